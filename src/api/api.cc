@@ -17,23 +17,25 @@ using Scope = Client::Scope;
 
 namespace {
 
-// Clients without rights, and those above their rate, can cause these at any rate.
-bool is_out_of_hand(unsigned status) {
+// Clients without rights and clients above their rate limit cause these, in any number. The audit
+// log leaves them out.
+bool is_excluded_from_audit(unsigned status) {
   return status == 401 || status == 429;
 }
 
 Task<web::Response> show_description(Call& /*call*/) {
-  co_return json_answer(200, std::string(embedded_files().front().text));
+  co_return json_response(200, std::string(embedded_files().front().text));
 }
 
-// What the client is told of a store that does not answer.
-CallError explained(const StoreError& error) {
+// The response to a call that failed because of the store.
+CallError store_failure(const StoreError& error) {
   const bool is_unknown = error.kind() == StoreError::Kind::unknown_outcome ||
                           error.kind() == StoreError::Kind::session_expired;
   return {503,
-          is_unknown ? "The store went away meanwhile: it may or may not have been done. Look, or "
-                       "send it again with the same idempotency key"
-                     : "The store is out of reach; nothing has been done",
+          is_unknown
+              ? "The connection to the store was lost during the call: its outcome is unknown. "
+                "Check the result, or retry with the same idempotency key"
+              : "The store is unreachable; nothing has been changed. Retry later",
           {"Retry-After", "5"}};
 }
 
@@ -43,16 +45,16 @@ struct Api::Route {
   std::string_view method;
   std::string_view path;  // "{id}" stands for one component
   Scope scope;
-  Task<web::Response> (*call)(Call&);  // null: place_order, which takes more
+  Task<web::Response> (*call)(Call&);  // null: create_request, which takes one argument more
 };
 
 const std::vector<Api::Route>& Api::routes() {
   static const std::vector<Route> kRoutes{
       {"POST", "/api/v1/requests", Scope::request, nullptr},
-      {"GET", "/api/v1/requests", Scope::read, list_orders},
-      {"GET", "/api/v1/requests/{id}", Scope::read, show_order},
-      {"GET", "/api/v1/requests/{id}/events", Scope::read, stream_order},
-      {"DELETE", "/api/v1/requests/{id}", Scope::request, end_order},
+      {"GET", "/api/v1/requests", Scope::read, list_requests},
+      {"GET", "/api/v1/requests/{id}", Scope::read, show_request},
+      {"GET", "/api/v1/requests/{id}/events", Scope::read, stream_request},
+      {"DELETE", "/api/v1/requests/{id}", Scope::request, delete_request},
       {"GET", "/api/v1/leases", Scope::read, list_leases},
       {"GET", "/api/v1/leases/{id}", Scope::read, show_lease},
       {"POST", "/api/v1/leases/{id}/renew", Scope::request, renew_lease},
@@ -85,41 +87,41 @@ Api::Api(const async::Runtime& runtime, coordination::Store& store, model::Recor
       audit_(audit),
       options_(std::move(options)),
       lease_index_(records.requests, records.nodes),
-      keeper_(runtime, store, records, lease_index_, log),
+      worker_(runtime, store, records, lease_index_, log),
       threads_(1, "api"),
       authorizer_(runtime, log, audit, options_.access),
-      site_{.runtime = runtime,
-            .store = store,
-            .records = records,
-            .lease_index = lease_index_,
-            .keeper = keeper_,
-            .threads = threads_,
-            .journal = options_.journal,
-            .explain = options_.explain,
-            .max_lease = options_.max_lease,
-            .authorizer = authorizer_} {}
+      context_{.runtime = runtime,
+               .store = store,
+               .records = records,
+               .lease_index = lease_index_,
+               .worker = worker_,
+               .threads = threads_,
+               .journal = options_.journal,
+               .explain = options_.explain,
+               .max_lease = options_.max_lease,
+               .authorizer = authorizer_} {}
 
 Api::~Api() = default;
 
 void Api::start() {
-  keeper_.start();
+  worker_.start();
   authorizer_.start();
 }
 
 Task<> Api::stop() {
   co_await authorizer_.stop();
-  co_await keeper_.stop();
+  co_await worker_.stop();
 }
 
 bool Api::matches(const Route& route, const web::Request& request, std::string& id) {
   std::string_view pattern = route.path;
   std::string_view path = request.path;
-  const std::size_t hole = pattern.find("{id}");
-  if (hole == std::string_view::npos) return pattern == path;
-  constexpr std::size_t kHole = 4;
-  if (!path.starts_with(pattern.substr(0, hole))) return false;
-  path.remove_prefix(hole);
-  pattern.remove_prefix(hole + kHole);
+  const std::size_t id_at = pattern.find("{id}");
+  if (id_at == std::string_view::npos) return pattern == path;
+  constexpr std::size_t kIdSize = 4;  // "{id}"
+  if (!path.starts_with(pattern.substr(0, id_at))) return false;
+  path.remove_prefix(id_at);
+  pattern.remove_prefix(id_at + kIdSize);
   const std::size_t end = std::min(path.find('/'), path.size());
   if (end == 0 || path.substr(end) != pattern) return false;
   id = std::string(path.substr(0, end));
@@ -134,8 +136,9 @@ const Api::Route& Api::find_route(const web::Request& request, std::string& id) 
     if (route.method == request.method || is_head) return route;
     methods += (methods.empty() ? "" : ", ") + std::string(route.method);
   }
-  if (methods.empty()) throw CallError(404, "There is no such call; see /api/v1/openapi.json");
-  throw CallError(405, fmt::format("This takes {}", methods), {"Allow", methods});
+  if (methods.empty())
+    throw CallError(404, "Unknown path; /api/v1/openapi.json describes all calls");
+  throw CallError(405, fmt::format("Method not allowed; use {}", methods), {"Allow", methods});
 }
 
 Task<web::Response> Api::answer(web::Request request) {
@@ -148,15 +151,15 @@ Task<web::Response> Api::answer(web::Request request) {
     refusal = error;
   } catch (const StoreError& error) {
     if (error.kind() == StoreError::Kind::closed) throw async::Cancelled();
-    log_.warning("A call has failed: {}", error.what());
-    refusal = explained(error);
+    log_.warning("API call failed: {}", error.what());
+    refusal = store_failure(error);
   }
   if (!refusal) {
     authorizer_.bind_to_client(response, head);
     co_return response;
   }
   authorizer_.log_refusal(head, refusal->status());
-  response = problem_answer(refusal->status(), refusal->what());
+  response = problem_response(refusal->status(), refusal->what());
   for (std::size_t i = 0; i + 1 < refusal->headers().size(); i += 2) {
     response.headers.emplace_back(refusal->headers()[i], refusal->headers()[i + 1]);
   }
@@ -168,37 +171,38 @@ Task<web::Response> Api::perform(web::Request request) {
   std::string id;
   const Route& route = find_route(request, id);
   const Client client = authorizer_.identify(request);
-  Call call{.context = site_, .client = client, .request = request, .id = std::move(id)};
+  Call call{.context = context_, .client = client, .request = request, .id = std::move(id)};
   const bool is_change = route.scope >= Scope::request;
   web::Response response;
   try {
     check(route, call);
     Task<web::Response> calling =
-        route.call == nullptr ? place_order(call, placements_) : route.call(call);
+        route.call == nullptr ? create_request(call, in_flight_) : route.call(call);
     response = co_await std::move(calling);
   } catch (const CallError& error) {
-    if (is_change && !is_out_of_hand(error.status())) log_call(call, error.status());
+    if (is_change && !is_excluded_from_audit(error.status())) log_call(call, error.status());
     throw;
   } catch (const StoreError& error) {
-    if (is_change) log_call(call, explained(error).status());
+    if (is_change) log_call(call, store_failure(error).status());
     throw;
   }
   if (is_change) log_call(call, response.status);
   co_return response;
 }
 
-// Throws CallError unless the client may make the call, now.
+// Throws CallError unless the client may make the call now.
 void Api::check(const Route& route, const Call& call) {
   authorizer_.require(call.client, route.scope, call.request);
-  if (call.request.has_form) throw CallError(415, "The body is a form; calls take JSON");
+  if (call.request.has_form) throw CallError(415, "The body is a form; send JSON");
   constexpr std::size_t kLongestId = 256;
-  if (call.id.size() > kLongestId) throw CallError(404, "There is no such id: it is too long");
+  if (call.id.size() > kLongestId)
+    throw CallError(404, fmt::format("id too long (at most {} characters)", kLongestId));
   if (!records_.ready() && route.scope != Scope::none) {
-    throw CallError(503, "The launcher does not know the records yet", {"Retry-After", "1"});
+    throw CallError(503, "The launcher is still reading the records; retry", {"Retry-After", "1"});
   }
 }
 
-// Logs which client wanted to change what, and the outcome.
+// Logs a call that changes something: the client, the call, the outcome.
 void Api::log_call(const Call& call, unsigned status) const {
   const web::Request& request = call.request;
   const std::string from =

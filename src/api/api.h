@@ -12,38 +12,38 @@
 
 namespace nodepool::api {
 
-// The request API (docs/api.md): others ask for nodes, hold them for a time, and give them back.
-// Everything rests on the store, so any launcher answers for any other, and what was ordered
-// outlives both client and launcher.
+// The request API (docs/api.md): clients request nodes, lease them for a time, and release them.
+// All state is in the store, so every launcher serves every request, and lease requests outlive
+// both client and launcher.
 class Api {
  public:
   struct Options {
     Authorizer::Options access = {};
     std::optional<history::Journal> journal = {};
     ApiContext::Explain explain = {};
-    // The longest lease that the site allows now; nothing: any.
+    // The longest lease that the configuration allows now. Returns nothing if there is no limit.
     std::function<std::optional<std::chrono::seconds>()> max_lease = {};
   };
 
-  // Its paths begin with this.
+  // The prefix of all its paths.
   static constexpr std::string_view kRoot = "/api/v1/";
 
-  // All outlive this. Changes are logged by `audit`.
+  // All arguments outlive this. Changes are logged to `audit`.
   Api(const async::Runtime& runtime, coordination::Store& store, model::Records& records,
       const telemetry::Logger& log, const telemetry::Logger& audit, Options options);
   ~Api();
 
-  // Begins to work.
+  // Starts the background tasks.
   void start();
   async::Task<> stop();
 
-  // Answers a request whose path begins with kRoot. Never throws but Cancelled.
+  // Handles a request whose path begins with kRoot. Throws only Cancelled.
   async::Task<web::Response> answer(web::Request request);
 
-  // Decides also for requests whose path begins otherwise.
+  // It also decides about requests outside kRoot: pages and metrics.
   Authorizer& authorizer() { return authorizer_; }
 
-  // "GET /api/v1/nodes/{id}", of all calls that there are.
+  // All calls, each as "GET /api/v1/nodes/{id}".
   static std::vector<std::string> calls();
 
  private:
@@ -62,11 +62,11 @@ class Api {
   telemetry::Logger audit_;
   Options options_;
   LeaseIndex lease_index_;
-  LeaseRequestWorker keeper_;
+  LeaseRequestWorker worker_;
   async::ThreadPool threads_;
   Authorizer authorizer_;
-  ApiContext site_;
-  InFlightQuota placements_;
+  ApiContext context_;
+  InFlightQuota in_flight_;
 };
 
 }  // namespace nodepool::api

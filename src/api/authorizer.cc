@@ -20,9 +20,9 @@ using Scope = Client::Scope;
 namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
-// Of clients without a token, for each origin. It is meant for looking at pages.
+// Calls a second of clients without a token, for each origin. Enough for the status page.
 constexpr double kAnonymousRate = 200;
-// How late the end of a token's last day is noticed by what waits.
+// How often waiting calls and streams check whether their token has expired.
 constexpr auto kExpiryCheck = std::chrono::seconds(15);
 
 double seconds_since_start(const async::Runtime& runtime) {
@@ -31,7 +31,7 @@ double seconds_since_start(const async::Runtime& runtime) {
 
 }  // namespace
 
-// Takes the parts of a stream until the client's token is not valid any more.
+// Forwards the parts of a stream until it is closed.
 class Authorizer::GuardedSink final : public web::StreamSink {
  public:
   explicit GuardedSink(web::StreamSink& sink) : sink_(sink) {}
@@ -45,7 +45,7 @@ class Authorizer::GuardedSink final : public web::StreamSink {
     co_return is_taken && !is_over_;
   }
 
-  // Takes no further part. Returns once the present one is out: half a chunk would spoil the
+  // Forwards no further part. Returns once the current one is sent: half a chunk would break the
   // connection.
   Task<> close() {
     is_over_ = true;
@@ -85,9 +85,10 @@ Task<> Authorizer::stop() {
 void Authorizer::read_tokens() {
   try {
     tokens_ = Tokens::read(options_.tokens);
-    log_.info("{} tokens are in {}", tokens_.size(), options_.tokens);
+    log_.info("Loaded {} tokens from {}", tokens_.size(), options_.tokens);
   } catch (const std::exception& error) {
-    log_.error("The tokens stay as they were, {} of them: {}", tokens_.size(), error.what());
+    log_.error("Reading the token file failed, keeping the previous {} tokens: {}", tokens_.size(),
+               error.what());
   }
   tokens_changed_.notify();
 }
@@ -103,15 +104,16 @@ Task<> Authorizer::follow_tokens() {
 Client Authorizer::identify(const web::Request& request) const {
   const std::string* header = request.header("authorization");
   if (header != nullptr) {
-    if (!header->starts_with(kBearer)) throw CallError(401, "Say `Authorization: Bearer TOKEN`");
+    if (!header->starts_with(kBearer))
+      throw CallError(401, "Unsupported authorization; send `Authorization: Bearer TOKEN`");
     if (!request.peer.is_private) {
       throw CallError(403,
-                      "Tokens are taken over TLS, over the Unix socket, and from this machine: "
-                      "others could read this one. Replace it");
+                      "Tokens are accepted over TLS, on loopback and on the Unix socket only. This "
+                      "one was sent unencrypted: replace it");
     }
     const Client* client =
         tokens_.find(header->substr(kBearer.size()), runtime_.clock.wall_seconds());
-    if (client == nullptr) throw CallError(401, "This token is not known, or no longer valid");
+    if (client == nullptr) throw CallError(401, "The token is unknown or no longer valid");
     return *client;
   }
   if (request.peer.user) {
@@ -127,15 +129,15 @@ Client Authorizer::identify(const web::Request& request) const {
 
 void Authorizer::require(const Client& client, Scope scope, const web::Request& request) {
   const std::string key = client.name.empty() ? web::origin(request.peer) : client.name;
-  if (!pace_.allows(key, client.rate, seconds_since_start(runtime_))) {
-    throw CallError(429, fmt::format("{} calls a second are too many", client.rate),
-                    {"Retry-After", "1"});
+  if (!rate_limit_.allows(key, client.rate, seconds_since_start(runtime_))) {
+    throw CallError(
+        429, fmt::format("Rate limit exceeded ({} calls a second); retry later", client.rate),
+        {"Retry-After", "1"});
   }
   if (client.scope >= scope) return;
-  if (client.name.empty()) throw CallError(401, "This needs a token");
-  throw CallError(403,
-                  fmt::format("{} may not {} this: its scope is {}", client.name,
-                              request.method == "GET" ? "see" : "do", to_string(client.scope)));
+  if (client.name.empty()) throw CallError(401, "A token is required");
+  throw CallError(403, fmt::format("{} has scope `{}`; this call requires `{}`", client.name,
+                                   to_string(client.scope), to_string(scope)));
 }
 
 bool Authorizer::may_read_without_token(Subject subject) const {
@@ -148,15 +150,15 @@ std::optional<web::Response> Authorizer::refuse_reading(const web::Request& requ
   try {
     const Client client = identify(request);
     require(client, Scope::read, request);
-    if (client.name.empty()) throw CallError(401, "This needs a token");
+    if (client.name.empty()) throw CallError(401, "A token is required");
     if (!client.tenant.empty()) {
-      throw CallError(403, fmt::format("This has the records of all tenants, and {} may see those "
-                                       "of {} only: use the API",
+      throw CallError(403, fmt::format("This contains the records of all tenants; {} may read "
+                                       "those of {} only. Use the API",
                                        client.name, client.tenant));
     }
   } catch (const CallError& error) {
     log_refusal(request, error.status());
-    web::Response response = problem_answer(error.status(), error.what());
+    web::Response response = problem_response(error.status(), error.what());
     if (error.status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
     return response;
   }
@@ -178,7 +180,7 @@ void Authorizer::bind_to_client(web::Response& response, const web::Request& req
   try {
     response.client = identify(request).name;
   } catch (const CallError&) {
-    return;  // a wrong token, for something that needs none
+    return;  // a wrong token, where none is required
   }
   if (request.header("authorization") == nullptr) return;
   response.stream = [this, head = head_of(request), stream = std::move(response.stream)](
@@ -193,7 +195,7 @@ Task<> Authorizer::guard(web::Request head, web::Stream stream, web::StreamSink&
   try {
     co_await async::with_limit(std::move(end), std::move(streaming), "a stream");
   } catch (const async::DeadlineExceeded&) {
-    // The client is told why when it connects again.
+    // The client gets the reason when it connects again.
   }
 }
 
@@ -203,7 +205,7 @@ Task<> Authorizer::end_stream(web::Request head, Client client, GuardedSink& sin
   co_await sink.close();
 }
 
-// Returns when the request's token is not valid any more, or has other rights.
+// Returns when the request's token is no longer valid or has other rights.
 Task<> Authorizer::until_unauthorized(web::Request head, Client client) {
   async::Event changed;
   const coordination::Subscription watching =
@@ -224,7 +226,7 @@ Task<> Authorizer::while_authorized(const web::Request& request, Task<> task) {
   try {
     co_await async::with_limit(std::move(end), std::move(task), "waiting");
   } catch (const async::DeadlineExceeded&) {
-    throw CallError(401, "The token is not valid any more, or has other rights now");
+    throw CallError(401, "The token was revoked, has expired or has other rights now");
   }
 }
 

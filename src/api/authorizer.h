@@ -15,50 +15,50 @@
 
 namespace nodepool::api {
 
-// Decides for all requests over HTTP, those for pages and metrics included, which client calls and
-// what that client may do. It follows the token file, and ends what a token has begun once the
-// token is not valid any more.
+// Authenticates and authorizes all HTTP requests, including those for pages and metrics. It watches
+// the token file. When a token is revoked, expires or gets other rights, its streams and waiting
+// calls end.
 class Authorizer {
  public:
   struct Options {
-    std::string tokens = {};            // file; empty: there are no tokens
+    std::string tokens = {};            // path of the token file; empty: no tokens
     bool anonymous_read = true;         // records, pages, metrics
-    bool anonymous_build_logs = false;  // what builds print
+    bool anonymous_build_logs = false;  // the logs of image builds
   };
 
-  // All outlive this. Refused tokens are logged by `audit`.
+  // All arguments outlive this. Wrong tokens are logged to `audit`.
   Authorizer(const async::Runtime& runtime, const telemetry::Logger& log,
              const telemetry::Logger& audit, Options options);
 
-  // Reads the tokens, and again whenever their file changes. A file with errors is logged, and the
-  // tokens stay as they were.
+  // Reads the token file now and whenever it changes. A file with errors is logged and the tokens
+  // remain as they were.
   void start();
   async::Task<> stop();
 
-  // The client that calls. One without a token may read if the site says so. Throws CallError: 401
-  // for a token that is not valid, 403 for one that others could have read on the way.
+  // The client that sends the request; without a token, an anonymous one. Throws CallError: 401 if
+  // the token is not valid, 403 if it was sent over an unencrypted connection from another host.
   Client identify(const web::Request& request) const;
 
-  // Throws CallError: 429 if the client calls too often, else 401 or 403 if its scope is smaller.
+  // Throws CallError: 429 above the rate limit, 401 or 403 if the client's scope is too small.
   void require(const Client& client, Client::Scope scope, const web::Request& request);
 
-  // Answers a request for a page or for metrics if its client may not read them; nothing if it may.
-  // They have the records of all tenants in them, so a token of one tenant reads none of them.
+  // The error response to a request for a page or for metrics. Returns nothing if the client may
+  // read them. They contain the records of all tenants, so a token of one tenant may not.
   enum class Subject { records, build_log };
   std::optional<web::Response> refuse_reading(const web::Request& request, Subject subject);
 
-  // Whether refuse_reading() would let the client read records, whatever its rate is.
+  // Whether the client may read records, without regard to its rate limit.
   bool may_read(const web::Request& request) const;
 
-  // Makes the stream of a response, if it has one, count for the client of the request, and end
-  // when the client's token is not valid any more.
+  // Counts the stream of a response, if it has one, for the request's client. The stream ends when
+  // the client's token is no longer valid.
   void bind_to_client(web::Response& response, const web::Request& request);
 
-  // Runs a task that waits. Throws CallError (401) as soon as the request's token is not valid any
-  // more, or has other rights.
+  // Runs a task that waits. Throws CallError (401) as soon as the request's token is no longer
+  // valid or has other rights.
   async::Task<> while_authorized(const web::Request& request, async::Task<> task);
 
-  // Counts 401 and 429 in the log, and wrong tokens in the audit log, by origin.
+  // Logs responses 401 and 429, and wrong tokens in the audit log: counted, by origin.
   void log_refusal(const web::Request& request, unsigned status);
 
  private:
@@ -75,14 +75,14 @@ class Authorizer {
   telemetry::Logger log_;
   Options options_;
   Tokens tokens_;
-  TokenBucket pace_;
+  TokenBucket rate_limit_;
   web::RateLimitedLog refusals_;
   web::RateLimitedLog wrong_tokens_;
   model::Observers<> tokens_changed_;
   async::TaskScope scope_;
 };
 
-// What a request says of its client, and what logs say of it; without parameters and body.
+// The part of a request that identifies its client and that logs name: no parameters, no body.
 web::Request head_of(const web::Request& request);
 
 }  // namespace nodepool::api

@@ -19,14 +19,14 @@ constexpr auto kLongestWait = std::chrono::seconds(60);
 std::chrono::seconds duration_of(const std::string& text, const std::string& name) {
   const std::optional<std::chrono::seconds> duration = config::parse_duration(text);
   if (!duration) {
-    throw CallError(422, fmt::format("`{}` must be a time like 90s, 10m, 2h or 1d", name));
+    throw CallError(422, fmt::format("`{}` must be a duration like 90s, 10m, 2h or 1d", name));
   }
   return *duration;
 }
 
 void require_length(const std::string& text, const char* key) {
   if (text.size() <= kLongestText) return;
-  throw CallError(422, fmt::format("`{}`: a text may have at most {} bytes", key, kLongestText));
+  throw CallError(422, fmt::format("`{}` too long (at most {} bytes)", key, kLongestText));
 }
 
 }  // namespace
@@ -45,18 +45,18 @@ std::size_t Call::number(std::string_view name, std::size_t otherwise, std::size
   const auto [end, error] = std::from_chars(given->data(), given->data() + given->size(), value);
   const bool is_number = error == std::errc() && end == given->data() + given->size();
   if (!is_number || value < 1 || value > most) {
-    throw CallError(422, fmt::format("`{}` must be a number between 1 and {}", name, most));
+    throw CallError(422, fmt::format("`{}` must be an integer from 1 to {}", name, most));
   }
   return value;
 }
 
 struct CallBody::Content {
   json::Json object = json::Json::object();
-  std::set<std::string> asked = {};
+  std::set<std::string> known_keys = {};
 
-  // Null if it is missing.
+  // Returns null if it is missing.
   const json::Json* find(const char* key) {
-    asked.insert(key);
+    known_keys.insert(key);
     const auto found = object.find(key);
     return found == object.end() || found->is_null() ? nullptr : &*found;
   }
@@ -67,7 +67,7 @@ CallBody::CallBody(const web::Request& request) : content_(std::make_unique<Cont
   try {
     content_->object = json::parse(request.body);
   } catch (const json::ParseError& error) {
-    throw CallError(400, fmt::format("The body is no JSON: {}", error.what()));
+    throw CallError(400, fmt::format("The body is not valid JSON: {}", error.what()));
   }
   if (!content_->object.is_object()) throw CallError(400, "The body must be a JSON object");
 }
@@ -77,7 +77,7 @@ CallBody::~CallBody() = default;
 std::optional<std::string> CallBody::text(const char* key) {
   const json::Json* value = content_->find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) throw CallError(422, fmt::format("`{}` must be a text", key));
+  if (!value->is_string()) throw CallError(422, fmt::format("`{}` must be a string", key));
   auto text = value->get<std::string>();
   require_length(text, key);
   return text;
@@ -92,8 +92,7 @@ std::optional<std::int64_t> CallBody::integer(const char* key, std::int64_t leas
                          value->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
   const std::int64_t number = is_integer && !is_beyond ? value->get<std::int64_t>() : least - 1;
   if (!is_integer || is_beyond || number < least || number > most) {
-    throw CallError(422,
-                    fmt::format("`{}` must be a whole number from {} to {}", key, least, most));
+    throw CallError(422, fmt::format("`{}` must be an integer from {} to {}", key, least, most));
   }
   return number;
 }
@@ -118,31 +117,32 @@ std::vector<std::string> CallBody::texts(const char* key, std::size_t most) {
     require_length(texts.back(), key);
   }
   if (!is_right) {
-    throw CallError(422, fmt::format("`{}` must be a list of texts, at most {}", key, most));
+    throw CallError(422,
+                    fmt::format("`{}` must be a list of at most {} non-empty strings", key, most));
   }
   return texts;
 }
 
 void CallBody::end() const {
   for (const auto& [key, value] : content_->object.items()) {
-    if (!content_->asked.contains(key)) {
-      throw CallError(422, fmt::format("There is no `{}`", key.substr(0, 100)));
+    if (!content_->known_keys.contains(key)) {
+      throw CallError(422, fmt::format("Unknown key `{}`", key.substr(0, 100)));
     }
   }
 }
 
-web::Response json_answer(unsigned status, std::string json) {
+web::Response json_response(unsigned status, std::string json) {
   return {status,
           {{"Content-Type", std::string(kJson)}, {"Cache-Control", "no-store"}},
           std::make_shared<const std::string>(std::move(json))};
 }
 
-web::Response problem_answer(unsigned status, const std::string& detail) {
+web::Response problem_response(unsigned status, const std::string& detail) {
   const json::Json problem = {{"type", "about:blank"},
                               {"title", web::reason_phrase(status)},
                               {"status", status},
                               {"detail", detail}};
-  web::Response response = json_answer(
+  web::Response response = json_response(
       status, problem.dump(-1, ' ', false, json::Json::error_handler_t::replace) + "\n");
   response.headers.front().second = "application/problem+json";
   return response;

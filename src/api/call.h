@@ -26,14 +26,14 @@
 
 namespace nodepool::api {
 
-// Why a call is refused: a status of HTTP, and a sentence for people.
+// The error response to a call: an HTTP status, and a detail text for people.
 class CallError : public std::runtime_error {
  public:
   CallError(unsigned status, const std::string& detail, std::vector<std::string> headers = {})
       : std::runtime_error(detail), status_(status), headers_(std::move(headers)) {}
 
   unsigned status() const { return status_; }
-  // Names and values in turns.
+  // Names and values, alternating.
   const std::vector<std::string>& headers() const { return headers_; }
 
  private:
@@ -41,9 +41,9 @@ class CallError : public std::runtime_error {
   std::vector<std::string> headers_;
 };
 
-// What calls work with. All outlives them.
+// What the handlers of calls work with. It outlives them.
 struct ApiContext {
-  // What explains a request, node, label or host; nothing if there is none of that name.
+  // Explains a request, node, label or host. Returns nothing if there is none of that name.
   using Explain =
       std::function<async::Task<std::optional<report::Explanation>>(std::string subject)>;
 
@@ -51,35 +51,36 @@ struct ApiContext {
   coordination::Store& store;
   model::Records& records;
   LeaseIndex& lease_index;
-  LeaseRequestWorker& keeper;
+  LeaseRequestWorker& worker;
   async::ThreadPool& threads;
   std::optional<history::Journal> journal;
   Explain explain;
-  // The longest lease that the site allows now; nothing: any.
+  // The longest lease that the configuration allows now. Returns nothing if there is no limit.
   std::function<std::optional<std::chrono::seconds>()> max_lease;
   Authorizer& authorizer;
 };
 
-// One call. Lives until its answer is made.
+// One call. Lives until its response is complete.
 struct Call {
   ApiContext& context;
   const Client& client;
   const web::Request& request;
-  std::string id = {};       // what the path names
+  std::string id = {};       // from the path
   std::string outcome = {};  // for the audit log
   View view =
-      View(client, context.records, context.lease_index);  // the records that it may know of
+      View(client, context.records, context.lease_index);  // the records that the client may see
 
-  // The time that `?wait=` asks for; nothing if it does not. Throws CallError.
+  // The value of `?wait=`, at most 60 seconds. Returns nothing if it is missing or 0. Throws
+  // CallError.
   std::optional<async::Duration> wait() const;
-  // The whole number that a parameter is, between 1 and `most`. Throws CallError.
+  // A parameter as an integer from 1 to `most`; `otherwise` if it is missing. Throws CallError.
   std::size_t number(std::string_view name, std::size_t otherwise, std::size_t most) const;
 };
 
-// Of a label, holder, key or reason, in bytes. All are kept in the store, and shown on pages.
+// Maximum length of a label, holder, key or reason, in bytes.
 inline constexpr std::size_t kLongestText = 256;
 
-// What a call says, as a JSON object: every key has to be asked for. All throw CallError.
+// The JSON object in the body of a call. Every key has to be read. All functions throw CallError.
 class CallBody {
  public:
   explicit CallBody(const web::Request& request);
@@ -90,10 +91,10 @@ class CallBody {
   // At most kLongestText bytes, as each of texts().
   std::optional<std::string> text(const char* key);
   std::optional<std::int64_t> integer(const char* key, std::int64_t least, std::int64_t most);
-  // Seconds as a number, or a text like "2h".
+  // Seconds as a number, or a string like "2h".
   std::optional<std::chrono::seconds> duration(const char* key);
   std::vector<std::string> texts(const char* key, std::size_t most);
-  // That nothing else was said.
+  // Throws if the body has a key that was not read.
   void end() const;
 
  private:
@@ -103,10 +104,10 @@ class CallBody {
 
 inline constexpr std::string_view kJson = "application/json";
 
-// An answer with a JSON value.
-web::Response json_answer(unsigned status, std::string json);
+// A response with a JSON value.
+web::Response json_response(unsigned status, std::string json);
 
-// An error in the form of RFC 9457.
-web::Response problem_answer(unsigned status, const std::string& detail);
+// An error response as of RFC 9457 (problem details).
+web::Response problem_response(unsigned status, const std::string& detail);
 
 }  // namespace nodepool::api

@@ -16,17 +16,17 @@ std::string_view to_string(Client::Scope scope) {
   return "none";
 }
 
-bool may_see(const Client& client, const Owned& thing) {
+bool may_see(const Client& client, const Owned& record) {
   if (client.scope < Client::Scope::read) return false;
-  if (!client.name.empty() && client.name == thing.owner) return true;
-  return client.tenant.empty() || client.tenant == thing.tenant;
+  if (!client.name.empty() && client.name == record.owner) return true;
+  return client.tenant.empty() || client.tenant == record.tenant;
 }
 
-bool may_change(const Client& client, const Owned& thing) {
+bool may_change(const Client& client, const Owned& record) {
   if (client.scope < Client::Scope::request) return false;
-  if (!client.name.empty() && client.name == thing.owner) return true;
+  if (!client.name.empty() && client.name == record.owner) return true;
   if (client.scope < Client::Scope::admin) return false;
-  return client.tenant.empty() || client.tenant == thing.tenant;
+  return client.tenant.empty() || client.tenant == record.tenant;
 }
 
 }  // namespace nodepool::api

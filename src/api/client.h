@@ -9,41 +9,41 @@
 
 namespace nodepool::api {
 
-// A caller, and what it may do.
+// A client of the API, and its rights.
 struct Client {
-  // Each may do what those before it may.
+  // Each includes the ones before it.
   enum class Scope {
     none,
-    read,     // look at everything of its tenant
-    request,  // ask for nodes; renew, hold and release its own
-    admin,    // those of others, too
+    read,     // read the records of its tenant
+    request,  // request nodes; renew, hold and release its own
+    admin,    // also those of other clients
   };
 
-  std::string name;  // of the token or the Unix user; the owner of what it asks for
+  std::string name;  // of the token or the Unix user; the owner of its requests and leases
   Scope scope = Scope::none;
-  std::string tenant = {};                    // the only one that it knows of; empty: it knows all
-  bool may_name_tenants = false;              // asks for nodes in the name of any tenant
-  std::vector<std::string> labels = {};       // that it may ask for; empty: all
+  std::string tenant = {};                    // the only one whose records it may read; empty: all
+  bool may_name_tenants = false;              // may request nodes for any tenant
+  std::vector<std::string> labels = {};       // that it may request; empty: all
   std::vector<std::string> priorities = {};   // that its requests may have; empty: all
-  std::optional<std::size_t> max_nodes = {};  // leased and asked for, at a time
+  std::optional<std::size_t> max_nodes = {};  // leased, held and requested, at a time
   std::optional<std::chrono::seconds> max_lease = {};
-  double rate = 20;  // calls a second, on the average
+  double rate = 20;  // calls a second, on average
 
   friend bool operator==(const Client&, const Client&) = default;
 };
 
 std::string_view to_string(Client::Scope scope);
 
-// A request, a lease, or a node, as far as rights are concerned.
+// The owner of a request, a lease or a node, for the access check.
 struct Owned {
-  std::string owner;   // a client's name; empty: it does not belong to a client of the API
+  std::string owner;   // a client's name; empty: not owned by a client of the API
   std::string tenant;  // empty: none
 };
 
-// Whether the client may know of it.
-bool may_see(const Client& client, const Owned& thing);
+// Whether the client may read it.
+bool may_see(const Client& client, const Owned& record);
 
-// Whether it may release, renew or withdraw it, and read how to log in.
-bool may_change(const Client& client, const Owned& thing);
+// Whether the client may release, renew or withdraw it, and read its login data.
+bool may_change(const Client& client, const Owned& record);
 
 }  // namespace nodepool::api

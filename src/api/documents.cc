@@ -18,20 +18,21 @@ using model::RequestState;
 
 namespace {
 
-// In line, beyond which nobody counts.
+// Positions beyond this are not counted.
 constexpr std::ptrdiff_t kFarthestPosition = 1000;
 
 std::string text_of(const Json& document) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// 1 for the next one to be served; null if it is far away or in nobody's line.
+// 1 for the request that is served next. Returns null beyond kFarthestPosition and for a request
+// that is not queued.
 Json position_in_queue(const NodeRequest& request, const model::RequestTable& requests) {
-  const auto& line = requests.waiting();
-  auto at = line.find(request.service_key());
-  if (at == line.end()) return {};
+  const auto& queue = requests.waiting();
+  auto at = queue.find(request.service_key());
+  if (at == queue.end()) return {};
   std::ptrdiff_t position = 1;
-  while (at != line.begin() && position <= kFarthestPosition) {
+  while (at != queue.begin() && position <= kFarthestPosition) {
     --at;
     ++position;
   }
@@ -55,8 +56,8 @@ Json brief_node(const Node& node, bool is_locked, double now) {
   return json::parse(report::table_json(table)).front();
 }
 
-// The record as its holder may have it, as `nodepool request --json` shows it.
-Json whole_node(const Node& node, const std::string& label) {
+// The whole record, in the form of `nodepool request --json`.
+Json full_node(const Node& node, const std::string& label) {
   Json document = Json::object();
   document["id"] = node.id;
   document["label"] = label;
@@ -65,14 +66,14 @@ Json whole_node(const Node& node, const std::string& label) {
   return document;
 }
 
-// A node of a lease, and what it was asked for as.
+// A node of a lease, with the label for which it was requested.
 struct Leased {
   std::int64_t index;
   std::string label;
   const Node* node;
 };
 
-// In the order in which they were asked for.
+// In the order of the request's labels.
 std::vector<Leased> leased_nodes(const LeaseIndex::Entry& entry, const model::NodeTable& nodes) {
   std::vector<Leased> list;
   for (const std::string& id : entry.nodes) {
@@ -98,7 +99,7 @@ Json lease_json(const std::string& id, const LeaseIndex::Entry& entry,
   Json list = Json::array();
   for (const Leased& leased : leased_nodes(entry, nodes)) {
     list.push_back(access == Access::shown
-                       ? whole_node(*leased.node, leased.label)
+                       ? full_node(*leased.node, leased.label)
                        : brief_node(*leased.node, nodes.is_locked(leased.node->id), now));
   }
   document["nodes"] = std::move(list);
@@ -112,9 +113,9 @@ std::string lease_request_document(const std::string& id, const NodeRequest& req
                                    const model::RequestTable& requests) {
   Json document = Json::object();
   document["id"] = id;
-  // Its nodes are there, and about to be leased.
-  const bool is_handed_over = request.state == RequestState::fulfilled;
-  document["state"] = to_string(is_handed_over ? RequestState::pending : request.state);
+  // Its nodes are ready, but not leased yet: to the client it is still pending.
+  const bool is_being_leased = request.state == RequestState::fulfilled;
+  document["state"] = to_string(is_being_leased ? RequestState::pending : request.state);
   document["labels"] = request.node_types;
   document["owner"] = lease_request.owner;
   document["holder"] = lease_request.holder;

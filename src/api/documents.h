@@ -9,25 +9,25 @@
 #include "model/node_table.h"
 #include "model/request_table.h"
 
-// What the API says of things, as JSON texts. Times are seconds since the epoch.
+// The JSON documents of the API. Times are seconds since the epoch.
 namespace nodepool::api {
 
-// An order in progress: its state, why it waits or what has refused it, its place in line.
+// A lease request in progress: its state, its position in the queue, the pools that declined it.
 std::string lease_request_document(const std::string& id, const model::NodeRequest& request,
                                    const model::LeaseRequest& lease_request,
                                    const model::RequestTable& requests);
 
-// A lease, with its nodes: with access, as `nodepool request --json` shows them, with all that is
-// needed to log in; without, as `nodepool list` does. `now` is in seconds since the epoch.
+// A lease with its nodes. With Access::shown, nodes have the form of `nodepool request --json`,
+// login data included; else that of `nodepool list`. `now` is in seconds since the epoch.
 enum class Access { hidden, shown };
 std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
                            const model::NodeTable& nodes, Access access, double now);
 
-// What stands for an order whose nodes have been leased.
+// A lease request whose nodes have been leased.
 std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& entry,
                                const model::NodeTable& nodes, Access access, double now);
 
-// Who the client is, what it may do, and how much it has.
+// The client, its rights, and the number of its nodes.
 std::string client_document(const Client& client, const LeaseIndex& lease_index);
 
 }  // namespace nodepool::api

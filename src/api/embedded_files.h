@@ -6,7 +6,7 @@
 
 namespace nodepool::api {
 
-// openapi.json: what the API takes and answers, as an OpenAPI 3.1 document.
+// openapi.json: the description of the API (OpenAPI 3.1).
 std::span<const web::EmbeddedFile> embedded_files();
 
 }  // namespace nodepool::api

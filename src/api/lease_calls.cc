@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kUsualLeases = 100;
 constexpr std::size_t kMostLeases = 1000;
-// How long nodes are held for a person who does not say for how long.
+// Default duration of a hold.
 constexpr auto kUsualHold = std::chrono::hours(24);
 
 Access access_to(const Call& call, const LeaseIndex::Entry& entry) {
@@ -29,14 +29,15 @@ Access access_to(const Call& call, const LeaseIndex::Entry& entry) {
 
 void require_change(const Call& call, const LeaseIndex::Entry& entry) {
   if (call.view.may_change(entry)) return;
-  throw CallError(403, fmt::format("Lease {} is not {}'s", call.id, call.client.name));
+  throw CallError(403, fmt::format("{} may not change lease {}: another client owns it",
+                                   call.client.name, call.id));
 }
 
-// Nothing: as long as it likes.
-std::optional<std::chrono::seconds> longest_lease(const Call& call) {
+// Returns nothing if there is no limit.
+std::optional<std::chrono::seconds> max_lease(const Call& call) {
   std::optional<std::chrono::seconds> longest = call.client.max_lease;
-  const auto of_site = call.context.max_lease ? call.context.max_lease() : std::nullopt;
-  if (of_site && (!longest || *of_site < *longest)) longest = of_site;
+  const auto configured = call.context.max_lease ? call.context.max_lease() : std::nullopt;
+  if (configured && (!longest || *configured < *longest)) longest = configured;
   return longest;
 }
 
@@ -45,18 +46,19 @@ std::optional<std::chrono::seconds> longest_lease(const Call& call) {
 const LeaseIndex::Entry& visible_lease(const Call& call) {
   const LeaseIndex::Entry* entry = call.view.find(call.id);
   if (entry == nullptr || !entry->lease) {
-    throw CallError(404, fmt::format("There is no lease {}: it has ended, or never was", call.id));
+    throw CallError(404, fmt::format("Lease {} not found: it has ended or never existed", call.id));
   }
   return *entry;
 }
 
-std::chrono::seconds granted(const Call& call, std::optional<std::chrono::seconds> asked,
-                             std::chrono::seconds usual) {
-  const std::optional<std::chrono::seconds> longest = longest_lease(call);
-  if (!longest) return asked.value_or(usual);
-  if (!asked) return std::min(usual, *longest);
-  if (*asked <= *longest) return *asked;
-  throw CallError(422, fmt::format("A lease of {} may last {} at most", call.client.name,
+std::chrono::seconds granted_duration(const Call& call,
+                                      std::optional<std::chrono::seconds> requested,
+                                      std::chrono::seconds usual) {
+  const std::optional<std::chrono::seconds> longest = max_lease(call);
+  if (!longest) return requested.value_or(usual);
+  if (!requested) return std::min(usual, *longest);
+  if (*requested <= *longest) return *requested;
+  throw CallError(422, fmt::format("Leases and holds of {} are limited to {}", call.client.name,
                                    config::duration_words(*longest)));
 }
 
@@ -81,12 +83,12 @@ Task<web::Response> list_leases(Call& call) {
     ++count;
     last = id;
   }
-  co_return json_answer(200, fmt::format("{{\"leases\": [{}]{}}}\n", list, next));
+  co_return json_response(200, fmt::format("{{\"leases\": [{}]{}}}\n", list, next));
 }
 
 Task<web::Response> show_lease(Call& call) {
   const LeaseIndex::Entry& entry = visible_lease(call);
-  co_return json_answer(
+  co_return json_response(
       200, lease_document(call.id, entry, call.context.records.nodes, access_to(call, entry),
                           call.context.runtime.clock.wall_seconds()) +
                "\n");
@@ -95,19 +97,19 @@ Task<web::Response> show_lease(Call& call) {
 Task<web::Response> renew_lease(Call& call) {
   require_change(call, visible_lease(call));
   CallBody body(call.request);
-  const std::optional<std::chrono::seconds> asked = body.duration("lease");
+  const std::optional<std::chrono::seconds> requested = body.duration("lease");
   body.end();
-  const std::chrono::seconds duration = granted(call, asked, kUsualLease);
+  const std::chrono::seconds duration = granted_duration(call, requested, kUsualLease);
   model::Lease renewed;
   try {
     renewed = co_await requestor::renew_lease(call.context.runtime, call.context.store,
                                               call.context.records.nodes, call.id, duration,
-                                              longest_lease(call));
+                                              max_lease(call));
   } catch (const requestor::RequestError& error) {
     throw CallError(409, error.what());
   }
   call.outcome = fmt::format("renewed {} until {}", call.id, renewed.expires);
-  co_return json_answer(
+  co_return json_response(
       200, fmt::format("{{\"id\": \"{}\", \"expires\": {}}}\n", renewed.id, renewed.expires));
 }
 
@@ -116,7 +118,8 @@ Task<web::Response> hold_nodes(Call& call) {
   require_change(call, entry);
   CallBody body(call.request);
   const std::string reason = body.text("reason").value_or("");
-  const std::chrono::seconds duration = granted(call, body.duration("duration"), kUsualHold);
+  const std::chrono::seconds duration =
+      granted_duration(call, body.duration("duration"), kUsualHold);
   std::vector<std::string> wanted = body.texts("nodes", kMostLabels);
   body.end();
   if (wanted.empty()) wanted.assign(entry.nodes.begin(), entry.nodes.end());
@@ -140,10 +143,11 @@ Task<web::Response> hold_nodes(Call& call) {
 Task<web::Response> end_hold(Call& call) {
   const model::Node* node = call.view.find_node(call.id);
   if (node == nullptr || node->state != model::NodeState::hold) {
-    throw CallError(404, fmt::format("There is no node {} that is held", call.id));
+    throw CallError(404, fmt::format("Held node {} not found", call.id));
   }
   if (!call.view.may_change(*node)) {
-    throw CallError(403, fmt::format("Node {} is not held by {}", call.id, call.client.name));
+    throw CallError(403, fmt::format("{} may not end the hold of node {}: another client holds it",
+                                     call.client.name, call.id));
   }
   try {
     co_await requestor::end_hold(call.context.runtime, call.context.store,
@@ -168,7 +172,7 @@ Task<web::Response> release_lease(Call& call) {
                                                  call.context.records.nodes,
                                                  node == nullptr ? call.id : *node);
   } catch (const requestor::RequestError&) {
-    // Somebody else has just ended it, which is what was asked for.
+    // The lease has ended meanwhile: the call is idempotent.
   }
   call.outcome = fmt::format("released {} [{}]", call.id, fmt::join(released, ", "));
   co_return web::Response{204};

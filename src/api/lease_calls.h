@@ -2,7 +2,7 @@
 
 #include "api/call.h"
 
-// The calls about leases (model/lease.h). All throw CallError and StoreError.
+// The calls for leases (model/lease.h). All throw CallError and StoreError.
 namespace nodepool::api {
 
 async::Task<web::Response> list_leases(Call& call);
@@ -10,16 +10,17 @@ async::Task<web::Response> show_lease(Call& call);
 async::Task<web::Response> renew_lease(Call& call);
 async::Task<web::Response> hold_nodes(Call& call);
 async::Task<web::Response> release_lease(Call& call);
-// Of a node that has been taken out of a lease to be held, or that an operator has.
+// Ends the hold of a node, whether a client or an operator holds it.
 async::Task<web::Response> end_hold(Call& call);
 
-// The lease with this id, which the client may see. Throws CallError.
+// The lease with this id. Throws CallError (404) if there is none that the client may see.
 const LeaseIndex::Entry& visible_lease(const Call& call);
 
-// For how long the client may have nodes that it asks to have for so long; `usual`: if it does not
-// say. The limits are the site's and the token's, the lower of them. Throws CallError if that is
-// less than it asks for.
-std::chrono::seconds granted(const Call& call, std::optional<std::chrono::seconds> asked,
-                             std::chrono::seconds usual);
+// The duration of a lease or hold: `requested`, or else `usual` reduced to the limit. The limit is
+// the lower of the configuration's and the token's. Throws CallError (422) if `requested` exceeds
+// it.
+std::chrono::seconds granted_duration(const Call& call,
+                                      std::optional<std::chrono::seconds> requested,
+                                      std::chrono::seconds usual);
 
 }  // namespace nodepool::api

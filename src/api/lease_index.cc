@@ -11,8 +11,8 @@ using model::Node;
 
 namespace {
 
-// The lease that holds the node.
-std::optional<Lease> held_by(const Node* node) {
+// The lease of which the node is part.
+std::optional<Lease> active_lease_of(const Node* node) {
   if (node == nullptr || node->state != model::NodeState::in_use) return std::nullopt;
   return lease_of(*node);
 }
@@ -41,7 +41,7 @@ std::size_t LeaseIndex::nodes_of(std::string_view owner) const {
   std::size_t count = 0;
   for (const std::string& id : of_owner(owner)) {
     const Entry& entry = *find(id);
-    count += std::max(entry.ordered, entry.nodes.size());
+    count += std::max(entry.requested, entry.nodes.size());
   }
   const auto held = held_.find(owner);
   return held == held_.end() ? count : count + held->second.size();
@@ -53,7 +53,7 @@ std::optional<std::string> LeaseIndex::id_of_key(std::string_view key) const {
   return found->second;
 }
 
-// Nothing is kept of ids that nobody asks for any more: clients may ask for any.
+// A subscription to an id. The last one of an id removes its entry: clients may ask for any id.
 class LeaseIndex::Watch {
  public:
   Watch(LeaseIndex& lease_index, std::string id, std::function<void()> observer)
@@ -95,10 +95,10 @@ void LeaseIndex::on_request(const model::RequestTable::Change& change) {
   const std::string id = change.id;
   Entry& entry = entries_[id];
   entry.lease_request = lease_request;
-  entry.ordered = 0;
+  entry.requested = 0;
   if (lease_request) {
     entry.is_failed = change.after->state == model::RequestState::failed;
-    if (!entry.is_failed) entry.ordered = change.after->node_types.size();
+    if (!entry.is_failed) entry.requested = change.after->node_types.size();
     entry.tenant = change.after->tenant_name.value_or("");
     entry.key = lease_request->key;
     if (!lease_request->key.empty()) by_key_[lease_request->key] = id;
@@ -121,8 +121,8 @@ void LeaseIndex::on_hold(const model::NodeTable::Change& change) {
 
 void LeaseIndex::on_node(const model::NodeTable::Change& change) {
   on_hold(change);
-  const std::optional<Lease> before = held_by(change.before);
-  const std::optional<Lease> after = held_by(change.after);
+  const std::optional<Lease> before = active_lease_of(change.before);
+  const std::optional<Lease> after = active_lease_of(change.after);
   if (before && (!after || after->id != before->id)) {
     Entry& entry = entries_[before->id];
     entry.nodes.erase(change.id);

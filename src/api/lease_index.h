@@ -16,46 +16,45 @@
 
 namespace nodepool::api {
 
-// The orders and leases of an installation, by owner and by key, kept up to date record by record:
-// a look at it costs the same however many nodes and requests of others there are. A lease has the
-// id of its order; both are one entry here.
+// Index of the lease requests and leases of an installation, by id, owner and key. It is updated
+// record by record, so the cost of a lookup does not depend on the number of nodes and requests. A
+// lease has the id of its request; both are one entry here.
 class LeaseIndex {
  public:
   // The tables outlive this.
   LeaseIndex(model::RequestTable& requests, model::NodeTable& nodes);
 
   struct Entry {
-    std::string owner;   // empty: a lease that was not made by the API
+    std::string owner;   // empty: a lease that was not requested through the API
     std::string tenant;  // empty: none
-    std::string key;     // of the order; empty: none
+    std::string key;     // of the request; empty: none
     std::optional<model::LeaseRequest> lease_request = {};  // while there is a request
-    bool is_failed = false;                                 // the order is
-    std::size_t ordered = 0;                                // nodes that are still waited for
+    bool is_failed = false;                                 // the request is
+    std::size_t requested = 0;                              // nodes that are not leased yet
     std::optional<model::Lease> lease = {};                 // while there are nodes
     model::IdSet nodes = {};                                // of the lease
   };
 
-  // Null if there is neither an order nor a lease with this id. Valid until the next co_await.
+  // Returns null if there is no request or lease with this id. Valid until the next co_await.
   const Entry* find(std::string_view id) const;
 
-  // All of them by id.
+  // All entries by id.
   const std::map<std::string, Entry, std::less<>>& all() const { return entries_; }
 
-  // The ids of an owner's orders and leases.
+  // The ids of an owner's requests and leases.
   const model::IdSet& of_owner(std::string_view owner) const;
 
-  // How many nodes an owner has and waits for.
-  // Those that it has had held count as well.
+  // The number of nodes that an owner has leased, holds, and has requested.
   std::size_t nodes_of(std::string_view owner) const;
 
-  // The order or lease with this key.
+  // The id of the request or lease with this idempotency key.
   std::optional<std::string> id_of_key(std::string_view key) const;
 
-  // Calls `observer` whenever the entry with this id changes, comes or goes. The ledger outlives
-  // what this returns.
+  // Calls `observer` whenever the entry with this id is added, changed or removed. The index
+  // outlives the subscription.
   coordination::Subscription observe(const std::string& id, std::function<void()> observer);
 
-  // … whenever any entry changes, with its id.
+  // The same for all entries, with the id of the entry.
   coordination::Subscription observe_all(std::function<void(const std::string&)> observer) {
     return changes_.subscribe(std::move(observer));
   }

@@ -15,8 +15,8 @@ using model::RequestState;
 
 namespace {
 
-constexpr double kPeerPatience = 2;  // seconds that an order is left to whoever placed it
-constexpr double kRetryPause = 1;    // seconds
+constexpr double kPeerPrecedence = 2;  // seconds left to the launcher that received the request
+constexpr double kRetryPause = 1;      // seconds
 constexpr auto kKeyPause = std::chrono::hours(6);
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -37,8 +37,8 @@ LeaseRequestWorker::LeaseRequestWorker(const async::Runtime& runtime, coordinati
 void LeaseRequestWorker::start() {
   changes_ = lease_index_.observe_all([this](const std::string& id) { reevaluate(id); });
   for (const auto& [id, entry] : lease_index_.all()) reevaluate(id);
-  scope_.spawn("orders", run());
-  scope_.spawn("order keys", forget_keys());
+  scope_.spawn("lease requests", run());
+  scope_.spawn("idempotency keys", remove_old_keys());
 }
 
 Task<> LeaseRequestWorker::stop() {
@@ -57,13 +57,13 @@ void LeaseRequestWorker::reevaluate(const std::string& id) {
   schedule(id, due(id));
 }
 
-// When something is to be done about the order, in seconds since the epoch.
+// When the request needs its next step, in seconds since the epoch.
 double LeaseRequestWorker::due(const std::string& id) const {
   const NodeRequest* request = records_.requests.find(id);
   if (request == nullptr) return kNever;
-  if (request->state == RequestState::failed) return request->state_time + kFailureIsKept;
+  if (request->state == RequestState::failed) return request->state_time + kFailureRetention;
   if (request->state == RequestState::fulfilled) {
-    return adopted_.contains(id) ? 0 : request->state_time + kPeerPatience;
+    return adopted_.contains(id) ? 0 : request->state_time + kPeerPrecedence;
   }
   return lease_index_.find(id)->lease_request->expires;
 }
@@ -94,7 +94,7 @@ Task<> LeaseRequestWorker::run() {
     while (!next_due_.empty() && next_due_.begin()->first <= now) {
       const std::string id = next_due_.begin()->second;
       schedule(id, now + kRetryPause);
-      if (attended_.insert(id).second) scope_.spawn("order " + id, serve(id));
+      if (in_progress_.insert(id).second) scope_.spawn("lease request " + id, serve(id));
     }
     constexpr double kLongestSleep = 3600;  // the wall clock may jump
     const double next = next_due_.empty() ? kLongestSleep : next_due_.begin()->first - now;
@@ -107,19 +107,19 @@ Task<> LeaseRequestWorker::run() {
 Task<> LeaseRequestWorker::serve(std::string id) {
   std::string failure;
   try {
-    co_await end(id);
+    co_await complete(id);
   } catch (const StoreError& error) {
     failure = error.what();
   } catch (...) {
-    attended_.erase(id);
+    in_progress_.erase(id);
     throw;
   }
-  attended_.erase(id);
+  in_progress_.erase(id);
   if (failure.empty()) co_return;
-  log_.about({}, id, {}).warning("The order is looked at again in a moment: {}", failure);
+  log_.about({}, id, {}).warning("Processing the lease request failed, retrying: {}", failure);
 }
 
-Task<> LeaseRequestWorker::end(std::string id) {
+Task<> LeaseRequestWorker::complete(std::string id) {
   const NodeRequest* request = records_.requests.find(id);
   if (request == nullptr) co_return;
   const telemetry::Logger log = log_.about(request->event_id.value_or(""), id, {});
@@ -132,15 +132,15 @@ Task<> LeaseRequestWorker::end(std::string id) {
   }
   const bool is_failed = request->state == RequestState::failed;
   const bool is_ended = co_await requestor::end_order(store_, id, request->stat.version);
-  if (is_ended && !is_failed) log.info("Nobody waits for the order any longer: it is withdrawn");
+  if (is_ended && !is_failed) log.info("Withdrew the lease request: it has expired");
 }
 
-Task<> LeaseRequestWorker::forget_keys() {
+Task<> LeaseRequestWorker::remove_old_keys() {
   while (true) {
     try {
       co_await requestor::forget_old_keys(runtime_, store_);
     } catch (const StoreError& error) {
-      log_.debug("Old keys of orders are forgotten later: {}", error.what());
+      log_.debug("Removing old idempotency keys failed, retrying later: {}", error.what());
     }
     co_await runtime_.clock.sleep_for(kKeyPause);
   }

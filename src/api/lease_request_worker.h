@@ -14,25 +14,25 @@
 
 namespace nodepool::api {
 
-// How long what has become of a failed order is kept for its owner to see, in seconds.
-inline constexpr double kFailureIsKept = 600;
+// How long a failed lease request is kept for its owner to read, in seconds.
+inline constexpr double kFailureRetention = 600;
 
-// Brings orders to their end, whoever placed them: it leases the nodes of those that have been
-// fulfilled, withdraws those that nobody waits for any longer, and forgets failed ones after a
-// while. Every launcher that serves the API has one; a lock decides between them, and orders that
-// were placed elsewhere are left to the others for a moment. It sleeps until the next one is due.
+// Completes lease requests: it leases the nodes of fulfilled ones, withdraws expired ones, and
+// removes failed ones after kFailureRetention. Every launcher that serves the API has one; a lock
+// decides between them. For requests that another launcher received, that launcher has precedence
+// for 2 seconds. The worker sleeps until the next request is due.
 class LeaseRequestWorker {
  public:
-  // All outlive this.
+  // All arguments outlive this.
   LeaseRequestWorker(const async::Runtime& runtime, coordination::Store& store,
                      model::Records& records, LeaseIndex& lease_index,
                      const telemetry::Logger& log);
 
-  // Begins to work.
+  // Starts the background tasks.
   void start();
   async::Task<> stop();
 
-  // The order was placed here.
+  // Marks a request as received by this launcher.
   void adopt(const std::string& id);
 
  private:
@@ -41,9 +41,9 @@ class LeaseRequestWorker {
   void forget(const std::string& id);
   double due(const std::string& id) const;
   async::Task<> run();
-  async::Task<> forget_keys();
+  async::Task<> remove_old_keys();
   async::Task<> serve(std::string id);
-  async::Task<> end(std::string id);
+  async::Task<> complete(std::string id);
 
   async::Runtime runtime_;
   coordination::Store& store_;
@@ -51,10 +51,10 @@ class LeaseRequestWorker {
   LeaseIndex& lease_index_;
   telemetry::Logger log_;
   std::set<std::string> adopted_;
-  std::set<std::string> attended_;                     // what a task is busy with
+  std::set<std::string> in_progress_;                  // requests that a task works on
   std::map<std::string, double> due_;                  // id -> seconds since the epoch
   std::set<std::pair<double, std::string>> next_due_;  // the same, by time
-  async::Event changed_{"the next order that is due changed"};
+  async::Event changed_{"the next due lease request changed"};
   coordination::Subscription changes_;
   async::TaskScope scope_;
 };

@@ -25,13 +25,13 @@ namespace {
 constexpr std::size_t kUsualNodes = 100;
 constexpr std::size_t kMostNodes = 1000;
 
-// What a list of nodes is to have.
+// The conditions on the nodes of a list.
 struct NodeFilter {
   const std::string* label;
   const std::string* state;
   const std::string* provider;
 
-  // To ask for the rest of the list with.
+  // The same as parameters of the next page's URL.
   std::string parameters() const {
     std::string text;
     if (label != nullptr) text += "&label=" + web::escaped(*label);
@@ -47,7 +47,7 @@ struct NodeFilter {
   }
 };
 
-// A mistyped state would have an empty list. Throws CallError.
+// Throws CallError if the state is unknown: the list would be empty.
 void require_state(const std::string* state) {
   if (state == nullptr || model::parse_node_state(*state)) return;
   std::vector<std::string_view> known;
@@ -55,7 +55,7 @@ void require_state(const std::string* state) {
   throw CallError(422, fmt::format("`state` must be one of {}", fmt::join(known, ", ")));
 }
 
-// What is told of nodes to everybody who sees them, of all that the commands list.
+// The columns of nodes that every reader gets: no login data.
 std::string node_rows(const report::Table& nodes) {
   std::set<std::string, std::less<>> keys = {"age_seconds"};
   const report::Table columns = report::node_columns(report::Detail::full);
@@ -90,57 +90,58 @@ Task<web::Response> list_nodes(Call& call) {
   const std::string next = is_more ? fmt::format(R"(, "next": "/api/v1/nodes?limit={}&after={}{}")",
                                                  most, last, filter.parameters())
                                    : std::string();
-  co_return json_answer(200, fmt::format("{{\"nodes\": {}{}}}\n", node_rows(table), next));
+  co_return json_response(200, fmt::format("{{\"nodes\": {}{}}}\n", node_rows(table), next));
 }
 
 Task<web::Response> show_node(Call& call) {
   const model::NodeTable& nodes = call.context.records.nodes;
   const Node* node = call.view.find_node(call.id);
-  if (node == nullptr) throw CallError(404, fmt::format("There is no node {}", call.id));
+  if (node == nullptr) throw CallError(404, fmt::format("Node {} not found", call.id));
   report::Table table = report::node_columns(report::Detail::wide);
   report::add_node(table, *node, nodes.is_locked(call.id),
                    call.context.runtime.clock.wall_seconds(), report::Detail::wide);
   const std::string list = node_rows(table);
-  co_return json_answer(200, list.substr(1, list.size() - 2) + "\n");
+  co_return json_response(200, list.substr(1, list.size() - 2) + "\n");
 }
 
 Task<web::Response> list_labels(Call& call) {
   const report::Table table =
       report::label_listing(call.context.records.components.pools(), call.context.records.nodes);
-  co_return json_answer(200, fmt::format("{{\"labels\": {}}}\n", report::table_json(table)));
+  co_return json_response(200, fmt::format("{{\"labels\": {}}}\n", report::table_json(table)));
 }
 
 Task<web::Response> explain_subject(Call& call) {
-  // An explanation of a label or a host has records of all tenants in it.
+  // An explanation of a label or a host contains records of all tenants.
   const bool is_own = call.view.find(call.id) != nullptr || call.view.find_node(call.id) != nullptr;
   if (!call.view.is_complete() && !is_own) {
-    throw CallError(404, fmt::format("There is nothing to explain of {}", call.id));
+    throw CallError(404, fmt::format("Request or node {} not found", call.id));
   }
   Task<std::optional<report::Explanation>> explaining = call.context.explain(call.id);
   const std::optional<report::Explanation> explanation = co_await std::move(explaining);
   if (!explanation) {
-    throw CallError(404, fmt::format("There is no request, node, label or host {}", call.id));
+    throw CallError(404, fmt::format("Request, node, label or host {} not found", call.id));
   }
-  co_return json_answer(200, report::explanation_json(*explanation) + "\n");
+  co_return json_response(200, report::explanation_json(*explanation) + "\n");
 }
 
 Task<web::Response> show_history(Call& call) {
   if (!call.context.journal) throw CallError(404, "This launcher keeps no history");
   if (!call.view.is_complete()) {
-    throw CallError(403, "The history is not told by tenants: this token has one");
+    throw CallError(403, "The history contains all tenants; this token may read one tenant only");
   }
   const std::vector<history::Entry> entries = co_await call.context.threads.run(
       "reading the history", [journal = *call.context.journal, id = call.id,
                               now = call.context.runtime.clock.wall_seconds()] {
         return history::entries_of(journal, id, now);
       });
-  if (entries.empty()) throw CallError(404, fmt::format("Nothing is known of {}", call.id));
+  if (entries.empty())
+    throw CallError(404, fmt::format("The history has no entries of {}", call.id));
   const std::string table = report::table_json(report::history_listing(entries));
-  co_return json_answer(200, fmt::format("{{\"history\": {}}}\n", table));
+  co_return json_response(200, fmt::format("{{\"history\": {}}}\n", table));
 }
 
 Task<web::Response> show_client(Call& call) {
-  co_return json_answer(200, client_document(call.client, call.context.lease_index) + "\n");
+  co_return json_response(200, client_document(call.client, call.context.lease_index) + "\n");
 }
 
 }  // namespace nodepool::api

@@ -2,7 +2,7 @@
 
 #include "api/call.h"
 
-// The calls that only look at nodes, labels, and what has become of things.
+// The calls that read nodes, labels, explanations, the history and the client itself.
 namespace nodepool::api {
 
 async::Task<web::Response> list_nodes(Call& call);

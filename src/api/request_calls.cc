@@ -26,8 +26,8 @@ using model::NodeRequest;
 
 namespace {
 
-// What another launcher has just written may take so long to be seen here.
-constexpr auto kSightPatience = std::chrono::milliseconds(500);
+// How long a record that another launcher has written may take to arrive here.
+constexpr auto kReplicationDelay = std::chrono::milliseconds(500);
 // Between two parts of an event stream.
 constexpr auto kStreamPause = web::kStreamSilence;
 constexpr std::size_t kUsualPage = 100;
@@ -41,7 +41,7 @@ bool is_waiting(const LeaseIndex::Entry& entry) {
   return !entry.lease && !entry.is_failed;
 }
 
-// The state of an order, of which the ledger knows.
+// The document of a request that the lease index has.
 std::string document_of(const Call& call) {
   const LeaseIndex::Entry& entry = *call.context.lease_index.find(call.id);
   const NodeRequest* request = call.context.records.requests.find(call.id);
@@ -54,8 +54,8 @@ std::string document_of(const Call& call) {
                             call.context.runtime.clock.wall_seconds());
 }
 
-// Whether the store has such an order: this launcher may not have seen it yet.
-Task<> look_in_store(Call& call) {
+// Reads the request from the store: this launcher may not have its record yet.
+Task<> read_from_store(Call& call) {
   std::optional<coordination::Entry> entry;
   try {
     entry = co_await call.context.store.get(model::request_path(call.id));
@@ -65,24 +65,24 @@ Task<> look_in_store(Call& call) {
   if (entry) call.context.records.requests.seen(call.id, *entry);
 }
 
-// Returns when the ledger has the order or lease, or it is clear that nobody has.
-Task<bool> find_order(Call& call) {
+// Whether the request or lease exists. Waits up to kReplicationDelay for its record.
+Task<bool> find_request(Call& call) {
   if (call.context.lease_index.find(call.id) != nullptr) co_return true;
   async::Event seen;
   const coordination::Subscription watching =
       call.context.lease_index.observe(call.id, [&seen] { seen.set(); });
-  co_await look_in_store(call);
+  co_await read_from_store(call);
   if (call.context.lease_index.find(call.id) != nullptr) co_return true;
   async::Clock& clock = call.context.runtime.clock;
-  co_await seen.wait_until(clock, clock.now() + kSightPatience);
+  co_await seen.wait_until(clock, clock.now() + kReplicationDelay);
   co_return call.context.lease_index.find(call.id) != nullptr;
 }
 
-// Throws CallError unless there is such an order, or its lease, that the client may see.
-Task<> require_order(Call& call) {
-  co_await find_order(call);
+// Throws CallError (404) unless there is such a request or lease that the client may see.
+Task<> require_request(Call& call) {
+  co_await find_request(call);
   if (call.view.find(call.id) != nullptr) co_return;
-  throw CallError(404, fmt::format("There is no request {}: it has ended, or never was", call.id));
+  throw CallError(404, fmt::format("Request {} not found: it has ended or never existed", call.id));
 }
 
 Task<> wait_until_settled(Call& call, async::Clock::TimePoint deadline) {
@@ -93,13 +93,13 @@ Task<> wait_until_settled(Call& call, async::Clock::TimePoint deadline) {
   while (true) {
     const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
     if (entry != nullptr && !is_waiting(*entry)) co_return;
-    if (entry == nullptr) co_return co_await require_order(call);
+    if (entry == nullptr) co_return co_await require_request(call);
     if (!co_await changed.wait_until(clock, deadline)) co_return;
   }
 }
 
-// Returns when the order waits no longer, or at `deadline`. Throws CallError if it is gone then, or
-// once the client's token is not valid any more.
+// Returns when the request is fulfilled or has failed, or at `deadline`. Throws CallError if it no
+// longer exists or the client's token is no longer valid.
 Task<> wait_for_end(Call& call, async::Clock::TimePoint deadline) {
   Task<> waiting = wait_until_settled(call, deadline);
   Task<> limited = call.context.authorizer.while_authorized(call.request, std::move(waiting));
@@ -110,7 +110,7 @@ requestor::Priority read_priority(const Call& call, CallBody& body) {
   const std::string word = body.text("priority").value_or("normal");
   const std::vector<std::string>& allowed = call.client.priorities;
   if (!allowed.empty() && std::ranges::find(allowed, word) == allowed.end()) {
-    throw CallError(403, fmt::format("{} asks with priority {} only", call.client.name,
+    throw CallError(403, fmt::format("{} may request with priority {} only", call.client.name,
                                      fmt::join(allowed, " or ")));
   }
   if (word == "high") return requestor::Priority::high;
@@ -126,26 +126,26 @@ std::optional<std::string> read_tenant(const Call& call, CallBody& body) {
   if (tenant && *tenant != own) {
     throw CallError(
         403, own.empty()
-                 ? fmt::format("{} may not name a tenant: its token has none", call.client.name)
-                 : fmt::format("{} asks for nodes of the tenant {} only", call.client.name, own));
+                 ? fmt::format("{} may not set `tenant`: its token has none", call.client.name)
+                 : fmt::format("{} may request nodes for tenant {} only", call.client.name, own));
   }
   return own.empty() ? std::nullopt : std::optional(own);
 }
 
-// What is ordered.
-struct Wanted {
+// The content of a lease request.
+struct NewRequest {
   requestor::NodeRequestSpec request_spec;
   model::LeaseRequest lease_request;
 };
 
 std::vector<std::string> read_labels(const Call& call, CallBody& body) {
   std::vector<std::string> labels = body.texts("labels", kMostLabels);
-  if (labels.empty()) throw CallError(422, "`labels` says which nodes: at least one");
+  if (labels.empty()) throw CallError(422, "`labels` must have at least one label");
   const std::vector<std::string>& allowed = call.client.labels;
   for (const std::string& label : labels) {
     if (allowed.empty() || std::ranges::find(allowed, label) != allowed.end()) continue;
-    throw CallError(403, fmt::format("{} may not ask for {}, only for {}", call.client.name, label,
-                                     fmt::join(allowed, ", ")));
+    throw CallError(403, fmt::format("{} may not request label {}, only {}", call.client.name,
+                                     label, fmt::join(allowed, ", ")));
   }
   return labels;
 }
@@ -155,19 +155,18 @@ std::string read_key(const Call& call, CallBody& body) {
   const std::string* header = call.request.header("idempotency-key");
   if (header != nullptr) key = *header;
   if (key.size() > kLongestText) {
-    throw CallError(422,
-                    fmt::format("The idempotency key may have at most {} bytes", kLongestText));
+    throw CallError(422, fmt::format("Idempotency key too long (at most {} bytes)", kLongestText));
   }
   return key.empty() ? key : sha256(call.client.name + "\n" + key);
 }
 
 std::chrono::seconds read_lease(const Call& call, CallBody& body) {
-  return granted(call, body.duration("lease"), kUsualLease);
+  return granted_duration(call, body.duration("lease"), kUsualLease);
 }
 
-Wanted read_order(const Call& call) {
+NewRequest read_request(const Call& call) {
   CallBody body(call.request);
-  Wanted wanted;
+  NewRequest wanted;
   wanted.request_spec.labels = read_labels(call, body);
   wanted.request_spec.requestor = "nodepool-api:" + call.client.name;
   wanted.request_spec.priority = read_priority(call, body);
@@ -175,7 +174,7 @@ Wanted read_order(const Call& call) {
       body.integer("relative_priority", 0, 1'000'000).value_or(0);
   wanted.request_spec.tenant = read_tenant(call, body);
   const std::chrono::seconds timeout = body.duration("timeout").value_or(kUsualTimeout);
-  if (timeout > kLongestTimeout) throw CallError(422, "`timeout` may be 24 hours at most");
+  if (timeout > kLongestTimeout) throw CallError(422, "`timeout` must be at most 24 hours");
   wanted.lease_request = {
       .owner = call.client.name,
       .holder = body.text("holder").value_or(call.client.name),
@@ -186,20 +185,22 @@ Wanted read_order(const Call& call) {
   return wanted;
 }
 
-void require_nodes(const Call& call, const InFlightQuota& placements, std::size_t wanted) {
+void require_nodes(const Call& call, const InFlightQuota& in_flight, std::size_t wanted) {
   if (!call.client.max_nodes) return;
   const std::size_t has =
-      call.context.lease_index.nodes_of(call.client.name) + placements.of(call.client.name);
+      call.context.lease_index.nodes_of(call.client.name) + in_flight.of(call.client.name);
   if (has + wanted <= *call.client.max_nodes) return;
-  throw CallError(403, fmt::format("{} may have {} nodes at a time, has or waits for {}, and asks "
-                                   "for {} more",
-                                   call.client.name, *call.client.max_nodes, has, wanted));
+  throw CallError(403,
+                  fmt::format("Node limit of {} exceeded (max-nodes {}): {} are leased, held or "
+                              "requested, this request is for {} more",
+                              call.client.name, *call.client.max_nodes, has, wanted));
 }
 
-// The order that was placed with this key before.
+// Finds the earlier request with this key: sets call.id. Throws CallError (409) if it has ended or
+// has other labels.
 Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels) {
   async::Clock& clock = call.context.runtime.clock;
-  const async::Clock::TimePoint deadline = clock.now() + kSightPatience;
+  const async::Clock::TimePoint deadline = clock.now() + kReplicationDelay;
   async::Event changed;
   const coordination::Subscription watching =
       call.context.lease_index.observe_all([&changed](const std::string&) { changed.set(); });
@@ -210,29 +211,29 @@ Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels)
   call.id = *id;
   const NodeRequest* request = call.context.records.requests.find(*id);
   if (request != nullptr && request->node_types != labels) {
-    throw CallError(409, "The request with this idempotency key asks for other nodes");
+    throw CallError(409, "The request with this idempotency key has other labels");
   }
 }
 
-Task<> forget_placement(InFlightQuota& placements, std::string owner, std::size_t nodes) {
-  placements.remove(owner, nodes);
+Task<> remove_in_flight(InFlightQuota& in_flight, std::string owner, std::size_t nodes) {
+  in_flight.remove(owner, nodes);
   co_return;
 }
 
-Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& placements, Wanted wanted) {
+Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& in_flight, NewRequest wanted) {
   const std::size_t count = wanted.request_spec.labels.size();
-  placements.add(call.client.name, count);
+  in_flight.add(call.client.name, count);
   Task<std::optional<NodeRequest>> placing =
       requestor::place_order(call.context.runtime, call.context.store,
                              std::move(wanted.request_spec), std::move(wanted.lease_request));
-  const std::function<Task<>()> placed = [&placements, &call, count] {
-    return forget_placement(placements, call.client.name, count);
+  const std::function<Task<>()> placed = [&in_flight, &call, count] {
+    return remove_in_flight(in_flight, call.client.name, count);
   };
   co_return co_await async::finally(std::move(placing), placed);
 }
 
-web::Response answer_with_order(Call& call, unsigned status) {
-  web::Response response = json_answer(status, document_of(call) + "\n");
+web::Response request_response(Call& call, unsigned status) {
+  web::Response response = json_response(status, document_of(call) + "\n");
   response.headers.emplace_back("Location", base_path(call.id));
   return response;
 }
@@ -245,10 +246,10 @@ Task<> stream(ApiContext& context, Client client, std::string id, web::StreamSin
       context.lease_index.observe(call.id, [&changed] { changed.set(); });
   std::string last;
   while (true) {
-    const bool is_there = co_await find_order(call);
+    const bool is_there = co_await find_request(call);
     std::string document = is_there ? document_of(call) : "null";
     const bool is_over = !is_there || !is_waiting(*context.lease_index.find(call.id));
-    std::string part = ":\n\n";  // a comment: the connection is still needed
+    std::string part = ":\n\n";  // a comment: keeps the connection open
     if (document != last) {
       part = fmt::format("event: {}\ndata: {}\n\n", is_there ? "request" : "gone", document);
       last = std::move(document);
@@ -261,21 +262,21 @@ Task<> stream(ApiContext& context, Client client, std::string id, web::StreamSin
 
 }  // namespace
 
-Task<web::Response> place_order(Call& call, InFlightQuota& placements) {
-  Wanted wanted = read_order(call);
+Task<web::Response> create_request(Call& call, InFlightQuota& in_flight) {
+  NewRequest wanted = read_request(call);
   const std::vector<std::string> labels = wanted.request_spec.labels;
   const std::string key = wanted.lease_request.key;
   const auto deadline = call.context.runtime.clock.now() + call.wait().value_or(async::Duration(0));
   bool is_new = false;
   const bool is_known = !key.empty() && call.context.lease_index.id_of_key(key).has_value();
   if (!is_known) {
-    require_nodes(call, placements, labels.size());
-    const std::optional<NodeRequest> placed = co_await put(call, placements, std::move(wanted));
+    require_nodes(call, in_flight, labels.size());
+    const std::optional<NodeRequest> placed = co_await put(call, in_flight, std::move(wanted));
     if (placed) {
       is_new = true;
       call.id = placed->id;
       call.context.records.requests.written(*placed, placed->stat);
-      call.context.keeper.adopt(call.id);
+      call.context.worker.adopt(call.id);
     }
   }
   if (!is_new) co_await find_by_key(call, key, labels);
@@ -284,19 +285,19 @@ Task<web::Response> place_order(Call& call, InFlightQuota& placements) {
   if (call.wait()) {
     co_await wait_for_end(call, deadline);
   } else {
-    co_await require_order(call);
+    co_await require_request(call);
   }
-  co_return answer_with_order(call, is_new ? 201 : 200);
+  co_return request_response(call, is_new ? 201 : 200);
 }
 
-Task<web::Response> show_order(Call& call) {
+Task<web::Response> show_request(Call& call) {
   const std::optional<async::Duration> wait = call.wait();
-  co_await require_order(call);
+  co_await require_request(call);
   if (wait) co_await wait_for_end(call, call.context.runtime.clock.now() + *wait);
-  co_return answer_with_order(call, 200);
+  co_return request_response(call, 200);
 }
 
-Task<web::Response> list_orders(Call& call) {
+Task<web::Response> list_requests(Call& call) {
   const std::size_t most = call.number("limit", kUsualPage, kLargestPage);
   const std::string* after = call.request.parameter("after");
   const auto& all = call.context.records.requests.all();
@@ -314,12 +315,12 @@ Task<web::Response> list_orders(Call& call) {
     report::add_request(table, request, now);
     last = id;
   }
-  co_return json_answer(200,
-                        fmt::format("{{\"requests\": {}{}}}\n", report::table_json(table), next));
+  co_return json_response(200,
+                          fmt::format("{{\"requests\": {}{}}}\n", report::table_json(table), next));
 }
 
-Task<web::Response> stream_order(Call& call) {
-  co_await require_order(call);
+Task<web::Response> stream_request(Call& call) {
+  co_await require_request(call);
   web::Response response{200,
                          {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}}};
   response.stream = [&context = call.context, client = call.client, id = call.id](
@@ -327,13 +328,14 @@ Task<web::Response> stream_order(Call& call) {
   co_return response;
 }
 
-Task<web::Response> end_order(Call& call) {
-  co_await require_order(call);
+Task<web::Response> delete_request(Call& call) {
+  co_await require_request(call);
   for (int attempt = 0; attempt < 5; ++attempt) {
     const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
     if (entry == nullptr) break;
     if (!call.view.may_change(*entry)) {
-      throw CallError(403, fmt::format("Request {} is not {}'s", call.id, call.client.name));
+      throw CallError(403, fmt::format("{} may not withdraw request {}: another client owns it",
+                                       call.client.name, call.id));
     }
     if (entry->lease) co_return co_await release_lease(call);
     const NodeRequest* request = call.context.records.requests.find(call.id);
@@ -343,8 +345,8 @@ Task<web::Response> end_order(Call& call) {
       call.context.records.requests.removed(call.id);
       break;
     }
-    // It changed meanwhile: its nodes may be there now.
-    co_await look_in_store(call);
+    // It has changed meanwhile: it may be fulfilled now.
+    co_await read_from_store(call);
   }
   call.outcome = "withdrew " + call.id;
   co_return web::Response{204};

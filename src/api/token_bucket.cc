@@ -12,7 +12,8 @@ constexpr double kSweepPause = 1;  // seconds
 
 }  // namespace
 
-// The name of the client's bucket: a full one is like none.
+// The name of the client's bucket; empty: the shared one. Full buckets are removed: they are equal
+// to new ones.
 std::string TokenBucket::bucket_of(const std::string& client, double now) {
   if (buckets_.size() < kMostBuckets || buckets_.contains(client)) return client;
   if (now >= swept_ + kSweepPause) {

@@ -10,7 +10,7 @@
 
 namespace nodepool::api {
 
-// The clients that come with a token. The file has what a token is checked against, not the token:
+// The clients that authenticate with a token. The file has the hashes of tokens, not the tokens:
 //
 //   tokens:
 //     - name: gitlab
@@ -23,16 +23,15 @@ class Tokens {
  public:
   Tokens() = default;
 
-  // Reads such a file. If there is none, there are no tokens: deleting it revokes them all. One
-  // that other users may write is refused, since they could give themselves any right. Throws
-  // config::ConfigError.
+  // Reads such a file. A missing file has no tokens: deleting it revokes them all. Throws
+  // config::ConfigError, also if users other than root and the launcher's may write the file.
   static Tokens read(const std::string& path);
 
-  // Reads the text of such a file; `file` is for errors. Throws config::ConfigError.
+  // Parses the text of such a file; errors name `file`. Throws config::ConfigError.
   static Tokens parse(const std::string& text, const std::string& file);
 
-  // The client whose token this is; null if it is nobody's, or no longer valid at `now`, in seconds
-  // since the epoch. Takes the same time for all tokens that are wrong.
+  // The client of this token. Returns null if the token is unknown or has expired at `now`, in
+  // seconds since the epoch. Takes the same time for all wrong tokens.
   const Client* find(std::string_view token, double now) const;
 
   std::size_t size() const { return by_hash_.size(); }
@@ -42,16 +41,15 @@ class Tokens {
     Client client;
     std::optional<double> expires;  // seconds since the epoch; nothing: never
   };
-  // A token is long and random, so what it hashes to is looked up like any key: who could guess by
-  // the time it takes would have to guess hashes.
+  // An ordinary lookup is safe: tokens are long and random, so its timing tells only about hashes.
   std::map<std::string, Entry, std::less<>> by_hash_;
 };
 
-// A new token: 256 random bits as text. Throws std::runtime_error if there are none.
+// A new token: 256 random bits as text. Throws std::runtime_error if the random generator fails.
 std::string new_token();
 
-// The file's entry for a client, without its token: lines of YAML. `max_lease` and `expires` as the
-// file has them; empty texts are left out.
+// The file's entry for a token, as lines of YAML. All values are as in the file; empty ones are
+// left out.
 struct TokenEntry {
   std::string name;
   std::string scope;
@@ -65,10 +63,10 @@ struct TokenEntry {
 };
 std::string to_yaml(const TokenEntry& entry);
 
-// What the file may have, for the manual.
+// The schema of the file.
 const config::Schema& token_file_schema();
 
-// "sha256:" and 64 hexadecimal digits. A token needs no slower hash: it is no password, but 256
+// "sha256:" and 64 hexadecimal digits. No slower hash is needed: a token is not a password, but 256
 // random bits.
 std::string hash_of(std::string_view token);
 

@@ -10,34 +10,34 @@
 
 namespace nodepool::api {
 
-// The records that a client may know of: all of them, or those of its tenant. Calls look records up
-// and list them through a view alone, so that no call can forget whose they are.
+// The records that a client may read: all, or those of its tenant. Calls read and list records only
+// through a view, so none can omit the access check.
 //
-// What find() and find_node() return is valid until the next co_await.
+// The results of find() and find_node() are valid until the next co_await.
 class View {
  public:
-  // All outlive it.
+  // All arguments outlive it.
   View(const Client& client, const model::Records& records, const LeaseIndex& lease_index)
       : client_(client), records_(records), lease_index_(lease_index) {}
 
-  // Whether it has the records of all tenants.
+  // Whether it includes all tenants.
   bool is_complete() const { return client_.tenant.empty(); }
 
-  // The request or lease with this id. Null if there is none that the client may know of.
+  // The request or lease with this id. Returns null if there is none that the client may read.
   const LeaseIndex::Entry* find(std::string_view id) const;
 
   // The same for a node.
   const model::Node* find_node(std::string_view id) const;
 
-  // Whether a request, or what has become of one, is in it.
+  // Whether the client may read the request or lease.
   bool has(const model::NodeRequest& request) const;
   bool has(const LeaseIndex::Entry& entry) const;
 
-  // Whether a node is in it. A node that is not allocated, not held, and was not made for a tenant
-  // is in each view.
+  // Whether the client may read the node. Every client may read a node that is not allocated, not
+  // held, and was not launched for a tenant.
   bool has(const model::Node& node) const;
 
-  // Whether the client may release, renew or withdraw it, and read how to log in.
+  // Whether the client may release, renew or withdraw it, and read its login data.
   bool may_change(const LeaseIndex::Entry& entry) const;
 
   // Whether the client may end the hold of this node.

@@ -22,7 +22,7 @@ BoundedFile::BoundedFile(const std::filesystem::path& path, std::uint64_t limit)
     : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kLogMode)),
       limit_(limit),
       most_kept_(std::min(limit / 2, kMostKept)),
-      room_(limit - most_kept_) {
+      capacity_(limit - most_kept_) {
   if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), path.string());
 }
 
@@ -32,35 +32,35 @@ BoundedFile::~BoundedFile() {
 }
 
 void BoundedFile::write(std::string_view text) {
-  const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(room_, text.size()));
+  const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(capacity_, text.size()));
   append(text.substr(0, begin));
-  room_ -= begin;
+  capacity_ -= begin;
   end_ += text.substr(begin);
   if (end_.size() <= 2 * most_kept_) return;  // moved once for many writes
-  left_out_ += end_.size() - most_kept_;
+  omitted_ += end_.size() - most_kept_;
   end_.erase(0, end_.size() - most_kept_);
 }
 
 void BoundedFile::write_end() {
   if (end_.size() > most_kept_) {
-    left_out_ += end_.size() - most_kept_;
+    omitted_ += end_.size() - most_kept_;
     end_.erase(0, end_.size() - most_kept_);
   }
-  if (left_out_ > 0) {
+  if (omitted_ > 0) {
     append(
-        fmt::format("\n[... {} bytes are left out here: the log may have {} (build-log-limit)]\n",
-                    left_out_, limit_));
+        fmt::format("\n[... {} bytes omitted: the log is limited to {} bytes (build-log-limit)]\n",
+                    omitted_, limit_));
   }
   append(end_);
   end_.clear();
-  left_out_ = 0;
+  omitted_ = 0;
 }
 
 void BoundedFile::append(std::string_view text) {
-  if (lost_ > told_lost_ && !text.empty()) {
-    const std::string said = fmt::format(
-        "\n[... {} bytes could not be written here: the disk was full]\n", lost_ - told_lost_);
-    if (put(said).empty()) told_lost_ = lost_;
+  if (lost_ > reported_lost_ && !text.empty()) {
+    const std::string note =
+        fmt::format("\n[... {} bytes lost: the disk was full]\n", lost_ - reported_lost_);
+    if (put(note).empty()) reported_lost_ = lost_;
   }
   lost_ += put(text).size();
 }

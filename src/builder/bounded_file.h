@@ -7,38 +7,38 @@
 
 namespace nodepool::builder {
 
-// A file that does not become larger than it may: of what is written beyond that it keeps the end,
-// and says how much it has left out. All functions block.
+// A file with a maximum size. Of further text it keeps the end, with a note of how much is omitted.
+// All functions block.
 class BoundedFile {
  public:
-  // Appends to the file, at most about `limit` bytes. Throws std::system_error.
+  // Opens the file to append at most about `limit` bytes. Throws std::system_error.
   BoundedFile(const std::filesystem::path& path, std::uint64_t limit);
-  // As write_end().
+  // Calls write_end().
   ~BoundedFile();
   BoundedFile(const BoundedFile&) = delete;
   BoundedFile& operator=(const BoundedFile&) = delete;
 
-  // What the disk has no room for is lost, and counted; what can be written next says so.
+  // If the disk is full, the text is lost and counted. The next successful write notes that.
   void write(std::string_view text);
 
-  // Writes what has been kept of the end, and what has been left out before that.
+  // Writes the note about omitted text and the end that was kept.
   void write_end();
 
-  // Bytes that have been lost.
+  // Number of bytes that were lost because the disk was full.
   std::uint64_t lost() const { return lost_; }
 
  private:
   void append(std::string_view text);
-  // Writes as much of it as there is room for, and returns the rest.
+  // Writes as much as fits on the disk and returns the rest.
   std::string_view put(std::string_view text);
 
   int descriptor_ = -1;
   std::uint64_t limit_;
-  std::size_t most_kept_;  // bytes of the end
-  std::uint64_t room_;     // before the end
-  std::uint64_t left_out_ = 0;
+  std::size_t most_kept_;   // bytes of the end
+  std::uint64_t capacity_;  // left before the end
+  std::uint64_t omitted_ = 0;
   std::uint64_t lost_ = 0;
-  std::uint64_t told_lost_ = 0;  // of these, in the file
+  std::uint64_t reported_lost_ = 0;  // of these, noted in the file
   std::string end_{};
 };
 

@@ -45,7 +45,7 @@ BuildLog::BuildLog(const Settings& settings, const std::string& image, const std
     : path_(settings.directory / model::build_log_name(image, build_id)) {
   std::error_code error;
   fs::create_directories(settings.directory, error);
-  if (error) log_failed("cannot make the directory", settings.directory, error);
+  if (error) log_failed("cannot create the directory", settings.directory, error);
   delete_old_logs(settings, image);
   try {
     file_ = std::make_shared<BoundedFile>(path_, settings.limit);

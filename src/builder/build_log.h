@@ -9,29 +9,29 @@
 
 namespace nodepool::builder {
 
-// What a build's program has written: `<image>-<build id>.log`. All functions block.
+// The log of a build: `<image>-<build id>.log`. All functions block.
 class BuildLog {
  public:
-  // Where the logs are, how many old ones are kept of each image, and how long one may become.
+  // Directory of the logs, number of logs kept for each image, and maximum size of a log.
   struct Settings {
     std::filesystem::path directory;
     std::int64_t retention = 7;                      // 0 counts as 1; negative: all
     std::uint64_t limit = std::uint64_t{100} << 20;  // bytes
 
-    // For logs of something else.
+    // The same settings for a subdirectory.
     Settings below(const std::string& name) const { return {directory / name, retention, limit}; }
   };
 
-  // Deletes old logs of the image, then opens a new one; makes the directory. Throws
+  // Creates the directory, deletes old logs of the image, and opens a new one. Throws
   // std::runtime_error.
   BuildLog(const Settings& settings, const std::string& image, const std::string& build_id);
 
   const std::filesystem::path& path() const { return path_; }
 
-  // For what programs write; it lives for as long as somebody writes to it.
+  // The file for the output of programs.
   const std::shared_ptr<BoundedFile>& file() const { return file_; }
 
-  // Adds a line after all that has been written. A disk that is full loses it.
+  // Appends a line. It is lost if the disk is full.
   void write_line(const std::string& line) const;
 
  private:

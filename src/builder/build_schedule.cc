@@ -7,14 +7,14 @@ namespace nodepool::builder {
 
 namespace {
 
-constexpr auto kFirstBuildPause = std::chrono::seconds(10);
-constexpr auto kLongestBuildPause = std::chrono::hours(1);
+constexpr auto kMinBuildRetryDelay = std::chrono::seconds(10);
+constexpr auto kMaxBuildRetryDelay = std::chrono::hours(1);
 
 }  // namespace
 
 BuildSchedule::BuildSchedule(const BuilderContext& context)
     : context_(context),
-      retries_(kFirstBuildPause, kLongestBuildPause),
+      retries_(kMinBuildRetryDelay, kMaxBuildRetryDelay),
       schedule_(context.runtime.clock, [this](const std::string& image) { return due(image); }) {}
 
 BuildVerdict BuildSchedule::evaluate(const std::string& image, const Builds& builds,
@@ -38,13 +38,13 @@ std::optional<async::Clock::TimePoint> BuildSchedule::due(const std::string& ima
   const BuildVerdict verdict =
       evaluate(image, context_.images.builds_of(image), context_.images.is_being_built(image));
   if (!verdict.due) return std::nullopt;
-  const async::Clock::TimePoint when = context_.moment(*verdict.due);
-  // Who asks after a failure has a reason to.
+  const async::Clock::TimePoint when = context_.monotonic(*verdict.due);
+  // A request after the last failure skips the delay.
   const auto request = context_.images.build_requests().find(image);
   const auto failed_at = failed_at_.find(image);
-  const bool asked_anew = request != context_.images.build_requests().end() &&
-                          failed_at != failed_at_.end() && request->second > failed_at->second;
-  if (asked_anew || jobs_.next(image)) return when;
+  const bool requested_again = request != context_.images.build_requests().end() &&
+                               failed_at != failed_at_.end() && request->second > failed_at->second;
+  if (requested_again || jobs_.next(image)) return when;
   return std::max(when, retries_.not_before(image).value_or(when));
 }
 

@@ -12,30 +12,30 @@
 
 namespace nodepool::builder {
 
-// The images that are to be built, shared by all build workers.
+// The images to build and when. Shared by all build workers.
 class BuildSchedule {
  public:
   explicit BuildSchedule(const BuilderContext& context);
 
   DelayQueue<std::string>& images() { return schedule_; }
 
-  // Builds that somebody wants and waits for. Who places one calls images().enqueue().
+  // Builds that a client waits for. After submitting one, call images().enqueue().
   ImageJobs<std::string>& jobs() { return jobs_; }
 
-  // Nothing new is begun.
+  // Starts no further builds.
   void close() {
     schedule_.close();
     jobs_.close();
   }
 
-  // What is to be done about the image, going by these builds.
+  // Decides whether and when to build the image, given its builds.
   BuildVerdict evaluate(const std::string& image, const Builds& builds, bool being_built) const;
 
-  // A build has ended. Returns how long the image is left alone if it has failed.
+  // A build has failed or succeeded. failed() returns the time until the retry.
   async::Duration failed(const std::string& image);
   void succeeded(const std::string& image) { retries_.forget(image); }
 
-  // What made the last attempt fail may have been changed.
+  // The configuration of the image has changed: retries without delay.
   void reconfigured(const std::string& image) { retries_.forget(image); }
 
  private:

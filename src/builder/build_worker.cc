@@ -55,7 +55,7 @@ Task<> BuildWorker::run() {
     }
     if (!failure.empty()) {
       schedule_.failed(*image);
-      log_.error("Building image {}: {}", *image, failure);
+      log_.error("Building image {} failed: {}", *image, failure);
     }
     schedule_.images().requeue(*image);
   }
@@ -73,7 +73,7 @@ Task<> BuildWorker::process(std::string image) {
 }
 
 Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
-  // With the lock held nobody else builds it, but somebody may just have done so.
+  // Another builder may have built it before this one got the lock.
   const std::vector<ImageBuild> known = co_await context_.records.builds(image);
   const BuildVerdict verdict = schedule_.evaluate(image, newest_first(known), false);
   if (!verdict.due || *verdict.due > context_.now()) {
@@ -105,7 +105,7 @@ Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
   build.builder_id = context_.builder_id;
   build.formats = {job.formats.begin(), job.formats.end()};
   const ImageStore::Key key(build.image, build.id);
-  context_.under_way.insert(key);
+  context_.builds_in_progress.insert(key);
   schedule_.jobs().begin(image, build.id);
   std::exception_ptr failure;
   try {
@@ -117,27 +117,27 @@ Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
       result = co_await make(job, *builders_.find(job.image.builder)->second);
     } catch (const async::Cancelled&) {
       failure = std::current_exception();
-      result = {.kind = BuildResult::Kind::broken, .problem = "the builder has been stopped"};
+      result = {.kind = BuildResult::Kind::broken, .problem = "the builder was stopped"};
     }
     if (!failure) co_await report_metrics(build, result, context_.runtime.clock.now() - began);
     co_await finish(std::move(build), job.image, std::move(result), lock);
   } catch (...) {
     if (!failure) failure = std::current_exception();
   }
-  context_.under_way.erase(key);
+  context_.builds_in_progress.erase(key);
   if (!failure) co_return;
-  schedule_.jobs().end(image, key.second, "see the log of the builder");
+  schedule_.jobs().end(image, key.second, "internal error, see the log of the builder");
   std::rethrow_exception(failure);
 }
 
-// Another builder may have served the request at this moment.
+// Returns false if another builder has served the request meanwhile.
 Task<bool> BuildWorker::is_still_due(std::string image, BuildReason reason) {
   if (reason != BuildReason::requested || schedule_.jobs().next(image)) co_return true;
   co_return (co_await context_.store.exists(model::build_request_path(image))).has_value();
 }
 
-// A lost session ends the build: its lock is gone, so others may build the image as well, and its
-// result would not count.
+// An expired session ends the build: without its lock other builders may build the image, and the
+// result could not be recorded.
 Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
   BuildResult result;
   bool lost = false;
@@ -160,15 +160,15 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
         lost = true;
         scope.cancel();
       });
-  const auto call_off = [&scope] { return scope.stop(); };
+  const auto cancel_build = [&scope] { return scope.stop(); };
   Task<> waiting = ended.wait();
-  co_await async::undo_on_failure(std::move(waiting), call_off);
+  co_await async::undo_on_failure(std::move(waiting), cancel_build);
   co_await scope.join();
   if (lost) {
     const auto remove_files = [job] { job.store.remove(job.image.name, job.build_id); };
     co_await context_.threads.run("files of a lost build", remove_files);
     co_return BuildResult{.kind = BuildResult::Kind::failed,
-                          .problem = "the session with the store was lost",
+                          .problem = "the session with the store expired",
                           .exit_code = result.exit_code};
   }
   co_return result;
@@ -178,8 +178,8 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
                            Lock& lock) {
   const double began = build.state_time;
   if (result.lost_of_log > 0) {
-    log_.warning("The log of build {} of image {} lacks {} bytes: the disk was full", build.id,
-                 build.image, result.lost_of_log);
+    log_.warning("The log of build {} of image {} is incomplete, {} bytes lost: the disk was full",
+                 build.id, build.image, result.lost_of_log);
   }
   const bool made = result.kind == BuildResult::Kind::ready;
   if (result.kind != BuildResult::Kind::broken) {
@@ -196,7 +196,7 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
   }
   const bool written = co_await context_.records.write(build, made ? &lock : nullptr);
   if (made && !written) {
-    result.problem = "its record or its lock is gone";
+    result.problem = "its record was deleted or its lock was lost";
     const auto remove_files = [store = context_.files, image = build.image, id = build.id] {
       store.remove(image, id);
     };
@@ -209,17 +209,17 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
     schedule_.succeeded(build.image);
     schedule_.jobs().end(build.image, build.id, "");
     log_.info("Build {} of image {} is ready", build.id, build.image);
-    co_await forget_request(build, began);
+    co_await remove_request(build, began);
     co_return;
   }
   const async::Duration pause = schedule_.failed(build.image);
-  log_.error("Build {} of image {} has failed: {}; next attempt in {} s", build.id, build.image,
+  log_.error("Build {} of image {} failed: {}; retrying in {} s", build.id, build.image,
              result.problem, std::chrono::duration_cast<std::chrono::seconds>(pause).count());
   schedule_.jobs().end(build.image, build.id, result.problem);
 }
 
-// Any build that was begun after the request is what was asked for.
-Task<> BuildWorker::forget_request(ImageBuild build, double began) {
+// Every build that started after the request serves it.
+Task<> BuildWorker::remove_request(ImageBuild build, double began) {
   const auto request = context_.images.build_requests().find(build.image);
   if (request == context_.images.build_requests().end() || request->second > began) co_return;
   try {

@@ -8,12 +8,12 @@
 
 namespace nodepool::builder {
 
-// Builds one image after the other.
+// Builds images, one at a time.
 class BuildWorker {
  public:
   BuildWorker(BuilderContext& context, BuildSchedule& schedule, const ImageBuilders& builders);
 
-  // Works until the agenda is closed. Throws Cancelled; a build under way is then ended.
+  // Works until the schedule is closed. Throws Cancelled, after ending the current build.
   Task<> run();
 
  private:
@@ -24,7 +24,7 @@ class BuildWorker {
   Task<BuildResult> make(BuildJob job, ImageBuilder& builder);
   Task<> finish(model::ImageBuild build, config::DiskImage image, BuildResult result,
                 coordination::Lock& lock);
-  Task<> forget_request(model::ImageBuild build, double began);
+  Task<> remove_request(model::ImageBuild build, double began);
   Task<> report_metrics(model::ImageBuild build, BuildResult result, async::Duration duration);
 
   BuilderContext& context_;

@@ -17,7 +17,7 @@ namespace nodepool::builder {
 
 namespace {
 
-// For blocking calls: checksums of several builds at a time, files, name look-ups.
+// For blocking calls: checksums, files, name resolution.
 constexpr std::size_t kThreads = 8;
 
 model::Component builder_component(const NodePoolBuilder::Options& options) {
@@ -33,7 +33,7 @@ std::string images_dir(const config::Config& config) {
   const std::string directory = config.images_dir.value_or("");
   if (directory.empty()) {
     throw std::runtime_error(
-        "`images-dir` is not set: the builder needs a directory of its own for its images");
+        "`images-dir` is not set; configure a directory that only this builder uses");
   }
   return directory;
 }
@@ -88,7 +88,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       installation_(runtime, store, log_),
       registration_(runtime, store, log_, builder_component(options)),
       state_(options.state),
-      late_starts_(runtime, log_),
+      start_retrier_(runtime, log_),
       tables_scope_(runtime, context_.report_to(log_)),
       workers_scope_(runtime, context_.report_to(log_)),
       retired_providers_(runtime, context_.report_to(log_)) {}
@@ -100,7 +100,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
     return store.builder_id(id);
   };
   context_.builder_id = co_await threads_.run("builder_id.txt", identify);
-  // First of all: it looks whether there have been nodes before.
+  // Must come first: it checks whether the store has nodes already.
   co_await installation_.start();
   context_.installation = installation_.current();
   using Kind = model::Records::Kind;
@@ -110,7 +110,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
   co_await records_.until_ready();
   records_.follow(tables_scope_, {Kind::nodes});  // nothing waits for it but the clean-up
   const auto clear = [store = context_.files] { store.remove_partials(); };
-  co_await threads_.run("half-made images", clear);
+  co_await threads_.run("partial images", clear);
   co_await context_.scan_files();
   co_await registration_.start();
   subscriptions_.push_back(
@@ -128,7 +128,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
     workers_scope_.spawn(fmt::format("BuildWorker {}", i), build_workers_.back()->run());
   }
   if (options_.upload_workers > 0) upload_worker_.start();
-  tables_scope_.spawn("figures of images", gauges_.run());
+  tables_scope_.spawn("image gauges", gauges_.run());
   model::Component running = registration_.component();
   running.state = "running";
   registration_.update(std::move(running));
@@ -141,13 +141,14 @@ void NodePoolBuilder::tell(const model::DaemonState& state) {
   publish_state();
 }
 
-// Which providers are not in service though they should be.
+// Reports the configured providers that could not be started.
 void NodePoolBuilder::publish_state() {
   model::Component component = registration_.component();
   state_.describe(component);
-  for (const auto& [provider, reason] : late_starts_.failures()) {
+  for (const auto& [provider, reason] : start_retrier_.failures()) {
     if (!wanted_.contains(provider)) continue;
-    component.problems.push_back(fmt::format("provider {} takes no images: {}", provider, reason));
+    component.problems.push_back(
+        fmt::format("provider {} could not be started for images: {}", provider, reason));
   }
   registration_.update(std::move(component));
 }
@@ -159,7 +160,7 @@ Task<> NodePoolBuilder::reconfigure(config::Config config) {
 }
 
 Task<> NodePoolBuilder::apply(config::Config config) {
-  // All of it is read before anything is touched, so that an error leaves everything as it is.
+  // Everything is parsed first, so that an error changes nothing.
   ProviderConfigs wanted;
   for (const config::ProviderSection& section : config.providers) {
     auto provider = drivers_.driver(section.driver).configure(section, config);
@@ -167,11 +168,11 @@ Task<> NodePoolBuilder::apply(config::Config config) {
     const std::string& format = provider->managed_images()->format;
     if (!config::is_part_of_path(format)) {
       throw std::runtime_error("provider " + section.name + ": '" + format +
-                               "' is no format of images");
+                               "' is not a valid image format");
     }
     wanted[section.name] = std::move(provider);
   }
-  co_await late_starts_.stop();
+  co_await start_retrier_.stop();
   config_ = std::move(config);
   wanted_ = std::move(wanted);
   std::vector<std::shared_ptr<ImageProvider>> replaced;
@@ -187,15 +188,14 @@ Task<> NodePoolBuilder::apply(config::Config config) {
   }
   co_await start_missing_providers();
   publish_state();
-  learn_settings();
+  update_settings();
   for (const auto& provider : replaced) {
-    retired_providers_.spawn(
-        "provider " + provider->provider->config().name() + " of the configuration of before",
-        retire(provider));
+    retired_providers_.spawn("replaced provider " + provider->provider->config().name(),
+                             retire(provider));
   }
   enqueue_all();
   gearman_.serve(gearman_servers(config_));
-  if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
+  if (!has_all_providers()) start_retrier_.begin([this] { return start_late(); });
 }
 
 Task<> NodePoolBuilder::start_missing_providers() {
@@ -218,19 +218,19 @@ Task<> NodePoolBuilder::start_provider(const config::ProviderSection& section,
   std::exception_ptr cancelled;
   try {
     co_await service->provider->start();
-    if (service->provider->images() == nullptr) failure = "it takes no images";
+    if (service->provider->images() == nullptr) failure = "the provider does not support images";
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   } catch (const std::exception& error) {
     failure = error.what();
   }
   if (failure.empty() && !cancelled) {
-    late_starts_.succeeded(section.name);
+    start_retrier_.succeeded(section.name);
     uploads_.reconfigured(section.name);
     context_.providers.emplace(section.name, std::move(service));
     co_return;
   }
-  if (!cancelled) late_starts_.failed(section.name, failure);
+  if (!cancelled) start_retrier_.failed(section.name, failure);
   co_await service->provider->stop();
   if (cancelled) std::rethrow_exception(cancelled);
 }
@@ -247,7 +247,7 @@ Task<bool> NodePoolBuilder::start_late() {
   co_return has_all_providers();
 }
 
-void NodePoolBuilder::learn_settings() {
+void NodePoolBuilder::update_settings() {
   for (const auto& [name, image] : config_.diskimages) {
     const auto before = context_.diskimages.find(name);
     if (before == context_.diskimages.end() || before->second != image) builds_.reconfigured(name);
@@ -304,7 +304,7 @@ Task<> NodePoolBuilder::finish() {
 
 Task<> NodePoolBuilder::stop() {
   log_.info("Stopping");
-  co_await late_starts_.stop();
+  co_await start_retrier_.stop();
   co_await gearman_.stop();
   builds_.close();
   uploads_.close();

@@ -25,47 +25,46 @@
 
 namespace nodepool::builder {
 
-// The builder of one process: builds images, uploads them to the providers, and removes what is no
-// longer wanted.
+// The builder daemon: builds images, uploads them to the providers, and deletes unneeded builds,
+// uploads and files.
 class NodePoolBuilder {
  public:
   struct Options {
-    std::string hostname;  // as gethostname() says
+    std::string hostname;  // of gethostname()
     std::string fqdn;
     std::size_t build_workers = 1;
     std::size_t upload_workers = 4;
-    bool fake = false;          // makes files that are no images
-    Environment environment{};  // of the programs that are run
+    bool fake = false;          // creates placeholder files instead of images
+    Environment environment{};  // of programs
     telemetry::Metrics metrics = {};
-    model::DaemonState state = {};  // to begin with
-    // How long a program may take to end when it is asked to.
+    model::DaemonState state = {};  // initial
+    // Time between SIGTERM and SIGKILL when a program is ended.
     async::Duration grace = std::chrono::seconds(30);
   };
 
-  // Everything outlives it. Makes images with `makers`, if there are any, instead of those that the
-  // options say.
+  // All arguments outlive it. `makers` replace those of the options.
   NodePoolBuilder(const async::Runtime& runtime, coordination::Store& store,
                   std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                   const config::Config& config, const Options& options,
                   std::optional<ImageMakers> makers = {});
   ~NodePoolBuilder();
 
-  // Starts serving with the configuration. Throws StoreError, config::ConfigError, and
-  // std::runtime_error if there is no usable images-dir.
+  // Starts with the configuration. Throws StoreError, config::ConfigError, and std::runtime_error
+  // if images-dir is not usable.
   Task<> start(config::Config config);
 
-  // Goes over to another configuration. Builds and uploads under way go on with the one before.
-  // Throws config::ConfigError, and std::runtime_error for a format that cannot be part of a file's
-  // name, before anything has been changed.
+  // Applies another configuration. Builds and uploads in progress continue with the previous one.
+  // Throws config::ConfigError, and std::runtime_error for a format that cannot be part of a file
+  // name; then nothing has changed.
   Task<> reconfigure(config::Config config);
 
-  // Publishes what the daemon knows of itself.
+  // Publishes the state of the daemon.
   void tell(const model::DaemonState& state);
 
-  // Begins nothing new; returns when what is under way has been completed. Throws Cancelled.
+  // Starts nothing new. Returns when all work in progress is completed. Throws Cancelled.
   Task<> finish();
 
-  // Ends everything: builds and uploads under way have failed. The caller then closes the store.
+  // Cancels all work: builds and uploads in progress fail. The caller then closes the store.
   Task<> stop();
 
  private:
@@ -78,7 +77,7 @@ class NodePoolBuilder {
   Task<bool> start_late();
   bool has_all_providers() const;
   Task<> retire(std::shared_ptr<ImageProvider> provider);
-  void learn_settings();
+  void update_settings();
   void publish_state();
   void enqueue(const std::string& image);
   void enqueue_all();
@@ -103,12 +102,12 @@ class NodePoolBuilder {
   model::Registration registration_;
   model::DaemonState state_;  // of the process
   std::vector<coordination::Subscription> subscriptions_;
-  config::Config config_;   // in force, or about to be
-  ProviderConfigs wanted_;  // its providers that take images
-  driver::ProviderStartRetrier late_starts_;
+  config::Config config_;   // current, or being applied
+  ProviderConfigs wanted_;  // its providers with images
+  driver::ProviderStartRetrier start_retrier_;
   async::TaskScope tables_scope_;
   async::TaskScope workers_scope_;
-  async::TaskScope retired_providers_;  // each until its last call has ended
+  async::TaskScope retired_providers_;  // each until its last call ends
 };
 
 }  // namespace nodepool::builder

@@ -50,7 +50,7 @@ inline constexpr telemetry::Metric kBuildRequestsOfImage{
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.image.<image>.image_build_requests"},
-    .help = "Requested builds of the image; sent every minute."};
+    .help = "1 if a build of the image is requested, else 0; sent every minute."};
 
 inline constexpr telemetry::Metric kBuildState{
     .name = "nodepool_image_build_state",

@@ -36,7 +36,7 @@ class Digest {
 
  private:
   static void require(int result) {
-    if (result != 1) throw std::runtime_error("OpenSSL cannot compute a checksum");
+    if (result != 1) throw std::runtime_error("OpenSSL failed to compute a checksum");
   }
 
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;

@@ -4,13 +4,13 @@
 
 namespace nodepool::builder {
 
-// Of a file, in hexadecimal.
+// Checksums of a file, in hexadecimal.
 struct Checksums {
   std::string md5;
   std::string sha256;
 };
 
-// Reads the whole file; blocks for as long as that takes. Throws std::runtime_error.
+// Reads the whole file. Blocks. Throws std::runtime_error.
 Checksums checksums_of(const std::string& path);
 
 }  // namespace nodepool::builder

@@ -20,19 +20,19 @@ using model::ImageBuild;
 using model::ImageUpload;
 using model::UploadState;
 
-constexpr auto kFirstCleanupPause = std::chrono::seconds(5);
-constexpr auto kLongestCleanupPause = std::chrono::minutes(10);
+constexpr auto kMinCleanupRetryDelay = std::chrono::seconds(5);
+constexpr auto kMaxCleanupRetryDelay = std::chrono::minutes(10);
 
-// Images that are deleted from clouds at a time.
-constexpr int kRemovals = 4;
+// Maximum number of concurrent deletions in clouds.
+constexpr int kMaxDeletions = 4;
 
-// Somebody else has the lock of a record: they are asked again later, because who has it may die.
+// The lock of a record is held by another process. Retried later, because that process may die.
 class Contended : public std::runtime_error {
  public:
   explicit Contended(const Lock& lock) : std::runtime_error(lock.root() + " is locked") {}
 };
 
-Task<> try_under(Lock& lock, Task<> work) {
+Task<> try_locked(Lock& lock, Task<> work) {
   try {
     if (!co_await lock.try_acquire()) throw Contended(lock);
     co_await std::move(work);
@@ -41,15 +41,14 @@ Task<> try_under(Lock& lock, Task<> work) {
   }
 }
 
-// Runs `work` under `lock`, unless what the lock protects is gone. Throws Contended, what the work
-// throws, StoreError.
-Task<> under(Lock& lock, Task<> work) {
-  Task<> trying = try_under(lock, std::move(work));
+// Runs `work` with `lock` held. Does nothing if the locked record no longer exists. Throws
+// Contended, StoreError, and the exceptions of `work`.
+Task<> run_locked(Lock& lock, Task<> work) {
+  Task<> trying = try_locked(lock, std::move(work));
   co_await coordination::with_lock(lock, std::move(trying));
 }
 
-// What went wrong first of several things that are done one after the other, whatever became of
-// those before.
+// Runs several tasks in sequence, also after failures, and keeps the first exception.
 class FirstFailure {
  public:
   Task<> attempt(Task<> work) {
@@ -80,8 +79,8 @@ std::vector<Record> copies(const std::vector<const Record*>& records) {
 CleanupWorker::CleanupWorker(BuilderContext& context, model::NodeTable& nodes)
     : context_(context),
       log_(context.log.child("CleanupWorker")),
-      image_retries_(kFirstCleanupPause, kLongestCleanupPause),
-      upload_retries_(kFirstCleanupPause, kLongestCleanupPause),
+      image_retries_(kMinCleanupRetryDelay, kMaxCleanupRetryDelay),
+      upload_retries_(kMinCleanupRetryDelay, kMaxCleanupRetryDelay),
       images_(context.runtime.clock,
               [this](const std::string& image) -> std::optional<async::Clock::TimePoint> {
                 if (!context_.images.ready()) return std::nullopt;
@@ -96,7 +95,7 @@ CleanupWorker::CleanupWorker(BuilderContext& context, model::NodeTable& nodes)
 
 void CleanupWorker::start() {
   scope_.spawn("CleanupWorker", clean_images());
-  for (int i = 0; i < kRemovals; ++i) scope_.spawn("deletion of uploads", remove_uploads());
+  for (int i = 0; i < kMaxDeletions; ++i) scope_.spawn("deletion of uploads", remove_uploads());
 }
 
 Task<> CleanupWorker::stop() {
@@ -119,34 +118,34 @@ CleanupWorker::UploadKey CleanupWorker::key_of(const ImageUpload& upload) {
 }
 
 CleanupPlan CleanupWorker::plan(const std::string& image) const {
-  CleanupQuestion question{.configured = context_.diskimages.contains(image),
-                           .builds = context_.images.builds_of(image),
-                           .uploads = context_.images.uploads_of(image),
-                           .being_built = context_.images.is_being_built(image)};
-  // Its own work it knows, also when the locks have gone with a session.
-  for (const auto& [built, id] : context_.under_way) {
-    if (built == image) question.being_built = true;
+  CleanupInput input{.configured = context_.diskimages.contains(image),
+                     .builds = context_.images.builds_of(image),
+                     .uploads = context_.images.uploads_of(image),
+                     .being_built = context_.images.is_being_built(image)};
+  // Includes the work of this builder even if its locks were lost with a session.
+  for (const auto& [built, id] : context_.builds_in_progress) {
+    if (built == image) input.being_built = true;
   }
   for (const auto& [name, managed] : context_.managed_images) {
     if (!context_.providers.contains(name)) continue;
-    question.providers[name] = managed.images.contains(image);
-    if (context_.providers.at(name)->images().resumes_uploads()) question.resuming.insert(name);
+    input.providers[name] = managed.images.contains(image);
+    if (context_.providers.at(name)->images().resumes_uploads()) input.resuming.insert(name);
   }
-  for (const ImageBuild* build : question.builds) {
+  for (const ImageBuild* build : input.builds) {
     const std::set<std::string>* formats = context_.local_formats(image, build->id);
     const bool has_files = formats != nullptr && !formats->empty();
-    if (build->builder_id == context_.builder_id && !has_files) question.lost.insert(build->id);
+    if (build->builder_id == context_.builder_id && !has_files) input.lost.insert(build->id);
   }
-  for (const ImageUpload* upload : question.uploads) {
+  for (const ImageUpload* upload : input.uploads) {
     const bool is_locked =
         context_.images.is_being_uploaded(image, upload->build_id, upload->provider);
-    const UploadPlace place(image, upload->build_id, upload->provider);
-    if (is_locked || context_.uploads_under_way.contains(place)) {
-      question.being_uploaded.emplace(upload->build_id, upload->provider);
+    const UploadTarget target(image, upload->build_id, upload->provider);
+    if (is_locked || context_.uploads_in_progress.contains(target)) {
+      input.being_uploaded.emplace(upload->build_id, upload->provider);
     }
-    if (in_use_.contains(*upload)) question.in_use.insert(upload);
+    if (in_use_.contains(*upload)) input.in_use.insert(upload);
   }
-  return plan_cleanup(question);
+  return plan_cleanup(input);
 }
 
 // --- records and files
@@ -167,7 +166,8 @@ Task<> CleanupWorker::clean_images() {
       failure = error.what();
       again = true;
     }
-    if (!failure.empty()) log_.warning("Image {} could not be cleaned up: {}", *image, failure);
+    if (!failure.empty())
+      log_.warning("Cleaning up image {} failed, retrying: {}", *image, failure);
     if (again) {
       image_retries_.failed(*image, context_.runtime.clock.now());
       images_.requeue(*image);
@@ -187,7 +187,7 @@ Task<> CleanupWorker::clean_image(std::string image) {
 
 Task<> CleanupWorker::clean_records(std::string image) {
   const CleanupPlan plan = this->plan(image);
-  // Copies: the table changes with what is done.
+  // Copies, because the table changes meanwhile.
   const auto abandoned = copies(plan.abandoned);
   const auto unwanted = copies(plan.unwanted);
   const auto unwanted_builds = copies(plan.unwanted_builds);
@@ -209,21 +209,21 @@ Task<> CleanupWorker::remove_record(ImageBuild build) {
 Task<> CleanupWorker::remove_abandoned(ImageUpload upload) {
   Lock lock(context_.store, context_.runtime.random,
             model::uploads_lock_path(upload.image, upload.build_id, upload.provider));
-  co_await under(lock, remove_if_uploading(upload));
+  co_await run_locked(lock, remove_if_uploading(upload));
 }
 
 Task<> CleanupWorker::remove_if_uploading(ImageUpload upload) {
   const auto now_known = co_await context_.records.upload(upload);
   if (!now_known || now_known->state != UploadState::uploading) co_return;
   co_await context_.records.remove(*now_known);
-  log_.info("Upload {} of build {} of image {} to {} was left by its builder", upload.id,
+  log_.info("Removed upload {} of build {} of image {} to {}: abandoned by its builder", upload.id,
             upload.build_id, upload.image, upload.provider);
 }
 
 Task<> CleanupWorker::mark_deleting(ImageUpload upload) {
   Lock lock(context_.store, context_.runtime.random,
             model::upload_lock_path(upload.image, upload.build_id, upload.provider, upload.id));
-  co_await under(lock, write_deleting(upload));
+  co_await run_locked(lock, write_deleting(upload));
 }
 
 Task<> CleanupWorker::write_deleting(ImageUpload upload) {
@@ -240,14 +240,14 @@ Task<> CleanupWorker::mark_deleting(ImageBuild build) {
     co_await mark_not_building(std::move(build));
     co_return;
   }
-  // That nobody builds it is sure only with this lock.
+  // Only this lock proves that no builder works on it.
   Lock building(context_.store, context_.runtime.random, model::builds_lock_path(build.image));
-  co_await under(building, mark_not_building(build));
+  co_await run_locked(building, mark_not_building(build));
 }
 
 Task<> CleanupWorker::mark_not_building(ImageBuild build) {
   Lock lock(context_.store, context_.runtime.random, model::build_lock_path(build.image, build.id));
-  co_await under(lock, write_deleting(build));
+  co_await run_locked(lock, write_deleting(build));
 }
 
 Task<> CleanupWorker::write_deleting(ImageBuild build) {
@@ -259,23 +259,23 @@ Task<> CleanupWorker::write_deleting(ImageBuild build) {
 Task<> CleanupWorker::clean_files(std::string image) {
   co_await context_.scan_files();
   const ImageStore::Contents local = context_.local;
-  std::set<std::string> spent;  // ids of builds
-  for (const ImageBuild* build : plan(image).spent) spent.insert(build->id);
+  std::set<std::string> unneeded;  // ids of builds
+  for (const ImageBuild* build : plan(image).unneeded_files) unneeded.insert(build->id);
   FirstFailure failure;
   for (const auto& [key, formats] : local) {
     if (key.first != image) continue;
-    co_await failure.attempt(clean_files_of(key, formats, spent.contains(key.second)));
+    co_await failure.attempt(clean_files_of(key, formats, unneeded.contains(key.second)));
   }
   failure.rethrow();
 }
 
 Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> formats,
-                                     bool is_spent) {
-  if (context_.under_way.contains(key) || !context_.images.ready()) co_return;
+                                     bool are_unneeded) {
+  if (context_.builds_in_progress.contains(key) || !context_.images.ready()) co_return;
   const auto& [image, build_id] = key;
   const auto configured = context_.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
-  if (build == nullptr || build->state == BuildState::deleting || is_spent) {
+  if (build == nullptr || build->state == BuildState::deleting || are_unneeded) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
     const auto remove_files = [store = context_.files, key] {
       store.remove(key.first, key.second);
@@ -284,18 +284,18 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
     co_await context_.scan_files();
     co_return;
   }
-  const std::set<std::string> unneeded =
+  const std::set<std::string> unneeded_formats =
       formats_to_delete(configured == context_.diskimages.end() ? nullptr : &configured->second,
                         build, formats, consumers(image, build_id));
-  for (const std::string& format : unneeded) {
-    log_.info("Deleting the {} file of build {} of image {}: it has been uploaded", format,
-              build_id, image);
+  for (const std::string& format : unneeded_formats) {
+    log_.info("Deleting the {} file of build {} of image {}: it is uploaded", format, build_id,
+              image);
     const auto remove_file = [store = context_.files, key, format] {
       store.remove_format(key.first, key.second, format);
     };
     co_await context_.threads.run("file of a build", remove_file);
   }
-  if (!unneeded.empty()) co_await context_.scan_files();
+  if (!unneeded_formats.empty()) co_await context_.scan_files();
 }
 
 std::vector<Consumer> CleanupWorker::consumers(const std::string& image,
@@ -324,7 +324,7 @@ Task<> CleanupWorker::remove_uploads() {
     } catch (const async::Cancelled&) {
       throw;
     } catch (const Contended&) {
-      again = true;  // another builder deletes it
+      again = true;  // another builder is deleting it
     } catch (const std::exception& error) {
       failure = error.what();
       again = true;
@@ -337,11 +337,9 @@ Task<> CleanupWorker::remove_uploads() {
     const async::Duration pause = upload_retries_.failed(*key, context_.runtime.clock.now());
     const auto& [image, build_id, provider, id] = *key;
     if (!failure.empty()) {
-      log_.error(
-          "Upload {} of build {} of image {} could not be deleted from {}: {}; next attempt in {} "
-          "s",
-          id, build_id, image, provider, failure,
-          std::chrono::duration_cast<std::chrono::seconds>(pause).count());
+      log_.error("Deleting upload {} of build {} of image {} from {} failed: {}; retrying in {} s",
+                 id, build_id, image, provider, failure,
+                 std::chrono::duration_cast<std::chrono::seconds>(pause).count());
     }
     removals_.requeue(*key);
   }
@@ -352,10 +350,10 @@ Task<> CleanupWorker::remove_upload(UploadKey key) {
   const ImageUpload* known = context_.images.find_upload(image, build_id, provider, id);
   if (known == nullptr) co_return;
   const ImageUpload upload = *known;
-  // Held through all of it: one builder is enough to ask the cloud.
+  // Held throughout, so that only one builder calls the cloud.
   Lock lock(context_.store, context_.runtime.random,
             model::upload_lock_path(image, build_id, provider, id));
-  co_await under(lock, remove_locked(upload, lock));
+  co_await run_locked(lock, remove_locked(upload, lock));
 }
 
 Task<> CleanupWorker::remove_locked(ImageUpload upload, Lock& lock) {
@@ -373,7 +371,7 @@ Task<> CleanupWorker::remove_locked(ImageUpload upload, Lock& lock) {
   }
   co_await context_.records.remove(upload);
   lock.released();
-  log_.info("Upload {} of build {} of image {} is gone from {}", upload.id, upload.build_id,
+  log_.info("Deleted upload {} of build {} of image {} from {}", upload.id, upload.build_id,
             upload.image, upload.provider);
 }
 

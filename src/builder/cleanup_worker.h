@@ -14,24 +14,24 @@
 
 namespace nodepool::builder {
 
-// Removes what is no longer wanted: builds, uploads with their images in the clouds, and files. A
-// deletion that fails is tried again, and holds up no other.
+// Deletes unneeded builds, uploads with their images in the clouds, and files. A failed deletion is
+// retried and does not delay others.
 class CleanupWorker {
  public:
   // `nodes` outlives it.
   CleanupWorker(BuilderContext& context, model::NodeTable& nodes);
 
   void start();
-  // Ends it; a deletion under way is given up.
+  // Cancels deletions in progress.
   Task<> stop();
 
-  // Something about the image may have changed.
+  // Evaluates the image again: it may have changed.
   void enqueue_image(const std::string& image);
-  // The build is not wanted any more: it goes, with its uploads and files. Throws StoreError, and
-  // std::runtime_error if somebody works on it.
+  // Marks a build for deletion, with its uploads and files. Throws StoreError, and
+  // std::runtime_error if it is locked.
   Task<> mark_deleting(model::ImageBuild build);
 
-  // Everything is to be looked at: what is configured, or known, may have changed.
+  // Evaluates all images again: the configuration or the records may have changed.
   void enqueue_all();
 
  private:
@@ -44,7 +44,7 @@ class CleanupWorker {
   Task<> clean_image(std::string image);
   Task<> clean_records(std::string image);
   Task<> clean_files(std::string image);
-  Task<> clean_files_of(ImageStore::Key key, std::set<std::string> formats, bool is_spent);
+  Task<> clean_files_of(ImageStore::Key key, std::set<std::string> formats, bool are_unneeded);
   std::vector<Consumer> consumers(const std::string& image, const std::string& build_id) const;
   Task<> remove_record(model::ImageBuild build);
   Task<> remove_abandoned(model::ImageUpload upload);
@@ -63,7 +63,7 @@ class CleanupWorker {
   Retries<std::string> image_retries_;
   Retries<UploadKey> upload_retries_;
   DelayQueue<std::string> images_;
-  DelayQueue<UploadKey> removals_;  // of uploads that are `deleting`
+  DelayQueue<UploadKey> removals_;  // uploads in state `deleting`
   UploadsInUse in_use_;
   async::TaskScope scope_;
 };

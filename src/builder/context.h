@@ -26,10 +26,10 @@
 
 namespace nodepool::builder {
 
-// Image, build id, provider: where one upload at a time is made.
-using UploadPlace = std::tuple<std::string, std::string, std::string>;
+// Image, build id, provider. At most one upload at a time is in progress for each.
+using UploadTarget = std::tuple<std::string, std::string, std::string>;
 
-// What all workers of one builder share. Outlives them.
+// Shared by all workers of a builder. Outlives them.
 struct BuilderContext {
   async::Runtime runtime;
   coordination::Store& store;
@@ -44,42 +44,40 @@ struct BuilderContext {
   std::shared_ptr<const model::Installation> installation =
       std::make_shared<const model::Installation>();
 
-  // As configured now.
+  // The current configuration.
   std::map<std::string, config::DiskImage> diskimages = {};
-  // By image: its own formats, and those of all configured providers that list it, in service or
-  // not.
+  // By image: its own formats and those of all configured providers that list it, started or not.
   std::map<std::string, std::set<std::string>, std::less<>> wanted_formats = {};
-  // By provider: what is uploaded to it, of all configured ones that take images, in service or
-  // not.
+  // By provider: the images to upload, for all configured providers with images, started or not.
   std::map<std::string, driver::ManagedImages, std::less<>> managed_images = {};
-  ImageProviders providers = {};  // in service
+  ImageProviders providers = {};  // that are started
   std::optional<std::string> elements_dir = {};
   BuildLog::Settings logs = {};
 
-  ImageStore::Contents local = {};           // what is on the disk, as last seen
-  std::set<ImageStore::Key> under_way = {};  // being built here
-  // Being uploaded here, whether or not the lock has gone with a session.
-  std::set<UploadPlace> uploads_under_way = {};
+  ImageStore::Contents local = {};                    // files on the disk, as of the last scan
+  std::set<ImageStore::Key> builds_in_progress = {};  // of this builder
+  // Uploads of this builder, even if the lock was lost with a session.
+  std::set<UploadTarget> uploads_in_progress = {};
   std::uint64_t scans_begun = 0;
   std::uint64_t scan_seen = 0;
 
-  // Looks what is on the disk.
+  // Updates `local` from the disk.
   Task<> scan_files() {
     const std::uint64_t number = ++scans_begun;
-    const auto look = [store = files] { return store.contents(); };
-    ImageStore::Contents found = co_await threads.run("images-dir", look);
-    if (number < scan_seen) co_return;  // a later one was faster
+    const auto read = [store = files] { return store.contents(); };
+    ImageStore::Contents found = co_await threads.run("images-dir", read);
+    if (number < scan_seen) co_return;  // a later scan has finished first
     scan_seen = number;
     local = std::move(found);
   }
 
-  // Whether files of its name on this disk are its own. Who asks by Gearman chooses ids: they may
-  // be what is left of an attempt that was made here, of a build that has then been made elsewhere.
+  // Whether files with its name on this disk belong to the build. Gearman clients choose ids, so
+  // they may be left from an earlier attempt at a build that another builder has then completed.
   bool has_files_here(const model::ImageBuild& build) const {
     return build.builder_id.value_or(builder_id) == builder_id;
   }
 
-  // The formats of a build on this disk; null if there are none.
+  // The formats of a build on this disk. Returns null if there are none.
   const std::set<std::string>* local_formats(const std::string& image,
                                              const std::string& build_id) const {
     const model::ImageBuild* build = images.find_build(image, build_id);
@@ -88,7 +86,7 @@ struct BuilderContext {
     return found == local.end() ? nullptr : &found->second;
   }
 
-  // How a configured provider uses an image; null if it does not list it.
+  // The settings of a configured provider for an image. Returns null if it does not list it.
   const driver::ProviderImage* listed_image(std::string_view provider,
                                             std::string_view image) const {
     const auto managed = managed_images.find(provider);
@@ -99,14 +97,14 @@ struct BuilderContext {
 
   double now() const { return runtime.clock.wall_seconds(); }
 
-  // When a time in seconds since the epoch is on the monotonic clock; decades are as good as ever.
-  async::Clock::TimePoint moment(double wall) const {
+  // Converts a time in seconds since the epoch to the monotonic clock, limited to some decades.
+  async::Clock::TimePoint monotonic(double wall) const {
     constexpr double kDecades = 1e9;  // seconds
     const std::chrono::duration<double> left(std::clamp(wall - now(), -kDecades, kDecades));
     return runtime.clock.now() + std::chrono::duration_cast<async::Duration>(left);
   }
 
-  // For TaskScope: logs what escapes a task.
+  // For TaskScope: logs the exceptions of tasks.
   async::TaskScope::ErrorHandler report_to(telemetry::Logger logger) const {
     return [logger = std::move(logger)](const std::string& name, const std::string& error) {
       logger.error("{}: {}", name, error);

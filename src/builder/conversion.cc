@@ -7,26 +7,26 @@ namespace nodepool::builder {
 namespace {
 
 struct Format {
-  std::string_view name;    // Nodepool's: what the file is called
-  std::string_view driver;  // qemu-img's
+  std::string_view name;    // of Nodepool, and the suffix of the file
+  std::string_view driver;  // of qemu-img
   std::string_view options = {};
-  bool dib_makes_it = false;
+  bool is_supported_by_dib = false;
 };
 
 constexpr Format kFormats[] = {
-    {.name = "raw", .driver = "raw", .dib_makes_it = true},
-    {.name = "qcow2", .driver = "qcow2", .options = "compat=0.10", .dib_makes_it = true},
-    // Azure takes disks of a fixed size only, and reads the size from the footer.
+    {.name = "raw", .driver = "raw", .is_supported_by_dib = true},
+    {.name = "qcow2", .driver = "qcow2", .options = "compat=0.10", .is_supported_by_dib = true},
+    // Azure requires disks of a fixed size and reads the size from the footer.
     {.name = "vhd",
      .driver = "vpc",
      .options = "subformat=fixed,force_size=on",
-     .dib_makes_it = true},
+     .is_supported_by_dib = true},
     {.name = "vhdx", .driver = "vhdx"},
     {.name = "vmdk", .driver = "vmdk", .options = "subformat=streamOptimized"},
     {.name = "vdi", .driver = "vdi"},
 };
 
-// What others are made from, the better one first: raw needs no decoding.
+// Possible sources, the preferred one first: raw needs no decoding.
 constexpr std::string_view kSources[] = {"raw", "qcow2"};
 
 const Format* find(std::string_view name) {
@@ -36,9 +36,9 @@ const Format* find(std::string_view name) {
 
 }  // namespace
 
-bool only_converted(std::string_view format) {
+bool requires_conversion(std::string_view format) {
   const Format* known = find(format);
-  return known != nullptr && !known->dib_makes_it;
+  return known != nullptr && !known->is_supported_by_dib;
 }
 
 std::optional<std::string> conversion_source(const std::set<std::string>& formats,

@@ -8,18 +8,18 @@
 
 namespace nodepool::builder {
 
-// Whether qemu-img makes the format, and diskimage-builder does not.
-bool only_converted(std::string_view format);
+// Whether qemu-img supports the format and diskimage-builder does not.
+bool requires_conversion(std::string_view format);
 
-// What qemu-img makes the format from if the formats are there; nothing if it cannot.
+// The format of `formats` from which qemu-img can convert. Returns nothing if there is none.
 std::optional<std::string> conversion_source(const std::set<std::string>& formats,
                                              std::string_view format);
 
-// Whether the format is there, or can be made from those that are.
+// Whether the format is among `formats` or can be converted from one of them.
 bool is_obtainable(const std::set<std::string>& formats, const std::string& format);
 
-// The arguments of qemu-img that make `<output>.<format>` from one of the formats that there are,
-// and call it `target`; nothing if that cannot be done.
+// The arguments of qemu-img that convert `<output>.<one of formats>` to `format` in the file
+// `target`. Returns nothing if that is not possible.
 std::optional<std::vector<std::string>> conversion(const std::string& output,
                                                    const std::set<std::string>& formats,
                                                    const std::string& format,

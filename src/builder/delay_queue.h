@@ -13,26 +13,26 @@
 
 namespace nodepool::builder {
 
-// What there is to do, and from when on: several workers take from it, the longest due first.
-// Nothing is looked at again unless it was named by enqueue() or its time has come.
+// A queue of keys with due times for several workers, longest due first. The due time of a key is
+// evaluated only after enqueue() and when it is reached.
 template <typename Key>
 class DelayQueue {
  public:
-  // When the thing is to be done; a time that has passed: now; nothing: not before something about
-  // it changes.
+  // The due time of a key. A time in the past means now. Nothing: not before the key is enqueued
+  // again.
   using DueFunction = std::function<std::optional<async::Clock::TimePoint>(const Key& key)>;
 
   DelayQueue(async::Clock& clock, DueFunction evaluate)
       : clock_(clock), due_of_(std::move(evaluate)) {}
 
-  // Something about it may have changed.
+  // Evaluates the due time of the key again: something may have changed.
   void enqueue(Key key) {
     changed_.insert(std::move(key));
     wake_.set();
   }
 
-  // Returns the next thing to do once it is due; nobody else gets it until it is put back. Nothing
-  // after close(). Throws Cancelled.
+  // Waits for the next key that is due. Other workers do not get it until release() or requeue().
+  // Returns nothing after close(). Throws Cancelled.
   async::Task<std::optional<Key>> take() {
     while (!closed_) {
       update_changed();
@@ -46,7 +46,7 @@ class DelayQueue {
         continue;
       }
       forget(key);
-      // What it waited for may have moved meanwhile: the machine's time, for one.
+      // The due time may have changed meanwhile, for example with the wall clock.
       const std::optional<async::Clock::TimePoint> now_due = due(key);
       if (now_due && *now_due > clock_.now()) remember(key, *now_due);
       if (!now_due || *now_due > clock_.now()) continue;
@@ -56,16 +56,16 @@ class DelayQueue {
     co_return std::nullopt;
   }
 
-  // Somebody else has it, though nothing is known of it yet: it is left alone for a moment.
-  void contended(const Key& key) { contended_until_[key] = clock_.now() + kNewsTravel; }
+  // Another process works on the key, although the records do not show it yet: delays the key.
+  void contended(const Key& key) { contended_until_[key] = clock_.now() + kReplicationDelay; }
 
-  // Its worker is done with it: it is not handed out again before something about it changes.
+  // The worker is done. The key is not due again before it is enqueued.
   void release(const Key& key) {
     taken_.erase(key);
     wake_.set();
   }
 
-  // The same, and it is to be looked at again.
+  // The worker is done. Evaluates the key again.
   void requeue(const Key& key) {
     taken_.erase(key);
     enqueue(key);
@@ -73,15 +73,15 @@ class DelayQueue {
 
   bool is_taken(const Key& key) const { return taken_.contains(key); }
 
-  // Nothing new is handed out.
+  // Ends all take() calls.
   void close() {
     closed_ = true;
     wake_.set();
   }
 
  private:
-  // How long what others do takes to be known here.
-  static constexpr auto kNewsTravel = std::chrono::seconds(1);
+  // Time until changes of other processes arrive here.
+  static constexpr auto kReplicationDelay = std::chrono::seconds(1);
 
   std::optional<async::Clock::TimePoint> due(const Key& key) {
     const auto when = due_of_(key);
@@ -95,7 +95,7 @@ class DelayQueue {
   void update_changed() {
     for (auto at = changed_.begin(); at != changed_.end();) {
       if (taken_.contains(*at)) {
-        ++at;  // when it is back
+        ++at;  // evaluated when it is released
         continue;
       }
       forget(*at);
@@ -124,7 +124,7 @@ class DelayQueue {
   std::map<Key, async::Clock::TimePoint> times_;
   std::set<std::pair<async::Clock::TimePoint, Key>> due_;
   bool closed_ = false;
-  async::Event wake_{"there is something to do, or its time has come"};
+  async::Event wake_{"a key was enqueued or is due"};
 };
 
 }  // namespace nodepool::builder

@@ -15,14 +15,14 @@ Task<> FormatConverter::convert(Conversion wanted, const BuildLog& log) {
   const std::string image = image_file(output, wanted.format);
   const std::string partial = partial_file(output, wanted.format);
   auto arguments = conversion(output, wanted.formats, wanted.format, partial);
-  if (!arguments) throw std::runtime_error("there is nothing that " + image + " can be made from");
+  if (!arguments) throw std::runtime_error("no file from which " + image + " can be converted");
   std::string problem;
   std::exception_ptr cancelled;
   try {
     const ProgramEnd end = co_await run(*std::move(arguments), wanted.build_timeout, log);
     if (end.exit_code != 0) problem = description(end, wanted.build_timeout);
     const auto finish = [wanted, output] { wanted.store.finish_partial(output, wanted.format); };
-    if (problem.empty()) co_await site_.threads.run("image that has been converted", finish);
+    if (problem.empty()) co_await context_.threads.run("converted image", finish);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   } catch (const std::exception& error) {
@@ -40,15 +40,16 @@ Task<> FormatConverter::convert(Conversion wanted, const BuildLog& log) {
     }
     return found;
   };
-  const std::string found = co_await site_.threads.run("half of an image", clear);
+  const std::string found = co_await context_.threads.run("partial image", clear);
   if (cancelled) std::rethrow_exception(cancelled);
-  throw std::runtime_error(fmt::format("qemu-img could not make {}: {}{}{}; see {}", image, problem,
-                                       found.empty() ? "" : "; ", found, log.path().string()));
+  throw std::runtime_error(fmt::format("creating {} with qemu-img failed: {}{}{}; see {}", image,
+                                       problem, found.empty() ? "" : "; ", found,
+                                       log.path().string()));
 }
 
 Task<ProgramEnd> FormatConverter::run(std::vector<std::string> arguments,
                                       std::int64_t build_timeout, const BuildLog& log) {
-  return run_logged(site_, std::move(arguments), site_.environment, build_timeout, log);
+  return run_logged(context_, std::move(arguments), context_.environment, build_timeout, log);
 }
 
 }  // namespace nodepool::builder

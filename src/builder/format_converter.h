@@ -12,38 +12,38 @@
 
 namespace nodepool::builder {
 
-// A file of a build that is to be made from another one.
+// A conversion of a file of a build to another format.
 struct Conversion {
   ImageStore store;
   std::string image;
   std::string build_id;
-  std::set<std::string> formats;   // that there are
-  std::string format;              // that is to be made, see can_be_made()
+  std::set<std::string> formats;   // that exist
+  std::string format;              // to create
   std::int64_t build_timeout = 0;  // seconds
 };
 
-// Makes files of one format from files of another, with qemu-img.
+// Converts image files with qemu-img.
 class FormatConverter {
  public:
-  explicit FormatConverter(ProgramSite site) : site_(std::move(site)) {}
+  explicit FormatConverter(ProgramContext context) : context_(std::move(context)) {}
   virtual ~FormatConverter() = default;
   FormatConverter(const FormatConverter&) = delete;
   FormatConverter& operator=(const FormatConverter&) = delete;
 
-  // Makes the file, without checksums. It has its name only when it is whole; what was begun is
-  // deleted if it does not succeed. `log` outlives the task. Throws std::runtime_error that says
-  // why and names the log; Cancelled, after qemu-img has ended.
+  // Creates the file, without checksums. It gets its name when it is complete; a partial file is
+  // deleted. `log` outlives the task. Throws std::runtime_error with the reason and the log;
+  // Cancelled, after qemu-img has ended.
   Task<> convert(Conversion wanted, const BuildLog& log);
 
  protected:
-  // Runs qemu-img. The last of the arguments is the file to make. Throws.
+  // Runs qemu-img. The last argument is the file to create. Throws.
   virtual Task<ProgramEnd> run(std::vector<std::string> arguments, std::int64_t build_timeout,
                                const BuildLog& log);
 
-  const ProgramSite& site() const { return site_; }
+  const ProgramContext& context() const { return context_; }
 
  private:
-  ProgramSite site_;
+  ProgramContext context_;
 };
 
 }  // namespace nodepool::builder

@@ -26,9 +26,8 @@ Task<> FormatProvider::provide(std::string image, std::string build_id, std::str
   co_await context_.scan_files();
   local = context_.local_formats(image, build_id);
   if (local == nullptr || !is_obtainable(*local, format)) {
-    throw std::runtime_error(
-        fmt::format("there is no {} file of build {} here, and none that it could be made from",
-                    format, build_id));
+    throw std::runtime_error(fmt::format(
+        "build {} has no {} file on this host, and no file to convert from", build_id, format));
   }
   if (!local->contains(format)) co_await convert(key, *local, format);
   const auto complete = [store = context_.files, key, format] {
@@ -36,7 +35,7 @@ Task<> FormatProvider::provide(std::string image, std::string build_id, std::str
   };
   co_await context_.threads.run("checksums of an image", complete);
   co_await context_.scan_files();
-  co_await enter_in_record(key, format);
+  co_await add_to_record(key, format);
 }
 
 Task<> FormatProvider::convert(ImageStore::Key key, std::set<std::string> formats,
@@ -44,7 +43,7 @@ Task<> FormatProvider::convert(ImageStore::Key key, std::set<std::string> format
   const auto& [image, build_id] = key;
   const auto configured = context_.diskimages.find(image);
   if (configured == context_.diskimages.end()) {
-    throw std::runtime_error("image " + image + " is not configured any more");
+    throw std::runtime_error("image " + image + " is no longer configured");
   }
   Conversion wanted{.store = context_.files,
                     .image = image,
@@ -52,21 +51,21 @@ Task<> FormatProvider::convert(ImageStore::Key key, std::set<std::string> format
                     .formats = std::move(formats),
                     .format = format,
                     .build_timeout = configured->second.build_timeout};
-  const auto open_log = [place = context_.logs, key] {
-    return std::make_shared<BuildLog>(place.below("conversions"), key.first, key.second);
+  const auto open_log = [settings = context_.logs, key] {
+    return std::make_shared<BuildLog>(settings.below("conversions"), key.first, key.second);
   };
   const auto log = co_await context_.threads.run("log of a conversion", open_log);
-  log_.info("Converting build {} of image {} to {}: the output is in {}", build_id, image, format,
+  log_.info("Converting build {} of image {} to {}; output in {}", build_id, image, format,
             log->path().string());
   const async::Clock::TimePoint began = context_.runtime.clock.now();
   Task<> converting = converter_.convert(std::move(wanted), *log);
   co_await std::move(converting);
   const auto time = context_.runtime.clock.now() - began;
-  log_.info("Build {} of image {} has been converted to {} in {} s", build_id, image, format,
+  log_.info("Converted build {} of image {} to {} in {} s", build_id, image, format,
             std::chrono::duration_cast<std::chrono::seconds>(time).count());
 }
 
-Task<> FormatProvider::enter_in_record(ImageStore::Key key, std::string format) {
+Task<> FormatProvider::add_to_record(ImageStore::Key key, std::string format) {
   const auto& [image, build_id] = key;
   while (true) {
     std::optional<ImageBuild> build = co_await context_.records.build(image, build_id);
@@ -75,13 +74,13 @@ Task<> FormatProvider::enter_in_record(ImageStore::Key key, std::string format) 
     build->formats.insert(std::ranges::upper_bound(build->formats, format), format);
     const bool written = co_await context_.records.write(*build);
     if (written) co_return;
-    // Somebody has written meanwhile, most likely that it is to be deleted.
+    // The record has changed meanwhile, most likely to `deleting`.
   }
   const auto remove_file = [store = context_.files, key, format] {
     store.remove_format(key.first, key.second, format);
   };
-  co_await context_.threads.run("file of a build that is gone", remove_file);
-  throw std::runtime_error("the build is deleted");
+  co_await context_.threads.run("file of a deleted build", remove_file);
+  throw std::runtime_error("the build was deleted");
 }
 
 std::shared_ptr<async::Slots> FormatProvider::turn_of(const ImageStore::Key& key) {

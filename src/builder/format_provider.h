@@ -11,28 +11,28 @@
 
 namespace nodepool::builder {
 
-// Sees to it that builds that are ready have the formats that uploads need; shared by all upload
-// workers.
+// Provides the formats of ready builds that uploads need, by conversion if necessary. Shared by all
+// upload workers.
 class FormatProvider {
  public:
-  // All outlives it.
+  // All arguments outlive it.
   FormatProvider(BuilderContext& context, FormatConverter& converter)
-      : context_(context), converter_(converter), log_(context.log.child("FormatSupply")) {}
+      : context_(context), converter_(converter), log_(context.log.child("FormatProvider")) {}
 
-  // Returns when the file is on this disk with its checksums, and the build's record has the
-  // format. What is missing is made; who needs the same build at the same time waits for that.
-  // Throws std::runtime_error that says why not, StoreError, Cancelled.
+  // Returns when the file is on this disk with its checksums, and the record of the build has the
+  // format. Converts the file if necessary; concurrent calls for the same build wait. Throws
+  // std::runtime_error with the reason, StoreError, Cancelled.
   Task<> provide(std::string image, std::string build_id, std::string format);
 
  private:
   Task<> convert(ImageStore::Key key, std::set<std::string> formats, std::string format);
-  Task<> enter_in_record(ImageStore::Key key, std::string format);
+  Task<> add_to_record(ImageStore::Key key, std::string format);
   std::shared_ptr<async::Slots> turn_of(const ImageStore::Key& key);
 
   BuilderContext& context_;
   FormatConverter& converter_;
   telemetry::Logger log_;
-  // One thing at a time is done to a build.
+  // At most one operation at a time for each build.
   std::map<ImageStore::Key, std::weak_ptr<async::Slots>> turns_;
 };
 

@@ -30,11 +30,10 @@ constexpr std::string_view kDelete = "image-delete:";
 
 constexpr std::size_t kUuidDigits = 32;
 
-// How long a function about a build is still offered after the build has gone.
-constexpr auto kFarewell = std::chrono::minutes(1);
+// How long the functions of a deleted build are still offered.
+constexpr auto kDrainTime = std::chrono::minutes(1);
 
-// What WORK_STATUS says: waiting for a worker, being done, done; while an image is sent, how much
-// of it has been.
+// Denominators of WORK_STATUS: steps (waiting 0, in progress 1, done 2), or percent of an upload.
 constexpr std::uint32_t kSteps = 2;
 constexpr std::uint32_t kPercent = 100;
 
@@ -49,8 +48,8 @@ Job::Status status_of(const ImageJob& image_job) {
   return {.done = static_cast<std::uint32_t>(*image_job.percent_sent), .all = kPercent};
 }
 
-// Follows the order to its end, telling the client. Throws Cancelled also when nobody will do it:
-// the job goes back to the server.
+// Reports the status to the client and waits for the next change. Throws Cancelled also if the
+// image job is withdrawn: then the Gearman job is returned to the server.
 Task<> next_step(const std::shared_ptr<ImageJob>& image_job, Job& job) {
   if (image_job->state == ImageJob::State::withdrawn) throw async::Cancelled();
   job.status(status_of(*image_job));
@@ -69,14 +68,14 @@ std::string requested_build_id(std::string_view payload) {
   const bool is_uuid = digits.size() == kUuidDigits &&
                        digits.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!given.empty() && !is_uuid) {
-    throw std::runtime_error("the id of an image has to be a UUID, not '" + given + "'");
+    throw std::runtime_error("the image id must be a UUID, not '" + given + "'");
   }
   return digits;
 }
 
 std::string requested_provider(std::string_view payload) {
   std::string name = parameter(payload, {"provider"});
-  if (name.empty()) throw std::runtime_error("the payload names no provider");
+  if (name.empty()) throw std::runtime_error("the payload has no provider");
   return name;
 }
 
@@ -101,9 +100,9 @@ void GearmanFrontend::serve(std::vector<gearman::Server> servers) {
 }
 
 void GearmanFrontend::refresh() {
-  // Without the records nobody knows what there is; what was offered may still be right.
+  // Without complete records, the previous functions are kept.
   if (closed_ || !context_.images.ready()) return;
-  workers_.offer(workers_.empty() ? gearman::Connection::Functions() : with_leaving(functions()));
+  workers_.offer(workers_.empty() ? gearman::Connection::Functions() : with_draining(functions()));
   builds_.jobs().wake();
   uploads_.jobs().wake();
 }
@@ -123,31 +122,31 @@ gearman::Connection::Functions GearmanFrontend::functions() const {
   return functions;
 }
 
-// The server keeps jobs of a function that nobody offers for ever. Builds do not come back, and
-// nobody else has their files: what is asked of one that has just gone is answered.
-gearman::Connection::Functions GearmanFrontend::with_leaving(
+// A server keeps jobs of functions without a worker forever. Functions of deleted builds are
+// offered for a while, so that their jobs are completed.
+gearman::Connection::Functions GearmanFrontend::with_draining(
     gearman::Connection::Functions present) {
   const async::Clock::TimePoint now = context_.runtime.clock.now();
-  bool news = false;
+  bool has_new = false;
   for (const std::string& name : std::exchange(present_, present)) {
     if (present.contains(name) || name.starts_with(kBuild)) continue;
-    leaving_.try_emplace(name, now + kFarewell);
-    news = true;
+    draining_.try_emplace(name, now + kDrainTime);
+    has_new = true;
   }
-  if (news) scope_.spawn("last answers for builds that are gone", drain());
-  std::erase_if(leaving_, [&](const auto& entry) {
+  if (has_new) scope_.spawn("functions of deleted builds", drain());
+  std::erase_if(draining_, [&](const auto& entry) {
     return entry.second <= now || present.contains(entry.first);
   });
-  for (const auto& [name, until] : leaving_) present.insert(name);
+  for (const auto& [name, until] : draining_) present.insert(name);
   return present;
 }
 
 Task<> GearmanFrontend::drain() {
-  co_await context_.runtime.clock.sleep_for(kFarewell);
+  co_await context_.runtime.clock.sleep_for(kDrainTime);
   refresh();
 }
 
-// A build whose files are here.
+// A build with files on this host.
 const ImageBuild* GearmanFrontend::find(const std::string& build_id) const {
   for (const auto& [key, formats] : context_.local) {
     if (key.second != build_id) continue;
@@ -195,7 +194,7 @@ std::string GearmanFrontend::obstacle_to_build(const std::string& image) const {
     return "image " + image + " is paused";
   }
   if (context_.wanted_formats.find(image)->second.empty()) {
-    return "image " + image + " is not built here: nobody needs it in any format";
+    return "image " + image + " is not built: no format is required";
   }
   return {};
 }
@@ -205,13 +204,13 @@ Task<JobResult> GearmanFrontend::build(std::shared_ptr<Job> job, std::string ima
   if (id.empty()) id = context_.runtime.random.uuid_hex();
   for (const ImageBuild* known : context_.images.builds_of(image)) {
     if (known->id != id) continue;
-    // A server that has lost its connection asks for the same build again.
+    // After a lost connection the server sends the same job again.
     if (known->state == BuildState::ready) co_return Complete{id};
-    if (!context_.under_way.contains({image, id})) {
-      co_return Failed{fmt::format("there has been a build {} of image {} before", id, image)};
+    if (!context_.builds_in_progress.contains({image, id})) {
+      co_return Failed{fmt::format("build {} of image {} already exists", id, image)};
     }
   }
-  const std::shared_ptr<ImageJob> image_job = builds_.jobs().place(image, id);
+  const std::shared_ptr<ImageJob> image_job = builds_.jobs().submit(image, id);
   builds_.images().enqueue(image);
   while (!image_job->ended()) {
     if (image_job->state == ImageJob::State::waiting) {
@@ -245,7 +244,7 @@ std::string GearmanFrontend::obstacle_to_upload(const UploadPair& pair,
                                                 const std::string& build_id) const {
   const auto& [name, image] = pair;
   if (!context_.providers.contains(name)) {
-    return "there is no provider " + name + " that takes images";
+    return "provider " + name + " not found, or without image support";
   }
   const driver::ProviderImage* listed = context_.listed_image(name, image);
   if (listed == nullptr) return "provider " + name + " does not list image " + image;
@@ -253,14 +252,12 @@ std::string GearmanFrontend::obstacle_to_upload(const UploadPair& pair,
   const std::set<std::string>* local = context_.local_formats(image, build_id);
   const ImageBuild* known = find(build_id);
   if (known == nullptr || known->state != BuildState::ready || local == nullptr) {
-    return "there is no image " + build_id + " here";
+    return "image " + build_id + " not found on this builder";
   }
   const std::string& format = context_.managed_images.find(name)->second.format;
   if (!is_obtainable(*local, format)) {
     return fmt::format(
-        "image {} has not been made in the format {}, which {} takes, and cannot be converted to "
-        "it "
-        "from what is here: {}",
+        "image {} has no {} file, which provider {} requires, and none can be converted from: {}",
         build_id, format, name, fmt::join(*local, ", "));
   }
   return {};
@@ -268,12 +265,12 @@ std::string GearmanFrontend::obstacle_to_upload(const UploadPair& pair,
 
 Task<JobResult> GearmanFrontend::upload(std::shared_ptr<Job> job, std::string build_id) {
   const ImageBuild* known = find(build_id);
-  if (known == nullptr) co_return Failed{"there is no image " + build_id + " here"};
+  if (known == nullptr) co_return Failed{"image " + build_id + " not found on this builder"};
   const UploadPair pair(requested_provider(job->payload()), known->image);
-  const std::shared_ptr<ImageJob> image_job = uploads_.jobs().place(pair, build_id);
+  const std::shared_ptr<ImageJob> image_job = uploads_.jobs().submit(pair, build_id);
   uploads_.pairs().enqueue(pair);
   while (true) {
-    // It may be the upload that the builder has made by itself.
+    // It may be an upload that the builder has made without a request.
     if (const ImageUpload* ready = ready_upload(pair, build_id)) {
       uploads_.jobs().withdraw(pair, *image_job);
       job->status({.done = kSteps, .all = kSteps});
@@ -288,8 +285,7 @@ Task<JobResult> GearmanFrontend::upload(std::shared_ptr<Job> job, std::string bu
       uploads_.jobs().withdraw(pair, *image_job);
       co_return Failed{obstacle};
     }
-    if (image_job->state == ImageJob::State::succeeded)
-      co_return Failed{"the upload has gone again"};
+    if (image_job->state == ImageJob::State::succeeded) co_return Failed{"the upload was deleted"};
     co_await next_step(image_job, *job);
   }
 }
@@ -298,7 +294,7 @@ Task<JobResult> GearmanFrontend::upload(std::shared_ptr<Job> job, std::string bu
 
 Task<JobResult> GearmanFrontend::remove(std::string build_id) {
   const ImageBuild* known = find(build_id);
-  if (known == nullptr) co_return Failed{"there is no image " + build_id + " here"};
+  if (known == nullptr) co_return Failed{"image " + build_id + " not found on this builder"};
   const ImageBuild build = *known;
   bool is_uploaded = false;
   for (const ImageUpload* upload : context_.images.uploads_of(build.image, build_id)) {
@@ -312,8 +308,8 @@ Task<JobResult> GearmanFrontend::remove(std::string build_id) {
   };
   co_await context_.threads.run("files of a build", remove_files);
   co_await context_.scan_files();
-  context_.log.info("The files of build {} of image {} have been deleted", build_id, build.image);
-  // Nobody can use a build that is nowhere.
+  context_.log.info("Deleted the files of build {} of image {}", build_id, build.image);
+  // A build without files and uploads is useless.
   if (!is_uploaded) co_await cleanup_.mark_deleting(build);
   refresh();
   co_return Complete{};

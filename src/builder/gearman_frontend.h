@@ -16,19 +16,18 @@
 
 namespace nodepool::builder {
 
-// What the builder does for others who ask by Gearman: the image workers of
+// The Gearman interface of the builder: the image workers of
 // https://docs.opendev.org/opendev/infra-specs/latest/specs/nodepool-workers.html.
 //
-//   image-build:<image>    makes a build. The payload is its id; without one the builder chooses.
-//                          The result is the id.
-//   image-upload:<id>      uploads the build to the provider that the payload names, converting it
-//                          if need be. The result is the cloud's id of the image.
-//   image-delete:<id>      deletes the files of the build; also the build, if it is uploaded
-//   nowhere.
+//   image-build:<image>    builds an image. The payload is the build id; by default the builder
+//                          chooses one. The result is the id.
+//   image-upload:<id>      uploads the build to the provider in the payload, after a conversion if
+//                          necessary. The result is the id of the image in the cloud.
+//   image-delete:<id>      deletes the files of the build; also the build if it has no uploads.
 //
-// A payload is a word, or a JSON object: {"image-id": …}, {"provider": …}. The id of a build is a
-// UUID, and always 32 hexadecimal digits in names and results. The work is done by the workers that
-// do it for the store, with the same records; who asks only waits for them.
+// A payload is a word or a JSON object: {"image-id": …}, {"provider": …}. A build id is a UUID, in
+// names and results 32 hexadecimal digits. The ordinary workers do the work, with the same records;
+// jobs only wait for them.
 class GearmanFrontend {
  public:
   struct Options {
@@ -36,28 +35,28 @@ class GearmanFrontend {
     std::size_t upload_workers = 0;
   };
 
-  // All outlives it.
+  // All arguments outlive it.
   GearmanFrontend(BuilderContext& context, BuildSchedule& builds, UploadSchedule& uploads,
                   CleanupWorker& cleanup, Options options);
 
-  // Which servers there are from now on: those that stay notice nothing, jobs of those that are
-  // gone are still done. No effect after close().
+  // Sets the servers. Connections to servers that stay are kept; jobs of removed servers are
+  // completed. No effect after close().
   void serve(std::vector<gearman::Server> servers);
 
-  // Something has changed: the configuration, records, or files. Offers what there is now.
+  // Updates the offered functions from the configuration, records and files.
   void refresh();
 
-  // Offers nothing any more.
+  // Withdraws all functions.
   void close();
-  // The same; returns when all jobs have been answered, or given back to the servers if nobody will
-  // do them: the agendas are closed before.
+  // Withdraws all functions. Returns when all jobs are completed, or returned to the servers
+  // because the schedules are closed.
   Task<> finish();
-  // Gives all jobs back to the servers: other builders may do them.
+  // Returns all jobs to the servers: other builders may do them.
   Task<> stop();
 
  private:
   gearman::Connection::Functions functions() const;
-  gearman::Connection::Functions with_leaving(gearman::Connection::Functions present);
+  gearman::Connection::Functions with_draining(gearman::Connection::Functions present);
   Task<> drain();
   const model::ImageBuild* find(const std::string& build_id) const;
 
@@ -76,18 +75,18 @@ class GearmanFrontend {
   CleanupWorker& cleanup_;
   Options options_;
   bool closed_ = false;
-  gearman::Connection::Functions present_;  // when it was last looked
-  // Of builds that are gone: offered until then, to answer those who have asked before.
-  std::map<std::string, async::Clock::TimePoint, std::less<>> leaving_;
+  gearman::Connection::Functions present_;  // at the last refresh()
+  // Functions of deleted builds, offered until then to complete earlier jobs.
+  std::map<std::string, async::Clock::TimePoint, std::less<>> draining_;
   gearman::GearmanWorkers workers_;
   async::TaskScope scope_;
 };
 
-// The build id that a client has chosen, as 32 hexadecimal digits; empty if it has chosen none.
-// Throws std::runtime_error if it is no UUID.
+// The build id of a payload, as 32 hexadecimal digits; empty if it has none. Throws
+// std::runtime_error if it is not a UUID.
 std::string requested_build_id(std::string_view payload);
 
-// The provider that a client has named. Throws std::runtime_error if it has named none.
+// The provider of a payload. Throws std::runtime_error if it has none.
 std::string requested_provider(std::string_view payload);
 
 }  // namespace nodepool::builder

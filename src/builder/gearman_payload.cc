@@ -22,7 +22,7 @@ json::Json parse_payload(std::string_view text) {
     json::Json object = json::parse(text);
     if (object.is_object()) return object;
   } catch (const json::ParseError&) {
-    // The client is told what it cannot be anyway.
+    // Reported below.
   }
   throw std::runtime_error("the payload is not valid JSON");
 }

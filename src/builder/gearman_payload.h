@@ -6,9 +6,9 @@
 
 namespace nodepool::builder {
 
-// What a client of a Gearman server gives with a job: the word that the payload is, or what the
-// first of these keys says that its JSON object has; empty if there is none. Throws
-// std::runtime_error for what cannot be read, or is no string.
+// The parameter in the payload of a Gearman job: the whole word, or the value of the first of
+// `keys` in a JSON object; empty if there is none. Throws std::runtime_error if the payload is not
+// valid JSON or the value is not a string.
 std::string parameter(std::string_view payload, std::initializer_list<const char*> keys);
 
 }  // namespace nodepool::builder

@@ -38,7 +38,7 @@ Task<BuildResult> ImageBuilder::build(BuildJob job) {
       job.store.remove(job.image.name, job.build_id);
       return found;
     };
-    const std::string shortage = co_await site_.threads.run("files of a failed build", clear);
+    const std::string shortage = co_await context_.threads.run("files of a failed build", clear);
     if (!shortage.empty()) result.problem += "; " + shortage;
   } catch (const std::exception& error) {
     clearing_problem = error.what();
@@ -52,7 +52,7 @@ Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
   const auto open_log = [job] {
     return std::make_shared<BuildLog>(job.logs, job.image.name, job.build_id);
   };
-  const auto log = co_await site_.threads.run("build log", open_log);
+  const auto log = co_await context_.threads.run("build log", open_log);
   const std::set<std::string> to_make = formats_to_make(job.formats);
   ProgramEnd end;
   try {
@@ -70,14 +70,14 @@ Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
   }
   co_await convert_missing(job, to_make, *log);
   const auto complete = [job] { job.store.complete(job.output(), job.formats); };
-  co_await site_.threads.run("checksums of a build", complete);
+  co_await context_.threads.run("checksums of a build", complete);
   co_return BuildResult{.lost_of_log = log->file()->lost()};
 }
 
 Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> made,
                                      const BuildLog& log) {
   const std::string output = job.output();
-  made.insert({"raw", "qcow2"});  // a program may have written more than it was asked for
+  made.insert({"raw", "qcow2"});  // a program may create more formats than requested
   const std::set<std::string> found = existing(output, made);
   for (const std::string& format : job.formats) {
     if (found.contains(format)) continue;
@@ -91,19 +91,19 @@ Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> 
                                            log);
     co_await std::move(converting);
   }
-  // What was made for the conversions alone.
+  // Formats that were only created for conversions.
   const auto remove_surplus = [job, formats = formats_to_make(job.formats)] {
     for (const std::string& format : formats) {
       if (job.formats.contains(format)) continue;
       job.store.remove_format(job.image.name, job.build_id, format);
     }
   };
-  co_await site_.threads.run("files that have been converted", remove_surplus);
+  co_await context_.threads.run("sources of conversions", remove_surplus);
 }
 
 Task<ProgramEnd> ImageBuilder::run(const BuildJob& job, std::vector<std::string> arguments,
                                    const Environment& environment, const BuildLog& log) {
-  return run_logged(site_, std::move(arguments), environment, job.image.build_timeout, log);
+  return run_logged(context_, std::move(arguments), environment, job.image.build_timeout, log);
 }
 
 }  // namespace nodepool::builder

@@ -16,7 +16,7 @@
 
 namespace nodepool::builder {
 
-// One image to make.
+// One image to build.
 struct BuildJob {
   config::DiskImage image;
   std::string build_id;
@@ -31,53 +31,53 @@ struct BuildJob {
 
 struct BuildResult {
   enum class Kind {
-    ready,   // all files are there
-    failed,  // the program says so, or took too long
-    broken,  // something else was wrong: `problem`
+    ready,   // all files exist
+    failed,  // the program failed or timed out
+    broken,  // another error, see `problem`
   };
   Kind kind = Kind::ready;
   std::string problem = {};
   int exit_code = 0;              // of the program
-  std::uint64_t lost_of_log = 0;  // bytes that there was no room for
+  std::uint64_t lost_of_log = 0;  // bytes, because the disk was full
 };
 
-// Makes images: everything about it but the records, and what a subclass does to make one. It runs
-// any number of builds side by side.
+// Builds images: all steps except the records and the part of the subclass. Runs any number of
+// builds concurrently.
 class ImageBuilder {
  public:
-  explicit ImageBuilder(ProgramSite site) : site_(std::move(site)), converter_(site_) {}
+  explicit ImageBuilder(ProgramContext context)
+      : context_(std::move(context)), converter_(context_) {}
   virtual ~ImageBuilder() = default;
   ImageBuilder(const ImageBuilder&) = delete;
   ImageBuilder& operator=(const ImageBuilder&) = delete;
 
-  // Makes all formats of the job with their checksums, and converts from one format to another
-  // where that is missing. What has been made is deleted again if it does not succeed. Throws
-  // Cancelled, after that, and nothing else.
+  // Creates all formats of the job with their checksums, by conversion if necessary. Deletes the
+  // files of a failed build. Throws only Cancelled, after that.
   Task<BuildResult> build(BuildJob job);
 
  protected:
-  // What is made of the formats that are wanted; the rest is converted from that.
+  // The formats that make() creates. The others are converted from them.
   virtual std::set<std::string> formats_to_make(const std::set<std::string>& wanted) const {
     return wanted;
   }
 
-  // Makes `formats` of the job, writing to the log; returns how what did it has ended. May leave
-  // formats out. Throws.
+  // Creates `formats` of the job, writing to the log. Returns the exit of the program. May omit
+  // formats. Throws.
   virtual Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
                                 const BuildLog& log) = 0;
 
-  // Runs a program for no longer than a build may take, with its output in the log. Throws
+  // Runs a program with the timeout of the build, with its output in the log. Throws
   // std::system_error, Cancelled.
   Task<ProgramEnd> run(const BuildJob& job, std::vector<std::string> arguments,
                        const Environment& environment, const BuildLog& log);
 
-  const ProgramSite& site() const { return site_; }
+  const ProgramContext& context() const { return context_; }
 
  private:
   Task<BuildResult> make_all(const BuildJob& job);
   Task<> convert_missing(const BuildJob& job, std::set<std::string> made, const BuildLog& log);
 
-  ProgramSite site_;
+  ProgramContext context_;
   FormatConverter converter_;
 };
 

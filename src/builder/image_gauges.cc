@@ -12,7 +12,7 @@ using telemetry::series;
 
 constexpr auto kGaugeInterval = std::chrono::seconds(60);
 
-// The figures that stand for states.
+// Values of states.
 constexpr double kIdle = 0;
 constexpr double kBuilding = 1;
 constexpr double kUploading = 2;

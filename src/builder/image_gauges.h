@@ -6,14 +6,14 @@
 
 namespace nodepool::builder {
 
-// Tells statsd every minute how images stand, in the figures of the Python Nodepool. (A gauge that
-// is not heard of for a while is forgotten by those who draw it.)
+// Sends the image gauges of the Python Nodepool to statsd every minute, because statsd servers drop
+// gauges without updates.
 class ImageGauges {
  public:
   ImageGauges(const BuilderContext& context, BuildSchedule& builds, UploadSchedule& uploads)
       : context_(context), builds_(builds), uploads_(uploads) {}
 
-  // Reports for as long as it is not cancelled; ends at once if nobody listens.
+  // Reports until it is cancelled. Returns at once without statsd.
   Task<> run();
 
  private:

@@ -11,7 +11,7 @@
 
 namespace nodepool::builder {
 
-// A build or an upload that somebody waits for.
+// A build or an upload that a client waits for.
 struct ImageJob {
   enum class State { waiting, begun, succeeded, failed, withdrawn };
 
@@ -21,17 +21,17 @@ struct ImageJob {
 
   std::string build_id;
   State state = State::waiting;
-  std::optional<int> percent_sent = {};  // of an upload that is being sent
-  std::string problem = {};              // if it has failed
-  async::Event changed{"an order has been taken up, has got on, or has ended"};
+  std::optional<int> percent_sent = {};  // of an upload in progress
+  std::string problem = {};              // if failed
+  async::Event changed{"an image job changed"};
 };
 
-// What has been ordered of workers who look after `Key`s, in the order of the calls.
+// The jobs for the workers of a schedule, by key, in order of submission.
 template <typename Key>
 class ImageJobs {
  public:
-  // The order of that build; the same as before if it has not ended.
-  std::shared_ptr<ImageJob> place(const Key& key, const std::string& build_id) {
+  // Submits a job for the build. Returns the existing one if it has not ended.
+  std::shared_ptr<ImageJob> submit(const Key& key, const std::string& build_id) {
     if (auto known = find(key, build_id)) return known;
     auto image_job = std::make_shared<ImageJob>(build_id);
     if (closed_) {
@@ -42,18 +42,18 @@ class ImageJobs {
     return image_job;
   }
 
-  // The next one; null if there is none.
+  // Returns the next job; null if there is none.
   std::shared_ptr<ImageJob> next(const Key& key) const {
     const auto found = jobs_.find(key);
     return found == jobs_.end() ? nullptr : found->second.front();
   }
 
-  // Who takes it up, how far that is, and how it ends, if it was ordered: with an empty `problem`
-  // it has succeeded.
+  // A worker reports the start, progress and end of a build or upload. No effect without a job. An
+  // empty `problem` means success.
   void begin(const Key& key, const std::string& build_id) {
     if (const auto image_job = find(key, build_id)) set(*image_job, ImageJob::State::begun);
   }
-  void sending(const Key& key, const std::string& build_id, int percent) {
+  void set_percent(const Key& key, const std::string& build_id, int percent) {
     const auto image_job = find(key, build_id);
     if (!image_job || image_job->percent_sent == percent) return;
     image_job->percent_sent = percent;
@@ -68,7 +68,7 @@ class ImageJobs {
     if (jobs_[key].empty()) jobs_.erase(key);
   }
 
-  // Nobody wants it any more; no effect on one that has been begun.
+  // Withdraws a job. No effect if it has begun.
   void withdraw(const Key& key, const ImageJob& image_job) {
     const auto found = jobs_.find(key);
     if (found == jobs_.end() || image_job.state != ImageJob::State::waiting) return;
@@ -77,14 +77,14 @@ class ImageJobs {
     if (found->second.empty()) jobs_.erase(found);
   }
 
-  // What somebody waits for may have become impossible.
+  // Wakes all clients: a job may have become impossible.
   void wake() {
     for (const auto& [key, queue] : jobs_) {
       for (const auto& image_job : queue) image_job->changed.set();
     }
   }
 
-  // Nothing is begun any more.
+  // Withdraws all jobs that have not begun; further ones are withdrawn at once.
   void close() {
     closed_ = true;
     for (auto& [key, queue] : jobs_) {

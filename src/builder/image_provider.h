@@ -10,16 +10,16 @@
 
 namespace nodepool::builder {
 
-// A provider that takes images, in service.
+// A started provider with image support.
 struct ImageProvider {
   std::shared_ptr<driver::Provider> provider;
-  std::size_t calls = 0;  // under way: it is not stopped before they have ended
-  async::Event call_ended{"a call of a provider has ended"};
+  std::size_t calls = 0;  // in progress; it is not stopped before they end
+  async::Event call_ended{"a call of a provider ended"};
 
   driver::ImageSupport& images() const { return *provider->images(); }
 };
 
-// Keeps a provider in service for a call.
+// Prevents that a provider is stopped during a call.
 class ProviderCall {
  public:
   explicit ProviderCall(std::shared_ptr<ImageProvider> provider) : provider_(std::move(provider)) {

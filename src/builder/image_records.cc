@@ -20,8 +20,8 @@ using coordination::Transaction;
 using model::ImageBuild;
 using model::ImageUpload;
 
-// Between attempts at a write that the store does not take.
-constexpr auto kPause = std::chrono::seconds(1);
+// Between retries of a write.
+constexpr auto kRetryDelay = std::chrono::seconds(1);
 
 constexpr std::string_view kLock = "lock";
 
@@ -29,7 +29,7 @@ std::string path_of(const ImageUpload& upload) {
   return model::upload_path(upload.image, upload.build_id, upload.provider, upload.id);
 }
 
-// Reports of unreadable records come from the table.
+// Unreadable records are reported by the table.
 template <typename Record, typename Parse>
 std::optional<Record> parsed(Parse parse) {
   try {
@@ -41,7 +41,7 @@ std::optional<Record> parsed(Parse parse) {
 
 }  // namespace
 
-// Empty data: somebody has taken a lock below a record that was just being removed.
+// Empty data is no record: a lock was created below a record while it was removed.
 Task<std::optional<Entry>> ImageRecords::read(std::string path) {
   try {
     Entry entry = co_await store_.get(std::move(path));
@@ -130,7 +130,7 @@ Task<ImageUpload> ImageRecords::create(ImageUpload upload, const Lock& lock) {
 
 Task<> ImageRecords::prepare_uploads(std::string image, std::string build_id,
                                      std::string provider) {
-  // Not ensure_path(): that would make a build anew which is just being removed.
+  // Not ensure_path(): that would recreate a build that is being removed.
   const std::string uploads = model::uploads_path(image, build_id, provider);
   const std::string providers = model::build_providers_path(image, build_id);
   const std::string paths[] = {providers, std::string(coordination::parent_path(uploads)), uploads};
@@ -163,7 +163,7 @@ Task<std::optional<Stat>> ImageRecords::replace(std::string path, std::string te
       if (error.kind() == StoreError::Kind::closed) throw;
       uncertain = uncertain || error.kind() == StoreError::Kind::unknown_outcome;
     }
-    co_await runtime_.clock.sleep_for(kPause);
+    co_await runtime_.clock.sleep_for(kRetryDelay);
   }
 }
 

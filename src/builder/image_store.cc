@@ -18,14 +18,14 @@ constexpr std::size_t kBuildIdSize = 32;
 constexpr std::size_t kMd5Size = 32;  // hexadecimal digits
 constexpr std::size_t kSha256Size = 64;
 constexpr std::string_view kPartial = ".partial";
-constexpr std::uintmax_t kNoSpace = 1 << 20;  // bytes: no image fits into less
+constexpr std::uintmax_t kNoSpace = 1 << 20;  // bytes; less counts as full
 
 [[noreturn]] void store_failed(const std::string& doing, const fs::path& path,
                                const std::error_code& error) {
   throw std::runtime_error(doing + " " + path.string() + ": " + error.message());
 }
 
-// The beginning of the file; empty if there is none.
+// The beginning of the file; empty if the file does not exist.
 std::string first_characters(const fs::path& path, std::size_t count) {
   std::ifstream file(path, std::ios::binary);
   std::string text(count, '\0');
@@ -52,9 +52,9 @@ bool is_format(std::string_view suffix) {
   return !suffix.contains('.') && suffix != "md5" && suffix != "sha256" && suffix != "d";
 }
 
-// Whose file it is, and what follows the first dot; nothing if it is no build's.
+// The build and the suffix after the first dot. Returns nothing if the file belongs to no build.
 std::optional<std::pair<ImageStore::Key, std::string>> parse_file_name(std::string_view name) {
-  // The image's name may have dots, the id has none.
+  // Names of images may contain dots.
   const std::size_t dash = name.rfind('-');
   const std::size_t dot = name.find('.', dash == std::string_view::npos ? 0 : dash);
   if (dot == std::string_view::npos) return std::nullopt;
@@ -88,7 +88,7 @@ std::string ImageStore::builder_id(const std::string& new_id) const {
   const fs::path path = directory_ / "builder_id.txt";
   std::error_code error;
   fs::create_directories(directory_, error);
-  if (error) store_failed("cannot make the directory", directory_, error);
+  if (error) store_failed("cannot create the directory", directory_, error);
   if (fs::exists(path)) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -110,7 +110,7 @@ std::vector<fs::directory_entry> ImageStore::entries() const {
 
 ImageStore::Contents ImageStore::contents() const {
   Contents contents;
-  std::error_code error;  // what is just being deleted is no file any more
+  std::error_code error;  // ignored: the file may be deleted meanwhile
   for (const fs::directory_entry& entry : entries()) {
     const auto named = parse_file_name(entry.path().filename().string());
     if (!named) continue;
@@ -136,7 +136,7 @@ void ImageStore::complete(const std::string& output, const std::set<std::string>
   for (const std::string& format : formats) {
     const std::string image = image_file(output, format);
     if (!fs::is_regular_file(image)) {
-      throw std::runtime_error("the program has ended well, but there is no " + image);
+      throw std::runtime_error("the program succeeded, but did not create " + image);
     }
     const fs::path md5 = image + ".md5";
     const fs::path sha256 = image + ".sha256";
@@ -161,7 +161,7 @@ void ImageStore::finish_partial(const std::string& output, const std::string& fo
 driver::ImageFile ImageStore::file(std::string_view image, std::string_view build_id,
                                    const std::string& format) const {
   const std::string path = image_file(output(image, build_id), format);
-  if (!fs::is_regular_file(path)) throw std::runtime_error("there is no file " + path);
+  if (!fs::is_regular_file(path)) throw std::runtime_error("file not found: " + path);
   return {.path = path,
           .format = format,
           .size = fs::file_size(path),

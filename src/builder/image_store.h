@@ -15,13 +15,13 @@ namespace nodepool::builder {
 
 // The files of builds on this disk, in the directory `images-dir`:
 //
-//   builder_id.txt                    who this builder is
-//   <image>-<build id>.<format>       an image; beside it its checksums: .md5 and .sha256
-//   <image>-<build id>.<format>.partial   one that is being converted: no image yet
-//   <image>-<build id>.d/             what diskimage-builder says of it
+//   builder_id.txt                    id of this builder
+//   <image>-<build id>.<format>       an image, with its checksums .md5 and .sha256
+//   <image>-<build id>.<format>.partial   an incomplete conversion
+//   <image>-<build id>.d/             metadata of diskimage-builder
 //
-// A build's id has 32 hexadecimal digits. What has such a name and belongs to no build is deleted,
-// so the directory is the builder's alone. All functions but output() block; they throw
+// A build id has 32 hexadecimal digits. Files with such a name that belong to no build are deleted,
+// so the directory must not be shared. All functions except output() block and throw
 // std::runtime_error with the path.
 class ImageStore {
  public:
@@ -33,34 +33,33 @@ class ImageStore {
   using Key = std::pair<std::string, std::string>;
   using Contents = std::map<Key, std::set<std::string>>;
 
-  // The UUID of this builder; made at the first call.
+  // The UUID of this builder. The first call stores `new_id`.
   std::string builder_id(const std::string& new_id) const;
 
-  // What there is, also of builds of which nothing but other files is left.
+  // All builds with files, including those without images.
   Contents contents() const;
 
   // The path of a build's files without ".<format>".
   std::string output(std::string_view image, std::string_view build_id) const;
 
-  // Checks that there is an image of each of the formats, and writes the checksums that are
-  // missing.
+  // Checks that the image exists in all formats, and writes missing checksums.
   void complete(const std::string& output, const std::set<std::string>& formats) const;
 
-  // The file partial_file() is whole: it becomes the image.
+  // Renames the complete partial_file() to the image.
   void finish_partial(const std::string& output, const std::string& format) const;
-  // Deletes what conversions have left that nobody works on any more: all that there is.
+  // Deletes all incomplete conversions.
   void remove_partials() const;
 
   // The image and its checksums.
   driver::ImageFile file(std::string_view image, std::string_view build_id,
                          const std::string& format) const;
 
-  // Deletes one format of a build, also half of it; all files of a build.
+  // Delete one format of a build, including a partial file; all files of a build.
   void remove_format(std::string_view image, std::string_view build_id,
                      const std::string& format) const;
   void remove(std::string_view image, std::string_view build_id) const;
 
-  // "the disk is full", for the message about a failure; empty unless it is.
+  // The text "the disk of … is full" for error messages; empty if it is not.
   std::string shortage() const;
 
  private:
@@ -72,10 +71,10 @@ class ImageStore {
 // The path of the image of one format of a build with this output().
 std::string image_file(std::string_view output, std::string_view format);
 
-// Where it is made, so that no half of an image is ever taken for one.
+// The path of the image during a conversion.
 std::string partial_file(std::string_view output, std::string_view format);
 
-// "deb-12-<32 hexadecimal digits>" -> image and build id; nothing for anything else.
+// "deb-12-<32 hexadecimal digits>" -> image and build id. Returns nothing for other names.
 std::optional<ImageStore::Key> parse_build_name(std::string_view name);
 
 }  // namespace nodepool::builder

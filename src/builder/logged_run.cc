@@ -9,7 +9,7 @@ namespace nodepool::builder {
 
 namespace {
 
-// Seconds: more than this would not fit into a time.
+// Seconds. Larger values would overflow.
 constexpr std::int64_t kLongestTimeout = 1'000'000'000;
 
 }  // namespace
@@ -21,23 +21,23 @@ std::vector<std::string> lines_of(const Environment& environment) {
   return lines;
 }
 
-Task<ProgramEnd> run_logged(const ProgramSite& site, std::vector<std::string> arguments,
+Task<ProgramEnd> run_logged(const ProgramContext& context, std::vector<std::string> arguments,
                             const Environment& environment, std::int64_t build_timeout,
                             const BuildLog& log) {
   async::Subprocess::Command command;
   command.environment = lines_of(environment);
   command.arguments = std::move(arguments);
   const auto timeout = std::chrono::seconds(std::min(build_timeout, kLongestTimeout));
-  Task<ProgramEnd> running =
-      run_program(site.runtime, site.threads, std::move(command), log.file(), timeout, site.grace);
+  Task<ProgramEnd> running = run_program(context.runtime, context.threads, std::move(command),
+                                         log.file(), timeout, context.grace);
   const ProgramEnd end = co_await std::move(running);
-  log.write_line(end.timed_out ? fmt::format("Ended after {} s: build-timeout", build_timeout)
+  log.write_line(end.timed_out ? fmt::format("Timed out after {} s (build-timeout)", build_timeout)
                                : fmt::format("Exit code: {}", end.exit_code));
   co_return end;
 }
 
 std::string description(const ProgramEnd& end, std::int64_t build_timeout) {
-  return end.timed_out ? fmt::format("it took more than {} s (build-timeout)", build_timeout)
+  return end.timed_out ? fmt::format("timed out after {} s (build-timeout)", build_timeout)
                        : fmt::format("exit code {}", end.exit_code);
 }
 

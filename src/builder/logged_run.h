@@ -19,22 +19,22 @@ using Environment = std::map<std::string, std::string>;  // of a program
 // "NAME=value" for each variable.
 std::vector<std::string> lines_of(const Environment& environment);
 
-// What those work with who run programs that make images; outlives them.
-struct ProgramSite {
+// Context for running programs that create images. Outlives its users.
+struct ProgramContext {
   async::Runtime runtime;
   async::ThreadPool& threads;
   Environment environment;  // of this process
-  // How long a program may take to end when it is asked to.
+  // Time between SIGTERM and SIGKILL when a program is ended.
   async::Duration grace = std::chrono::seconds(30);
 };
 
-// Runs a program for `build_timeout` seconds at most, with its output in the log, and after that
-// how it has ended. All arguments outlive the task. Throws std::system_error, Cancelled.
-Task<ProgramEnd> run_logged(const ProgramSite& site, std::vector<std::string> arguments,
+// Runs a program for at most `build_timeout` seconds. The log gets its output and its exit code.
+// All arguments outlive the task. Throws std::system_error, Cancelled.
+Task<ProgramEnd> run_logged(const ProgramContext& context, std::vector<std::string> arguments,
                             const Environment& environment, std::int64_t build_timeout,
                             const BuildLog& log);
 
-// "exit code 7", or that it took too long.
+// "exit code 7", or the timeout.
 std::string description(const ProgramEnd& end, std::int64_t build_timeout);
 
 }  // namespace nodepool::builder

@@ -17,16 +17,16 @@ namespace {
 
 using async::Task;
 
-// What a host is called in known_hosts: addresses are used again and again, by other machines.
+// The name of the host in known_hosts. Not the address: clouds reuse addresses.
 constexpr const char* kHostAlias = "node";
 
-// What ssh ends with if it fails itself, rather than the command. Source: ssh(1).
+// Exit code of ssh if ssh itself fails, not the command. Source: ssh(1).
 constexpr int kSshFailed = 255;
 
-constexpr auto kLoginPause = std::chrono::seconds(5);
+constexpr auto kLoginRetryDelay = std::chrono::seconds(5);
 constexpr auto kGrace = std::chrono::seconds(5);
 
-// A file that only this user can read, for as long as this lives. All functions block.
+// A temporary file that only this user can read. The destructor deletes it. All functions block.
 class PrivateFile {
  public:
   explicit PrivateFile(const std::string& text)
@@ -101,9 +101,9 @@ Task<ProgramEnd> run_on_node(async::Runtime runtime, async::ThreadPool& threads,
     Task<ProgramEnd> running =
         run_program(runtime, threads, ssh, log.file(), deadline - runtime.clock.now(), kGrace);
     const ProgramEnd end = co_await std::move(running);
-    const bool may_try_again = runtime.clock.now() + kLoginPause < deadline;
-    if (end.exit_code != kSshFailed || !may_try_again) co_return end;
-    co_await runtime.clock.sleep_for(kLoginPause);
+    const bool may_retry = runtime.clock.now() + kLoginRetryDelay < deadline;
+    if (end.exit_code != kSshFailed || !may_retry) co_return end;
+    co_await runtime.clock.sleep_for(kLoginRetryDelay);
   }
 }
 

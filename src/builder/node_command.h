@@ -12,12 +12,12 @@
 
 namespace nodepool::builder {
 
-// The arguments of OpenSSH's client that make the node's shell run `command`, without ever asking
-// anybody, and on no other machine than the one with the host keys in the file `known_hosts`.
+// The arguments of OpenSSH's client that run `command` in the node's shell, without interaction,
+// and only on the machine with the host keys in the file `known_hosts`.
 std::vector<std::string> ssh_arguments(const model::Node& node, const std::string& known_hosts,
                                        const std::string& command);
 
-// The node's host keys, as ssh_arguments() wants that file.
+// The content of `known_hosts` for ssh_arguments(): the node's host keys.
 std::string known_hosts_of(const model::Node& node);
 
 // A command on a node.
@@ -27,9 +27,9 @@ struct NodeCommand {
   Environment environment;  // of ssh
 };
 
-// Runs it. While ssh itself fails (exit code 255: logging in does not work yet on a machine that
-// has just come up) it is tried again, until the timeout. The output goes to the log. Throws
-// Cancelled, std::system_error if ssh cannot be run.
+// Runs the command. While ssh itself fails (exit code 255, for example while the machine boots),
+// retries until the timeout. The output goes to the log. Throws Cancelled, std::system_error if ssh
+// cannot be run.
 async::Task<ProgramEnd> run_on_node(async::Runtime runtime, async::ThreadPool& threads,
                                     model::Node node, NodeCommand command, const BuildLog& log);
 

@@ -43,24 +43,25 @@ std::vector<std::string> dib_command(const BuildJob& job, const std::set<std::st
 std::set<std::string> DibImageBuilder::formats_to_make(const std::set<std::string>& wanted) const {
   std::set<std::string> formats;
   for (const std::string& format : wanted) {
-    if (!only_converted(format)) formats.insert(format);
+    if (!requires_conversion(format)) formats.insert(format);
   }
-  const bool converts = formats.size() < wanted.size();
-  if (converts && !formats.contains("raw") && !formats.contains("qcow2")) formats.insert("raw");
+  const bool needs_conversion = formats.size() < wanted.size();
+  if (needs_conversion && !formats.contains("raw") && !formats.contains("qcow2"))
+    formats.insert("raw");
   return formats;
 }
 
 Task<ProgramEnd> DibImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
                                        const BuildLog& log) {
   std::vector<std::string> command = dib_command(job, formats);
-  const Environment environment = environment_of(job, site().environment);
+  const Environment environment = environment_of(job, context().environment);
   co_return co_await run(job, std::move(command), environment, log);
 }
 
 Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job,
                                            const std::set<std::string>& formats,
                                            const BuildLog& log) {
-  Environment environment = environment_of(job, site().environment);
+  Environment environment = environment_of(job, context().environment);
   environment["NODEPOOL_BUILD_ID"] = job.build_id;
   environment["NODEPOOL_IMAGE_FORMATS"] = fmt::format("{}", fmt::join(formats, ","));
   std::vector<std::string> command = config::split_command(job.image.command);
@@ -74,7 +75,7 @@ Task<ProgramEnd> FakeImageBuilder::make(const BuildJob& job, const std::set<std:
     file << "fake image " << job.image.name << " " << job.build_id << "\n";
     if (!file.flush()) throw std::runtime_error("cannot write " + image_file(job.output(), format));
   }
-  log.write_line("Made fake images");
+  log.write_line("Created fake images");
   co_return ProgramEnd{};
 }
 
@@ -83,20 +84,20 @@ Task<ProgramEnd> FakeFormatConverter::run(std::vector<std::string> arguments,
   std::ofstream file(arguments.back());
   file << "fake image, converted\n";
   if (!file.flush()) throw std::runtime_error("cannot write " + arguments.back());
-  log.write_line("Made a fake image");
+  log.write_line("Created a fake image");
   co_return ProgramEnd{};
 }
 
-ImageMakers make_image_makers(const ProgramSite& site, bool fake) {
+ImageMakers make_image_makers(const ProgramContext& context, bool fake) {
   ImageMakers makers;
   if (fake) {
-    makers.builders["diskimage-builder"] = std::make_unique<FakeImageBuilder>(site);
-    makers.builders["command"] = std::make_unique<FakeImageBuilder>(site);
-    makers.converter = std::make_unique<FakeFormatConverter>(site);
+    makers.builders["diskimage-builder"] = std::make_unique<FakeImageBuilder>(context);
+    makers.builders["command"] = std::make_unique<FakeImageBuilder>(context);
+    makers.converter = std::make_unique<FakeFormatConverter>(context);
   } else {
-    makers.builders["diskimage-builder"] = std::make_unique<DibImageBuilder>(site);
-    makers.builders["command"] = std::make_unique<CommandImageBuilder>(site);
-    makers.converter = std::make_unique<FormatConverter>(site);
+    makers.builders["diskimage-builder"] = std::make_unique<DibImageBuilder>(context);
+    makers.builders["command"] = std::make_unique<CommandImageBuilder>(context);
+    makers.converter = std::make_unique<FormatConverter>(context);
   }
   return makers;
 }

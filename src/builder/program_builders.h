@@ -6,7 +6,7 @@ namespace nodepool::builder {
 
 // `builder: diskimage-builder`: runs disk-image-create
 // (https://docs.openstack.org/diskimage-builder) as the Python Nodepool does. Formats that it does
-// not know are converted from what it makes.
+// not support are converted.
 class DibImageBuilder final : public ImageBuilder {
  public:
   using ImageBuilder::ImageBuilder;
@@ -17,9 +17,9 @@ class DibImageBuilder final : public ImageBuilder {
                         const BuildLog& log) override;
 };
 
-// `builder: command`: runs any program. It finds what to make in its environment: what
-// diskimage-builder finds there, NODEPOOL_BUILD_ID, and NODEPOOL_IMAGE_FORMATS, the formats with
-// commas; it writes $DIB_IMAGE_FILENAME.<format> for one of them at least.
+// `builder: command`: runs any program. Its environment has the variables of diskimage-builder,
+// NODEPOOL_BUILD_ID, and NODEPOOL_IMAGE_FORMATS (separated by commas). It must create
+// $DIB_IMAGE_FILENAME.<format> for at least one of them.
 class CommandImageBuilder final : public ImageBuilder {
  public:
   using ImageBuilder::ImageBuilder;
@@ -29,7 +29,7 @@ class CommandImageBuilder final : public ImageBuilder {
                         const BuildLog& log) override;
 };
 
-// For trials (--fake): writes files that are no images.
+// For tests (--fake): creates placeholder files.
 class FakeImageBuilder final : public ImageBuilder {
  public:
   using ImageBuilder::ImageBuilder;
@@ -39,7 +39,7 @@ class FakeImageBuilder final : public ImageBuilder {
                         const BuildLog& log) override;
 };
 
-// Converts what a FakeImageBuilder has made, which qemu-img would not read.
+// Converts the files of FakeImageBuilder, which qemu-img would reject.
 class FakeFormatConverter final : public FormatConverter {
  public:
   using FormatConverter::FormatConverter;
@@ -49,13 +49,13 @@ class FakeFormatConverter final : public FormatConverter {
                        const BuildLog& log) override;
 };
 
-// What makes images, by any of the ways of the configuration's schema.
+// The builders of the configuration's schema, and the converter.
 struct ImageMakers {
   ImageBuilders builders;
   std::unique_ptr<FormatConverter> converter;
 };
 
-// With `fake`, all of them only pretend.
-ImageMakers make_image_makers(const ProgramSite& site, bool fake);
+// With `fake`, all create placeholder files.
+ImageMakers make_image_makers(const ProgramContext& context, bool fake);
 
 }  // namespace nodepool::builder

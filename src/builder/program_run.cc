@@ -15,8 +15,8 @@ namespace nodepool::builder {
 
 namespace {
 
-// A build makes directories of the image, which all users of the image have to read: the daemon's
-// own umask is not for them.
+// Directories of images must be readable by all users of the image, regardless of the daemon's
+// umask.
 constexpr mode_t kUmask = 0022;
 
 using async::OutputPipe;
@@ -24,7 +24,7 @@ using async::Subprocess;
 using async::Task;
 using Ending = Subprocess::Ending;
 
-// The program's ending; nothing if it still runs after `timeout`.
+// Waits for the end of the program. Returns nothing if it still runs after `timeout`.
 Task<std::optional<Ending>> wait_for(async::Clock& clock, Subprocess& program,
                                      std::optional<async::Duration> timeout) {
   Task<Ending> waiting = program.wait();
@@ -42,10 +42,10 @@ Task<> end_program(Subprocess& program) {
   co_await program.wait();
 }
 
-// A round of this many reads is made on a thread at a time.
+// Number of reads in one call on a thread.
 constexpr int kReads = 16;
 
-// Moves what there is to the file. Returns whether more may come.
+// Moves the available output to the file. Returns false at the end of the output.
 bool move_output(const OutputPipe::Reader& reader, BoundedFile& file) {
   std::string text;
   for (int i = 0; i < kReads; ++i) {
@@ -58,7 +58,7 @@ bool move_output(const OutputPipe::Reader& reader, BoundedFile& file) {
   return true;
 }
 
-// Until nobody can write any more.
+// Moves output until all writers have closed it.
 Task<> follow_output(async::ThreadPool& threads, OutputPipe& pipe,
                      std::shared_ptr<BoundedFile> file) {
   const auto move = [reader = pipe.reader(), file] { return move_output(reader, *file); };
@@ -67,8 +67,8 @@ Task<> follow_output(async::ThreadPool& threads, OutputPipe& pipe,
   } while (co_await threads.run("log of a program", move));
 }
 
-// What the program has written last. Who has outlived it may go on writing: not for ever.
-Task<> take_last_output(async::ThreadPool& threads, OutputPipe& pipe,
+// Moves the remaining output. Processes that outlive the program cannot extend this forever.
+Task<> move_last_output(async::ThreadPool& threads, OutputPipe& pipe,
                         std::shared_ptr<BoundedFile> file) {
   const auto move = [reader = pipe.reader(), file] {
     move_output(reader, *file);
@@ -80,7 +80,7 @@ Task<> take_last_output(async::ThreadPool& threads, OutputPipe& pipe,
 Task<> end_output(async::TaskScope& following, async::ThreadPool& threads, OutputPipe& pipe,
                   std::shared_ptr<BoundedFile> file) {
   co_await following.stop();
-  co_await take_last_output(threads, pipe, std::move(file));
+  co_await move_last_output(threads, pipe, std::move(file));
 }
 
 Task<std::optional<Ending>> run_to_end(async::Runtime runtime, Subprocess& program,
@@ -93,7 +93,7 @@ Task<std::optional<Ending>> run_to_end(async::Runtime runtime, Subprocess& progr
     cancelled = std::current_exception();
   }
   if (ending) co_return ending;
-  // A task of its own, because nothing waits in one that has been cancelled.
+  // A separate task, because a cancelled task cannot wait.
   std::string failure;
   async::TaskScope scope(
       runtime, [&failure](const std::string&, const std::string& error) { failure = error; });

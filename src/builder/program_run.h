@@ -10,17 +10,17 @@
 
 namespace nodepool::builder {
 
-// How a program has ended.
+// The exit of a program.
 struct ProgramEnd {
-  int exit_code = 0;  // negative: the signal that killed it, as Python's subprocess says it
+  int exit_code = 0;  // negative: the signal that killed it, as in Python's subprocess
   bool timed_out = false;
 };
 
-// Runs a program, for `timeout` at most, if there is one, so that nothing that it starts outlives
-// it (async/supervisor.h). After that, and when it is cancelled, it is ended: the program gets
-// SIGTERM, all that it has started after half of `grace`, and SIGKILL after `grace`. What it writes
-// goes to `output`. Returns, or throws Cancelled, when nothing of it is left. Throws
-// std::system_error if the program cannot be run. `threads` outlive the task.
+// Runs a program so that no process that it starts outlives it (async/supervisor.h). After
+// `timeout`, and on cancellation, the program gets SIGTERM; its descendants get SIGTERM after half
+// of `grace`, and SIGKILL after `grace`. The output goes to `output`. Returns, or throws Cancelled,
+// when all its processes have ended. Throws std::system_error if the program cannot be run.
+// `threads` outlive the task.
 async::Task<ProgramEnd> run_program(async::Runtime runtime, async::ThreadPool& threads,
                                     async::Subprocess::Command command,
                                     std::shared_ptr<BoundedFile> output,

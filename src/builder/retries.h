@@ -8,7 +8,7 @@
 
 namespace nodepool::builder {
 
-// When what has failed is to be tried again: soon at first, then less and less often.
+// Times of retries after failures, with exponential backoff.
 template <typename Key>
 class Retries {
  public:
@@ -16,17 +16,17 @@ class Retries {
 
   Retries(async::Duration first, async::Duration longest) : first_(first), longest_(longest) {}
 
-  // Returns how long it is left alone.
+  // Returns the delay until the retry.
   async::Duration failed(const Key& key, TimePoint now) {
     Failure& failure = failures_.try_emplace(key, Failure{{first_, longest_}}).first->second;
     failure.not_before = now + failure.backoff.failed();
     return failure.backoff.pause();
   }
 
-  // It has succeeded, or is another thing from now on.
+  // Resets the backoff, after a success or a change.
   void forget(const Key& key) { failures_.erase(key); }
 
-  // Before this it is not tried again; nothing if it has not failed.
+  // The time of the retry. Returns nothing if it has not failed.
   std::optional<TimePoint> not_before(const Key& key) const {
     const auto found = failures_.find(key);
     if (found == failures_.end()) return std::nullopt;

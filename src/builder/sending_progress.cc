@@ -7,13 +7,13 @@ namespace nodepool::builder {
 
 namespace {
 
-constexpr auto kBetweenLines = std::chrono::seconds(30);
+constexpr auto kLogInterval = std::chrono::seconds(30);
 constexpr int kAll = 100;  // percent
 
 }  // namespace
 
 SendingProgress::SendingProgress(const async::Clock& clock, std::uint64_t size)
-    : clock_(clock), size_(size), next_line_(clock.now() + kBetweenLines) {}
+    : clock_(clock), size_(size), next_line_(clock.now() + kLogInterval) {}
 
 void SendingProgress::sent(std::uint64_t bytes) {
   const double part =
@@ -23,7 +23,7 @@ void SendingProgress::sent(std::uint64_t bytes) {
 
 bool SendingProgress::take_line() {
   if (clock_.now() < next_line_) return false;
-  next_line_ = clock_.now() + kBetweenLines;
+  next_line_ = clock_.now() + kLogInterval;
   return true;
 }
 

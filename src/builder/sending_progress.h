@@ -6,17 +6,17 @@
 
 namespace nodepool::builder {
 
-// How much of a file has been sent, and when that is worth a line in the log.
+// Progress of an upload, and when to log it.
 class SendingProgress {
  public:
-  // It is about to be sent. `size` in bytes; the clock outlives this.
+  // `size` in bytes. The clock outlives this.
   SendingProgress(const async::Clock& clock, std::uint64_t size);
 
-  // Bytes so far; fewer than before if the cloud wants it all again.
+  // Sets the number of bytes sent. It decreases if the upload starts over.
   void sent(std::uint64_t bytes);
   int percent() const { return percent_; }
 
-  // Whether a line is due: one each half minute. Who asks has written it.
+  // Whether to log the progress now: returns true at most every 30 seconds.
   bool take_line();
 
  private:

@@ -9,14 +9,14 @@ namespace {
 
 using model::ImageBuild;
 
-constexpr auto kFirstUploadPause = std::chrono::seconds(10);
-constexpr auto kLongestUploadPause = std::chrono::minutes(30);
+constexpr auto kMinUploadRetryDelay = std::chrono::seconds(10);
+constexpr auto kMaxUploadRetryDelay = std::chrono::minutes(30);
 
 }  // namespace
 
 UploadSchedule::UploadSchedule(const BuilderContext& context)
     : context_(context),
-      retries_(kFirstUploadPause, kLongestUploadPause),
+      retries_(kMinUploadRetryDelay, kMaxUploadRetryDelay),
       schedule_(context.runtime.clock, [this](const UploadPair& pair) { return due(pair); }) {}
 
 void UploadSchedule::enqueue_image(const std::string& image) {
@@ -37,16 +37,16 @@ UploadVerdict UploadSchedule::evaluate(const UploadPair& pair) const {
   const auto& [name, image] = pair;
   const driver::ProviderImage* listed = context_.listed_image(name, image);
   if (!context_.providers.contains(name) || listed == nullptr) return UploadVerdict::paused;
-  UploadQuestion question{.paused = listed->pause,
-                          .build = next_build(pair),
-                          .format = context_.managed_images.find(name)->second.format};
-  if (question.build != nullptr) {
-    const std::string& id = question.build->id;
-    question.local = context_.local_formats(image, id);
-    question.uploads = context_.images.uploads_of(image, id, name);
-    question.being_uploaded = context_.images.is_being_uploaded(image, id, name);
+  UploadInput input{.paused = listed->pause,
+                    .build = next_build(pair),
+                    .format = context_.managed_images.find(name)->second.format};
+  if (input.build != nullptr) {
+    const std::string& id = input.build->id;
+    input.local = context_.local_formats(image, id);
+    input.uploads = context_.images.uploads_of(image, id, name);
+    input.being_uploaded = context_.images.is_being_uploaded(image, id, name);
   }
-  return evaluate_upload(question);
+  return evaluate_upload(input);
 }
 
 std::optional<async::Clock::TimePoint> UploadSchedule::due(const UploadPair& pair) const {

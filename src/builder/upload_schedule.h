@@ -16,34 +16,35 @@ namespace nodepool::builder {
 // A provider and an image that it lists.
 using UploadPair = std::pair<std::string, std::string>;
 
-// What is to be uploaded, shared by all upload workers.
+// The uploads to make and when. Shared by all upload workers.
 class UploadSchedule {
  public:
   explicit UploadSchedule(const BuilderContext& context);
 
   DelayQueue<UploadPair>& pairs() { return schedule_; }
 
-  // Uploads that somebody wants and waits for. Who places one calls pairs().enqueue().
+  // Uploads that a client waits for. After submitting one, call pairs().enqueue().
   ImageJobs<UploadPair>& jobs() { return jobs_; }
 
-  // Nothing new is begun.
+  // Starts no further uploads.
   void close() {
     schedule_.close();
     jobs_.close();
   }
 
-  // The build to upload next: what has been ordered, or the newest; null if there is none.
+  // The build to upload next: that of the next job, or else the newest. Returns null if there is
+  // none.
   const model::ImageBuild* next_build(const UploadPair& pair) const;
 
-  // Something about the image may have changed.
+  // Evaluates the image again: it may have changed.
   void enqueue_image(const std::string& image);
 
   UploadVerdict evaluate(const UploadPair& pair) const;
 
-  // An upload has ended. Returns how long the pair is left alone if it has failed.
+  // An upload has failed or succeeded. failed() returns the delay until the retry.
   async::Duration failed(const UploadPair& pair, const std::string& build_id);
   void succeeded(const UploadPair& pair) { retries_.forget(pair); }
-  // What made the last attempt fail may have been changed.
+  // The configuration of the provider has changed: retries without delay.
   void reconfigured(const std::string& provider);
 
  private:
@@ -51,7 +52,7 @@ class UploadSchedule {
 
   const BuilderContext& context_;
   Retries<UploadPair> retries_;
-  std::map<UploadPair, std::string> failed_build_;  // a newer build is tried at once
+  std::map<UploadPair, std::string> failed_build_;  // a newer build is uploaded without delay
   ImageJobs<UploadPair> jobs_;
   DelayQueue<UploadPair> schedule_;
 };

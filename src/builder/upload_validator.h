@@ -14,34 +14,35 @@
 
 namespace nodepool::builder {
 
-// An upload that is to be tried out, before it counts as ready.
-struct UploadOnTrial {
+// The validation of an upload before it becomes ready.
+struct ValidationJob {
   model::ImageUpload upload;
-  std::string external_id;                  // in the cloud
-  std::shared_ptr<ImageProvider> provider;  // the caller keeps it in service, see ProviderCall
+  std::string external_id;  // in the cloud
+  std::shared_ptr<ImageProvider>
+      provider;  // the caller prevents that it is stopped, see ProviderCall
   driver::ImageValidation validation;
 };
 
-// Tries out uploads: makes a node from them.
+// Validates uploads by launching a node from them.
 class UploadValidator {
  public:
   // `environment` is that of ssh. The context outlives it.
   UploadValidator(BuilderContext& context, const Environment& environment, telemetry::Logger log);
 
-  // Returns once a node that was made from the upload has shown its host keys, and has run the
-  // command with success; the node is gone by then, or left to the launchers. A launch that fails
-  // for a reason that is not the image's is made again, less and less often, until a newer build or
-  // another configuration makes it pointless. Throws std::runtime_error: why the upload is not to
-  // be used; Cancelled.
-  Task<> validate(UploadOnTrial trial);
+  // Launches a node from the upload, waits for its host keys and runs the command on it. Returns
+  // after success; the node is then deleted, or left to the launchers. Launches that fail for a
+  // reason other than the image are retried with backoff, until a newer build is ready or the
+  // configuration changes. Throws std::runtime_error with the reason to reject the upload;
+  // Cancelled.
+  Task<> validate(ValidationJob job);
 
  private:
-  Task<> attempt(const UploadOnTrial& trial);
-  Task<> validate(const UploadOnTrial& trial, ValidationNode& node);
-  // Why the command has failed; empty: it has not.
-  Task<std::string> run_command(const UploadOnTrial& trial, const model::Node& node);
-  Task<> reclaim(const UploadOnTrial& trial, ValidationNode& node);
-  std::optional<std::string> reason_to_skip(const UploadOnTrial& trial) const;
+  Task<> attempt(const ValidationJob& job);
+  Task<> validate(const ValidationJob& job, ValidationNode& node);
+  // Returns the failure of the command; empty on success.
+  Task<std::string> run_command(const ValidationJob& job, const model::Node& node);
+  Task<> reclaim(const ValidationJob& job, ValidationNode& node);
+  std::optional<std::string> reason_to_skip(const ValidationJob& job) const;
 
   BuilderContext& context_;
   Environment environment_;

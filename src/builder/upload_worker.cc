@@ -26,12 +26,12 @@ using model::ImageBuild;
 using model::ImageUpload;
 using model::UploadState;
 
-// How long a post-upload-hook may take to end when it is called off.
+// Time between SIGTERM and SIGKILL when a post-upload hook is cancelled.
 constexpr auto kHookGrace = std::chrono::seconds(30);
 
-// A cloud that takes longer to delete an image keeps it until somebody looks for leaks: a builder
-// that is stopped has to end.
-constexpr auto kRemovalTimeout = std::chrono::minutes(1);
+// Timeout of deleting an image, so that a stopping builder ends. After that, leak detection deletes
+// it.
+constexpr auto kDeletionTimeout = std::chrono::minutes(1);
 
 void replace(std::string& text, std::string_view token, const std::string& value) {
   for (std::size_t at = text.find(token); at != std::string::npos;
@@ -40,14 +40,14 @@ void replace(std::string& text, std::string_view token, const std::string& value
   }
 }
 
-// By which an image in a cloud says whose it is.
+// The metadata that identify an upload in a cloud.
 driver::Metadata ownership(const ImageUpload& upload) {
   return {{std::string(driver::kBuildIdKey), upload.build_id},
           {std::string(driver::kUploadIdKey), upload.id},
           {std::string(driver::kProviderNameKey), upload.provider}};
 }
 
-// That of an upload that is taken up again is what it was.
+// The name of the image in the cloud. A resumed upload gets the same name.
 std::string cloud_name(std::string name, const ImageUpload& upload) {
   replace(name, "{image_name}", upload.image);
   replace(name, "{upload_id}", upload.id);
@@ -70,7 +70,7 @@ UploadWorker::UploadWorker(BuilderContext& context, UploadSchedule& schedule,
       scope_(context.runtime, context.report_to(log_)) {}
 
 void UploadWorker::start() {
-  scope_.spawn("UploadWorker", take_uploads());
+  scope_.spawn("UploadWorker", run());
 }
 
 Task<> UploadWorker::finish() {
@@ -81,17 +81,17 @@ Task<> UploadWorker::stop() {
   co_await scope_.stop();
 }
 
-Task<> UploadWorker::take_uploads() {
+Task<> UploadWorker::run() {
   while (true) {
     UploadSlot slot = co_await slots_.take();
     const std::optional<UploadPair> pair = co_await schedule_.pairs().take();
     if (!pair) co_return;
     scope_.spawn(fmt::format("upload of image {} to {}", pair->second, pair->first),
-                 take_up(*pair, std::move(slot)));
+                 handle(*pair, std::move(slot)));
   }
 }
 
-Task<> UploadWorker::take_up(UploadPair pair, UploadSlot slot) {
+Task<> UploadWorker::handle(UploadPair pair, UploadSlot slot) {
   std::string failure;
   try {
     co_await process(pair, slot);
@@ -103,7 +103,7 @@ Task<> UploadWorker::take_up(UploadPair pair, UploadSlot slot) {
   }
   if (!failure.empty()) {
     schedule_.pairs().contended(pair);
-    log_.error("Uploading image {} to {}: {}", pair.second, pair.first, failure);
+    log_.error("Uploading image {} to {} failed: {}", pair.second, pair.first, failure);
   }
   schedule_.pairs().requeue(pair);
 }
@@ -113,14 +113,14 @@ Task<> UploadWorker::process(UploadPair pair, UploadSlot& slot) {
   const ImageBuild* next = schedule_.next_build(pair);
   if (next == nullptr) co_return;
   const ImageBuild build = *next;
-  bool gone = false;
+  bool is_deleted = false;
   try {
     co_await context_.records.prepare_uploads(image, build.id, provider);
   } catch (const StoreError& error) {
-    gone = error.kind() == StoreError::Kind::no_node;
-    if (!gone) throw;
+    is_deleted = error.kind() == StoreError::Kind::no_node;
+    if (!is_deleted) throw;
   }
-  if (gone) {
+  if (is_deleted) {
     schedule_.pairs().contended(pair);
     co_return;
   }
@@ -137,7 +137,7 @@ Task<> UploadWorker::process(UploadPair pair, UploadSlot& slot) {
 Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock,
                                    UploadSlot& slot) {
   const auto [name, image] = pair;
-  // With the lock held nobody else uploads it, but somebody may just have done so.
+  // Another builder may have uploaded it before this one got the lock.
   const auto known = co_await context_.records.build(image, build.id);
   const std::vector<ImageUpload> uploads = co_await context_.records.uploads(image, build.id, name);
   const bool uploaded = std::ranges::any_of(
@@ -158,25 +158,26 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   const std::string format = managed.format;
   const std::string name_format = managed.name_format;
   const bool resumes = job.provider->images().resumes_uploads();
-  const UploadPlace under_way(image, build.id, name);
-  context_.uploads_under_way.insert(under_way);
+  const UploadTarget target(image, build.id, name);
+  context_.uploads_in_progress.insert(target);
   try {
     std::optional<ImageUpload> resumed;
     if (resumes) resumed = co_await resume(uploads);
-    job.upload = resumed ? *resumed : co_await context_.records.create(begun(build, name), lock);
+    job.upload =
+        resumed ? *resumed : co_await context_.records.create(new_upload(build, name), lock);
     job.upload.format = format;
     job.upload.external_name = cloud_name(name_format, job.upload);
     schedule_.jobs().begin(pair, build.id);
     co_await perform(std::move(job), slot);
   } catch (...) {
-    context_.uploads_under_way.erase(under_way);
+    context_.uploads_in_progress.erase(target);
     throw;
   }
-  context_.uploads_under_way.erase(under_way);
-  schedule_.jobs().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
+  context_.uploads_in_progress.erase(target);
+  schedule_.jobs().end(pair, build.id, "its record was deleted");  // no effect if it has ended
 }
 
-ImageUpload UploadWorker::begun(const ImageBuild& build, const std::string& provider) const {
+ImageUpload UploadWorker::new_upload(const ImageBuild& build, const std::string& provider) const {
   ImageUpload upload;
   upload.image = build.image;
   upload.build_id = build.id;
@@ -188,12 +189,12 @@ ImageUpload UploadWorker::begun(const ImageBuild& build, const std::string& prov
   return upload;
 }
 
-// What a builder that is gone has begun. The record gets another version: if that builder is alive
-// after all, and has only lost its lock, it cannot write it any more.
+// Takes over the upload of a dead builder. Increments the version of the record: if that builder is
+// alive and has only lost its lock, it can no longer write the record.
 Task<std::optional<ImageUpload>> UploadWorker::resume(std::vector<ImageUpload> uploads) {
   Uploads known;
   for (const ImageUpload& upload : uploads) known.push_back(&upload);
-  const ImageUpload* found = cut_off_upload(known);
+  const ImageUpload* found = interrupted_upload(known);
   if (found == nullptr) co_return std::nullopt;
   const ImageUpload upload = *found;
   if (!co_await context_.records.write(upload)) co_return std::nullopt;
@@ -217,24 +218,24 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
     failure = error.what();
   }
   if (cancelled || !failure.empty()) {
-    // The driver has deleted what it could not finish, unless it was called off.
-    if (cancelled || !job.external_id.empty()) co_await remove_again(call.images(), job);
-    co_await give_up(upload, cancelled ? "the builder was stopped" : failure);
+    // The driver has deleted an incomplete upload, unless it was cancelled.
+    if (cancelled || !job.external_id.empty()) co_await undo(call.images(), job);
+    co_await record_failure(upload, cancelled ? "the builder was stopped" : failure);
     if (cancelled) std::rethrow_exception(cancelled);
     const async::Duration pause = schedule_.failed(pair, upload.build_id);
-    log_.error("The upload of build {} of image {} to {} has failed: {}; next attempt in {} s",
-               upload.build_id, upload.image, upload.provider, failure,
+    log_.error("Uploading build {} of image {} to {} failed: {}; retrying in {} s", upload.build_id,
+               upload.image, upload.provider, failure,
                std::chrono::duration_cast<std::chrono::seconds>(pause).count());
     schedule_.jobs().end(pair, upload.build_id, failure);
     co_return;
   }
   upload.external_id = model::json_string(job.external_id);
   upload.set_state(UploadState::ready, context_.now());
-  // Whether the lock is still held does not matter: the version says that nobody has written.
+  // The version check suffices; the lock need not be held any more.
   if (!co_await context_.records.write(upload)) {
-    log_.error("The record of the upload of build {} of image {} to {} is gone: deleting {} again",
+    log_.error("The record of the upload of build {} of image {} to {} was deleted: deleting {}",
                upload.build_id, upload.image, upload.provider, job.external_id);
-    co_await remove_again(call.images(), job);
+    co_await undo(call.images(), job);
     co_return;
   }
   schedule_.succeeded(pair);
@@ -245,8 +246,8 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
             upload.provider, job.external_id);
 }
 
-// The record of a failure says nothing but that, and why.
-Task<> UploadWorker::give_up(ImageUpload upload, std::string failure) {
+// Writes a failed record, with the reason only.
+Task<> UploadWorker::record_failure(ImageUpload upload, std::string failure) {
   upload.external_name.reset();
   upload.format.reset();
   upload.username.reset();
@@ -263,19 +264,20 @@ Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, UploadSlot& sl
     return store.file(upload.image, upload.build_id, *upload.format);
   };
   const driver::ImageFile file = co_await context_.threads.run("checksums of an image", find_file);
-  const auto progress = [this, upload,
-                         sending = SendingProgress(context_.runtime.clock, file.size)](
-                            std::uint64_t bytes) mutable {
-    sending.sent(bytes);
-    schedule_.jobs().sending({upload.provider, upload.image}, upload.build_id, sending.percent());
-    if (!sending.take_line()) return;
-    log_.info("{} % of build {} of image {} have been sent to {}", sending.percent(),
-              upload.build_id, upload.image, upload.provider);
-  };
+  const auto progress =
+      [this, upload,
+       sending = SendingProgress(context_.runtime.clock, file.size)](std::uint64_t bytes) mutable {
+        sending.sent(bytes);
+        schedule_.jobs().set_percent({upload.provider, upload.image}, upload.build_id,
+                                     sending.percent());
+        if (!sending.take_line()) return;
+        log_.info("Uploaded {} % of build {} of image {} to {}", sending.percent(), upload.build_id,
+                  upload.image, upload.provider);
+      };
   Task<std::string> uploading =
       images.upload(job.image, *upload.external_name, file, metadata(job), progress);
   job.external_id = co_await std::move(uploading);
-  slot.reset();  // for the next one
+  slot.reset();  // for the next upload
   co_await validate(job, file.path);
 }
 
@@ -287,7 +289,8 @@ Task<> UploadWorker::validate(const Job& job, std::string path) {
   co_await std::move(validating);
 }
 
-// What the operator wants on every image, on the provider's, and whose it is: the later one counts.
+// The metadata of the image, of the provider, and of the upload. Later values override earlier
+// ones.
 driver::Metadata UploadWorker::metadata(const Job& job) const {
   driver::Metadata metadata;
   const auto image = context_.diskimages.find(job.upload.image);
@@ -303,8 +306,8 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
 }
 
 Task<> UploadWorker::run_hook(const Job& job, std::string path) {
-  const auto open_log = [slot = context_.logs, upload = job.upload] {
-    return std::make_shared<BuildLog>(slot.below("hooks"), upload.image, upload.build_id);
+  const auto open_log = [settings = context_.logs, upload = job.upload] {
+    return std::make_shared<BuildLog>(settings.below("hooks"), upload.image, upload.build_id);
   };
   const auto log = co_await context_.threads.run("log of a hook", open_log);
   async::Subprocess::Command command;
@@ -314,32 +317,32 @@ Task<> UploadWorker::run_hook(const Job& job, std::string path) {
                                          log->file(), std::nullopt, kHookGrace);
   const ProgramEnd end = co_await std::move(running);
   if (end.exit_code != 0) {
-    throw std::runtime_error(fmt::format("post-upload-hook {}: exit code {}; its output is in {}",
-                                         job.hook, end.exit_code, log->path().string()));
+    throw std::runtime_error(
+        fmt::format("post-upload-hook {} failed: exit code {}; its output is in {}", job.hook,
+                    end.exit_code, log->path().string()));
   }
-  log_.info("The post-upload-hook {} has ended well; its output is in {}", job.hook,
-            log->path().string());
+  log_.info("post-upload-hook {} succeeded; its output is in {}", job.hook, log->path().string());
 }
 
-// What nobody has a record of would stay in the cloud until somebody looks for leaks. A task of its
-// own, because nothing waits in one that has been cancelled.
-Task<> UploadWorker::remove_again(driver::ImageSupport& images, const Job& job) {
+// Deletes the image in the cloud; otherwise it would remain until the leak detection finds it. A
+// separate task, because a cancelled task cannot wait.
+Task<> UploadWorker::undo(driver::ImageSupport& images, const Job& job) {
   std::string failure;
   async::TaskScope scope(
       context_.runtime,
       [&failure](const std::string&, const std::string& error) { failure = error; });
   Task<> removing =
-      async::with_deadline(context_.runtime.clock, context_.runtime.clock.now() + kRemovalTimeout,
+      async::with_deadline(context_.runtime.clock, context_.runtime.clock.now() + kDeletionTimeout,
                            remove_from_cloud(images, job), "deletion of an image");
   scope.spawn("deletion of an image", std::move(removing));
   co_await scope.join();
   if (failure.empty()) co_return;
-  log_.warning("Image {} of {} could not be deleted, it is left to the search for leaks: {}",
+  log_.warning("Deleting image {} of {} failed, leaving it to the leak detection: {}",
                job.external_id.empty() ? *job.upload.external_name : job.external_id,
                job.upload.provider, failure);
 }
 
-// Without an id it is not known whether the cloud has an image: if it has, its metadata says so.
+// Without an id the cloud may have an image or not. Then it is found by its metadata.
 Task<> UploadWorker::remove_from_cloud(driver::ImageSupport& images, const Job& job) {
   const ImageUpload& upload = job.upload;
   if (!job.external_id.empty()) {

@@ -16,48 +16,47 @@
 
 namespace nodepool::builder {
 
-// Uploads images, some at a time. What is being tried out does not count any more: a hook or a
-// validation may take as long as it likes, and holds up no other upload.
+// Uploads images, a limited number concurrently. Hooks and validations do not count towards the
+// limit, so they do not delay other uploads.
 class UploadWorker {
  public:
-  // Uploads `places` images at a time. `environment` is that of the programs that it runs. All else
-  // outlives it.
+  // `environment` is that of hooks and of ssh. All other arguments outlive it.
   UploadWorker(BuilderContext& context, UploadSchedule& schedule, FormatProvider& formats,
                const Environment& environment, std::size_t max_concurrent);
 
   void start();
-  // The agenda is closed: returns when what is under way has been completed.
+  // Returns when all uploads in progress are completed, after the schedule is closed.
   Task<> finish();
-  // Gives up what is under way. It may be called while finish() has not returned.
+  // Cancels uploads in progress. May be called during finish().
   Task<> stop();
 
  private:
-  // Held until an upload has been sent.
+  // Held until the upload is sent.
   using UploadSlot = std::optional<async::Slots::Hold>;
 
-  // One upload, with what was configured when it was begun.
+  // One upload, with the configuration at its start.
   struct Job {
     model::ImageUpload upload;
-    std::string external_id;  // once the cloud has all of it
+    std::string external_id;  // after the upload is sent
     std::shared_ptr<ImageProvider> provider;
     driver::ProviderImage image;
     std::string hook;  // a program; empty: none
   };
 
-  Task<> take_uploads();
-  Task<> take_up(UploadPair pair, UploadSlot slot);
+  Task<> run();
+  Task<> handle(UploadPair pair, UploadSlot slot);
   Task<> process(UploadPair pair, UploadSlot& slot);
   Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock,
                        UploadSlot& slot);
-  model::ImageUpload begun(const model::ImageBuild& build, const std::string& provider) const;
+  model::ImageUpload new_upload(const model::ImageBuild& build, const std::string& provider) const;
   Task<std::optional<model::ImageUpload>> resume(std::vector<model::ImageUpload> uploads);
   Task<> perform(Job job, UploadSlot& slot);
-  Task<> give_up(model::ImageUpload upload, std::string failure);
-  // What is done to the cloud; then the image is fit for use. Throws.
+  Task<> record_failure(model::ImageUpload upload, std::string failure);
+  // Uploads and validates the image. Throws.
   Task<> send(driver::ImageSupport& images, Job& job, UploadSlot& slot);
   Task<> validate(const Job& job, std::string path);
   Task<> run_hook(const Job& job, std::string path);
-  Task<> remove_again(driver::ImageSupport& images, const Job& job);
+  Task<> undo(driver::ImageSupport& images, const Job& job);
   static Task<> remove_from_cloud(driver::ImageSupport& images, const Job& job);
   driver::Metadata metadata(const Job& job) const;
 

@@ -9,7 +9,7 @@ namespace nodepool::builder {
 
 namespace {
 
-// The path of an upload's record; empty if the node is made from something else.
+// The path of the record of the upload; empty if the node uses no upload.
 std::string_view upload_of(const model::Node& node) {
   if (!node.image_id || !node.image_id->starts_with(model::kImagesRoot)) return {};
   return *node.image_id;
@@ -26,10 +26,10 @@ UploadsInUse::UploadsInUse(model::NodeTable& nodes,
                            std::function<void(const std::string& image)> on_release)
     : nodes_(nodes), on_release_(std::move(on_release)) {
   subscription_ = nodes.observe([this](const model::NodeTable::Change& change) {
-    const bool is_the_same = change.before != nullptr && change.after != nullptr &&
-                             change.before->image_id == change.after->image_id;
-    if (is_the_same) return;
-    if (change.after != nullptr) count(*change.after);
+    const bool is_same = change.before != nullptr && change.after != nullptr &&
+                         change.before->image_id == change.after->image_id;
+    if (is_same) return;
+    if (change.after != nullptr) add_uses(*change.after);
     if (change.before != nullptr) subtract_uses(*change.before);
   });
 }
@@ -40,7 +40,7 @@ bool UploadsInUse::contains(const model::ImageUpload& upload) const {
       model::upload_path(upload.image, upload.build_id, upload.provider, upload.id));
 }
 
-void UploadsInUse::count(const model::Node& node) {
+void UploadsInUse::add_uses(const model::Node& node) {
   const std::string_view path = upload_of(node);
   if (!path.empty()) ++nodes_of_[std::string(path)];
 }

@@ -11,18 +11,18 @@
 
 namespace nodepool::builder {
 
-// The uploads that nodes are made from, as the nodes' records say.
+// The uploads that nodes use, by the records of nodes.
 class UploadsInUse {
  public:
-  // `on_release` is called with the name of an image when the last node of one of its uploads has
-  // gone. Both outlive this; `nodes` is followed by somebody.
+  // Calls `on_release` with the name of the image when the last node of an upload is removed. Both
+  // arguments outlive this. The owner of `nodes` keeps it up to date.
   UploadsInUse(model::NodeTable& nodes, std::function<void(const std::string& image)> on_release);
 
-  // Whether a node is made from it. While the nodes are not known, one may be.
+  // Whether a node uses the upload. Returns true while the table is not ready.
   bool contains(const model::ImageUpload& upload) const;
 
  private:
-  void count(const model::Node& node);
+  void add_uses(const model::Node& node);
   void subtract_uses(const model::Node& node);
 
   const model::NodeTable& nodes_;

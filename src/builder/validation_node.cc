@@ -33,7 +33,7 @@ Task<> ValidationNode::create() {
   co_await coordination::ensure_path(context_.store, std::string(model::kNodesRoot));
   node_.set_state(NodeState::init, context_.now());
   Transaction creating;
-  // Not in a store that has been emptied, before it is known what is made from now on is marked by.
+  // Fails in an emptied store whose new owner tag is not known yet.
   if (!context_.installation->id.empty()) creating.check(std::string(model::kInstallationPath));
   creating.create(model::node_path(""), to_record(node_),
                   coordination::CreateMode::persistent_sequential);
@@ -46,7 +46,7 @@ Task<> ValidationNode::create() {
   building.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
   const LockSet::Outcome taken = co_await locks_.try_acquire(std::move(building));
   if (taken.kind != LockSet::Outcome::Kind::acquired) {
-    throw std::runtime_error("node " + node_.id + " was locked by somebody else");
+    throw std::runtime_error("node " + node_.id + " was locked by another process");
   }
   node_.stat = locks_.also_results().front().stat;
 }

@@ -11,15 +11,15 @@
 
 namespace nodepool::builder {
 
-// A node that is made to try out an upload. Its record is `building` and locked for as long as the
-// builder works on it, and allocated to nobody: launchers count it among what their provider has,
-// hand it to nobody, and take it back once nobody has its lock.
+// A node that is launched to validate an upload. Its record is `building`, locked by the builder,
+// and not allocated. Launchers count it towards the quota, do not assign it, and delete it once it
+// is unlocked.
 class ValidationNode final : public driver::NodeLaunch {
  public:
   // `node`: provider, pool and type.
   ValidationNode(BuilderContext& context, model::Node node, driver::UploadedImage image);
 
-  // Makes the record and locks it. Throws StoreError; std::runtime_error if somebody else has the
+  // Creates and locks the record. Throws StoreError; std::runtime_error if another process has the
   // lock.
   Task<> create();
   bool is_created() const { return !node_.id.empty(); }
@@ -29,10 +29,10 @@ class ValidationNode final : public driver::NodeLaunch {
   std::optional<driver::UploadedImage> image() const override { return image_; }
   Task<> save() override;
 
-  // Removes the record, once the machine is gone. Throws StoreError.
+  // Removes the record, after the machine is deleted. Throws StoreError.
   Task<> remove();
 
-  // Leaves the node to the launchers; harmless after remove(). Throws StoreError.
+  // Leaves the node to the launchers. No effect after remove(). Throws StoreError.
   Task<> leave();
 
  private:
@@ -40,7 +40,7 @@ class ValidationNode final : public driver::NodeLaunch {
   coordination::LockSet locks_;
   std::size_t lock_ = 0;  // its index, once the node is created
   model::Node node_;
-  model::NodeRequest request_;  // nobody's, for the label alone
+  model::NodeRequest request_;  // not in the store; only for its label
   driver::UploadedImage image_;
 };
 

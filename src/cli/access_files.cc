@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kSshPort = 22;
 
-// Those ways to reach a host that Ansible goes with what stands in the inventory. None of them runs
-// anything on the requestor's own host, as `local` does.
+// Connection types that are allowed in the inventory. None of them runs anything on the requestor's
+// own host, as `local` does.
 constexpr std::array<std::string_view, 7> kConnectionTypes = {
     "ssh", "network_cli", "winrm", "psrp", "httpapi", "netconf", "kubectl"};
 constexpr std::array<std::string_view, 5> kShellTypes = {"sh", "csh", "fish", "cmd", "powershell"};
@@ -41,13 +41,13 @@ bool is_host_key(const std::string& key) {
              "+/=@.- ") == std::string::npos;
 }
 
-// Whether the record can be trusted to be what it should.
+// Whether the record contains nothing but an address, a user name and host keys.
 bool is_sound(const NodeAccess& node) {
   return is_plain(node.host) && (node.username.empty() || is_plain(node.username)) &&
          std::ranges::all_of(node.host_keys, is_host_key);
 }
 
-// Ansible evaluates what looks like a template, on the requestor's host.
+// Ansible would evaluate templates in these values, on the requestor's host.
 bool has_inventory_entry(const NodeAccess& node) {
   return is_sound(node) && is_one_of(kConnectionTypes, node.connection_type) &&
          (node.shell_type.empty() || is_one_of(kShellTypes, node.shell_type)) &&
@@ -80,8 +80,8 @@ std::string inventory_host(const NodeAccess& node, const AccessPaths& paths) {
   const auto add = [&variables](const char* key, const std::string& value) {
     if (!value.empty()) variables[key] = quoted(value);
   };
-  // Not a template, whatever has_inventory_entry() lets through. (Not for names: with the mark,
-  // some versions of Ansible take "0000000001" for a number and "yes" for a truth value.)
+  // `!unsafe` prevents evaluation as a template, whatever has_inventory_entry() accepts. (Not for
+  // names: with it, some versions of Ansible read "0000000001" as a number and "yes" as a boolean.)
   const auto add_unsafe = [&variables](const char* key, const std::string& value) {
     if (!value.empty()) variables[key] = "!unsafe " + quoted(value);
   };
@@ -118,7 +118,7 @@ std::string ssh_config_text(const std::vector<NodeAccess>& nodes, const AccessPa
     if (!node.username.empty()) text += fmt::format("    User {}\n", node.username);
     if (node.host_keys.empty()) {
       text +=
-          "    # No host keys are known of this node: nobody can tell whether it is the one.\n"
+          "    # The node has no recorded host keys: its identity cannot be verified.\n"
           "    StrictHostKeyChecking no\n    UserKnownHostsFile /dev/null\n\n";
     } else {
       text += fmt::format("    StrictHostKeyChecking yes\n    UserKnownHostsFile \"{}\"\n\n",
@@ -173,7 +173,7 @@ config::Environment access_environment(config::Environment base,
     const std::string prefix = fmt::format("NODEPOOL_NODE_{}_", ids.size());
     set(prefix + "ID", node.id);
     set(prefix + "LABEL", node.label);
-    // For command lines: neither an option nor anything that a shell would take apart.
+    // Safe on command lines: neither an option nor special to a shell.
     set(prefix + "HOST", is_plain(node.host) ? node.host : "");
     if (node.port) set(prefix + "PORT", std::to_string(*node.port));
     set(prefix + "USER", is_plain(node.username) ? node.username : "");

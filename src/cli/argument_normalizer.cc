@@ -10,11 +10,11 @@ namespace nodepool::cli {
 
 namespace {
 
-// What the parser has by itself.
+// Options that CLI11 adds itself.
 constexpr const char* kHelp = "--help";
 constexpr const char* kVersion = "--version";
 
-// What may have been meant, as the end of a sentence.
+// A "did you mean" for the end of an error message; empty if nothing is similar.
 std::string suggestion(std::string_view given, const std::vector<std::string>& known) {
   const std::string question = config::did_you_mean(given, {known.begin(), known.end()});
   return question.empty() ? "" : "; " + question;
@@ -43,7 +43,7 @@ class ArgumentNormalizer {
   }
 
  private:
-  // A word that is no option; false, as no value follows.
+  // Adds a word that is no option. Returns false: it takes no value.
   bool add(const std::string& word) {
     if (command_ == nullptr && word == "help" && name_.empty()) {
       wants_help_ = true;
@@ -53,17 +53,17 @@ class ArgumentNormalizer {
     if (command_ != nullptr) return false;
     name_ += name_.empty() ? word : " " + word;
     std::vector<std::string> names;
-    bool begins_one = false;
+    bool is_prefix = false;
     for (const Declaration& declaration : declarations()) {
       if (declaration.name == name_) command_ = &declaration;
-      begins_one = begins_one || declaration.name.starts_with(name_ + " ");
+      is_prefix = is_prefix || declaration.name.starts_with(name_ + " ");
       names.push_back(declaration.name);
     }
-    if (command_ != nullptr || begins_one) return false;
-    throw UsageError({}, "there is no command '" + name_ + "'" + suggestion(name_, names));
+    if (command_ != nullptr || is_prefix) return false;
+    throw UsageError({}, "unknown command '" + name_ + "'" + suggestion(name_, names));
   }
 
-  // Returns whether the next word is its value.
+  // Adds an option. Returns whether the next word is its value.
   bool add_option(const std::string& word) {
     if (!word.starts_with("--")) {
       result_.words.push_back(word);
@@ -91,7 +91,7 @@ class ArgumentNormalizer {
     return command_ == nullptr ? &kNone : &command_->options;
   }
 
-  // The command's own options go before those of all commands, which came later.
+  // The full name of a long option. The command's own options have precedence over the common ones.
   std::string completed(const std::string& given) const {
     std::vector<std::string> own = long_names(*own_options());
     std::vector<std::string> common = long_names(common_options());
@@ -103,13 +103,14 @@ class ArgumentNormalizer {
         if (name.starts_with(given)) matches.push_back(name);
       }
       if (matches.size() > 1) {
-        throw UsageError(name_, fmt::format("{} could be {}", given, fmt::join(matches, " or ")));
+        throw UsageError(
+            name_, fmt::format("option {} is ambiguous: {}", given, fmt::join(matches, " or ")));
       }
       if (matches.size() == 1) return matches.front();
     }
     std::vector<std::string> all = own;
     all.insert(all.end(), common.begin(), common.end());
-    throw UsageError(name_, "there is no option " + given + suggestion(given, all));
+    throw UsageError(name_, "unknown option " + given + suggestion(given, all));
   }
 
   static std::vector<std::string> long_names(const std::vector<Option>& options) {

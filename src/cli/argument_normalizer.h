@@ -9,10 +9,10 @@
 
 namespace nodepool::cli {
 
-// The command line cannot be understood. The text says why.
+// The command line is invalid. The text says why.
 class UsageError : public std::runtime_error {
  public:
-  // `command`: whose usage it is about; empty: that of all.
+  // `command`: the command whose usage is to be shown; empty: the program's.
   UsageError(std::string command, const std::string& reason)
       : std::runtime_error(reason), command_(std::move(command)) {}
 
@@ -22,16 +22,15 @@ class UsageError : public std::runtime_error {
   std::string command_;
 };
 
-// A command line in which everything has its full name.
+// A command line without abbreviations.
 struct NormalizedArguments {
   std::vector<std::string> words;
-  std::vector<std::string> rest;  // of `-- COMMAND…`, where the command has such
+  std::vector<std::string> rest;  // of `-- COMMAND…`, if the command takes one
 };
 
-// Completes long options that are abbreviated, as far as they are unambiguous, makes
-// `COMMAND --help` of `help COMMAND`, and takes off what follows `--` where that is a command to
-// run. Values are not looked at. Throws UsageError for commands and options that do not exist, with
-// what may have been meant.
+// Completes abbreviated long options, turns `help COMMAND` into `COMMAND --help`, and separates the
+// command to run after `--`. Values are not checked. Throws UsageError for unknown commands, and
+// for unknown or ambiguous options.
 NormalizedArguments normalize_arguments(const std::vector<std::string>& given);
 
 }  // namespace nodepool::cli

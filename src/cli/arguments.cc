@@ -16,8 +16,9 @@ namespace {
 
 constexpr int kUsageError = 2;
 constexpr const char* kCommonOptions = "Options of all commands";
+constexpr const char* kVersionHelp = "Print the version and exit";
 
-// Shows what the parser does not see: the command of `run`.
+// Adds to the usage what the parser does not know: `-- COMMAND...` of `run` and `ssh`.
 class Formatter final : public CLI::Formatter {
  public:
   Formatter() {
@@ -44,27 +45,27 @@ class Formatter final : public CLI::Formatter {
   }
 };
 
-// The library's parser of the declared commands, and what it reads.
+// The CLI11 parser of the declared commands, and its result.
 class Parser {
  public:
   explicit Parser(std::string_view version)
       : version_("Nodepool version: " + std::string(version)),
-        app_("Machines on demand.", "nodepool") {
+        app_("Provide machines on demand.", "nodepool") {
     app_.require_subcommand(0, 1);
     app_.formatter(formatter_);
-    app_.set_version_flag("-V,--version", version_);
+    app_.set_version_flag("-V,--version", version_, kVersionHelp);
     for (const Option& option : common_options()) add(app_, option, "Options");
     for (const Declaration& declaration : declarations()) add(declaration);
-    app_.footer("`nodepool help COMMAND` says more of a command.");
+    app_.footer("`nodepool help COMMAND` shows the help of a command.");
   }
 
   std::variant<Arguments, Exit> parse(const std::vector<std::string>& given, std::ostream& out,
                                       std::ostream& err) {
     try {
-      NormalizedArguments spelled = normalize_arguments(given);
-      std::ranges::reverse(spelled.words);  // as CLI11 wants it
-      app_.parse(std::move(spelled.words));
-      if (command_ != nullptr) read(*command_, spelled.rest);
+      NormalizedArguments normalized = normalize_arguments(given);
+      std::ranges::reverse(normalized.words);  // as CLI11 wants it
+      app_.parse(std::move(normalized.words));
+      if (command_ != nullptr) read(*command_, normalized.rest);
     } catch (const CLI::CallForVersion& version) {
       out << version.what() << '\n';
       return Exit{0};
@@ -109,7 +110,7 @@ class Parser {
     }
     for (const Option& option : common_options()) add(*command, option, kCommonOptions);
     command->footer(declaration.notes);
-    // Before its options are read: they are parts of it.
+    // Before the options are read: they are written into the command.
     command->preparse_callback([this, &declaration](std::size_t /*left*/) {
       command_ = &declaration;
       if (declaration.command) arguments_.command = *declaration.command;
@@ -119,10 +120,10 @@ class Parser {
   void set_up(CLI::App& app, const Declaration& declaration) {
     app.formatter(formatter_);
     app.group(std::string(heading(declaration.group)));
-    app.set_version_flag("-V,--version", version_)->group(kCommonOptions);
+    app.set_version_flag("-V,--version", version_, kVersionHelp)->group(kCommonOptions);
   }
 
-  // Hands over what was given, one by one.
+  // Passes the given values on, one by one.
   std::function<bool(const std::vector<std::string>&)> reader(const std::string& name,
                                                               const Read& read) {
     return [this, name, &read](const std::vector<std::string>& given) {
@@ -171,7 +172,7 @@ class Parser {
   static CLI::Validator one_of(const std::vector<std::string>& words) {
     return {[&words](const std::string& given) {
               if (std::ranges::find(words, given) != words.end()) return std::string();
-              return "'" + given + "' is none of " + CLI::detail::join(words, ", ");
+              return "'" + given + "' is not one of " + CLI::detail::join(words, ", ");
             },
             ""};
   }
@@ -179,13 +180,13 @@ class Parser {
   void read(const Declaration& declaration, const std::vector<std::string>& rest) {
     for (const std::string& word : rest) declaration.read_rest(arguments_, word);
     if (declaration.is_rest_required && rest.empty())
-      throw UsageError(declaration.name, "-- COMMAND is required");
+      throw UsageError(declaration.name, "-- COMMAND is missing");
     const std::string validation_error =
         declaration.validation_error ? declaration.validation_error(arguments_) : std::string();
     if (!validation_error.empty()) throw UsageError(declaration.name, validation_error);
   }
 
-  // The name of the command that was given, as far as it was understood.
+  // The name of the given command, as far as it was recognized.
   std::string chosen() const {
     std::string name;
     for (auto below = app_.get_subcommands(); !below.empty();
@@ -212,7 +213,7 @@ class Parser {
   CLI::App app_;
   std::map<std::string, CLI::App*> parents_;  // of commands below others
   Arguments arguments_;
-  const Declaration* command_ = nullptr;  // that was given
+  const Declaration* command_ = nullptr;  // the given one
 };
 
 }  // namespace

@@ -14,15 +14,15 @@
 
 namespace nodepool::cli {
 
-// How a listing is shown.
+// How a listing is printed.
 struct Listing {
   report::Format format = report::Format::text;
   bool headers = true;
-  bool watch = false;  // again whenever something has changed
+  bool watch = false;  // again after each change
   report::Filters filters = {};
 };
 
-// The commands, each with its arguments. `strict`: what is not there is a failure.
+// The commands, each with its arguments. `strict`: what does not exist is a failure.
 struct ListNodes {
   bool detail = false;
   Listing listing = {};
@@ -33,7 +33,7 @@ struct ProviderInfo {
 };
 struct HoldNodes {
   std::vector<std::string> ids;
-  std::string reason = {};  // for the nodes' comment; empty: that stays
+  std::string reason = {};  // for the nodes' comments; empty: they are kept
   bool strict = false;
 };
 struct DeleteNodes {
@@ -76,7 +76,7 @@ struct DeleteLeaks {
 };
 struct BuildImages {
   std::vector<std::string> images;
-  bool follow = false;  // show the build's output, and how it ends
+  bool follow = false;  // show the build's output and its result
   bool wait = false;    // also for a builder, or for the end of a pause
 };
 struct PauseImages {
@@ -104,7 +104,7 @@ struct ImportImageData {
 };
 struct Explain {
   std::vector<std::string> subjects;  // ids of requests, nodes or leases; labels; static hosts
-  bool online = false;                // asks the clouds that are concerned
+  bool online = false;                // query the clouds that have the labels
   bool json = false;
 };
 struct ShowHistory {
@@ -114,12 +114,12 @@ struct ShowHistory {
 struct CopyStore {
   std::string from;  // "zookeeper", or "sqlite:///path"
   std::string to;
-  bool replace = false;  // what the target has
+  bool replace = false;  // delete the target's records first
 };
 struct ValidateConfig {
-  bool online = false;  // CheckClouds after it
+  bool online = false;  // then run CheckClouds
 };
-// Whether the clouds have what the configuration names.
+// Checks that the clouds have what the configuration names.
 struct CheckClouds {};
 struct PrintConfigSchema {};
 struct RequestNodes {
@@ -129,7 +129,7 @@ struct RequestNodes {
   bool json = false;
   std::string ssh_config = {};  // files to write; empty: none
   std::string inventory = {};
-  std::string key = {};  // what is asked for with the same one is had once; empty: none
+  std::string key = {};  // idempotency key; empty: none
 };
 struct ListLeases {
   Listing listing = {};
@@ -137,7 +137,7 @@ struct ListLeases {
 struct ReleaseNodes {
   std::vector<std::string> ids;  // of leases or nodes
   bool all = false;              // leases
-  bool mine = false;             // all leases of who uses the program
+  bool mine = false;             // all leases of this user on this host
   std::optional<std::string> hold_reason = {};
 };
 struct RenewLeases {
@@ -145,14 +145,14 @@ struct RenewLeases {
   std::optional<std::chrono::seconds> duration = {};  // as RequestNodes::lease
 };
 inline constexpr std::chrono::seconds kUsualLease = std::chrono::hours(2);
-// Logs in at a node by SSH, or runs a command there.
+// Logs in to a node by SSH, or runs a command there.
 struct UseShell {
   std::string id;  // of a node, or of a lease of one node
   std::string identity = {};
   std::vector<std::string> command;  // empty: a shell
 };
-// The exit status of `run` when its command has not been started, as `timeout`, `env` and others
-// have it: to be told from the command's own.
+// The exit status of `run` if its command was not started. `timeout` and others use the same, to
+// distinguish it from the command's own.
 inline constexpr int kNotRun = 125;
 struct RunCommand {
   std::vector<std::string> labels;
@@ -161,7 +161,7 @@ struct RunCommand {
   bool hold_on_failure = false;
 };
 
-// Makes a token of the request API.
+// Creates a token for the request API.
 struct CreateToken {
   std::string name;
   std::string scope = "request";
@@ -173,16 +173,16 @@ struct CreateToken {
   std::string expires = {};
 };
 
-// The exit statuses of `status`, beside 0: something needs somebody; nobody hands out nodes, or
-// that cannot be found out.
-inline constexpr int kNeedsSomebody = 1;
+// The exit statuses of `status` other than 0: something needs attention; no launcher is alive, or
+// the store cannot be read.
+inline constexpr int kNeedsAttention = 1;
 inline constexpr int kCritical = 2;
 struct ShowStatus {
-  std::chrono::seconds waiting = report::kUsualPatience;  // that a request may
+  std::chrono::seconds waiting = report::kUsualPatience;  // a request that waits longer is reported
   Listing listing = {};
 };
 
-// Those that do not work with the configured store.
+// The commands that do not use the configured store.
 using OfflineCommand =
     std::variant<ValidateConfig, PrintConfigSchema, ShowHistory, CopyStore, CreateToken>;
 using OnlineCommand =
@@ -195,7 +195,7 @@ using Command = std::variant<OfflineCommand, OnlineCommand>;
 
 inline constexpr const char* kUsualConfig = "/etc/nodepool/nodepool.yaml";
 
-// The request API (docs/api.md), where there is no store; what is not given is in the environment.
+// The request API (docs/api.md), used instead of the store. Each value defaults to a variable.
 struct Remote {
   std::optional<std::string> url = {};         // $NODEPOOL_URL
   std::optional<std::string> token_file = {};  // $NODEPOOL_TOKEN_FILE, or $NODEPOOL_TOKEN
@@ -211,13 +211,13 @@ struct Arguments {
   Command command = {};
 };
 
-// What to do when there is nothing to perform: help has been shown, or an error.
+// There is no command to perform: help or an error has been printed.
 struct Exit {
   int status = 0;
 };
 
-// Reads the arguments, without the program's name, as the commands are declared (declarations.h).
-// Help and version go to `out`, errors with the usage to `err`.
+// Parses the arguments, without the program's name, by the commands' declarations (declaration.h).
+// Prints help and version on `out`, errors with the usage on `err`.
 std::variant<Arguments, Exit> parse_arguments(const std::vector<std::string>& arguments,
                                               std::string_view version, std::ostream& out,
                                               std::ostream& err);

@@ -5,24 +5,24 @@
 
 namespace nodepool::cli {
 
-// A file for this user only that is there as a whole, or as it was before.
+// A file with mode 0600 that is replaced atomically.
 class AtomicFile {
  public:
-  // Whether it can be written is known from here on. Throws std::system_error.
+  // Creates the temporary file. Throws std::system_error if the path cannot be written.
   explicit AtomicFile(std::string path);
-  // What has not been written leaves nothing behind.
+  // Removes the temporary file, if it has not been written.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   const std::string& path() const { return path_; }  // absolute
 
-  // Puts a file with this content in its place; once. Throws std::system_error.
+  // Replaces the file by one with this content. Call it once. Throws std::system_error.
   void write(std::string_view content);
 
  private:
   std::string path_;
-  std::string temporary_;  // empty: it is in its place
+  std::string temporary_;  // empty: renamed
   int descriptor_ = -1;
 };
 

@@ -18,10 +18,10 @@ namespace {
 using model::BuildState;
 using model::ImageBuild;
 
-// What has become of the build; null: its record is gone.
-std::string end_of(const ImageBuild* build) {
-  if (build == nullptr) return "is gone";
-  if (build->failure) return "has failed: " + *build->failure;
+// The result of a build, as the end of a sentence; null: its record has been deleted.
+std::string result_text(const ImageBuild* build) {
+  if (build == nullptr) return "has been deleted";
+  if (build->failure) return "failed: " + *build->failure;
   return "is " + std::string(to_string(build->state));
 }
 
@@ -49,7 +49,7 @@ bool BuildFollower::has_builder() const {
 }
 
 std::string BuildFollower::obstacle() const {
-  if (images_.is_paused(image_)) return "Image " + image_ + " is paused: see image-unpause";
+  if (images_.is_paused(image_)) return "Image " + image_ + " is paused (see image-unpause)";
   if (!has_builder()) return "No builder is running";
   return {};
 }
@@ -65,9 +65,9 @@ Task<int> BuildFollower::run() {
       << log_.string() << std::endl;
   co_await wait_for_end(id);
   const ImageBuild* ended = images_.find_build(image_, id);
-  if (shown_ == 0) err << "Its log is not on this host, or empty\n";
+  if (shown_ == 0) err << "The log is not on this host, or empty\n";
   const bool ready = ended != nullptr && ended->state == BuildState::ready;
-  err << "Build " << image_ << "-" << id << " " << end_of(ended) << std::endl;
+  err << "Build " << image_ << "-" << id << " " << result_text(ended) << std::endl;
   co_return ready ? 0 : 1;
 }
 
@@ -77,7 +77,7 @@ Task<std::string> BuildFollower::next_build() {
       if (!known_.contains(build->id)) co_return build->id;
     }
     if (!wait_ && !obstacle().empty()) {
-      throw std::runtime_error(obstacle() + ". Until that changes, what is asked for is not built");
+      throw std::runtime_error(obstacle() + "; the build starts when that changes");
     }
     co_await changed_.wait();
   }
@@ -99,7 +99,7 @@ Task<> BuildFollower::follow(std::string id) {
     if (build == nullptr || build->state != BuildState::building) co_return;
     if (!wait_ && !has_builder()) {
       throw std::runtime_error("No builder is running any more: build " + image_ + "-" + id +
-                               " does not go on");
+                               " was interrupted");
     }
     co_await changed_.wait();
   }

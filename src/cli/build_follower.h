@@ -13,21 +13,21 @@
 
 namespace nodepool::cli {
 
-// Shows what the next build of an image writes, as it is written, where the builder is on this
-// host; elsewhere it only tells how the build ends, and why if it fails.
+// Follows the next build of an image: prints its log while it is written, if the builder is on this
+// host, and the result of the build.
 class BuildFollower {
  public:
-  // Builds that there are already are not followed. Unless it is to `wait`, it ends when there is
-  // nobody who would make one. All outlive this.
+  // Existing builds are not followed. Unless `wait` is set, run() fails if the image is paused or
+  // no builder runs. The references outlive this.
   BuildFollower(Session& session, model::ImageTable& images, model::ComponentTable& components,
                 std::string image, bool wait);
 
   // Returns when the build has ended: 0 if it is ready, otherwise 1. Throws Cancelled, and
-  // std::runtime_error if it is not worth waiting for.
+  // std::runtime_error if no builder makes the build.
   Task<int> run();
 
  private:
-  // Why nothing happens, for a person; empty: nothing is known that would keep it from happening.
+  // Why the image is not built; empty: no reason is known.
   std::string obstacle() const;
   bool has_builder() const;
   Task<std::string> next_build();

@@ -19,11 +19,11 @@ namespace {
 using async::Signals;
 using async::Subprocess;
 
-// As `timeout`, `env` and others have it, to be told from the command's own.
+// The same as of `timeout`, `env` and others, to distinguish them from the command's own.
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 
-// Whether what is typed at the terminal reaches this process, and the command with it.
+// Whether the terminal sends its signals to this process, and therefore to the command.
 bool is_in_foreground() {
   const int terminal = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (terminal < 0) return false;
@@ -44,7 +44,7 @@ Subprocess::Command command_line(std::vector<std::string> arguments,
   line.arguments = std::move(arguments);
   for (const auto& [name, value] : environment)
     line.environment.push_back(fmt::format("{}={}", name, value));
-  // The nodes that it uses are given back when this process dies.
+  // Its nodes are released when this process dies.
   line.signal_when_orphaned = SIGTERM;
   return line;
 }

@@ -11,7 +11,7 @@ namespace nodepool::cli {
 
 namespace {
 
-// The ids of the images that nodes of the provider are made from.
+// The ids of the provider's ready uploads.
 std::set<std::string> ids_in_use(const model::ImageTable& images, const std::string& provider) {
   std::set<std::string> ids;
   for (const model::ImageUpload* upload : images.uploads_to(provider)) {
@@ -20,7 +20,7 @@ std::set<std::string> ids_in_use(const model::ImageTable& images, const std::str
   return ids;
 }
 
-// Images that say that they are Nodepool's, and that no record knows.
+// Adds images with Nodepool's metadata that have no ready upload.
 Task<> list_aliens_of(driver::Provider& provider, const model::ImageTable& images,
                       report::Table& table) {
   driver::ImageSupport* support = provider.images();
@@ -65,7 +65,7 @@ Task<bool> check_provider(Session& session, const config::ProviderSection& secti
   for (const std::string& problem : missing) {
     log.error("Provider {}: {}", section.name, problem);
   }
-  if (!failure.empty()) log.error("Provider {} cannot be asked: {}", section.name, failure);
+  if (!failure.empty()) log.error("Provider {} cannot be queried: {}", section.name, failure);
   if (!failure.empty() || !missing.empty()) co_return false;
   log.info("Provider {}: nothing is missing", section.name);
   co_return true;

@@ -6,8 +6,8 @@
 #include "cli/context.h"
 #include "cli/session.h"
 
-// What the commands do. Each returns the exit status; what it throws is reported as one line, with
-// exit status 1 (of `run`: kNotRun).
+// The implementations of the commands. Each returns the exit status. An exception is printed as one
+// line; then the exit status is 1, or the value of failure_status() in program.cc.
 namespace nodepool::cli {
 
 // config_commands.cc

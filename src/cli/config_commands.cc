@@ -19,7 +19,7 @@ void warn(const std::vector<config::Problem>& problems, const telemetry::Logger&
   for (const config::Problem& problem : problems) log.warning("{}", to_string(problem));
 }
 
-// What the daemons do with the file. What it refers to need not be on this machine. Throws
+// Loads the file as the daemons do, but warns of other files that are not on this host. Throws
 // ConfigError.
 config::Config load_as_a_daemon(const Context& context, const Arguments& arguments,
                                 const telemetry::Logger& log) {
@@ -36,14 +36,14 @@ config::Config load_as_a_daemon(const Context& context, const Arguments& argumen
           context.drivers.driver(section.driver).configure(section, loaded.config);
       warn(provider->config_warnings(), log);
     } catch (const config::OutsideError& error) {
-      log.warning("{}: the daemons need it; `--online` asks the clouds", error.what());
+      log.warning("{}: the daemons need it; `--online` checks the clouds", error.what());
     }
   }
   return std::move(loaded.config);
 }
 
-// ZooKeeper's certificates may stand in the secure file, which need not be at hand here. Throws
-// ConfigError.
+// Checks `zookeeper-tls`. It may be in the secure file, which need not be given: then this only
+// warns. Throws ConfigError.
 void check_tls(const config::Config& config, const Arguments& arguments,
                const telemetry::Logger& log) {
   if (config.store.kind != config::StoreChoice::Kind::zookeeper) return;
@@ -58,7 +58,7 @@ void check_tls(const config::Config& config, const Arguments& arguments,
               to_string(problem));
 }
 
-// What is wrong with the file, as a heading and one line for each problem; empty if nothing is.
+// The problems of the file, as a heading and one line for each; empty if there are none.
 std::string findings(const Context& context, const Arguments& arguments,
                      const telemetry::Logger& log) {
   const std::string& path = arguments.config;
@@ -99,7 +99,7 @@ int perform(Context& context, const Arguments& arguments, const ValidateConfig& 
     logger.error("{}", found);
     return 1;
   }
-  logger.info("{} is in order", arguments.config);
+  logger.info("{} is valid", arguments.config);
   return 0;
 }
 

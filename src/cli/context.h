@@ -17,18 +17,18 @@
 
 namespace nodepool::cli {
 
-// What the program has from the outside. Everything outlives the command.
+// The environment of the program. All references outlive the command.
 struct Context {
   std::vector<std::string> arguments;  // without the program's name
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
-  bool err_is_terminal = false;  // somebody watches the progress
-  bool out_is_terminal = false;  // … reads what is listed
-  // How many columns its terminal has now; 0: nobody knows.
+  bool err_is_terminal = false;  // show progress
+  bool out_is_terminal = false;  // fit listings to its width
+  // The current number of columns of the terminal; 0: unknown.
   std::function<std::size_t()> terminal_width = [] { return std::size_t{0}; };
   config::Environment environment;  // of commands that are run, and for the configuration
-  std::string identity;             // who uses the program: "ada@build1"
+  std::string identity;             // the user: "ada@build1"
   async::EventLoop& loop;
   async::Runtime runtime;
   const driver::DriverRegistry& drivers;
@@ -41,10 +41,10 @@ struct Context {
 // The user and the host of this process, as "ada@build1".
 std::string process_identity();
 
-// How many columns the terminal of the standard output has; 0 if it is none.
+// The number of columns of the terminal on standard output; 0 if there is none.
 std::size_t terminal_width();
 
-// Performs the command that the arguments give; returns the exit status. Errors are reported on
+// Performs the command in the arguments; returns the exit status. Errors are printed on
 // Context::err.
 int run(Context& context);
 

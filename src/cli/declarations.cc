@@ -17,8 +17,8 @@ std::string_view heading(Group group) {
   switch (group) {
     case Group::use:
       return "Use nodes";
-    case Group::look:
-      return "See what there is, and why";
+    case Group::inspect:
+      return "Inspect";
     case Group::nodes:
       return "Nodes and providers";
     case Group::images:
@@ -26,7 +26,7 @@ std::string_view heading(Group group) {
     case Group::site:
       break;
   }
-  return "The site";
+  return "Administration";
 }
 
 std::vector<std::string> names_of(const Option& option) {
@@ -48,7 +48,7 @@ bool has_name(const Option& option, std::string_view name) {
 void write(std::chrono::seconds& target, const std::string& given) {
   const std::optional<std::chrono::seconds> parsed = config::parse_duration(given);
   if (!parsed) {
-    throw BadValue("'" + given + "' is no duration like 90, 30s, 10m, 2h or 1d");
+    throw BadValue("'" + given + "' is not a duration such as 90, 30s, 10m, 2h or 1d");
   }
   target = *parsed;
 }
@@ -76,8 +76,8 @@ Option output_option(ListingPart listing, bool has_names) {
   if (has_names) value.words.push_back("name");
   return {.names = "-o,--output",
           .value = std::move(value),
-          .help = has_names ? "how to print it; wide: all columns, name: one id a line [table]"
-                            : "how to print it; wide: all columns [table]",
+          .help = has_names ? "Output format; wide: all columns, name: one ID per line [table]"
+                            : "Output format; wide: all columns [table]",
           .read = [listing = std::move(listing)](Arguments& arguments, const std::string& given) {
             listing(arguments).format = kFormats.at(given);
           }};
@@ -88,7 +88,7 @@ Option filter_option(ListingPart listing, const std::string& name, const std::st
   Value value{.name = name};
   std::ranges::transform(name, value.name.begin(), [](char c) { return std::toupper(c); });
   if (name == "label") value = label_value();
-  std::string help = "only those with this " + name + "; of several, any";
+  std::string help = "Only rows with this " + name + "; if repeated, with any of them";
   if (name == "state") {
     value.words = states;
     help += fmt::format(" ({})", fmt::join(states, ", "));
@@ -107,11 +107,11 @@ Option filter_option(ListingPart listing, const std::string& name, const std::st
 
 std::vector<Option> listing_options(const ListingPart& listing, const ListingOptions& which) {
   std::vector<Option> options = {output_option(listing, which.has_names)};
-  options.push_back(flag("--json", "the same as -o json",
+  options.push_back(flag("--json", "Same as -o json",
                          [listing](Arguments& arguments, const std::string& /*given*/) {
                            listing(arguments).format = report::Format::json;
                          }));
-  options.push_back(flag("--no-headers", "leave out the names of the columns, and the frame",
+  options.push_back(flag("--no-headers", "Omit the column headers and the frame",
                          [listing](Arguments& arguments, const std::string& /*given*/) {
                            listing(arguments).headers = false;
                          }));
@@ -119,7 +119,7 @@ std::vector<Option> listing_options(const ListingPart& listing, const ListingOpt
     options.push_back(filter_option(listing, name, column, which.states));
   }
   if (which.can_watch) {
-    options.push_back(flag("--watch", "show it again whenever something has changed, until Ctrl-C",
+    options.push_back(flag("--watch", "Print the list again after each change, until Ctrl-C",
                            [listing](Arguments& arguments, const std::string& /*given*/) {
                              listing(arguments).watch = true;
                            }));
@@ -153,28 +153,28 @@ const std::vector<Option>& common_options() {
   static const std::vector<Option> kOptions = {
       {.names = "-c",
        .value = {.name = "CONFIG", .is_file = true},
-       .help = "main configuration file [/etc/nodepool/nodepool.yaml]",
+       .help = "Main configuration file [/etc/nodepool/nodepool.yaml]",
        .read = into(&Arguments::config)},
       {.names = "-s",
        .value = {.name = "SECURE", .is_file = true},
-       .help = "file with the secrets",
+       .help = "File with secrets",
        .read = into(&Arguments::secure)},
       {.names = "-l,--logging-config",
        .value = {.name = "LOGCONFIG", .is_file = true},
-       .help = "logging configuration file",
+       .help = "Logging configuration file",
        .read = into(&Arguments::log_config)},
-      flag("-d,--debug", "show debug messages", into(&Arguments::debug)),
+      flag("-d,--debug", "Show debug messages", into(&Arguments::debug)),
       {.names = "--url",
        .value = {.name = "URL"},
-       .help = "use the request API there, and no store [$NODEPOOL_URL]",
+       .help = "Use the request API at this URL instead of the store [$NODEPOOL_URL]",
        .read = remote(&Remote::url)},
       {.names = "--token-file",
        .value = {.name = "FILE", .is_file = true},
-       .help = "the API's token [$NODEPOOL_TOKEN_FILE, $NODEPOOL_TOKEN]",
+       .help = "File with the token for the API [$NODEPOOL_TOKEN_FILE, $NODEPOOL_TOKEN]",
        .read = remote(&Remote::token_file)},
       {.names = "--ca-file",
        .value = {.name = "FILE", .is_file = true},
-       .help = "certificates to trust, instead of the system's [$NODEPOOL_CA_FILE]",
+       .help = "CA certificates to trust instead of the system's [$NODEPOOL_CA_FILE]",
        .read = remote(&Remote::ca_file)}};
   return kOptions;
 }

@@ -10,10 +10,10 @@
 
 #include "cli/declaration.h"
 
-// The words that declarations are written with (declare_*.cc).
+// Helpers for the declarations in declare_*.cc.
 namespace nodepool::cli {
 
-// Each file's part of declarations().
+// The declarations of each file.
 std::vector<Declaration> use_declarations();
 std::vector<Declaration> inspect_declarations();
 std::vector<Declaration> node_declarations();
@@ -25,14 +25,15 @@ inline constexpr bool kIsOneOf = false;
 template <typename Kind, typename... Kinds>
 inline constexpr bool kIsOneOf<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> || ...);
 
-// The command that the arguments have, which is of this kind.
+// The command in the arguments, which has to be of this kind.
 template <typename Kind>
 Kind& command_of(Arguments& arguments) {
-  using Where = std::conditional_t<kIsOneOf<Kind, OfflineCommand>, OfflineCommand, OnlineCommand>;
-  return std::get<Kind>(std::get<Where>(arguments.command));
+  using Alternatives =
+      std::conditional_t<kIsOneOf<Kind, OfflineCommand>, OfflineCommand, OnlineCommand>;
+  return std::get<Kind>(std::get<Alternatives>(arguments.command));
 }
 
-// Writes into one part of what is read.
+// Write a given value into a member of a command.
 inline void write(bool& target, const std::string& /*given*/) {
   target = true;
 }
@@ -49,7 +50,7 @@ inline void write(std::vector<std::string>& target, const std::string& given) {
 void write(std::chrono::seconds& target, const std::string& given);
 void write(std::optional<std::chrono::seconds>& target, const std::string& given);
 
-// Reads a part of a command.
+// Reads a value into a member of a command.
 template <typename Kind, typename Part>
 Read into(Part Kind::* part) {
   return [part](Arguments& arguments, const std::string& given) {
@@ -64,7 +65,7 @@ inline Value duration_value() {
   return {.name = "DURATION"};
 }
 
-// What the ids of several kinds of records are completed from.
+// Values that are completed from a listing.
 inline Value label_value() {
   return {.name = "LABEL", .listed_by = "label-list"};
 }
@@ -81,16 +82,16 @@ inline Value provider_value() {
   return {.name = "PROVIDER"};
 }
 
-// What unites the options of a listing.
+// Which of the options of listings a command has.
 struct ListingOptions {
-  // Options and the columns that they are about: {"label", "node_types"}.
+  // Options and the columns that they filter: {"label", "node_types"}.
   std::vector<std::pair<std::string, std::string>> filters = {};
-  std::vector<std::string> states = {};  // that `--state` may name
+  std::vector<std::string> states = {};  // accepted by `--state`
   bool has_names = true;                 // -o name
-  bool can_watch = true;
+  bool can_watch = true;                 // --watch
 };
 
-// The names of states, as an option's words.
+// The names of states, as the words of an option.
 template <std::ranges::input_range States>
 std::vector<std::string> names_of_states(const States& states) {
   std::vector<std::string> names;
@@ -101,7 +102,7 @@ std::vector<std::string> names_of_states(const States& states) {
 std::vector<Option> listing_options(const std::function<Listing&(Arguments&)>& listing,
                                     const ListingOptions& which);
 
-// The declaration with the options of a listing, which is its part `listing`.
+// The declaration with the options of a listing, which go to the command's member `listing`.
 template <typename Kind>
 Declaration with_listing(Declaration declaration, const ListingOptions& which) {
   auto listing = [](Arguments& arguments) -> Listing& {

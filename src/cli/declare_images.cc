@@ -8,12 +8,12 @@ namespace {
 
 Operand images(Read read) {
   return {.value = image_value(),
-          .help = "names of images",
+          .help = "Names of images",
           .read = std::move(read),
           .count = Operand::Count::several};
 }
 
-// Those of the builds, and what is shown of an image that is paused.
+// The states of builds, and "paused", which is shown for the builds of a paused image.
 std::vector<std::string> build_states() {
   std::vector<std::string> states = names_of_states(model::kAllBuildStates);
   states.emplace_back("paused");
@@ -24,9 +24,9 @@ Declaration build_list() {
   return with_listing<ListBuilds>(
       {.name = "dib-image-list",
        .group = Group::images,
-       .summary = "list the builds of images",
+       .summary = "List image builds",
        .command = ListBuilds{},
-       .options = {flag("--detail", "also show the real state, the log, and why a build has failed",
+       .options = {flag("--detail", "Also show the real state, the log, and why a build failed",
                         into(&ListBuilds::detail))}},
       {.filters = {{"image", "image"}, {"state", "state"}}, .states = build_states()});
 }
@@ -35,9 +35,9 @@ Declaration upload_list() {
   return with_listing<ListUploads>(
       {.name = "image-list",
        .group = Group::images,
-       .summary = "list what has been uploaded to providers",
+       .summary = "List image uploads to providers",
        .command = ListUploads{},
-       .options = {flag("--detail", "also show the format, and why an upload has failed",
+       .options = {flag("--detail", "Also show the format, and why an upload failed",
                         into(&ListUploads::detail))}},
       {.filters = {{"image", "image"}, {"state", "state"}, {"provider", "provider"}},
        .states = names_of_states(model::kAllUploadStates)});
@@ -47,7 +47,7 @@ Declaration status() {
   return with_listing<ImageStatus>(
       {.name = "image-status",
        .group = Group::images,
-       .summary = "list the images: which are paused, which are to be built",
+       .summary = "List images, whether they are paused, and their build requests",
        .command = ImageStatus{}},
       {.filters = {{"image", "image"}}});
 }
@@ -55,10 +55,10 @@ Declaration status() {
 Declaration alien_list() {
   return with_listing<ListAlienImages>({.name = "alien-image-list",
                                         .group = Group::images,
-                                        .summary = "list the images in clouds that nobody knows",
+                                        .summary = "List images in clouds that have no record",
                                         .command = ListAlienImages{},
                                         .operands = {{.value = provider_value(),
-                                                      .help = "only of this provider",
+                                                      .help = "Only images of this provider",
                                                       .read = into(&ListAlienImages::provider),
                                                       .count = Operand::Count::optional}}},
                                        {.can_watch = false});
@@ -67,20 +67,20 @@ Declaration alien_list() {
 Declaration build() {
   const auto validation_error = [](const Arguments& arguments) -> std::string {
     const auto& given = std::get<BuildImages>(std::get<OnlineCommand>(arguments.command));
-    return given.follow && given.images.size() > 1 ? "--follow is for one image" : "";
+    return given.follow && given.images.size() > 1 ? "--follow takes one image" : "";
   };
   return {
       .name = "image-build",
       .group = Group::images,
-      .summary = "have images built now",
+      .summary = "Build images now",
       .command = BuildImages{},
       .operands = {images(into(&BuildImages::images))},
       .options = {flag("--follow",
-                       "show what the build writes, and end with it: status 0 if it is ready",
+                       "Show the output of the build until it ends; exit with 0 if it is ready",
                        into(&BuildImages::follow)),
                   {.names = "--wait",
                    .value = {},
-                   .help = "with --follow: wait also if no builder runs, or the image is paused",
+                   .help = "With --follow: wait even if no builder runs, or the image is paused",
                    .read = into(&BuildImages::wait),
                    .needs = "--follow"}},
       .validation_error = validation_error};
@@ -89,7 +89,7 @@ Declaration build() {
 Declaration pause() {
   return {.name = "image-pause",
           .group = Group::images,
-          .summary = "have images not built any more",
+          .summary = "Pause building images",
           .command = PauseImages{},
           .operands = {images(into(&PauseImages::images))}};
 }
@@ -97,7 +97,7 @@ Declaration pause() {
 Declaration unpause() {
   return {.name = "image-unpause",
           .group = Group::images,
-          .summary = "have them built again",
+          .summary = "Resume building images",
           .command = UnpauseImages{},
           .operands = {images(into(&UnpauseImages::images))}};
 }
@@ -105,13 +105,13 @@ Declaration unpause() {
 Declaration delete_builds() {
   return {.name = "dib-image-delete",
           .group = Group::images,
-          .summary = "have builds and all their uploads deleted",
+          .summary = "Delete builds and all their uploads",
           .command = DeleteBuilds{},
           .operands = {{.value = {.name = "ID", .listed_by = "dib-image-list"},
-                        .help = "ids of builds, as dib-image-list shows them",
+                        .help = "IDs of builds, as shown by dib-image-list",
                         .read = into(&DeleteBuilds::ids),
                         .count = Operand::Count::several}},
-          .options = {flag("--strict", "exit with 1 if there is no such build, or it is under way",
+          .options = {flag("--strict", "Exit with 1 if a build does not exist or is in progress",
                            into(&DeleteBuilds::strict))}};
 }
 
@@ -127,35 +127,35 @@ Declaration delete_upload() {
   return {
       .name = "image-delete",
       .group = Group::images,
-      .summary = "have an upload deleted",
+      .summary = "Delete an upload",
       .command = DeleteUpload{},
       .options = {
-          part("--provider", provider_value(), "the provider's name",
+          part("--provider", provider_value(), "Name of the provider",
                into(&DeleteUpload::provider)),
-          part("--image", image_value(), "the image's name", into(&DeleteUpload::image)),
-          part("--upload-id", {.name = "ID"}, "the upload's id", into(&DeleteUpload::upload_id)),
-          part("--build-id", {.name = "ID"}, "the build's id", into(&DeleteUpload::build_id)),
-          flag("--strict", "exit with 1 if there is no such upload, or it is under way",
+          part("--image", image_value(), "Name of the image", into(&DeleteUpload::image)),
+          part("--upload-id", {.name = "ID"}, "ID of the upload", into(&DeleteUpload::upload_id)),
+          part("--build-id", {.name = "ID"}, "ID of the build", into(&DeleteUpload::build_id)),
+          flag("--strict", "Exit with 1 if the upload does not exist or is in progress",
                into(&DeleteUpload::strict))}};
 }
 
 Declaration export_data() {
   return {.name = "export-image-data",
           .group = Group::images,
-          .summary = "write all that is stored of images to a file",
+          .summary = "Export the records of images to a file",
           .command = ExportImageData{},
           .operands = {{.value = {.name = "PATH", .is_file = true},
-                        .help = "the file",
+                        .help = "File to write",
                         .read = into(&ExportImageData::path)}}};
 }
 
 Declaration import_data() {
   return {.name = "import-image-data",
           .group = Group::images,
-          .summary = "take over such a file, while no daemon is running",
+          .summary = "Import the records of images from a file, while no daemon runs",
           .command = ImportImageData{},
           .operands = {{.value = {.name = "PATH", .is_file = true},
-                        .help = "the file",
+                        .help = "File written by export-image-data",
                         .read = into(&ImportImageData::path)}}};
 }
 

@@ -9,25 +9,25 @@ namespace {
 Declaration installation_status() {
   return with_listing<ShowStatus>(
       {.name = "status",
-       .group = Group::look,
-       .summary = "say how the installation is doing, and what needs somebody",
+       .group = Group::inspect,
+       .summary = "Show the health of the installation, and what needs attention",
        .command = ShowStatus{},
        .options = {{.names = "--waiting",
                     .value = duration_value(),
-                    .help = "how long a request may wait [10m]",
+                    .help = "How long a request may wait before it needs attention [10m]",
                     .read = into(&ShowStatus::waiting)}},
-       .notes = "Exit status: 0 when all is well, 1 when something needs somebody, 2 when no\n"
-                "launcher is alive or the store cannot be read."},
+       .notes = "Exit status: 0 if nothing needs attention, 1 if something does, 2 if no launcher\n"
+                "is alive or the store cannot be read."},
       {.has_names = false, .can_watch = false});
 }
 
 Declaration list() {
   return with_listing<ListNodes>(
       {.name = "list",
-       .group = Group::look,
-       .summary = "list nodes",
+       .group = Group::inspect,
+       .summary = "List nodes",
        .command = ListNodes{},
-       .options = {flag("--detail", "show everything that the Python Nodepool knows of each node",
+       .options = {flag("--detail", "Show all columns that the Python Nodepool shows",
                         into(&ListNodes::detail))}},
       {.filters =
            {{"label", "label"}, {"state", "state"}, {"provider", "provider"}, {"tenant", "tenant"}},
@@ -36,8 +36,8 @@ Declaration list() {
 
 Declaration request_list() {
   return with_listing<ListRequests>({.name = "request-list",
-                                     .group = Group::look,
-                                     .summary = "list the requests for nodes",
+                                     .group = Group::inspect,
+                                     .summary = "List requests for nodes",
                                      .command = ListRequests{}},
                                     {.filters = {{"label", "node_types"},
                                                  {"state", "state"},
@@ -48,8 +48,8 @@ Declaration request_list() {
 
 Declaration label_list() {
   return with_listing<ListLabels>({.name = "label-list",
-                                   .group = Group::look,
-                                   .summary = "list the labels that can be requested",
+                                   .group = Group::inspect,
+                                   .summary = "List labels that can be requested",
                                    .command = ListLabels{}},
                                   {.filters = {{"label", "label"}}});
 }
@@ -57,27 +57,27 @@ Declaration label_list() {
 Declaration explain() {
   return {
       .name = "explain",
-      .group = Group::look,
-      .summary = "say why a request waits, how a node, lease, label or host is doing",
+      .group = Group::inspect,
+      .summary = "Show why a request waits, or the state of a node, lease, label or host",
       .command = Explain{},
       .operands = {{.value = {.name = "REQUEST|LABEL|NODE|LEASE|HOST", .listed_by = "label-list"},
-                    .help = "ids, or names of labels or of static hosts",
+                    .help = "IDs, or names of labels or static hosts",
                     .read = into(&Explain::subjects),
                     .count = Operand::Count::several}},
       .options = {
-          flag("--online", "also ask the clouds what they allow and what a node takes",
+          flag("--online", "Also query the clouds for their quota and for what a node uses",
                into(&Explain::online)),
-          flag("--json", "print JSON: a list with an object for each", into(&Explain::json))}};
+          flag("--json", "Print JSON: a list with one object per subject", into(&Explain::json))}};
 }
 
 Declaration history() {
   return with_listing<ShowHistory>(
       {.name = "history",
-       .group = Group::look,
-       .summary = "show what has happened to nodes or requests, also when they are gone",
+       .group = Group::inspect,
+       .summary = "Show the history of nodes or requests, also of deleted ones",
        .command = ShowHistory{},
        .operands = {{.value = node_value("NODE|REQUEST"),
-                     .help = "ids",
+                     .help = "IDs of nodes or requests",
                      .read = into(&ShowHistory::ids),
                      .count = Operand::Count::several}}},
       {.has_names = false, .can_watch = false});
@@ -85,11 +85,11 @@ Declaration history() {
 
 Declaration info() {
   return with_listing<ProviderInfo>({.name = "info",
-                                     .group = Group::look,
-                                     .summary = "show what is stored of a provider",
+                                     .group = Group::inspect,
+                                     .summary = "Show the records of a provider",
                                      .command = ProviderInfo{},
                                      .operands = {{.value = provider_value(),
-                                                   .help = "the provider's name",
+                                                   .help = "Name of the provider",
                                                    .read = into(&ProviderInfo::provider)}}},
                                     {.can_watch = false});
 }

@@ -19,7 +19,8 @@ bool confirmed(Context& context, const std::string& provider) {
   return answer == "y" || answer == "Y";
 }
 
-// Locks are ignored. The state tells whoever still works with the node that it is gone.
+// Deletes a node's record, whether or not it is locked. The state `deleted` notifies a launcher
+// that still holds the lock.
 Task<> erase_node(Session& session, model::Node node) {
   const std::string path = model::node_path(node.id);
   node.set_state(model::NodeState::deleted, session.now());

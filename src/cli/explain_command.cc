@@ -46,7 +46,7 @@ Task<> ask_cloud(driver::Provider& provider, std::vector<std::string> labels,
   simulate_decisions(*input, provider, quota, facts);
 }
 
-// Those that have one of the labels.
+// Queries the providers that have one of the labels.
 Task<> ask_clouds(Session& session, std::vector<std::string> labels, const SimulationInput* input,
                   Providers& providers) {
   for (const config::ProviderSection& section : session.config().providers) {
@@ -72,11 +72,12 @@ Task<> ask_clouds(Session& session, std::vector<std::string> labels, const Simul
   }
 }
 
-std::runtime_error nothing_known_of(const Session& session, const std::string& subject) {
+std::runtime_error unknown_subject(const Session& session, const std::string& subject) {
   const std::string meant = config::did_you_mean(subject, config::keys_of(session.config().labels));
   return std::runtime_error(fmt::format(
       "there is no request, node, lease, label or host {}; {}", subject,
-      meant.empty() ? fmt::format("`nodepool history {}` tells of what is gone", subject) : meant));
+      meant.empty() ? fmt::format("see `nodepool history {}` if it has been deleted", subject)
+                    : meant));
 }
 
 Task<report::Explanation> explain(Session& session, std::string subject, bool online) {
@@ -109,7 +110,7 @@ Task<report::Explanation> explain(Session& session, std::string subject, bool on
   Task<std::optional<report::Explanation>> explaining =
       report::explain(std::move(sources), subject, std::move(ask));
   std::optional<report::Explanation> explanation = co_await std::move(explaining);
-  if (!explanation) throw nothing_known_of(session, subject);
+  if (!explanation) throw unknown_subject(session, subject);
   co_return std::move(*explanation);
 }
 

@@ -10,7 +10,7 @@ namespace nodepool::cli {
 
 namespace {
 
-// What has been printed of the subjects so far.
+// The progress of printing several explanations.
 struct Printed {
   bool json = false;
   bool is_first = true;

@@ -12,10 +12,10 @@ namespace nodepool::cli {
 
 using async::Task;
 
-// What there is to say about one subject. Throws std::exception if there is nothing.
+// Explains one subject. Throws std::exception if it does not exist.
 using Explaining = std::function<Task<report::Explanation>(std::string subject)>;
 
-// Prints what there is to say about each; returns the exit status.
+// Prints the explanation of each subject; returns the exit status.
 Task<int> print_explanations(Context& context, std::vector<std::string> subjects, bool json,
                              Explaining explain);
 

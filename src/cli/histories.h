@@ -11,19 +11,19 @@
 
 namespace nodepool::cli {
 
-// What is known of one request or node.
+// The history of one request or node.
 struct History {
   report::Table table;
-  std::string launches;  // those that failed, for people
+  std::string launches;  // traces of failed launches, for people
 };
 
-// Of entries, of which there is at least one.
+// The history in the entries, of which there is at least one.
 History to_history(const std::vector<history::Entry>& entries);
 
 // The histories of requests and nodes, by id.
 using Histories = std::vector<std::pair<std::string, History>>;
 
-// Prints them as the listing says.
+// Prints them in the form of the listing.
 void print_histories(Context& context, const Histories& histories, const Listing& listing);
 
 }  // namespace nodepool::cli

@@ -24,19 +24,19 @@ namespace {
 
 using report::Format;
 
-// Throws std::runtime_error if there is nothing.
+// Throws std::runtime_error if there are none.
 std::vector<history::Entry> entries_of(const history::Journal& journal, const std::string& id,
                                        double now) {
   std::vector<history::Entry> entries = history::entries_of(journal, id, now);
   if (entries.empty()) {
     throw std::runtime_error(
-        fmt::format("the history in {} has nothing about {}", journal.directory, id));
+        fmt::format("the history in {} has no entries for {}", journal.directory, id));
   }
   return entries;
 }
 
-// What a node on another one has asked for, and is on: their histories belong to its own.
-void add_what_is_behind(std::vector<std::string>& ids, const std::vector<history::Entry>& entries) {
+// Adds the request and the node behind a metastatic node: their histories belong to its own.
+void add_backing_ids(std::vector<std::string>& ids, const std::vector<history::Entry>& entries) {
   for (const history::Entry& entry : entries) {
     if (entry.event != "asks" && entry.event != "on") continue;
     try {
@@ -44,12 +44,12 @@ void add_what_is_behind(std::vector<std::string>& ids, const std::vector<history
       std::string id = data.at(entry.event == "on" ? "node" : "request").get<std::string>();
       if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
     } catch (const std::exception&) {
-      // Not of this release.
+      // Written by another release.
     }
   }
 }
 
-// One is a list; several are an object with a list for each.
+// One history is a list; several are an object with a list for each.
 std::string json_of(const Histories& histories) {
   if (histories.size() == 1) return report::table_json(histories.front().second.table) + "\n";
   std::string text = "{";
@@ -114,9 +114,9 @@ int perform(Context& context, const Arguments& arguments, const ShowHistory& com
     try {
       const std::vector<history::Entry> entries = entries_of(journal, ids[i], now);
       histories.emplace_back(ids[i], to_history(entries));
-      if (is_for_people) add_what_is_behind(ids, entries);
+      if (is_for_people) add_backing_ids(ids, entries);
     } catch (const std::runtime_error& error) {
-      if (i >= command.ids.size()) continue;  // nobody has asked for it
+      if (i >= command.ids.size()) continue;  // added by add_backing_ids()
       context.err << "nodepool: " << error.what() << '\n';
       status = 1;
     }

@@ -25,8 +25,8 @@ using model::ImageBuild;
 using model::ImageUpload;
 using model::UploadState;
 
-// The record; nothing if there is none. Empty data: somebody has taken a lock below a record that
-// was just being removed.
+// The record; nothing if there is none. Empty data also means none: a lock was taken below a record
+// while that was being removed.
 Task<std::optional<Entry>> read(Store& store, std::string path) {
   std::optional<Entry> entry;
   try {
@@ -38,7 +38,7 @@ Task<std::optional<Entry>> read(Store& store, std::string path) {
   co_return entry;
 }
 
-// Writes the record unless it is not that version any more; returns whether it was.
+// Writes the record if it still has this version; returns whether it had.
 Task<bool> write(Store& store, std::string path, std::string text, std::int32_t version) {
   try {
     co_await store.set(std::move(path), std::move(text), version);
@@ -51,17 +51,17 @@ Task<bool> write(Store& store, std::string path, std::string text, std::int32_t 
   co_return false;
 }
 
-// Makes a record of its text; an error says where the record is.
+// Calls `parse`; its error gets the path of the record.
 template <typename Parse>
 auto parsed(const std::string& path, Parse parse) {
   try {
     return parse();
   } catch (const model::RecordError& error) {
-    throw std::runtime_error("the record " + path + " cannot be understood: " + error.what());
+    throw std::runtime_error("the record " + path + " is invalid: " + error.what());
   }
 }
 
-void require_name(const std::string& name, const char* what = "a name of an image") {
+void require_name(const std::string& name, const char* what = "a valid image name") {
   if (!config::is_part_of_path(name)) throw std::runtime_error("'" + name + "' is not " + what);
 }
 
@@ -69,10 +69,10 @@ void require_name(const std::string& name, const char* what = "a name of an imag
 std::pair<std::string, std::string> split_build(const std::string& id) {
   const std::size_t dash = id.rfind('-');
   if (dash == std::string::npos) {
-    throw std::runtime_error("'" + id + "' is no IMAGE-ID, as dib-image-list shows it");
+    throw std::runtime_error("'" + id + "' is not a build ID as shown by dib-image-list");
   }
   require_name(id.substr(0, dash));
-  require_name(id.substr(dash + 1), "an id of a build");
+  require_name(id.substr(dash + 1), "a valid build ID");
   return {id.substr(0, dash), id.substr(dash + 1)};
 }
 
@@ -107,8 +107,8 @@ Task<int> pause(Session& session, std::string image) {
     if (!unknown && error.kind() != StoreError::Kind::node_exists) throw;
   }
   if (unknown) {
-    throw std::runtime_error("nothing is known of image " + image +
-                             ": it has never been built or requested");
+    throw std::runtime_error("image " + image +
+                             " has no records: it has never been built or requested");
   }
   co_return 0;
 }
@@ -171,9 +171,9 @@ Task<int> perform(Session& session, DeleteBuilds command) {
 
 Task<int> perform(Session& session, DeleteUpload command) {
   require_name(command.image);
-  require_name(command.build_id, "an id of a build");
-  require_name(command.provider, "a name of a provider");
-  require_name(command.upload_id, "an id of an upload");
+  require_name(command.build_id, "a valid build ID");
+  require_name(command.provider, "a valid provider name");
+  require_name(command.upload_id, "a valid upload ID");
   const std::string path =
       model::upload_path(command.image, command.build_id, command.provider, command.upload_id);
   while (true) {

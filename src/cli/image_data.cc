@@ -41,7 +41,7 @@ void check(const std::string& path, const nlohmann::json& text) {
   if (!is_exported(path)) {
     throw std::runtime_error("'" + path + "' is not the path of a build, an upload or a pause");
   }
-  if (!text.is_string()) throw std::runtime_error("the record " + path + " is no text");
+  if (!text.is_string()) throw std::runtime_error("the record " + path + " is not a string");
   if (text.get_ref<const std::string&>().size() > coordination::kMaximumDataSize) {
     throw std::runtime_error("the record " + path + " is too large");
   }
@@ -72,9 +72,9 @@ ImageData parse_image_data(std::string_view text) {
   try {
     object = json::parse(text);
   } catch (const json::ParseError& error) {
-    throw std::runtime_error(std::string("no JSON: ") + error.what());
+    throw std::runtime_error(std::string("invalid JSON: ") + error.what());
   }
-  if (!object.is_object()) throw std::runtime_error("no JSON object");
+  if (!object.is_object()) throw std::runtime_error("not a JSON object");
   ImageData data;
   for (const auto& [path, record] : object.items()) {
     check(path, record);

@@ -42,7 +42,7 @@ Task<std::vector<std::string>> children(Store& store, std::string path) {
   co_return names;
 }
 
-// Reads the records as they are, also those that cannot be understood.
+// Reads the records without parsing them, so also invalid ones.
 class Export {
  public:
   Export(Store& store, telemetry::Logger log) : store_(store), log_(std::move(log)) {}
@@ -72,7 +72,7 @@ class Export {
     }
   }
 
-  // Nothing if it does not exist, or not any more.
+  // Adds the record, if it exists.
   Task<> add(std::string path) {
     std::optional<coordination::Entry> entry;
     try {
@@ -84,7 +84,7 @@ class Export {
     if (is_utf8(entry->data)) {
       data_.emplace_back(std::move(path), std::move(entry->data));
     } else {
-      log_.warning("Leaving out the record {}: it is no UTF-8 text", path);
+      log_.warning("Omitting the record {}: it is not UTF-8", path);
     }
   }
 
@@ -97,7 +97,7 @@ class Export {
   throw std::system_error(errno, std::generic_category(), path);
 }
 
-// For this user only: records may say more of a cloud than others need to know.
+// The file has mode 0600: records contain details of clouds.
 void write_file(const std::string& path, std::string_view content) {
   constexpr mode_t kPrivate = 0600;
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kPrivate);
@@ -114,7 +114,7 @@ void write_file(const std::string& path, std::string_view content) {
   fail(path);
 }
 
-// Creates the record with its parents, or writes it anew.
+// Creates the record with its parents, or overwrites it.
 Task<> put(Store& store, std::string path, std::string text) {
   co_await coordination::ensure_path(store, path);
   co_await store.set(std::move(path), std::move(text), coordination::kAnyVersion);
@@ -143,15 +143,15 @@ ImageData read_data(const std::string& path) {
   }
 }
 
-// A builder that does not know of the records yet would take what they stand for to be leaked, and
-// one that works may write the same records.
+// A running builder could take images for leaks whose records are not imported yet, or write the
+// same records.
 Task<> require_no_daemons(Store& store) {
   const auto daemon =
       co_await coordination::find_ephemeral(store, std::string(model::kComponentsRoot));
   if (!daemon) co_return;
   throw std::runtime_error("a daemon is registered as " + *daemon +
-                           ". Stop all daemons first; what a killed one leaves vanishes within its "
-                           "session timeout");
+                           ". Stop all daemons first; the registration of a killed daemon expires "
+                           "with its session timeout");
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ Task<int> perform(Session& session, ImportImageData command) {
   const ImageData data = read_data(command.path);
   co_await require_no_daemons(session.store());
   for (const auto& [path, text] : data) co_await put(session.store(), path, text);
-  // Uploads made later get higher ids than those that came with the file.
+  // Later uploads get higher ids than imported ones.
   const std::map<std::string, int> highest = highest_uploads(data);
   for (const auto& [parent, number] : highest) {
     co_await coordination::advance_sequence(session.store(), parent, number + 1);

@@ -17,11 +17,11 @@ Task<> find_leaks(driver::Provider& provider, std::vector<driver::Leak>& leaks) 
 
 Task<std::vector<driver::Leak>> leaks_of(Session& session, const config::ProviderSection& section) {
   std::vector<driver::Leak> leaks;
-  const std::function<Task<>(driver::Provider&)> look = [&leaks](driver::Provider& provider) {
+  const std::function<Task<>(driver::Provider&)> find = [&leaks](driver::Provider& provider) {
     return find_leaks(provider, leaks);
   };
-  Task<> looking = with_own_provider(session, section, look);
-  co_await std::move(looking);
+  Task<> finding = with_own_provider(session, section, find);
+  co_await std::move(finding);
   co_return leaks;
 }
 
@@ -31,7 +31,7 @@ const config::ProviderSection* find_section(Session& session, const std::string&
   return found == all.end() ? nullptr : &*found;
 }
 
-// Those of the ids that nothing has shown.
+// The ids that are not in `leaks`.
 std::vector<std::string> unknown_ids(const std::vector<std::string>& ids,
                                      const std::vector<driver::Leak>& leaks) {
   std::vector<std::string> unknown;
@@ -41,15 +41,15 @@ std::vector<std::string> unknown_ids(const std::vector<std::string>& ids,
   return unknown;
 }
 
-// Deletes those of `ids`, and says of each what has become of it. `status` is what the command ends
-// with. What has a record by now is none of its business, whatever was listed before.
+// Deletes the leaks with these ids and prints each result; a failure sets `status` to 1. The leaks
+// are listed again, so a resource that has a record by now is not deleted.
 Task<> delete_leaks(driver::Provider& provider, const std::vector<std::string>& ids,
                     Context& context, int& status) {
   driver::LaunchingProvider* const launching = provider.launching();
   std::vector<driver::Leak> leaks;
   if (launching != nullptr) leaks = co_await launching->leaks();
   for (const std::string& id : unknown_ids(ids, leaks)) {
-    context.err << "No leak of provider " << provider.config().name() << " has the id " << id
+    context.err << "Provider " << provider.config().name() << " has no leak with ID " << id
                 << ".\n";
     status = 1;
   }
@@ -67,7 +67,7 @@ Task<> delete_leaks(driver::Provider& provider, const std::vector<std::string>& 
       context.out << "Deleted " << leak.type << " " << leak.id << ".\n" << std::flush;
       continue;
     }
-    context.err << leak.type << " " << leak.id << " could not be deleted: " << failure << "\n";
+    context.err << "Cannot delete " << leak.type << " " << leak.id << ": " << failure << "\n";
     status = 1;
   }
 }
@@ -91,7 +91,7 @@ Task<int> perform(Session& session, ListLeaks command) {
     }
     if (failure.empty()) continue;
     all_answered = false;
-    log.error("Provider {} cannot be asked: {}", section.name, failure);
+    log.error("Provider {} cannot be queried: {}", section.name, failure);
   }
   print(session.context(), table, command.listing);
   co_return all_answered ? 0 : 1;

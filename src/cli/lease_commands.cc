@@ -44,7 +44,7 @@ Task<int> release(Session& session, std::string id, std::optional<std::string> h
   co_return 0;
 }
 
-// Those that the command is about.
+// The ids of the leases and nodes to release.
 Task<std::vector<std::string>> ids_of(Session& session, const ReleaseNodes& command) {
   std::vector<std::string> ids = command.ids;
   if (!command.all && !command.mine) co_return ids;
@@ -53,7 +53,7 @@ Task<std::vector<std::string>> ids_of(Session& session, const ReleaseNodes& comm
   for (const requestor::LeasedNodes& leased : requestor::leases(*nodes)) {
     if (command.all || leased.lease.holder == holder) ids.push_back(leased.lease.id);
   }
-  if (ids.empty()) session.context().out << "There is nothing to release\n";
+  if (ids.empty()) session.context().out << "There are no leases to release\n";
   co_return ids;
 }
 

@@ -13,8 +13,8 @@ std::unique_ptr<AtomicFile> file_at(const std::string& path) {
   return path.empty() ? nullptr : std::make_unique<AtomicFile>(path);
 }
 
-// ssh takes '%' and '$' in the name of a file for the beginning of something else; quotes and
-// backslashes would need different treatment in each of the files.
+// ssh expands '%' and '$' in the name of a file; quotes and backslashes would need different
+// escapes in each of the files.
 bool can_be_named(const std::string& path) {
   return std::ranges::none_of(path, [](char c) {
     return std::string_view("%$\"'\\").contains(c) || static_cast<unsigned char>(c) < ' ';
@@ -29,7 +29,7 @@ LeaseFiles::LeaseFiles(const std::string& ssh_config, const std::string& invento
   if (first == nullptr) return;
   if (!can_be_named(first->path())) {
     throw std::runtime_error(first->path() +
-                             ": neither quotes nor any of % $ \\ may be in the path of the file");
+                             ": the path of the file must not contain quotes, %, $ or \\");
   }
   known_hosts_ = file_at(first->path() + ".known_hosts");
 }

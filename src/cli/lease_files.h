@@ -9,18 +9,18 @@
 
 namespace nodepool::cli {
 
-// The files that `request` writes for what uses the nodes of its lease: for ssh, for Ansible, and
-// the host keys beside the first of them, with `.known_hosts` at the end of its name.
+// The files that `request` writes for its lease: an SSH configuration, an inventory for Ansible,
+// and the host keys beside the first of them, with the suffix `.known_hosts`.
 class LeaseFiles {
  public:
-  // An empty path: no such file. Whether they can be written is known from here on. Throws
-  // std::system_error, and std::runtime_error for a path that such a file cannot name.
+  // An empty path: no such file. Throws std::system_error if a file cannot be written, and
+  // std::runtime_error if the path has a character that the files cannot contain.
   LeaseFiles(const std::string& ssh_config, const std::string& inventory);
 
   // Writes them. Throws std::system_error.
   void write(const std::vector<NodeAccess>& nodes);
 
-  // For people: where they are, as lines.
+  // Lines for people that say how to use the files.
   std::string summary() const;
 
  private:

@@ -23,12 +23,11 @@ std::chrono::seconds lease_length(const config::Config& config,
                                   std::optional<std::chrono::seconds> wanted) {
   const std::optional<std::chrono::seconds> longest = longest_lease(config);
   if (!longest) return wanted.value_or(kUsualLease);
-  const std::chrono::seconds most = *longest;
-  if (!wanted) return std::min(most, kUsualLease);
-  if (*wanted <= most) return *wanted;
-  throw std::runtime_error(fmt::format("a lease may last {} at most here, not {} (max-lease)",
-                                       config::duration_words(most),
-                                       config::duration_words(*wanted)));
+  if (!wanted) return std::min(*longest, kUsualLease);
+  if (*wanted <= *longest) return *wanted;
+  throw std::runtime_error(fmt::format("a lease of {} is too long: at most {} (max-lease)",
+                                       config::duration_words(*wanted),
+                                       config::duration_words(*longest)));
 }
 
 }  // namespace nodepool::cli

@@ -39,7 +39,7 @@ std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<N
   if (!logins.empty()) logins = "\n" + logins;
   const std::string& id = leased.lease.id;
   return fmt::format(
-      "{}\n{}\n{}Lease {} until {}\nKeep longer:  nodepool renew {}\nGive back:    nodepool "
+      "{}\n{}\n{}Lease {} until {}\nRenew:        nodepool renew {}\nRelease:      nodepool "
       "release {}\n",
       report::table_text(table), logins, files.summary(), id,
       report::time_text_in_seconds({leased.lease.expires}), id, id);
@@ -50,8 +50,8 @@ void print_renewal(Context& context, const model::Lease& lease, double before) {
                              report::time_text_in_seconds({lease.expires}));
   if (lease.expires >= before) return;
   context.err << fmt::format(
-      "nodepool: lease {} ends earlier than before, which was {}: --lease counts from now\n",
-      lease.id, report::time_text_in_seconds({before}));
+      "nodepool: lease {} expires earlier than before ({}): --lease counts from now\n", lease.id,
+      report::time_text_in_seconds({before}));
 }
 
 }  // namespace nodepool::cli

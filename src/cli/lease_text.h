@@ -8,10 +8,10 @@
 #include "cli/node_access.h"
 #include "requestor/lease.h"
 
-// What `request` prints of the lease that it has got.
+// The output of `request`.
 namespace nodepool::cli {
 
-// The exit status of `request` without nodes: nobody has them, or not in time.
+// The exit statuses of `request` without nodes: every pool declined, or it timed out.
 inline constexpr int kNoNodes = 2;
 inline constexpr int kTimedOut = 3;
 
@@ -19,12 +19,12 @@ inline constexpr int kTimedOut = 3;
 std::string lease_json(const requestor::LeasedNodes& leased,
                        const std::vector<std::string>& labels);
 
-// For people: how to reach the nodes, and what to do with the lease.
+// For people: how to reach the nodes, renew the lease and release it.
 std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<NodeAccess>& nodes,
                        const LeaseFiles& files);
 
-// Prints until when the lease lasts now. Warns if that is earlier than before: it counts from now,
-// which who has got a long lease may not expect. `before`: seconds since the epoch.
+// Prints when the lease expires now. Warns if that is earlier than `before`, in seconds since the
+// epoch: the length counts from now.
 void print_renewal(Context& context, const model::Lease& lease, double before);
 
 }  // namespace nodepool::cli

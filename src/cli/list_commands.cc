@@ -61,7 +61,7 @@ Task<int> perform(Session& session, ListNodes command) {
   const Source source = [&session](Detail detail) { return node_table(session, detail); };
   const int status = co_await show(session, command.listing, full_if(command.detail), source);
   if (command.listing.watch) co_return status;
-  // There is no record of a node that such a host stands for.
+  // The nodes of unhealthy static hosts have no records.
   const std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
   const std::string missing = report::unhealthy_hosts(hosts);
   if (!missing.empty()) session.context().err << "nodepool: " << missing << '\n';

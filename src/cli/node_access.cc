@@ -36,7 +36,7 @@ std::vector<NodeAccess> access_to(const std::vector<model::Node>& nodes,
     access.label = labels.at(i);
     access.id = node.id;
     access.name = access.label + "-" + std::to_string(++count[access.label]);
-    // A label may look like the name of another label's node.
+    // A label may equal the name of another label's node.
     if (!taken.insert(access.name).second) access.name = node.id;
     access.host = address_of(node);
     access.port = node.port();

@@ -8,7 +8,7 @@
 
 namespace nodepool::cli {
 
-// How a requestor reaches one of its nodes.
+// The connection data of a node, for a requestor.
 struct NodeAccess {
   std::string label;  // as requested
   std::string id;
@@ -24,15 +24,15 @@ struct NodeAccess {
   bool is_ssh() const { return connection_type == "ssh" || connection_type == "network_cli"; }
 };
 
-// One for each node; `labels` are those of the request, in the same order.
+// One for each node; `labels` are the request's, in the same order.
 std::vector<NodeAccess> access_to(const std::vector<model::Node>& nodes,
                                   const std::vector<std::string>& labels);
 
-// The command line that logs in; empty if the node is not reached by SSH, or if a part of it could
-// be taken for something else by a shell.
+// The command line that logs in; empty if the node is not reached by SSH, or if its record is not
+// safe for a shell.
 std::string ssh_command(const NodeAccess& node);
 
-// Whether the text may stand in a configuration file as it is: an address, a user name, an alias.
+// Whether the text is safe in a configuration file: an address, a user name, an alias.
 bool is_plain(std::string_view text);
 
 }  // namespace nodepool::cli

@@ -33,7 +33,7 @@ using coordination::Transaction;
 using model::Node;
 using model::NodeState;
 
-constexpr auto kLockPatience = std::chrono::seconds(5);
+constexpr auto kLockTimeout = std::chrono::seconds(5);
 
 // The node's record; nothing if there is none.
 Task<std::optional<Node>> read_node(Store& store, std::string id) {
@@ -43,7 +43,7 @@ Task<std::optional<Node>> read_node(Store& store, std::string id) {
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;
   }
-  // Empty data: somebody has locked a node that was just being removed.
+  // Empty data: a lock was taken below a record while that was being removed.
   if (!entry || entry->data.empty()) co_return std::nullopt;
   co_return model::parse_node(std::move(id), *entry);
 }
@@ -59,39 +59,39 @@ Task<std::vector<std::string>> contenders(Store& store, std::string id) {
   co_return coordination::contenders_in_line(std::move(names));
 }
 
-// Says that there is no such node; returns the exit status.
+// Prints that there is no such node; returns the exit status.
 int not_found(Session& session, const std::string& id, bool strict) {
   session.context().out << "Node id " << id << " not found\n";
   return strict ? 1 : 0;
 }
 
-// The table with this one node, as it is now.
+// Prints the table with this node.
 Task<> print_node(Session& session, std::string id) {
   report::Table table = report::node_columns(report::Detail::brief);
   const std::optional<Node> node = co_await read_node(session.store(), id);
   if (node) {
-    const std::vector<std::string> line = co_await contenders(session.store(), id);
-    report::add_node(table, *node, !line.empty(), session.now(), report::Detail::brief);
+    const bool is_locked = !(co_await contenders(session.store(), id)).empty();
+    report::add_node(table, *node, is_locked, session.now(), report::Detail::brief);
   }
   session.context().out << report::table_text(table) << '\n';
 }
 
-// Why the lock could not be had.
+// The error message when the lock was not acquired in time.
 Task<std::string> describe_holder(Store& store, std::string id) {
   std::string text = "Timeout trying to acquire lock " + model::node_lock_path(id);
   const std::optional<Node> node = co_await read_node(store, id);
   const std::optional<model::Lease> lease = node ? lease_of(*node) : std::nullopt;
-  if (lease) text += ": the node is leased, `nodepool release " + lease->id + "` ends that";
+  if (lease) text += ": the node is leased, see `nodepool release " + lease->id + "`";
   co_return text;
 }
 
-// Takes the lock. Returns false if the node is gone. Throws std::runtime_error if somebody else
-// keeps the lock.
+// Acquires the lock. Returns false if the node does not exist. Throws std::runtime_error if another
+// process keeps the lock.
 Task<bool> acquire(Session& session, Lock& lock, std::string id) {
   async::Clock& clock = session.runtime().clock;
   bool timed_out = false;
   try {
-    co_await lock.acquire(clock, clock.now() + kLockPatience);
+    co_await lock.acquire(clock, clock.now() + kLockTimeout);
   } catch (const async::DeadlineExceeded&) {
     timed_out = true;
   } catch (const StoreError& error) {
@@ -112,7 +112,7 @@ Task<bool> act_on_node(Store& store, std::string id, Lock& lock, Action action) 
   co_return true;
 }
 
-// Does `action` with the locked node. Returns false if the node is gone.
+// Performs `action` on the locked node. Returns false if the node does not exist.
 Task<bool> with_locked_node(Session& session, std::string id, Action action) {
   Lock lock(session.store(), session.runtime().random, model::node_lock_path(id));
   if (!co_await acquire(session, lock, id)) co_return false;
@@ -120,16 +120,16 @@ Task<bool> with_locked_node(Session& session, std::string id, Action action) {
   co_return co_await coordination::with_lock(lock, std::move(acting));
 }
 
-// What a node becomes.
-struct Fate {
+// A change of a node's record.
+struct NodeUpdate {
   NodeState state;
-  std::string comment;  // empty: as it was
+  std::string comment;  // empty: unchanged
 };
 
-// Writes the node's new state and unlocks it, at once.
-Task<> store_state(Session& session, Fate fate, Node node, Lock& lock) {
-  node.set_state(fate.state, session.now());
-  if (!fate.comment.empty()) node.comment = fate.comment;
+// Writes the node's new state and unlocks it, in one transaction.
+Task<> store_state(Session& session, NodeUpdate update, Node node, Lock& lock) {
+  node.set_state(update.state, session.now());
+  if (!update.comment.empty()) node.comment = update.comment;
   Transaction transaction;
   transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   lock.release_in(transaction);
@@ -138,15 +138,16 @@ Task<> store_state(Session& session, Fate fate, Node node, Lock& lock) {
 }
 
 // Returns false if there is no such node.
-Task<bool> change_state(Session& session, std::string id, Fate fate) {
-  const Action action = [&session, fate = std::move(fate)](Node locked, Lock& lock) {
-    return store_state(session, fate, std::move(locked), lock);
+Task<bool> change_state(Session& session, std::string id, NodeUpdate update) {
+  const Action action = [&session, update = std::move(update)](Node locked, Lock& lock) {
+    return store_state(session, update, std::move(locked), lock);
   };
   return with_locked_node(session, std::move(id), action);
 }
 
-// A leased node stays locked by its lease: it is taken out of that.
-Task<bool> keep(Session& session, Node node, std::string reason) {
+// Holds the node. A leased node is locked by its lease, so it is removed from the lease first.
+// Returns false if there is no such node.
+Task<bool> hold_node(Session& session, Node node, std::string reason) {
   const std::optional<model::Lease> lease = lease_of(node);
   if (lease && node.state == NodeState::in_use) {
     const bool kept = co_await requestor::keep_leased_node(session.runtime(), session.store(),
@@ -161,14 +162,14 @@ Task<bool> keep(Session& session, Node node, std::string reason) {
 Task<int> hold(Session& session, std::string id, HoldNodes command) {
   std::optional<Node> node = co_await read_node(session.store(), id);
   if (!node) co_return not_found(session, id, command.strict);
-  if (!co_await keep(session, std::move(*node), std::move(command.reason))) {
+  if (!co_await hold_node(session, std::move(*node), std::move(command.reason))) {
     co_return not_found(session, id, command.strict);
   }
   co_await print_node(session, id);
   co_return 0;
 }
 
-// Puts the replacement, if there is one, in the place of the node and all below it. Throws
+// Deletes the node's record and its lock, and creates the replacement, if there is one. Throws
 // std::runtime_error if the lock has been lost: then the node belongs to its new holder.
 Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& lock) {
   while (true) {
@@ -177,13 +178,13 @@ Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& l
       transaction.create(model::node_path(""), to_record(*replacement),
                          coordination::CreateMode::persistent_sequential);
     }
-    // Others may be in line: they find the node gone.
-    const std::vector<std::string> line = co_await contenders(store, node.id);
-    if (std::ranges::count(line, coordination::base_name(lock.contender())) == 0) {
+    // Others may wait for the lock: they find that the node is deleted.
+    const std::vector<std::string> names = co_await contenders(store, node.id);
+    if (std::ranges::count(names, coordination::base_name(lock.contender())) == 0) {
       throw std::runtime_error("the lock of node " + node.id +
-                               " was lost: the launcher goes on with the node");
+                               " was lost; the launcher takes over the node");
     }
-    for (const std::string& name : line) {
+    for (const std::string& name : names) {
       transaction.remove(coordination::join_path(lock.root(), name));
     }
     transaction.remove(lock.root());
@@ -192,18 +193,18 @@ Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& l
       co_await store.commit(std::move(transaction));
       break;
     } catch (const StoreError& error) {
-      // The line has changed meanwhile.
+      // Other contenders have come or gone.
       const bool again =
           error.kind() == StoreError::Kind::not_empty || error.kind() == StoreError::Kind::no_node;
       if (!again) throw;
     }
-    const std::optional<Node> left = co_await read_node(store, node.id);
-    if (!left) break;
+    const std::optional<Node> current = co_await read_node(store, node.id);
+    if (!current) break;
   }
   lock.released();
 }
 
-// A node that is being taken back under its lock.
+// A locked node that is being reclaimed.
 class Removal final : public driver::NodeRecord {
  public:
   Removal(Session& session, Node node, const Lock& lock)
@@ -211,7 +212,7 @@ class Removal final : public driver::NodeRecord {
 
   Node& node() override { return node_; }
 
-  // Only while it has the lock.
+  // Fails if the lock has been lost.
   Task<> save() override {
     Transaction transaction;
     lock_.check_in(transaction);
@@ -243,7 +244,7 @@ const config::ProviderSection* find_provider(const config::Config& config,
   return nullptr;
 }
 
-// `found`: whether there is such a node.
+// `found` is set to whether the node exists.
 Task<> delete_with(Session& session, driver::Provider& provider, std::string id, bool& found) {
   const Action action = [&session, &provider](Node node, Lock& lock) {
     return reclaim(session, provider, std::move(node), lock);
@@ -251,7 +252,7 @@ Task<> delete_with(Session& session, driver::Provider& provider, std::string id,
   found = co_await with_locked_node(session, id, action);
 }
 
-// Deletes the node in the foreground. Returns false if there is none.
+// Deletes the node in this process. Returns false if it does not exist.
 Task<bool> delete_now(Session& session, std::string id, const config::ProviderSection& section) {
   bool found = false;
   const std::function<Task<>(driver::Provider&)> erase = [&session, &id,

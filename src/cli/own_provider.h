@@ -8,8 +8,8 @@
 
 namespace nodepool::cli {
 
-// Lets `use` work with a provider of this process's own, started and stopped around it. Throws what
-// `use` throws; config::ConfigError; what the provider's start throws.
+// Starts a provider in this process, calls `use`, and stops the provider. Throws
+// config::ConfigError and what `use` and the start of the provider throw.
 Task<> with_own_provider(Session& session, const config::ProviderSection& section,
                          std::function<Task<>(driver::Provider&)> use);
 

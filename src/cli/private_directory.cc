@@ -17,11 +17,11 @@ namespace {
 }  // namespace
 
 PrivateDirectory::PrivateDirectory(const std::string& parent) : path_(parent + "/nodepool-XXXXXX") {
-  if (::mkdtemp(path_.data()) == nullptr) fail_while("cannot make a directory in " + parent);
+  if (::mkdtemp(path_.data()) == nullptr) fail_while("cannot create a directory in " + parent);
 }
 
 PrivateDirectory::~PrivateDirectory() {
-  std::error_code ignored;  // what others have put there in the meantime may not be removable
+  std::error_code ignored;  // files of other users may not be removable
   std::filesystem::remove_all(path_, ignored);
 }
 

@@ -5,10 +5,10 @@
 
 namespace nodepool::cli {
 
-// A directory for this user only, that vanishes with all it contains.
+// A temporary directory with mode 0700. The destructor removes it with its content.
 class PrivateDirectory {
  public:
-  // Made below `parent`. Throws std::system_error.
+  // Creates it in `parent`. Throws std::system_error.
   explicit PrivateDirectory(const std::string& parent);
   ~PrivateDirectory();
   PrivateDirectory(const PrivateDirectory&) = delete;

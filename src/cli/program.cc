@@ -40,24 +40,24 @@ config::Config load_config(const Context& context, const Arguments& arguments,
   return std::move(loaded.config);
 }
 
-// What the command has done stands, whatever becomes of the session: the store ends that by itself.
+// Closes the session. A failure does not change the command's result: the session times out.
 Task<> close(Session& session, bool failed) {
   try {
     co_await session.close();
   } catch (const coordination::StoreError& error) {
-    // A failure of the command's own tells more.
+    // The command's own error is more useful.
     if (failed) co_return;
-    session.context().err << "nodepool: the session could not be closed, and ends by itself: "
+    session.context().err << "nodepool: the session could not be closed, and will time out: "
                           << error.what() << '\n';
   }
 }
 
-// What a command does to the store. A mistyped path is an error for all but those that may be the
-// first to use a store.
+// How a command uses the store. Only an import creates a missing store; for all others a mistyped
+// path is an error.
 struct UseOf {
   template <typename Command>
   coordination::StoreUse operator()(const Command& command) const {
-    // Who only reads hears of no changes.
+    // A store that is opened for reading has no watches.
     if constexpr (requires { command.listing.watch; }) {
       if (command.listing.watch) return coordination::StoreUse::write;
     }
@@ -107,7 +107,7 @@ Task<int> perform_online(Context& context, config::Config config,
 int perform_any(Context& context, const Arguments& arguments) {
   const auto log = std::make_shared<telemetry::Log>(log_options(arguments));
   const auto* offline_one = std::get_if<OfflineCommand>(&arguments.command);
-  // The others are about files that are here.
+  // The other offline commands use local files.
   const bool may_be_remote =
       offline_one == nullptr || std::holds_alternative<ShowHistory>(*offline_one);
   auto address = may_be_remote ? remote_address(context, arguments) : std::nullopt;
@@ -128,10 +128,10 @@ int perform_any(Context& context, const Arguments& arguments) {
   return context.loop.run(perform_online(context, std::move(config), log, *std::move(online)));
 }
 
-// As ssh has it, to be told from that of the command it runs.
+// The same as ssh's own, to distinguish it from the status of the command.
 constexpr int kSshFailed = 255;
 
-// The exit status when the command has thrown.
+// The exit status if the command has thrown an exception.
 int failure_status(const Arguments& arguments) {
   const auto* online = std::get_if<OnlineCommand>(&arguments.command);
   if (online == nullptr) return 1;

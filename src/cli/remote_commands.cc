@@ -43,18 +43,17 @@ std::string token_of(const Context& context, const Remote& remote) {
   if (file.empty()) return variable(context.environment, "NODEPOOL_TOKEN", "");
   std::string token = config::read_file(file, kLongestToken);
   token.erase(token.find_last_not_of(" \t\r\n") + 1);
-  if (token.empty()) throw std::runtime_error("there is no token in " + file);
+  if (token.empty()) throw std::runtime_error("the token file " + file + " is empty");
   return token;
 }
 
 void explain_failure(Context& context, const Installation::Progress& progress) {
   if (progress.state != model::RequestState::failed) {
-    context.err << fmt::format(
-        "nodepool: request {} was not fulfilled in time; it has been withdrawn\n", progress.id);
+    context.err << fmt::format("nodepool: request {} timed out and has been withdrawn\n",
+                               progress.id);
     return;
   }
-  context.err << fmt::format("nodepool: request {} failed: every pool has declined it\n",
-                             progress.id);
+  context.err << fmt::format("nodepool: request {} failed: every pool declined it\n", progress.id);
   for (const auto& [pool, reason] : progress.declined) {
     context.err << fmt::format("  {}{}{}\n", pool, reason.empty() ? "" : ": ", reason);
   }
@@ -65,9 +64,10 @@ Task<> request_nodes(Context& context, Installation& installation,
                      std::optional<Installation::Outcome>& outcome) {
   const auto on_progress = [&context](const Installation::Progress& progress) {
     if (!context.err_is_terminal || progress.state == model::RequestState::fulfilled) return;
-    context.err << fmt::format(
-                       "Request {}: {}{}\n", progress.id, to_string(progress.state),
-                       progress.position ? fmt::format(", {} in line", *progress.position) : "")
+    context.err << fmt::format("Request {}: {}{}\n", progress.id, to_string(progress.state),
+                               progress.position
+                                   ? fmt::format(", position {} in the queue", *progress.position)
+                                   : "")
                 << std::flush;
   };
   outcome = co_await installation.request(std::move(lease_request), on_progress);
@@ -88,7 +88,7 @@ Task<int> perform_on(Context& context, Installation& installation, RequestNodes 
   const std::vector<NodeAccess> nodes = access_to(leased->nodes, command.labels);
   context.out << (command.json ? lease_json(*leased, command.labels) + "\n"
                                : lease_text(*leased, nodes, files));
-  context.out.flush();  // the lease is known, also if the files fail
+  context.out.flush();  // the lease is printed even if the files fail
   files.write(nodes);
   co_return 0;
 }
@@ -122,7 +122,7 @@ Task<int> perform_on(Context& context, Installation& installation, ReleaseNodes 
     for (const requestor::LeasedNodes& leased : leases) {
       if (command.all || leased.lease.holder == holder) ids.push_back(leased.lease.id);
     }
-    if (ids.empty()) context.out << "There is nothing to release\n";
+    if (ids.empty()) context.out << "There are no leases to release\n";
   }
   const Act act = [&context, &installation, &command](std::string id) {
     return release(context, installation, std::move(id), command.hold_reason);
@@ -160,7 +160,7 @@ Task<int> perform_on(Context& context, Installation& installation, Explain comma
 
 Task<int> add_history(Installation& installation, std::string id, Histories& histories) {
   const std::vector<history::Entry> entries = co_await installation.history(id);
-  if (entries.empty()) throw std::runtime_error("nothing is known of " + id);
+  if (entries.empty()) throw std::runtime_error("the history has no entries for " + id);
   histories.emplace_back(std::move(id), to_history(entries));
   co_return 0;
 }
@@ -180,11 +180,11 @@ Task<Table> fetch(Installation& installation, std::string listing, Table columns
   co_return table.with(detail);
 }
 
-// One of the API's lists, with the columns of the command.
+// Prints one of the API's lists, with the columns of the command.
 Task<int> print_list(Context& context, Installation& installation, Listing listing, Detail detail,
                      std::string name, Table columns) {
   if (listing.watch)
-    throw std::runtime_error("--watch needs the store, and does not go with --url");
+    throw std::runtime_error("--watch needs the store and does not work with --url");
   const Source source = [&installation, name, columns](Detail wanted) {
     return fetch(installation, name, columns, wanted);
   };
@@ -226,7 +226,7 @@ Task<int> perform_on(Context& context, Installation& installation, ListLeases co
 template <typename Other>
 Task<int> perform_on(Context& /*context*/, Installation& /*installation*/,
                      const Other& /*command*/) {
-  throw std::runtime_error("this command works on the store, and does not go with --url");
+  throw std::runtime_error("this command needs the store and does not work with --url");
 }
 
 template <typename Kind>
@@ -240,9 +240,9 @@ Task<int> perform_kind(Context& context, Installation& installation, Kind kind) 
 std::optional<remote::Address> remote_address(const Context& context, const Arguments& arguments) {
   const Remote& remote = arguments.remote;
   std::string url = remote.url.value_or("");
-  // Who names a configuration means its store.
-  const bool asks_for_store = arguments.config != kUsualConfig;
-  if (url.empty() && !asks_for_store) url = variable(context.environment, "NODEPOOL_URL", "");
+  // With -c, the command uses that configuration's store and ignores $NODEPOOL_URL.
+  const bool is_store_chosen = arguments.config != kUsualConfig;
+  if (url.empty() && !is_store_chosen) url = variable(context.environment, "NODEPOOL_URL", "");
   if (url.empty()) return std::nullopt;
   return remote::Address{
       .url = std::move(url),
@@ -258,7 +258,7 @@ Task<std::optional<requestor::LeasedNodes>> obtain_remotely(
   const std::optional<int> interrupted = co_await signals.until_next(std::move(requesting));
   if (outcome && outcome->leased) co_return std::move(outcome->leased);
   if (interrupted) {
-    context.err << "nodepool: interrupted; the request is withdrawn\n";
+    context.err << "nodepool: interrupted; the request has been withdrawn\n";
     constexpr int kSignal = 128;
     status = kSignal + *interrupted;
     co_return std::nullopt;

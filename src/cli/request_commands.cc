@@ -16,7 +16,7 @@ namespace nodepool::cli {
 
 namespace {
 
-// What came of a request.
+// The result of a request.
 struct Result {
   std::optional<requestor::Answer> answer;
   std::optional<requestor::LeasedNodes> leased;
@@ -35,7 +35,7 @@ Task<> request_and_lease(Session& session, RequestNodes command, std::chrono::se
 
 Task<int> perform(Session& session, RequestNodes command) {
   const std::chrono::seconds length = lease_length(session.config(), command.lease);
-  if (!command.key.empty()) throw std::runtime_error("--key needs the request API, and --url");
+  if (!command.key.empty()) throw std::runtime_error("--key needs the request API (--url)");
   LeaseFiles files(command.ssh_config, command.inventory);
   async::Signals signals(session.runtime().executor, {SIGINT, SIGTERM, SIGHUP});
   Result result;
@@ -46,7 +46,7 @@ Task<int> perform(Session& session, RequestNodes command) {
     const std::vector<NodeAccess> nodes = access_to(result.leased->nodes, command.labels);
     context.out << (command.json ? lease_json(*result.leased, command.labels) + "\n"
                                  : lease_text(*result.leased, nodes, files));
-    context.out.flush();  // the lease is known, also if the files fail
+    context.out.flush();  // the lease is printed even if the files fail
     files.write(nodes);
     co_return 0;
   }

@@ -30,22 +30,22 @@ Task<> obtain(Session& session, RunCommand command, HeldNodes& held,
   co_await held.accept(answer->request);
 }
 
-// Runs the command; what it has left to look at is kept: `keep` is set to why.
-Task<int> run_and_judge(Context& context, RunCommand command, Signals& signals,
-                        const HeldNodes& held, std::optional<std::string>& keep) {
+// Runs the command. If its nodes are to be held, sets `keep` to the reason.
+Task<int> run_on_held(Context& context, RunCommand command, Signals& signals, const HeldNodes& held,
+                      std::optional<std::string>& keep) {
   const bool hold_on_failure = command.hold_on_failure;
   const ChildEnd end = co_await run_with_nodes(context, std::move(command), signals, held.nodes());
   if (hold_on_failure) keep = reason_to_keep(context, end, held.nodes());
   co_return end.status;
 }
 
-// What the command has done counts, whatever becomes of the nodes.
+// Releases or holds the nodes. A failure does not change the exit status.
 Task<> release(Context& context, HeldNodes& held, std::optional<std::string> keep) {
   try {
     co_await held.release(std::move(keep));
   } catch (const coordination::StoreError& error) {
-    context.err << "nodepool: the nodes go back with the end of this session, because they could "
-                   "not be given back: "
+    context.err << "nodepool: the nodes could not be released; that happens when this session "
+                   "ends: "
                 << error.what() << '\n';
   }
 }
@@ -72,10 +72,10 @@ std::optional<std::string> reason_to_keep(Context& context, const ChildEnd& end,
   ids.reserve(nodes.size());
   for (const model::Node& node : nodes) ids.push_back(node.id);
   context.err << fmt::format(
-      "nodepool: the command has ended with status {}; {} kept: `nodepool ssh ID` goes there, "
-      "`nodepool delete ID` gives it back\n",
+      "nodepool: the command exited with status {}; {} held: log in with `nodepool ssh ID`, "
+      "release with `nodepool delete ID`\n",
       end.status, fmt::join(ids, ", "));
-  return fmt::format("the command of nodepool:{} has ended with status {}", context.identity,
+  return fmt::format("the command of nodepool:{} exited with status {}", context.identity,
                      end.status);
 }
 
@@ -96,7 +96,7 @@ Task<int> perform(Session& session, RunCommand command) {
     co_return 128 + *interrupted;
   }
   std::optional<std::string> keep;
-  Task<int> running = run_and_judge(context, std::move(command), signals, held, keep);
+  Task<int> running = run_on_held(context, std::move(command), signals, held, keep);
   const auto end = [&context, &held, &keep] { return release(context, held, keep); };
   co_return co_await async::finally(std::move(running), end);
 }

@@ -16,14 +16,14 @@ namespace {
 
 using remote::Installation;
 
-// Whoever is killed has the nodes no longer than the first; a launcher may be away for the rest of
-// it.
+// After this process is killed, its nodes stay leased for at most kLease. Until a lease expires,
+// the launchers may be unreachable.
 constexpr auto kLease = std::chrono::minutes(3);
 constexpr auto kRenewal = std::chrono::seconds(45);
 
-// While the command runs.
+// Renews the lease until it is cancelled.
 Task<> keep_lease(Context& context, Installation& installation, std::string lease) {
-  bool is_said = false;
+  bool is_reported = false;
   while (true) {
     co_await context.runtime.clock.sleep_for(kRenewal);
     std::string failure;
@@ -32,16 +32,15 @@ Task<> keep_lease(Context& context, Installation& installation, std::string leas
     } catch (const requestor::RequestError& error) {
       failure = error.what();
     }
-    if (!failure.empty() && !std::exchange(is_said, true)) {
-      context.err << "nodepool: the lease could not be renewed, another attempt follows: "
-                  << failure << '\n'
+    if (!failure.empty() && !std::exchange(is_reported, true)) {
+      context.err << "nodepool: the lease could not be renewed, retrying: " << failure << '\n'
                   << std::flush;
     }
   }
 }
 
-Task<> give_nodes_back(Context& context, Installation& installation, std::string lease,
-                       std::optional<std::string> keep) {
+Task<> release_nodes(Context& context, Installation& installation, std::string lease,
+                     std::optional<std::string> keep) {
   try {
     if (keep) {
       co_await installation.hold(std::move(lease), *keep);
@@ -49,8 +48,8 @@ Task<> give_nodes_back(Context& context, Installation& installation, std::string
       co_await installation.release(std::move(lease));
     }
   } catch (const requestor::RequestError& error) {
-    context.err << "nodepool: the nodes go back when their lease ends, because they could not be "
-                   "given back: "
+    context.err << "nodepool: the nodes could not be released; that happens when their lease "
+                   "expires: "
                 << error.what() << '\n';
   }
 }
@@ -70,12 +69,12 @@ Task<int> run_remotely(Context& context, Installation& installation, RunCommand 
                                            .lease = kLease,
                                            .timeout = command.timeout,
                                            .holder = holder_of(context)};
-  // From here on: a signal between the lease and the command must not leave the nodes behind.
+  // From here on, so that a signal between the lease and the command does not leak the nodes.
   async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   int status = 0;
   auto leased =
       co_await obtain_remotely(context, installation, std::move(lease_request), signals, status);
-  // 128 and more: a signal.
+  // Keep 128 + n, the status after a signal.
   if (!leased) co_return status > kNotRun ? status : kNotRun;
   async::TaskScope renewals(context.runtime, [&context](const auto& name, const auto& error) {
     context.err << "nodepool: " << name << ": " << error << '\n';
@@ -87,7 +86,7 @@ Task<int> run_remotely(Context& context, Installation& installation, RunCommand 
   const auto stop = [&renewals] { return renewals.stop(); };
   Task<int> ending = async::finally(std::move(running), stop);
   const auto release = [&context, &installation, &lease, &keep] {
-    return give_nodes_back(context, installation, lease, keep);
+    return release_nodes(context, installation, lease, keep);
   };
   co_return co_await async::finally(std::move(ending), release);
 }

@@ -44,7 +44,7 @@ class SanitizedOutput::Filter final : public std::streambuf {
 
  private:
   std::streambuf* target_;
-  std::string unfinished_;  // the beginning of a character
+  std::string unfinished_;  // the first bytes of a character
 };
 
 SanitizedOutput::SanitizedOutput(std::ostream& stream)

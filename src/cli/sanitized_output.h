@@ -6,8 +6,8 @@
 
 namespace nodepool::cli {
 
-// While it exists, whatever is written to the stream arrives as telemetry::harmless_text: what
-// others have put into records, files and answers does not steer the terminal of who reads it.
+// While it exists, text written to the stream passes telemetry::harmless_text(). So text from
+// records, files and responses cannot control the user's terminal.
 class SanitizedOutput {
  public:
   // `stream` outlives this.
@@ -24,14 +24,13 @@ class SanitizedOutput {
   std::unique_ptr<Filter> filter_;
 };
 
-// What this program tells a terminal, and text that is known to be harmless. For streams that a
-// SanitizedOutput guards.
+// Writes control sequences, or text that is known to be harmless, to a stream of a SanitizedOutput.
 void write_unfiltered(std::ostream& stream, std::string_view text);
 
-// Goes back to the beginning of the terminal's line and erases it.
+// Erases the terminal's current line and moves to its beginning.
 std::ostream& erase_line(std::ostream& stream);
 
-// Erases the terminal's screen and begins at its top.
+// Erases the terminal's screen and moves to its top.
 std::ostream& erase_screen(std::ostream& stream);
 
 }  // namespace nodepool::cli

@@ -15,7 +15,7 @@ namespace nodepool::cli {
 
 using async::Task;
 
-// What a command works with once the configuration is loaded and the store is open.
+// The configuration, the open store and its records, for one command.
 class Session {
  public:
   Session(Context& context, config::Config config, std::unique_ptr<coordination::Store> store,
@@ -30,8 +30,8 @@ class Session {
   // The time, in seconds since the epoch.
   double now() const { return context_.runtime.clock.wall_seconds(); }
 
-  // The records, complete, and followed until the session is closed. Each is read when it is first
-  // asked for. Throw StoreError.
+  // The tables of records, complete, and kept up to date until the session is closed. Each is read
+  // at its first use. Throw std::runtime_error if the records cannot be read.
   Task<model::NodeTable*> nodes() { return complete(Kind::nodes, records_.nodes); }
   Task<model::RequestTable*> requests() { return complete(Kind::requests, records_.requests); }
   Task<model::ComponentTable*> components() {
@@ -39,10 +39,10 @@ class Session {
   }
   Task<model::ImageTable*> images() { return complete(Kind::images, records_.images); }
 
-  // Calls `observer` after each change of the records that have been asked for.
+  // Calls `observer` after each change of the tables that are in use.
   std::vector<coordination::Subscription> observe(const std::function<void()>& observer);
 
-  // Ends everything; the session's locks and requests are gone.
+  // Closes the store. That removes the session's locks and requests.
   Task<> close();
 
  private:
@@ -56,7 +56,7 @@ class Session {
   std::unique_ptr<coordination::Store> store_;
   std::shared_ptr<telemetry::Log> log_;
   model::Records records_;
-  async::Event changed_;  // a table is complete, or has failed
+  async::Event changed_;  // a table is complete, or could not be read
   std::string failure_;
   async::TaskScope scope_;
 };

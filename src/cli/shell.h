@@ -10,11 +10,11 @@ namespace nodepool::cli {
 
 using async::Task;
 
-// Logs in at the node, or runs the command there; returns the exit status of ssh. Throws
+// Logs in to the node, or runs the command there; returns the exit status of ssh. Throws
 // std::runtime_error for a node that is not reached by SSH.
 Task<int> log_in(Context& context, model::Node node, UseShell command);
 
-// The lease's node. Throws std::runtime_error if it has more, or none.
+// The lease's only node. Throws std::runtime_error if it has several, or none.
 const model::Node& only_node(const requestor::LeasedNodes& leased);
 
 }  // namespace nodepool::cli

@@ -17,17 +17,13 @@ namespace nodepool::cli {
 
 namespace {
 
-// The node that is meant. Throws std::runtime_error if there is none, or more than one.
+// The node with this id, or the only node of the lease with it. Throws std::runtime_error if there
+// is none, or more than one.
 model::Node find_node(const model::NodeTable& nodes, const std::string& id) {
   if (const model::Node* node = nodes.find(id)) return *node;
   for (const requestor::LeasedNodes& leased : requestor::leases(nodes)) {
     if (leased.lease.id != id) continue;
-    if (leased.nodes.size() == 1) return leased.nodes.front();
-    std::vector<std::string> ids;
-    ids.reserve(leased.nodes.size());
-    for (const model::Node& node : leased.nodes) ids.push_back(node.id);
-    throw std::runtime_error(
-        fmt::format("lease {} has {} nodes, say which: {}", id, ids.size(), fmt::join(ids, ", ")));
+    return only_node(leased);
   }
   throw std::runtime_error("there is no node or lease " + id);
 }
@@ -53,15 +49,15 @@ const model::Node& only_node(const requestor::LeasedNodes& leased) {
   std::vector<std::string> ids;
   ids.reserve(leased.nodes.size());
   for (const model::Node& node : leased.nodes) ids.push_back(node.id);
-  throw std::runtime_error(fmt::format("lease {} has {} nodes, say which: {}", leased.lease.id,
+  throw std::runtime_error(fmt::format("lease {} has {} nodes, choose one: {}", leased.lease.id,
                                        ids.size(), fmt::join(ids, ", ")));
 }
 
 Task<int> log_in(Context& context, model::Node record, UseShell command) {
   const NodeAccess node = access_by_ssh(record);
   if (node.host_keys.empty()) {
-    context.err << "nodepool: no host keys are known of node " << node.id
-                << ": nobody can tell whether it is the one\n"
+    context.err << "nodepool: node " << node.id
+                << " has no recorded host keys: its identity cannot be verified\n"
                 << std::flush;
   }
   const PrivateDirectory directory(variable(context.environment, "TMPDIR", "/tmp"));
@@ -69,7 +65,7 @@ Task<int> log_in(Context& context, model::Node record, UseShell command) {
                           .known_hosts = directory.path_of("known_hosts"),
                           .inventory = {}};
   directory.write("known_hosts", known_hosts_text({node}));
-  // The first value of each setting counts: what the record says.
+  // ssh uses the first value of each setting, so the record has precedence.
   directory.write("ssh_config",
                   ssh_config_text({node}, paths) + "Host *\n    Include ~/.ssh/config\n");
   std::vector<std::string> line = {"ssh", "-F", paths.ssh_config};

@@ -18,8 +18,8 @@ using report::Detail;
 using report::Format;
 using report::Table;
 
-// Between two looks at records that change all the time: people do not read faster.
-constexpr auto kRest = std::chrono::milliseconds(100);
+// The minimum interval between two prints: people do not read faster.
+constexpr auto kPrintInterval = std::chrono::milliseconds(100);
 
 report::Style style_of(const Context& context, const Listing& listing) {
   report::Style style{.headers = listing.headers};
@@ -58,7 +58,7 @@ Task<> show_changes(Session& session, const Listing& listing, Detail detail, con
     print(context, table, listing);
     context.out.flush();
     is_first = false;
-    co_await session.runtime().clock.sleep_for(kRest);
+    co_await session.runtime().clock.sleep_for(kPrintInterval);
     co_await changed.wait();
   }
 }

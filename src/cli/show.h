@@ -7,18 +7,18 @@
 #include "cli/session.h"
 #include "report/table.h"
 
-// How listings are shown, wherever they come from.
+// Prints listings, from the store or the API.
 namespace nodepool::cli {
 
-// The table that is listed, as it is now, with the columns of so much detail.
+// Returns the current table, with the columns of this detail.
 using Source = std::function<Task<report::Table>(report::Detail detail)>;
 
-// Prints the table as the listing says, and then, if it is to be watched, anew whenever the records
-// of the session have changed, until a signal ends that. `detail`: what people are shown who do not
-// say otherwise; programs have all. Throws what the source throws.
+// Prints the table in the form of the listing. With `watch`, prints it again after each change of
+// the session's records, until a signal arrives. `detail`: the columns of the format `table`; wide,
+// JSON and YAML have all columns. Throws what the source throws.
 Task<int> show(Session& session, Listing listing, report::Detail detail, Source source);
 
-// Prints it once, as the listing says but for `watch`.
+// Prints it once, also with `watch`.
 Task<int> show_once(Context& context, Listing listing, report::Detail detail, Source source);
 
 // Prints one table.

@@ -11,7 +11,7 @@ namespace nodepool::cli {
 
 namespace {
 
-// The file and what SQLite has beside it: changes that are not in it yet.
+// The size of the file and of SQLite's write-ahead log, in bytes.
 std::int64_t size_of(const std::string& path) {
   std::int64_t sum = 0;
   for (const char* suffix : {"", "-wal"}) {
@@ -59,7 +59,7 @@ Task<int> perform(Session& session, ShowStatus command) {
     case report::StatusLevel::fine:
       break;
     case report::StatusLevel::attention:
-      co_return kNeedsSomebody;
+      co_return kNeedsAttention;
     case report::StatusLevel::critical:
       co_return kCritical;
   }

@@ -23,12 +23,12 @@ using coordination::StoreUse;
 constexpr std::string_view kElectionsRoot = "/nodepool/elections";
 constexpr std::string_view kSqliteScheme = "sqlite://";
 
-// What only running processes have.
+// Whether only running processes have records there.
 bool is_volatile(std::string_view path) {
   return path == model::kComponentsRoot || path == kElectionsRoot;
 }
 
-// Where ids are handed out, also while nothing has one.
+// Whether the store assigns ids there: their sequence has to be copied, even without records.
 bool is_numbered(std::string_view path) {
   if (path == model::kNodesRoot || path == model::kRequestsRoot) return true;
   if (!coordination::is_within(path, model::kImagesRoot)) return false;
@@ -37,7 +37,7 @@ bool is_numbered(std::string_view path) {
   return parsed && parsed->kind == model::ImagePath::Kind::uploads;
 }
 
-// A store as the command line names it.
+// A store given on the command line.
 struct NamedStore {
   std::string name;
   StoreChoice choice;
@@ -49,7 +49,7 @@ NamedStore named(const std::string& name) {
   }
   if (!name.starts_with(std::string(kSqliteScheme) + "/")) {
     throw std::runtime_error("'" + name +
-                             "' is no store: write `zookeeper`, or `sqlite://` and the absolute "
+                             "' is not a store: use `zookeeper`, or `sqlite://` and the absolute "
                              "path of a file");
   }
   return {name,
@@ -58,30 +58,31 @@ NamedStore named(const std::string& name) {
            .is_default = false}};
 }
 
-// The ensemble as configured, if one of the stores is there.
+// The configured ensemble, if one of the stores is in ZooKeeper.
 config::ZooKeeper ensemble(const Context& context, const Arguments& arguments,
                            const NamedStore& from, const NamedStore& to) {
-  const auto is_there = [](const NamedStore& store) {
+  const auto is_in_zookeeper = [](const NamedStore& store) {
     return store.choice.kind == StoreChoice::Kind::zookeeper;
   };
-  if (!is_there(from) && !is_there(to)) return {};
+  if (!is_in_zookeeper(from) && !is_in_zookeeper(to)) return {};
   config::LoadOptions options{arguments.config, arguments.secure, context.environment,
                               context.drivers.schemas()};
   config::ZooKeeper zookeeper = config::load(options).config.zookeeper;
   if (zookeeper.servers.empty()) {
-    throw std::runtime_error(arguments.config + ": there are no zookeeper-servers");
+    throw std::runtime_error(arguments.config + ": zookeeper-servers is missing");
   }
   return zookeeper;
 }
 
-Task<> require_quiet(Store& store, std::string name) {
+// Throws std::runtime_error if a process uses the store.
+Task<> require_unused(Store& store, std::string name) {
   const auto path = co_await coordination::find_ephemeral(store, std::string(model::kRoot));
   if (!path) co_return;
   const bool daemon = coordination::is_within(*path, model::kComponentsRoot);
   throw std::runtime_error(fmt::format(
-      "{} is in use: {} {}. Stop all daemons and requestors first; what a killed one leaves "
-      "vanishes within its session timeout",
-      name, daemon ? "a daemon is registered as" : "somebody works with", *path));
+      "{} is in use: {} {}. Stop all daemons and requestors first; the records of a killed process "
+      "expire with its session timeout",
+      name, daemon ? "a daemon is registered as" : "a process has created", *path));
 }
 
 Task<std::size_t> count_children(Store& store, std::string path) {
@@ -106,15 +107,15 @@ Task<Records> count_records(Store& store) {
 }
 
 Task<> copy(Store& from, Store& to, CopyStore command, std::ostream& out) {
-  co_await require_quiet(from, command.from);
-  co_await require_quiet(to, command.to);
+  co_await require_unused(from, command.from);
+  co_await require_unused(to, command.to);
   if (!co_await from.exists(std::string(model::kRoot))) {
     throw std::runtime_error(command.from + " has no records of Nodepool");
   }
   const Records before = co_await count_records(to);
   if (!before.none() && !command.replace) {
     throw std::runtime_error(fmt::format(
-        "{} has records already: {} nodes, {} requests, {} images (--replace removes them)",
+        "{} already has records: {} nodes, {} requests, {} images (--replace deletes them)",
         command.to, before.nodes, before.requests, before.images));
   }
   if (command.replace) co_await coordination::remove_tree(to, std::string(model::kRoot));
@@ -144,7 +145,7 @@ int perform(Context& context, const Arguments& arguments, const CopyStore& comma
             const std::shared_ptr<telemetry::Log>& /*log*/) {
   NamedStore from = named(command.from);
   NamedStore to = named(command.to);
-  if (from.choice == to.choice) throw std::runtime_error("both are the same store");
+  if (from.choice == to.choice) throw std::runtime_error("source and target are the same store");
   if (from.choice.kind == StoreChoice::Kind::sqlite &&
       !std::filesystem::exists(from.choice.sqlite_path)) {
     throw std::runtime_error(from.choice.sqlite_path + " does not exist");

@@ -18,10 +18,9 @@ int perform(Context& context, const Arguments& /*arguments*/, const CreateToken&
                               .max_lease = command.max_lease,
                               .expires = command.expires};
   const std::string lines = api::to_yaml(entry);
-  // What the launcher would refuse is refused here.
+  // Validates the entry as the launcher does.
   api::Tokens::parse("tokens:\n" + lines, "token-create");
-  context.out << "Token: " << token << "\n\nFor the file with the tokens, below `tokens:`\n\n"
-              << lines;
+  context.out << "Token: " << token << "\n\nEntry for the token file, below `tokens:`\n\n" << lines;
   return 0;
 }
 

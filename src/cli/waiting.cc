@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <functional>
 #include <ostream>
@@ -21,9 +20,9 @@ namespace {
 
 using model::NodeRequest;
 
-// Which labels that are offered the missing ones may be slips of, as the end of a sentence.
-std::string likely_meant(const std::vector<const model::Component*>& pools,
-                         const std::vector<std::string>& missing) {
+// A "did you mean" with an offered label that resembles a missing one, for the end of a sentence.
+std::string suggestion(const std::vector<const model::Component*>& pools,
+                       const std::vector<std::string>& missing) {
   std::vector<std::string_view> offered;
   for (const model::Component* pool : pools) {
     offered.insert(offered.end(), pool->supported_labels.begin(), pool->supported_labels.end());
@@ -35,39 +34,29 @@ std::string likely_meant(const std::vector<const model::Component*>& pools,
   return {};
 }
 
-// What of the labels can be had at present; empty if some pool offers all of them.
+// Why the labels cannot be provided at present; empty if a pool offers all of them.
 std::string shortage(const std::vector<const model::Component*>& pools,
                      const std::vector<std::string>& labels) {
   std::vector<std::string> missing;
   for (const std::string& label : labels) {
     const bool offered = std::ranges::any_of(
         pools, [&label](const model::Component* pool) { return pool->supports(label); });
-    const bool named = std::ranges::find(missing, label) != missing.end();
-    if (!offered && !named) missing.push_back(label);
+    const bool is_listed = std::ranges::find(missing, label) != missing.end();
+    if (!offered && !is_listed) missing.push_back(label);
   }
   if (!missing.empty()) {
-    return fmt::format("no pool offers {} at present, waiting for one that does{}",
-                       fmt::join(missing, ", "), likely_meant(pools, missing));
+    return fmt::format("no pool offers {} at present; waiting for one{}", fmt::join(missing, ", "),
+                       suggestion(pools, missing));
   }
   const bool together = std::ranges::any_of(
       pools, [&labels](const model::Component* pool) { return pool->supports(labels); });
-  return together
-             ? ""
-             : "no single pool offers all of these labels at present, waiting for one that does";
+  return together ? "" : "no single pool offers all of these labels at present; waiting for one";
 }
 
-// "1st", "2nd", "3rd", "4th", … "11th", … "21st".
-std::string ordinal(std::size_t number) {
-  constexpr std::array<std::string_view, 4> kEndings = {"th", "st", "nd", "rd"};
-  const bool is_teen = number / 10 % 10 == 1;
-  const std::size_t last = is_teen ? 0 : number % 10;
-  return std::to_string(number).append(kEndings.at(last < kEndings.size() ? last : 0));
-}
-
-// Tells how a request fares.
+// Shows the status of a request on the terminal.
 class Reporter {
  public:
-  // `requests`: for its place in line; nullptr: nobody watches.
+  // `requests`: for the position in the queue; nullptr if there is no terminal.
   Reporter(Session& session, const model::ComponentTable& components, model::RequestTable* requests,
            std::vector<std::string> labels)
       : session_(session),
@@ -82,44 +71,45 @@ class Reporter {
     hint();
     if (!session_.context().err_is_terminal) return;
     id_ = request.id;
-    fate_ = to_string(request.state);
+    status_ = to_string(request.state);
     if (!request.declined_by.empty()) {
-      fate_ += fmt::format(", declined by {} of {} pools", request.declined_by.size(),
-                           std::max(request.declined_by.size(), components_.pools().size()));
+      status_ += fmt::format(", declined by {} of {} pools", request.declined_by.size(),
+                             std::max(request.declined_by.size(), components_.pools().size()));
     }
     show();
   }
 
-  // Keeps the place in line up to date until it is cancelled.
-  Task<> follow_line() {
+  // Updates the position in the queue until it is cancelled.
+  Task<> follow_queue() {
     const coordination::Subscription subscription =
-        requests_->observe([this](const auto& /*change*/) { line_changed_.set(); });
+        requests_->observe([this](const auto& /*change*/) { queue_changed_.set(); });
     while (true) {
-      co_await line_changed_.wait();
+      co_await queue_changed_.wait();
       show();
-      co_await session_.runtime().clock.sleep_for(kRest);
+      co_await session_.runtime().clock.sleep_for(kUpdateInterval);
     }
   }
 
  private:
-  // Between two looks at a line that moves all the time: people do not read faster.
-  static constexpr auto kRest = std::chrono::milliseconds(200);
+  // The minimum interval between two updates: people do not read faster.
+  static constexpr auto kUpdateInterval = std::chrono::milliseconds(200);
 
-  // "3rd of 12 in line", by order of service; empty if it does not wait.
-  std::string place() const {
+  // "position 3 of 12 in the queue", in the order of service; empty if the request does not wait.
+  std::string position_text() const {
     std::size_t position = 0;
     for (const auto& [order, id] : requests_->waiting()) {
       ++position;
-      if (id == id_)
-        return fmt::format("{} of {} in line", ordinal(position), requests_->waiting().size());
+      if (id == id_) {
+        return fmt::format("position {} of {} in the queue", position, requests_->waiting().size());
+      }
     }
     return {};
   }
 
   void show() {
     if (id_.empty()) return;
-    std::string line = fmt::format("Request {} for {}: {}", id_, fmt::join(labels_, ", "), fate_);
-    if (const std::string place_now = place(); !place_now.empty()) line += ", " + place_now;
+    std::string line = fmt::format("Request {} for {}: {}", id_, fmt::join(labels_, ", "), status_);
+    if (const std::string position = position_text(); !position.empty()) line += ", " + position;
     if (line_shown_ && line == line_) return;
     clear_line();
     session_.context().err << line << std::flush;
@@ -127,7 +117,7 @@ class Reporter {
     line_shown_ = true;
   }
 
-  // Once, so that a mistyped label is noticed before the time is over.
+  // Prints the hint once, so that a mistyped label is noticed before the timeout.
   void hint() {
     if (hinted_) return;
     const std::string text = shortage(components_.pools(), labels_);
@@ -147,11 +137,11 @@ class Reporter {
   model::RequestTable* requests_;
   std::vector<std::string> labels_;
   std::string id_;
-  std::string fate_;  // its state, and who has declined it
-  std::string line_;  // as it was last shown
+  std::string status_;  // its state, and how many pools declined it
+  std::string line_;    // as last shown
   bool hinted_ = false;
   bool line_shown_ = false;
-  async::Event line_changed_{"another request has come or gone"};
+  async::Event queue_changed_{"another request has come or gone"};
 };
 
 }  // namespace
@@ -170,7 +160,7 @@ Task<requestor::Answer> request_and_wait(Session& session, std::vector<std::stri
     reporter.report(request);
   };
   async::TaskScope scope(session.runtime(), [](const std::string&, const std::string&) {});
-  if (requests != nullptr) scope.spawn("place in line", reporter.follow_line());
+  if (requests != nullptr) scope.spawn("position in the queue", reporter.follow_queue());
   Task<requestor::Answer> awaiting = requestor::await_answer(session.runtime(), session.store(), id,
                                                              deadline, std::move(progress));
   const auto stop = [&scope] { return scope.stop(); };
@@ -180,11 +170,11 @@ Task<requestor::Answer> request_and_wait(Session& session, std::vector<std::stri
 std::string explain(const requestor::Answer& answer) {
   const NodeRequest& request = answer.request;
   if (answer.kind == requestor::Answer::Kind::timed_out) {
-    return fmt::format("request {} was not fulfilled in time; it has been withdrawn", request.id);
+    return fmt::format("request {} timed out and has been withdrawn", request.id);
   }
   std::string text = fmt::format("request {} failed: ", request.id);
-  if (request.declined_by.empty()) return text + "nobody says why";
-  text += "every pool has declined it";
+  if (request.declined_by.empty()) return text + "no pool gave a reason";
+  text += "every pool declined it";
   for (const std::string& pool : request.declined_by) {
     const auto reason = request.decline_reasons.find(pool);
     text += "\n  " + pool;

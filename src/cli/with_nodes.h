@@ -10,15 +10,15 @@
 #include "cli/context.h"
 #include "model/node.h"
 
-// What `run` does once it has the nodes, however it holds them.
+// The part of `run` that is independent of how it holds the nodes.
 namespace nodepool::cli {
 
-// Runs the command, which finds the nodes in its environment. `nodes` are in the order of the
-// labels.
+// Runs the command with the nodes in its environment. `nodes` are in the order of the labels.
 Task<ChildEnd> run_with_nodes(Context& context, RunCommand command, async::Signals& signals,
                               std::vector<model::Node> nodes);
 
-// Why the nodes are kept if the command has failed, which is said; nothing if it has not.
+// If the command has failed, prints that its nodes are held and returns the reason; otherwise
+// returns nothing.
 std::optional<std::string> reason_to_keep(Context& context, const ChildEnd& end,
                                           const std::vector<model::Node>& nodes);
 

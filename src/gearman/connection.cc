@@ -22,14 +22,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A server that takes longer to connect or to answer is lost.
-constexpr milliseconds kAnswerTimeout = std::chrono::seconds(10);
+// Timeout of connecting and of responses.
+constexpr milliseconds kResponseTimeout = std::chrono::seconds(10);
 
-// A payload is a name or a small document. Bytes.
+// Maximum size of a payload, in bytes.
 constexpr std::size_t kLongestPayload = std::size_t{4} << 10;
 
-// How long it is asked why there is no connection.
-constexpr milliseconds kInquiry = std::chrono::seconds(1);
+// Timeout of connecting to find the reason of a failure.
+constexpr milliseconds kDiagnosisTimeout = std::chrono::seconds(1);
 
 struct FreeWorker {
   void operator()(gearman_worker_st* worker) const { gearman_worker_free(worker); }
@@ -42,7 +42,7 @@ bool same(const std::optional<Job::Status>& left, const std::optional<Job::Statu
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-// What comes of connecting to the address: 0, or errno.
+// Connects to the address. Returns 0 or errno.
 int connection_error(const addrinfo& address) {
   const int descriptor = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return errno;
@@ -50,7 +50,7 @@ int connection_error(const addrinfo& address) {
   if (error == EINPROGRESS) {
     pollfd writable{descriptor, POLLOUT, 0};
     socklen_t size = sizeof(error);
-    const bool has_ended = ::poll(&writable, 1, static_cast<int>(kInquiry.count())) == 1;
+    const bool has_ended = ::poll(&writable, 1, static_cast<int>(kDiagnosisTimeout.count())) == 1;
     if (!has_ended) error = ETIMEDOUT;
     if (has_ended) ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size);
   }
@@ -58,9 +58,8 @@ int connection_error(const addrinfo& address) {
   return error;
 }
 
-// Why there is no connection, which libgearman does not tell: all that it knows is that it has
-// none.
-std::string why_out_of_reach(const Server& server) {
+// The reason why connecting fails, which libgearman does not report.
+std::string connection_failure(const Server& server) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -71,7 +70,7 @@ std::string why_out_of_reach(const Server& server) {
   int error = 0;
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
     error = connection_error(*address);
-    if (error == 0) return "the server closes connections at once";
+    if (error == 0) return "the server closes connections immediately";
   }
   return std::generic_category().message(error);
 }
@@ -80,23 +79,24 @@ bool sent(gearman_return_t result) {
   return result == GEARMAN_SUCCESS;
 }
 
-// Sends what is in the mail; returns false if that fails.
-bool send(gearman_job_st* job, const Job::Updates& mail) {
-  for (const std::string& text : mail.data) {
+// Sends the updates. Returns false if that fails.
+bool send(gearman_job_st* job, const Job::Updates& updates) {
+  for (const std::string& text : updates.data) {
     if (!sent(gearman_job_send_data(job, text.data(), text.size()))) return false;
   }
-  for (const std::string& text : mail.warnings) {
+  for (const std::string& text : updates.warnings) {
     if (!sent(gearman_job_send_warning(job, text.data(), text.size()))) return false;
   }
-  if (mail.status && !sent(gearman_job_send_status(job, mail.status->done, mail.status->all))) {
+  if (updates.status &&
+      !sent(gearman_job_send_status(job, updates.status->done, updates.status->all))) {
     return false;
   }
   return true;
 }
 
-// The reason is a warning, not an exception: gearmand passes exceptions on only to clients that
-// have asked for them, and the others are told of no end at all, because libgearman sends no
-// WORK_FAIL after one.
+// Sends the reason as a warning, not as an exception: gearmand forwards exceptions only to clients
+// that request them, and libgearman sends no WORK_FAIL after one, so other clients would not learn
+// the end.
 bool send(gearman_job_st* job, const Failed& failed) {
   const std::string_view reason = std::string_view(failed.reason).substr(0, kLongestAnswer);
   return (reason.empty() || sent(gearman_job_send_warning(job, reason.data(), reason.size()))) &&
@@ -107,7 +107,8 @@ bool send(gearman_job_st* job, const JobResult& result) {
   if (const auto* failed = std::get_if<Failed>(&result)) return send(job, *failed);
   const std::string& text = std::get<Complete>(result).result;
   if (text.size() > kLongestAnswer) {
-    return send(job, Failed{fmt::format("the result is too long: {} bytes", text.size())});
+    return send(job, Failed{fmt::format("result too long: {} bytes (at most {})", text.size(),
+                                        kLongestAnswer)});
   }
   return sent(gearman_job_send_complete(job, text.data(), text.size()));
 }
@@ -120,12 +121,12 @@ struct Connection::Impl {
   void offer(const Functions& functions);
   bool is_connected();
   Wait wait_for_server(milliseconds timeout, const std::function<bool()>& over);
-  void wait_for_mail(const std::function<bool()>& over);
+  void wait_for_updates(const std::function<bool()>& over);
   bool begin_wait(const std::function<bool()>& over);
   bool end_wait();
   gearman_return_t do_job(gearman_job_st* handle);
-  void converse(gearman_job_st* handle);
-  void accompany(gearman_job_st* handle, Job& job);
+  void run_job(gearman_job_st* handle);
+  void forward_updates(gearman_job_st* handle, Job& job);
   [[noreturn]] void lose(std::string_view what) const;
 
   Server server;
@@ -133,8 +134,8 @@ struct Connection::Impl {
   Callbacks callbacks;
   Worker worker{};
   Functions offered{};                  // as libgearman knows them
-  bool was_ready = false;               // the server has answered
-  std::optional<std::string> broken{};  // why the connection cannot be used any more
+  bool was_ready = false;               // the server has responded
+  std::optional<std::string> broken{};  // why the connection is unusable
 
   std::mutex mutex{};
   bool waiting = false;
@@ -160,8 +161,8 @@ void Connection::Impl::lose(std::string_view what) const {
   throw ConnectionLost(detail == nullptr ? std::string(what) : fmt::format("{}: {}", what, detail));
 }
 
-// Tells libgearman of the differences; it tells the server before it asks for the next job. One
-// name must not come and go in one go: libgearman sends the newest first.
+// Registers the changes with libgearman, which sends them before it requests the next job. A name
+// must not be removed and added in one call: libgearman sends the newest change first.
 void Connection::Impl::offer(const Functions& functions) {
   const auto call = [](gearman_job_st* job, void* context) {
     return static_cast<Impl*>(context)->do_job(job);
@@ -184,23 +185,23 @@ bool Connection::serve(const Functions& functions) {
   self.offer(functions);
   while (true) {
     const gearman_return_t result = gearman_worker_work(self.worker.get());
-    // Else libgearman would connect again by itself.
+    // Otherwise libgearman would reconnect by itself.
     if (self.broken) throw ConnectionLost(*self.broken);
-    if (result == GEARMAN_SUCCESS) {  // a job has been done
+    if (result == GEARMAN_SUCCESS) {  // a job was completed
       if (self.callbacks.interrupted()) return false;
       continue;
     }
     if (result == GEARMAN_IO_WAIT) {
-      const Wait end = self.wait_for_server(kAnswerTimeout, self.callbacks.stopping);
+      const Wait end = self.wait_for_server(kResponseTimeout, self.callbacks.stopping);
       if (end == Wait::over) return false;
-      if (end == Wait::timeout) throw ConnectionLost("the server does not answer");
+      if (end == Wait::timeout) throw ConnectionLost("the server does not respond");
       continue;
     }
     if (result != GEARMAN_NO_JOBS) self.lose("no connection");
-    // It also means that there is no server that could have any.
+    // Also returned without a connection.
     if (!self.is_connected()) {
       throw ConnectionLost(self.was_ready ? "the server has closed the connection"
-                                          : why_out_of_reach(self.server));
+                                          : connection_failure(self.server));
     }
     self.was_ready = true;
     self.callbacks.ready();
@@ -213,7 +214,7 @@ bool Connection::Impl::is_connected() {
   return gearman_worker_wait(worker.get()) != GEARMAN_NO_ACTIVE_FDS;
 }
 
-// Returns when the server has sent something, or after wake(); at once if `over` says so.
+// Returns when the server sends something, or after wake(); immediately if `over` returns true.
 Connection::Impl::Wait Connection::Impl::wait_for_server(milliseconds timeout,
                                                          const std::function<bool()>& over) {
   if (!begin_wait(over)) return Wait::over;
@@ -226,9 +227,9 @@ Connection::Impl::Wait Connection::Impl::wait_for_server(milliseconds timeout,
   return Wait::woken;
 }
 
-// Returns after wake(), or the time of a heartbeat; at once if `over` says so. The connection is
-// not looked at: with a job in hand libgearman does not.
-void Connection::Impl::wait_for_mail(const std::function<bool()>& over) {
+// Returns after wake() or a heartbeat; immediately if `over` returns true. Does not read from the
+// connection: libgearman cannot during a job.
+void Connection::Impl::wait_for_updates(const std::function<bool()>& over) {
   if (!begin_wait(over)) return;
   pollfd readable{gearman_worker_id(worker.get()).read_fd, POLLIN, 0};
   ::poll(&readable, 1, static_cast<int>(heartbeat.count()));
@@ -241,12 +242,12 @@ bool Connection::Impl::begin_wait(const std::function<bool()>& over) {
   return waiting;
 }
 
-// Returns whether there was a wake().
+// Returns whether wake() was called.
 bool Connection::Impl::end_wait() {
   const std::lock_guard lock(mutex);
   waiting = false;
   if (!std::exchange(woken, false)) return false;
-  // libgearman reads the byte from its pipe, and puts it back.
+  // libgearman reads the byte from its pipe and writes it back.
   const int pipe = gearman_worker_id(worker.get()).read_fd;
   pollfd readable{pipe, POLLIN, 0};
   char byte = 0;
@@ -254,21 +255,21 @@ bool Connection::Impl::end_wait() {
   return true;
 }
 
-// libgearman calls this for a job: nothing may be thrown through it.
+// Called by libgearman for a job. Must not throw.
 gearman_return_t Connection::Impl::do_job(gearman_job_st* handle) {
-  // Answers are short, and the thread has nothing else to do than to send them.
+  // Responses are short, so blocking writes are sufficient.
   gearman_worker_remove_options(worker.get(), GEARMAN_WORKER_NON_BLOCKING);
   try {
-    converse(handle);
+    run_job(handle);
   } catch (const std::exception& error) {
     broken = error.what();
   }
   gearman_worker_add_options(worker.get(), GEARMAN_WORKER_NON_BLOCKING);
-  // An error makes libgearman close the connection: the server gives the job to somebody else.
+  // After an error libgearman closes the connection: the server assigns the job to another worker.
   return broken ? GEARMAN_ERROR : GEARMAN_SUCCESS;
 }
 
-void Connection::Impl::converse(gearman_job_st* handle) {
+void Connection::Impl::run_job(gearman_job_st* handle) {
   const std::size_t size = gearman_job_workload_size(handle);
   Job::Request request{.function = gearman_job_function_name(handle),
                        .unique = gearman_job_unique(handle),
@@ -276,21 +277,20 @@ void Connection::Impl::converse(gearman_job_st* handle) {
   std::string refusal;
   std::shared_ptr<Job> job;
   if (size > kLongestPayload) {
-    refusal = fmt::format("the payload of {} bytes is too long: at most {} are read", size,
-                          kLongestPayload);
+    refusal = fmt::format("payload too long: {} bytes (at most {})", size, kLongestPayload);
   } else {
     if (size > 0) {
       request.payload.assign(static_cast<const char*>(gearman_job_workload(handle)), size);
     }
     job = callbacks.start(std::move(request));
-    if (!job) refusal = "this function is not offered any more";
+    if (!job) refusal = "this function is no longer offered";
   }
   if (!job) {
     if (!send(handle, Failed{refusal})) lose("no connection");
     return;
   }
   try {
-    accompany(handle, *job);
+    forward_updates(handle, *job);
   } catch (...) {
     job->close();
     throw;
@@ -298,26 +298,26 @@ void Connection::Impl::converse(gearman_job_st* handle) {
   job->close();
 }
 
-void Connection::Impl::accompany(gearman_job_st* handle, Job& job) {
+void Connection::Impl::forward_updates(gearman_job_st* handle, Job& job) {
   using Clock = std::chrono::steady_clock;
   std::optional<Job::Status> last;
-  Clock::time_point said = Clock::now();
+  Clock::time_point sent_at = Clock::now();
   while (true) {
-    Job::Updates mail = job.take_updates();
-    if (mail.given_back) throw ConnectionLost("a job has been given back to the server");
-    if (same(mail.status, last)) mail.status.reset();
-    // Only who sends something learns that the connection is lost.
-    if (mail.empty() && Clock::now() - said >= heartbeat) mail.status = last;
-    if (!mail.empty()) said = Clock::now();
-    last = mail.status ? mail.status : last;
-    gearman_worker_set_timeout(worker.get(), static_cast<int>(kAnswerTimeout.count()));
-    if (!send(handle, mail)) lose("no connection");
-    if (mail.result) {
-      if (!send(handle, *mail.result)) lose("no connection");
+    Job::Updates updates = job.take_updates();
+    if (updates.given_back) throw ConnectionLost("a job was returned to the server");
+    if (same(updates.status, last)) updates.status.reset();
+    // A lost connection is only detected by sending.
+    if (updates.empty() && Clock::now() - sent_at >= heartbeat) updates.status = last;
+    if (!updates.empty()) sent_at = Clock::now();
+    last = updates.status ? updates.status : last;
+    gearman_worker_set_timeout(worker.get(), static_cast<int>(kResponseTimeout.count()));
+    if (!send(handle, updates)) lose("no connection");
+    if (updates.result) {
+      if (!send(handle, *updates.result)) lose("no connection");
       return;
     }
-    if (callbacks.stopping()) throw ConnectionLost("the worker is stopped");
-    wait_for_mail([&] { return job.has_updates() || callbacks.stopping(); });
+    if (callbacks.stopping()) throw ConnectionLost("the worker was stopped");
+    wait_for_updates([&] { return job.has_updates() || callbacks.stopping(); });
   }
 }
 

@@ -24,41 +24,42 @@ struct Server {
   std::string name() const { return host + ":" + std::to_string(port); }
 };
 
-// The connection to a server does not serve any more.
+// The connection to a server is lost.
 class ConnectionLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// One connection to one server, with one job at a time: libgearman's worker. All functions but
-// wake() belong to one thread, and block.
+// A connection to a server, with one job at a time (libgearman's worker). All functions except
+// wake() must be called on one thread, and block.
 class Connection {
  public:
   using Functions = std::set<std::string, std::less<>>;
 
-  // What the thread wants to know and to do; called on it.
+  // Called on the thread of the connection.
   struct Callbacks {
-    std::function<void()> ready;  // the server knows the functions now
-    // Takes a job to the loop. Null if it is not to be done; an exception gives it back.
+    std::function<void()> ready;  // the functions are registered
+    // Starts a job on the event loop. Returns null to reject it. An exception returns it to the
+    // server.
     std::function<std::shared_ptr<Job>(Job::Request request)> start;
-    // Whether the thread has something else to do than to wait for a job.
+    // Whether to stop waiting for a job.
     std::function<bool()> interrupted;
-    std::function<bool()> stopping;  // whether that is to end
+    std::function<bool()> stopping;  // whether to end
   };
 
-  // Nothing is sent yet. A server that is silent for `heartbeat` may be gone: it is asked for a job
-  // anew, or told once more how far a job is. Throws ConnectionLost.
+  // Sends nothing yet. After a silence of `heartbeat`, requests a job again, or sends the status of
+  // the job again, to detect a lost connection. Throws ConnectionLost.
   Connection(const Server& server, std::chrono::milliseconds heartbeat, Callbacks callbacks);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Offers these functions and does jobs until interrupted(), or stopping(). Returns whether the
-  // connection can be told of other functions: after a job libgearman asks for another one first,
-  // as if nothing had changed. Throws ConnectionLost; then the connection is of no use either.
+  // Offers these functions and runs jobs until interrupted() or stopping(). Returns whether the
+  // connection can be used for other functions: after a job it cannot, because libgearman requests
+  // another job first. Throws ConnectionLost; then the connection is unusable.
   bool serve(const Functions& functions);
 
-  // Ends a wait under way; may be called on any thread.
+  // Ends the current wait. May be called on any thread.
   void wake();
 
  private:

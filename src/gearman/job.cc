@@ -7,45 +7,45 @@ void Job::post(Change change) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    change(mail_);
+    change(updates_);
   }
-  mail_came_();
+  on_update_();
 }
 
 void Job::status(Status status) {
-  post([&](Updates& mail) { mail.status = status; });
+  post([&](Updates& updates) { updates.status = status; });
 }
 
 void Job::data(std::string_view text) {
-  post([&](Updates& mail) { mail.data.emplace_back(text.substr(0, kLongestAnswer)); });
+  post([&](Updates& updates) { updates.data.emplace_back(text.substr(0, kLongestAnswer)); });
 }
 
 void Job::warning(std::string_view text) {
-  post([&](Updates& mail) { mail.warnings.emplace_back(text.substr(0, kLongestAnswer)); });
+  post([&](Updates& updates) { updates.warnings.emplace_back(text.substr(0, kLongestAnswer)); });
 }
 
 void Job::end(JobResult result) {
-  post([&](Updates& mail) { mail.result = std::move(result); });
+  post([&](Updates& updates) { updates.result = std::move(result); });
 }
 
 void Job::give_back() {
-  post([](Updates& mail) { mail.given_back = true; });
+  post([](Updates& updates) { updates.given_back = true; });
 }
 
 Job::Updates Job::take_updates() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(mail_, {});
+  return std::exchange(updates_, {});
 }
 
 bool Job::has_updates() const {
   const std::lock_guard lock(mutex_);
-  return !mail_.empty();
+  return !updates_.empty();
 }
 
 void Job::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  mail_ = {};
+  updates_ = {};
 }
 
 }  // namespace nodepool::gearman

@@ -13,10 +13,10 @@
 
 namespace nodepool::gearman {
 
-// The longest text that is sent: of a result, of data and of reasons. Bytes.
+// Maximum length of a result, of data and of a reason, in bytes.
 inline constexpr std::size_t kLongestAnswer = std::size_t{64} << 10;
 
-// How a job has ended.
+// The outcome of a job.
 struct Complete {
   std::string result;  // at most kLongestAnswer
 };
@@ -25,57 +25,56 @@ struct Failed {
 };
 using JobResult = std::variant<Complete, Failed>;
 
-// A job that a server has given us. Made by a GearmanWorker; the loop's, but for the mail, which
-// the thread that has the connection takes.
+// A job from a server, created by a GearmanWorker. Used on the event loop, except for the updates,
+// which the thread of the connection takes.
 class Job {
  public:
   struct Request {
     std::string function;
-    std::string unique;  // what the client calls it; never empty, servers make one up
+    std::string unique;  // id by the client or, by default, the server; not empty
     std::string payload;
   };
 
-  // How far a job is: `done` of `all`.
+  // Progress of a job: `done` of `all`.
   struct Status {
     std::uint32_t done = 0;
     std::uint32_t all = 0;
   };
 
-  // What is for the client, in this order.
+  // Messages for the client, in this order.
   struct Updates {
     std::vector<std::string> data;
     std::vector<std::string> warnings;
     std::optional<Status> status;
     std::optional<JobResult> result;
-    bool given_back = false;  // to the server, which gives it to somebody else
+    bool given_back = false;  // to the server, which assigns it to another worker
 
     bool empty() const {
       return data.empty() && warnings.empty() && !status && !result && !given_back;
     }
   };
 
-  // `mail_came` is called whenever there is some; it may be called on the loop only.
-  Job(Request request, std::function<void()> mail_came)
-      : request_(std::move(request)), mail_came_(std::move(mail_came)) {}
+  // `on_update` is called after each update, on the event loop.
+  Job(Request request, std::function<void()> on_update)
+      : request_(std::move(request)), on_update_(std::move(on_update)) {}
 
   const std::string& function() const { return request_.function; }
   const std::string& unique() const { return request_.unique; }
   const std::string& payload() const { return request_.payload; }
 
-  // WORK_STATUS: if the client is slower than these, it gets the last one.
+  // WORK_STATUS. Only the latest one is sent if they are faster than the connection.
   void status(Status status);
 
-  // WORK_DATA and WORK_WARNING: parts of a result, and what the client should know. Cut after
-  // kLongestAnswer.
+  // WORK_DATA (parts of a result) and WORK_WARNING. Truncated to kLongestAnswer.
   void data(std::string_view text);
   void warning(std::string_view text);
 
-  // For the worker: the end of the job, and what the connection's thread takes to send.
+  // For the worker: ends the job, and takes the updates to send.
   void end(JobResult result);
   void give_back();
   Updates take_updates();
   bool has_updates() const;
-  // Nobody will take any more mail: the connection is lost.
+  // Discards all updates: the connection is lost.
   void close();
 
  private:
@@ -83,9 +82,9 @@ class Job {
   void post(Change change);
 
   Request request_;
-  std::function<void()> mail_came_;
-  mutable std::mutex mutex_;  // for what is below
-  Updates mail_;
+  std::function<void()> on_update_;
+  mutable std::mutex mutex_;  // for the members below
+  Updates updates_;
   bool closed_ = false;
 };
 

@@ -21,7 +21,8 @@ constexpr std::size_t kLongestName = 512;  // GEARMAN_FUNCTION_MAX_SIZE
 
 void require_function_name(const std::string& name) {
   if (name.empty() || name.size() > kLongestName || name.contains('\0')) {
-    throw std::invalid_argument("not a name of a Gearman function: '" + name + "'");
+    throw std::invalid_argument(
+        "invalid name of a Gearman function (1 to 512 bytes without NUL): '" + name + "'");
   }
 }
 
@@ -31,7 +32,7 @@ std::size_t all_jobs(const GearmanWorker::Options& options) {
   return all;
 }
 
-// Gives a job back unless it has been done: whatever ends its task.
+// Returns the job to the server unless it is completed.
 class RunningJob {
  public:
   explicit RunningJob(std::shared_ptr<Job> job) : job_(std::move(job)) {}
@@ -50,7 +51,7 @@ class RunningJob {
 
 }  // namespace
 
-// What the loop and the threads share.
+// Shared by the event loop and the threads.
 struct GearmanWorker::Shared {
   Shared(const async::Runtime& runtime, telemetry::Logger logger, Server called, Handler do_job,
          Options chosen)
@@ -63,12 +64,12 @@ struct GearmanWorker::Shared {
           log.error("{}: {}", name, error);
         }) {}
 
-  // --- the loop's
+  // --- used on the event loop
 
   void connected();
-  void lost(bool was_connected, const std::string& why);
+  void lost(bool was_connected, const std::string& reason);
   void accept(const std::shared_ptr<Job>& job);
-  Task<> do_job(RunningJob in_hand);
+  Task<> do_job(RunningJob running_job);
 
   async::Executor executor;
   telemetry::Logger log;
@@ -77,11 +78,11 @@ struct GearmanWorker::Shared {
   Options options;
   async::TaskScope jobs;
   std::size_t connections = 0;
-  bool reported = false;    // that the server is out of reach
+  bool reported = false;    // that the server is unreachable
   std::size_t running = 0;  // threads
-  async::Event thread_ended{"a thread for Gearman has ended"};
+  async::Event thread_ended{"a Gearman thread ended"};
 
-  // --- all threads'
+  // --- used on all threads
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -90,7 +91,7 @@ struct GearmanWorker::Shared {
   bool stopping = false;
 };
 
-// One connection after the other, on a thread of its own.
+// A thread with a connection, which it restores when lost.
 class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
  public:
   // For functions whose names begin with `prefix`.
@@ -100,7 +101,7 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
   // Returns when the worker is stopped.
   void run();
 
-  // Something is to be looked at: the functions, the mail, or that it is to end. May be called on
+  // Wakes the thread after a change of the functions or the updates, or to stop. May be called on
   // any thread.
   void wake();
 
@@ -128,16 +129,16 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
 
   std::shared_ptr<Shared> shared_;
   std::string prefix_;
-  std::size_t version_ = 0;  // of the functions that are offered
+  std::size_t version_ = 0;  // of the offered functions
   bool ready_ = false;
   std::chrono::steady_clock::time_point ready_since_{};
-  std::chrono::milliseconds pause_{};  // before the next attempt
+  std::chrono::milliseconds pause_{};  // before reconnecting
 
   std::mutex mutex_;
-  std::unique_ptr<Connection> connection_;  // made and destroyed by the thread, under the mutex
+  std::unique_ptr<Connection> connection_;  // changed by the thread only, with the mutex held
 };
 
-// --- the loop
+// --- on the event loop
 
 void GearmanWorker::Shared::connected() {
   if (connections++ > 0) return;
@@ -145,32 +146,31 @@ void GearmanWorker::Shared::connected() {
   log.info("Offering functions to the Gearman server {}", server.name());
 }
 
-// `why` is empty for a connection that is not needed any more.
-void GearmanWorker::Shared::lost(bool was_connected, const std::string& why) {
+// `reason` is empty if the connection is not needed any more.
+void GearmanWorker::Shared::lost(bool was_connected, const std::string& reason) {
   if (was_connected) --connections;
-  if (why.empty()) {
-    if (connections == 0) log.info("Offering nothing to the Gearman server {}", server.name());
+  if (reason.empty()) {
+    if (connections == 0) log.info("Offering no functions to the Gearman server {}", server.name());
     return;
   }
   if (connections > 0 || reported) {
-    log.debug("Gearman server {}: {}", server.name(), why);
+    log.debug("Gearman server {}: {}", server.name(), reason);
     return;
   }
   reported = true;
-  log.warning("The Gearman server {} is out of reach, which is tried again: {}", server.name(),
-              why);
+  log.warning("The Gearman server {} is unreachable, retrying: {}", server.name(), reason);
 }
 
 void GearmanWorker::Shared::accept(const std::shared_ptr<Job>& job) {
-  log.info("Gearman job {} of {}", job->unique(), job->function());
+  log.info("Starting Gearman job {} of {}", job->unique(), job->function());
   jobs.spawn("Gearman job " + job->function(), do_job(RunningJob(job)));
 }
 
-Task<> GearmanWorker::Shared::do_job(RunningJob in_hand) {
-  const Job& job = *in_hand.job();
+Task<> GearmanWorker::Shared::do_job(RunningJob running_job) {
+  const Job& job = *running_job.job();
   JobResult result;
   try {
-    Task<JobResult> doing = handler(in_hand.job());
+    Task<JobResult> doing = handler(running_job.job());
     result = co_await std::move(doing);
   } catch (const async::Cancelled&) {
     throw;
@@ -178,12 +178,12 @@ Task<> GearmanWorker::Shared::do_job(RunningJob in_hand) {
     result = Failed{error.what()};
   }
   if (const auto* failed = std::get_if<Failed>(&result)) {
-    log.error("Gearman job {} of {} has failed: {}", job.unique(), job.function(), failed->reason);
+    log.error("Gearman job {} of {} failed: {}", job.unique(), job.function(), failed->reason);
   }
-  in_hand.end(std::move(result));
+  running_job.end(std::move(result));
 }
 
-// --- a thread
+// --- on a thread
 
 void GearmanWorker::Slot::run() {
   pause_ = shared_->options.first_pause;
@@ -199,7 +199,7 @@ void GearmanWorker::Slot::run() {
     }
     close();
     const bool was_ready = std::exchange(ready_, false);
-    // A server that takes connections only to close them is not back.
+    // A server that closes connections immediately does not reset the backoff.
     if (was_ready && std::chrono::steady_clock::now() - ready_since_ > pause_) {
       pause_ = shared_->options.first_pause;
     }
@@ -210,7 +210,7 @@ void GearmanWorker::Slot::run() {
   }
 }
 
-// Returns when there is nothing to offer any more, or the worker is stopped.
+// Returns when there are no functions to offer, or the worker is stopped.
 void GearmanWorker::Slot::serve(Connection::Functions functions) {
   while (true) {
     if (!connection_) open();
@@ -242,7 +242,7 @@ Connection::Callbacks GearmanWorker::Slot::callbacks() {
   };
   const auto start = [this](Job::Request request) -> std::shared_ptr<Job> {
     const Wanted now = wanted();
-    if (now.nothing()) throw ConnectionLost("nothing is offered any more");
+    if (now.nothing()) throw ConnectionLost("no functions are offered any more");
     if (!now.functions.contains(request.function)) return nullptr;
     auto job = std::make_shared<Job>(std::move(request), [slot = weak_from_this()] {
       if (const auto alive = slot.lock()) alive->wake();
@@ -275,7 +275,7 @@ GearmanWorker::Slot::Wanted GearmanWorker::Slot::wanted_now() const {
   return wanted;
 }
 
-// The functions to offer, once there are any.
+// Returns the functions to offer when there are any, or the worker is stopped.
 GearmanWorker::Slot::Wanted GearmanWorker::Slot::wait_for_functions() {
   std::unique_lock lock(shared_->mutex);
   Wanted wanted;

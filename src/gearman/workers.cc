@@ -39,7 +39,7 @@ void GearmanWorkers::serve(std::vector<Server> servers) {
 void GearmanWorkers::dismiss(const Worker& worker, const std::string& server) {
   worker->offer({});
   leaving_.insert(worker);
-  scope_.spawn("the last jobs of the Gearman server " + server, leave(worker));
+  scope_.spawn("running jobs of the Gearman server " + server, leave(worker));
 }
 
 Task<> GearmanWorkers::leave(Worker worker) {
@@ -62,7 +62,7 @@ Task<> GearmanWorkers::finish() {
 Task<> GearmanWorkers::stop() {
   for (const auto& [server, worker] : std::exchange(workers_, {})) dismiss(worker, server.name());
   const std::set<Worker> all = leaving_;
-  for (const Worker& worker : all) scope_.spawn("the end of Gearman jobs", end(worker));
+  for (const Worker& worker : all) scope_.spawn("stopping Gearman jobs", end(worker));
   co_await scope_.join();
 }
 

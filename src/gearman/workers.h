@@ -13,29 +13,29 @@
 
 namespace nodepool::gearman {
 
-// Offers the same functions to all servers of a list, which may become another one at any time.
+// Offers the same functions to all servers of a list that may change.
 class GearmanWorkers {
  public:
-  // The options are those for each server. Without servers, at first. The runtime outlives it.
+  // `options` are for each server. The list of servers is empty at first. The runtime outlives it.
   GearmanWorkers(const async::Runtime& runtime, telemetry::Logger log,
                  GearmanWorker::Handler handler, GearmanWorker::Options options);
 
-  // Which servers there are from now on. Those that stay notice nothing. One that is not in the
-  // list any more is offered nothing at once; the jobs that it has given are still done.
+  // Sets the list of servers. Servers that stay in the list keep their connections. Functions are
+  // withdrawn from removed servers at once; their running jobs are completed.
   void serve(std::vector<Server> servers);
 
-  // Whether there is no server to offer anything to.
+  // Whether the list of servers is empty.
   bool empty() const { return workers_.empty(); }
 
-  // As GearmanWorker::offer(); also for servers to come.
+  // As GearmanWorker::offer(), also for servers that are added later.
   void offer(Connection::Functions functions);
 
-  // Offers nothing any more; returns when the jobs under way have been done. serve() is not called
-  // after it.
+  // Withdraws all functions. Returns when all running jobs are completed. serve() must not be
+  // called after it.
   async::Task<> finish();
 
-  // Ends all jobs, giving them back, and all connections. Nothing is called after it, but
-  // finish() may still be under way.
+  // Returns all jobs to the servers and closes all connections. May be called during finish(). No
+  // other function may be called after it.
   async::Task<> stop();
 
  private:
@@ -51,7 +51,7 @@ class GearmanWorkers {
   GearmanWorker::Options options_;
   Connection::Functions functions_;
   std::map<Server, Worker> workers_;
-  std::set<Worker> leaving_;  // each until its last job has been done
+  std::set<Worker> leaving_;  // each until its last job is completed
   async::TaskScope scope_;
 };
 

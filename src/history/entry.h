@@ -7,7 +7,7 @@
 
 namespace nodepool::history {
 
-// One step in the life of a request or a node.
+// One event of a request or a node.
 struct Entry {
   enum class Subject { request, node };
 
@@ -15,10 +15,10 @@ struct Entry {
   Subject subject = Subject::request;
   std::string id;
   std::string event;  // a state, or "locked", "gone", "decision", …
-  // The other side: a request's nodes, or the request that a node is for.
+  // The nodes of a request, or the request of a node.
   std::vector<std::string> related;
   std::string details;    // for people
-  std::string data = {};  // the same for programs: a JSON object; empty: nothing more
+  std::string data = {};  // for programs: a JSON object; empty: none
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };
@@ -27,7 +27,8 @@ struct Entry {
 //   {"time":1763712345.1,"node":"0000000003","event":"allocated","related":["200-0000000001"]}
 std::string to_line(const Entry& entry);
 
-// Reads a line, with or without its newline; nothing if it is none (e.g. torn by a crash).
+// Parses a line, with or without its newline. Returns nothing if it is invalid, for example torn by
+// a crash.
 std::optional<Entry> parse_line(std::string_view line);
 
 }  // namespace nodepool::history

@@ -15,29 +15,29 @@ namespace {
 
 using Access = LockedFile::Access;
 
-// More than the longest line that is written.
+// More than the longest line.
 constexpr std::int64_t kTail = 256 << 10;
 
-// The lines of a file that are about `id`.
+// Adds the entries about `id` to `found`.
 void collect(std::istream& file, std::string_view id, std::vector<Entry>& found) {
   for (std::string line; std::getline(file, line);) {
-    if (!line.contains(id)) continue;  // much cheaper than to parse it
+    if (!line.contains(id)) continue;  // much cheaper than parsing
     std::optional<Entry> entry = parse_line(line);
     if (entry && entry->id == id) found.push_back(std::move(*entry));
   }
 }
 
-bool says_the_same(const Entry& a, const Entry& b) {
+bool is_repetition(const Entry& a, const Entry& b) {
   return a.event == b.event && a.related == b.related && a.details == b.details;
 }
 
-// Before what follows a line that was torn by a crash or a full disk.
+// A newline if the last line was torn by a crash or a full disk.
 std::string_view separator(const LockedFile& file) {
   const std::string last = file.tail(1);
   return last.empty() || last == "\n" ? "" : "\n";
 }
 
-// The time of the first entry in `text`, which begins with a line; nothing if it is torn.
+// The time of the first line of `text`. Returns nothing if it is torn.
 std::optional<double> first_time(std::string_view text) {
   const std::size_t newline = text.find('\n');
   const auto entry = parse_line(text.substr(0, newline));
@@ -74,8 +74,8 @@ std::vector<Entry> entries_of(const Journal& journal, std::string_view id,
   std::ifstream current;
   std::ifstream previous;
   {
-    // Between two looks the files could change places.
-    const auto held = LockedFile::open(journal.current(), Access::read);
+    // The lock prevents a rotation in between.
+    const auto lock = LockedFile::open(journal.current(), Access::read);
     current.open(journal.current());
     previous.open(journal.previous());
   }
@@ -86,7 +86,7 @@ std::vector<Entry> entries_of(const Journal& journal, std::string_view id,
     const double oldest = *now - journal.max_age;
     std::erase_if(found, [oldest](const Entry& entry) { return entry.time < oldest; });
   }
-  const auto repeated = std::ranges::unique(found, says_the_same);
+  const auto repeated = std::ranges::unique(found, is_repetition);
   found.erase(repeated.begin(), repeated.end());
   return found;
 }

@@ -11,35 +11,33 @@
 
 namespace nodepool::history {
 
-// Where the history of requests and nodes is kept: two files with a line for each entry, the one
-// that is being written and the one before it. Several processes may write to it and read it.
+// The history of requests and nodes: two files with a line for each entry, the current one and the
+// previous one. Several processes may write and read it.
 struct Journal {
   std::string directory;
   std::int64_t max_size = 16 << 20;  // bytes, of each of the two files
-  // Seconds: what is older is not told, and not kept much longer; 0: only its size bounds it.
+  // In seconds. Older entries are not returned, and are deleted later; 0: unlimited.
   double max_age = 0;
-  // Gets the lines instead of the files: for tests. Throws std::system_error.
+  // For tests: gets the lines instead of the files. Throws std::system_error.
   std::function<void(std::string_view lines)> consume = {};
 
   std::string current() const { return directory + "/history.jsonl"; }
   std::string previous() const { return directory + "/history.jsonl.1"; }
 };
 
-// Adds whole lines (to_line()), and begins a new file before the present one would become too
-// large, or when its first entry is too old: then all that goes with the file before it is older
-// still. So an entry leaves the disk, if anything is added then, at twice that age at most. Makes
-// the directory and the file if they are not there. What was added last may be lost with the
-// machine: nothing waits for the disk. Blocks. Throws std::system_error.
+// Appends whole lines (to_line()). Rotates the files if the current one would exceed max_size, or
+// if its first entry is older than max_age. So with regular appends an entry is deleted after twice
+// max_age at most. Creates the directory and the file if missing. Does not sync: a crash of the
+// machine may lose the last lines. Blocks. Throws std::system_error.
 void append(const Journal& journal, std::string_view lines);
 
-// All that the journal has of one request or node, oldest first; an entry that only says again what
-// the one before says is left out, and what is too old `now` (seconds since the epoch; nothing: no
-// matter how old). Blocks. Throws std::system_error; a journal that is not there is
-// an empty one.
+// The entries about one request or node, oldest first, without repetitions, and without entries
+// older than max_age at `now` (seconds since the epoch; nothing: entries of any age). A missing
+// journal counts as empty. Blocks. Throws std::system_error.
 std::vector<Entry> entries_of(const Journal& journal, std::string_view id,
                               std::optional<double> now = {});
 
-// The time of the last entry; nothing if there is none. Blocks. Throws std::system_error.
+// The time of the last entry. Returns nothing if there is none. Blocks. Throws std::system_error.
 std::optional<double> last_time(const Journal& journal);
 
 }  // namespace nodepool::history

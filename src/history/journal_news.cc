@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostAtOnce = 4 << 20;  // bytes
 
-// What the file has beyond `seen`, the end of it if that is much.
+// The text of the file after `seen` bytes; only the end if it is long.
 std::string beyond(const LockedFile& file, std::int64_t seen) {
   return file.tail(std::clamp<std::int64_t>(file.size() - seen, 0, kMostAtOnce));
 }
@@ -23,13 +23,13 @@ std::string beyond(const LockedFile& file, std::int64_t seen) {
 JournalNews::JournalNews(Journal journal, std::function<bool(std::string_view)> wanted)
     : journal_(std::move(journal)), wanted_(std::move(wanted)) {}
 
-std::vector<Entry> JournalNews::look() {
+std::vector<Entry> JournalNews::poll() {
   std::vector<Entry> found;
   const auto current = LockedFile::open(journal_.current(), LockedFile::Access::read);
   if (!current) return found;
-  const bool is_another = current->size() < seen_;  // that file is the previous one now
+  const bool is_rotated = current->size() < seen_;
   const bool is_first = seen_ == 0;
-  if (is_another || is_first) {
+  if (is_rotated || is_first) {
     const auto previous = LockedFile::open(journal_.previous(), LockedFile::Access::read);
     if (previous) collect(beyond(*previous, seen_), found);
     seen_ = 0;

@@ -10,23 +10,24 @@
 
 namespace nodepool::history {
 
-// Reads what is added to a journal, by whichever process. A look costs what has been added since
-// the one before, and is bounded: of the first look, or of very much, it sees the end only.
+// Reads new entries of a journal that several processes write. The cost of a poll depends on the
+// new entries only, and is bounded: the first poll, and a poll of very many entries, sees only the
+// last ones.
 class JournalNews {
  public:
-  // `wanted` looks at whole lines, and is to be cheap: only what it likes is parsed.
+  // `wanted` filters whole lines before they are parsed, and should be cheap.
   JournalNews(Journal journal, std::function<bool(std::string_view line)> wanted);
 
-  // What has come since the last look, oldest first. Blocks. Throws std::system_error; a journal
-  // that is not there is an empty one.
-  std::vector<Entry> look();
+  // The wanted entries since the last poll, oldest first. A missing journal counts as empty.
+  // Blocks. Throws std::system_error.
+  std::vector<Entry> poll();
 
  private:
   void collect(std::string_view text, std::vector<Entry>& found) const;
 
   Journal journal_;
   std::function<bool(std::string_view)> wanted_;
-  std::int64_t seen_ = 0;  // bytes of the file that is being written
+  std::int64_t seen_ = 0;  // bytes of the current file
 };
 
 }  // namespace nodepool::history

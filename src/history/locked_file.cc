@@ -14,7 +14,7 @@ namespace nodepool::history {
 
 namespace {
 
-// Who asks for nodes, and why one is held, is not for everybody.
+// Not world-readable, as it has requestors and reasons of holds.
 constexpr mode_t kMode = 0640;
 
 [[noreturn]] void fail(const std::string& doing, const std::string& path) {

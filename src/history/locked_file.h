@@ -7,20 +7,20 @@
 
 namespace nodepool::history {
 
-// An open file that no other process replaces while this object exists: everybody who writes it or
-// puts another in its place takes the same kernel lock first.
+// An open file with a kernel lock. All processes that write or replace the file take the same lock.
 class LockedFile {
  public:
   enum class Access { read, append };
 
-  // Nothing if the file does not exist; with Access::append it is made. Throws std::system_error.
+  // Returns nothing if the file does not exist; Access::append creates it. Throws
+  // std::system_error.
   static std::optional<LockedFile> open(const std::string& path, Access access);
 
   LockedFile(LockedFile&& other) noexcept;
   LockedFile& operator=(LockedFile&& other) = delete;
   ~LockedFile();
 
-  // Bytes. Throws std::system_error.
+  // In bytes. Throws std::system_error.
   std::int64_t size() const;
 
   // The last bytes of the file, at most `count`. Throws std::system_error.
@@ -29,13 +29,13 @@ class LockedFile {
   // The first bytes of the file, at most `count`. Throws std::system_error.
   std::string head(std::int64_t count) const;
 
-  // Adds `text` at the end. Throws std::system_error.
+  // Appends `text`. Throws std::system_error.
   void append(std::string_view text);
 
  private:
   LockedFile(std::string path, int descriptor);
   std::string part(std::int64_t begin, std::int64_t count) const;
-  // Whether the file is still the one at its path.
+  // Whether the file has not been replaced at its path.
   bool is_in_place() const;
 
   std::string path_;

@@ -7,8 +7,8 @@
 
 namespace nodepool::http {
 
-// Tells of every attempt at a call of a provider's cloud, by Request::name: how long it took, and
-// the status of its answer.
+// An observer that records the duration and the status of every attempt at a cloud call, by
+// Request::name.
 Client::Observer attempt_metrics(telemetry::Metrics metrics, std::string provider);
 
 }  // namespace nodepool::http

@@ -15,14 +15,14 @@ namespace nodepool::http {
 
 namespace {
 
-// Between attempts; each is twice the one before, and a random part of it is left out.
+// Exponential backoff between attempts, with jitter.
 constexpr async::Duration kFirstPause = std::chrono::milliseconds(500);
 constexpr async::Duration kLongestPause = std::chrono::seconds(30);
 
-// A server that asks for more has to ask again.
+// Longer values of Retry-After are reduced to this.
 constexpr auto kLongestRetryAfter = std::chrono::seconds(300);
 
-bool says_later(int status) {
+bool is_retryable_status(int status) {
   return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
 
@@ -30,7 +30,7 @@ std::string without_query(const std::string& url) {
   return url.substr(0, url.find('?'));
 }
 
-// Without who asks, whom, and what for: a user, a host, a query.
+// The path of the URL, without user, host and query.
 std::string path_of(const std::string& url) {
   const std::string plain = without_query(url).substr(0, url.find('#'));
   const std::size_t scheme = plain.find("://");
@@ -38,7 +38,7 @@ std::string path_of(const std::string& url) {
   return path == std::string::npos ? "/" : plain.substr(path);
 }
 
-// By which its logs can be searched. A header that holds anything else is not shown.
+// The request id of the server. Ignores headers with other content.
 std::string id_in(const Response& response) {
   constexpr std::size_t kLongest = 80;
   for (const std::string_view name :
@@ -58,17 +58,18 @@ double seconds(async::Duration duration) {
 
 }  // namespace
 
-// An answer, or why there is none.
+// A response or an error.
 struct Client::Outcome {
   std::optional<Response> response;
   std::optional<HttpError> error;
 
   int status() const { return response ? response->status : 0; }
 
-  bool is_worth_another(const Request& request) const {
+  bool is_retryable(const Request& request) const {
     if (response) {
-      // 429: it was not acted upon, so any request may be sent again (RFC 6585 §4).
-      return response->status == 429 || (says_later(response->status) && is_repeatable(request));
+      // 429: the request was not processed, so any request may be retried (RFC 6585 §4).
+      return response->status == 429 ||
+             (is_retryable_status(response->status) && is_repeatable(request));
     }
     if (error->kind() == HttpError::Kind::not_sent) return true;
     return error->kind() == HttpError::Kind::unknown_outcome && is_repeatable(request);
@@ -81,23 +82,24 @@ Client::Client(const async::Runtime& runtime, ClientOptions options, telemetry::
       options_(std::move(options)),
       log_(std::move(log)),
       on_attempt_(std::move(on_attempt)),
-      pace_(options_.pace ? options_.pace : std::make_shared<RateGovernor>(runtime_.clock, 0)),
+      rate_governor_(options_.pace ? options_.pace
+                                   : std::make_shared<RateGovernor>(runtime_.clock, 0)),
       transfers_(runtime_.executor, options_.transfers) {}
 
 async::Task<Response> Client::send(Request request) {
-  co_await pace_->turn(precedence_of(request));
+  co_await rate_governor_->turn(precedence_of(request));
   const async::Clock::TimePoint deadline = runtime_.clock.now() + request.deadline;
   for (int number = 1;; ++number) {
-    if (number > 1) co_await pace_->turn(precedence_of(request));
+    if (number > 1) co_await rate_governor_->turn(precedence_of(request));
     Outcome outcome = co_await attempt(request, deadline - runtime_.clock.now());
     const async::Duration pause = pause_after(outcome, number);
-    const bool again = number < options_.attempts && outcome.is_worth_another(request) &&
+    const bool retry = number < options_.attempts && outcome.is_retryable(request) &&
                        runtime_.clock.now() + pause < deadline;
-    if (!again) {
+    if (!retry) {
       if (outcome.error) throw HttpError(*outcome.error);
       co_return std::move(*outcome.response);
     }
-    log_.debug("{}: again in {:.1f} s", request.name, seconds(pause));
+    log_.debug("{}: retrying in {:.1f} s", request.name, seconds(pause));
     co_await runtime_.clock.sleep_for(pause);
   }
 }
@@ -107,7 +109,8 @@ async::Task<Client::Outcome> Client::attempt(const Request& request, async::Dura
   Outcome outcome;
   try {
     if (left <= async::Duration::zero()) {
-      throw HttpError(HttpError::Kind::not_sent, "there was no time left to send it");
+      throw HttpError(HttpError::Kind::not_sent,
+                      "the deadline has passed before the request was sent");
     }
     outcome.response =
         co_await transfers_.perform(request, std::chrono::ceil<std::chrono::milliseconds>(left));
@@ -116,13 +119,13 @@ async::Task<Client::Outcome> Client::attempt(const Request& request, async::Dura
                           request.method + " " + without_query(request.url) + ": " + error.what());
   }
   const async::Duration taken = runtime_.clock.now() - start;
-  tell(request, outcome, seconds(taken));
+  report(request, outcome, seconds(taken));
   const auto own_tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
   if (own_tracer) trace_call(request, outcome, taken, *own_tracer);
   co_return outcome;
 }
 
-void Client::tell(const Request& request, const Outcome& outcome, double seconds) const {
+void Client::report(const Request& request, const Outcome& outcome, double seconds) const {
   if (outcome.error) {
     log_.debug("{}: {} ({:.3f} s)", request.name, outcome.error->what(), seconds);
   } else {
@@ -145,19 +148,19 @@ void Client::trace_call(const Request& request, const Outcome& outcome, async::D
                  .taken = taken});
 }
 
-// What the server asks for counts for all calls.
+// Retry-After delays all calls.
 async::Duration Client::pause_after(const Outcome& outcome, int attempt) {
   const double factor = std::exp2(std::min(attempt - 1, 16));
   const async::Duration longest =
       std::min(kLongestPause, std::chrono::duration_cast<async::Duration>(kFirstPause * factor));
   const auto pause =
       std::chrono::duration_cast<async::Duration>(longest * (0.5 + runtime_.random.fraction() / 2));
-  if (!outcome.response || !says_later(outcome.response->status)) return pause;
-  const auto asked =
+  if (!outcome.response || !is_retryable_status(outcome.response->status)) return pause;
+  const auto requested =
       retry_after(outcome.response->header("retry-after"), runtime_.clock.wall_seconds());
-  if (!asked) return pause;
-  pace_->pause_until(runtime_.clock.now() + *asked);
-  return std::max<async::Duration>(pause, *asked);
+  if (!requested) return pause;
+  rate_governor_->pause_until(runtime_.clock.now() + *requested);
+  return std::max<async::Duration>(pause, *requested);
 }
 
 std::optional<std::chrono::seconds> retry_after(std::string_view header, double now) {

@@ -14,23 +14,23 @@ namespace nodepool::http {
 
 struct ClientOptions {
   TransferOptions transfers = {};
-  std::shared_ptr<RateGovernor> pace = {};  // of all clients that have it; nullptr: none
-  int attempts = 4;                         // of what may be sent again
+  std::shared_ptr<RateGovernor> pace = {};  // shared by all clients that have it; null: none
+  int attempts = 4;                         // maximum, if the request may be retried
 };
 
 // One attempt at a call, for metrics.
 struct Attempt {
   const std::string& name;  // Request::name
   const std::string& method;
-  int status = 0;  // 0: no answer
+  int status = 0;  // 0: no response
   double seconds = 0;
 };
 
-// A client of one HTTP API. A call is sent again, with growing pauses, if it has certainly not
-// arrived, or may be repeated and got no answer or one that says "later" (429, 500, 502, 503, 504);
-// a pause that the server asks for holds up all calls. What is logged is the name of the call, the
-// method, the URL without its query, the status and the time: no headers, no bodies. The witness of
-// the calling task is told the same, and what the server calls the request.
+// A client of one HTTP API. Retries a request with exponential backoff if it was certainly not
+// received, or if it is repeatable and got no response or a retryable status (429, 500, 502, 503,
+// 504). Retry-After of the server delays all calls. Logs the name of the call, the method, the URL
+// without its query, the status and the duration, but no headers and bodies. Reports the same, and
+// the request id of the server, to the CallTracer of the calling task.
 class Client {
  public:
   using Observer = std::function<void(const Attempt&)>;
@@ -38,8 +38,8 @@ class Client {
   Client(const async::Runtime& runtime, ClientOptions options, telemetry::Logger log,
          Observer on_attempt = {});
 
-  // The last answer, whatever its status. Throws HttpError, async::Cancelled (see
-  // Transfers::perform), and what reading a streamed body throws.
+  // Returns the last response, whatever its status. Throws HttpError, async::Cancelled (see
+  // Transfers::perform), and exceptions of reading a streamed body.
   async::Task<Response> send(Request request);
 
  private:
@@ -47,7 +47,7 @@ class Client {
 
   async::Task<Outcome> attempt(const Request& request, async::Duration left);
   async::Duration pause_after(const Outcome& outcome, int attempt);
-  void tell(const Request& request, const Outcome& outcome, double seconds) const;
+  void report(const Request& request, const Outcome& outcome, double seconds) const;
   static void trace_call(const Request& request, const Outcome& outcome, async::Duration taken,
                          async::CallTracer& tracer);
 
@@ -55,12 +55,12 @@ class Client {
   ClientOptions options_;
   telemetry::Logger log_;
   Observer on_attempt_;
-  std::shared_ptr<RateGovernor> pace_;
+  std::shared_ptr<RateGovernor> rate_governor_;
   Transfers transfers_;
 };
 
-// How long a Retry-After header asks to wait, from now on (RFC 9110 §10.2.3: seconds or a date);
-// nothing if it cannot be understood. `now` is in seconds since the epoch.
+// The delay of a Retry-After header (RFC 9110 §10.2.3: seconds or a date). Returns nothing if the
+// header is invalid. `now` is in seconds since the epoch.
 std::optional<std::chrono::seconds> retry_after(std::string_view header, double now);
 
 }  // namespace nodepool::http

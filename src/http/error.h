@@ -5,14 +5,14 @@
 
 namespace nodepool::http {
 
-// No answer. The kind says what may have happened.
+// A request without a response.
 class HttpError : public std::runtime_error {
  public:
   enum class Kind {
-    not_sent,         // no connection, or no trust in it: the server has not seen the request
-    unknown_outcome,  // it may have; the answer did not arrive, or not in time
-    too_large,        // the answer is larger than is allowed
-    invalid,          // the request cannot be sent at all
+    not_sent,         // no connection, or TLS failed: the server has not received the request
+    unknown_outcome,  // the server may have processed the request; no response in time
+    too_large,        // the response exceeds the limit
+    invalid,          // the request cannot be sent
   };
 
   HttpError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

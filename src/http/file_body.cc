@@ -11,7 +11,7 @@ namespace nodepool::http {
 
 namespace {
 
-// An open file. Blocks, and belongs on a thread.
+// An open file. All functions block.
 class File {
  public:
   explicit File(std::string path)

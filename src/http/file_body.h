@@ -8,8 +8,8 @@
 
 namespace nodepool::http {
 
-// The content of a file, as large as it is now, to be sent without being held in memory. It is read
-// on `threads`, which outlive it. Throws std::system_error, as reading it does.
+// A body that streams a file, with its current size. The file is read on `threads`, which outlive
+// it. Throws std::system_error, also while it is read.
 async::Task<std::shared_ptr<const StreamedBody>> file_body(async::ThreadPool& threads,
                                                            std::string path);
 

@@ -11,23 +11,23 @@ namespace nodepool::http {
 
 namespace {
 
-constexpr auto kLooks = static_cast<std::size_t>(Precedence::look);
+constexpr auto kReads = static_cast<std::size_t>(Precedence::look);
 
-// How many others may go before a look that waits. One look sees all that has come up: at the
-// spacing of a second that some clouds want, within a minute, however much is being made.
-constexpr int kMostBeforeLook = 50;
+// Maximum number of other calls before a waiting read. At one call a second, reads are then delayed
+// by less than a minute.
+constexpr int kMaxBeforeRead = 50;
 
 }  // namespace
 
-// Who waits for a turn, and when the next one is.
-class RateGovernor::Line {
+// The waiting calls, and the time of the next turn.
+class RateGovernor::Queue {
  public:
   struct Waiter {
-    async::Event moved{"a call's turn"};  // it is the first now
+    async::Event moved{"the turn of a call"};  // set when it becomes the first
   };
   using Waiters = std::list<Waiter*>;
 
-  explicit Line(async::Clock& clock) : clock_(clock) {}
+  explicit Queue(async::Clock& clock) : clock_(clock) {}
 
   async::Clock& clock() const { return clock_; }
   Waiters& waiters(Precedence precedence) { return waiters_[static_cast<std::size_t>(precedence)]; }
@@ -40,13 +40,13 @@ class RateGovernor::Line {
   }
   bool has_turn() const { return next() <= clock_.now(); }
 
-  // The one whose turn is next; nullptr if nobody waits.
+  // Returns the call with the next turn; null if none waits.
   Waiter* first() const {
     const Waiters* foremost = nullptr;
     for (const Waiters& waiters : waiters_) {
       if (foremost == nullptr && !waiters.empty()) foremost = &waiters;
     }
-    if (passed_ >= kMostBeforeLook && !waiters_[kLooks].empty()) foremost = &waiters_[kLooks];
+    if (passed_ >= kMaxBeforeRead && !waiters_[kReads].empty()) foremost = &waiters_[kReads];
     return foremost == nullptr ? nullptr : foremost->front();
   }
 
@@ -56,7 +56,7 @@ class RateGovernor::Line {
 
   void take(Precedence precedence) {
     free_at_ = clock_.now() + spacing_;
-    const bool passes = precedence != Precedence::look && !waiters_[kLooks].empty();
+    const bool passes = precedence != Precedence::look && !waiters_[kReads].empty();
     passed_ = passes ? passed_ + 1 : 0;
   }
 
@@ -66,66 +66,66 @@ class RateGovernor::Line {
   async::Clock::TimePoint free_at_{};
   async::Clock::TimePoint paused_until_{};
   std::array<Waiters, kPrecedences> waiters_;
-  int passed_ = 0;  // turns of others while a look has been waiting
+  int passed_ = 0;  // turns of others while a read waits
 };
 
-// In the line from construction to destruction, however the wait ends.
+// Is in the queue from construction to destruction.
 class RateGovernor::Wait {
  public:
-  Wait(std::shared_ptr<Line> line, Precedence precedence)
-      : line_(std::move(line)), waiters_(line_->waiters(precedence)) {
-    place_ = waiters_.insert(waiters_.end(), &waiter_);
+  Wait(std::shared_ptr<Queue> queue, Precedence precedence)
+      : queue_(std::move(queue)), waiters_(queue_->waiters(precedence)) {
+    position_ = waiters_.insert(waiters_.end(), &waiter_);
   }
   ~Wait() {
-    waiters_.erase(place_);
-    line_->wake_first();
+    waiters_.erase(position_);
+    queue_->wake_first();
   }
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  bool is_first() const { return line_->first() == &waiter_; }
+  bool is_first() const { return queue_->first() == &waiter_; }
   async::Event& moved() { return waiter_.moved; }
 
  private:
-  std::shared_ptr<Line> line_;
-  Line::Waiters& waiters_;
-  Line::Waiter waiter_;
-  Line::Waiters::iterator place_;
+  std::shared_ptr<Queue> queue_;
+  Queue::Waiters& waiters_;
+  Queue::Waiter waiter_;
+  Queue::Waiters::iterator position_;
 };
 
 RateGovernor::RateGovernor(async::Clock& clock, double calls_per_second)
-    : line_(std::make_shared<Line>(clock)) {
+    : queue_(std::make_shared<Queue>(clock)) {
   set_rate(calls_per_second);
 }
 
 RateGovernor::~RateGovernor() = default;
 
 void RateGovernor::set_rate(double calls_per_second) {
-  line_->set_spacing(calls_per_second <= 0
-                         ? async::Duration::zero()
-                         : std::chrono::duration_cast<async::Duration>(
-                               std::chrono::duration<double>(1 / calls_per_second)));
+  queue_->set_spacing(calls_per_second <= 0
+                          ? async::Duration::zero()
+                          : std::chrono::duration_cast<async::Duration>(
+                                std::chrono::duration<double>(1 / calls_per_second)));
 }
 
 async::Task<> RateGovernor::turn(Precedence precedence) {
-  const std::shared_ptr<Line> line = line_;
-  if (line->first() == nullptr && line->has_turn()) {
-    line->take(precedence);
+  const std::shared_ptr<Queue> queue = queue_;
+  if (queue->first() == nullptr && queue->has_turn()) {
+    queue->take(precedence);
     co_return;
   }
-  Wait wait(line, precedence);
-  while (!wait.is_first() || !line->has_turn()) {
+  Wait wait(queue, precedence);
+  while (!wait.is_first() || !queue->has_turn()) {
     if (wait.is_first()) {
-      co_await wait.moved().wait_until(line->clock(), line->next());
+      co_await wait.moved().wait_until(queue->clock(), queue->next());
     } else {
       co_await wait.moved().wait();
     }
   }
-  line->take(precedence);
+  queue->take(precedence);
 }
 
 void RateGovernor::pause_until(async::Clock::TimePoint when) {
-  line_->pause_until(when);
+  queue_->pause_until(when);
 }
 
 }  // namespace nodepool::http

@@ -8,32 +8,31 @@
 
 namespace nodepool::http {
 
-// Spaces the calls of one endpoint: no more than so many a second, and none before a time that the
-// server has asked for. What deletes goes first, then what makes something, then what only looks;
-// the same kind in the order in which it came. While others go before them, looks get one turn in
-// so many: somebody waits for what they would see.
+// Limits the rate of calls to an endpoint, and pauses them on request of the server. Deletions have
+// precedence over creations, and these over reads; calls of the same kind are in order of arrival.
+// To prevent starvation, a waiting read gets a turn after at most 50 other calls.
 class RateGovernor {
  public:
-  // Calls a second; 0 or less: as many as there are.
+  // Calls a second; 0 or less: unlimited.
   RateGovernor(async::Clock& clock, double calls_per_second);
   ~RateGovernor();
   RateGovernor(const RateGovernor&) = delete;
   RateGovernor& operator=(const RateGovernor&) = delete;
 
-  // From now on.
+  // Changes the rate.
   void set_rate(double calls_per_second);
 
   // Returns when it is the caller's turn. Throws Cancelled.
   async::Task<> turn(Precedence precedence);
 
-  // Nobody's turn comes before that.
+  // Delays all calls until then.
   void pause_until(async::Clock::TimePoint when);
 
  private:
-  class Line;
+  class Queue;
   class Wait;
 
-  std::shared_ptr<Line> line_;  // shared with those who wait: they may go last
+  std::shared_ptr<Queue> queue_;  // shared with waiting calls, which may outlive this
 };
 
 }  // namespace nodepool::http

@@ -7,8 +7,8 @@ namespace nodepool::http {
 
 Precedence precedence_of(const Request& request) {
   if (request.method == "DELETE") return Precedence::removal;
-  const bool looks = request.method == "GET" || request.method == "HEAD";
-  return looks ? Precedence::look : Precedence::creation;
+  const bool is_read = request.method == "GET" || request.method == "HEAD";
+  return is_read ? Precedence::look : Precedence::creation;
 }
 
 bool is_repeatable(const Request& request) {
@@ -33,7 +33,7 @@ std::string with_all_replaced(std::string_view text, std::string_view what, std:
   return result.append(text);
 }
 
-// What stands in a JSON string instead of quotes, backslashes and control characters.
+// Escapes quotes, backslashes and control characters as in JSON.
 std::string escaped(std::string_view secret) {
   std::string text;
   for (const char c : secret) {

@@ -16,11 +16,11 @@ namespace nodepool::http {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;  // name, value
 
-// A body that is read while it is sent, because it is too large to be held.
+// A body that is read while it is sent, because it is too large for memory.
 struct StreamedBody {
   std::uint64_t size = 0;  // bytes
-  // The bytes from `offset` on, at least one of them and at most `most`. May be asked again for
-  // what it has given. What it throws ends the call.
+  // Returns between 1 and `most` bytes from `offset` on. The same bytes may be requested again. An
+  // exception ends the call.
   std::function<async::Task<std::string>(std::uint64_t offset, std::size_t most)> read;
 };
 
@@ -31,43 +31,42 @@ struct Request {
   Headers headers = {};  // their values are never logged
   std::string body = {};
   std::shared_ptr<const StreamedBody> streamed_body = {};  // instead of `body`
-  // Takes the body of a successful answer part by part, as it comes, in place of Response::body:
-  // for answers that are told while things happen. An attempt that breaks off is followed by the
-  // next.
+  // Receives the parts of the body of a successful response as they arrive, instead of
+  // Response::body. After an interrupted attempt, the parts of the next one follow.
   std::function<void(std::string_view part)> on_body = {};
-  // What of the headers and the body nobody may read who reads an error: see without_secrets().
+  // Parts of the headers and the body that must not appear in errors, see without_secrets().
   std::vector<std::string> secrets = {};
   std::string name = {};  // of the call, for logs and metrics: "compute: create server"
-  // Whether it does no harm to send it twice. By default that depends on the method (RFC 9110
-  // §9.2.2): a POST or PATCH is sent again only if it certainly has not arrived.
+  // Whether the request is idempotent. The default depends on the method (RFC 9110 §9.2.2): a POST
+  // or PATCH is retried only if it was certainly not received.
   enum class Repeatable { by_method, yes, no };
   Repeatable repeatable = Repeatable::by_method;
-  // For all attempts and the pauses between them together. The wait for its first turn, which a
-  // limit of calls in a time demands, does not count.
+  // For all attempts and the delays between them. Waiting for the rate limit before the first
+  // attempt does not count.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 
 bool is_repeatable(const Request& request);
 
-// Which calls go first where they have to wait for their turn.
+// The precedence of calls that wait for the rate limit, the highest first.
 enum class Precedence { removal, creation, look };
 inline constexpr std::size_t kPrecedences = 3;
 
-// By its method: DELETE, others that change something, and those that do not.
+// The precedence by method: DELETE, other changes, reads.
 Precedence precedence_of(const Request& request);
 
-// `text`, which a server has written, with "***" for each of `secrets` that stands in it: some
-// servers repeat in an error what they were asked. A secret is found as it is and as JSON has it.
+// Replaces each of `secrets` in a text of a server by "***": some servers repeat the request in
+// errors. Finds secrets as they are and escaped as in JSON.
 std::string without_secrets(std::string text, const std::vector<std::string>& secrets);
 
-// The answer, whatever its status says.
+// A response with any status.
 struct Response {
   int status = 0;
   Headers headers = {};  // names in lower case
   std::string body = {};
 
   bool is_success() const { return status >= 200 && status < 300; }
-  // The value of the first header with this name (in lower case); empty if there is none.
+  // Returns the value of the first header with this name (in lower case); empty if there is none.
   std::string_view header(std::string_view name) const;
 };
 

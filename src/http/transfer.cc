@@ -10,10 +10,10 @@ namespace nodepool::http {
 
 namespace {
 
-// How much of a streamed body is read at a time.
+// Size of the parts of a streamed body.
 constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes
 
-// Failures before anything of the request has left, by libcurl-errors(3).
+// Failures before any part of the request is sent, by libcurl-errors(3).
 bool is_before_sending(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -51,7 +51,7 @@ void set(CURL* easy, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(easy, option, value);
   if (code != CURLE_OK) {
     throw HttpError(HttpError::Kind::invalid,
-                    fmt::format("libcurl refuses option {}: {}", static_cast<int>(option),
+                    fmt::format("libcurl rejects option {}: {}", static_cast<int>(option),
                                 curl_easy_strerror(code)));
   }
 }
@@ -80,11 +80,10 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   if (request_.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
   set_body();
-  // On a connection that is used again and turns out to be closed, libcurl sends any request a
-  // second time.
+  // If a reused connection turns out to be closed, libcurl sends any request a second time.
   if (!is_repeatable(request_)) set(easy, CURLOPT_FRESH_CONNECT, 1L);
   add_headers();
-  set(easy, CURLOPT_ACCEPT_ENCODING, "");  // whatever libcurl can undo
+  set(easy, CURLOPT_ACCEPT_ENCODING, "");  // all encodings of libcurl
   set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout.count())));
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.count()));
@@ -95,13 +94,13 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   if (options_.is_direct) set(easy, CURLOPT_NOPROXY, "*");
   if (!options_.ca_file.empty()) {
     set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
-    set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // and nothing besides
-    // An authority that is replaced in the same file counts for the next connection.
+    set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // no other authorities
+    // A changed file counts for the next connection.
     set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
   }
   if (!options_.client_cert.empty()) set(easy, CURLOPT_SSLCERT, options_.client_cert.c_str());
   if (!options_.client_key.empty()) set(easy, CURLOPT_SSLKEY, options_.client_key.c_str());
-  set_texts();
+  set_pem();
   set(easy, CURLOPT_SSL_VERIFYPEER, options_.verify ? 1L : 0L);
   set(easy, CURLOPT_SSL_VERIFYHOST, options_.verify ? 2L : 0L);
   const auto on_header = +[](char* data, std::size_t size, std::size_t count, void* self) {
@@ -116,8 +115,8 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
 }
 
-// Certificates and keys that are no files.
-void Transfer::set_texts() {
+// Sets certificates and keys that are not in files.
+void Transfer::set_pem() {
   const auto set_text = [this](CURLoption option, const std::string& text) {
     curl_blob blob = blob_of(text);
     if (!text.empty()) set(easy(), option, &blob);
@@ -157,7 +156,7 @@ void Transfer::set_streamed_body() {
   set(easy(), CURLOPT_SEEKDATA, static_cast<void*>(this));
 }
 
-// Reading waits, and libcurl does not: when there is nothing left it pauses until feed().
+// Called by libcurl. If no data are available, pauses the transfer until feed().
 std::size_t Transfer::give_body(char* out, std::size_t most) {
   if (body_at_ + part_given_ == request_.streamed_body->size) return 0;
   const std::size_t count = std::min(most, body_part_.size() - part_given_);
@@ -175,7 +174,7 @@ async::Task<> Transfer::feed() {
   const std::uint64_t offset = body_at_ + part_given_;
   std::string part = co_await body->read(offset, kPart);
   if (part.empty() || part.size() > kPart || part.size() > body->size - offset) {
-    throw HttpError(HttpError::Kind::invalid, "the body has not the size that it was said to have");
+    throw HttpError(HttpError::Kind::invalid, "the streamed body does not have the announced size");
   }
   body_at_ = offset;
   body_part_ = std::move(part);
@@ -193,7 +192,7 @@ void Transfer::add_headers() {
   for (const auto& [name, value] : request_.headers) {
     if ((name + value).find_first_of("\r\n") != std::string::npos) {
       throw HttpError(HttpError::Kind::invalid,
-                      fmt::format("the header {} of the request has several lines", name));
+                      fmt::format("the header {} of the request contains a line break", name));
     }
     add(value.empty() ? fmt::format("{};", name) : fmt::format("{}: {}", name, value));
   }
@@ -207,7 +206,7 @@ std::size_t Transfer::take_header(std::string_view line) {
     too_large_ = true;
     return 0;
   }
-  if (line.starts_with("HTTP/")) {  // also after an interim answer
+  if (line.starts_with("HTTP/")) {  // also after an interim response
     response_.headers.clear();
     return line.size();
   }
@@ -265,7 +264,7 @@ Response Transfer::result() {
 HttpError Transfer::failure() const {
   using Kind = HttpError::Kind;
   if (too_large_) {
-    return {Kind::too_large, fmt::format("the answer is too large: more than {} bytes of data or "
+    return {Kind::too_large, fmt::format("response too large: more than {} bytes of data or "
                                          "{} of headers",
                                          options_.largest_body, options_.largest_headers)};
   }

@@ -20,7 +20,7 @@ struct ListDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
-// One exchange while it is under way: in the frame of the task that waits for it.
+// One HTTP exchange in progress. It is in the frame of the task that waits for it.
 class Transfer {
  public:
   // Throws HttpError(invalid).
@@ -31,19 +31,19 @@ class Transfer {
 
   CURL* easy() const { return easy_.get(); }
 
-  // The exchange has ended; wakes the task.
+  // Called at the end of the exchange. Wakes the task.
   void ended(CURLcode code);
 
-  // Waits for ended(), and reads the parts of a streamed body as they are needed. Throws what that
-  // throws.
+  // Waits for ended() and meanwhile reads the parts of a streamed body. Throws the exceptions of
+  // that.
   async::Task<> wait();
 
-  // The answer. Throws HttpError.
+  // Returns the response. Throws HttpError.
   Response result();
 
  private:
   void set_up(std::chrono::milliseconds timeout);
-  void set_texts();
+  void set_pem();
   void set_body();
   void set_streamed_body();
   void add_headers();
@@ -60,9 +60,9 @@ class Transfer {
   std::size_t header_bytes_ = 0;
   bool too_large_ = false;
   bool ended_ = false;
-  long status_ = 0;            // as far as it is known
-  std::uint64_t body_at_ = 0;  // where body_part_ begins
-  std::string body_part_;      // of the streamed body: what is next
+  long status_ = 0;            // 0 while unknown
+  std::uint64_t body_at_ = 0;  // offset of body_part_
+  std::string body_part_;      // the next part of the streamed body
   std::size_t part_given_ = 0;
   CURLcode code_ = CURLE_OK;
   std::string error_text_;

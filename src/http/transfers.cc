@@ -13,8 +13,8 @@ namespace nodepool::http {
 
 namespace asio = boost::asio;
 
-// libcurl's multi interface driven by the loop (libcurl-multi(3), "MULTI_SOCKET"): it says which
-// sockets and which time to wait for, and is told when they are ready.
+// Drives libcurl's multi interface by the event loop (libcurl-multi(3), "MULTI_SOCKET"): waits for
+// libcurl's sockets and timer, and notifies it.
 class Transfers::Multi : public std::enable_shared_from_this<Multi> {
  public:
   Multi(const async::Executor& executor, TransferOptions options)
@@ -46,15 +46,15 @@ class Transfers::Multi : public std::enable_shared_from_this<Multi> {
   void remove(Transfer& transfer) { curl_multi_remove_handle(multi_.get(), transfer.easy()); }
 
  private:
-  // The waits for one of libcurl's sockets.
+  // A socket of libcurl, and the waits for it.
   struct Socket {
     Socket(const async::Executor& executor, int descriptor) : descriptor(executor, descriptor) {}
-    ~Socket() { let_go(); }
+    ~Socket() { detach(); }
     Socket(const Socket&) = delete;
     Socket& operator=(const Socket&) = delete;
 
-    // libcurl closes its sockets itself, and may open the next one with the same number at once.
-    void let_go() {
+    // libcurl closes its sockets itself, and may reuse the descriptor immediately.
+    void detach() {
       if (descriptor.is_open()) descriptor.release();
     }
 
@@ -68,7 +68,7 @@ class Transfers::Multi : public std::enable_shared_from_this<Multi> {
     if (wanted == CURL_POLL_REMOVE) {
       const auto known = sockets_.find(descriptor);
       if (known == sockets_.end()) return;
-      known->second->let_go();
+      known->second->detach();
       sockets_.erase(known);
       return;
     }
@@ -90,15 +90,15 @@ class Transfers::Multi : public std::enable_shared_from_this<Multi> {
   }
 
   void wait(curl_socket_t descriptor, const std::shared_ptr<Socket>& socket,
-            asio::posix::descriptor_base::wait_type what, int ready, bool Socket::* under_way) {
-    (*socket).*under_way = true;
+            asio::posix::descriptor_base::wait_type what, int ready, bool Socket::* is_waiting) {
+    (*socket).*is_waiting = true;
     socket->descriptor.async_wait(
         what, [self = weak_from_this(), descriptor, watched = std::weak_ptr(socket), ready,
-               under_way](const boost::system::error_code& error) {
+               is_waiting](const boost::system::error_code& error) {
           const auto multi = self.lock();
           const auto socket = watched.lock();
           if (!multi || !socket || error == asio::error::operation_aborted) return;
-          (*socket).*under_way = false;
+          (*socket).*is_waiting = false;
           multi->act(descriptor, error ? CURL_CSELECT_ERR : ready);
           const auto known = multi->sockets_.find(descriptor);
           if (known != multi->sockets_.end() && known->second == socket) {
@@ -136,12 +136,12 @@ class Transfers::Multi : public std::enable_shared_from_this<Multi> {
   struct MultiDeleter {
     void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
   };
-  std::unique_ptr<CURLM, MultiDeleter> multi_;  // goes first: it still takes sockets back
+  std::unique_ptr<CURLM, MultiDeleter> multi_;  // destroyed first: it still calls watch()
 };
 
 Transfers::Transfers(const async::Executor& executor, TransferOptions options) {
   static const CURLcode kInitialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (kInitialised != CURLE_OK) throw std::runtime_error("libcurl cannot be used");
+  if (kInitialised != CURLE_OK) throw std::runtime_error("initializing libcurl failed");
   multi_ = std::make_shared<Multi>(executor, std::move(options));
 }
 

@@ -15,47 +15,47 @@ namespace nodepool::json {
 
 namespace {
 
-// Members of an object, as the library keeps them. Its own emplace() looks for the key first.
+// The members of an object in the library's representation. Its emplace() would search for the key.
 using Members = std::vector<std::pair<const std::string, Json>>;
 
 Members& members_of(Json& object) {
   return object.get_ref<Json::object_t&>();
 }
 
-// From so many members on an object's keys are indexed: most objects are small.
+// Number of members from which keys are indexed. Most objects are smaller.
 constexpr std::size_t kIndexedFrom = 64;
 
-// Room for the members of the outermost object, which are not to be copied when it grows: keys
-// cannot be moved. Records have up to fifty.
+// Members reserved for the outermost object, to avoid copies when it grows: keys cannot be moved.
+// Records have up to 50.
 constexpr std::size_t kExpectedMembers = 48;
 
-// Tells most keys that an object does not have yet from those that it may have.
+// A Bloom filter for the keys of an object.
 class SeenKeys {
  public:
-  // Notes the key; false: it was certainly not there before.
-  bool note(std::string_view key) {
+  // Adds the key. Returns false if it was certainly not added before.
+  bool add(std::string_view key) {
     const std::size_t bit = std::hash<std::string_view>()(key) % bits_.size();
-    const bool may_be_there = bits_[bit];
+    const bool may_be_known = bits_[bit];
     bits_[bit] = true;
-    return may_be_there;
+    return may_be_known;
   }
 
  private:
   std::bitset<512> bits_;
 };
 
-// Makes a value of what a parser finds.
+// Builds a value from the events of a parser.
 class Builder {
  public:
   explicit Builder(std::size_t values) : values_left_(values) {}
 
   Json take() { return std::move(root_); }
 
-  void put(Json value) { place(std::move(value)); }
+  void put(Json value) { insert(std::move(value)); }
 
   void open(Json container) {
     if (open_.size() == kMaximumDepth) throw ParseError("nested too deeply");
-    Json& value = place(std::move(container));
+    Json& value = insert(std::move(container));
     if (open_.empty() && value.is_object()) members_of(value).reserve(kExpectedMembers);
     open_.push_back({.value = &value});
   }
@@ -65,7 +65,7 @@ class Builder {
   void key(std::string name) {
     Open& object = open_.back();
     Members& members = members_of(*object.value);
-    const std::size_t known = object.seen.note(name) ? position_of(object, name) : members.size();
+    const std::size_t known = object.seen.add(name) ? position_of(object, name) : members.size();
     if (known == members.size()) {
       if (!object.index.empty()) object.index.emplace(name, known);
       members.emplace_back(std::move(name), nullptr);
@@ -73,20 +73,20 @@ class Builder {
         for (const auto& [key, value] : members) object.index.emplace(key, object.index.size());
       }
     }
-    object.place = known;
+    object.position = known;
   }
 
  private:
-  // A list or object whose end has not come. `value` stays where it is meanwhile: only the
-  // innermost one grows.
+  // A list or object that is not complete. `value` remains valid: only the innermost one grows.
   struct Open {
     Json* value;
-    std::size_t place = 0;  // of the last key's value
+    std::size_t position = 0;  // of the value of the last key
     SeenKeys seen = {};
-    std::unordered_map<std::string, std::size_t> index = {};  // places of keys, of a large object
+    std::unordered_map<std::string, std::size_t> index =
+        {};  // positions of keys, for large objects
   };
 
-  // Where the key is; the number of members if it is new.
+  // Returns the position of the key; the number of members if it is new.
   static std::size_t position_of(const Open& object, const std::string& key) {
     const Members& members = members_of(*object.value);
     if (!object.index.empty()) {
@@ -98,7 +98,7 @@ class Builder {
     return position;
   }
 
-  Json& place(Json value) {
+  Json& insert(Json value) {
     if (values_left_ == 0) throw ParseError("too many values");
     --values_left_;
     if (open_.empty()) return root_ = std::move(value);
@@ -107,7 +107,7 @@ class Builder {
       auto& items = container.value->get_ref<Json::array_t&>();
       return items.emplace_back(std::move(value));
     }
-    return members_of(*container.value)[container.place].second = std::move(value);
+    return members_of(*container.value)[container.position].second = std::move(value);
   }
 
   std::size_t values_left_;
@@ -115,7 +115,7 @@ class Builder {
   std::vector<Open> open_;  // the innermost last
 };
 
-// The library's own parser: says what is wrong and where, and takes integers of any size.
+// The library's parser: reports errors with their position, and accepts integers of any size.
 class SlowParser final : public nlohmann::json_sax<Json> {
  public:
   explicit SlowParser(Builder& builder) : builder_(builder) {}
@@ -160,8 +160,8 @@ class SlowParser final : public nlohmann::json_sax<Json> {
   Builder& builder_;
 };
 
-// simdjson's, for objects and lists: of other texts its version 3.0 reads long numbers wrongly.
-// Reads on demand: all of it is read here, once. Throws simdjson_error.
+// simdjson's parser, for objects and lists only: version 3.0 reads long numbers in other texts
+// wrongly. Throws simdjson_error.
 class FastParser {
  public:
   explicit FastParser(Builder& builder) : builder_(builder) {}
@@ -184,7 +184,7 @@ class FastParser {
   using json_type = simdjson::ondemand::json_type;
   using number_type = simdjson::ondemand::number_type;
 
-  // NOLINTBEGIN(misc-no-recursion): the builder ends it at kMaximumDepth.
+  // NOLINTBEGIN(misc-no-recursion): the builder limits it to kMaximumDepth.
   void read_object(simdjson::ondemand::object object) {
     builder_.open(Json::object());
     for (simdjson::ondemand::field field : object) {

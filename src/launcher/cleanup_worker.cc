@@ -23,21 +23,21 @@ using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
 
-// Requests that another launcher gives up without dying, and empty records, give no sign: the
-// reference's cleanup interval.
+// For changes without an event: requests that a running launcher gave up, and empty records. The
+// Python Nodepool's cleanup interval.
 constexpr auto kCleanupInterval = std::chrono::seconds(60);
 
-// Seconds. A node is recorded before its launch begins: until then it looks like one that was left.
-constexpr double kLaunchBegins = 300;
+// Seconds. A node is recorded before its launch starts, and looks like an orphan until then.
+constexpr double kLaunchStartTimeout = 300;
 
-// Seconds. A record that is for no request is a static host's, until its launcher has seen that it
-// is the first; while it is there the host is not registered anew.
-constexpr double kRegistrationEnds = 5;
+// Seconds. A record without a request belongs to a static host whose registration is in progress.
+// It blocks a new registration of the host.
+constexpr double kRegistrationTimeout = 5;
 
-// What happens in quick succession is dealt with together.
-constexpr auto kGathering = std::chrono::seconds(5);
+// Changes within this time are handled together.
+constexpr auto kBatchDelay = std::chrono::seconds(5);
 
-// How long launches that were interrupted are left to whoever goes on with them.
+// How long other launchers have to resume interrupted launches.
 constexpr auto kInterruptedPause = std::chrono::seconds(30);
 
 // Locks removed in one transaction.
@@ -65,7 +65,7 @@ void CleanupWorker::start() {
         if (change.after == nullptr) run_soon();
       }));
   subscriptions_.push_back(context_.records.observe_ready([this] {
-    sweep_due_ = true;  // some may have gone unseen
+    sweep_due_ = true;  // deletions may have been missed
     run_soon();
   }));
   run_soon();
@@ -78,7 +78,7 @@ Task<> CleanupWorker::stop() {
 }
 
 void CleanupWorker::run_soon() {
-  look_is_due_ = true;
+  cleanup_is_due_ = true;
   wake_.set();
 }
 
@@ -93,43 +93,43 @@ bool CleanupWorker::has_something_to_watch() const {
          !context_.records.nodes.empty_records().empty();
 }
 
-// Returns when something has happened, or there has been something to watch for an interval.
+// Returns when run_soon() was called, or an interval after the first record to watch.
 Task<> CleanupWorker::wait_until_due() {
-  while (!look_is_due_ && !has_something_to_watch()) {
+  while (!cleanup_is_due_ && !has_something_to_watch()) {
     is_at_rest_ = true;
     co_await wake_.wait();
     is_at_rest_ = false;
   }
-  const auto end = std::min(context_.runtime.clock.now() + kCleanupInterval, next_look_);
-  while (!look_is_due_ && co_await wake_.wait_until(context_.runtime.clock, end)) {
+  const auto end = std::min(context_.runtime.clock.now() + kCleanupInterval, next_cleanup_);
+  while (!cleanup_is_due_ && co_await wake_.wait_until(context_.runtime.clock, end)) {
   }
-  look_is_due_ = false;
+  cleanup_is_due_ = false;
 }
 
 Task<> CleanupWorker::run() {
   while (true) {
     co_await wait_until_due();
-    co_await context_.runtime.clock.sleep_for(kGathering);
+    co_await context_.runtime.clock.sleep_for(kBatchDelay);
     if (!context_.records.ready()) continue;
     std::string failure;
     try {
-      co_await look();
+      co_await clean_up();
     } catch (const async::Cancelled&) {
       throw;
     } catch (const std::exception& error) {
       failure = error.what();
     }
-    if (!failure.empty()) log_.warning("Not everything could be cleaned up: {}", failure);
+    if (!failure.empty()) log_.warning("Cleanup incomplete, retrying later: {}", failure);
   }
 }
 
-Task<> CleanupWorker::look() {
+Task<> CleanupWorker::clean_up() {
   const model::IdSet pending = context_.records.requests.pending();
   std::erase_if(interrupted_, [&](const auto& entry) { return !pending.contains(entry.first); });
-  next_look_ = async::Clock::TimePoint::max();
+  next_cleanup_ = async::Clock::TimePoint::max();
   for (const std::string& id : pending) co_await reset_if_lost(id);
   std::vector<std::string> waiting;
-  for (const auto& [order, id] : context_.records.requests.waiting()) {
+  for (const auto& [key, id] : context_.records.requests.waiting()) {
     if (!context_.records.nodes.allocated_to(id).empty()) waiting.push_back(id);
   }
   for (const std::string& id : waiting) co_await free_stranded_nodes(id);
@@ -140,7 +140,7 @@ Task<> CleanupWorker::look() {
 
 // --- lost requests
 
-// Whether the launches have begun, and those who serve their pool still have time to go on.
+// Whether other launchers still have time to resume the request's launches.
 bool CleanupWorker::is_deferred_to_peer(const NodeRequest& request) {
   const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
   const bool can_be_resumed = nodes.size() == request.node_types.size() &&
@@ -151,12 +151,12 @@ bool CleanupWorker::is_deferred_to_peer(const NodeRequest& request) {
   if (!can_be_resumed) return false;
   const auto now = context_.runtime.clock.now();
   const auto since = interrupted_.try_emplace(request.id, now).first->second;
-  const async::Duration patience =
+  const async::Duration timeout =
       may_be_served_by_others(request)
           ? async::Duration(kInterruptedPause)
-          : std::max<async::Duration>(kInterruptedPause, departed_pools_.patience());
-  if (now >= since + patience) return false;
-  next_look_ = std::min(next_look_, since + patience);
+          : std::max<async::Duration>(kInterruptedPause, departed_pools_.timeout());
+  if (now >= since + timeout) return false;
+  next_cleanup_ = std::min(next_cleanup_, since + timeout);
   return true;
 }
 
@@ -167,16 +167,15 @@ bool CleanupWorker::may_be_served_by_others(const NodeRequest& request) const {
       });
 }
 
-// As the store says now: only requests of which it is certain that somebody works on them are
-// passed without a write.
+// Reads the store, as the tables may be stale.
 Task<bool> CleanupWorker::is_locked(std::string request_id) {
-  std::vector<std::string> line;
+  std::vector<std::string> contenders;
   try {
-    line = co_await context_.store.children(model::request_lock_path(request_id));
+    contenders = co_await context_.store.children(model::request_lock_path(request_id));
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;
   }
-  co_return !line.empty();
+  co_return !contenders.empty();
 }
 
 Task<> CleanupWorker::reset_if_lost(std::string request_id) {
@@ -190,7 +189,7 @@ Task<> CleanupWorker::reset_if_lost(std::string request_id) {
   if (co_await is_locked(request_id)) co_return;
   coordination::Lock lock(context_.store, context_.runtime.random,
                           model::request_lock_path(request_id));
-  if (!co_await lock.try_acquire()) co_return;  // somebody works on it
+  if (!co_await lock.try_acquire()) co_return;  // being served
   Task<> resetting = reset_if_pending(std::move(request_id), lock);
   co_await coordination::with_lock(lock, std::move(resetting));
 }
@@ -212,7 +211,7 @@ Task<> CleanupWorker::reset(NodeRequest request, coordination::Lock& lock) {
     Transaction proof;
     proof.check(model::request_path(request.id), request.stat.version);
     lock.check_in(proof);
-    if (!co_await free_node(id, request.id, std::move(proof))) co_return;  // left for the next look
+    if (!co_await free_node(id, request.id, std::move(proof))) co_return;  // until the next run
   }
   request.nodes.clear();
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
@@ -221,12 +220,12 @@ Task<> CleanupWorker::reset(NodeRequest request, coordination::Lock& lock) {
   lock.release_in(batch.transaction());
   co_await batch.commit(context_.store);
   lock.released();
-  log.info("Nobody was working on the pending request, it is requested again");
+  log.info("Reset the pending request to requested, no launcher was serving it");
 }
 
-// A launcher that could not learn what became of its last writes may have put the request back, and
-// left it a node. Of the request as it is read first, which waits, no node is in use; that it is
-// still that one is proven with the write.
+// A launcher that did not learn the outcome of its last writes may have reset the request and left
+// it a node. No node of a waiting request is in use. The check of the request's version proves that
+// it still waits.
 Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
   NodeRequest request;
   try {
@@ -234,7 +233,7 @@ Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
     request = model::parse_node_request(request_id, entry);
   } catch (const StoreError& error) {
     if (!error.is_answer()) throw;
-    co_return;  // it is gone, and its nodes are freed for that
+    co_return;  // deleted: DeletedNodeWorker frees its nodes
   }
   if (request.state != RequestState::requested) co_return;
   const model::IdSet nodes = context_.records.nodes.allocated_to(request_id);
@@ -242,12 +241,11 @@ Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
     Transaction proof;
     proof.check(model::request_path(request_id), request.stat.version);
     if (!co_await free_node(id, request_id, std::move(proof))) continue;
-    context_.about(log_, request_id, id)
-        .info("Unallocated the node, its request is waiting without it");
+    context_.about(log_, request_id, id).info("Deallocated the node, its request waits again");
   }
 }
 
-// Returns whether the request no longer has the node.
+// Returns whether the node is no longer allocated to the request.
 Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id,
                                     Transaction proof) {
   const double now = context_.runtime.clock.wall_seconds();
@@ -263,14 +261,14 @@ Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id,
   co_return change != model::NodeChange::locked&& change != model::NodeChange::outdated;
 }
 
-// --- what is left of requests and nodes
+// --- remains of requests and nodes
 
 bool CleanupWorker::is_orphan(const Node& node) const {
   if (node.state != NodeState::init) return false;
   if (node.allocated_to && context_.records.requests.find(*node.allocated_to) != nullptr)
     return false;
   const double age = context_.runtime.clock.wall_seconds() - node.state_time;
-  return age > (node.allocated_to ? kLaunchBegins : kRegistrationEnds);
+  return age > (node.allocated_to ? kLaunchStartTimeout : kRegistrationTimeout);
 }
 
 Task<> CleanupWorker::delete_orphans() {
@@ -278,19 +276,19 @@ Task<> CleanupWorker::delete_orphans() {
   for (const std::string& id : ids) {
     const Node* known = context_.records.nodes.find(id);
     if (known == nullptr || !is_orphan(*known)) continue;
-    // The table may not know the request yet; one that is gone from the store does not come back.
+    // The table may not have the request yet. A deleted request never comes back.
     const std::string request = known->allocated_to.value_or("");
     if (!request.empty() && co_await context_.store.exists(model::request_path(request))) continue;
     const double now = context_.runtime.clock.wall_seconds();
-    const auto give_up = [this, now](Node& node) {
+    const auto mark_deleting = [this, now](Node& node) {
       if (!is_orphan(node)) return false;
       node.set_state(NodeState::deleting, now);
       return true;
     };
-    Task<model::NodeChange> changing =
-        model::change_node(context_.runtime, context_.store, context_.records.nodes, id, give_up);
+    Task<model::NodeChange> changing = model::change_node(
+        context_.runtime, context_.store, context_.records.nodes, id, mark_deleting);
     if (co_await std::move(changing) != model::NodeChange::written) continue;
-    log_.about({}, {}, id).info("Deleting the node, its launch never began");
+    log_.about({}, {}, id).info("Deleting the node, its launch never started");
   }
 }
 
@@ -314,7 +312,7 @@ Task<> CleanupWorker::remove_request_locks() {
       co_await context_.store.commit(std::move(transaction));
     } catch (const StoreError& error) {
       if (!error.is_answer()) throw;
-      one_by_one = true;  // one of them is gone already, or somebody stands in line
+      one_by_one = true;  // one is gone, or has contenders
     }
     for (std::size_t i = first; one_by_one && i < last; ++i) {
       co_await remove_request_lock(ids[i]);
@@ -322,7 +320,7 @@ Task<> CleanupWorker::remove_request_locks() {
   }
 }
 
-// A lock that somebody stands in line for is left to them: they find no request.
+// A lock with contenders is retried later: they give up when they find no request.
 Task<> CleanupWorker::remove_request_lock(std::string request_id) {
   try {
     co_await context_.store.remove(model::request_lock_path(request_id), coordination::kAnyVersion);

@@ -12,23 +12,23 @@
 
 namespace nodepool::launcher {
 
-// Puts right what others left behind:
+// Cleans up after other components:
 //
-// * a request that is `pending` though nobody works on it (its launcher died, or gave it up) is
-//   `requested` again, and its nodes are free. If its launches have begun, they are left for a
-//   while to whoever goes on with them: longer if no other pool could serve the request;
-// * a node that is kept for a request which is waiting again is free;
-// * a node whose launch had not begun when its launcher died is deleted if its request is gone;
-// * what is left of the lock of a request that is gone is removed;
-// * a node's record without any content, which a racer for its lock may leave, is removed.
+// * A `pending` request without a launcher becomes `requested` again, and its nodes are freed. If
+//   its launches have started, other launchers first have time to resume them: longer if no other
+//   pool could serve the request.
+// * A node allocated to a request that waits again is freed.
+// * A node whose launch never started is deleted if its request is gone.
+// * The lock nodes of deleted requests are removed.
+// * Empty records of nodes, which contenders for a lock may leave, are removed.
 //
-// It looks when something happens that may have left such a thing: a pool goes, a request goes;
-// and, for those that leave no trace, once in kCleanupInterval while there is something to look at.
+// Runs when a pool deregisters or a request is deleted, and every kCleanupInterval while there are
+// records that may need it.
 class CleanupWorker {
  public:
   CleanupWorker(const WorkerContext& context, const DepartedPools& departed_pools);
 
-  // Begins to work.
+  // Starts the work.
   void start();
 
   // Ends the work in progress.
@@ -40,7 +40,7 @@ class CleanupWorker {
   void observe_changes();
   bool has_something_to_watch() const;
   Task<> wait_until_due();
-  Task<> look();
+  Task<> clean_up();
   bool is_deferred_to_peer(const model::NodeRequest& request);
   bool may_be_served_by_others(const model::NodeRequest& request) const;
   Task<> reset_if_lost(std::string request_id);
@@ -60,13 +60,13 @@ class CleanupWorker {
   const DepartedPools& departed_pools_;
   telemetry::Logger log_;
   async::Event wake_{"there is something to clean up"};
-  bool look_is_due_ = false;  // without waiting for the interval
-  bool is_at_rest_ = false;   // until there is something to watch
-  // Pending requests whose launches somebody may go on with, since when nobody does.
+  bool cleanup_is_due_ = false;  // without waiting for the interval
+  bool is_at_rest_ = false;      // waits for changes
+  // Pending requests with resumable launches -> since when no launcher serves them.
   std::map<std::string, async::Clock::TimePoint> interrupted_;
-  async::Clock::TimePoint next_look_ = async::Clock::TimePoint::max();  // for one of them
-  std::set<std::string> gone_requests_;  // whose locks are to be removed
-  bool sweep_due_ = true;                // all locks are to be looked at
+  async::Clock::TimePoint next_cleanup_ = async::Clock::TimePoint::max();  // for interrupted_
+  std::set<std::string> gone_requests_;                                    // with locks to remove
+  bool sweep_due_ = true;                                                  // check all locks
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

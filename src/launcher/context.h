@@ -23,7 +23,7 @@ using async::Task;
 using driver::Resources;
 using planning::ResourceUsage;
 
-// What every worker of a launcher works with. Outlives them.
+// The context of all workers of a launcher. Outlives them.
 struct WorkerContext {
   async::Runtime runtime;
   coordination::Store& store;
@@ -31,8 +31,8 @@ struct WorkerContext {
   telemetry::Logger log;  // "nodepool"
   telemetry::Metrics metrics = {};
 
-  // The logger, about a request that is known by its id alone, and a node of it: with the id of the
-  // requestor's event, too, as long as the request is there.
+  // The logger with the ids of a request and one of its nodes, and the id of the requestor's event
+  // if the request exists.
   telemetry::Logger about(const telemetry::Logger& logger, const std::string& request_id,
                           std::string_view node_id = {}) const {
     const model::NodeRequest* request = records.requests.find(request_id);
@@ -40,13 +40,13 @@ struct WorkerContext {
     return logger.about(has_event ? *request->event_id : std::string(), request_id, node_id);
   }
 
-  // … about a node, and the request that it was last made or handed out for.
+  // The logger with the ids of a node and its last request.
   telemetry::Logger about(const telemetry::Logger& logger, const model::Node& node) const {
     return about(logger, node.allocated_to ? std::string(*node.allocated_to) : std::string(),
                  node.id);
   }
 
-  // For TaskScope: logs what escapes a task.
+  // For TaskScope: logs exceptions of tasks.
   async::TaskScope::ErrorHandler report_to(telemetry::Logger logger) const {
     return [logger = std::move(logger)](const std::string& name, const std::string& error) {
       logger.error("{}: {}", name, error);
@@ -54,9 +54,9 @@ struct WorkerContext {
   }
 };
 
-// What those share beyond that who serve requests: the pools of one launcher. Outlives them.
+// The context of the workers that serve requests. Outlives them.
 struct ServingContext : WorkerContext {
-  std::string hostname;  // as gethostname() says
+  std::string hostname;  // as gethostname() returns
   std::string fqdn;
   HistoryRecorder& history;
   ResourceUsage& usage;
@@ -66,8 +66,8 @@ struct ServingContext : WorkerContext {
   std::set<std::string>& own_pools;  // component ids of the pools of this launcher
   std::shared_ptr<const model::Installation> installation;
 
-  // The pool that the request is to wait for though all registered pools have declined it; empty:
-  // none.
+  // The departed pool that the request waits for although all registered pools have declined it;
+  // empty: none.
   std::string expected_pool(const model::NodeRequest& request) const {
     return departed_pools.expected_for(request, records.components.pools(), records.nodes,
                                        runtime.clock.now());

@@ -20,21 +20,21 @@ using coordination::TransactionError;
 using model::Node;
 using model::NodeState;
 
-// Before another attempt when a provider could not take a node back, or the store failed: the
-// reference's delete worker looks every 5 s.
+// Before the next attempt after a provider or the store failed. The interval of the Python
+// Nodepool's delete worker.
 constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 
-// How long a launch that was interrupted is left to whoever goes on with it.
+// How long an interrupted launch is left to launchers that may resume it.
 constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
 
-// Before another attempt when the store has shown twice that the table is behind: somebody has
-// locked or changed the node, and the event is under way.
+// Before the next attempt after the table was stale twice: the event of a change or lock is on its
+// way.
 constexpr auto kReturnOutdatedPause = std::chrono::milliseconds(10);
 
-// A node that is being taken back under its lock.
+// The record of a locked node that is being reclaimed.
 class Removal final : public driver::NodeRecord {
  public:
-  // `lock` is held, and outlives it. `released`: when the node was given back, in seconds since the
+  // `lock` is held, and outlives it. `released`: when the node was released, in seconds since the
   // epoch.
   Removal(const WorkerContext& context, Node node, const coordination::Lock& lock, double released)
       : context_(context), node_(std::move(node)), lock_(lock), released_(released) {}
@@ -57,10 +57,10 @@ class Removal final : public driver::NodeRecord {
   double released_;
 };
 
-// Whoever lets a node go otherwise than by saying so in its record (he dies, say) does so now.
-double given_back_at(const Node& node, double now) {
-  const bool is_said = node.state == NodeState::used || node.state == NodeState::deleting;
-  return is_said ? node.state_time : now;
+// Returns `now` if the record does not have the time, for example because the requestor died.
+double released_at(const Node& node, double now) {
+  const bool is_recorded = node.state == NodeState::used || node.state == NodeState::deleting;
+  return is_recorded ? node.state_time : now;
 }
 
 }  // namespace
@@ -71,13 +71,12 @@ DeletedNodeWorker::DeletedNodeWorker(const WorkerContext& context, const Provide
       providers_(providers),
       own_pools_(own_pools),
       log_(context.log.child("DeletedNodeWorker")),
-      left_to_others_(context.runtime, scope_, "node",
-                      [this](const std::string& id) { reevaluate(id); }),
+      deferral_(context.runtime, scope_, "node", [this](const std::string& id) { reevaluate(id); }),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void DeletedNodeWorker::start() {
   const auto on_event = [this](const std::string& id) {
-    refused_.erase(id);  // the table has caught up
+    outdated_.erase(id);  // the table has caught up
     reevaluate(id);
   };
   subscriptions_.push_back(context_.records.nodes.observe(
@@ -116,23 +115,23 @@ DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
 void DeletedNodeWorker::reevaluate(const std::string& id) {
   const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || context_.records.nodes.is_locked(id) || duty(*node) == Duty::none) {
-    left_to_others_.forget(id);
+    deferral_.forget(id);
     return;
   }
-  if (in_hand_.contains(id) || defers_to_peer(*node)) return;
-  in_hand_.insert(id);
-  scope_.spawn("take back node " + id, process(id));
+  if (in_progress_.contains(id) || defers_to_peer(*node)) return;
+  in_progress_.insert(id);
+  scope_.spawn("reclaim node " + id, process(id));
 }
 
-// Whether a pool worker may go on with the launch.
-bool DeletedNodeWorker::can_be_resumed(const Node& node) const {
+// Whether a pool worker may resume the launch.
+bool DeletedNodeWorker::is_resumable(const Node& node) const {
   if (node.state != NodeState::building || !node.allocated_to || !node.provider) return false;
   const model::NodeRequest* request = context_.records.requests.find(*node.allocated_to);
   return request != nullptr && request->state == model::RequestState::pending &&
          driver::resumes(*providers_.at(*node.provider).provider);
 }
 
-// Whether the node falls to another launcher that serves its pool.
+// Whether another launcher of the pool is preferred for the node.
 bool DeletedNodeWorker::falls_to_peer(const Node& node) const {
   std::vector<const model::Component*> peers = context_.records.components.pools();
   std::erase_if(peers, [&node](const model::Component* pool) {
@@ -141,14 +140,14 @@ bool DeletedNodeWorker::falls_to_peer(const Node& node) const {
   return !peers.empty() && !own_pools_.contains(planning::preferred(node.id, peers));
 }
 
-// Returns whether the node is left to somebody else for the moment.
+// Whether the node is left to another worker for now.
 bool DeletedNodeWorker::defers_to_peer(const Node& node) {
-  const bool can_go_on = can_be_resumed(node);
-  if (!can_go_on && !falls_to_peer(node)) {
-    left_to_others_.forget(node.id);
+  const bool resumable = is_resumable(node);
+  if (!resumable && !falls_to_peer(node)) {
+    deferral_.forget(node.id);
     return false;
   }
-  return left_to_others_.leaves(node.id, can_go_on ? kReturnResumePause : kPeerPause);
+  return deferral_.defers(node.id, resumable ? kReturnResumePause : kPeerPause);
 }
 
 Task<> DeletedNodeWorker::process(std::string id) {
@@ -156,32 +155,31 @@ Task<> DeletedNodeWorker::process(std::string id) {
   bool up_to_date = true;
   try {
     const Node* node = context_.records.nodes.find(id);
-    const Duty what = node == nullptr ? Duty::none : duty(*node);
-    if (what == Duty::free) up_to_date = co_await free(id);
-    if (what == Duty::reclaim) up_to_date = co_await reclaim_under_lock(id);
+    const Duty due = node == nullptr ? Duty::none : duty(*node);
+    if (due == Duty::free) up_to_date = co_await free(id);
+    if (due == Duty::reclaim) up_to_date = co_await reclaim_under_lock(id);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
     const Node* node = context_.records.nodes.find(id);
-    log_trouble(node == nullptr ? log_.about({}, {}, id) : context_.about(log_, *node),
-                "Could not take the node back, trying again", error);
+    log_failure(node == nullptr ? log_.about({}, {}, id) : context_.about(log_, *node),
+                "Could not reclaim the node, retrying", error);
     has_failed = true;
   }
   if (has_failed) {
     co_await context_.records.pause_before_retry(kReturnRetryPause);
   } else if (up_to_date) {
-    refused_.erase(id);
-  } else if (!refused_.insert(id).second) {
+    outdated_.erase(id);
+  } else if (!outdated_.insert(id).second) {
     co_await context_.runtime.clock.sleep_for(kReturnOutdatedPause);
   }
-  in_hand_.erase(id);
-  reevaluate(id);  // it may have become due again, or failed
+  in_progress_.erase(id);
+  reevaluate(id);  // may be due again
 }
 
 Task<bool> DeletedNodeWorker::free(std::string id) {
   const std::string request_id = *context_.records.nodes.find(id)->allocated_to;
-  // The table of requests may be behind that of nodes. What is gone from the store does not come
-  // back, so nothing is taken from anybody.
+  // The table of requests may be stale. A deleted request never comes back.
   if (co_await context_.store.exists(model::request_path(request_id))) co_return false;
   const auto change = [this, &request_id](Node& node) {
     if (duty(node) != Duty::free || node.allocated_to != request_id) return false;
@@ -191,7 +189,7 @@ Task<bool> DeletedNodeWorker::free(std::string id) {
   Task<model::NodeChange> changing =
       model::change_node(context_.runtime, context_.store, context_.records.nodes, id, change);
   if (co_await std::move(changing) != model::NodeChange::written) co_return false;
-  log_.about({}, request_id, id).info("Unallocated the node, its request is gone");
+  log_.about({}, request_id, id).info("Deallocated the node, its request is gone");
   co_return true;
 }
 
@@ -201,7 +199,7 @@ Task<bool> DeletedNodeWorker::reclaim_under_lock(std::string id) {
   co_return co_await coordination::with_lock(lock, std::move(taking));
 }
 
-// Whether somebody has a lease is not known if the look for it failed: then the node stays.
+// If the lease cannot be read, the node is left as it is.
 Task<bool> DeletedNodeWorker::reclaim_if_due(std::string id, coordination::Lock& lock) {
   std::optional<Node> node;
   try {
@@ -209,7 +207,7 @@ Task<bool> DeletedNodeWorker::reclaim_if_due(std::string id, coordination::Lock&
     if (node && co_await is_leased(*node, lock)) node.reset();
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;
-    context_.records.nodes.removed(id);  // by somebody else; whatever the table still thought
+    context_.records.nodes.removed(id);  // by another process
     node.reset();
   }
   if (!node || duty(*node) != Duty::reclaim) co_return false;
@@ -217,15 +215,15 @@ Task<bool> DeletedNodeWorker::reclaim_if_due(std::string id, coordination::Lock&
   co_return true;
 }
 
-// Nothing for an empty record. Throws StoreError, RecordError.
+// Returns nothing for an empty record. Throws StoreError, RecordError.
 Task<std::optional<Node>> DeletedNodeWorker::read(std::string id) {
   const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
   if (entry.data.empty()) co_return std::nullopt;
   co_return model::parse_node(id, entry);
 }
 
-// A requestor that turns its lock into a lease goes to the end of the line: who was behind it has
-// the lock then, but the node is the requestor's all the same. Throws StoreError.
+// A requestor that turns its lock into a lease moves to the end of the queue. The next contender
+// then has the lock, but the node still belongs to the lease. Throws StoreError.
 Task<bool> DeletedNodeWorker::is_leased(const Node& node, const coordination::Lock& lock) {
   const std::optional<model::Lease> lease = model::lease_of(node);
   const double now = context_.runtime.clock.wall_seconds();
@@ -242,9 +240,9 @@ Task<bool> DeletedNodeWorker::is_leased(const Node& node, const coordination::Lo
 Task<> DeletedNodeWorker::reclaim(Node node, coordination::Lock& lock) {
   const auto log = context_.about(log_, node);
   const std::shared_ptr<driver::Provider> provider = providers_.at(*node.provider).provider;
-  log.info("Taking back node in state {} ({})", to_string(node.state),
+  log.info("Reclaiming node in state {} ({})", to_string(node.state),
            node.hostname.value_or(node.external_id_text()));
-  const double released = given_back_at(node, context_.runtime.clock.wall_seconds());
+  const double released = released_at(node, context_.runtime.clock.wall_seconds());
   Removal removal(context_, std::move(node), lock, released);
   if (removal.node().state != NodeState::deleting) {
     removal.node().set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
@@ -260,7 +258,7 @@ Task<> DeletedNodeWorker::reclaim(Node node, coordination::Lock& lock) {
   provider->node_deleted(removal.node());
 }
 
-// Removes the record, its lock with it, and registers the replacement, all at once.
+// Removes the record and its lock, and registers the replacement, in one transaction.
 Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacement,
                                   coordination::Lock& lock) {
   Transaction transaction;
@@ -270,8 +268,8 @@ Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacem
   }
   lock.release_in(transaction);
   const std::size_t before_others = transaction.size();
-  // Contenders that come meanwhile go as well: they find no record, or an empty one. There is no
-  // moment in which others find neither this record nor the one in its place.
+  // Removes new contenders as well: they find no record, or an empty one. At every moment, either
+  // this record or its replacement exists.
   std::vector<std::string> others;
   std::vector<coordination::OperationResult> results;
   while (results.empty()) {
@@ -284,9 +282,9 @@ Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacem
     } catch (const TransactionError& error) {
       const bool is_other =
           error.index() >= before_others && error.index() < before_others + others.size();
-      const bool line_changed = error.kind() == StoreError::Kind::not_empty ||
-                                (is_other && error.kind() == StoreError::Kind::no_node);
-      if (!line_changed) throw;
+      const bool contenders_changed = error.kind() == StoreError::Kind::not_empty ||
+                                      (is_other && error.kind() == StoreError::Kind::no_node);
+      if (!contenders_changed) throw;
     }
     if (!results.empty()) break;
     others.clear();

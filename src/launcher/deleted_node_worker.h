@@ -13,19 +13,19 @@
 
 namespace nodepool::launcher {
 
-// Takes nodes back: those that are used, failed or abandoned go to their provider, which deletes
-// the machine or makes it ready again; those that were allocated to a request that is gone become
-// free. It acts on the change that makes a node due, not by looking through all nodes.
+// Reclaims used, failed and abandoned nodes: their provider deletes the machine or makes it ready
+// again. Frees nodes that are allocated to deleted requests. Reacts to changes instead of polling
+// all nodes.
 class DeletedNodeWorker {
  public:
   // `own_pools`: component ids of the pools of this launcher.
   DeletedNodeWorker(const WorkerContext& context, const Providers& providers,
                     const std::set<std::string>& own_pools);
 
-  // Begins to work.
+  // Starts the work.
   void start();
 
-  // Looks at all nodes of a provider, when it has come into service.
+  // Checks all nodes of a provider that was started.
   void reevaluate_provider(const std::string& provider);
 
   // Ends the work in progress, releasing its locks.
@@ -36,11 +36,11 @@ class DeletedNodeWorker {
 
   void reevaluate(const std::string& id);
   Duty duty(const model::Node& node) const;
-  bool can_be_resumed(const model::Node& node) const;
+  bool is_resumable(const model::Node& node) const;
   bool falls_to_peer(const model::Node& node) const;
   bool defers_to_peer(const model::Node& node);
   Task<> process(std::string id);
-  // These return false if the store says otherwise than the table: there was nothing to do.
+  // These return false if the table was stale and there was nothing to do.
   Task<bool> reclaim_under_lock(std::string id);
   Task<bool> reclaim_if_due(std::string id, coordination::Lock& lock);
   Task<bool> free(std::string id);
@@ -54,11 +54,11 @@ class DeletedNodeWorker {
   const Providers& providers_;
   const std::set<std::string>& own_pools_;
   telemetry::Logger log_;
-  std::set<std::string, std::less<>> in_hand_;
-  std::set<std::string, std::less<>> refused_;  // nodes of which the table was wrong last time
-  // Nodes left to another launcher that serves their provider, or to the pool worker that goes on
-  // with their launch.
-  PeerDeferral left_to_others_;
+  std::set<std::string, std::less<>> in_progress_;
+  std::set<std::string, std::less<>> outdated_;  // nodes for which the table was stale last time
+  // Nodes left to another launcher of their provider, or to the pool worker that resumes their
+  // launch.
+  PeerDeferral deferral_;
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

@@ -15,40 +15,40 @@
 
 namespace nodepool::launcher {
 
-// The pools that have left the registry lately and may be back: their launcher is restarted, or has
-// lost its session. A request that only they could serve waits for them a while (`pool-timeout`)
-// before it fails; one for labels of which nothing is known fails at once.
+// The pools that deregistered recently and may return: their launcher restarts, or lost its
+// session. A request that only they could serve waits for them for `pool-timeout` before it fails.
+// A request for unknown labels fails at once.
 //
-// What has left before this launcher began to look shows in the records of nodes: for as long after
-// the beginning, a pool that has nodes is taken for one that has just left.
+// Pools that departed before this launcher started are known by their nodes: for `pool-timeout`
+// after the start, an unregistered pool with nodes counts as departed.
 class DepartedPools {
  public:
   using TimePoint = async::Clock::TimePoint;
 
-  // How long pools are waited for.
-  void set_patience(async::Duration patience) { patience_ = patience; }
-  async::Duration patience() const { return patience_; }
+  // The time that requests wait for a departed pool.
+  void set_timeout(async::Duration timeout) { timeout_ = timeout; }
+  async::Duration timeout() const { return timeout_; }
 
-  // From now on everything that leaves is seen.
+  // Departures are observed from now on.
   void begin(TimePoint now) { begun_ = now; }
 
-  // A pool is no longer registered.
+  // A pool deregistered.
   void left(const model::Component& pool, TimePoint now);
 
-  // The pool is about to leave for good: it is no longer configured.
+  // The pool is no longer configured, and will not return.
   void forget(const std::string& id) { forgotten_.insert(id); }
 
-  // The pool that the request, which all registered pools have declined, is to wait for; empty if
-  // there is none.
+  // The departed pool that a request declined by all registered pools waits for; empty if there is
+  // none.
   std::string expected_for(const model::NodeRequest& request,
                            const std::vector<const model::Component*>& registered,
                            const model::NodeTable& nodes, TimePoint now) const;
 
-  // Calls `observer` when some pool may have been waited for long enough.
+  // Calls `observer` when the timeout of a pool may be over.
   coordination::Subscription observe(std::function<void()> observer) {
     return changes_.subscribe(std::move(observer));
   }
-  void time_has_passed() { changes_.notify(); }
+  void notify() { changes_.notify(); }
 
  private:
   struct Absence {
@@ -56,9 +56,9 @@ class DepartedPools {
     TimePoint since;
   };
 
-  bool counts(TimePoint since, TimePoint now) const { return now < since + patience_; }
+  bool counts(TimePoint since, TimePoint now) const { return now < since + timeout_; }
 
-  async::Duration patience_{};
+  async::Duration timeout_{};
   TimePoint begun_{};
   std::map<std::string, Absence> absent_;  // by the pool's id
   std::set<std::string> forgotten_;

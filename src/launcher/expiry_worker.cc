@@ -17,13 +17,13 @@ using coordination::StoreError;
 using model::Node;
 using model::NodeState;
 
-// Before another attempt when a node could not be dealt with: it is locked, or the store failed.
+// Before the next attempt after a node was locked or the store failed.
 constexpr auto kLeaseRetryPause = std::chrono::seconds(5);
 
-// Seconds. Expiry is a wall-clock time: a clock that is set forward is noticed within this.
+// Seconds. Bounds the delay after the wall clock was set forward.
 constexpr double kLongestSleep = 60;
 
-// A lease begins when its node goes into use.
+// A lease starts when its node becomes `in-use`.
 double lease_expiry(const Node& node, const model::Lease& lease, const NodeAges& ages) {
   if (!ages.max_lease) return lease.expires;
   return std::min(lease.expires, node.state_time + static_cast<double>(*ages.max_lease));
@@ -152,21 +152,21 @@ Task<> ExpiryWorker::end(std::string id) {
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) failure = error.what();
   }
-  if (!failure.empty()) log_.about({}, {}, id).debug("Trying again: {}", failure);
-  // If it is still due, it is locked or has changed: its next change or this look decides.
+  if (!failure.empty()) log_.about({}, {}, id).debug("Retrying: {}", failure);
+  // If it is still due, it is locked or has changed: retry.
   const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || !is_due(*node)) co_return;
   co_await context_.runtime.clock.sleep_for(kLeaseRetryPause);
   reevaluate(id);
 }
 
-// The lease's contenders and the node's state in one transaction: it is refused if the lease was
-// renewed or given back meanwhile. Who was in line when the requestor's lock became the lease
-// stands before it and has the lock now: until that one has gone nothing is done. Those behind
-// stay: they find the node used.
+// Removes the lease's contenders and sets the node's state in one transaction, which fails if the
+// lease was renewed or released meanwhile. A contender that was queued when the requestor's lock
+// became the lease is now before it and has the lock: waits until it is gone. Contenders behind the
+// lease stay: they find the node used.
 Task<> ExpiryWorker::end_lease(Node node) {
   const model::Lease lease = *model::lease_of(node);
-  // Read from the store: the table may not have seen the lock yet.
+  // Read from the store: the table may be stale.
   const std::string root = model::node_lock_path(node.id);
   const std::vector<std::string> children = co_await context_.store.children(root);
   std::vector<std::string> own;

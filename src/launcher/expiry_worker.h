@@ -15,7 +15,7 @@
 
 namespace nodepool::launcher {
 
-// How long nodes may stay as they are; from the configuration. Seconds.
+// The configured maximum ages of nodes in seconds.
 struct NodeAges {
   std::optional<std::int64_t> max_hold_age;  // nothing: no limit
   std::optional<std::int64_t> max_lease;     // renewals included; nothing: no limit
@@ -24,23 +24,22 @@ struct NodeAges {
   friend bool operator==(const NodeAges&, const NodeAges&) = default;
 };
 
-// When the node has lasted too long as it is, in seconds since the epoch; nothing if it may stay:
-// a lease at its expiry or at the end of `max-lease` (the earlier), a held node by `max-hold-age`
-// and its own `hold_expiration` (the earlier), a ready node that nobody has by the `max-ready-age`
-// of any of its labels.
+// When the node expires, in seconds since the epoch: a lease at its expiry or at the end of
+// `max-lease`, a held node by `max-hold-age` or its own `hold_expiration`, a free ready node by the
+// lowest `max-ready-age` of its labels; the earlier one each. Returns nothing without a limit.
 std::optional<double> expiry(const model::Node& node, const NodeAges& ages);
 
-// Ends what has lasted too long: an expired lease makes its nodes `used` and unlocked, held and
-// ready nodes beyond their age become `deleting`; their provider then takes them back like any
-// other. It sleeps until the next node is due.
+// Expires nodes: the nodes of an expired lease become `used` and unlocked, held and ready nodes
+// beyond their maximum age become `deleting`. DeletedNodeWorker then reclaims them. Sleeps until
+// the next expiry.
 class ExpiryWorker {
  public:
   ExpiryWorker(const WorkerContext& context, const Providers& providers);
 
-  // Begins to work.
+  // Starts the work.
   void start();
 
-  // Goes over to other limits, and looks at all nodes: the providers may have changed as well.
+  // Applies new limits, and checks all nodes, as the providers may have changed too.
   void reconfigure(NodeAges ages);
 
   // Ends the work in progress.
@@ -61,7 +60,7 @@ class ExpiryWorker {
   telemetry::Logger log_;
   NodeAges ages_;
   std::map<std::string, double, std::less<>> expiry_;        // node id -> seconds since the epoch
-  std::set<std::pair<double, std::string>> next_to_expire_;  // the same, by time
+  std::set<std::pair<double, std::string>> next_to_expire_;  // by time
   async::Event changed_{"the next expiry changed"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;

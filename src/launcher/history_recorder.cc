@@ -19,10 +19,10 @@ using history::Entry;
 using model::Node;
 using model::NodeRequest;
 
-// What happens within this time is written together.
-constexpr auto kGatheringTime = std::chrono::milliseconds(100);
+// Entries within this time are written together.
+constexpr auto kWriteDelay = std::chrono::milliseconds(100);
 
-// Bytes that may wait for a slow disk.
+// Bytes that may wait to be written.
 constexpr std::size_t kMostWaiting = 4 << 20;
 
 Entry about_node(const std::string& id, double time, std::string_view event) {
@@ -83,12 +83,12 @@ HistoryRecorder::HistoryRecorder(const async::Runtime& runtime, model::NodeTable
 
 async::Task<> HistoryRecorder::start() {
   if (!journal_) co_return;
-  auto look = [journal = *journal_] { return history::last_time(journal); };
-  async::Task<std::optional<double>> looking = threads_.run("read the history", std::move(look));
+  auto read = [journal = *journal_] { return history::last_time(journal); };
+  async::Task<std::optional<double>> reading = threads_.run("read the history", std::move(read));
   try {
-    recorded_until_ = (co_await std::move(looking)).value_or(0);
+    recorded_until_ = (co_await std::move(reading)).value_or(0);
   } catch (const std::system_error& error) {
-    log_.warning("The history cannot be read: {}", error.what());
+    log_.warning("Cannot read the history: {}", error.what());
   }
   subscriptions_.push_back(
       requests_.observe([this](const model::RequestTable::Change& change) { on_request(change); }));
@@ -117,7 +117,7 @@ void HistoryRecorder::on_request(const model::RequestTable::Change& change) {
   } else if (change.after != nullptr) {
     on_changed_request(*change.before, *change.after);
   } else {
-    // Who has asked has taken the nodes, or has gone away.
+    // The requestor has taken the nodes, or has withdrawn the request.
     const bool is_answered = change.before->state == model::RequestState::fulfilled;
     record(
         about_request(change.id, runtime_.clock.wall_seconds(), is_answered ? "answered" : "gone"));
@@ -133,10 +133,10 @@ void HistoryRecorder::on_new_request(const NodeRequest& request) {
   entry.details =
       model::failure_text(description(request));  // its length is the requestor's choice
   record(entry);
-  // For a node that waits: what it waits for.
-  if (const auto order = driver::backing_purpose_of(request)) {
-    Entry waits = about_node(order->node, *time, "asks");
-    waits.details = fmt::format("request {} for a node with label(s) {} to be on", request.id,
+  // For the node that waits for a backing node.
+  if (const auto purpose = driver::backing_purpose_of(request)) {
+    Entry waits = about_node(purpose->node, *time, "asks");
+    waits.details = fmt::format("request {} for a backing node with label(s) {}", request.id,
                                 fmt::join(request.node_types, ", "));
     waits.data = fmt::format(R"({{"request": {}}})", model::json_string(request.id).text);
     record(waits);
@@ -186,12 +186,12 @@ void HistoryRecorder::resumed(const std::string& request_id, std::string_view po
 }
 
 void HistoryRecorder::attempt_ended(const std::string& node_id, const std::string& request_id,
-                                    const driver::LaunchTrace& account) {
+                                    const driver::LaunchTrace& trace) {
   if (!journal_) return;
   Entry entry = about_node(node_id, runtime_.clock.wall_seconds(), "launch");
   entry.related = {request_id};
-  entry.details = summary(account);
-  entry.data = to_json(account);
+  entry.details = summary(trace);
+  entry.data = to_json(trace);
   record(entry);
 }
 
@@ -203,9 +203,9 @@ void HistoryRecorder::machine_ended(const std::string& node_id, const std::strin
 }
 
 void HistoryRecorder::record_decision(const std::string& request_id, std::string_view pool_id,
-                                      std::string_view said, std::string data) {
+                                      std::string_view text, std::string data) {
   Entry entry = about_request(request_id, runtime_.clock.wall_seconds(), "decision");
-  entry.details = fmt::format("{} {}", short_pool_id(pool_id), said);
+  entry.details = fmt::format("{} {}", short_pool_id(pool_id), text);
   entry.data = std::move(data);
   record(entry);
 }
@@ -224,7 +224,7 @@ void HistoryRecorder::on_node(const model::NodeTable::Change& change) {
   }
 }
 
-// A slot of a static host is a new node each time; clouds' nodes are never replaced by another.
+// Only slots of static hosts have successive nodes.
 std::string HistoryRecorder::take_slot(const Node& node) {
   if (!node.slot || !node.hostname) return {};
   const StaticSlot slot(node.provider.value_or(""), node.pool.value_or(""),
@@ -243,7 +243,7 @@ void HistoryRecorder::on_new_node(const Node& node) {
   if (node.allocated_to) entry.related = {*node.allocated_to};
   entry.details = description(node);
   if (!predecessor.empty()) {
-    entry.details += ", in place of node " + predecessor;
+    entry.details += ", replaces node " + predecessor;
     Entry replaced = about_node(predecessor, *time, "replaced");
     replaced.details = "by node " + node.id;
     record(replaced);
@@ -269,7 +269,8 @@ void HistoryRecorder::on_changed_node(const Node& before, const Node& after) {
   on_lease(lease_on(before), lease_on(after), after);
 }
 
-// A lease is told of where its request is, which has the same id. Its nodes change one by one.
+// A lease is recorded as an event of its request, which has the same id. Its nodes change one by
+// one.
 void HistoryRecorder::on_lease(const std::optional<model::Lease>& before,
                                const std::optional<model::Lease>& after, const Node& node) {
   const double now = runtime_.clock.wall_seconds();
@@ -291,15 +292,16 @@ void HistoryRecorder::on_lease(const std::optional<model::Lease>& before,
   entry.related = {node.id};
   entry.details = fmt::format("the node is {}", to_string(node.state));
   record(entry);
-  const auto has_it = [this, &before](const std::string& id) {
+  const auto is_leased = [this, &before](const std::string& id) {
     const Node* other = nodes_.find(id);
     const auto lease = other == nullptr ? std::nullopt : lease_on(*other);
     return lease && lease->id == before->id;
   };
-  if (std::ranges::none_of(nodes_.allocated_to(before->id), has_it)) lease_ends_.erase(before->id);
+  if (std::ranges::none_of(nodes_.allocated_to(before->id), is_leased))
+    lease_ends_.erase(before->id);
 }
 
-// A node has come to another one, or has left it: both tell.
+// A node was placed on a backing node, or has left it: recorded for both.
 void HistoryRecorder::on_backing(const std::string& id, const std::optional<std::string>& before,
                                  const std::optional<std::string>& after, const Node& node) {
   if (before == after) return;
@@ -328,7 +330,7 @@ void HistoryRecorder::on_lock(const std::string& node_id) {
   } else {
     locked_nodes_.erase(node_id);
   }
-  // Who had it locked when this launcher started is old news.
+  // Locks from before the start are not recorded.
   if (!nodes_.ready()) return;
   record(about_node(node_id, runtime_.clock.wall_seconds(), locked ? "locked" : "unlocked"));
 }
@@ -337,7 +339,7 @@ void HistoryRecorder::on_lock(const std::string& node_id) {
 
 void HistoryRecorder::record(const Entry& entry) {
   if (lines_.size() > kMostWaiting) {
-    lose(1, "it happens faster than it can be written");
+    drop(1, "events occur faster than they can be written");
     return;
   }
   lines_ += to_line(entry);
@@ -347,7 +349,7 @@ void HistoryRecorder::record(const Entry& entry) {
 async::Task<> HistoryRecorder::run() {
   while (true) {
     co_await wake_.wait();
-    co_await runtime_.clock.sleep_for(kGatheringTime);
+    co_await runtime_.clock.sleep_for(kWriteDelay);
     co_await write();
   }
 }
@@ -367,26 +369,26 @@ async::Task<> HistoryRecorder::write() {
   if (failure.empty()) {
     clear_problem();
   } else {
-    lose(entries, failure);
+    drop(entries, failure);
   }
 }
 
-void HistoryRecorder::lose(std::uint64_t entries, const std::string& why) {
-  lost_ += entries;
-  if (trouble_.empty()) {
-    log_.warning("The history cannot be written, nothing else depends on it: {}", why);
+void HistoryRecorder::drop(std::uint64_t entries, const std::string& why) {
+  dropped_ += entries;
+  if (problem_.empty()) {
+    log_.warning("Cannot write the history, dropping entries: {}", why);
   }
-  if (trouble_ == why) return;
-  trouble_ = why;
-  trouble_changed_.notify();
+  if (problem_ == why) return;
+  problem_ = why;
+  problem_changed_.notify();
 }
 
 void HistoryRecorder::clear_problem() {
-  if (trouble_.empty()) return;
-  log_.info("The history is written again; {} entries are missing in it",
-            lost_ - std::exchange(told_lost_, lost_));
-  trouble_.clear();
-  trouble_changed_.notify();
+  if (problem_.empty()) return;
+  log_.info("Writing the history again, {} entries were dropped",
+            dropped_ - std::exchange(logged_dropped_, dropped_));
+  problem_.clear();
+  problem_changed_.notify();
 }
 
 }  // namespace nodepool::launcher

@@ -12,7 +12,7 @@ namespace {
 using model::Node;
 using model::NodeState;
 
-// Before another node is tried when one could not be had.
+// Before the next eviction after a failed one.
 constexpr auto kEvictionRetryPause = std::chrono::seconds(1);
 
 }  // namespace
@@ -31,7 +31,7 @@ void IdleNodeEvictor::carry_out(const planning::Eviction& eviction) {
   scope_.spawn("evict node " + *eviction.node, retire(*eviction.node));
 }
 
-// Those who wait do so for different limits, and not as long.
+// Keeps the earliest of several times.
 void IdleNodeEvictor::reevaluate_in(async::Duration pause) {
   const auto when = context_.runtime.clock.now() + pause;
   if (next_evaluation_ && *next_evaluation_ <= when) return;
@@ -58,12 +58,12 @@ Task<> IdleNodeEvictor::retire(std::string id) {
   const auto log = log_.about({}, {}, id);
   if (!failure.empty()) log.warning("Could not evict the node: {}", failure);
   if (change == model::NodeChange::written) {
-    log.info("Deleting the idle node to make room for a waiting request");
+    log.info("Evicting the idle node for a waiting request");
   } else {
-    co_await context_.runtime.clock.sleep_for(kEvictionRetryPause);  // somebody else has it
+    co_await context_.runtime.clock.sleep_for(kEvictionRetryPause);  // it was taken
   }
   retiring_ = false;
-  reevaluate_();  // others, of another limit, may have asked meanwhile
+  reevaluate_();  // for evictions that were refused meanwhile
 }
 
 Task<> IdleNodeEvictor::wait_until(async::Clock::TimePoint when) {

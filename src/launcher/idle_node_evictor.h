@@ -10,14 +10,14 @@
 
 namespace nodepool::launcher {
 
-// Makes room for the waiting requests of a pool, as planning::choose_eviction() says.
+// Evicts idle nodes for the waiting requests of a pool, as planning::choose_eviction() decides.
 class IdleNodeEvictor {
  public:
-  // `reevaluate` is called when there may be room to be made though nothing has happened.
+  // `reevaluate` is called when an eviction ends, or may have become possible by time alone.
   IdleNodeEvictor(const WorkerContext& context, telemetry::Logger log, async::TaskScope& scope,
                   std::function<void()> reevaluate);
 
-  // A node is being given up: whoever would have another one go is asked again when that is done.
+  // Whether an eviction is in progress. `reevaluate` is called when it ends.
   bool is_busy() const { return retiring_; }
 
   void carry_out(const planning::Eviction& eviction);

@@ -14,10 +14,10 @@ namespace nodepool::launcher {
 
 namespace {
 
-// How long the own registrations may take to come back through the table of components.
+// The deadline for own registrations to appear in the table of components.
 constexpr auto kRegistrationDeadline = std::chrono::seconds(10);
 
-// Before going on with a configuration after the store has failed; less if it is back before.
+// The longest pause before the configuration is applied again after the store failed.
 constexpr auto kStorePause = std::chrono::seconds(1);
 
 model::Component launcher_component(const Launcher::Options& options) {
@@ -29,22 +29,23 @@ model::Component launcher_component(const Launcher::Options& options) {
   return component;
 }
 
-// What keeps a provider that is in service from making nodes, as its cloud tells.
+// The problems that keep a started provider from launching nodes.
 void add_problems(std::vector<std::string>& problems, const ProviderInService& service) {
-  constexpr std::size_t kMost = 100;  // of all; they are in one record
+  constexpr std::size_t kMost = 100;  // they are in one record
   const driver::Provider& provider = *service.provider;
   const std::string& name = provider.config().name();
   if (provider.launches()) {
     const std::string why = service.quota->failure();
     if (!why.empty()) {
-      problems.push_back(fmt::format("the limits of provider {} are not known: {}", name, why));
+      problems.push_back(fmt::format("the quota of provider {} is not known: {}", name, why));
     }
   }
   for (const auto& [pool, config] : provider.config().pools()) {
     for (const std::string& label : config.labels) {
       const std::optional<std::string> problem = provider.label_problem(pool, label);
       if (!problem || problems.size() >= kMost) continue;
-      problems.push_back(fmt::format("pool {}-{} cannot make {}: {}", name, pool, label, *problem));
+      problems.push_back(
+          fmt::format("pool {}-{} cannot launch {}: {}", name, pool, label, *problem));
     }
   }
 }
@@ -76,7 +77,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       installation_(runtime, store, log_),
       registration_(runtime, store, log_, launcher_component(options)),
       state_(options.state),
-      late_starts_(runtime, log_),
+      start_retrier_(runtime, log_),
       usage_(records_.nodes,
              [this](std::string_view provider, std::string_view pool, std::string_view label) {
                return label_resources(provider, pool, label);
@@ -96,17 +97,17 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
 Launcher::~Launcher() = default;
 
 Task<> Launcher::start(config::Config config) {
-  // First of all: it looks whether there have been nodes before.
+  // First, as it checks for existing nodes.
   co_await installation_.start();
   co_await records_.make_roots(kinds_);
-  history_trouble_ = history_.observe_problem([this] { publish_state(); });
+  history_problem_ = history_.observe_problem([this] { publish_state(); });
   co_await history_.start();
   tables_scope_.spawn("installation", installation_.run());
   records_.follow(tables_scope_, kinds_);
   co_await records_.until_ready();
-  departed_pools_.set_patience(std::chrono::seconds(config.pool_timeout));
+  departed_pools_.set_timeout(std::chrono::seconds(config.pool_timeout));
   departed_pools_.begin(context_.runtime.clock.now());
-  tables_scope_.spawn("pools that may be back", wait_for_departed_pools());
+  tables_scope_.spawn("departed pools", wait_for_departed_pools());
   pools_ = records_.components.observe(
       [this](const model::ComponentTable::Change& change) { on_component(change); });
   co_await registration_.start();
@@ -150,10 +151,10 @@ void Launcher::on_component(const model::ComponentTable::Change& change) {
 
 void Launcher::mark_departed(const model::Component& pool) {
   departed_pools_.left(pool, context_.runtime.clock.now());
-  tables_scope_.spawn("pool " + pool.name + ", which may be back", wait_for_departed_pools());
+  tables_scope_.spawn("departed pool " + pool.name, wait_for_departed_pools());
 }
 
-// What is configured is offered, once its provider can be started.
+// Requests wait for the pools of a provider that could not start yet.
 void Launcher::mark_pools_departed(const driver::ProviderConfig& config) {
   for (const auto& [name, pool] : config.pools()) {
     model::Component absent;
@@ -167,8 +168,8 @@ void Launcher::mark_pools_departed(const driver::ProviderConfig& config) {
 }
 
 Task<> Launcher::wait_for_departed_pools() {
-  co_await context_.runtime.clock.sleep_for(departed_pools_.patience());
-  departed_pools_.time_has_passed();
+  co_await context_.runtime.clock.sleep_for(departed_pools_.timeout());
+  departed_pools_.notify();
 }
 
 void Launcher::tell(const model::DaemonState& state) {
@@ -179,16 +180,15 @@ void Launcher::tell(const model::DaemonState& state) {
 void Launcher::add_metrics(telemetry::MetricsRegistry& registry) {
   stats_.add_metrics(registry);
   registry.count(telemetry::series<kHistoryEntriesDropped>(),
-                 static_cast<std::int64_t>(history_.lost()));
+                 static_cast<std::int64_t>(history_.dropped()));
 }
 
-// Which providers are not in service though they should be, and what else is not in order.
 std::vector<std::string> Launcher::problems() const {
   std::vector<std::string> problems;
   if (!history_.problem().empty()) {
     problems.push_back("the history cannot be written: " + history_.problem());
   }
-  for (const auto& [provider, reason] : late_starts_.failures()) {
+  for (const auto& [provider, reason] : start_retrier_.failures()) {
     if (!wanted_.contains(provider)) continue;
     problems.push_back(fmt::format("provider {} is not in service: {}", provider, reason));
   }
@@ -223,12 +223,12 @@ Task<> Launcher::reconfigure(config::Config config) {
 }
 
 Task<> Launcher::apply(config::Config config) {
-  // All of it is read before anything is touched, so that an error leaves everything as it is.
+  // Validates everything first, so that an error changes nothing.
   ProviderConfigs wanted;
   for (const config::ProviderSection& section : config.providers) {
     wanted[section.name] = drivers_.driver(section.driver).configure(section, config);
   }
-  co_await late_starts_.stop();
+  co_await start_retrier_.stop();
   config_ = std::move(config);
   wanted_ = std::move(wanted);
 
@@ -247,13 +247,12 @@ Task<> Launcher::apply(config::Config config) {
   }
   retire_replaced();
   publish_state();
-  if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
+  if (!has_all_providers()) start_retrier_.begin([this] { return retry_starts(); });
 }
 
 void Launcher::retire_replaced() {
   for (const auto& [name, provider] : std::exchange(replaced_, {})) {
-    retired_providers_.spawn("provider " + name + " of the configuration of before",
-                             retire(provider));
+    retired_providers_.spawn("replaced provider " + name, retire(provider));
   }
 }
 
@@ -262,21 +261,20 @@ bool Launcher::has_all_providers() const {
       wanted_, [this](const auto& entry) { return providers_.contains(entry.first); });
 }
 
-Task<bool> Launcher::start_late() {
-  const bool is_over = co_await apply_config();
+Task<bool> Launcher::retry_starts() {
+  const bool is_applied = co_await apply_config();
   publish_state();
-  co_return is_over&& has_all_providers();
+  co_return is_applied&& has_all_providers();
 }
 
-// Requests in progress go on with it, and it stops when they have ended.
+// Stops when the requests in progress have ended.
 Task<> Launcher::retire(ProviderInService provider) {
   co_await provider.reconciler->stop();
   co_await provider.quota->stop();
   co_await provider.provider->stop();
 }
 
-// What has been done already is not done again. Returns whether the store was in reach all the
-// time.
+// Idempotent: continues an earlier call. Returns false if the store was unreachable.
 Task<bool> Launcher::apply_config() {
   try {
     for (const config::ProviderSection& section : config_.providers) {
@@ -285,13 +283,13 @@ Task<bool> Launcher::apply_config() {
       }
     }
     tenant_limits_ = config_.tenant_limits;
-    departed_pools_.set_patience(std::chrono::seconds(config_.pool_timeout));
-    departed_pools_.time_has_passed();
+    departed_pools_.set_timeout(std::chrono::seconds(config_.pool_timeout));
+    departed_pools_.notify();
     co_await stop_pool_workers_without_pool();
     co_await start_missing_pool_workers();
   } catch (const coordination::StoreError& error) {
     if (error.kind() == coordination::StoreError::Kind::closed) throw;
-    log_.warning("Going over to the configuration takes longer: {}", error.what());
+    log_.warning("Applying the configuration is delayed: {}", error.what());
     co_return false;
   }
   expiry_.reconfigure(node_ages(config_));
@@ -310,15 +308,15 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
     provider->take_over(*predecessor);
   }
   if (const std::string failure = co_await start_or_stop(provider); !failure.empty()) {
-    if (late_starts_.failed(section.name, failure)) mark_pools_departed(provider->config());
+    if (start_retrier_.failed(section.name, failure)) mark_pools_departed(provider->config());
     co_return;
   }
-  late_starts_.succeeded(section.name);
+  start_retrier_.succeeded(section.name);
   auto quota = std::make_shared<ProviderQuota>(context_.runtime, provider,
                                                log_.child("quota." + section.name));
   auto reconciler = std::make_shared<Reconciler>(context_, history_, provider,
                                                  log_.child("leaks." + section.name));
-  problem_sources_[section.name] = quota->observe_answers([this] { publish_problems(); });
+  problem_sources_[section.name] = quota->observe_responses([this] { publish_problems(); });
   quota->start();
   reconciler->start();
   providers_.emplace(section.name, ProviderInService{std::move(provider), std::move(quota),
@@ -327,8 +325,8 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
   deleted_nodes_.reevaluate_provider(section.name);
 }
 
-// One that has not started is stopped. Returns what is wrong with it; empty: it has started. Throws
-// what is no fault of the provider: StoreError, Cancelled.
+// Stops a provider that cannot start. Returns its failure; empty: it has started. Throws
+// StoreError, Cancelled.
 Task<std::string> Launcher::start_or_stop(std::shared_ptr<driver::Provider> provider) {
   Task<> starting = provider->start();
   const auto stop = [&provider] { return provider->stop(); };
@@ -389,7 +387,7 @@ Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
   const auto registered = [](PoolWorker* worker) { return worker->is_registered(); };
   while (!std::ranges::all_of(workers, registered)) {
     if (co_await changed.wait_until(context_.runtime.clock, deadline)) continue;
-    log_.warning("The own pools are not in the table of components yet, serving all the same");
+    log_.warning("The registration of this launcher's pools is not visible yet, serving anyway");
     co_return;
   }
 }
@@ -397,7 +395,7 @@ Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
 Task<> Launcher::stop() {
   ready_ = false;
   log_.info("Stopping");
-  co_await late_starts_.stop();
+  co_await start_retrier_.stop();
   for (auto& [key, worker] : pool_workers_) co_await worker->stop();
   pool_workers_.clear();
   machines_.reset();

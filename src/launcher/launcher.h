@@ -29,21 +29,20 @@
 
 namespace nodepool::launcher {
 
-// The launcher: owns the tables, the providers and the workers, and brings them into line with the
-// configuration whenever that changes.
+// The launcher: owns the tables, the providers and the workers, and applies the configuration to
+// them.
 class Launcher {
  public:
   struct Options {
-    std::string hostname;  // as gethostname() says
+    std::string hostname;  // as gethostname() returns
     std::string fqdn;
     std::optional<history::Journal> history = {};  // nothing: no history is written
     telemetry::Metrics metrics = {};
-    // How many operations of the store have been asked for and not been answered; empty: nobody
-    // knows.
+    // The number of store operations in progress; empty: unknown.
     std::function<std::size_t()> store_queue = {};
     model::DaemonState state = {};                          // to begin with
     model::Records::Kinds records = model::Records::all();  // that it follows
-    // For blocking calls: name look-ups mostly, each of which may take seconds.
+    // For blocking calls, mostly name lookups, which may take seconds.
     std::size_t threads = 8;
   };
 
@@ -52,35 +51,33 @@ class Launcher {
            const Options& options);
   ~Launcher();
 
-  // Starts serving with `config`. Returns once all its pools are registered and serve. A provider
-  // that cannot start is left out, with an error in the log, and tried again. Throws StoreError,
-  // config::ConfigError.
+  // Starts serving with `config`. Returns when all its pools are registered and serve. If a
+  // provider cannot start, logs an error and retries later. Throws StoreError, config::ConfigError.
   Task<> start(config::Config config);
 
-  // Goes over to another configuration. Only what differs is touched: unchanged providers keep
-  // running, with their pools and the requests in progress. Throws config::ConfigError before
-  // anything has been changed.
+  // Applies a new configuration. Unchanged providers keep running, with their pools and the
+  // requests in progress. Throws config::ConfigError before it changes anything.
   Task<> reconfigure(config::Config config);
 
-  // Ends everything in order: no lock and no half-written record stays behind. The caller then
-  // closes the store; the launcher and its pools are registered until that.
+  // Stops gracefully, without leaving locks or half-written records. The launcher and its pools
+  // stay registered until the caller closes the store.
   Task<> stop();
 
-  // The records as it knows them; they last as long as it does.
+  // The tables of records. They live as long as the launcher.
   model::Records& records() { return records_; }
 
-  // What others may be shown of its work; they last as long as it does.
+  // For the status pages. They live as long as the launcher.
   const Providers& providers() const { return providers_; }
   const ResourceUsage& usage() const { return usage_; }
   HistoryRecorder& history() { return history_; }
 
-  // Adds how things stand now.
+  // Adds the current values of gauges and counters.
   void add_metrics(telemetry::MetricsRegistry& registry);
 
-  // Whether requests are being served, and what should be seen to.
+  // Whether requests are being served, and the problems.
   telemetry::Health health() const;
 
-  // Publishes what the daemon knows of itself.
+  // Publishes the state of the daemon.
   void tell(const model::DaemonState& state);
 
  private:
@@ -91,7 +88,7 @@ class Launcher {
   Task<> retire(ProviderInService provider);
   void retire_replaced();
   Task<bool> apply_config();
-  Task<bool> start_late();
+  Task<bool> retry_starts();
   bool has_all_providers() const;
   Task<> start_provider(const config::ProviderSection& section,
                         std::shared_ptr<const driver::ProviderConfig> config);
@@ -100,12 +97,12 @@ class Launcher {
   driver::Provider* predecessor_of(const std::string& name) const;
   Task<> stop_pool_workers_without_pool();
   Task<> start_missing_pool_workers();
-  // What a node takes whose record does not say; nothing if it is not served here.
+  // The resources of a node whose record lacks them. Returns nothing if it is not served here.
   std::optional<Resources> label_resources(std::string_view provider, std::string_view pool,
                                            std::string_view label) const;
   void on_node(const model::NodeTable::Change& change);
   void on_component(const model::ComponentTable::Change& change);
-  // A pool is waited for from now on.
+  // Requests wait for the pool from now on.
   void mark_departed(const model::Component& pool);
   void mark_pools_departed(const driver::ProviderConfig& config);
   Task<> wait_for_departed_pools();
@@ -123,16 +120,16 @@ class Launcher {
   model::Records records_;
   async::ThreadPool threads_;
   HistoryRecorder history_;
-  coordination::Subscription history_trouble_;
+  coordination::Subscription history_problem_;
   model::FollowedInstallation installation_;
   model::Registration registration_;
   model::DaemonState state_;  // of the process
   std::vector<std::string> published_problems_;
-  config::Config config_;   // in force, or about to be
+  config::Config config_;   // in effect, or being applied
   ProviderConfigs wanted_;  // its providers
   Providers providers_;
-  Providers replaced_;  // by the configuration that is being gone over to
-  driver::ProviderStartRetrier late_starts_;
+  Providers replaced_;  // by the configuration that is being applied
+  driver::ProviderStartRetrier start_retrier_;
   ResourceUsage usage_;
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;  // as configured now
@@ -150,7 +147,7 @@ class Launcher {
   std::map<std::string, coordination::Subscription> problem_sources_;  // by provider
   coordination::Subscription pools_;
   async::TaskScope tables_scope_;
-  async::TaskScope retired_providers_;  // each until its last call has ended
+  async::TaskScope retired_providers_;  // each until its last call ends
   bool ready_ = false;
 };
 

@@ -29,7 +29,7 @@ inline constexpr telemetry::Metric kAddressableRequests{
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}, {"pool"}}},
     .statsd = {"nodepool.provider.<provider>.pool.<pool>.addressable_requests"},
-    .help = "Requests, in any state, whose labels the pool has all."};
+    .help = "Requests, in any state, whose labels the pool offers."};
 
 inline constexpr telemetry::Metric kRequests{.name = "nodepool_requests",
                                              .kind = telemetry::Metric::Kind::gauge,

@@ -19,25 +19,25 @@ using model::Node;
 using model::NodeRequest;
 using model::RequestState;
 
-// After everybody else's.
+// Below all other requests.
 constexpr std::string_view kPriority = "900-";
 
-// Before counting. A node and the request that it was for are read one after the other: what is
-// counted in between is wrong. And of several launchers that miss the same node, one should be
-// first: the others see its request. Hence a random time, in milliseconds.
-constexpr std::int64_t kShortestSettling = 100;
-constexpr std::int64_t kLongestSettling = 1000;
+// The delay before counting, in milliseconds. The tables of nodes and requests are updated one
+// after the other. The delay is random, so that one of several launchers requests a missing node
+// first and the others see its request.
+constexpr std::int64_t kMinDelay = 100;
+constexpr std::int64_t kMaxDelay = 1000;
 
-// Before asking again when the store has failed.
-constexpr auto kAskAgainPause = std::chrono::seconds(5);
+// Before the next attempt after the store failed.
+constexpr auto kRetryPause = std::chrono::seconds(5);
 
-// Before looking again whether a label can be had: new images give an event, what else is missing
-// in a cloud does not.
+// Between checks whether a label is available. New images cause an event, other changes in a cloud
+// do not.
 constexpr auto kOfferPause = std::chrono::seconds(60);
 
 async::Duration consistency_delay(async::Random& random) {
-  const auto spread = random.below(kLongestSettling - kShortestSettling);
-  return std::chrono::milliseconds(kShortestSettling + static_cast<std::int64_t>(spread));
+  const auto spread = random.below(kMaxDelay - kMinDelay);
+  return std::chrono::milliseconds(kMinDelay + static_cast<std::int64_t>(spread));
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ void MinReadyWorker::on_request(const model::RequestTable::Change& change) {
 
 void MinReadyWorker::reevaluate(const std::string& label) {
   if (stocks_[label].wanted == 0) return;
-  to_look_at_.insert(label);
+  due_.insert(label);
   wake_.set();
 }
 
@@ -117,7 +117,7 @@ void MinReadyWorker::reevaluate_all() {
   for (const auto& [label, stock] : stocks_) reevaluate(label);
 }
 
-// --- asking
+// --- requests
 
 Task<> MinReadyWorker::run() {
   while (true) {
@@ -126,15 +126,15 @@ Task<> MinReadyWorker::run() {
     } else {
       co_await wake_.wait_until(context_.runtime.clock, offers_due_);
     }
-    if (context_.runtime.clock.now() >= offers_due_) to_look_at_.merge(unavailable_);
+    if (context_.runtime.clock.now() >= offers_due_) due_.merge(unavailable_);
     co_await context_.runtime.clock.sleep_for(consistency_delay(context_.runtime.random));
     if (!context_.records.ready()) continue;
-    for (const std::string& label : std::exchange(to_look_at_, {})) co_await top_up(label);
+    for (const std::string& label : std::exchange(due_, {})) co_await top_up(label);
   }
 }
 
-// Of the providers of other launchers nothing is known. What is known of the own ones may be old:
-// the cloud is asked again, as by whoever wants the label.
+// Returns false for providers of other launchers, which are unknown here. Refreshes the quota, and
+// with it the label problems, of own providers.
 bool MinReadyWorker::has_problem(const model::Component& pool, const std::string& label) const {
   const auto served = providers_.find(pool.provider_name);
   if (served == providers_.end()) return false;
@@ -151,31 +151,31 @@ bool MinReadyWorker::has_problem(const model::Component& pool, const std::string
 Task<> MinReadyWorker::top_up(std::string label) {
   const Stock& stock = stocks_[label];
   const planning::MinReadyStock figures = stock.figures();
-  const std::int64_t count = planning::to_ask_for(figures);
-  if (count == 0 || stock.pausing) co_return;
+  const std::int64_t count = planning::missing_nodes(figures);
+  if (count == 0 || stock.is_backing_off) co_return;
   const auto has_problem = [this, &label](const model::Component& pool) {
     return this->has_problem(pool, label);
   };
-  if (!planning::can_be_had(label, context_.records.components.pools(), has_problem)) {
+  if (!planning::is_obtainable(label, context_.records.components.pools(), has_problem)) {
     if (unavailable_.empty()) offers_due_ = context_.runtime.clock.now() + kOfferPause;
     unavailable_.insert(label);
     co_return;
   }
-  log_.info("Requesting {} node(s) with label {}: {} ready, {} asked for, min-ready is {}", count,
-            label, figures.ready, figures.asked_for, figures.wanted);
+  log_.info("Requesting {} node(s) with label {}: {} ready, {} requested, min-ready is {}", count,
+            label, figures.ready, figures.requested, figures.wanted);
   std::string failure;
   try {
-    co_await ask(label, count);
+    co_await request(label, count);
   } catch (const StoreError& error) {
     failure = error.what();
   }
   if (failure.empty()) co_return;
   log_.warning("Could not request nodes with label {}: {}", label, failure);
-  co_await context_.runtime.clock.sleep_for(kAskAgainPause);
+  co_await context_.runtime.clock.sleep_for(kRetryPause);
   reevaluate(label);
 }
 
-Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
+Task<> MinReadyWorker::request(std::string label, std::int64_t count) {
   NodeRequest request;
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
   request.created_time = request.state_time;
@@ -197,9 +197,9 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
   }
 }
 
-// --- answers
+// --- results
 
-// Until the answered request is gone.
+// Retries until the request is removed.
 Task<> MinReadyWorker::serve(std::string request_id) {
   while (const NodeRequest* request = context_.records.requests.find(request_id)) {
     std::string failure;
@@ -213,19 +213,20 @@ Task<> MinReadyWorker::serve(std::string request_id) {
       failure = error.what();
     }
     if (failure.empty()) co_return;
-    context_.about(log_, request_id).debug("Trying again: {}", failure);
-    co_await context_.runtime.clock.sleep_for(kAskAgainPause);
+    context_.about(log_, request_id).debug("Retrying: {}", failure);
+    co_await context_.runtime.clock.sleep_for(kRetryPause);
   }
 }
 
 Task<> MinReadyWorker::take_over(NodeRequest request) {
   stocks_[request.node_types.front()].backoff.reset();
   if (request.nodes.size() == 1 && co_await free_node(request)) co_return;
-  co_await remove(request.id);  // its node has changed, or is gone: it is freed without a request
+  co_await remove(
+      request.id);  // its node has changed or is gone, and is freed once the request is removed
 }
 
-// The node is free, and the request gone, in one transaction: in between nobody counts wrongly.
-// Returns whether that was possible.
+// Frees the node and removes the request in one transaction, so that counts stay right. Returns
+// whether it succeeded.
 Task<bool> MinReadyWorker::free_node(NodeRequest request) {
   const std::string id = request.nodes.front();
   coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
@@ -259,8 +260,8 @@ Task<bool> MinReadyWorker::free_locked_node(const NodeRequest& request, coordina
 
 Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {
   Stock& stock = stocks_[label];
-  if (!stock.pausing) {
-    stock.pausing = true;
+  if (!stock.is_backing_off) {
+    stock.is_backing_off = true;
     scope_.spawn("min-ready " + label, try_again_later(label, stock.backoff.failed()));
   }
   co_await remove(std::move(request_id));
@@ -268,7 +269,7 @@ Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {
 
 Task<> MinReadyWorker::try_again_later(std::string label, async::Duration pause) {
   co_await context_.runtime.clock.sleep_for(pause);
-  stocks_[label].pausing = false;
+  stocks_[label].is_backing_off = false;
   reevaluate(label);
 }
 

@@ -16,26 +16,25 @@
 
 namespace nodepool::launcher {
 
-// Keeps `min-ready` nodes of each label in stock: asks for what is missing like any requestor, with
-// requests for one new node each that come after everybody else's, some at a time. It counts what
-// all launchers have asked for, so that several of them with the same label do not ask twice. It
-// does not ask for what is known not to be had: a label whose image no provider has yet.
+// Keeps `min-ready` nodes of each label ready. Requests missing nodes like any requestor, with
+// requests of the lowest priority for one new node each, a few at a time. Counts the requests of
+// all launchers, so that several launchers with the same label do not request twice. Requests no
+// label that is known to be unavailable, for example because its image is missing.
 class MinReadyWorker {
  public:
   MinReadyWorker(const WorkerContext& context, const Providers& providers);
 
-  // Begins to work.
+  // Starts the work.
   void start();
 
-  // Goes over to other labels.
+  // Applies the new labels.
   void reconfigure(const std::map<std::string, config::Label>& labels);
 
-  // Ends the work. The own requests vanish with the session.
+  // Ends the work. The own requests end with the session.
   Task<> stop();
 
  private:
-  // Before asking again for what could not be had (all pools are full, or launches fail): a failure
-  // gives no sign of when it would go better.
+  // Backoff after a failed request.
   static constexpr async::Duration kFirstPause = std::chrono::seconds(5);
   static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
 
@@ -43,8 +42,8 @@ class MinReadyWorker {
     std::int64_t wanted = 0;
     std::int64_t ready = 0;
     std::set<std::string> requests;
-    async::Backoff backoff{kFirstPause, kLongestPause};  // after an attempt that has failed
-    bool pausing = false;
+    async::Backoff backoff{kFirstPause, kLongestPause};
+    bool is_backing_off = false;
 
     planning::MinReadyStock figures() const {
       return {wanted, ready, static_cast<std::int64_t>(requests.size())};
@@ -57,7 +56,7 @@ class MinReadyWorker {
   void reevaluate_all();
   Task<> run();
   Task<> top_up(std::string label);
-  Task<> ask(std::string label, std::int64_t count);
+  Task<> request(std::string label, std::int64_t count);
   Task<> serve(std::string request_id);
   Task<> take_over(model::NodeRequest request);
   Task<bool> free_node(model::NodeRequest request);
@@ -72,10 +71,10 @@ class MinReadyWorker {
   const Providers& providers_;
   telemetry::Logger log_;
   std::map<std::string, Stock> stocks_;   // by label
-  std::set<std::string> to_look_at_;      // labels
-  std::set<std::string> unavailable_;     // … that nobody could serve when last looked at
-  async::Clock::TimePoint offers_due_{};  // when to look at these again
-  async::Event wake_{"what is to be kept ready changed"};
+  std::set<std::string> due_;             // labels
+  std::set<std::string> unavailable_;     // labels that no pool could serve
+  async::Clock::TimePoint offers_due_{};  // when these are checked again
+  async::Event wake_{"a stock of ready nodes changed"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

@@ -66,42 +66,42 @@ std::int64_t NodeCounts::addressable_by(const model::Component& pool) const {
 std::int64_t NodeCounts::oldest(double now) const {
   constexpr double kMilliseconds = 1000;
   if (open_requests_.empty()) return 0;
-  const double made = static_cast<double>(open_requests_.begin()->first) / kMilliseconds;
-  return static_cast<std::int64_t>(std::max(now - made, 0.0));
+  const double created = static_cast<double>(open_requests_.begin()->first) / kMilliseconds;
+  return static_cast<std::int64_t>(std::max(now - created, 0.0));
 }
 
 NodeCounts::Values NodeCounts::values(const std::vector<const model::Component*>& pools,
                                       double now) const {
   using telemetry::series;
-  Values figures;
+  Values values;
   for (const model::NodeState state : model::kAllNodeStates) {
-    figures[series<kNodes>(to_string(state))] = 0;
+    values[series<kNodes>(to_string(state))] = 0;
     for (const model::Component* pool : pools) {
-      figures[series<kNodesOfProvider>(pool->provider_name, to_string(state))] = 0;
+      values[series<kNodesOfProvider>(pool->provider_name, to_string(state))] = 0;
       for (const std::string& label : pool->supported_labels) {
-        figures[series<kNodesOfLabel>(label, to_string(state))] = 0;
+        values[series<kNodesOfLabel>(label, to_string(state))] = 0;
       }
     }
   }
-  for (const auto& [state, count] : nodes_) figures[series<kNodes>(to_string(state))] = count;
+  for (const auto& [state, count] : nodes_) values[series<kNodes>(to_string(state))] = count;
   for (const auto& [key, count] : nodes_by_provider_) {
     const auto& [provider, state] = key;
-    figures[series<kNodesOfProvider>(provider, to_string(state))] = count;
+    values[series<kNodesOfProvider>(provider, to_string(state))] = count;
   }
   for (const auto& [key, count] : nodes_by_label_) {
     const auto& [label, state] = key;
-    figures[series<kNodesOfLabel>(label, to_string(state))] = count;
+    values[series<kNodesOfLabel>(label, to_string(state))] = count;
   }
   for (const model::RequestState state : kRequestStates) {
     const auto found = requests_by_state_.find(state);
-    figures[series<kRequests>(to_string(state))] =
+    values[series<kRequests>(to_string(state))] =
         found == requests_by_state_.end() ? 0 : found->second;
   }
-  figures[series<kOldestRequest>()] = oldest(now);
+  values[series<kOldestRequest>()] = oldest(now);
   for (const model::Component* pool : pools) {
-    figures[series<kAddressableRequests>(pool->provider_name, pool->name)] = addressable_by(*pool);
+    values[series<kAddressableRequests>(pool->provider_name, pool->name)] = addressable_by(*pool);
   }
-  return figures;
+  return values;
 }
 
 }  // namespace nodepool::launcher

@@ -13,16 +13,16 @@
 
 namespace nodepool::launcher {
 
-// How many nodes there are in each state, in all, of each provider and of each label, and how many
-// requests for which labels: of all launchers, kept up to date record by record.
+// The numbers of nodes by state, provider and label, and of requests by labels, of all launchers.
+// Updated with each change of a record.
 class NodeCounts {
  public:
   NodeCounts(model::NodeTable& nodes, model::RequestTable& requests);
 
   using Values = std::map<telemetry::Series, std::int64_t>;
 
-  // The gauges. What is offered by one of the registered `pools` and does not exist is 0. `now` is
-  // in seconds since the epoch.
+  // The gauges, with 0 for labels of the registered `pools` without nodes. `now` is in seconds
+  // since the epoch.
   Values values(const std::vector<const model::Component*>& pools, double now) const;
 
  private:
@@ -31,14 +31,14 @@ class NodeCounts {
   void count(const model::Node& node, int sign);
   void count(const model::NodeRequest& request, int sign);
   std::int64_t addressable_by(const model::Component& pool) const;
-  std::int64_t oldest(double now) const;  // open request's age, in seconds
+  std::int64_t oldest(double now) const;  // age of the oldest open request in seconds
 
   std::map<model::NodeState, std::int64_t> nodes_;
   std::map<std::tuple<std::string, model::NodeState>, std::int64_t> nodes_by_provider_;
   std::map<std::tuple<std::string, model::NodeState>, std::int64_t> nodes_by_label_;
   std::map<Labels, std::int64_t> requests_;
   std::map<model::RequestState, std::int64_t> requests_by_state_;
-  std::map<std::int64_t, std::int64_t> open_requests_;  // by when they were made, in milliseconds
+  std::map<std::int64_t, std::int64_t> open_requests_;  // by creation time in milliseconds
   coordination::Subscription node_changes_;
   coordination::Subscription request_changes_;
 };

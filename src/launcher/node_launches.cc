@@ -21,8 +21,8 @@ using driver::LaunchError;
 using model::Node;
 using model::NodeState;
 
-// When somebody asked, in seconds since the epoch.
-double made_at(const model::NodeRequest& request) {
+// When the request was created, in seconds since the epoch.
+double created_at(const model::NodeRequest& request) {
   constexpr double kMilliseconds = 1000;
   return static_cast<double>(request.stat.ctime) / kMilliseconds;
 }
@@ -38,8 +38,8 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
   Node& node() override { return node_; }
   const model::NodeRequest& request() const override { return request_; }
 
-  void attempt_ended(const driver::LaunchTrace& account) override {
-    context_.history.attempt_ended(node_.id, request_.id, account);
+  void attempt_ended(const driver::LaunchTrace& trace) override {
+    context_.history.attempt_ended(node_.id, request_.id, trace);
   }
 
   Task<> save() override {
@@ -50,7 +50,7 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
     node_.stat = results.at(index).stat;
   }
 
-  // The node was written as it is now.
+  // To be called after the node was written as it is now.
   void written(const coordination::Stat& stat) {
     node_.stat = stat;
     context_.records.nodes.written(node_, stat);
@@ -82,12 +82,12 @@ NodeLaunches::~NodeLaunches() = default;
 void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest& request,
                              const std::vector<std::string>& labels,
                              const std::optional<std::string>& zone) {
-  // Not in a store that has been emptied, before it is known what is made from now on is marked by.
+  // Fails in a store that was emptied, until the new owner tag is known.
   if (!context_.installation->id.empty()) transaction.check(std::string(model::kInstallationPath));
   first_operation_ = transaction.size();
   newest_known_ = model::newest_id(context_.records.nodes);
   const double now = context_.runtime.clock.wall_seconds();
-  if (!labels.empty()) stages_.reached_after("decided", now - made_at(request));
+  if (!labels.empty()) stages_.reached_after("decided", now - created_at(request));
   for (const std::string& label : labels) {
     Node node;
     node.set_state(NodeState::init, now);
@@ -115,18 +115,18 @@ void NodeLaunches::take_over(const model::NodeRequest& request, Node node, std::
 
 Task<std::vector<RequestedNode>> NodeLaunches::created(
     std::vector<coordination::OperationResult> results, coordination::Stat request) {
-  bool answered = true;
+  bool has_ids = true;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     const coordination::OperationResult& result = results.at(first_operation_ + i);
     if (result.path.empty()) {
-      answered = false;
+      has_ids = false;
       break;
     }
     launches_[i]->node().id = std::string(coordination::base_name(result.path));
     launches_[i]->written(result.stat);
   }
   std::vector<RequestedNode> nodes;
-  if (!answered && !co_await find_created(request.mzxid)) co_return nodes;
+  if (!has_ids && !co_await find_created(request.mzxid)) co_return nodes;
   for (const auto& launch : launches_) {
     const std::string& id = launch->node().id;
     launch->lock = locks_.add(model::node_lock_path(id), /*root_exists=*/false);
@@ -135,7 +135,7 @@ Task<std::vector<RequestedNode>> NodeLaunches::created(
   co_return nodes;
 }
 
-// The records that this transaction has made. Returns whether all are there.
+// Finds the records that the transaction created. Returns whether all were found.
 Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.records.nodes, {});
   const auto& known = context_.records.nodes.all();
@@ -150,28 +150,27 @@ Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
 // --- quota
 
 Task<bool> NodeLaunches::fit(const QuotaBounds& bounds) {
-  // The events of what others have recorded meanwhile may still be on the way. These need not be
-  // registered now: a launcher that has lost its session goes on with what it has begun.
+  // Reads records of other launchers whose events may not have arrived yet.
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.records.nodes,
                                     launches_.front()->node().id);
   co_return !exceeds(bounds);
 }
 
 bool NodeLaunches::exceeds(const QuotaBounds& bounds) const {
-  const auto is_beyond = [](const driver::Limits& limits, const Resources& taken) {
+  const auto exceeds_limits = [](const driver::Limits& limits, const Resources& taken) {
     return excess(limits, taken, {}).has_value();
   };
   const ResourceUsage& usage = context_.usage;
   const std::string& provider = pool_.provider;
   const std::string tenant = launches_.front()->node().tenant_name.value_or("");
   const std::string& last = launches_.back()->node().id;
-  // Most often all is within the limits, whoever came first.
-  return (is_beyond(bounds.provider, usage.of_provider(provider)) &&
-          is_beyond(bounds.provider, usage.of_provider_until(provider, last))) ||
-         (is_beyond(bounds.pool, usage.of_pool(provider, pool_.name)) &&
-          is_beyond(bounds.pool, usage.of_pool_until(provider, pool_.name, last))) ||
-         (is_beyond(bounds.tenant, usage.of_tenant(tenant)) &&
-          is_beyond(bounds.tenant, usage.of_tenant_until(tenant, last)));
+  // Usually everything is within the limits, so the order does not matter.
+  return (exceeds_limits(bounds.provider, usage.of_provider(provider)) &&
+          exceeds_limits(bounds.provider, usage.of_provider_until(provider, last))) ||
+         (exceeds_limits(bounds.pool, usage.of_pool(provider, pool_.name)) &&
+          exceeds_limits(bounds.pool, usage.of_pool_until(provider, pool_.name, last))) ||
+         (exceeds_limits(bounds.tenant, usage.of_tenant(tenant)) &&
+          exceeds_limits(bounds.tenant, usage.of_tenant_until(tenant, last)));
 }
 
 // --- launching
@@ -224,8 +223,8 @@ Task<std::optional<bool>> NodeLaunches::try_to_read_again() {
   co_return std::nullopt;
 }
 
-// After an attempt to begin whose answer was lost: the records may have been written. Returns
-// whether nobody else has changed them.
+// After begin() lost the response of its commit. Returns whether the records were written by it or
+// are unchanged.
 Task<bool> NodeLaunches::read_again() {
   for (const auto& launch : launches_) {
     const Node& node = launch->node();
@@ -253,7 +252,7 @@ Task<bool> NodeLaunches::begin_again() {
   try {
     results = co_await building.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
-    log_.debug("Not taken over, something has changed meanwhile: {}", error.what());
+    log_.debug("Not resumed, a record has changed meanwhile: {}", error.what());
     co_return false;
   }
   for (std::size_t i = 0; i < launches_.size(); ++i) {
@@ -285,14 +284,14 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
   if (cancelled) throw async::Cancelled();
   if (session_lost_) {
     throw StoreError(StoreError::Kind::session_expired,
-                     "the session was lost, and the nodes with it");
+                     "the session was lost, and with it the locks of the nodes");
   }
   if (!failure_.empty()) co_return Outcome::failed;
   if (lost_) co_return Outcome::lost;
   co_return refused_ ? Outcome::refused : Outcome::ready;
 }
 
-// Before the single launches, which wait for it.
+// The common part of the launches, for which they wait.
 Task<> NodeLaunches::run_together() {
   std::vector<driver::NodeLaunch*> all;
   all.reserve(launches_.size());
@@ -333,7 +332,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     state = error.kind() == LaunchError::Kind::quota ? NodeState::aborted : NodeState::failed;
   } catch (const StoreError& error) {
     failure = error.what();
-    // What the store does not take, the cloud has answered; else it says whose the node is.
+    // An invalid record has a text of the cloud. Any other error means that the node was lost.
     lost = error.kind() != StoreError::Kind::invalid;
     state = NodeState::failed;
   } catch (const std::exception& error) {
@@ -341,7 +340,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     state = NodeState::failed;
   }
   if (lost) {
-    log.warning("The node is not launched any further: {}", failure);
+    log.warning("Abandoning the launch of the node: {}", failure);
     lost_ = true;
   } else if (state == NodeState::ready) {
     log.info("Node is ready");
@@ -359,7 +358,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   ended_.set();
 }
 
-// If the record is no longer this launcher's it stays as it is: others see what to do about it.
+// A record that is no longer this launcher's is left as it is, for its new owner.
 Task<> NodeLaunches::end(Launch& launch, NodeState state) {
   launch.node().set_state(state, context_.runtime.clock.wall_seconds());
   try {

@@ -29,9 +29,9 @@ using model::RequestState;
 using planning::Reason;
 using Outcome = NodeRequestHandler::Outcome;
 
-// Throws the error on unless it says that something has changed: what a store does not take because
-// of its size it never will.
-void require_answer(const TransactionError& error) {
+// Throws the error again if the transaction is invalid, for example too large: a retry would not
+// help.
+void rethrow_if_invalid(const TransactionError& error) {
   if (error.kind() == StoreError::Kind::invalid) throw TransactionError(error);
 }
 
@@ -76,7 +76,7 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
   co_return outcome;
 }
 
-// With the locks of the request and its existing nodes.
+// Requires the locks of the request and its existing nodes.
 Task<Outcome> NodeRequestHandler::serve(ProviderInService provider, QuotaBounds bounds) {
   if (!co_await all_usable(*provider.provider)) co_return Outcome::try_again;
   const bool launches = std::ranges::any_of(
@@ -85,7 +85,7 @@ Task<Outcome> NodeRequestHandler::serve(ProviderInService provider, QuotaBounds 
   co_return co_await launch_and_hand_out(std::move(provider), std::move(bounds));
 }
 
-// The root of all requests' locks may have been removed by somebody: it is made anew.
+// Creates the root of all requests' locks again if it was removed.
 Task<LockSet::Outcome> NodeRequestHandler::take_locks() {
   LockSet::Outcome taken = co_await locks_.try_acquire();
   if (taken.kind == LockSet::Outcome::Kind::gone && taken.index == request_lock_) {
@@ -97,7 +97,7 @@ Task<LockSet::Outcome> NodeRequestHandler::take_locks() {
 
 // --- existing nodes
 
-// Looks at all existing nodes; takes those that do not work out of service.
+// Checks all existing nodes, and takes unusable ones out of service.
 Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
   bool usable = true;
   for (const RequestedNode& wanted : requested_) {
@@ -121,7 +121,7 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
   co_return usable;
 }
 
-// The worker for deleted nodes does the rest once the node is unlocked.
+// DeletedNodeWorker reclaims the node once it is unlocked.
 Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
   node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
   RecordBatch batch;
@@ -130,7 +130,7 @@ Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
   try {
     co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;  // somebody else was faster
+    if (!error.is_answer()) throw;  // another process was faster
   }
 }
 
@@ -149,8 +149,8 @@ bool NodeRequestHandler::can_be_handed_out(const Node* node, const std::string& 
 }
 
 // One transaction, in the order that requestors rely on: nodes written and unlocked, then the
-// request fulfilled, then unlocked. The removal of the own contenders also proves that the locks
-// are still held; the version checks, that the records are those that were decided upon.
+// request fulfilled, then unlocked. The removal of the own contenders proves that the locks are
+// still held. The version checks prove that the records have not changed since the decision.
 Task<Outcome> NodeRequestHandler::hand_out() {
   const NodeRequest* current = context_.records.requests.find(request_id_);
   if (current == nullptr) co_return Outcome::done;
@@ -178,8 +178,8 @@ Task<Outcome> NodeRequestHandler::hand_out() {
     co_await batch.commit_until_known(context_.runtime, context_.store);
     locks_.released();
   } catch (const TransactionError& error) {
-    require_answer(error);
-    log_.debug("Not fulfilled, something has changed meanwhile: {}", error.what());
+    rethrow_if_invalid(error);
+    log_.debug("Not fulfilled, a record has changed meanwhile: {}", error.what());
     co_return Outcome::try_again;
   }
   log_.info("Fulfilled node request with node(s) {}", fmt::join(request.nodes, ", "));
@@ -204,11 +204,11 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
 Task<bool> NodeRequestHandler::begin(driver::Provider& provider, NodeLaunches& launches,
                                      QuotaBounds bounds) {
   if (!co_await prepare(provider, launches)) {
-    log_.debug("Not begun");
+    log_.debug("Launches not started");
     co_return false;
   }
   if (!co_await launches.fit(bounds)) {
-    log_.info("Another launcher has taken the room, trying again");
+    log_.info("Another launcher has taken the capacity, retrying");
     co_return false;
   }
   co_return co_await launches.begin();
@@ -219,15 +219,15 @@ Task<> NodeRequestHandler::revert_to_requested() {
 }
 
 Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
-  Rest rest;
-  Task<Outcome> working = launch_to_the_end(launches, resumes, rest);
-  const auto end = [this, &rest] { return rollback_unless_resumable(rest); };
-  co_return co_await async::finally(std::move(working), end);
+  Unfulfilled end;
+  Task<Outcome> working = launch_to_the_end(launches, resumes, end);
+  const auto roll_back = [this, &end] { return rollback_unless_resumable(end); };
+  co_return co_await async::finally(std::move(working), roll_back);
 }
 
-// A launcher that is stopped leaves launches that can be resumed as they are.
+// When the launcher stops, resumable launches are left as they are.
 Task<Outcome> NodeRequestHandler::launch_to_the_end(NodeLaunches& launches, bool resumes,
-                                                    Rest& rest) {
+                                                    Unfulfilled& end) {
   try {
     switch (launches.empty() ? NodeLaunches::Outcome::ready : co_await launches.run()) {
       case NodeLaunches::Outcome::ready:
@@ -236,24 +236,24 @@ Task<Outcome> NodeRequestHandler::launch_to_the_end(NodeLaunches& launches, bool
       case NodeLaunches::Outcome::lost:
         break;
       case NodeLaunches::Outcome::failed:
-        rest.declining = {Reason::Code::launch_failed, launches.failure()};
+        end.declining = {Reason::Code::launch_failed, launches.failure()};
         break;
     }
   } catch (const async::Cancelled&) {
-    rest.is_left_for_later = resumes;
+    end.is_left_for_later = resumes;
     throw;
   }
   co_return Outcome::try_again;
 }
 
-Task<> NodeRequestHandler::rollback_unless_resumable(Rest& rest) {
-  if (locks_.held(request_lock_) && !rest.is_left_for_later) {
-    co_await rollback(std::move(rest.declining));
+Task<> NodeRequestHandler::rollback_unless_resumable(Unfulfilled& end) {
+  if (locks_.held(request_lock_) && !end.is_left_for_later) {
+    co_await rollback(std::move(end.declining));
   }
 }
 
-// One transaction: the request is `pending`, its existing nodes allocated, its new ones recorded.
-// It is refused if the session, and with it the locks, has been lost meanwhile.
+// One transaction: makes the request `pending`, allocates its existing nodes and records its new
+// ones. It fails if the session, and with it the locks, was lost meanwhile.
 Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches& launches) {
   const NodeRequest* current = context_.records.requests.find(request_id_);
   if (current == nullptr || current->state != RequestState::requested) co_return false;
@@ -275,17 +275,17 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   }
   launches.create_in(batch.transaction(), request, labels, choose_zone(provider));
   std::vector<coordination::OperationResult> results;
-  bool is_something_gone = false;
+  bool is_node_missing = false;
   try {
     results = co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
-    require_answer(error);
-    log_.debug("Not begun, something has changed meanwhile: {}", error.what());
-    is_something_gone = error.kind() == StoreError::Kind::no_node;
+    rethrow_if_invalid(error);
+    log_.debug("Launches not started, a record has changed meanwhile: {}", error.what());
+    is_node_missing = error.kind() == StoreError::Kind::no_node;
   }
   if (results.empty()) {
-    // It may be what all nodes live in.
-    if (is_something_gone) {
+    // It may be the root of all nodes.
+    if (is_node_missing) {
       co_await coordination::ensure_path(context_.store, std::string(model::kNodesRoot));
     }
     co_return false;
@@ -298,11 +298,11 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   for (RequestedNode& wanted : requested_) {
     if (wanted.node_id.empty()) wanted = *next++;
   }
-  context_.usage.release(pool_.id, request_id_);  // the records say it from now on
+  context_.usage.release(pool_.id, request_id_);  // the records count from now on
   co_return true;
 }
 
-// The nodes of one request share a zone: that of the existing ones, or any.
+// The nodes of one request share a zone: the zone of the existing ones, or any.
 std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& provider) const {
   for (const RequestedNode& wanted : requested_) {
     const Node* node =
@@ -314,14 +314,14 @@ std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& pro
   return zones[context_.runtime.random.below(zones.size())];
 }
 
-// --- going on with what others have begun
+// --- resuming launches
 
 Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
-  // The request's alone: whoever is at work on it after all finds the nodes' locks as they were.
+  // First the request's lock only, so that a launcher that still serves it keeps the nodes' locks.
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
-  Task<Outcome> going_on = resume_launches(std::move(provider));
-  co_return co_await coordination::with_lock(locks_, std::move(going_on));
+  Task<Outcome> resuming = resume_launches(std::move(provider));
+  co_return co_await coordination::with_lock(locks_, std::move(resuming));
 }
 
 Task<Outcome> NodeRequestHandler::resume_launches(ProviderInService provider) {
@@ -329,12 +329,11 @@ Task<Outcome> NodeRequestHandler::resume_launches(ProviderInService provider) {
   co_return co_await take_over(std::move(provider));
 }
 
-// Finds a node for each label of the request among those that it has been given. Returns whether
-// there is one for each.
+// Assigns an allocated node to each label of the request. Returns whether there is one for each.
 bool NodeRequestHandler::find_requested() {
   const NodeRequest* request = context_.records.requests.find(request_id_);
   if (request == nullptr || request->state != RequestState::pending) return false;
-  const auto is_of_use = [this](const Node& node) {
+  const auto is_suitable = [this](const Node& node) {
     return node.provider == pool_.provider && node.pool == pool_.name &&
            (node.state == NodeState::building || node.state == NodeState::ready);
   };
@@ -342,7 +341,7 @@ bool NodeRequestHandler::find_requested() {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     for (const std::string& id : context_.records.nodes.allocated_to(request_id_)) {
       const Node& node = *context_.records.nodes.find(id);
-      if (is_of_use(node) && node.has_label(request->node_types[i])) candidates[i].push_back(id);
+      if (is_suitable(node) && node.has_label(request->node_types[i])) candidates[i].push_back(id);
     }
   }
   for (std::string& id : planning::match(candidates)) {
@@ -366,18 +365,17 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
     if (node->state == NodeState::ready) continue;
     launches.take_over(*request, *node, wanted.lock);
   }
-  log_.info("Going on with the launch of node(s) that was interrupted");
+  log_.info("Resuming the interrupted launch of the request's node(s)");
   if (!launches.empty() && !co_await launches.begin_again()) co_return Outcome::try_again;
   co_return co_await finish(launches, /*resumes=*/true);
 }
 
-// --- giving up
+// --- rollback
 
-// Puts the request back, or declines it; frees its nodes. In one transaction if possible: the
-// request's version in it proves that the nodes are freed for the request that was to be served,
-// and not taken from one that has been answered meanwhile. If something has changed (the requestor
-// has withdrawn the request, somebody has deleted a node) each goes on its own. A lost lock leaves
-// its record to whoever has the lock now.
+// Resets or declines the request and frees its nodes, in one transaction if possible. The check of
+// the request's version proves that the request was not fulfilled meanwhile. If a record has
+// changed (a withdrawn request, a deleted node), uses one transaction per record. Records with a
+// lost lock are left to the new holder.
 Task<> NodeRequestHandler::rollback(Reason declining) {
   RecordBatch batch;
   for (const RequestedNode& wanted : requested_) add_node_release(batch, wanted);
@@ -391,7 +389,7 @@ Task<> NodeRequestHandler::rollback(Reason declining) {
 
 Task<> NodeRequestHandler::reset_one_by_one(Reason declining) {
   const std::string path = model::request_path(request_id_);
-  // A request that is gone does not come back: nothing is taken from anybody.
+  // A deleted request never comes back.
   const bool is_gone = !co_await context_.store.exists(path);
   if (is_gone) context_.records.requests.removed(request_id_);
   for (const RequestedNode& wanted : requested_) {
@@ -411,15 +409,15 @@ Task<bool> NodeRequestHandler::commit_reset(RecordBatch batch) {
   try {
     co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const StoreError& error) {
-    log_.debug("Not let go at once: {}", error.what());
+    log_.debug("Could not roll back in this transaction: {}", error.what());
     co_return false;
   }
   co_return true;
 }
 
-// A node that has not been locked has no machine: its record goes. One that is not ready is taken
-// back by its provider once it is unlocked. Of a request that has been answered, or put back, by
-// somebody else nothing is touched.
+// Removes the record of a node that was never locked, and so has no machine. DeletedNodeWorker
+// reclaims a node that is not ready once it is unlocked. Changes nothing if another process has
+// fulfilled or reset the request.
 void NodeRequestHandler::add_node_release(RecordBatch& batch, const RequestedNode& wanted) const {
   if (wanted.node_id.empty()) return;  // it has no record yet
   const NodeRequest* request = context_.records.requests.find(request_id_);
@@ -481,7 +479,7 @@ Task<Outcome> NodeRequestHandler::write_decline(Reason reason) {
   RecordBatch batch;
   NodeRequest request = *current;
   add_decline(request, reason);
-  // A requestor may fill its record to the brim: then the answer has to do without the reasons.
+  // If the requestor made the record too large, drops the reasons.
   if (to_record(request).size() > coordination::kMaximumDataSize) request.decline_reasons.clear();
   batch.write(context_.records.requests, request);
   locks_.release_in(batch.transaction(), request_lock_);
@@ -489,8 +487,8 @@ Task<Outcome> NodeRequestHandler::write_decline(Reason reason) {
     co_await batch.commit_until_known(context_.runtime, context_.store);
     locks_.released();
   } catch (const TransactionError& error) {
-    require_answer(error);
-    log_.debug("Not declined, something has changed meanwhile: {}", error.what());
+    rethrow_if_invalid(error);
+    log_.debug("Not declined, a record has changed meanwhile: {}", error.what());
     co_return Outcome::try_again;
   }
   co_return Outcome::done;

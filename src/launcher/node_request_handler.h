@@ -15,44 +15,43 @@ namespace nodepool::launcher {
 
 using planning::PoolIdentity;
 
-// Carries out a decision about one request. Every function leaves no lock and no half-written
-// record behind, also when it is cancelled.
+// Carries out a decision about one request. No function leaves a lock or a half-written record
+// behind, even if it is cancelled.
 class NodeRequestHandler {
  public:
   enum class Outcome {
-    done,       // the request is answered, or no longer there to be answered
-    try_again,  // what the decision was based on has changed
-    locked,     // somebody else works on the request: look again a little later
+    done,       // the request is served, declined or gone
+    try_again,  // the facts of the decision have changed
+    locked,     // the request is locked by another process: retry soon
   };
 
   NodeRequestHandler(const ServingContext& context, PoolIdentity pool, std::string request_id);
 
-  // Serves the request with nodes of the provider: the i-th of its labels with the existing node
-  // plan[i], or, if that is empty, with a new one.
+  // Serves the request with nodes of the provider: its i-th label with the existing node plan[i]
+  // or, if that is empty, with a new one.
   //
-  // Existing nodes alone are handed out in two commits: locks; nodes and request together. If nodes
-  // are launched the request is `pending` meanwhile, and ends as `requested` again if the provider
-  // refuses them for want of room, or if others were faster; or with the pool's decline if a launch
-  // fails otherwise. Nodes that became ready in vain are free then. A store that is away fails
-  // nothing: what is `pending` waits for it until the session has ended. Throws StoreError.
+  // Existing nodes alone take two commits: locks, then nodes and request. While nodes are launched,
+  // the request is `pending`. It becomes `requested` again if the provider is out of quota or other
+  // launchers were faster, and is declined if a launch fails otherwise. Ready nodes are then freed.
+  // While the store is unreachable, a `pending` request waits until the session ends. Throws
+  // StoreError.
   Task<Outcome> fulfil(ProviderInService provider, std::vector<std::string> plan,
                        QuotaBounds bounds);
 
-  // Goes on with a request that another launcher, or this one before it was restarted, has left
-  // `pending`: its machines are finished, and handed out with what was ready. If that is not
-  // possible everything stays as it is, for CleanupWorker to put the request back. Throws
-  // StoreError.
+  // Resumes a request that another launcher, or this one before a restart, left `pending`:
+  // completes the launches and hands out all nodes. If that is not possible, changes nothing:
+  // CleanupWorker resets the request. Throws StoreError.
   Task<Outcome> resume(ProviderInService provider);
 
-  // Records that the pool does not serve the request, and why; fails the request if no registered
-  // pool is left. Throws StoreError.
+  // Records that the pool declines the request, and why. Fails the request if no registered pool is
+  // left. Throws StoreError.
   Task<Outcome> decline(planning::Reason reason);
 
  private:
-  // What becomes of a request that launches were begun for, unless it has been answered.
-  struct Rest {
-    planning::Reason declining = {};  // none: the request is put back
-    bool is_left_for_later = false;   // all stays as it is, for whoever resumes
+  // The end of a request with launches that was not fulfilled.
+  struct Unfulfilled {
+    planning::Reason declining = {};  // none: the request is reset
+    bool is_left_for_later = false;   // all stays as it is, to be resumed
   };
 
   Task<coordination::LockSet::Outcome> take_locks();
@@ -65,8 +64,8 @@ class NodeRequestHandler {
   Task<bool> begin(driver::Provider& provider, NodeLaunches& launches, QuotaBounds bounds);
   Task<> revert_to_requested();
   Task<Outcome> finish(NodeLaunches& launches, bool resumes);
-  Task<Outcome> launch_to_the_end(NodeLaunches& launches, bool resumes, Rest& rest);
-  Task<> rollback_unless_resumable(Rest& rest);
+  Task<Outcome> launch_to_the_end(NodeLaunches& launches, bool resumes, Unfulfilled& end);
+  Task<> rollback_unless_resumable(Unfulfilled& end);
   Task<Outcome> resume_launches(ProviderInService provider);
   bool find_requested();
   Task<Outcome> take_over(ProviderInService provider);
@@ -89,7 +88,7 @@ class NodeRequestHandler {
   coordination::LockSet locks_;
   std::size_t request_lock_;
   std::vector<RequestedNode> requested_;  // one for each of the request's labels
-  bool is_pending_ = false;  // the request was made so by this handler: to be answered or put back
+  bool is_pending_ = false;  // set by this handler, which has to fulfil or reset the request
 };
 
 }  // namespace nodepool::launcher

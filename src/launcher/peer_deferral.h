@@ -10,23 +10,21 @@
 
 namespace nodepool::launcher {
 
-// How long work is left to the launcher that it falls to, when several serve a pool.
+// How long work is left to the preferred launcher, when several serve a pool.
 inline constexpr async::Duration kPeerPause = std::chrono::seconds(1);
 
-// Work that somebody else is to do: it is left to them for a while. Whoever finds it undone then
-// does it.
+// Leaves work to another worker for a while, and does it if it is still undone then.
 class PeerDeferral {
  public:
-  // `what` the work is about, for the names of tasks: "request". `reevaluate_in` is called when the
-  // time of such a thing is over. The tasks are `scope`'s.
+  // `what`: the subject of the work, for the names of tasks: "request". `reevaluate` is called when
+  // the pause of an id is over. The tasks belong to `scope`.
   PeerDeferral(const async::Runtime& runtime, async::TaskScope& scope, std::string_view what,
-               std::function<void(const std::string& id)> reevaluate_in);
+               std::function<void(const std::string& id)> reevaluate);
 
-  // Whether the work on `id` is left to them now: for `pause` from the first call on. The next call
-  // says no, and with the one after that it begins anew.
-  bool leaves(const std::string& id, async::Duration pause);
+  // Returns true for `pause` after the first call, then false once. The next call starts again.
+  bool defers(const std::string& id, async::Duration pause);
 
-  // It is done, or falls to nobody else any more.
+  // The work is done, or no longer deferred.
   void forget(const std::string& id) { until_.erase(id); }
 
  private:
@@ -35,7 +33,7 @@ class PeerDeferral {
   async::Runtime runtime_;
   async::TaskScope& scope_;
   std::string what_;
-  std::function<void(const std::string& id)> look_again_;
+  std::function<void(const std::string& id)> reevaluate_;
   std::map<std::string, async::Clock::TimePoint, std::less<>> until_;
 };
 

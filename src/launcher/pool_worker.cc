@@ -17,19 +17,17 @@ using model::RequestState;
 using planning::Reason;
 using Outcome = NodeRequestHandler::Outcome;
 
-// Before looking again at a request that somebody else has locked: its lock gives no event, and
-// whoever has it (a requestor that changes the priority, another launcher) is quick.
+// Before the next attempt at a request that another process has locked. Request locks cause no
+// events, and are held shortly, for example to change the priority.
 constexpr auto kLockedPause = std::chrono::milliseconds(250);
 
-// Before looking again at a request when the store has refused twice what was decided: the tables
-// are behind, and the same decision would be refused again until they have caught up.
+// Before the next attempt after two outdated decisions: the tables are stale.
 constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
 
-// Before looking again at a request after the store has failed.
+// Before the next attempt after the store failed.
 constexpr auto kFailurePause = std::chrono::seconds(1);
 
-// Before going on with the launch that a dead launcher has left: the records of one that is alive
-// may still be on their way.
+// Before an interrupted launch is resumed: the tables may be stale and its launcher alive.
 constexpr auto kResumePause = std::chrono::milliseconds(250);
 
 constexpr double kMillisecondsPerSecond = 1000;
@@ -51,8 +49,8 @@ PoolWorker::PoolWorker(const ServingContext& context, ProviderInService provider
                            queue_.limits_may_allow_more();
                            wake_.set();
                          }),
-      left_to_peer_(context.runtime, scope_, "request",
-                    [this](const std::string& id) { enqueue_again(id); }),
+      deferral_(context.runtime, scope_, "request",
+                [this](const std::string& id) { enqueue_again(id); }),
       scope_(context.runtime, context.report_to(log_)) {
   stock_.reconfigure(provider_.provider);
 }
@@ -85,7 +83,7 @@ Task<> PoolWorker::stop() {
   subscriptions_.clear();
   provider_subscription_.reset();
   co_await scope_.stop();
-  // Of these the tasks were cancelled, or dropped before they began.
+  // Left by tasks that were cancelled.
   while (!accepted_.empty()) drop_reservation(accepted_.begin()->first);
   co_await registration_.stop();
 }
@@ -113,7 +111,7 @@ model::Component PoolWorker::component() const {
   component.provider_name = identity_.provider;
   component.supported_labels.assign(pool.labels.begin(), pool.labels.end());
   component.priority = pool.priority;
-  // A pool that only hands out never pauses: its requests wait for it, whoever else could.
+  // A pool that does not launch nodes never pauses: its requests wait for it.
   component.paused = provider_.provider->launches() && queue_.is_short_of_capacity();
   return component;
 }
@@ -135,7 +133,7 @@ void PoolWorker::observe() {
   subscriptions_.push_back(
       context_.records.components.observe([this](const model::ComponentTable::Change& change) {
         queue_.registry_has_changed();
-        // Its launcher can delete idle nodes that nobody could before.
+        // The new launcher may be able to evict idle nodes.
         if (change.before == nullptr) queue_.limits_may_allow_more();
         wake_.set();
       }));
@@ -176,8 +174,8 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
   if (waits) {
     queue_.enqueue(change.after->service_key());
   } else {
-    left_to_peer_.forget(change.id);
-    refused_.erase(change.id);
+    deferral_.forget(change.id);
+    outdated_.erase(change.id);
   }
   wake_.set();
 }
@@ -193,7 +191,7 @@ void PoolWorker::on_node(const std::string& id) {
   if (is_own(*node)) {
     for (const std::string& label : node->type) queue_.label_is_free(label);
   }
-  // It may be deleted to make room.
+  // It may be evicted.
   if (provider_.provider->launches() && node->provider == identity_.provider) {
     queue_.capacity_has_grown();
   }
@@ -206,7 +204,7 @@ void PoolWorker::on_node(const std::string& id) {
 Task<> PoolWorker::run() {
   while (true) {
     co_await wake_.wait();
-    if (!context_.records.ready()) continue;  // their readiness brings everything back
+    if (!context_.records.ready()) continue;  // observe_ready() enqueues everything
     while (const std::optional<ServiceKey> key = queue_.next()) consider(*key);
     publish_whether_paused();
   }
@@ -216,7 +214,7 @@ void PoolWorker::consider(const ServiceKey& key) {
   const auto waiting = context_.records.requests.waiting().find(key);
   if (waiting == context_.records.requests.waiting().end()) return;
   const NodeRequest* request = context_.records.requests.find(waiting->second);
-  if (request == nullptr || in_hand_.contains(request->id)) return;
+  if (request == nullptr || in_progress_.contains(request->id)) return;
   carry_out(key, *request, planning::decide(*request, facts()));
 }
 
@@ -242,7 +240,7 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
     case Decision::Kind::decline:
     case Decision::Kind::fail:
       queue_.remove(key);
-      in_hand_.insert(request.id);
+      in_progress_.insert(request.id);
       scope_.spawn("request " + request.id, decline(request.id, decision.reason));
   }
 }
@@ -266,7 +264,7 @@ void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& dec
 }
 
 void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {
-  in_hand_.insert(request.id);
+  in_progress_.insert(request.id);
   reserve(request, std::move(verdict.reservation));
   queue_.remove(request.service_key());
   scope_.spawn("request " + request.id, fulfil(request.id, std::move(verdict.bounds)));
@@ -293,7 +291,7 @@ Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds) 
   }
 }
 
-// What came of a handler's work; if it has failed, that is in the log.
+// Waits for a handler's work, and logs a failure.
 Task<PoolWorker::Result> PoolWorker::result_of(std::string request_id, Task<Outcome> work) {
   try {
     switch (co_await std::move(work)) {
@@ -307,17 +305,17 @@ Task<PoolWorker::Result> PoolWorker::result_of(std::string request_id, Task<Outc
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    // What is too large for the store will not do another time either.
+    // A retry does not help if the store rejects the transaction as invalid.
     const auto* refusal = dynamic_cast<const coordination::StoreError*>(&error);
     if (refusal != nullptr && refusal->kind() == coordination::StoreError::Kind::invalid) {
       co_return Result::too_large;
     }
-    log_trouble(context_.about(log_, request_id), "Could not serve the request", error);
+    log_failure(context_.about(log_, request_id), "Could not serve the request", error);
   }
   co_return Result::failed;
 }
 
-// What was set aside and not taken is free again, though no record has changed.
+// Reserved nodes that were not used become free without a change of a record.
 void PoolWorker::drop_reservation(const std::string& request_id) {
   const auto accepted = accepted_.find(request_id);
   const std::vector<std::string> plan = accepted->second.reservation->plan();
@@ -330,18 +328,18 @@ Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
   Task<Outcome> declining = handler.decline(std::move(reason));
   const Result result = co_await result_of(request_id, std::move(declining));
   if (result == Result::too_large) {
-    in_hand_.erase(request_id);
+    in_progress_.erase(request_id);
     context_.about(log_, request_id)
-        .error("The request cannot be answered unless it changes: its record is full");
+        .error("Cannot serve or decline the request: its record is too large for the store");
     co_return;
   }
   co_await end(std::move(request_id), result);
 }
 
-// If the request still waits, whatever came of this, it is to be looked at again.
+// Evaluates the request again if it still waits.
 Task<> PoolWorker::end(std::string request_id, Result result) {
-  in_hand_.erase(request_id);
-  queue_.launch_has_ended();  // where a handler counts as a launch
+  in_progress_.erase(request_id);
+  queue_.launch_has_ended();  // handlers may count as launches
   wake_.set();
   const async::Duration pause = pause_after(request_id, result);
   co_await reevaluate_in(std::move(request_id), pause);
@@ -350,12 +348,12 @@ Task<> PoolWorker::end(std::string request_id, Result result) {
 async::Duration PoolWorker::pause_after(const std::string& request_id, Result result) {
   switch (result) {
     case Result::try_again:
-      return refused_.insert(request_id).second ? async::Duration() : kOutdatedPause;
+      return outdated_.insert(request_id).second ? async::Duration() : kOutdatedPause;
     case Result::done:
-      refused_.erase(request_id);
+      outdated_.erase(request_id);
       return {};
     case Result::locked:
-      refused_.erase(request_id);
+      outdated_.erase(request_id);
       return kLockedPause;
     case Result::too_large:
     case Result::failed:
@@ -372,7 +370,7 @@ Task<> PoolWorker::reevaluate_in(std::string request_id, async::Duration pause) 
 void PoolWorker::enqueue_again(const std::string& request_id) {
   const NodeRequest* request = context_.records.requests.find(request_id);
   if (request == nullptr || request->state != RequestState::requested) {
-    refused_.erase(request_id);
+    outdated_.erase(request_id);
     if (request != nullptr) reevaluate_nodes_of(*request);
     return;
   }
@@ -380,19 +378,19 @@ void PoolWorker::enqueue_again(const std::string& request_id) {
   wake_.set();
 }
 
-// --- launches that were interrupted
+// --- interrupted launches
 
-// Whether nobody works on a pending request of this pool, as far as its nodes show, and all of them
-// have been begun: what is still `init` is decided anew, by whoever knows the limits now.
+// Whether the launches of a pending request of this pool were interrupted and can be resumed: all
+// its nodes are unlocked, and none is still `init`.
 bool PoolWorker::is_stranded(const NodeRequest& request) const {
-  if (request.state != RequestState::pending || in_hand_.contains(request.id)) return false;
+  if (request.state != RequestState::pending || in_progress_.contains(request.id)) return false;
   const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
   if (nodes.size() != request.node_types.size()) return false;
   return std::ranges::all_of(nodes, [this](const std::string& id) {
     const Node& node = *context_.records.nodes.find(id);
-    const bool has_begun =
+    const bool has_started =
         node.state == model::NodeState::building || node.state == model::NodeState::ready;
-    return has_begun && is_own(node) && !context_.records.nodes.is_locked(id);
+    return has_started && is_own(node) && !context_.records.nodes.is_locked(id);
   });
 }
 
@@ -405,7 +403,7 @@ void PoolWorker::reevaluate_launch(const Node& node) {
   if (!driver::resumes(*provider_.provider) || !is_own(node)) return;
   const NodeRequest* request = context_.records.requests.find(*node.allocated_to);
   if (request == nullptr || !is_stranded(*request)) return;
-  in_hand_.insert(request->id);
+  in_progress_.insert(request->id);
   scope_.spawn("request " + request->id, resume(request->id));
 }
 
@@ -414,18 +412,17 @@ Task<> PoolWorker::resume(std::string request_id) {
     return planning::peers(request, registration_.component(), context_.records.components.pools());
   };
   const NodeRequest* known = context_.records.requests.find(request_id);
-  const bool falls_to_us =
+  const bool is_preferred =
       known == nullptr || planning::preferred(request_id, peers(*known)) == identity_.id;
-  co_await context_.runtime.clock.sleep_for(falls_to_us ? kResumePause : kPeerPause);
-  in_hand_.erase(request_id);
+  co_await context_.runtime.clock.sleep_for(is_preferred ? kResumePause : kPeerPause);
+  in_progress_.erase(request_id);
   const NodeRequest* request = context_.records.requests.find(request_id);
   if (request == nullptr || !context_.records.ready() || !is_stranded(*request)) {
-    if (request != nullptr)
-      queue_.enqueue(request->service_key());  // nothing was done about it meanwhile
+    if (request != nullptr) queue_.enqueue(request->service_key());  // it was skipped meanwhile
     wake_.set();
     co_return;
   }
-  in_hand_.insert(request_id);
+  in_progress_.insert(request_id);
   context_.history.resumed(request_id, identity_.id);
   reserve(*request, {.launches = static_cast<std::int64_t>(request->node_types.size())});
   NodeRequestHandler handler(context_, identity_, request_id);
@@ -433,20 +430,21 @@ Task<> PoolWorker::resume(std::string request_id) {
   const Result result = co_await result_of(request_id, std::move(resuming));
   drop_reservation(request_id);
   if (result == Result::too_large) {
-    context_.about(log_, request_id).error("What is to be written about the request is too large");
+    context_.about(log_, request_id)
+        .error("Cannot resume the request: the transaction is too large for the store");
   }
   co_await end(std::move(request_id), result);
 }
 
-// Returns whether the request is left to another launcher's worker of this pool for the moment.
+// Whether the request is left to another launcher's worker of this pool for now.
 bool PoolWorker::defers_to_peer(const NodeRequest& request) {
   const auto peers =
       planning::peers(request, registration_.component(), context_.records.components.pools());
   if (planning::preferred(request.id, peers) == identity_.id) {
-    left_to_peer_.forget(request.id);
+    deferral_.forget(request.id);
     return false;
   }
-  return left_to_peer_.leaves(request.id, kPeerPause);
+  return deferral_.defers(request.id, kPeerPause);
 }
 
 planning::Facts PoolWorker::facts() {
@@ -458,10 +456,10 @@ planning::Facts PoolWorker::facts() {
           .tenant_limits = context_.tenant_limits,
           .usage = context_.usage,
           .stock = stock_,
-          .line = queue_,
+          .queue = queue_,
           .nodes = context_.records.nodes,
           .requests = context_.records.requests,
-          .in_hand = in_hand_.size(),
+          .requests_in_progress = in_progress_.size(),
           .expected_pool = [this](const NodeRequest& request) {
             return context_.expected_pool(request);
           }};

@@ -25,8 +25,8 @@ using planning::PoolStock;
 using planning::RequestQueue;
 using planning::Verdict;
 
-// Serves requests from one pool of one provider. It sleeps until a record changes that concerns it,
-// decides (planning/decision.h), and lets a NodeRequestHandler carry the decision out.
+// Serves requests with one pool of one provider. Sleeps until a relevant record changes, decides
+// (planning/decision.h), and has a NodeRequestHandler carry out the decision.
 class PoolWorker {
  public:
   PoolWorker(const ServingContext& context, ProviderInService provider, std::string pool);
@@ -38,18 +38,18 @@ class PoolWorker {
   // Whether this pool is in the table of components.
   bool is_registered() const;
 
-  // Begins to serve.
+  // Starts serving.
   void serve();
 
-  // Takes over a new configuration, with a new provider object if that has changed. Requests in
-  // progress go on with the old one.
+  // Applies a new configuration, with a new provider object if it has changed. Requests in progress
+  // continue with the old one.
   void reconfigure(ProviderInService provider);
 
-  // Ends the requests in progress, which are `requested` again. The pool stays registered until the
-  // session ends, which is next.
+  // Ends the requests in progress, which become `requested` again. The pool stays registered until
+  // the session ends.
   Task<> stop();
 
-  // The same for a pool that is no longer configured: unregisters.
+  // Stops and unregisters a pool that is no longer configured.
   Task<> unregister();
 
   // "<fqdn>-PoolWorker.<provider>-<pool>-<32 hex digits>".
@@ -58,14 +58,13 @@ class PoolWorker {
  private:
   using ServiceKey = RequestQueue::ServiceKey;
 
-  // What has been set aside for a request that was accepted, and from which provider: a reload may
-  // replace it.
+  // The reservation of an accepted request, and its provider, which a reload may replace.
   struct Accepted {
     ProviderInService provider;
     std::unique_ptr<planning::Reservation> reservation;
   };
 
-  // What came of a handler's work: its outcome, or why there is none.
+  // The outcome of a handler, or why it failed.
   enum class Result {
     done,
     try_again,
@@ -118,10 +117,10 @@ class PoolWorker {
   async::Event wake_{"a request, node or pool changed"};
   PoolStock stock_;
   IdleNodeEvictor idle_node_evictor_;
-  std::set<std::string, std::less<>> in_hand_;             // requests that a handler works on
+  std::set<std::string, std::less<>> in_progress_;         // requests with a handler
   std::map<std::string, Accepted, std::less<>> accepted_;  // by request
-  std::set<std::string, std::less<>> refused_;  // requests whose last attempt the store refused
-  PeerDeferral left_to_peer_;  // requests, to another launcher's worker of the same pool
+  std::set<std::string, std::less<>> outdated_;  // requests whose last decision was outdated
+  PeerDeferral deferral_;  // of requests, to another launcher's worker of the same pool
   std::vector<coordination::Subscription> subscriptions_;
   coordination::Subscription provider_subscription_;
   async::TaskScope scope_;

@@ -8,18 +8,17 @@ namespace nodepool::launcher {
 
 namespace {
 
-// How long an answer of the provider counts: others use the same cloud.
+// How long a response stays fresh. Others may use the same cloud.
 constexpr auto kFreshness = std::chrono::seconds(300);
 
-// Between attempts while the provider does not answer.
+// Between attempts while the provider does not respond.
 constexpr async::Duration kFirstQuotaPause = std::chrono::seconds(5);
 constexpr async::Duration kLongestQuotaPause = std::chrono::seconds(60);
 
-// A provider that has refused is tried again after this though nothing is known to have changed:
-// others may have made room.
+// Longest suspension of launches after a refusal.
 constexpr auto kRefusalPause = std::chrono::seconds(60);
 
-// … and not before this: the machine that goes may be what is left of the refused one.
+// Shortest suspension: a deleted machine may be the remains of the refused one.
 constexpr auto kShortestRefusal = std::chrono::seconds(5);
 
 }  // namespace
@@ -88,35 +87,35 @@ Task<> ProviderQuota::keep_fresh() {
   while (true) {
     co_await wanted_.wait();
     if (runtime_.clock.now() < fresh_until_) continue;
-    co_await ask();
+    co_await query();
     if (failure_.empty()) {
       backoff.reset();
       continue;
     }
-    log_.warning("Could not find out the quota of the provider: {}", failure_);
+    log_.warning("Could not query the quota of the provider: {}", failure_);
     co_await runtime_.clock.sleep_for(backoff.failed());
-    // Also if no decision waits for it: the failure is shown as a problem until there is an answer.
+    // Retries even if no decision waits, as the failure is shown as a problem.
     wanted_.set();
     changes_.notify();
   }
 }
 
-// An old answer stays in use while there is no new one.
-Task<> ProviderQuota::ask() {
-  std::optional<driver::Limits> answer;
+// Keeps the previous limits if the query fails.
+Task<> ProviderQuota::query() {
+  std::optional<driver::Limits> limits;
   try {
-    answer = co_await provider_->available();
+    limits = co_await provider_->available();
     failure_.clear();
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
     failure_ = error.what();
   }
-  answers_.notify();
-  if (!answer) co_return;
+  responses_.notify();
+  if (!limits) co_return;
   fresh_until_ = runtime_.clock.now() + kFreshness;
-  if (answer == available_) co_return;
-  available_ = std::move(answer);
+  if (limits == available_) co_return;
+  available_ = std::move(limits);
   refusing_until_ = {};
   changes_.notify();
 }

@@ -19,58 +19,58 @@ namespace nodepool::launcher {
 
 using async::Task;
 
-// What is known of the room that one provider has: the answer of its cloud, refreshed when somebody
-// decides by it, and the launches under way. Shared by the provider's pools.
+// The quota of a provider, refreshed when a decision needs it, and its launches in progress. Shared
+// by the provider's pools.
 class ProviderQuota {
  public:
   ProviderQuota(const async::Runtime& runtime, std::shared_ptr<driver::Provider> provider,
                 telemetry::Logger log);
 
-  // Begins to ask.
+  // Starts querying.
   void start();
 
   Task<> stop();
 
-  // The provider's limits as last heard; nothing if it has not answered yet. Has them refreshed if
-  // they have become old.
+  // The provider's last known limits. Returns nothing before its first response. Triggers a refresh
+  // if they are stale.
   const std::optional<driver::Limits>& available();
 
-  // Why there is no answer: the last error; empty while the first is awaited.
+  // The last error of the query; empty: none.
   const std::string& failure() const { return failure_; }
 
-  // The provider has refused a launch though there seemed to be room.
+  // The provider has refused a launch in spite of free quota.
   void refused();
 
-  // Whether it has, and nothing has changed since: nothing more is launched until a machine goes,
-  // the limits change, or some time has passed.
+  // Whether launches are suspended after a refusal, until a machine is deleted, the limits change,
+  // or a timeout.
   bool is_refusing() const { return runtime_.clock.now() < refusing_until_; }
 
-  // A machine of the provider is gone: it may have room again.
+  // A machine of the provider was deleted, which may have freed capacity.
   void machine_gone();
 
   const std::shared_ptr<planning::LaunchCount>& launches() const { return launches_; }
 
-  // What a decision takes into account of it; has the limits refreshed if they have become old.
+  // The facts for a decision. Triggers a refresh if the limits are stale.
   planning::QuotaFacts facts();
 
-  // Calls `observer` when the cloud has been asked, whatever came of it: what failure() and the
-  // provider's label_problem() say may be another.
-  coordination::Subscription observe_answers(std::function<void()> observer) {
-    return answers_.subscribe(std::move(observer));
+  // Calls `observer` after each query: failure() and the provider's label_problem() may have
+  // changed.
+  coordination::Subscription observe_responses(std::function<void()> observer) {
+    return responses_.subscribe(std::move(observer));
   }
 
-  // Returns when one more launch may run at the same time (`max-concurrency`), for as long as the
+  // Waits for a slot for one more launch (`max-concurrency`). The slot is held as long as the
   // result lives.
   Task<std::optional<async::Slots::Hold>> launch_slot();
 
-  // Calls `observer` when there may be more room than before.
+  // Calls `observer` when capacity may have grown.
   coordination::Subscription observe(std::function<void()> observer) {
     return changes_.subscribe(std::move(observer));
   }
 
  private:
   Task<> keep_fresh();
-  Task<> ask();
+  Task<> query();
   void end_refusal_at(async::Clock::TimePoint when);
   Task<> refresh_at(async::Clock::TimePoint when);
 
@@ -80,14 +80,14 @@ class ProviderQuota {
   std::optional<driver::Limits> available_;
   std::string failure_;
   async::Clock::TimePoint fresh_until_{};
-  async::Event wanted_{"somebody asks for the quota"};
+  async::Event wanted_{"the quota is needed"};
   async::Clock::TimePoint refused_at_{};
   async::Clock::TimePoint refusing_until_{};
   std::shared_ptr<planning::LaunchCount> launches_ = std::make_shared<planning::LaunchCount>();
   coordination::Subscription launches_ended_;
   std::optional<async::Slots> launch_slots_;  // nothing: unlimited
   model::Observers<> changes_;
-  model::Observers<> answers_;
+  model::Observers<> responses_;
   async::TaskScope scope_;
 };
 

@@ -16,8 +16,8 @@ struct ProviderInService {
   std::shared_ptr<Reconciler> reconciler;
 };
 
-// The providers that are in service now, by name. A reload replaces entries; whoever works with a
-// provider across a co_await keeps its own pointers.
+// The started providers by name. A reload replaces entries: keep your own pointers across a
+// co_await.
 using Providers = std::map<std::string, ProviderInService, std::less<>>;
 
 }  // namespace nodepool::launcher

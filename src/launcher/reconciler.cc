@@ -26,10 +26,10 @@ Task<> Reconciler::stop() {
   co_await scope_.stop();
 }
 
-// Side by side in time: both look at the same listing.
+// One after the other, so that both use the same listing.
 Task<> Reconciler::run() {
   while (true) {
-    co_await attempt("machines that have ended", terminated_machines_.look());
+    co_await attempt("terminated machines", terminated_machines_.check());
     co_await attempt("leaked resources", provider_->launching()->remove_leaks());
     co_await runtime_.clock.sleep_for(kInterval);
   }
@@ -44,7 +44,7 @@ Task<> Reconciler::attempt(std::string what, Task<> work) {
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  if (!failure.empty()) log_.warning("Could not look for {}: {}", what, failure);
+  if (!failure.empty()) log_.warning("Could not check for {}: {}", what, failure);
 }
 
 }  // namespace nodepool::launcher

@@ -11,15 +11,15 @@
 
 namespace nodepool::launcher {
 
-// Brings one provider's cloud and its nodes' records together, every minute: tells of nodes whose
-// machines have ended, and has the provider delete what belongs to nodes and images that are gone.
+// Reconciles a provider's cloud with the records every minute: reports nodes with terminated
+// machines, and has the provider delete leaked resources.
 class Reconciler {
  public:
   // `context` and `history` outlive it.
   Reconciler(const WorkerContext& context, HistoryRecorder& history,
              std::shared_ptr<driver::Provider> provider, telemetry::Logger log);
 
-  // Begins to work, if the provider launches nodes.
+  // Starts the work if the provider launches nodes.
   void start();
 
   // Ends the work in progress.
@@ -27,7 +27,7 @@ class Reconciler {
 
  private:
   Task<> run();
-  // What fails is logged, and keeps nothing else.
+  // Logs failures.
   Task<> attempt(std::string what, Task<> work);
 
   async::Runtime runtime_;

@@ -16,26 +16,26 @@ namespace {
 
 using telemetry::series;
 
-// The Python Nodepool's: launchers of both kinds elect one of them.
+// Shared with the Python Nodepool: launchers of both kinds elect one.
 constexpr auto kStatsElection = "/nodepool/elections/stats";
 
-// A statsd server forgets what it is not told again, and does not say when it has been restarted.
+// A statsd server drops gauges that are not repeated, and may restart unnoticed.
 constexpr auto kLimitsPause = std::chrono::seconds(1);
 constexpr auto kQueuesPause = std::chrono::seconds(10);
-constexpr auto kLongestSilence = std::chrono::seconds(10);
+constexpr auto kRepeatInterval = std::chrono::seconds(10);
 
-// However often nodes change.
+// The shortest interval, even if nodes change more often.
 constexpr auto kShortestCountsPause = std::chrono::seconds(1);
 
-// Before standing for election again after the store has failed.
+// Before the next candidacy after the store failed.
 constexpr auto kElectionPause = std::chrono::seconds(5);
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-// These have a figure for every tenant with limits, limited or not.
+// Reported for every tenant with limits, even if unlimited.
 constexpr std::string_view kCommonResources[] = {"cores", "instances", "ram"};
 
-double servers_of(const driver::ProviderConfig& provider) {
+double max_servers_of(const driver::ProviderConfig& provider) {
   double sum = 0;
   for (const auto& [name, pool] : provider.pools()) {
     const double most = pool.max_servers ? static_cast<double>(*pool.max_servers) : kUnlimited;
@@ -81,7 +81,7 @@ Task<> StatsWorker::report_periodically(async::Duration pause,
 StatsWorker::Gauges StatsWorker::limits() const {
   Gauges gauges;
   for (const auto& [name, provider] : providers_) {
-    gauges[series<kMaxServers>(name)] = servers_of(provider.provider->config());
+    gauges[series<kMaxServers>(name)] = max_servers_of(provider.provider->config());
   }
   for (const auto& [tenant, limits] : tenant_limits_) {
     for (const std::string_view resource : kCommonResources) {
@@ -109,16 +109,16 @@ StatsWorker::Gauges StatsWorker::queues() const {
   return gauges;
 }
 
-void StatsWorker::add_metrics(telemetry::MetricsRegistry& figures) {
+void StatsWorker::add_metrics(telemetry::MetricsRegistry& registry) {
   for (const Gauges& gauges : {limits(), queues()}) {
-    for (const auto& [series, value] : gauges) figures.gauge(series, value);
+    for (const auto& [series, value] : gauges) registry.gauge(series, value);
   }
   if (context_.records.ready()) {
     if (!current_counts_)
       current_counts_.emplace(context_.records.nodes, context_.records.requests);
     for (const auto& [series, count] : current_counts_->values(
              context_.records.components.pools(), context_.runtime.clock.wall_seconds())) {
-      figures.gauge(series, static_cast<double>(count));
+      registry.gauge(series, static_cast<double>(count));
     }
   }
 }
@@ -134,13 +134,13 @@ Task<> StatsWorker::stand_for_election() {
     } catch (const coordination::StoreError& error) {
       failure = error.what();
     }
-    log_.debug("Standing for election again: {}", failure);
+    log_.debug("Retrying the election: {}", failure);
     co_await context_.records.pause_before_retry(kElectionPause);
   }
 }
 
 Task<> StatsWorker::lead() {
-  log_.info("Elected to tell statsd of all nodes and requests");
+  log_.info("Elected to report all nodes and requests to statsd");
   const NodeCounts node_counts(context_.records.nodes, context_.records.requests);
   async::Event changed("nodes or requests changed");
   const coordination::Subscription subscriptions[] = {
@@ -150,25 +150,25 @@ Task<> StatsWorker::lead() {
           [&changed](const model::RequestTable::Change&) { changed.set(); }),
       context_.records.components.observe(
           [&changed](const model::ComponentTable::Change&) { changed.set(); })};
-  NodeCounts::Values told;
+  NodeCounts::Values reported;
   while (true) {
-    if (context_.records.ready()) report_counts(node_counts, told);
+    if (context_.records.ready()) report_counts(node_counts, reported);
     co_await context_.runtime.clock.sleep_for(kShortestCountsPause);
     co_await changed.wait_until(context_.runtime.clock,
-                                context_.runtime.clock.now() + kLongestSilence);
+                                context_.runtime.clock.now() + kRepeatInterval);
   }
 }
 
-// What has vanished is told once more, as 0.
-void StatsWorker::report_counts(const NodeCounts& node_counts, NodeCounts::Values& told) const {
+// Reports series that have disappeared once more, as 0.
+void StatsWorker::report_counts(const NodeCounts& node_counts, NodeCounts::Values& reported) const {
   const NodeCounts::Values values = node_counts.values(context_.records.components.pools(),
                                                        context_.runtime.clock.wall_seconds());
   telemetry::MetricsBatch batch(metrics_);
-  for (const auto& [nodes, count] : told) {
+  for (const auto& [nodes, count] : reported) {
     if (!values.contains(nodes)) batch.gauge(nodes, 0);
   }
   for (const auto& [nodes, count] : values) batch.gauge(nodes, static_cast<double>(count));
-  told = values;
+  reported = values;
 }
 
 }  // namespace nodepool::launcher

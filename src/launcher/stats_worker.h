@@ -13,25 +13,24 @@
 
 namespace nodepool::launcher {
 
-// Tells statsd how things stand: each launcher the limits of its own configuration and how far its
-// tables are behind, and one of all launchers, which they elect, how many nodes and requests there
-// are. Tells whoever asks all of it.
+// Reports gauges to statsd: each launcher its configured limits and the queues of its tables, and
+// one elected launcher the numbers of nodes and requests. Provides all of them to add_metrics().
 class StatsWorker {
  public:
   struct Options {
     telemetry::Metrics metrics;
-    std::string hostname;  // names this launcher to those who look who was elected
-    // How many operations of the store await their answer; empty: nobody knows.
+    std::string hostname;  // identifies this launcher in the election
+    // The number of store operations in progress; empty: unknown.
     std::function<std::size_t()> store_queue;
   };
 
   StatsWorker(const WorkerContext& context, const Providers& providers,
               const planning::TenantLimits& tenant_limits, Options options);
 
-  // Adds how things stand now.
-  void add_metrics(telemetry::MetricsRegistry& figures);
+  // Adds the current values.
+  void add_metrics(telemetry::MetricsRegistry& registry);
 
-  // Begins to work, if there is a statsd server.
+  // Starts the work if there is a statsd server.
   void start();
 
   // Ends the work and leaves the election.
@@ -45,14 +44,14 @@ class StatsWorker {
   Gauges queues() const;
   Task<> stand_for_election();
   Task<> lead();
-  void report_counts(const NodeCounts& node_counts, NodeCounts::Values& told) const;
+  void report_counts(const NodeCounts& node_counts, NodeCounts::Values& reported) const;
 
   const WorkerContext& context_;
   const Providers& providers_;
   const planning::TenantLimits& tenant_limits_;
   Options options_;
   telemetry::Metrics metrics_;                // for statsd
-  std::optional<NodeCounts> current_counts_;  // once somebody has asked
+  std::optional<NodeCounts> current_counts_;  // after the first add_metrics()
   telemetry::Logger log_;
   async::TaskScope scope_;
 };

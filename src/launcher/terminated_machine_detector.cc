@@ -13,8 +13,8 @@ namespace {
 using model::Node;
 using model::NodeState;
 
-// Those that are being made, or deleted, are looked at by who does that.
-bool may_be_lost(const Node& node) {
+// Machines that are being launched or deleted are monitored by those workers.
+bool is_monitored(const Node& node) {
   const bool is_kept = node.state == NodeState::ready || node.state == NodeState::in_use ||
                        node.state == NodeState::hold;
   return is_kept && !node.external_id.is_null();
@@ -36,24 +36,25 @@ TerminatedMachineDetector::TerminatedMachineDetector(const WorkerContext& contex
                                                      telemetry::Logger log)
     : context_(context), history_(history), provider_(provider), log_(std::move(log)) {}
 
-Task<> TerminatedMachineDetector::look() {
+Task<> TerminatedMachineDetector::check() {
   if (!context_.records.ready()) co_return;
   const auto& known = context_.records.nodes.of_provider(provider_.config().name());
   const std::vector<std::string> ids(known.begin(), known.end());
-  std::erase_if(
-      told_, [this](const std::string& id) { return context_.records.nodes.find(id) == nullptr; });
+  std::erase_if(reported_, [this](const std::string& id) {
+    return context_.records.nodes.find(id) == nullptr;
+  });
   for (const std::string& id : ids) {
     const Node* node = context_.records.nodes.find(id);
-    if (node == nullptr || !may_be_lost(*node)) continue;
+    if (node == nullptr || !is_monitored(*node)) continue;
     std::optional<std::string> reason = co_await provider_.termination_reason(*node);
-    if (reason) co_await lost(id, *std::move(reason));
+    if (reason) co_await handle_terminated(id, *std::move(reason));
   }
 }
 
-Task<> TerminatedMachineDetector::lost(std::string id, std::string reason) {
+Task<> TerminatedMachineDetector::handle_terminated(std::string id, std::string reason) {
   const Node* node = context_.records.nodes.find(id);
-  if (node == nullptr || !may_be_lost(*node)) co_return;
-  if (told_.insert(id).second) {
+  if (node == nullptr || !is_monitored(*node)) co_return;
+  if (reported_.insert(id).second) {
     context_.about(log_, *node).warning("The machine of node {} has ended: {}", id, reason);
     history_.machine_ended(id, reason);
   }
@@ -64,7 +65,7 @@ Task<> TerminatedMachineDetector::lost(std::string id, std::string reason) {
   }
 }
 
-// The worker for deleted nodes does the rest. Who has it locked looks at its machine himself.
+// DeletedNodeWorker reclaims the node. Skips locked nodes, which their holder checks.
 Task<> TerminatedMachineDetector::take_out_of_service(std::string id, std::string reason) {
   const auto change = [this, &reason](Node& node) {
     if (!is_free(node)) return false;
@@ -77,8 +78,8 @@ Task<> TerminatedMachineDetector::take_out_of_service(std::string id, std::strin
   co_await std::move(changing);
 }
 
-// Without its lock, which its holder has: the write fails if he has written since. Then the next
-// look tries again.
+// Writes without the lock, which the holder has. The write fails if the record has changed: the
+// next check retries.
 Task<> TerminatedMachineDetector::comment(std::string id, std::string reason) {
   Node node = *context_.records.nodes.find(id);
   if (!node.comment.value_or("").empty()) co_return;

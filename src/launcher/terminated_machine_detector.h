@@ -10,21 +10,21 @@
 
 namespace nodepool::launcher {
 
-// The nodes of one provider whose machines have ended though nobody has asked for that: a spot
-// instance that its cloud has taken away, say.
+// Detects nodes of one provider whose machines ended by themselves, for example reclaimed spot
+// instances.
 class TerminatedMachineDetector {
  public:
   // Everything outlives it.
   TerminatedMachineDetector(const WorkerContext& context, HistoryRecorder& history,
                             driver::Provider& provider, telemetry::Logger log);
 
-  // Asks the provider about every node that somebody has, or may get. One that is free is taken out
-  // of service. One that somebody has stays his: the history tells of it, and its record's comment
-  // if that is empty. Throws what the provider throws, StoreError.
-  Task<> look();
+  // Asks the provider about all nodes that are ready, in use or held. Takes free nodes out of
+  // service. For others, writes the reason to the history and to an empty comment of the record.
+  // Throws what the provider throws, StoreError.
+  Task<> check();
 
  private:
-  Task<> lost(std::string id, std::string reason);
+  Task<> handle_terminated(std::string id, std::string reason);
   Task<> take_out_of_service(std::string id, std::string reason);
   Task<> comment(std::string id, std::string reason);
 
@@ -32,10 +32,10 @@ class TerminatedMachineDetector {
   HistoryRecorder& history_;
   driver::Provider& provider_;
   telemetry::Logger log_;
-  std::set<std::string> told_;  // ids of those that the history has
+  std::set<std::string> reported_;  // ids of nodes in the history
 };
 
-// Has the record say why its machine has ended, unless it says something already.
+// Sets the comment of the record to the reason, unless it has a comment.
 void set_termination_reason(model::Node& node, const std::string& reason);
 
 }  // namespace nodepool::launcher

@@ -7,8 +7,8 @@
 
 namespace nodepool::launcher {
 
-// Logs what has gone wrong and is tried again: an error, unless it is the store's outage. That is
-// in the log already, and heals itself.
-void log_trouble(const telemetry::Logger& log, std::string_view what, const std::exception& error);
+// Logs a failure that is retried: as an error, or as debug during an outage of the store, which is
+// logged elsewhere.
+void log_failure(const telemetry::Logger& log, std::string_view what, const std::exception& error);
 
 }  // namespace nodepool::launcher

@@ -6,7 +6,7 @@
 
 #include "program/options.h"
 
-// How the daemons are called and what they take: for themselves, and for their manual pages.
+// The names and options of the daemons, also for their manual pages.
 namespace nodepool {
 
 inline program::Program launcher_program() {
@@ -15,24 +15,24 @@ inline program::Program launcher_program() {
           .pid_file = "/var/run/nodepool/nodepool.pid"};
 }
 
-// What the builder's command line says beside what all daemons have.
+// The builder's own options.
 struct BuilderChoices {
   std::size_t build_workers = 1;
   std::size_t upload_workers = 4;
   bool fake = false;
 };
 
-// `choices` is filled in, and outlives the program.
+// Parsing writes `choices`, which outlives the program.
 inline program::Program builder_program(BuilderChoices& choices) {
   const auto add_options = [&choices](CLI::App& app) {
-    app.add_option("--build-workers", choices.build_workers, "number of images to build at a time")
+    app.add_option("--build-workers", choices.build_workers, "Number of images to build at a time")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     app.add_option("--upload-workers", choices.upload_workers,
-                   "number of images to upload at a time")
+                   "Number of images to upload at a time")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
-    app.add_flag("--fake", choices.fake, "make files that are no images, for trials");
+    app.add_flag("--fake", choices.fake, "Create dummy files instead of images, for tests");
   };
   return {.name = "nodepool-builder",
           .log_name = "nodepool-builder",

@@ -14,9 +14,9 @@ using async::Task;
 
 namespace {
 
-// Each connection takes a descriptor, and by default a process gets 1024 unless it asks for more.
-// Returns how many there may be now.
-rlim_t allow_descriptors(rlim_t wanted) {
+// Raises the limit of open descriptors, which is usually 1024; each connection needs one. Returns
+// the new limit.
+rlim_t raise_descriptor_limit(rlim_t wanted) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
   if (limit.rlim_cur >= wanted) return limit.rlim_cur;
@@ -40,9 +40,9 @@ void LauncherWeb::show(model::Records& records, coordination::Store& store,
 }
 
 Task<> LauncherWeb::start(const config::Config& config) {
-  constexpr rlim_t kDescriptors = 16384;  // three doors, and what else the launcher has open
+  constexpr rlim_t kDescriptors = 16384;  // for three servers and the launcher's other files
   client_limits_ = std::make_shared<web::ClientLimits>(
-      web::ClientLimits::fitted(web::ClientLimits::Limits(), allow_descriptors(kDescriptors)));
+      web::ClientLimits::fitted(web::ClientLimits::Limits(), raise_descriptor_limit(kDescriptors)));
   anonymous_read_ = config.api.anonymous_read;
   const config::Api& api = config.api;
   co_await open(
@@ -98,7 +98,7 @@ Task<web::Response> LauncherWeb::answer(web::Request request) {
   co_return response;
 }
 
-// Answers a client that may read.
+// Responds to a client that may read.
 Task<web::Response> LauncherWeb::answer_reader(web::Request request, page::StatusPage::Part page) {
   if (request.path == "/metrics") {
     if (!api_ && !anonymous_read_) co_return readiness(request);
@@ -110,17 +110,17 @@ Task<web::Response> LauncherWeb::answer_reader(web::Request request, page::Statu
   co_return co_await std::move(answering);
 }
 
-// Tokens cannot be looked up before the API is there.
+// Without the API, tokens cannot be checked.
 bool LauncherWeb::may_read(const web::Request& request) {
   return api_ ? api_->authorizer().may_read(request) : anonymous_read_;
 }
 
-// Everybody may know whether it serves; what is wrong, only those who may read.
+// Every client may know whether the launcher is ready; the reasons need the right to read.
 web::Response LauncherWeb::readiness(const web::Request& request) {
   telemetry::Health health = sources_.health();
   const bool is_reader = may_read(request);
   if (!is_reader) {
-    if (!health.obstacles.empty()) health.obstacles = {"who may read is told why"};
+    if (!health.obstacles.empty()) health.obstacles = {"the reasons need a token with read access"};
     health.warnings.clear();
   }
   web::Response response = web::readiness_page(health, request);

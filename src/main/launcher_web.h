@@ -17,12 +17,11 @@
 
 namespace nodepool {
 
-// What a launcher serves over HTTP: the status pages, the figures, the API; by which doors. Whether
-// it is alive and ready, and its figures, it says also while the store is away, and with it all
-// else.
+// The HTTP servers of a launcher: status pages, metrics, request API. Liveness, readiness and
+// metrics are served also without the store; everything else needs it.
 class LauncherWeb {
  public:
-  // What the launcher has for it. All outlives this.
+  // Functions of the launcher. Their owner outlives this.
   struct Sources {
     std::function<telemetry::Health()> health;
     std::function<telemetry::MetricsRegistry()> registry;
@@ -30,11 +29,10 @@ class LauncherWeb {
 
   LauncherWeb(const async::Runtime& runtime, const telemetry::Logger& log, Sources sources);
 
-  // Opens the doors that are configured.
+  // Listens at the configured addresses.
   async::Task<> start(const config::Config& config);
 
-  // Serves the pages and the API, which work once the launcher follows the records. All outlives
-  // this.
+  // Serves the pages and the API from now on. All references outlive this.
   void show(model::Records& records, coordination::Store& store, const telemetry::Logger& audit,
             api::Api::Options api, page::StatusPage::Options page);
 
@@ -51,7 +49,7 @@ class LauncherWeb {
   telemetry::Logger log_;
   Sources sources_;
   bool anonymous_read_ = false;
-  std::shared_ptr<web::ClientLimits> client_limits_;  // of all doors
+  std::shared_ptr<web::ClientLimits> client_limits_;  // shared by all servers
   std::optional<web::ReferencePages> pages_;
   std::optional<page::StatusPage> status_page_;
   std::optional<api::Api> api_;

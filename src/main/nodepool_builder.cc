@@ -52,14 +52,14 @@ class BuilderDaemon final : public program::Daemon {
     co_await builder_->reconfigure(std::move(config));
   }
 
-  // SIGTERM ends it at once, the others when what is under way has been completed; who does not
-  // want to wait for that sends a second one.
+  // SIGTERM ends it at once; the other signals end it when its builds and uploads are complete, a
+  // second signal at once.
   Task<> wait_for_end(async::Signals& signals) override {
     if (co_await next_signal(signals) == SIGTERM || !builder_) co_return;
     log().info(
-        "Ending when the builds and uploads under way are complete; another signal ends "
+        "Stopping when the builds and uploads in progress are complete; another signal stops "
         "them at once");
-    finishing_.spawn("completion of what is under way", finish());
+    finishing_.spawn("completing builds and uploads", finish());
     Task<> completed = completed_.wait();
     co_await signals.until_next(std::move(completed));
   }
@@ -88,7 +88,7 @@ class BuilderDaemon final : public program::Daemon {
   BuilderChoices choices_;
   driver::DriverRegistry drivers_;
   std::optional<builder::NodePoolBuilder> builder_;
-  async::Event completed_{"all that was under way is complete"};
+  async::Event completed_{"all builds and uploads are complete"};
   async::TaskScope finishing_;
 };
 

@@ -102,7 +102,8 @@ class LauncherDaemon final : public program::Daemon {
     if (launcher_) launcher_->tell(state());
   }
 
-  // Its own are in the list, too, once the store has them: with the name of this daemon in front.
+  // Replaces the own warnings by those of the whole installation, which contain the own ones with
+  // the name of this daemon as prefix, once they are in the store.
   void add_site_problems(std::vector<std::string>& warnings) {
     const std::vector<report::StatusProblem>& site = site_problems_->list();
     std::erase_if(warnings, [&site](const std::string& own) {
@@ -140,7 +141,7 @@ class LauncherDaemon final : public program::Daemon {
   Task<std::optional<report::Explanation>> explain(std::string subject) {
     const std::shared_ptr<const config::Config> config = config_;
     model::Records& records = launcher_->records();
-    // Reading the journal takes the disk: what the subject itself has there is enough.
+    // Only the subject's own history is read, on a thread: reading blocks.
     Task<std::vector<history::Entry>> reading = threads_.run(
         "reading the history",
         [journal = program::journal_of(*config), subject, now = runtime().clock.wall_seconds()] {

@@ -16,7 +16,7 @@ using page::Amount;
 using page::CallFacts;
 using page::ProviderFacts;
 
-// Of whatever is limited or taken.
+// One entry for each resource that is limited or used.
 std::vector<Amount> amounts(const driver::Limits& limits, const driver::Resources& used) {
   std::map<std::string, Amount> amounts;
   for (const auto& [resource, amount] : used.amounts()) {
@@ -64,7 +64,7 @@ ProviderFacts provider_facts(const launcher::Launcher& launcher,
   return facts;
 }
 
-// Sums of a metric: of each provider, by the value of one of its labels.
+// Sums of a metric for each provider, by the value of one of its labels.
 using Sums = std::map<std::string, std::map<std::string, CallFacts>>;
 
 Sums sums_of(const telemetry::MetricsRegistry& registry, const telemetry::Metric& metric,
@@ -90,21 +90,22 @@ std::vector<CallFacts> of_provider(const Sums& sums, const std::string& provider
   return list;
 }
 
-bool is_error(const CallFacts& answer) {
-  return answer.name == "0" || answer.name >= "4";
+// Whether the status is an error: "0" (no response), "4xx" or "5xx".
+bool is_error(const CallFacts& response) {
+  return response.name == "0" || response.name >= "4";
 }
 
 std::vector<ProviderFacts> all_providers(const launcher::Launcher& launcher,
                                          const telemetry::MetricsRegistry& registry) {
   const Sums calls = sums_of(registry, telemetry::kCloudCalls, "call");
-  const Sums answers = sums_of(registry, telemetry::kCloudResponses, "status");
+  const Sums responses = sums_of(registry, telemetry::kCloudResponses, "status");
   const Sums launches = sums_of(registry, driver::kLaunches, "result");
   std::vector<ProviderFacts> list;
   for (const auto& [name, service] : launcher.providers()) {
     ProviderFacts& facts = list.emplace_back(provider_facts(launcher, service));
     facts.calls = of_provider(calls, name);
-    facts.errors = of_provider(answers, name);
-    std::erase_if(facts.errors, [](const CallFacts& answer) { return !is_error(answer); });
+    facts.errors = of_provider(responses, name);
+    std::erase_if(facts.errors, [](const CallFacts& response) { return !is_error(response); });
     facts.launched = of_provider(launches, name);
   }
   return list;

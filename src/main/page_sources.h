@@ -7,7 +7,8 @@
 
 namespace nodepool {
 
-// What the status page shows of a launcher beside the records. All outlive the result.
+// The data of a launcher that the status page shows in addition to the records. The arguments
+// outlive the result.
 page::Sources page_sources(launcher::Launcher& launcher, const telemetry::MetricsRegistry& registry,
                            SiteProblems& problems);
 

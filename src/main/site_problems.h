@@ -11,17 +11,17 @@
 
 namespace nodepool {
 
-// What needs attention in the whole installation: the list that `nodepool status` computes, for
+// The problems of the whole installation that need attention, as of `nodepool status`: for
 // `/ready?detail`, the metric nodepool_problems and the status page.
 class SiteProblems {
  public:
-  // Both outlive it. The records have to include those of hosts.
+  // Both outlive this. The records have to include the hosts.
   SiteProblems(async::Clock& clock, const model::Records& records);
 
-  // The configuration in force, which names the providers and images that there should be.
+  // Sets the configuration in force: its providers and images have to exist.
   void configure(const config::Config& config);
 
-  // The list, the worst first. It is computed at most once in two seconds.
+  // The problems, the worst first. Computed at most once in two seconds.
   const std::vector<report::StatusProblem>& list();
 
  private:

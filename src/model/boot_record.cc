@@ -15,15 +15,16 @@ using coordination::Task;
 
 namespace {
 
-// More are not read: who has written them does not keep more.
+// More are not read, and launchers do not write more.
 constexpr std::size_t kMostTimes = 100;
 
 std::vector<double> read_times(const record_io::OrderedJson& value) {
   std::vector<double> times;
-  if (!value.is_array()) throw RecordError("boot times are no list");
+  if (!value.is_array()) throw RecordError("boot times must be a list");
   for (const record_io::OrderedJson& entry : value) {
     const double time = entry.is_number() ? entry.get<double>() : -1;
-    if (!std::isfinite(time) || time < 0) throw RecordError("a boot time is no time");
+    if (!std::isfinite(time) || time < 0)
+      throw RecordError("a boot time must be a non-negative number");
     if (times.size() < kMostTimes) times.push_back(time);
   }
   return times;

@@ -29,7 +29,7 @@ Task<NodeChange> change_locked(coordination::Store& store, NodeTable& nodes,
   } catch (const coordination::TransactionError& error) {
     if (error.index() >= own) co_return NodeChange::outdated;
     if (error.kind() != StoreError::Kind::no_node) throw;
-    co_return NodeChange::locked;  // our contender is gone, with the session or by force
+    co_return NodeChange::locked;  // the own contender is gone, with the session or by an operator
   }
   lock.released();
   co_return NodeChange::written;
@@ -45,7 +45,7 @@ Task<NodeChange> change_if_free(coordination::Store& store, NodeTable& nodes,
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;
   }
-  nodes.removed(id);  // whatever the table still thought
+  nodes.removed(id);  // the table was stale
   co_return NodeChange::gone;
 }
 

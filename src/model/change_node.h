@@ -12,15 +12,15 @@ namespace nodepool::model {
 enum class NodeChange {
   written,
   unchanged,  // `change` found nothing to do
-  locked,     // somebody else has the node
-  gone,       // there is no such node
-  outdated,   // what the change was decided upon has changed
+  locked,     // another process has locked the node
+  gone,       // the node does not exist
+  outdated,   // the record or a check of `proof` has changed
 };
 
-// Changes a node that nobody has: locks it, reads its record, and if `change` returns true writes
-// what it has made of it and unlocks it, in one transaction. `proof`: checks of what the change was
-// decided upon, in the same transaction. Leaves no lock behind. Two commits. Throws StoreError if
-// the store fails, RecordError if the record cannot be understood.
+// Changes an unlocked node: locks it, reads its record and calls `change`. If that returns true,
+// writes the record and unlocks the node in one transaction, together with the checks in `proof`.
+// Takes two commits, and leaves no lock behind. Throws StoreError if the store fails, RecordError
+// if the record is invalid.
 async::Task<NodeChange> change_node(async::Runtime runtime, coordination::Store& store,
                                     NodeTable& nodes, std::string id,
                                     std::function<bool(Node&)> change,

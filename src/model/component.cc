@@ -50,9 +50,9 @@ Component parse_component(Component::Kind kind, const coordination::Entry& entry
 std::string to_record(const Component& component) {
   record_io::Writer writer;
   const bool is_pool = component.kind == Component::Kind::pool;
-  // Readers that know nothing of these keys leave them alone.
-  const bool says_more = !is_pool && component.started > 0;
-  if (says_more) {
+  // Other readers ignore these keys.
+  const bool has_daemon_state = !is_pool && component.started > 0;
+  if (has_daemon_state) {
     writer.field("configuration_loaded", component.configuration_loaded);
     writer.field("configuration_problem", component.configuration_problem);
   }
@@ -66,7 +66,7 @@ std::string to_record(const Component& component) {
     writer.field("priority", component.priority);
     writer.field("provider_name", component.provider_name);
   }
-  if (says_more) {
+  if (has_daemon_state) {
     writer.field("problems", component.problems);
     writer.field("started", component.started);
   }

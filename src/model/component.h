@@ -11,8 +11,7 @@
 
 namespace nodepool::model {
 
-// What a running part of the installation tells the others:
-// /nodepool/components/<kind>/<hostname><sequence>, ephemeral.
+// The record of a running component: /nodepool/components/<kind>/<hostname><sequence>, ephemeral.
 struct Component {
   enum class Kind { launcher, builder, pool };
 
@@ -28,17 +27,17 @@ struct Component {
   std::string provider_name;
   std::vector<std::string> supported_labels;
   std::int64_t priority = 100;  // lower is preferred
-  bool paused = false;          // accepts nothing new for want of capacity
+  bool paused = false;          // at capacity, accepts nothing new
 
-  // Of a launcher or builder only; what the Python Nodepool's do not say.
-  double started = 0;               // the process, seconds since the epoch; 0: it does not say
-  double configuration_loaded = 0;  // the one in force, seconds since the epoch
-  std::string configuration_problem = {};  // why a later one is not in force; empty: there is none
-  std::vector<std::string> problems = {};  // what else somebody should see to, in words
+  // Of a launcher or builder only. Not written by the Python Nodepool.
+  double started = 0;               // start of the process, seconds since the epoch; 0: unknown
+  double configuration_loaded = 0;  // the one in effect, seconds since the epoch
+  std::string configuration_problem = {};  // why a newer one was rejected; empty: none was
+  std::vector<std::string> problems = {};  // other problems, as texts
 
   bool supports(std::string_view label) const;
 
-  // Whether it supports all of them.
+  // Whether it supports all labels.
   bool supports(const std::vector<std::string>& labels) const;
 
   friend bool operator==(const Component&, const Component&) = default;
@@ -46,7 +45,7 @@ struct Component {
 
 std::string_view to_string(Component::Kind kind);
 
-// Reads a component's record. Throws RecordError.
+// Parses a component's record. Throws RecordError.
 Component parse_component(Component::Kind kind, const coordination::Entry& entry);
 
 // The record's text, with sorted keys.

@@ -7,12 +7,12 @@
 
 namespace nodepool::model {
 
-// What a daemon knows of itself, whatever it serves, and tells in its component's record.
+// The state of a daemon that it publishes in its component's record.
 struct DaemonState {
-  double started = 0;                      // the process, seconds since the epoch
-  double configuration_loaded = 0;         // the one in force, seconds since the epoch
-  std::string configuration_problem = {};  // why a later one is not in force; empty: there is none
-  std::vector<std::string> problems = {};  // what else is not as it should be
+  double started = 0;                      // start of the process, seconds since the epoch
+  double configuration_loaded = 0;         // the one in effect, seconds since the epoch
+  std::string configuration_problem = {};  // why a newer one was rejected; empty: none was
+  std::vector<std::string> problems = {};  // other problems, as texts
 
   void describe(Component& component) const {
     component.started = started;

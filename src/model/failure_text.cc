@@ -10,7 +10,7 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// Also every control character: a reason may come from anywhere.
+// Includes control characters, as a reason may come from anywhere.
 bool is_gap(char c) {
   const auto code = static_cast<unsigned char>(c);
   return code <= 0x20 || code == 0x7f;

@@ -13,7 +13,7 @@ namespace {
 using coordination::StoreError;
 using coordination::Task;
 
-constexpr auto kLookAgainPause = std::chrono::seconds(1);
+constexpr auto kRetryPause = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -36,29 +36,30 @@ Task<> FollowedInstallation::run() {
 
 Task<> FollowedInstallation::wait_until_known() {
   while (true) {
-    bool is_away = false;
+    bool is_unreachable = false;
     std::string failure;
     try {
-      co_await look();
+      co_await refresh();
     } catch (const StoreError& error) {
       if (error.kind() == StoreError::Kind::closed) throw;
-      is_away = true;
+      is_unreachable = true;
     } catch (const RecordError& error) {
       failure = error.what();
     }
-    if (!failure.empty()) log_.error("Going on as installation {}: {}", current_->id, failure);
-    if (!is_away) co_return;
-    co_await runtime_.clock.sleep_for(kLookAgainPause);
+    if (!failure.empty()) log_.error("Keeping the installation id {}: {}", current_->id, failure);
+    if (!is_unreachable) co_return;
+    co_await runtime_.clock.sleep_for(kRetryPause);
   }
 }
 
-Task<> FollowedInstallation::look() {
+Task<> FollowedInstallation::refresh() {
   Installation stored = co_await find_installation(store_);
   if (stored == *current_) co_return;
   if (stored.id.empty()) stored = co_await renew_installation(store_, runtime_.random);
   log_.error(
-      "The store is not that of installation {} any more, and goes on as {}: what that one has "
-      "made is left alone (`nodepool leak-list`)",
+      "The installation id of the store has changed from {} to {}: resources with the old owner "
+      "tag "
+      "are left alone, see `nodepool leak-list`",
       current_->id, stored.id);
   *current_ = std::move(stored);
 }

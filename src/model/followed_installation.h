@@ -10,26 +10,26 @@
 
 namespace nodepool::model {
 
-// The installation that the store is of, as long as a daemon runs. A store that is emptied under it
-// gives the ids of its nodes once more: what was made for the first nodes must not be taken for
-// what is made for the second ones. So it is another installation from then on.
+// Follows the installation id of the store while a daemon runs. A store that is emptied meanwhile
+// reuses node ids, and gets a new installation id, so that resources of earlier nodes are not taken
+// for resources of new ones.
 class FollowedInstallation {
  public:
   FollowedInstallation(const async::Runtime& runtime, coordination::Store& store,
                        telemetry::Logger log);
 
-  // Establishes it. To be called before the first node is made. Throws StoreError, RecordError.
+  // Reads or creates the installation. Call it before the first node is created. Throws StoreError,
+  // RecordError.
   coordination::Task<> start();
 
-  // Goes over to another one when the store does, until it is cancelled. Throws StoreError only
-  // when the store is closed.
+  // Follows changes of the store until cancelled. Throws StoreError only when the store is closed.
   coordination::Task<> run();
 
-  // As it is now: whoever keeps this sees the changes.
+  // The current installation. The object behind the pointer is updated.
   const std::shared_ptr<const Installation>& current() const { return seen_; }
 
  private:
-  coordination::Task<> look();
+  coordination::Task<> refresh();
   coordination::Task<> wait_until_known();
 
   async::Runtime runtime_;

@@ -17,14 +17,13 @@ class FollowedTree : protected coordination::TreeListener {
   // Follows the store until it is cancelled: spawn it in the owner's scope.
   async::Task<> run() { return cache_.run(); }
 
-  // Whether the table is complete; without that, no decision may be based on it.
+  // Whether the table is complete. No decision may be based on an incomplete table.
   bool ready() const { return cache_.ready(); }
 
-  // How many changes it has been told of and has not taken in yet.
+  // The number of changes that it has not processed yet.
   std::size_t queued() const { return cache_.queued(); }
 
-  // Calls `observer` when the table becomes complete (true), or no longer follows the store
-  // (false).
+  // Calls `observer` when the table becomes complete (true), or loses the store (false).
   coordination::Subscription observe_readiness(std::function<void(bool)> observer) {
     return readiness_.subscribe(std::move(observer));
   }

@@ -63,9 +63,9 @@ Task<std::vector<HostReport>> read_host_reports(coordination::Store& store) {
           co_await store.get(coordination::join_path(kHostsRoot, name));
       reports.push_back(parse_host_report(entry));
     } catch (const StoreError& error) {
-      if (error.kind() != StoreError::Kind::no_node) throw;  // in order again
+      if (error.kind() != StoreError::Kind::no_node) throw;  // healthy again
     } catch (const RecordError&) {
-      // Somebody else's.
+      // Not a report.
     }
   }
   sort_reports(reports);

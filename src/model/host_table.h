@@ -9,8 +9,7 @@
 
 namespace nodepool::model {
 
-// The reports of all launchers about hosts that are unhealthy. Pages and lists show them; no
-// decision is based on them.
+// The reports of all launchers about unhealthy hosts. For display only.
 class HostTable final : public RecordTable<HostReport> {
  public:
   HostTable(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log);

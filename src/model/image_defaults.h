@@ -2,7 +2,7 @@
 
 namespace nodepool::model {
 
-// What records of images that were written before these keys existed mean.
+// The defaults for records without these keys, written by old versions.
 inline constexpr const char* kOldUsername = "zuul";
 inline constexpr const char* kOldPythonPath = "/usr/bin/python2";
 

@@ -33,7 +33,7 @@ bool is_contender(std::string_view name) {
   return !coordination::contender_sequence(name).empty();
 }
 
-// Below `<image>/builds/<build>`, which are the first parts.
+// Parses a path below `<image>/builds/<build>`.
 std::optional<ImagePath> parse_below_build(const std::vector<std::string_view>& parts) {
   using Kind = ImagePath::Kind;
   ImagePath path{.kind = Kind::build, .image = parts[0], .build_id = parts[2]};

@@ -10,10 +10,10 @@ namespace nodepool::model {
 
 std::string image_path(std::string_view image);
 
-// It is there while the image is not to be built.
+// Exists while the image is paused.
 std::string image_pause_path(std::string_view image);
 
-// It is there while somebody wants the image to be built.
+// Exists while a build of the image is requested.
 std::string build_request_path(std::string_view image);
 
 std::string builds_path(std::string_view image);
@@ -26,7 +26,7 @@ std::string build_path(std::string_view image, std::string_view build_id);
 // Held while the build's record is marked for deletion.
 std::string build_lock_path(std::string_view image, std::string_view build_id);
 
-// Parent of the paths of providers, which are called by their names.
+// Parent of the providers, by name.
 std::string build_providers_path(std::string_view image, std::string_view build_id);
 
 // Parent of the uploads of a build to a provider.
@@ -37,7 +37,7 @@ std::string uploads_path(std::string_view image, std::string_view build_id,
 std::string uploads_lock_path(std::string_view image, std::string_view build_id,
                               std::string_view provider);
 
-// With an empty id: what a sequential child is created as.
+// With an empty id: the path for creating a sequential child.
 std::string upload_path(std::string_view image, std::string_view build_id,
                         std::string_view provider, std::string_view upload_id);
 
@@ -45,8 +45,8 @@ std::string upload_path(std::string_view image, std::string_view build_id,
 std::string upload_lock_path(std::string_view image, std::string_view build_id,
                              std::string_view provider, std::string_view upload_id);
 
-// What a path below model::kImagesRoot is, and its parts: views of the path, empty where it has
-// none.
+// The kind and the parts of a path below model::kImagesRoot. The parts are views of the path; empty
+// if missing.
 struct ImagePath {
   enum class Kind {
     image,
@@ -54,7 +54,7 @@ struct ImagePath {
     build_request,
     builds,
     builds_lock,
-    builds_contender,  // for that lock
+    builds_contender,  // for builds_lock
     build,
     providers,
     provider,  // of a build
@@ -71,7 +71,7 @@ struct ImagePath {
   std::string_view upload_id = {};
 };
 
-// `path` is relative to model::kImagesRoot. Nothing for a path that is none of those above.
+// `path` is relative to model::kImagesRoot. Returns nothing for any other path.
 std::optional<ImagePath> parse_image_path(std::string_view path);
 
 }  // namespace nodepool::model

@@ -24,8 +24,7 @@ std::string below_root(std::string_view path) {
   return std::string(coordination::relative_path(path, kImagesRoot));
 }
 
-// The records whose paths are below `path`, in no order that would mean something: '/' sorts after
-// '-'.
+// The records whose paths are below `path`, unordered ('/' sorts after '-').
 template <typename Record>
 std::vector<const Record*> records_below(const RecordSet<Record>& records, std::string_view path) {
   const std::string prefix = below_root(path) + '/';

@@ -17,14 +17,14 @@
 
 namespace nodepool::model {
 
-// All that the store has of images: builds, uploads, who pauses or wants what. Pointers are valid
-// until the next co_await.
+// All image records: builds, uploads, paused images and build requests. Pointers are valid until
+// the next co_await.
 class ImageTable final : public FollowedTree {
  public:
   ImageTable(const async::Runtime& runtime, coordination::Store& store,
              const telemetry::Logger& log);
 
-  // The names of all images, also of those without builds.
+  // The names of all images, including those without builds.
   const IdSet& images() const { return images_; }
 
   const ImageBuild* find_build(std::string_view image, std::string_view build_id) const;
@@ -34,56 +34,56 @@ class ImageTable final : public FollowedTree {
   // The builds of an image, in any state, the newest first: by `state_time`.
   std::vector<const ImageBuild*> builds_of(std::string_view image) const;
 
-  // The uploads of an image; of one of its builds; of that build to one provider: in any state, by
-  // build, provider and id.
+  // The uploads of an image, of one of its builds, or of that build to one provider, in any state,
+  // by build, provider and id.
   std::vector<const ImageUpload*> uploads_of(std::string_view image) const;
   std::vector<const ImageUpload*> uploads_of(std::string_view image,
                                              std::string_view build_id) const;
   std::vector<const ImageUpload*> uploads_of(std::string_view image, std::string_view build_id,
                                              std::string_view provider) const;
 
-  // What nodes of a provider are made from: of all uploads of the image that are ready, the one
-  // with the latest `state_time`; null if there is none.
+  // The ready upload of the image with the latest `state_time`, from which nodes of the provider
+  // are launched. Returns nullptr if there is none.
   const ImageUpload* newest_ready_upload(std::string_view image, std::string_view provider) const;
 
   // All uploads to a provider, in any state, by image, build and id.
   std::vector<const ImageUpload*> uploads_to(std::string_view provider) const;
 
-  // (build id, upload id) of those that have not failed: what images in a cloud say of themselves.
-  // Those that say something else belong to nobody.
+  // The (build id, upload id) of uploads that have not failed. Images in a cloud with other ids in
+  // their metadata are leaked.
   std::set<std::pair<std::string, std::string>> known_uploads(std::string_view provider) const;
 
   // The paths `…/builds/<build>/providers/<provider>` that exist, with or without uploads.
   const IdSet& build_provider_paths(std::string_view provider) const;
 
-  // Whether somebody has paused the image in the store; the configuration may do so as well.
+  // Whether the image is paused in the store. The configuration may pause it as well.
   bool is_paused(std::string_view image) const { return paused_.contains(image); }
 
-  // When somebody has asked for each image to be built: image -> seconds since the epoch.
+  // The open build requests: image -> seconds since the epoch.
   const std::map<std::string, double, std::less<>>& build_requests() const {
     return build_requests_;
   }
 
-  // Whether somebody is known to contend for the lock of the image's builds, or of a build's
-  // uploads to a provider: that is, to be at work. A hint: only the lock itself tells.
+  // Whether the lock of the image's builds, or of a build's uploads to a provider, has a known
+  // contender: work is in progress. Only a hint: the lock decides.
   bool is_being_built(std::string_view image) const;
   bool is_being_uploaded(std::string_view image, std::string_view build_id,
                          std::string_view provider) const;
 
-  // Calls `observer` with the name of each image of which something has changed: a record, whether
-  // it is paused or wanted, or who is at work.
+  // Calls `observer` with the name of the image after a change of a record, pause, build request or
+  // lock.
   coordination::Subscription observe(std::function<void(const std::string&)> observer) {
     return changes_.subscribe(std::move(observer));
   }
 
-  // Tell the table of an own successful write, so that decisions made next already see it.
+  // Apply an own successful write to the table, before its event arrives.
   void written(const ImageBuild& build, const std::string& text, const coordination::Stat& stat);
   void written(const ImageUpload& upload, const std::string& text, const coordination::Stat& stat);
   void removed(const ImageBuild& build);
   void removed(const ImageUpload& upload);
 
  private:
-  // The ids of both are the records' paths below model::kImagesRoot.
+  // The ids in both sets are the records' paths below model::kImagesRoot.
   class Builds final : public RecordSet<ImageBuild> {
    public:
     using RecordSet::RecordSet;

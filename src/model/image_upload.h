@@ -12,7 +12,7 @@ namespace nodepool::model {
 enum class UploadState {
   uploading,
   ready,
-  deleting,  // it is being removed from the cloud, then the record
+  deleting,  // deleted from the cloud, then the record
   failed,
 };
 
@@ -30,7 +30,7 @@ struct ImageUpload {
   std::string build_id;     //
   std::string provider;     //
   std::string id;           // ten digits
-  coordination::Stat stat;  // of the record's last known version; not part of the record
+  coordination::Stat stat;  // of the last known version of the record; not part of it
 
   UploadState state = UploadState::uploading;
   double state_time = 0;
@@ -40,20 +40,20 @@ struct ImageUpload {
   std::optional<std::string> username;  // these three are copied from the build
   std::optional<std::string> python_path;
   std::optional<std::string> shell_type;
-  std::optional<std::string> failure;  // why it has failed; ours, and only there if it has
+  std::optional<std::string> failure;  // only of failed uploads; not known to the Python Nodepool
   UnknownKeys unknown;
 
-  // Changes the state and stamps it with `now`, also if the state stays the same.
+  // Sets the state, and its time to `now` even if the state is unchanged.
   void set_state(UploadState new_state, double now) {
     state = new_state;
     state_time = now;
   }
 
-  // It has failed: the state, and why (see failure_text()).
+  // Sets the state to failed, with the reason (see failure_text()).
   void fail(std::string_view why, double now);
 };
 
-// Reads the record at this place. Throws RecordError.
+// Parses the record of an upload. Throws RecordError.
 ImageUpload parse_image_upload(std::string image, std::string build_id, std::string provider,
                                std::string id, const coordination::Entry& entry);
 

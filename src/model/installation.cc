@@ -21,7 +21,7 @@ Installation parse_installation(const std::string& data) {
   reader.field("id", installation.id);
   reader.field("first_node", installation.first_node);
   if (installation.id.empty()) {
-    throw RecordError(std::string(kInstallationPath) + ": there is no 'id' in it");
+    throw RecordError(std::string(kInstallationPath) + ": 'id' is missing");
   }
   return installation;
 }
@@ -33,14 +33,14 @@ std::string to_record(const Installation& installation) {
   return writer.text();
 }
 
-// The store counts its nodes even when they are gone.
+// The store also counts deleted nodes.
 Task<std::int64_t> nodes_so_far(coordination::Store& store) {
   const std::string root(kNodesRoot);
   if (!co_await store.exists(root)) co_return 0;
   co_return co_await coordination::next_sequence(store, root);
 }
 
-// Makes one that says this, unless there is one: returns what there is then.
+// Creates the record unless it exists. Returns the record in the store.
 Task<Installation> make_installation(coordination::Store& store, Installation wanted) {
   const std::string path(kInstallationPath);
   while (true) {

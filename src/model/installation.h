@@ -12,36 +12,35 @@ namespace nodepool::model {
 
 inline constexpr std::string_view kInstallationPath = "/nodepool/installation";
 
-// All that share a store, now and ever: machines and images that they make carry its id, so that
-// they are told from those of others. Kept in the store:
+// Identifies all components that share a store. Its id is the owner tag of their machines and
+// images in clouds. The record in the store:
 //
 //   {"id": "3f2a…", "first_node": 0}
 struct Installation {
   std::string id;  // empty: the store has none yet
-  // The number of the first node id that was given out with the installation's id. Nodes of lower
-  // numbers were made by the Python Nodepool, or by releases without installation ids.
+  // The number of the first node that was created with the installation's id. Nodes with lower
+  // numbers were created by the Python Nodepool, or by releases without installation ids.
   std::int64_t first_node = 0;
 
-  // Whether things that carry no installation's id may be its own: it was there before it had one.
+  // Whether resources without an owner tag may belong to it, as it had nodes before it had an id.
   bool was_taken_over() const { return first_node > 0; }
 
   friend bool operator==(const Installation&, const Installation&) = default;
 };
 
-// The number of a node's id; nothing if it is no number.
+// The number of a node id. Returns nothing if it is not a number.
 std::optional<std::int64_t> node_number(std::string_view node_id);
 
-// What the store says of its installation; one without id if it says nothing. Throws StoreError,
-// RecordError.
+// Reads the installation; without id if the store has none. Throws StoreError, RecordError.
 coordination::Task<Installation> find_installation(coordination::Store& store);
 
-// The same; a store that has none gets one. To be called before the first node is made. Throws
+// Reads the installation, or creates it. Call it before the first node is created. Throws
 // StoreError, RecordError.
 coordination::Task<Installation> establish_installation(coordination::Store& store,
                                                         async::Random& random);
 
-// The same for a store that was another installation's until it was emptied: what carries no id is
-// not its own, whoever has made nodes in it since.
+// The same for a store that was emptied. The new installation does not own resources without an
+// owner tag. Throws StoreError, RecordError.
 coordination::Task<Installation> renew_installation(coordination::Store& store,
                                                     async::Random& random);
 

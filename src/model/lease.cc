@@ -21,9 +21,9 @@ std::int64_t integer_at(const OrderedJson& object, const char* key) {
   return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
 
-// The object with this key in the node's `user_data`; nothing if there is none.
+// The object with this key in the node's `user_data`. Returns nothing if there is none.
 std::optional<OrderedJson> object_in(const Node& node, const char* key) {
-  if (!node.user_data.text.contains(key)) return std::nullopt;  // most: not worth reading
+  if (!node.user_data.text.contains(key)) return std::nullopt;  // avoids parsing
   const OrderedJson user_data = OrderedJson::parse(node.user_data.text);
   if (!user_data.is_object()) return std::nullopt;
   const auto found = user_data.find(key);

@@ -10,54 +10,49 @@
 
 namespace nodepool::model {
 
-// What a requestor that does not stay connected holds its nodes by. It is kept in the `user_data`
-// of each of its nodes, beside a contender for the node's lock that outlives the requestor's
-// session:
+// Holds nodes for a requestor that does not stay connected. It is stored in the `user_data` of each
+// of its nodes. A persistent contender holds the node's lock:
 //
 //   {"nodepool_lease": {"id": "200-0000000007", "expires": 1700003600.0, "holder": "nodepool:a@b",
 //                       "label": "debian-12", "index": 0, "owner": "gitlab", "key": "9f86d0…"}}
 //
-// The last two are there if the request API made it. Once it has expired, the launcher takes the
-// nodes back.
+// The request API adds the last two. The launcher reclaims the nodes of an expired lease.
 struct Lease {
-  std::string id;          // that of the request that it answers
+  std::string id;          // the id of its request
   double expires = 0;      // seconds since the epoch
   std::string holder;      // for people
-  std::string owner = {};  // the client of the request API that it belongs to; empty: nobody's
-  std::string key = {};    // of the order that it answers (model/lease_request.h); empty: none
-  // Of the node: what it was asked for as, and where in the request. Older leases do not say.
+  std::string owner = {};  // the client of the request API; empty: none
+  std::string key = {};    // of its lease request (model/lease_request.h); empty: none
+  // The node's label and index in the request. Missing in older leases.
   std::string label = {};
   std::int64_t index = 0;
 
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 
-// The text in the contender of the node's lock that belongs to a lease.
+// The data of the lease's contender for the node's lock.
 std::string lease_contender(const std::string& lease_id);
 
-// Whether the contender at `path` belongs to the lease; no if it has left the line. Throws
-// StoreError.
+// Whether the contender at `path` belongs to the lease. False if it is gone. Throws StoreError.
 async::Task<bool> is_contender_of_lease(coordination::Store& store, std::string path,
                                         std::string lease_id);
 
-// The lease that holds the node; nothing if there is none, or if `user_data` belongs to someone who
-// does not use leases.
+// The lease in the node's `user_data`. Returns nothing if there is none.
 std::optional<Lease> lease_of(const Node& node);
 
 // The `user_data` of a node that is held by the lease.
 Json lease_user_data(const Lease& lease);
 
-// Whose a held node still is. Kept in the `user_data` of a node that a client of the request API,
-// or an operator, has taken out of such a client's lease for a person to look at: it counts as the
-// client's, who may end the hold.
+// The owner of a held node. It is stored in the `user_data` of a node that a client of the request
+// API, or an operator, has taken out of the client's lease and held. The client may end the hold.
 //
 //   {"nodepool_hold": {"owner": "gitlab", "lease": "200-0000000007"}}
 struct Hold {
   std::string owner;
-  std::string lease;  // that it was taken out of
+  std::string lease;  // the former lease of the node
 };
 
-// The hold that a client has on the node; nothing if the node is not held, or nobody's.
+// The client's hold of the node. Returns nothing if there is none.
 std::optional<Hold> hold_of(const Node& node);
 
 // The `user_data` of such a node.

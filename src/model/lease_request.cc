@@ -32,23 +32,23 @@ std::optional<LeaseRequest> lease_request_of(const NodeRequest& request) {
   if (!data.is_object()) return std::nullopt;
   const auto found = data.find(kLeaseRequestKey);
   if (found == data.end() || !found->is_object()) return std::nullopt;
-  LeaseRequest order;
-  const bool is_complete = read_text(*found, "owner", order.owner) &&
-                           read_number(*found, "lease", order.lease) &&
-                           read_number(*found, "expires", order.expires);
+  LeaseRequest result;
+  const bool is_complete = read_text(*found, "owner", result.owner) &&
+                           read_number(*found, "lease", result.lease) &&
+                           read_number(*found, "expires", result.expires);
   if (!is_complete) return std::nullopt;
-  read_text(*found, "holder", order.holder);
-  read_text(*found, "key", order.key);
-  return order;
+  read_text(*found, "holder", result.holder);
+  read_text(*found, "key", result.key);
+  return result;
 }
 
-Json lease_request_data(const LeaseRequest& order) {
+Json lease_request_data(const LeaseRequest& lease_request) {
   OrderedJson content = OrderedJson::object();
-  content["owner"] = order.owner;
-  content["holder"] = order.holder;
-  content["lease"] = order.lease;
-  content["expires"] = order.expires;
-  if (!order.key.empty()) content["key"] = order.key;
+  content["owner"] = lease_request.owner;
+  content["holder"] = lease_request.holder;
+  content["lease"] = lease_request.lease;
+  content["expires"] = lease_request.expires;
+  if (!lease_request.key.empty()) content["key"] = lease_request.key;
   OrderedJson data = OrderedJson::object();
   data[kLeaseRequestKey] = std::move(content);
   return {record_io::dump(data)};

@@ -63,15 +63,15 @@ std::vector<std::string> read_labels(Reader& reader) {
   std::vector<std::string> labels;
   if (value.is_array()) {
     for (const OrderedJson& label : value) {
-      if (!label.is_string()) throw RecordError("'type' is no list of strings");
+      if (!label.is_string()) throw RecordError("'type' must be a list of strings");
       labels.push_back(label.get<std::string>());
     }
     return labels;
   }
-  throw RecordError("'type' is no list");
+  throw RecordError("'type' must be a list");
 }
 
-// A requestor may write a number, or text with one in it. Text that is none means no expiry (0).
+// A requestor may write a number or a numeric string. Any other string means no expiry (0).
 std::optional<std::int64_t> read_hold_expiration(Reader& reader) {
   const OrderedJson value = reader.take("hold_expiration");
   if (value.is_null()) return std::nullopt;
@@ -196,7 +196,7 @@ std::string to_record(const Node& node) {
   writer.field("type", node.type);
   fields_before_port(node, writer);
   writer.field("connection_port", node.connection_port);
-  writer.field("ssh_port", node.connection_port);  // for readers of old
+  writer.field("ssh_port", node.connection_port);  // for old readers
   fields_after_port(node, writer);
   writer.field("hold_expiration", node.hold_expiration);
   fields_after_hold_expiration(node, writer);
@@ -206,7 +206,7 @@ std::string to_record(const Node& node) {
 }
 
 Json json_string(std::string_view text) {
-  // Most need no escapes, and there are many of them in a listing.
+  // Fast path for strings without escapes.
   const bool is_plain = std::ranges::all_of(
       text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
   if (is_plain) return {std::string("\"").append(text).append("\"")};

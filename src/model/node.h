@@ -18,12 +18,12 @@ enum class NodeState {
   testing,   // of old versions; never written
   ready,
   in_use,
-  used,  // given back by its requestor
-  hold,  // kept for a person to look at
+  used,  // released by its requestor
+  hold,  // kept for inspection
   failed,
   aborted,  // refused by the cloud's quota; replaced within its request
   deleting,
-  deleted,  // about to vanish
+  deleted,  // the record is about to be removed
 };
 
 // "in-use" for NodeState::in_use.
@@ -35,15 +35,15 @@ inline constexpr NodeState kAllNodeStates[] = {
     NodeState::in_use,  NodeState::used,     NodeState::hold,    NodeState::failed,
     NodeState::aborted, NodeState::deleting, NodeState::deleted};
 
-// Whether a node in this state that nobody has locked is to be taken back by its provider: its
-// launcher died while it was being launched, or its requestor gave it up.
+// Whether an unlocked node in this state is to be reclaimed: its launcher died during the launch,
+// or its requestor released it.
 bool is_returnable(NodeState state);
 
 // A machine, or a slot of one: /nodepool/nodes/<id>. Field names are the record's keys, with '_'
 // for '-'; an absent optional is null in the record. Times are seconds since the epoch.
 struct Node {
   std::string id;           // ten digits; not part of the record
-  coordination::Stat stat;  // of the record's last known version; not part of the record
+  coordination::Stat stat;  // of the last known version of the record; not part of it
 
   NodeState state = NodeState::init;
   double state_time = 0;
@@ -81,10 +81,10 @@ struct Node {
   Json driver_data;
   SharedText requestor;
   Json node_properties{"{}"};
-  Json launch_journal;  // how far a launch has come; ours, and only there while it is under way
+  Json launch_journal;  // progress of the launch, during it; not known to the Python Nodepool
   UnknownKeys unknown;
 
-  // Changes the state and stamps it with `now`, also if the state stays the same.
+  // Sets the state, and its time to `now` even if the state is unchanged.
   void set_state(NodeState new_state, double now) {
     state = new_state;
     state_time = now;
@@ -92,14 +92,14 @@ struct Node {
 
   bool has_label(std::string_view label) const;
 
-  // The string in external_id; of another value its JSON text, of none the empty string.
+  // The string in external_id, or the JSON text of another value; empty for null.
   std::string external_id_text() const;
 
-  // The port number; nothing if connection_port is not a number.
+  // The port. Returns nothing if connection_port is not a number.
   std::optional<int> port() const;
 };
 
-// Reads the record of node `id`. Throws RecordError.
+// Parses the record of node `id`. Throws RecordError.
 Node parse_node(std::string id, const coordination::Entry& entry);
 
 // The record's text: every known key, nulls included, then the unknown ones.

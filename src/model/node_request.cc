@@ -57,7 +57,7 @@ NodeRequest::ServiceKey NodeRequest::service_key() const {
 }
 
 NodeRequest parse_node_request(std::string id, const coordination::Entry& entry) {
-  if (std::ranges::count(id, '-') != 1) throw RecordError("a request id has exactly one '-'");
+  if (std::ranges::count(id, '-') != 1) throw RecordError("a request id must have exactly one '-'");
   record_io::Reader reader(entry.data);
   NodeRequest request;
   request.id = std::move(id);

@@ -15,7 +15,7 @@ namespace nodepool::model {
 
 enum class RequestState {
   requested,  // waiting for a launcher
-  pending,    // a launcher works on it
+  pending,    // being served by a launcher
   fulfilled,  // final: the nodes are in `nodes`
   failed,     // final: every pool has declined it
 };
@@ -26,18 +26,18 @@ std::optional<RequestState> parse_request_state(std::string_view text);
 inline constexpr RequestState kAllRequestStates[] = {RequestState::requested, RequestState::pending,
                                                      RequestState::fulfilled, RequestState::failed};
 
-// Somebody's wish for nodes: /nodepool/requests/<priority>-<sequence>. Field names are the record's
+// A request for nodes: /nodepool/requests/<priority>-<sequence>. Field names are the record's
 // keys. Times are seconds since the epoch.
 struct NodeRequest {
   std::string id;           // "<3 characters>-<10 digits>"; not part of the record
-  coordination::Stat stat;  // of the record's last known version; not part of the record
+  coordination::Stat stat;  // of the last known version of the record; not part of it
 
   RequestState state = RequestState::requested;
   double state_time = 0;
   std::vector<std::string> declined_by;  // pool component ids
-  std::vector<std::string> node_types;   // labels, one for each wanted node, in order
+  std::vector<std::string> node_types;   // labels, one for each requested node, in order
   std::vector<std::string> nodes;        // node ids, by position in node_types; once fulfilled
-  bool reuse = true;                     // false: existing ready nodes will not do
+  bool reuse = true;                     // false: requires new nodes
   std::optional<std::string> requestor;
   Json requestor_data;
   std::optional<std::string> provider;  // preferred provider
@@ -45,7 +45,7 @@ struct NodeRequest {
   std::optional<std::string> event_id;  // for logs
   std::optional<double> created_time;
   std::optional<std::string> tenant_name;
-  // Why each pool declined, by its id: a key of our own, absent from the record while empty.
+  // Pool id -> why it declined. Not known to the Python Nodepool, absent from the record if empty.
   std::map<std::string, std::string> decline_reasons;
   UnknownKeys unknown;
 
@@ -61,7 +61,7 @@ struct NodeRequest {
   ServiceKey service_key() const;
 };
 
-// Reads the record of request `id`. Throws RecordError, also for an id without exactly one '-'.
+// Parses the record of request `id`. Throws RecordError, also for an id without exactly one '-'.
 NodeRequest parse_node_request(std::string id, const coordination::Entry& entry);
 
 // The record's text: every known key, nulls included, then the unknown ones.

@@ -74,7 +74,7 @@ coordination::TreeListener::Interest NodeTable::interest(std::string_view path) 
   return is_contender ? Interest::leaf : Interest::none;
 }
 
-// Those that are no node's own, as its name and addresses are.
+// Shares the fields that are equal in many nodes, unlike names and addresses.
 void NodeTable::share(Node& node) {
   for (SharedText* text :
        {&node.cloud, &node.provider, &node.pool, &node.az, &node.region, &node.host_id,
@@ -96,7 +96,7 @@ void NodeTable::on_changed(std::string_view path, const coordination::Entry& ent
   }
   if (slashes == 1) return;  // the lock root
   const auto [id, contender] = split_contender(path);
-  contenders_changed(id, [contender](IdSet& line) { line.emplace(contender); });
+  contenders_changed(id, [contender](IdSet& names) { names.emplace(contender); });
 }
 
 void NodeTable::on_removed(std::string_view path) {
@@ -104,7 +104,7 @@ void NodeTable::on_removed(std::string_view path) {
   if (slashes == 0) {
     empty_records_.erase(std::string(path));
     record_removed(path);
-    if (all().empty()) seen_before_.clear();  // if it was with their root, ids begin anew
+    if (all().empty()) seen_before_.clear();  // with a new root, ids start again
     return;
   }
   if (slashes == 1) return;
@@ -112,8 +112,8 @@ void NodeTable::on_removed(std::string_view path) {
   contenders_changed(id, [contender](IdSet& line) { line.erase(std::string(contender)); });
 }
 
-// Nobody makes nodes by a table that has never been complete, so what it has is what the walk and
-// the events after it have shown, in the order of the ids. Later own writes may be ahead of events.
+// Until the table is complete, it has no own writes, which may be ahead of events. So it has all
+// nodes up to the newest one.
 void NodeTable::on_ready() {
   if (!std::exchange(has_been_ready_, true) && !all().empty()) {
     seen_all_before(all().rbegin()->first);
@@ -121,7 +121,7 @@ void NodeTable::on_ready() {
   RecordTable::on_ready();
 }
 
-// What is found again may be another store.
+// After a reconnect, the store may be another one.
 void NodeTable::on_lost() {
   seen_before_.clear();
   RecordTable::on_lost();
@@ -131,9 +131,9 @@ void NodeTable::on_lost() {
 void NodeTable::contenders_changed(std::string_view id, const std::function<void(IdSet&)>& change) {
   const Node* node = find(id);
   if (node != nullptr) unindex(*node);
-  const auto line = contenders_.try_emplace(std::string(id)).first;
-  change(line->second);
-  if (line->second.empty()) contenders_.erase(line);
+  const auto contenders = contenders_.try_emplace(std::string(id)).first;
+  change(contenders->second);
+  if (contenders->second.empty()) contenders_.erase(contenders);
   if (node != nullptr) index(*node);
   lock_changes_.notify(std::string(id));
 }
@@ -157,7 +157,7 @@ void NodeTable::for_each_index(const Node& node, Change change) {
   }
 }
 
-// Every change of a record or its lock comes here: keys are made only for what is new.
+// Hot path: called for every change of a record or its lock.
 void NodeTable::index(const Node& node) {
   if (node.state == NodeState::init) initial_.insert(node.id);
   for_each_index(node, [&node]<typename Map>(Map& map, const auto& key) {

@@ -12,49 +12,47 @@
 
 namespace nodepool::model {
 
-// All nodes, with the indexes that decisions need: looking something up costs the same with ten
-// thousand nodes as with ten.
+// All nodes, with the indexes that decisions need.
 class NodeTable final : public RecordTable<Node> {
  public:
   NodeTable(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log);
 
-  // Nodes that can be handed out: ready, allocated to nobody, not locked as far as is known,
-  // carrying the label.
+  // Nodes with the label that can be handed out: ready, not allocated, not known to be locked.
   const IdSet& free(std::string_view provider, std::string_view pool, std::string_view label) const;
 
-  // Those of a pool, of whatever label.
+  // The free nodes of a pool, with any label.
   const IdSet& free(std::string_view provider, std::string_view pool) const;
 
-  // The nodes that a request holds.
+  // The nodes allocated to a request.
   const IdSet& allocated_to(std::string_view request_id) const;
 
   // All nodes of a provider, in any state.
   const IdSet& of_provider(std::string_view provider) const;
 
-  // The nodes that have a record and nothing else yet (`init`).
+  // The nodes in state `init`.
   const IdSet& initial() const { return initial_; }
 
-  // Whether somebody is known to contend for the node's lock. A hint: only the lock itself tells.
+  // Whether the node's lock has a known contender. Only a hint: the lock decides.
   bool is_locked(std::string_view id) const;
 
   // Whether the node is known to have a lock root below it.
   bool has_lock_root(std::string_view id) const;
 
-  // The ids of records without any content.
+  // The ids of empty records.
   const IdSet& empty_records() const { return empty_records_; }
 
-  // The names of those who are known to contend for the node's lock.
+  // The names of the known contenders for the node's lock.
   const IdSet& contenders(std::string_view id) const;
 
   // Whether free() has the node.
   bool is_free(const Node& node) const;
 
-  // Every node with a lower id has been in the table, if it was there to be seen
-  // (model/unseen_nodes.h). Empty: nothing is known of that.
+  // All existing nodes with lower ids have been read into the table (model/unseen_nodes.h). Empty:
+  // unknown.
   const std::string& seen_before() const { return seen_before_; }
   void seen_all_before(const std::string& id) { seen_before_ = std::max(seen_before_, id); }
 
-  // Calls `observer` with the id of each node whose contenders have changed.
+  // Calls `observer` with the id of the node after a change of its contenders.
   coordination::Subscription observe_locks(std::function<void(const std::string&)> observer) {
     return lock_changes_.subscribe(std::move(observer));
   }

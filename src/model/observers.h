@@ -8,7 +8,7 @@
 
 namespace nodepool::model {
 
-// Functions to call when something happens. A function is called until its subscription is gone.
+// Functions to call on an event. A function is called as long as its subscription exists.
 template <typename... Arguments>
 class Observers {
  public:
@@ -20,7 +20,7 @@ class Observers {
     return shared;
   }
 
-  // Whether nobody is told any more.
+  // Whether there are no subscriptions.
   bool empty() {
     std::erase_if(functions_, [](const auto& weak) { return weak.expired(); });
     return functions_.empty();

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-// Where the records are. The tree is that of the Python Nodepool.
+// The paths of the records. The tree is the same as in the Python Nodepool.
 namespace nodepool::model {
 
 inline constexpr std::string_view kRoot = "/nodepool";
@@ -12,7 +12,7 @@ inline constexpr std::string_view kRequestsRoot = "/nodepool/requests";
 inline constexpr std::string_view kRequestLocksRoot = "/nodepool/requests-lock";
 inline constexpr std::string_view kComponentsRoot = "/nodepool/components";
 inline constexpr std::string_view kImagesRoot = "/nodepool/images";
-// Our own: the Python Nodepool and Zuul do not look there.
+// Not used by the Python Nodepool and Zuul.
 inline constexpr std::string_view kHostsRoot = "/nodepool/hosts";
 inline constexpr std::string_view kBootTimesRoot = "/nodepool/boot-times";
 

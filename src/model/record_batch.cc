@@ -13,7 +13,7 @@ std::size_t RecordBatch::write_at(Table& table, Record record, const std::string
   transaction_.set(path, to_record(record), record.stat.version);
   effects_.emplace_back([&table, record = std::move(record), index](const Results& results) {
     const coordination::Stat& stat = results.at(index).stat;
-    const bool is_known = stat.mzxid != 0;  // one that others have changed again comes by its event
+    const bool is_known = stat.mzxid != 0;  // else its event updates the table
     if (is_known) table.written(record, stat);
   });
   return index;

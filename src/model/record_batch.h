@@ -12,8 +12,8 @@
 
 namespace nodepool::model {
 
-// The writes of one transaction, and what they leave in the tables once they have happened. What
-// else belongs to the transaction, checks and locks, goes to transaction().
+// The record writes of one transaction, applied to the tables after the commit. Add checks and
+// locks to transaction().
 //
 //   RecordBatch batch;
 //   batch.write(nodes, node);
@@ -26,18 +26,17 @@ class RecordBatch {
 
   coordination::Transaction& transaction() { return transaction_; }
 
-  // The record, at the version that it has been read with. Returns the index of the operation.
+  // Writes the record if its version is unchanged. Returns the index of the operation.
   std::size_t write(NodeTable& table, Node node);
   std::size_t write(RequestTable& table, NodeRequest request);
 
-  // A request is removed, whatever its version.
+  // Removes a request with any version.
   void remove(RequestTable& table, std::string id);
 
-  // Commits it; the tables know of it when that has returned. Once only. Throws StoreError,
-  // TransactionError.
+  // Commits and updates the tables. Call it once. Throws StoreError, TransactionError.
   async::Task<Results> commit(coordination::Store& store);
 
-  // … until it is known what became of it (coordination/known_outcome.h).
+  // The same, and retries until the outcome is known (coordination/known_outcome.h).
   async::Task<Results> commit_until_known(async::Runtime runtime, coordination::Store& store);
 
  private:

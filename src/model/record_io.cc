@@ -82,7 +82,7 @@ Entries parse_object(std::string_view text) {
   } catch (const json::ParseError& error) {
     throw RecordError(error.what());
   }
-  if (!record.is_object()) throw RecordError("the record is no JSON object");
+  if (!record.is_object()) throw RecordError("the record must be a JSON object");
   auto& members = record.get_ref<OrderedJson::object_t&>();
   Entries entries;
   entries.reserve(members.size());

@@ -12,7 +12,8 @@
 #include "model/record.h"
 #include "model/shared_text.h"
 
-// Reading and writing of records; included by the sources of this room only (it is costly).
+// Reading and writing of records. Included by the sources of this module only, as it is costly to
+// compile.
 namespace nodepool::model::record_io {
 
 using OrderedJson = json::Json;
@@ -24,7 +25,7 @@ std::string dump(const OrderedJson& value);
 using Entries = std::vector<std::pair<std::string, OrderedJson>>;
 Entries parse_object(std::string_view text);
 
-// Reads fields out of a JSON object, in any order; what is left over are the unknown keys.
+// Reads fields of a JSON object in any order. The remaining keys are unknown ones.
 class Reader {
  public:
   // Throws RecordError.
@@ -32,11 +33,11 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // Whether there is such a key that nothing has asked for yet.
+  // Whether the key exists and was not taken yet.
   bool has(std::string_view key) { return find(key) != nullptr; }
 
-  // Each leaves `value` alone if the key is absent, and throws RecordError with the key if the
-  // value has another type. A null resets an optional, and counts as absent otherwise.
+  // Each sets `value`, unless the key is absent. Throws RecordError with the key if the value has
+  // another type. A null resets an optional, and counts as absent otherwise.
   void field(const char* key, std::string& value);
   void field(const char* key, std::optional<std::string>& value);
   void field(const char* key, SharedText& value);
@@ -49,23 +50,22 @@ class Reader {
   void field(const char* key, std::map<std::string, std::string>& value);
   void field(const char* key, Json& value);
 
-  // Takes the raw value of a key; null if absent.
+  // Takes the raw value of a key. Returns null if absent.
   OrderedJson take(const char* key);
 
-  // What no field() or take() has asked for.
+  // The keys that were not taken.
   UnknownKeys rest() const;
 
  private:
-  // The value of a key that has not been taken; null if there is none.
+  // The value of a key that was not taken. Returns nullptr if there is none.
   OrderedJson* find(std::string_view key);
 
   Entries entries_;
   std::vector<bool> taken_;   // by position
-  std::size_t position_ = 0;  // of what was found last: keys are mostly asked for in their order
+  std::size_t position_ = 0;  // after the last key found: keys are mostly read in order
 };
 
-// Writes fields in the order of the calls, each key once, straight to the text: records are written
-// with every request.
+// Writes fields in the order of the calls, each key once, directly as text.
 class Writer {
  public:
   void field(std::string_view key, std::string_view value);
@@ -99,7 +99,7 @@ class Writer {
   std::string text() const { return text_ + '}'; }
 
  private:
-  // Writes the key; the value comes next.
+  // Writes the key. The value follows.
   void begin(std::string_view key);
 
   std::string text_ = "{";

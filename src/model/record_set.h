@@ -16,23 +16,23 @@ namespace nodepool::model {
 
 using IdSet = std::set<std::string, std::less<>>;
 
-// The records of one kind in memory, with whatever indexes a subclass adds. A record that cannot be
-// understood is reported once and left out; it disturbs no other.
+// The records of one kind in memory, with the indexes of a subclass. An invalid record is logged
+// and left out.
 template <typename Record>
 class RecordSet {
  public:
-  // One record's change; `before` is null for a new one, `after` for one that is gone.
+  // A change of a record. `before` is nullptr for a new one, `after` for a removed one.
   struct Change {
     const std::string& id;
     const Record* before;
     const Record* after;
   };
 
-  // Records are at `root`/<id>, which warnings say.
+  // Records are at `root`/<id>.
   RecordSet(std::string_view root, telemetry::Logger log) : log_(std::move(log)), root_(root) {}
   virtual ~RecordSet() = default;
 
-  // The record with this id, or null. Valid until the next co_await.
+  // The record with this id, or nullptr. Valid until the next co_await.
   const Record* find(std::string_view id) const {
     const auto found = records_.find(id);
     return found == records_.end() ? nullptr : &found->second;
@@ -46,9 +46,9 @@ class RecordSet {
     return changes_.subscribe(std::move(observer));
   }
 
-  // Takes in one version of the record with this id.
+  // Applies a version of the record.
   void record_changed(std::string_view id, const coordination::Entry& entry) {
-    // Empty data: a lock was taken below a record that was just being removed.
+    // A lock was taken below a record that was being removed.
     if (entry.data.empty()) return record_removed(id);
     try {
       replace(id, parse(std::string(id), entry));
@@ -59,7 +59,7 @@ class RecordSet {
     }
   }
 
-  // … or a record of its own making.
+  // Adds or replaces a record.
   void insert(Record record) {
     const std::string id = record.id;
     replace(id, std::move(record));
@@ -75,10 +75,11 @@ class RecordSet {
 
  protected:
   virtual Record parse(std::string id, const coordination::Entry& entry) const = 0;
-  // Keeps the subclass's indexes; called before `record` is forgotten, and after it is known.
+  // Update the subclass's indexes: unindex() before `record` is removed, index() after it was
+  // added.
   virtual void unindex(const Record& record) = 0;
   virtual void index(const Record& record) = 0;
-  // A record is going to be kept: what it has in common with others may be shared.
+  // May share fields that are equal in many records. Called before a record is stored.
   virtual void share(Record& /*record*/) {}
 
  private:

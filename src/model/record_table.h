@@ -9,7 +9,7 @@
 
 namespace nodepool::model {
 
-// The records of one kind, kept in memory as the store has them.
+// The records of one kind, which follow the store.
 template <typename Record>
 class RecordTable : public FollowedTree, protected RecordSet<Record> {
  public:
@@ -22,13 +22,12 @@ class RecordTable : public FollowedTree, protected RecordSet<Record> {
   using RecordSet<Record>::all;
   using RecordSet<Record>::observe;
 
-  // Tells the table of an own successful write, so that decisions made next already see it.
-  // The record is what was written, `stat` what the store answered.
+  // Applies an own successful write, before its event arrives. `stat` is from the store's response.
   void written(Record record, const coordination::Stat& stat) {
     record.stat = stat;
     if (cache().apply_version(record.id, stat)) this->insert(std::move(record));
   }
-  // … of a record that was read from the store.
+  // Applies a record that was read from the store.
   void seen(std::string_view id, const coordination::Entry& entry) { cache().apply(id, entry); }
   void removed(std::string_view id) { cache().apply_removed(id); }
 };

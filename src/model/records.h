@@ -14,13 +14,13 @@
 
 namespace nodepool::model {
 
-// The records of the store that a process keeps in memory: a table of each kind, of which it
-// follows those that it needs.
+// The records that a process keeps in memory: a table for each kind, some of which follow the
+// store.
 class Records {
  public:
   enum class Kind { nodes, requests, components, images, hosts };
   using Kinds = std::set<Kind>;
-  // What decisions are based on: hosts are only shown.
+  // All kinds that decisions need; hosts are only displayed.
   static Kinds all() { return {Kind::nodes, Kind::requests, Kind::components, Kind::images}; }
 
   Records(const async::Runtime& runtime, coordination::Store& store, const telemetry::Logger& log);
@@ -33,24 +33,23 @@ class Records {
   ImageTable images;
   HostTable hosts;
 
-  // Makes what these records live in, if it is not there. Throws StoreError.
+  // Creates the roots of these records if missing. Throws StoreError.
   async::Task<> make_roots(Kinds kinds);
 
-  // Begins to follow these tables, with tasks of `scope`; those that are followed already are left
-  // as they are.
+  // Starts to follow these tables with tasks of `scope`. Skips tables that are followed already.
   void follow(async::TaskScope& scope, const Kinds& kinds);
 
-  // Whether all that are followed are complete; without that, no decision may be based on them.
+  // Whether all followed tables are complete. No decision may be based on incomplete tables.
   bool ready() const;
 
-  // Calls `observer` when all that are followed now have become complete, whichever was the last.
+  // Calls `observer` when all tables that are followed now have become complete.
   coordination::Subscription observe_ready(std::function<void()> observer);
 
-  // Returns when they are. Throws Cancelled.
+  // Waits until ready(). Throws Cancelled.
   async::Task<> until_ready();
 
-  // Before another attempt at what has failed: `pause`, but no longer than until a store that was
-  // out of reach is back. Throws Cancelled.
+  // Waits before a retry: for `pause`, or until the tables become complete again after an outage.
+  // Throws Cancelled.
   async::Task<> pause_before_retry(async::Duration pause);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using coordination::StoreError;
 
-// Before another attempt when the store could not be written.
+// Before the next attempt after a failed write.
 constexpr auto kRetryPause = std::chrono::seconds(1);
 
 std::string kind_path(const Component& component) {
@@ -58,8 +58,7 @@ async::Task<> Registration::stop() {
 
 async::Task<> Registration::unregister() {
   co_await stop();
-  // While the session lives, nobody else removes it: requests would wait for a pool that is no
-  // more.
+  // Otherwise the record would remain until the session ends, and requests would wait for the pool.
   while (uncertain_ || !path_.empty()) {
     bool is_gone = true;
     try {
@@ -83,13 +82,13 @@ async::Task<> Registration::keep_registered() {
   while (true) {
     co_await changed_.wait();
     if (co_await try_to_write()) continue;
-    // Less if the session is back before.
+    // Or earlier, if the session is back.
     co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
     changed_.set();
   }
 }
 
-// Returns whether the store was in reach.
+// Returns whether the store was reachable.
 async::Task<bool> Registration::try_to_write() {
   try {
     co_await write();
@@ -142,13 +141,13 @@ async::Task<> Registration::write_record() {
     throw;
   }
   written_ = std::move(text);
-  // Of a session that was lost meanwhile, or already of the next one?
+  // The record may belong to a session that was lost meanwhile.
   uncertain_ = lost_sessions_ != lost_before;
   if (uncertain_) co_return changed_.set();
   written_to(std::move(path));
 }
 
-// The watch tells when somebody may have removed the record, also before it was in place.
+// The watch reports that the record may have been removed, even before the watch was set.
 void Registration::written_to(std::string path) {
   path_ = std::move(path);
   record_ = store_.watch(path_, [this](const coordination::WatchEvent& event) {
@@ -168,12 +167,12 @@ async::Task<> Registration::check_existence() {
     may_be_gone_ = true;
     throw;
   }
-  log_.warning("Registering anew: somebody has removed {}", path_);
+  log_.warning("Registering again, the record {} was removed", path_);
   path_.clear();
 }
 
-// Looks for a record of this session with the text that was to be written: of another component
-// there is none, because pools have their ids in it and a session has one launcher.
+// Finds the record of this session with the written text. The text is unique within a session:
+// pools have ids, and a session has one launcher.
 async::Task<bool> Registration::find_created() {
   const std::string parent = kind_path(component_);
   const std::vector<std::string> names = co_await store_.children(parent);

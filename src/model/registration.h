@@ -14,27 +14,26 @@
 
 namespace nodepool::model {
 
-// Keeps one component registered while this object is started: creates its ephemeral record, writes
-// changes, and registers anew when the store's session was lost or somebody has removed the record.
+// Keeps a component registered: creates its ephemeral record, writes changes, and registers again
+// after the session was lost or the record was removed.
 class Registration {
  public:
   Registration(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log,
                Component component);
 
-  // Registers; returns once the record exists, however long the store is out of reach. Throws
-  // StoreError if it refuses the record, Cancelled.
+  // Registers. Returns when the record exists, and waits while the store is unreachable. Throws
+  // StoreError if the store refuses the record, Cancelled.
   async::Task<> start();
 
-  // Changes the record soon, if `component` differs from what was last set.
+  // Schedules a write of the record if `component` has changed.
   void update(Component component);
 
   const Component& component() const { return component_; }
 
-  // Ends it, while the session goes on: removes the record, as soon as the store is in reach.
-  // Throws Cancelled.
+  // Stops, and removes the record as soon as the store is reachable. Throws Cancelled.
   async::Task<> unregister();
 
-  // Ends it; the record is left to the end of the session, which the caller closes next.
+  // Stops. The record remains until the caller closes the session.
   async::Task<> stop();
 
  private:
@@ -50,12 +49,12 @@ class Registration {
   coordination::Store& store_;
   telemetry::Logger log_;
   Component component_;
-  std::string path_;  // of the record; empty while there is none
+  std::string path_;  // of the record; empty: none
   bool may_be_gone_ = false;
   std::string written_;
   bool uncertain_ = false;  // the record may have been created, but its path is not known
   std::uint64_t lost_sessions_ = 0;
-  async::Event changed_{"the registration is to be written"};
+  async::Event changed_{"a registration to write"};
   coordination::Subscription session_;
   coordination::Subscription record_;
   async::TaskScope scope_;

@@ -8,18 +8,18 @@
 
 namespace nodepool::model {
 
-// All node requests; those that wait for a launcher in the order in which they are to be served.
+// All node requests, with the waiting ones in order of service.
 class RequestTable final : public RecordTable<NodeRequest> {
  public:
-  // ServiceKey of service -> request id.
-  using Line = std::map<NodeRequest::ServiceKey, std::string>;
+  // Service key -> request id.
+  using Queue = std::map<NodeRequest::ServiceKey, std::string>;
 
   RequestTable(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log);
 
   // The requests in state `requested`.
-  const Line& waiting() const { return waiting_; }
+  const Queue& waiting() const { return waiting_; }
 
-  // The ids of those in state `pending`.
+  // The ids of the requests in state `pending`.
   const IdSet& pending() const { return pending_; }
 
  private:
@@ -30,7 +30,7 @@ class RequestTable final : public RecordTable<NodeRequest> {
   void unindex(const NodeRequest& request) override;
   void index(const NodeRequest& request) override;
 
-  Line waiting_;
+  Queue waiting_;
   IdSet pending_;
 };
 

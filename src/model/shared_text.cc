@@ -10,9 +10,9 @@ void SharedTexts::share(SharedText& text) {
     text = *known;
     return;
   }
-  if (texts_.size() >= room_) {
+  if (texts_.size() >= purge_size_) {
     std::erase_if(texts_, [](const SharedText& known) { return known.is_alone(); });
-    room_ = std::max(room_, 2 * texts_.size());
+    purge_size_ = std::max(purge_size_, 2 * texts_.size());
   }
   texts_.insert(text);
 }

@@ -11,9 +11,8 @@
 
 namespace nodepool::model {
 
-// A field of a record that may be absent, as std::optional<std::string>, but immutable: copies
-// share the text. Records have many such fields, most of them absent or the same in thousands of
-// records.
+// Like std::optional<std::string>, but immutable: copies share the text. Records have many such
+// fields, most of them absent or equal in thousands of records.
 class SharedText {
  public:
   SharedText() = default;
@@ -29,7 +28,7 @@ class SharedText {
   bool has_value() const { return text_ != nullptr; }
   explicit operator bool() const { return has_value(); }
 
-  // Only if there is a text.
+  // Require a text.
   const std::string& operator*() const { return *text_; }
   const std::string* operator->() const { return text_.get(); }
 
@@ -43,7 +42,7 @@ class SharedText {
 
   void reset() { text_.reset(); }
 
-  // Whether nobody else shares it.
+  // Whether the text is not shared.
   bool is_alone() const { return text_.use_count() == 1; }
 
   friend bool operator==(const SharedText& one, const SharedText& other) {
@@ -65,11 +64,10 @@ class SharedText {
   std::shared_ptr<const std::string> text_;  // null: absent
 };
 
-// Makes equal texts of many records the same one.
+// Deduplicates equal texts of many records.
 class SharedTexts {
  public:
-  // Replaces `text` by an equal one that is known, or knows it from now on. What only this still
-  // knows is forgotten now and then.
+  // Replaces `text` by an equal known text, or adds it. Removes unused texts from time to time.
   void share(SharedText& text);
 
   std::size_t size() const { return texts_.size(); }
@@ -79,8 +77,8 @@ class SharedTexts {
     std::size_t operator()(const SharedText& text) const { return std::hash<std::string>()(*text); }
   };
 
-  std::unordered_set<SharedText, Hash> texts_;  // none absent
-  std::size_t room_ = 64;                       // when it is full, what nobody uses is forgotten
+  std::unordered_set<SharedText, Hash> texts_;  // without absent texts
+  std::size_t purge_size_ = 64;                 // unused texts are removed at this size
 };
 
 }  // namespace nodepool::model

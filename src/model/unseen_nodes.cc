@@ -18,17 +18,17 @@ namespace {
 using async::Task;
 using coordination::StoreError;
 
-// Up to here nodes are asked for one by one, beyond it their names are listed first.
+// Up to this number nodes are read one by one; for more, their names are listed first.
 constexpr std::size_t kFewNodes = 50;
 
-// -1 for none: ids begin with 0.
+// Returns -1 for an empty id.
 std::int64_t number_of(std::string_view id) {
   std::int64_t value = -1;
   std::from_chars(id.data(), id.data() + id.size(), value);
   return value;
 }
 
-// Those that the table does not have: at most kFewNodes + 1.
+// The ids that the table does not have: at most kFewNodes + 1.
 std::vector<std::string> unknown_ids(const NodeTable& nodes, std::string_view first,
                                      std::string_view last) {
   std::vector<std::string> ids;

@@ -8,15 +8,15 @@
 
 namespace nodepool::model {
 
-// Takes the records of all nodes with ids below `before` into the table that it has never had:
-// their events may still be on the way. With the id of an own record, the table then has every node
-// that was made earlier, whoever made it. `before` empty: all nodes. Which ids it has been done
-// for, the table remembers; that it knows a newer node does not say that it knows the older ones,
-// because own writes, and reads after a failure, come out of turn. Throws StoreError, RecordError.
+// Reads the records of all nodes with ids below `before` that the table has never had: their events
+// may not have arrived yet. Given the id of an own record, the table then has all nodes that were
+// created earlier. `before` empty: all nodes. The table remembers up to which id this was done. A
+// newer node in the table does not imply the older ones, as own writes, and reads after a failure,
+// are out of order. Throws StoreError, RecordError.
 async::Task<> read_unseen_nodes(async::Runtime runtime, coordination::Store& store,
                                 NodeTable& nodes, std::string before);
 
-// The newest id in the table; empty if there is none.
+// The newest id in the table; empty: none.
 std::string newest_id(const NodeTable& nodes);
 
 }  // namespace nodepool::model

@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kFolder = "/page/";
 constexpr std::string_view kStartPage = "index.html";
 
-// Nothing from elsewhere, nothing that is not in a file of its own, nobody's frame. Data become
-// text nodes: the browser refuses a script that would make markup of them.
+// Allows only files of this server: no inline scripts, no frames. Trusted types prevent scripts
+// from turning data into markup.
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -30,7 +30,7 @@ std::string_view content_type(std::string_view name) {
   return "text/html; charset=UTF-8";
 }
 
-// It changes with the program only; another program has another tag.
+// The ETag of a file. It depends on the content only.
 std::string tag_of(std::string_view text) {
   return fmt::format("\"{:x}\"", std::hash<std::string_view>()(text));
 }

@@ -6,8 +6,8 @@
 
 namespace nodepool::page {
 
-// The answer to a request for one of the page's own files: "/", or "/page/<name>". They say nothing
-// of the site: whoever may open the port may have them. Nothing for other paths.
+// The response to a request for one of the page's static files: "/" or "/page/<name>". They contain
+// no data of the installation and need no token. Returns nothing for other paths.
 std::optional<web::Response> asset(const web::Request& request);
 
 }  // namespace nodepool::page

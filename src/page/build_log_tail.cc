@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kLongest = std::int64_t{64} << 10;  // bytes
 
-// Closes it at the end of its life.
+// A file descriptor; the destructor closes it.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}

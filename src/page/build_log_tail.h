@@ -6,15 +6,15 @@
 
 namespace nodepool::page {
 
-// A part of a file that grows.
+// A part of a file.
 struct FilePart {
-  std::int64_t begin = 0;  // where it begins in the file, in bytes
-  std::int64_t size = 0;   // of the whole file
+  std::int64_t begin = 0;  // offset in the file, in bytes
+  std::int64_t size = 0;   // of the whole file, in bytes
   std::string text = {};
 };
 
-// What the file has from `from` on, but no more than the last 64 KiB of it; nothing if there is no
-// such regular file. Neither follows a link at the end of the path nor waits for a pipe. Blocks.
+// The content of the file from offset `from` on, at most its last 64 KiB. Returns nothing if the
+// path is not a regular file; symbolic links are not followed. Blocks.
 std::optional<FilePart> read_tail(const std::string& path, std::int64_t from);
 
 }  // namespace nodepool::page

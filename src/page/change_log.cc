@@ -12,11 +12,11 @@ namespace nodepool::page {
 
 namespace {
 
-// However fast things change, all rows are not rendered more often than that.
+// Minimum time between two renderings of all rows.
 constexpr auto kRenderPause = std::chrono::seconds(1);
 
-// A client that takes all rows may take so much of messages after them, before it is cheaper to
-// render them anew: a share of their size, and no less than this.
+// All rows are rendered again when the messages since the last rendering exceed a fraction
+// (1 / kShare) of their size, but at least kLeastSize.
 constexpr std::size_t kShare = 4;
 constexpr std::size_t kLeastSize = std::size_t{64} << 10;  // bytes
 
@@ -25,7 +25,7 @@ void append_separator(std::string& text) {
   if (last != '[' && last != '{') text += ',';
 }
 
-// `"node":`, where a list or an object has begun.
+// Appends `"<kind>":[`.
 void append_kind(std::string& text, std::string_view kind) {
   append_separator(text);
   text.append("\"").append(kind).append("\":[");
@@ -69,11 +69,11 @@ bool ChangeLog::commit(TimePoint now) {
   std::string gone = "{";
   for (const auto& [kind, ids] : changed_) {
     const Rows& rows = rows_.find(kind)->second;
-    std::string there;
-    std::string not_there;
+    std::string present;
+    std::string removed;
     for (const std::string& id : ids) {
       const auto row = rows.find(id);
-      std::string& list = row == rows.end() ? not_there : there;
+      std::string& list = row == rows.end() ? removed : present;
       if (!list.empty()) list += ',';
       if (row == rows.end()) {
         append_json_text(list, id);
@@ -86,8 +86,8 @@ bool ChangeLog::commit(TimePoint now) {
       append_kind(to, kind);
       to.append(list).append("]");
     };
-    add(set, there);
-    add(gone, not_there);
+    add(set, present);
+    add(gone, removed);
   }
   changed_.clear();
   const Text text = std::make_shared<const std::string>(
@@ -105,26 +105,26 @@ bool ChangeLog::reaches_rendered() const {
   return rendered_ && rendered_number_ >= oldest;
 }
 
-bool ChangeLog::is_rendered_lately(TimePoint now) const {
+bool ChangeLog::is_rendered_recently(TimePoint now) const {
   return rendered_ && now < rendered_at_ + kRenderPause;
 }
 
-// What leads on from rows that may not be rendered again yet stays, whatever its size.
+// Keeps the messages since a rendering that may not be repeated yet, regardless of the limits.
 void ChangeLog::trim(TimePoint now) {
   while (messages_.size() > 1 &&
          (messages_.size() > limits_.messages || messages_size_ > limits_.bytes)) {
-    const bool is_needed = is_rendered_lately(now) && messages_.front().number > rendered_number_;
+    const bool is_needed = is_rendered_recently(now) && messages_.front().number > rendered_number_;
     if (is_needed) return;
     messages_size_ -= messages_.front().text->size();
     messages_.pop_front();
   }
-  // Nobody is led on from them any more.
+  // Clients could not get from these rows to the current revision.
   if (!reaches_rendered()) rendered_.reset();
 }
 
 ChangeLog::Text ChangeLog::rows(TimePoint now) {
   const bool is_far_behind = size_since_rendered_ > std::max(size_ / kShare, kLeastSize);
-  if (!reaches_rendered() || (is_far_behind && !is_rendered_lately(now))) render(now);
+  if (!reaches_rendered() || (is_far_behind && !is_rendered_recently(now))) render(now);
   return rendered_;
 }
 

@@ -16,61 +16,60 @@
 
 namespace nodepool::page {
 
-// The rows that everybody is shown, and what has changed of them lately: rendered once, for however
-// many look on. A row is a JSON object, known by its kind and id.
+// The rows of the status page and their recent changes, rendered once for all viewers. A row is a
+// JSON object with a kind and an id.
 //
-// Whoever has the rows of one revision becomes those of the present one by the messages since then;
-// who is too far behind for that takes all rows again.
+// A client with the rows of one revision gets to the current one by the messages since then. If it
+// is too far behind, it loads all rows again.
 class ChangeLog {
  public:
   using Text = std::shared_ptr<const std::string>;
   using TimePoint = async::Clock::TimePoint;
 
-  // What is kept of changes that somebody may still ask for.
+  // Limits of the messages that are kept.
   struct Limits {
     std::size_t messages = 256;
     std::size_t bytes = std::size_t{4} << 20;
   };
 
-  // `name` tells this log's revisions from those of others: of another process, for one.
+  // `name` distinguishes this log's revisions from those of other logs and processes.
   explicit ChangeLog(std::string name) : name_(std::move(name)) {}
   ChangeLog(std::string name, const Limits& limits) : name_(std::move(name)), limits_(limits) {}
 
-  // The row is this from the next revision on; nothing changes if it is that already.
+  // Sets a row, from the next revision on. Does nothing if it is unchanged.
   void set(std::string_view kind, std::string_view id, std::string row);
   void erase(std::string_view kind, std::string_view id);
 
-  // Makes a revision, and a message, of all that has changed since the last one; returns whether
-  // there was anything.
+  // Creates a revision and its message from all changes since the last one. Returns false if there
+  // were none.
   bool commit(TimePoint now);
 
-  // The present one: "<name>-<number>".
+  // The current revision: "<name>-<number>".
   std::string revision() const { return name_ + "-" + std::to_string(number_); }
 
-  // All rows, of this revision or one from which since() leads on. As all who ask within a second
-  // get the same one, asking costs nothing that grows with the number of clients:
+  // All rows, of the current revision or a recent one that since() accepts. They are rendered at
+  // most once a second, so the cost does not depend on the number of clients:
   //   {"revision":"…","rows":{"node":[…],…}}
   Text rows(TimePoint now);
 
-  // The messages that came after `revision`, oldest first; nothing if it is too long ago, or is not
-  // one of this log:
+  // The messages after `revision`, oldest first, each as an event of a stream (text/event-stream).
+  // Returns nothing if the revision is too old or not one of this log:
   //   {"revision":"…","set":{"node":[…]},"gone":{"request":["…"]}}
-  // each as an event of a stream (text/event-stream).
   std::optional<std::vector<Text>> since(std::string_view revision) const;
 
  private:
   using Rows = std::map<std::string, std::string, std::less<>>;  // by id
 
   struct Message {
-    std::uint64_t number;  // of the revision that it leads to
+    std::uint64_t number;  // of the resulting revision
     Text text;
   };
 
   void trim(TimePoint now);
   void render(TimePoint now);
-  // Whether whoever takes the rows as they were rendered last can go on from there.
+  // Whether the messages lead from the last rendered rows to the current revision.
   bool reaches_rendered() const;
-  bool is_rendered_lately(TimePoint now) const;
+  bool is_rendered_recently(TimePoint now) const;
 
   std::string name_;
   Limits limits_ = {};

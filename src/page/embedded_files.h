@@ -6,7 +6,7 @@
 
 namespace nodepool::page {
 
-// The page's own files: all of assets/.
+// The page's static files: all of assets/.
 std::span<const web::EmbeddedFile> embedded_files();
 
 }  // namespace nodepool::page

@@ -17,21 +17,20 @@ namespace {
 
 using async::Task;
 
-// What happens within that is told at once; with many viewers, for whom telling takes its time, it
-// is more.
-constexpr std::chrono::milliseconds kGathering(400);
-constexpr std::chrono::microseconds kGatheringOfEach(600);
+// Changes within this interval are published together. It grows with the number of viewers.
+constexpr std::chrono::milliseconds kBatchInterval(400);
+constexpr std::chrono::microseconds kBatchIntervalPerViewer(600);
 
-// The launcher does not tell when its figures change.
-constexpr auto kFiguresPause = std::chrono::seconds(2);
+// Interval of polling the launcher's state and the history.
+constexpr auto kPollInterval = std::chrono::seconds(2);
 
-// Who looks now and then finds all in place.
-constexpr auto kPatience = std::chrono::seconds(60);
+// The feed keeps running this long without viewers.
+constexpr auto kIdleTimeout = std::chrono::seconds(60);
 
 constexpr std::size_t kMostFailures = 200;
 
-// Entries of the journal that may be failures, by a part of the line; the reason why a launch has
-// failed is told by the pool that therefore declines.
+// Whether a line of the journal may be a failure. A pool's decline has the reason of a failed
+// launch.
 bool may_be_failure(std::string_view line) {
   return line.contains("failed\"") || line.contains("\"aborted\"") ||
          (line.contains("\"declined\"") && line.contains("launch failed"));
@@ -64,9 +63,9 @@ Feed::Feed(const async::Runtime& runtime, model::Records& records, const telemet
 
 Feed::~Feed() = default;
 
-Task<> Feed::look() {
+Task<> Feed::activate() {
   co_await records_.until_ready();
-  looked_at_ = runtime_.clock.now();
+  last_activated_ = runtime_.clock.now();
   if (!changes_) begin();
 }
 
@@ -82,8 +81,8 @@ std::string Feed::revision() const {
   return changes_ ? changes_->revision() : std::string();
 }
 
-Task<> Feed::wait_for_changes(async::Clock::TimePoint when) {
-  co_await news_.wait_until(runtime_.clock, when);
+Task<> Feed::wait_for_changes(async::Clock::TimePoint deadline) {
+  co_await published_.wait_until(runtime_.clock, deadline);
 }
 
 Task<> Feed::stop() {
@@ -91,7 +90,7 @@ Task<> Feed::stop() {
   end();
 }
 
-// --- following
+// --- updating
 
 void Feed::begin() {
   changes_.emplace(fmt::format("{:08x}", runtime_.random.below(std::uint64_t{1} << 32U)));
@@ -118,7 +117,7 @@ void Feed::end() {
   providers_.clear();
   failures_.clear();
   journal_news_.reset();
-  news_.set();
+  published_.set();
 }
 
 void Feed::subscribe() {
@@ -157,8 +156,8 @@ void Feed::subscribe() {
   }));
 }
 
-bool Feed::is_evaluated() const {
-  return viewers_ > 0 || runtime_.clock.now() < looked_at_ + kPatience;
+bool Feed::is_in_use() const {
+  return viewers_ > 0 || runtime_.clock.now() < last_activated_ + kIdleTimeout;
 }
 
 Task<> Feed::run() {
@@ -167,23 +166,24 @@ Task<> Feed::run() {
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    log_.error("The status page begins anew: {}", error.what());
+    log_.error("Updating the status page failed, restarting the feed: {}", error.what());
   }
   end();
 }
 
 Task<> Feed::follow() {
-  async::Clock::TimePoint figures_due = runtime_.clock.now();
-  while (is_evaluated()) {
+  async::Clock::TimePoint poll_due = runtime_.clock.now();
+  while (is_in_use()) {
     render_stale();
-    if (runtime_.clock.now() >= figures_due) {
+    if (runtime_.clock.now() >= poll_due) {
       publish_sources();
-      figures_due = runtime_.clock.now() + kFiguresPause;
+      poll_due = runtime_.clock.now() + kPollInterval;
     }
-    if (changes_->commit(runtime_.clock.now())) news_.set();
-    const auto gathering = kGathering + static_cast<std::int64_t>(viewers_) * kGatheringOfEach;
-    co_await runtime_.clock.sleep_for(gathering);
-    co_await changed_.wait_until(runtime_.clock, figures_due);
+    if (changes_->commit(runtime_.clock.now())) published_.set();
+    const auto interval =
+        kBatchInterval + static_cast<std::int64_t>(viewers_) * kBatchIntervalPerViewer;
+    co_await runtime_.clock.sleep_for(interval);
+    co_await changed_.wait_until(runtime_.clock, poll_due);
   }
 }
 
@@ -213,11 +213,11 @@ void Feed::render_stale() {
 void Feed::render_node(const std::string& id) {
   const model::Node* node = records_.nodes.find(id);
   if (node == nullptr) return changes_->erase("node", id);
-  std::optional<double> asked;
+  std::optional<double> requested;
   const model::NodeRequest* request =
       node->allocated_to ? records_.requests.find(*node->allocated_to) : nullptr;
-  if (request != nullptr) asked = request->created_time;
-  changes_->set("node", id, node_row(*node, records_.nodes.is_locked(id), asked));
+  if (request != nullptr) requested = request->created_time;
+  changes_->set("node", id, node_row(*node, records_.nodes.is_locked(id), requested));
 }
 
 void Feed::render_request(const std::string& id) {
@@ -256,19 +256,19 @@ void Feed::render_problems() {
   problems_ = problems.size();
 }
 
-// By itself: a slow disk keeps nothing else from being told.
+// A task of its own: a slow disk must not delay other rows.
 Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
   while (true) {
     std::vector<history::Entry> entries;
     try {
-      auto look = [news] { return news->look(); };
-      entries = co_await threads_.run("reading the history", std::move(look));
+      auto read = [news] { return news->poll(); };
+      entries = co_await threads_.run("reading the history", std::move(read));
     } catch (const std::system_error& error) {
-      log_.debug("The page shows no failures: {}", error.what());
+      log_.debug("Reading the history for the status page failed: {}", error.what());
     }
-    if (news != journal_news_) co_return;  // nobody looks any more
+    if (news != journal_news_) co_return;  // the feed was restarted
     add_failures(entries);
-    co_await runtime_.clock.sleep_for(kFiguresPause);
+    co_await runtime_.clock.sleep_for(kPollInterval);
   }
 }
 

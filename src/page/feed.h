@@ -22,20 +22,21 @@
 
 namespace nodepool::page {
 
-// Follows all that the page shows, for as long as somebody looks, and tells everybody the same: an
-// event costs the rendering of what it concerns, a few times a second at most, however many look
-// on. While nobody looks it costs nothing.
+// Keeps the rows of the page up to date while there are viewers. A change costs one rendering of
+// the affected rows, at most a few times a second, regardless of the number of viewers. Without
+// viewers it costs nothing.
 class Feed {
  public:
-  // All outlive this. Without a journal no failures are shown.
+  // All arguments outlive this. Without a journal, no failures are shown.
   Feed(const async::Runtime& runtime, model::Records& records, const telemetry::Logger& log,
        Sources sources, std::optional<history::Journal> journal);
   ~Feed();
 
-  // Somebody looks: returns when the rows are complete. Throws Cancelled.
-  async::Task<> look();
+  // Starts the feed if it is not running, for at least a minute. Returns when the rows are
+  // complete. Throws Cancelled.
+  async::Task<> activate();
 
-  // One that goes on looking, for as long as this object lives.
+  // Keeps the feed running during its lifetime.
   class Viewer {
    public:
     explicit Viewer(Feed& feed) : feed_(feed) { ++feed_.viewers_; }
@@ -51,15 +52,15 @@ class Feed {
   std::optional<std::vector<ChangeLog::Text>> since(const std::string& revision) const;
   std::string revision() const;
 
-  // Returns when there are changes, or at that time. Throws Cancelled.
-  async::Task<> wait_for_changes(async::Clock::TimePoint when);
+  // Returns when there are changes, or at `deadline`. Throws Cancelled.
+  async::Task<> wait_for_changes(async::Clock::TimePoint deadline);
 
   async::Task<> stop();
 
  private:
   using Ids = std::set<std::string, std::less<>>;
 
-  // What is to be rendered anew.
+  // Ids of rows that have to be rendered again.
   struct Stale {
     Ids nodes = {};
     Ids requests = {};
@@ -73,7 +74,7 @@ class Feed {
   void subscribe();
   async::Task<> run();
   async::Task<> follow();
-  bool is_evaluated() const;
+  bool is_in_use() const;
   void render_stale();
   void render_node(const std::string& id);
   void render_request(const std::string& id);
@@ -89,17 +90,17 @@ class Feed {
   Sources sources_;
   std::optional<history::Journal> journal_;
   async::ThreadPool threads_;
-  std::optional<ChangeLog> changes_;  // while somebody looks
+  std::optional<ChangeLog> changes_;  // while the feed runs
   Stale stale_;
-  std::size_t problems_ = 0;  // that there are rows of
+  std::size_t problems_ = 0;  // number of rows
   Ids providers_;
   std::shared_ptr<history::JournalNews> journal_news_;
   std::uint64_t last_failure_ = 0;
   std::deque<std::string> failures_;  // ids of their rows
   std::size_t viewers_ = 0;
-  async::Clock::TimePoint looked_at_{};
-  async::Event changed_{"something that the status page shows has changed"};
-  async::Event news_{"there are news for status pages"};
+  async::Clock::TimePoint last_activated_{};
+  async::Event changed_{"records of the status page changed"};
+  async::Event published_{"changes of the status page were published"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

@@ -23,7 +23,7 @@ void append_json_text(std::string& to, std::string_view text) {
     to.append("\"").append(text).append("\"");
     return;
   }
-  // "</script>" and the like need no care: rows are never a part of a page.
+  // No escaping of "</script>": rows are never embedded in HTML.
   to += json::Json(text).dump(-1, ' ', false, json::Json::error_handler_t::replace);
 }
 

@@ -10,11 +10,11 @@
 
 namespace nodepool::page {
 
-// Adds a JSON string; bytes that are no UTF-8 become U+FFFD.
+// Appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 void append_json_text(std::string& to, std::string_view text);
 
-// A JSON object, written key by key: thousands of them are written at once, so it is no tree of
-// values. What says nothing (an empty text or list, null, false) is left out.
+// Writes a JSON object key by key, without a tree of values: thousands are written at once. Empty
+// strings and lists, null and false are left out.
 class RowText {
  public:
   RowText& text(std::string_view key, std::string_view value);
@@ -31,7 +31,7 @@ class RowText {
   RowText& number(std::string_view key, const std::optional<double>& value) {
     return value ? number(key, *value) : *this;
   }
-  // A moment in seconds since the epoch, to the hundredth.
+  // A time in seconds since the epoch, with two decimals.
   RowText& time(std::string_view key, double seconds);
   RowText& truth(std::string_view key, bool value);
   RowText& texts(std::string_view key, const std::vector<std::string>& values);

@@ -24,11 +24,11 @@ RowText lease_text(const Node& node) {
   return row;
 }
 
-RowText order_text(const NodeRequest& request) {
+RowText lease_request_text(const NodeRequest& request) {
   RowText row;
-  const std::optional<model::LeaseRequest> order = model::lease_request_of(request);
-  if (!order) return row;
-  row.text("owner", order->owner).text("holder", order->holder).time("expires", order->expires);
+  const std::optional<model::LeaseRequest> lease = model::lease_request_of(request);
+  if (!lease) return row;
+  row.text("owner", lease->owner).text("holder", lease->holder).time("expires", lease->expires);
   return row;
 }
 
@@ -87,11 +87,11 @@ std::vector<RowText> call_texts(const std::vector<CallFacts>& calls) {
 
 }  // namespace
 
-std::string node_row(const Node& node, bool is_locked, std::optional<double> asked) {
+std::string node_row(const Node& node, bool is_locked, std::optional<double> requested) {
   RowText row;
   row.text("id", node.id).texts("labels", node.type).text("state", to_string(node.state));
   row.time("since", node.state_time).text("provider", node.provider).text("pool", node.pool);
-  if (asked) row.time("asked", *asked);
+  if (requested) row.time("asked", *requested);
   if (node.created_time) row.time("created", *node.created_time);
   row.text("request", node.allocated_to).text("tenant", node.tenant_name);
   row.text("requestor", node.requestor).text("host", node.hostname).text("az", node.az);
@@ -113,16 +113,16 @@ std::string request_row(const NodeRequest& request, const model::IdSet& nodes,
   if (request.relative_priority != 0) {
     row.number("relative", static_cast<double>(request.relative_priority));
   }
-  row.objects("declined", declines(request)).object("order", order_text(request));
+  row.objects("declined", declines(request)).object("order", lease_request_text(request));
   row.texts("nodes", {nodes.begin(), nodes.end()});
-  std::vector<RowText> said;
+  std::vector<RowText> opinion_rows;
   for (const Opinion& opinion : opinions) {
-    said.emplace_back()
+    opinion_rows.emplace_back()
         .text("pool", opinion.pool)
         .text("text", opinion.text)
         .text("reason", opinion.reason);
   }
-  row.objects("opinions", said);
+  row.objects("opinions", opinion_rows);
   return row.str();
 }
 
@@ -134,8 +134,8 @@ std::string image_row(const model::ImageTable& images, const std::string& image)
   RowText row;
   row.text("id", image).truth("paused", images.is_paused(image));
   row.truth("busy", images.is_being_built(image));
-  const auto wanted = images.build_requests().find(image);
-  if (wanted != images.build_requests().end()) row.time("wanted", wanted->second);
+  const auto requested = images.build_requests().find(image);
+  if (requested != images.build_requests().end()) row.time("wanted", requested->second);
   row.objects("builds", builds);
   return row.str();
 }

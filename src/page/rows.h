@@ -13,31 +13,31 @@
 #include "model/request_table.h"
 #include "page/facts.h"
 
-// What the page is told of each thing, as JSON objects. Times are seconds since the epoch. What
-// helps to log in to a node is not among it.
+// The rows of the status page as JSON objects. Times are seconds since the epoch. Rows contain no
+// login data of nodes.
 namespace nodepool::page {
 
-// `asked`: when its request was made, if that is known.
-std::string node_row(const model::Node& node, bool is_locked, std::optional<double> asked);
+// `requested`: creation time of its request, if known.
+std::string node_row(const model::Node& node, bool is_locked, std::optional<double> requested);
 
-// `nodes`: those that it holds.
+// `nodes`: ids of the nodes that are allocated to it.
 std::string request_row(const model::NodeRequest& request, const model::IdSet& nodes,
                         const std::vector<Opinion>& opinions);
 
-// With its builds, the newest first, and their uploads.
+// Includes its builds, newest first, and their uploads.
 std::string image_row(const model::ImageTable& images, const std::string& image);
 
 std::string component_row(const std::string& id, const model::Component& component);
 
-// `id`: of its report.
+// `id`: of the report.
 std::string host_row(const std::string& id, const model::HostReport& host);
 
-// `id` is its place in the list.
+// `id`: its index in the list.
 std::string problem_row(const std::string& id, const Problem& problem);
 
 std::string provider_row(const ProviderFacts& provider);
 
-// Something that went wrong. `id` orders them.
+// A failure from the history. Ids are in order of time.
 std::string failure_row(const std::string& id, const history::Entry& entry);
 
 }  // namespace nodepool::page

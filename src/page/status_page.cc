@@ -28,7 +28,7 @@ constexpr std::string_view kRows = "/page/rows";
 constexpr std::string_view kChanges = "/page/changes";
 constexpr std::string_view kBuildLog = "/page/build-log";
 
-// Then the client comes again, and it is looked whether it still may.
+// After this the client reconnects and is authorized again.
 constexpr auto kLongestStream = std::chrono::minutes(10);
 
 constexpr auto kPing = web::kStreamSilence - std::chrono::seconds(1);
@@ -75,7 +75,7 @@ bool StatusPage::is_build_log(const Request& request) {
 
 Task<Response> StatusPage::answer(Request request) {
   if (request.method != "GET" && request.method != "HEAD") {
-    Response response = web::error_page(405, "This takes GET.", request);
+    Response response = web::error_page(405, "Method not allowed; use GET.", request);
     response.headers.emplace_back("Allow", "GET, HEAD");
     co_return response;
   }
@@ -91,16 +91,16 @@ Task<> StatusPage::stop() {
 }
 
 Task<Response> StatusPage::show_rows() {
-  co_await feed_.look();
+  co_await feed_.activate();
   co_return json_page(feed_.rows());
 }
 
 Task<Response> StatusPage::show_changes(Request request) {
-  co_await feed_.look();
+  co_await feed_.activate();
   Response response{200,
                     {{"Content-Type", "text/event-stream"},
                      {"Cache-Control", "no-store"},
-                     {"X-Accel-Buffering", "no"}}};  // servers in between are to pass it on at once
+                     {"X-Accel-Buffering", "no"}}};  // proxies must not buffer it
   if (request.method == "HEAD") co_return response;
   response.stream = [this, after = parameter(request, "after")](web::StreamSink& sink) {
     return stream_changes(after, sink);
@@ -111,7 +111,7 @@ Task<Response> StatusPage::show_changes(Request request) {
 Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
   const Feed::Viewer viewer(feed_);
   const async::Clock::TimePoint end = runtime_.clock.now() + kLongestStream;
-  // Comes at once: the client sees that it is connected, and by which clock times are told.
+  // Sent at once: tells the client that it is connected, and the time of the server's clock.
   std::string greeting =
       fmt::format("event: hello\ndata: {{\"now\":{:.2f}}}\n\n", runtime_.clock.wall_seconds());
   bool is_taken = co_await sink.send(std::move(greeting));
@@ -123,7 +123,8 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
     }
     revision = feed_.revision();
     const bool is_newer = !messages->empty();
-    // A slow client must not keep old messages in memory: the log forgets them, and it starts over.
+    // A slow client must not keep old messages in memory. If they are dropped meanwhile, it has to
+    // load all rows again.
     const std::vector<std::weak_ptr<const std::string>> rest(messages->begin(), messages->end());
     messages->clear();
     for (const auto& message : rest) {
@@ -141,15 +142,15 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
   }
 }
 
-// The name of the file is made from a record, not from what the client says.
+// The file name comes from a record, not from the request.
 Task<Response> StatusPage::show_build_log(Request request) {
   co_await records_.until_ready();
   const model::ImageBuild* build =
       records_.images.find_build(parameter(request, "image"), parameter(request, "build"));
-  if (build == nullptr) co_return web::error_page(404, "There is no such build.", request);
+  if (build == nullptr) co_return web::error_page(404, "Build not found.", request);
   const std::string path =
       std::filesystem::path(build_logs_) / model::build_log_name(build->image, build->id);
-  const bool is_going_on = build->state == model::BuildState::building;
+  const bool is_in_progress = build->state == model::BuildState::building;
   auto read = [path, from = number(parameter(request, "from"))] { return read_tail(path, from); };
   const std::optional<FilePart> part =
       co_await threads_.run("reading the log of a build", std::move(read));
@@ -157,7 +158,7 @@ Task<Response> StatusPage::show_build_log(Request request) {
   RowText row;
   row.number("begin", static_cast<double>(part->begin));
   row.number("end", static_cast<double>(part->begin) + static_cast<double>(part->text.size()));
-  row.truth("going_on", is_going_on).text("text", part->text);
+  row.truth("going_on", is_in_progress).text("text", part->text);
   co_return json_page(std::make_shared<const std::string>(row.str() + "\n"));
 }
 

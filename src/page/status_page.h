@@ -9,14 +9,15 @@
 
 namespace nodepool::page {
 
-// The status page: its files, and what it shows. Those who only want JSON are answered by others.
+// Serves the status page: its static files and its data.
 //
-//   /                  the page, to whoever accepts HTML; /page/<file>: what belongs to it
-//   /page/rows         all that there is, as JSON (page/change_log.h)
-//   /page/changes      what has changed since `?after=REVISION`, as a stream of events: `changes`,
-//                      or `behind` where the rows have to be taken again
-//   /page/build-log    the end of the log of `?image=NAME&build=ID`, from the byte `?from=N` on, if
-//                      this host has it
+//   /                  the page, for clients that accept HTML; /page/<file>: its static files
+//   /page/rows         all rows, as JSON (page/change_log.h)
+//   /page/changes      changes since `?after=REVISION`, as a stream of events: `changes`, or
+//                      `behind` if all rows have to be loaded again
+//   /page/build-log    the end of the log of `?image=NAME&build=ID`, from byte `?from=N` on, if
+//   this
+//                      host has it
 class StatusPage {
  public:
   struct Options {
@@ -25,19 +26,19 @@ class StatusPage {
     std::string build_logs = {};  // directory
   };
 
-  // All outlive this.
+  // All arguments outlive this.
   StatusPage(const async::Runtime& runtime, model::Records& records, const telemetry::Logger& log,
              Options options);
 
-  // Whether the path is one of those above, and whether what it gives says something of the site:
-  // then only those may have it who may read.
+  // What the request is for: `none` if its path is not one of those above. `data` requires the
+  // right to read, `file` does not.
   enum class Part { none, file, data };
   static Part part_of(const web::Request& request);
 
-  // Whether it is a request for what a build prints, which can have more in it than records.
+  // Whether it is a request for a build log, which may contain more than the records.
   static bool is_build_log(const web::Request& request);
 
-  // Answers a request for one of them. Throws Cancelled.
+  // Handles a request for one of them. Throws Cancelled.
   async::Task<web::Response> answer(web::Request request);
 
   async::Task<> stop();

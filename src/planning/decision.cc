@@ -20,11 +20,11 @@ using Kind = Decision::Kind;
 using Shortage = Decision::Shortage;
 using Until = Decision::Until;
 
-// The most nodes that one request may want: they are handed out in one transaction, and a store
-// takes about a megabyte in one.
+// The most nodes of one request. They are allocated in one transaction, which stores limit to about
+// a megabyte.
 constexpr std::size_t kMostNodes = 1000;
 
-// Label -> how many nodes of it are wanted.
+// Label -> number of nodes.
 std::map<std::string, std::int64_t> count(const std::vector<std::string>& labels) {
   std::map<std::string, std::int64_t> count;
   for (const std::string& label : labels) ++count[label];
@@ -35,7 +35,7 @@ Decision wait_for_pool(const Component& pool, Code why) {
   return {Kind::wait, Until::registry_changes, {why, pool.name, pool.provider_name}};
 }
 
-Decision wait_for_room(Reason reason, Shortage shortage = Shortage::none) {
+Decision wait_for_capacity(Reason reason, Shortage shortage = Shortage::none) {
   return {Kind::wait, Until::capacity_is_free, std::move(reason), shortage};
 }
 
@@ -43,7 +43,7 @@ Reason about(Code code, LimitExceeded figures) {
   return {.code = code, .figures = std::move(figures)};
 }
 
-// Another pool that should serve the request rather than this one, and why.
+// Waits for another pool if that should serve the request rather than this one.
 std::optional<Decision> defer_to_better_pool(const NodeRequest& request, const Component& own,
                                              const std::vector<const Component*>& candidates) {
   for (const Component* pool : candidates) {
@@ -63,7 +63,7 @@ std::optional<Decision> defer_to_better_pool(const NodeRequest& request, const C
   return std::nullopt;
 }
 
-// Why a pool that only hands out can never serve the request; nothing if it can.
+// Why a pool that does not launch nodes can never serve the request. Returns nothing if it can.
 std::optional<Reason> beyond_stock(const NodeRequest& request, const EvaluationInput& input) {
   for (const auto& [label, wanted] : count(request.node_types)) {
     const auto capacity = input.capacity.find(label);
@@ -81,7 +81,7 @@ std::optional<Reason> beyond_stock(const NodeRequest& request, const EvaluationI
   return std::nullopt;
 }
 
-// The limit that the request alone exceeds; nothing if there is none.
+// The limit that the request alone exceeds. Returns nothing if there is none.
 std::optional<Reason> beyond_limits(const EvaluationInput& input) {
   if (auto over = excess(input.pool_limits, {}, input.needs_of_all)) {
     return about(Code::beyond_limit_of_pool, std::move(*over));
@@ -98,7 +98,7 @@ std::optional<Reason> beyond_limits(const EvaluationInput& input) {
   return std::nullopt;
 }
 
-// Why this pool can never serve the request; nothing if it can.
+// Why this pool can never serve the request. Returns nothing if it can.
 std::optional<Reason> decline_reason(const NodeRequest& request, const Component& own,
                                      const EvaluationInput& input) {
   const auto instances = input.pool_limits.find("instances");
@@ -125,7 +125,7 @@ std::optional<Reason> decline_reason(const NodeRequest& request, const Component
   return beyond_limits(input);
 }
 
-// What a pool that only hands out lacks now.
+// For a pool that does not launch nodes.
 Decision wait_for_free_node(const NodeRequest& request, const EvaluationInput& input) {
   const std::string& label = input.missing.front();
   const auto wanted = std::ranges::count(request.node_types, label);
@@ -133,17 +133,17 @@ Decision wait_for_free_node(const NodeRequest& request, const EvaluationInput& i
   Reason reason{Code::nodes_not_free, label};
   reason.figures.used = static_cast<double>(wanted - missing);
   reason.figures.needed = static_cast<double>(wanted);
-  return wait_for_room(std::move(reason));
+  return wait_for_capacity(std::move(reason));
 }
 
-// Whether the missing nodes may be launched now; if not, why.
+// Why the missing nodes cannot be launched now. Returns nothing if they can.
 std::optional<Decision> short_of_capacity(const NodeRequest& request,
                                           const EvaluationInput& input) {
   if (!input.provider_limits) {
-    if (input.why_unknown.empty()) {  // not asked yet: there may be room
+    if (input.why_unknown.empty()) {  // not asked yet
       return Decision{Kind::wait, Until::quota_is_known, {Code::quota_not_asked}};
     }
-    return wait_for_room({Code::quota_unknown, input.why_unknown});
+    return wait_for_capacity({Code::quota_unknown, input.why_unknown});
   }
   Reason reason;
   auto shortage = Shortage::provider;
@@ -157,12 +157,12 @@ std::optional<Decision> short_of_capacity(const NodeRequest& request,
     reason = about(Code::provider_full, std::move(*beyond));
   }
   if (reason.code == Code::none) return std::nullopt;
-  // Nobody waits for these: what they are for is better served by not taking the room.
+  // Requests for idle nodes must not block capacity by waiting.
   if (request.requestor == kMinReadyRequestor) return Decision{Kind::decline, {}, reason};
-  return wait_for_room(std::move(reason), shortage);
+  return wait_for_capacity(std::move(reason), shortage);
 }
 
-// A reason may quote what others have written.
+// A reason may quote texts that are not valid UTF-8.
 std::string text_of(const json::Json& json) {
   return json.dump(-1, ' ', false, json::Json::error_handler_t::replace);
 }
@@ -190,27 +190,27 @@ std::string_view to_string(Until until) {
     case Until::nothing:
       return "the request changes";
     case Until::registry_changes:
-      return "a pool goes, pauses or declines";
+      return "a pool deregisters, pauses or declines";
     case Until::quota_is_known:
-      return "the provider has answered";
+      return "the provider has responded";
     case Until::capacity_is_free:
-      return "a node is free or gone";
+      return "a node becomes free or is deleted";
     case Until::tenant_takes_less:
-      return "the tenant gives nodes back";
+      return "the tenant releases nodes";
     case Until::earlier_one_is_served:
-      return "that one is served, or goes";
+      return "that request is served or deleted";
     case Until::launch_ends:
-      return "a launch has ended";
+      return "a launch ends";
   }
   return {};
 }
 
 std::string sentence(const Decision& decision) {
-  std::string said(name_of(decision.kind));
-  if (decision.reason.code != Code::none) said += ": " + sentence(decision.reason);
+  std::string text(name_of(decision.kind));
+  if (decision.reason.code != Code::none) text += ": " + sentence(decision.reason);
   if (decision.until != Until::nothing)
-    said += fmt::format(" (until {})", to_string(decision.until));
-  return said;
+    text += fmt::format(" (until {})", to_string(decision.until));
+  return text;
 }
 
 std::string to_json(const Decision& decision, std::string_view pool_id) {
@@ -244,7 +244,7 @@ std::optional<Decision> check_eligibility(const NodeRequest& request, const Pool
       return Decision{
           Kind::wait, Until::registry_changes, {Code::pool_may_be_back, std::string(expected)}};
     }
-    // The last pool to decline may have gone before it could say so.
+    // The last pool to decline may have deregistered before it could fail the request.
     if (declined_by_all(request, pools)) {
       return Decision{Kind::fail, {}, {Code::declined_by_all}};
     }

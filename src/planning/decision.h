@@ -12,11 +12,11 @@
 #include "model/node_request.h"
 #include "planning/reason.h"
 
-// What a pool does about a request: pure functions of what is known at that moment, so that the
-// same code decides, is unit-tested as a table, and explains itself to an operator.
+// A pool's decision about a request: pure functions of the known facts. The same code decides in
+// the launcher and explains decisions to operators.
 //
-// The order of the rules is that of the Python Nodepool, but that a request is declined before it
-// waits. One request is served by exactly one pool; it fails only when every registered pool has
+// The order of the rules is that of the Python Nodepool, except that a request is declined before
+// it waits. A request is served by exactly one pool. It fails only when every registered pool has
 // declined it.
 namespace nodepool::planning {
 
@@ -29,37 +29,37 @@ struct Decision {
     decline,  // this pool can never serve it: add the pool to `declined_by`
     fail,     // every pool has declined it
     wait,     // not now, see `until`
-    ignore,   // it is not this pool's business
+    ignore,   // not for this pool
   };
-  // What lets a waiting request go on.
+  // The event that ends the wait.
   enum class Until {
     nothing,
-    registry_changes,  // another pool should serve it: it may go away, pause, or decline
+    registry_changes,  // the pool that should serve it deregisters, pauses or declines
     quota_is_known,    // of the provider
-    capacity_is_free,  // a node that would do becomes free, or nodes take less than now
+    capacity_is_free,  // a suitable node becomes free, or usage decreases
     tenant_takes_less,
-    earlier_one_is_served,  // that of the reason, or it goes, or waits for something else
+    earlier_one_is_served,  // the one in the reason is served, deleted, or waits for something else
     launch_ends,            // of the provider
   };
 
   Kind kind = Kind::ignore;
   Until until = Until::nothing;
   Reason reason = {};
-  // Whose limit is reached: an idle node that counts for it may make room.
+  // Whose limit is reached. Evicting an idle node that counts for it may help.
   enum class Shortage { none, pool, provider, tenant };
   Shortage shortage = Shortage::none;
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// For people: "a node is free or gone".
+// For people: "a node becomes free or is deleted".
 std::string_view to_string(Decision::Until until);
 
-// For people: "accepts", "waits: the pool is full: … (until a node is free or gone)".
+// For people: "accepts", "waits: the pool is full: … (until a node …)".
 std::string sentence(const Decision& decision);
 
 // For programs, a JSON object: {"pool": …, "decision": "waits", "reason": "pool-full", "subject":
-// …, "figures": …}. What says nothing is left out. Its names are stable.
+// …, "figures": …}, without empty members. Its names are stable.
 std::string to_json(const Decision& decision, std::string_view pool_id);
 
 // The pool that decides.
@@ -68,61 +68,59 @@ struct PoolView {
   std::int64_t max_concurrency = -1;  // of the provider; 0 accepts nothing, < 0: unlimited
 };
 
-// The rules that look at the registered pools only: who is to serve the request? Nothing if it is
-// this pool's turn to judge what it can do. `pools` are all registered pools, this one among them.
-// `expected`: a pool that is gone, and may be back to serve the request; empty: none.
+// Applies the rules that depend on the registered pools only. Returns nothing if this pool has to
+// evaluate() the request. `pools` are all registered pools, including this one. `expected`: a pool
+// that deregistered recently and may return to serve the request; empty: none.
 std::optional<Decision> check_eligibility(const model::NodeRequest& request, const PoolView& own,
                                           const std::vector<const model::Component*>& pools,
                                           std::string_view expected = {});
 
-// What serving one request would take, and what there is.
+// The needs of one request, and the available capacity.
 struct EvaluationInput {
-  bool launches = false;  // false: the pool only hands out nodes that exist
-  // Labels without a free node: to be launched, or to wait for.
+  bool launches = false;  // false: the pool only has existing nodes
+  // Labels without a free node: launched or waited for.
   std::vector<std::string> missing;
-  // Why the provider cannot serve one of the wanted labels for now; empty: it can.
+  // Why the provider cannot serve one of the labels now; empty: it can.
   std::string label_problem;
 
-  // Of pools that only hand out: how many nodes of each wanted label the pool has with everything
-  // in good order (nothing: no bound), and whether these can carry the wanted labels at once.
+  // Of pools that do not launch nodes, if fully healthy: the number of nodes of each label
+  // (nothing: unlimited), and whether they can provide all labels at once.
   std::map<std::string, std::optional<std::int64_t>> capacity;
   bool has_all_at_once = true;
 
-  // Quotas. `used` counts what has been promised to other requests as well.
-  driver::Resources needs_of_all;      // all the wanted nodes
-  driver::Resources needs_of_missing;  // those that are missing
-  driver::Resources needs_of_tenant;   // those that do not count for the request's tenant already
+  // Quotas. `used` includes reservations for other requests.
+  driver::Resources needs_of_all;      // of all requested nodes
+  driver::Resources needs_of_missing;  // of missing nodes
+  driver::Resources needs_of_tenant;   // of nodes that do not count for the tenant yet
   driver::Limits pool_limits;
   driver::Resources used_by_pool;
-  std::optional<driver::Limits> provider_limits;  // nothing: not known yet, see below
+  std::optional<driver::Limits> provider_limits;  // nothing: unknown, see why_unknown
   std::string why_unknown;
   driver::Resources used_by_provider;
-  bool refused = false;                         // the provider has just refused a launch
+  bool refused = false;                         // the provider has recently refused a launch
   std::optional<driver::Limits> tenant_limits;  // nothing: the request's tenant has none
   driver::Resources used_by_tenant;
 
   std::int64_t active_launches = 0;  // of the provider, over all its pools
-  // The earlier request that may not be passed any more; empty: none.
+  // The earlier starved request that is served first; empty: none.
   std::string behind;
 };
 
-// What the pool does about a request that check_eligibility() has left to it.
+// Decides about a request for which check_eligibility() returned nothing.
 Decision evaluate(const model::NodeRequest& request, const PoolView& own,
                   const EvaluationInput& input);
 
-// Whether all registered pools have declined the request. If there are none, who knows?
+// Whether all registered pools have declined the request. False if there are none.
 bool declined_by_all(const model::NodeRequest& request,
                      const std::vector<const model::Component*>& pools);
 
-// Several launchers may serve the same pool of the same provider. Which of them something falls to,
-// so that they do not contend for every lock, is settled by highest-random-weight hashing: the id
-// of one of the pools, always the same one for the same `subject`. It is a preference: the lock
-// decides. `pools` is not empty.
+// Chooses one of several launchers of the same pool by highest-random-weight hashing, so that they
+// do not contend for every lock. Returns the id of one of `pools`, always the same for the same
+// `subject`. Only a preference: the lock decides. `pools` is not empty.
 const std::string& preferred(std::string_view subject,
                              const std::vector<const model::Component*>& pools);
 
-// The pools of the same name and provider that could serve the request as well as `own`, which is
-// one of them.
+// The pools of the same name and provider that could serve the request, including `own`.
 std::vector<const model::Component*> peers(const model::NodeRequest& request,
                                            const model::Component& own,
                                            const std::vector<const model::Component*>& pools);

@@ -19,12 +19,12 @@ DecisionSimulator::DecisionSimulator(Records records, const model::Component& ow
 }
 
 std::optional<Decision> DecisionSimulator::decision_about(const std::string& request_id) {
-  if (!decisions_.contains(request_id)) go_on_to(request_id);
+  if (!decisions_.contains(request_id)) decide_until(request_id);
   const auto decision = decisions_.find(request_id);
   return decision == decisions_.end() ? std::nullopt : std::optional(decision->second);
 }
 
-void DecisionSimulator::go_on_to(const std::string& request_id) {
+void DecisionSimulator::decide_until(const std::string& request_id) {
   const auto& waiting = records_.requests.waiting();
   auto next = last_ ? waiting.upper_bound(*last_) : waiting.begin();
   for (; next != waiting.end() && !decisions_.contains(request_id); ++next) {
@@ -44,17 +44,17 @@ Decision DecisionSimulator::decide_next(const NodeRequest& request) {
                                      .tenant_limits = records_.tenant_limits,
                                      .usage = records_.usage,
                                      .stock = stock_,
-                                     .line = line_,
+                                     .queue = queue_,
                                      .nodes = records_.nodes,
                                      .requests = records_.requests,
-                                     .in_hand = reservations_.size(),
+                                     .requests_in_progress = reservations_.size(),
                                      .expected_pool = records_.expected_pool});
   if (verdict.decision.kind == Decision::Kind::accept) {
     reservations_.push_back(std::make_unique<Reservation>(
         stock_, records_.usage, launches_, identity_, request.id, request.tenant_name.value_or(""),
         std::move(verdict.reservation)));
   } else if (verdict.decision.kind == Decision::Kind::wait) {
-    line_.wait(request.service_key(), request, verdict.decision);
+    queue_.wait(request.service_key(), request, verdict.decision);
   }
   return std::move(verdict.decision);
 }

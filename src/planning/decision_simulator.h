@@ -9,12 +9,12 @@
 
 namespace nodepool::planning {
 
-// What somebody who sees the records alone knows of the requests that wait for a pool: the verdicts
-// of the pool's worker if it began at this moment. The requests are gone through in order of
-// service; those that would be accepted take what they need from the ones behind them.
+// Simulates the decisions of a pool's worker about waiting requests from the records, as if it
+// started now. Decides the requests in order of service; accepted ones reserve capacity, which
+// later ones then lack.
 class DecisionSimulator {
  public:
-  // What all pools share. Everything outlives the outlook.
+  // The input common to all pools. Everything outlives the simulator.
   struct Records {
     double now = 0;  // seconds since the epoch
     const model::NodeTable& nodes;
@@ -26,17 +26,17 @@ class DecisionSimulator {
     std::function<std::string(const model::NodeRequest&)> expected_pool;
   };
 
-  // `provider` is that of the pool `own`; it need not have been started. `quota`: what its cloud
-  // says, if it was asked.
+  // `provider` is the provider of the pool `own`, and need not have been started. `quota`: from its
+  // cloud, if it was asked.
   DecisionSimulator(Records records, const model::Component& own,
                     std::shared_ptr<driver::Provider> provider, QuotaFacts quota);
 
-  // Nothing if the request does not wait.
+  // Returns nothing if the request does not wait.
   std::optional<Decision> decision_about(const std::string& request_id);
 
  private:
-  // Up to and with this request.
-  void go_on_to(const std::string& request_id);
+  // Decides the requests up to this one, inclusively.
+  void decide_until(const std::string& request_id);
   Decision decide_next(const model::NodeRequest& request);
 
   Records records_;
@@ -45,9 +45,9 @@ class DecisionSimulator {
   PoolIdentity identity_;
   QuotaFacts quota_;
   PoolStock stock_;
-  RequestQueue line_;
+  RequestQueue queue_;
   std::shared_ptr<LaunchCount> launches_ = std::make_shared<LaunchCount>();
-  std::optional<model::NodeRequest::ServiceKey> last_;  // of those gone through
+  std::optional<model::NodeRequest::ServiceKey> last_;  // the last decided one
   std::map<std::string, Decision, std::less<>> decisions_;
   std::vector<std::unique_ptr<Reservation>> reservations_;
 };

@@ -11,21 +11,21 @@
 
 namespace nodepool::planning {
 
-// The nodes that are being deleted, and since when: the room that is coming. Kept up to date record
-// by record.
+// The nodes that are being deleted, and since when: their capacity is about to become free. Updated
+// with each change of a record.
 class Deletions {
  public:
   explicit Deletions(model::NodeTable& nodes);
 
-  // When the last node was given up that counts for the limit of this pool, of its provider or of
-  // the tenant, in seconds since the epoch; 0: none is being deleted.
+  // When the latest deletion started of a node that counts for the limit of this pool, its provider
+  // or the tenant, in seconds since the epoch; 0: none is being deleted.
   double latest(Decision::Shortage shortage, const PoolIdentity& pool,
                 const std::string& tenant) const;
 
  private:
   using Times = std::multiset<double>;
 
-  // For whom a node counts, and since when it is being deleted.
+  // The owners of a node, and the start of its deletion in seconds since the epoch.
   struct Deletion {
     std::string provider;
     std::string pool;

@@ -13,17 +13,17 @@ using model::Node;
 using Shortage = Decision::Shortage;
 using Pools = std::set<std::pair<std::string, std::string>>;  // provider, name
 
-// A deletion that takes longer than this, in seconds, is not waited for. And a request that has
-// waited so long may have the room of another pool's idle nodes.
-constexpr double kDeletionPatience = 300;
+// In seconds: how long a deletion is waited for, and how long a request waits before idle nodes of
+// other pools are evicted.
+constexpr double kEvictionDelay = 300;
 
 Eviction reevaluate_in(double seconds) {
-  return {.reevaluate_in = std::min(seconds, kDeletionPatience)};
+  return {.reevaluate_in = std::min(seconds, kEvictionDelay)};
 }
 
-// The pools whose nodes count for the limit: a tenant's is for all providers. Some may be served by
-// nobody any more, but of a provider that is not, nobody could delete a node.
-Pools others_at_the_limit(Shortage shortage, const EvictionFacts& facts) {
+// The pools whose nodes count for the limit: of all providers for a tenant's. Includes unregistered
+// pools of providers with a registered pool, which can delete their nodes.
+Pools pools_at_the_limit(Shortage shortage, const EvictionFacts& facts) {
   std::set<std::string> providers{facts.pool.provider};
   for (const model::Component* pool : facts.pools) {
     if (shortage == Shortage::tenant) providers.insert(pool->provider_name);
@@ -35,7 +35,7 @@ Pools others_at_the_limit(Shortage shortage, const EvictionFacts& facts) {
   return pools;
 }
 
-bool makes_room(const Node& node, const CapacityWanted& wanted, const EvictionFacts& facts) {
+bool is_evictable(const Node& node, const CapacityWanted& wanted, const EvictionFacts& facts) {
   const bool counts =
       wanted.shortage != Shortage::tenant ||
       (node.tenant_name == wanted.tenant && !ResourceUsage::of_tenant(node).empty());
@@ -49,7 +49,7 @@ std::optional<std::string> oldest(const CapacityWanted& wanted, const EvictionFa
   for (const auto& [provider, pool] : pools) {
     for (const std::string& id : facts.nodes.free(provider, pool)) {
       const Node* node = facts.nodes.find(id);
-      if (!makes_room(*node, wanted, facts)) continue;
+      if (!is_evictable(*node, wanted, facts)) continue;
       if (oldest == nullptr || node->state_time < oldest->state_time) oldest = node;
     }
   }
@@ -60,14 +60,14 @@ std::optional<std::string> oldest(const CapacityWanted& wanted, const EvictionFa
 
 Eviction choose_eviction(const CapacityWanted& wanted, const EvictionFacts& facts) {
   if (wanted.shortage == Shortage::none) return {};
-  const double coming = facts.deletions.latest(wanted.shortage, facts.pool, wanted.tenant);
-  const double left = coming + kDeletionPatience - facts.now;
+  const double latest = facts.deletions.latest(wanted.shortage, facts.pool, wanted.tenant);
+  const double left = latest + kEvictionDelay - facts.now;
   if (left > 0) return reevaluate_in(left);
   if (auto own = oldest(wanted, facts, {{facts.pool.provider, facts.pool.name}})) return {own};
   if (wanted.shortage == Shortage::pool) return {};
-  auto other = oldest(wanted, facts, others_at_the_limit(wanted.shortage, facts));
-  const double patience = wanted.since + kDeletionPatience - facts.now;
-  if (other && patience > 0) return reevaluate_in(patience);
+  auto other = oldest(wanted, facts, pools_at_the_limit(wanted.shortage, facts));
+  const double delay = wanted.since + kEvictionDelay - facts.now;
+  if (other && delay > 0) return reevaluate_in(delay);
   return {std::move(other)};
 }
 

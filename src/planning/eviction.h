@@ -14,12 +14,12 @@
 
 namespace nodepool::planning {
 
-// What a waiting request lacks room for.
+// The capacity that a waiting request lacks.
 struct CapacityWanted {
   Decision::Shortage shortage = Decision::Shortage::none;
   std::string tenant = {};             // the request's; empty: none
-  std::vector<std::string> plan = {};  // the existing nodes that it is going to have
-  double since = 0;                    // when it was made, in seconds since the epoch
+  std::vector<std::string> plan = {};  // the existing nodes that it will use
+  double since = 0;                    // its creation time in seconds since the epoch
 };
 
 struct EvictionFacts {
@@ -32,18 +32,16 @@ struct EvictionFacts {
   const model::NodeTable& nodes;
 };
 
-// What is done to make room. At most one of the two is said.
+// The action to free capacity. At most one of the two is set.
 struct Eviction {
-  std::optional<std::string> node = {};  // it is to be deleted
-  std::optional<double> reevaluate_in =
-      {};  // in so many seconds, though nothing may happen till then
+  std::optional<std::string> node = {};      // the node to delete
+  std::optional<double> reevaluate_in = {};  // call again after so many seconds
 };
 
-// Makes room for a waiting request: the pool's oldest node that nobody has asked for goes, one of
-// the tenant's if that is who is at its limit; but none that the request is going to have. Nodes of
-// other pools are theirs to give up, unless the request has waited long for room that these have:
-// nothing else might ever end it. One at a time: not while some node that counts for the same limit
-// is being deleted anyway, unless that takes long.
+// Chooses a free node to delete for a waiting request: the oldest of the pool; of the tenant, if
+// the tenant is at its limit; none that the request will use. Nodes of other pools are chosen only
+// after the request has waited for 5 minutes. Chooses none while another node that counts for the
+// same limit is being deleted, for at most 5 minutes.
 Eviction choose_eviction(const CapacityWanted& wanted, const EvictionFacts& facts);
 
 }  // namespace nodepool::planning

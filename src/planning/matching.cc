@@ -7,8 +7,8 @@ namespace nodepool::planning {
 
 namespace {
 
-// Kuhn's algorithm for bipartite matching: a position whose candidates are all taken asks the
-// positions that have them to move to another one.
+// Kuhn's algorithm for bipartite matching: if all candidates of a position are taken, their
+// positions try other candidates.
 class Matching {
  public:
   explicit Matching(const std::vector<std::vector<std::string>>& candidates)

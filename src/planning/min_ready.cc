@@ -8,15 +8,14 @@ namespace nodepool::planning {
 
 namespace {
 
-// Requests for one label that wait for their answer: the rest of a large stock is asked for when
-// these are served. Whatever is configured, the store and the pools have time for others.
+// The most open requests for one label. Limits the load of a large min-ready.
 constexpr std::int64_t kMostOutstanding = 100;
 
 }  // namespace
 
-std::int64_t to_ask_for(const MinReadyStock& stock) {
-  const std::int64_t missing = stock.wanted - stock.ready - stock.asked_for;
-  return std::max<std::int64_t>(0, std::min(missing, kMostOutstanding - stock.asked_for));
+std::int64_t missing_nodes(const MinReadyStock& stock) {
+  const std::int64_t missing = stock.wanted - stock.ready - stock.requested;
+  return std::max<std::int64_t>(0, std::min(missing, kMostOutstanding - stock.requested));
 }
 
 bool is_in_stock(const model::Node& node) {
@@ -27,8 +26,8 @@ bool is_for_min_ready(const model::NodeRequest& request) {
   return request.requestor == kMinReadyRequestor && request.node_types.size() == 1;
 }
 
-bool can_be_had(const std::string& label, const std::vector<const model::Component*>& pools,
-                const std::function<bool(const model::Component& pool)>& has_problem) {
+bool is_obtainable(const std::string& label, const std::vector<const model::Component*>& pools,
+                   const std::function<bool(const model::Component& pool)>& has_problem) {
   return std::ranges::any_of(pools, [&](const model::Component* pool) {
     return pool->supports(label) && !has_problem(*pool);
   });

@@ -4,7 +4,7 @@
 
 namespace nodepool::planning {
 
-// The pool that somebody works for.
+// Identifies a pool.
 struct PoolIdentity {
   std::string id;  // of its component
   std::string provider;

@@ -8,8 +8,7 @@ namespace nodepool::planning {
 
 namespace {
 
-// The nodes of one request share a zone, that of the first of them which has one: leaves out what
-// lies elsewhere.
+// The nodes of one request share a zone: keeps the zone of the first node that has one.
 void keep_to_one_zone(const model::NodeTable& nodes,
                       std::vector<std::vector<std::string>>& candidates) {
   model::SharedText zone;
@@ -46,7 +45,7 @@ std::vector<std::string> PoolStock::choose(
   for (std::size_t i = 0; request.reuse && i < count; ++i) {
     std::vector<std::string> others;
     for (const std::string& id : nodes_.free(pool_.provider, pool_.name, request.node_types[i])) {
-      // The request's other nodes are one less than that at most, so more candidates are no use.
+      // The request's other labels take at most count - 1 of them.
       if (candidates[i].size() == count) break;
       if (reserved_.contains(id)) continue;
       const bool is_first = is_preferred(id);
@@ -74,8 +73,8 @@ std::optional<std::int64_t> PoolStock::capacity(std::string_view label) const {
   return provider_->capacity(pool_.name, label);
 }
 
-// A node with several labels is counted by the capacity of each of them, but serves only one. For
-// a single label the capacity says it all.
+// A node with several labels counts for the capacity of each, but serves only one. For a single
+// label, checking the capacity is enough.
 bool PoolStock::has_all_at_once(const std::vector<std::string>& labels) const {
   const driver::Inventory& inventory = provider_->inventory(pool_.name);
   if (inventory.empty() ||
@@ -85,7 +84,7 @@ bool PoolStock::has_all_at_once(const std::vector<std::string>& labels) const {
   std::vector<std::vector<std::string>> candidates(labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
     for (std::size_t node = 0; node < inventory.size(); ++node) {
-      // The others take one less than that at most.
+      // The other labels take at most size - 1 of them.
       if (candidates[i].size() == labels.size()) break;
       if (std::ranges::find(inventory[node], labels[i]) == inventory[node].end()) continue;
       candidates[i].push_back(std::to_string(node));

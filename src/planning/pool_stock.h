@@ -16,35 +16,34 @@
 
 namespace nodepool::planning {
 
-// The existing nodes of one pool as its worker sees them: free ones, less those that it is handing
-// out at this moment.
+// The free nodes of one pool, without those that its worker has reserved.
 class PoolStock {
  public:
   PoolStock(const model::NodeTable& nodes, const PoolIdentity& pool);
 
-  // Goes over to another provider object.
+  // Replaces the provider object.
   void reconfigure(std::shared_ptr<driver::Provider> provider);
 
-  // For each of the request's labels the free node to hand out; empty where none is left, or where
-  // the request wants no existing one. A node with several labels counts for each of them, but
-  // serves only one. Nodes that `is_preferred` come first.
+  // A free node for each label of the request; empty if there is none, or the request requires new
+  // nodes. A node with several labels serves one of them. Prefers nodes for which `is_preferred`
+  // returns true.
   std::vector<std::string> choose(
       const model::NodeRequest& request,
       const std::function<bool(const std::string& id)>& is_preferred) const;
 
-  // The nodes of `plan` are being handed out, or no longer.
+  // Reserves and releases the nodes of `plan`.
   void reserve(const std::vector<std::string>& plan);
   void release(const std::vector<std::string>& plan);
   bool is_reserved(std::string_view id) const { return reserved_.contains(id); }
 
-  // How many nodes of the label the pool has with everything in good order; nothing: no bound.
+  // How many nodes with the label a fully healthy pool has. Returns nothing if unlimited.
   std::optional<std::int64_t> capacity(std::string_view label) const;
 
-  // Whether the pool's nodes, with everything in good order, can carry the labels at once.
+  // Whether a fully healthy pool can provide nodes with all these labels at once.
   bool has_all_at_once(const std::vector<std::string>& labels) const;
 
-  // The labels of all nodes that carry one of `labels`, these among them: requests for any of them
-  // are after the same nodes.
+  // The labels of all nodes with one of `labels`: requests for any of them compete for the same
+  // nodes.
   std::set<std::string, std::less<>> rivals(const std::vector<std::string>& labels) const;
 
  private:
@@ -52,7 +51,7 @@ class PoolStock {
   const PoolIdentity& pool_;
   std::shared_ptr<driver::Provider> provider_;
   std::set<std::string, std::less<>> reserved_;
-  // Label -> labels of the nodes that carry it as well.
+  // Label -> all labels of the nodes with it.
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> companions_;
 };
 

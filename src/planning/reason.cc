@@ -11,7 +11,7 @@ namespace {
 
 using Code = Reason::Code;
 
-// "a,b,c"; of many the first ones.
+// "a,b,c"; only the first ones if there are many.
 std::string listed(const Reason& reason) {
   const auto count = static_cast<std::size_t>(reason.figures.needed);
   std::string labels = fmt::format("{}", fmt::join(reason.labels, ","));
@@ -19,8 +19,8 @@ std::string listed(const Reason& reason) {
   return fmt::format("{},… and {} more", labels, count - reason.labels.size());
 }
 
-// What is said of a code. In a sentence {subject}, {provider} and {labels} stand for members of the
-// reason, {used}, {needed} and {limit} for its figures, {figures} and {excess} for all of them.
+// The texts of a code. In `sentence`, {subject}, {provider} and {labels} are members of the reason,
+// {used}, {needed} and {limit} its figures, {figures} and {excess} texts of all figures.
 struct Wording {
   Code code;
   std::string_view name;
@@ -32,26 +32,27 @@ constexpr Wording kWordings[] = {
     {Code::provider_accepts_nothing, "provider-accepts-nothing",
      "the provider's max-concurrency is 0"},
     {Code::not_waiting, "not-waiting", "it is {subject}"},
-    {Code::pool_may_be_back, "pool-may-be-back", "pool {subject}, which is gone, may be back"},
+    {Code::pool_may_be_back, "pool-may-be-back",
+     "pool {subject}, which deregistered recently, may return"},
     {Code::declined_by_all, "declined-by-all", "every registered pool has declined it"},
     {Code::declined_by_this_pool, "declined-by-this-pool", "this pool has declined it"},
     {Code::prefers_other_provider, "prefers-other-provider",
-     "left to pool {subject} of provider {provider}: the request prefers its provider"},
+     "deferred to pool {subject} of provider {provider}: the request prefers that provider"},
     {Code::left_to_better_priority, "left-to-better-priority",
-     "left to pool {subject} of provider {provider}: it has a better priority"},
+     "deferred to pool {subject} of provider {provider}: it has a better priority"},
     {Code::left_to_whole_offer, "left-to-whole-offer",
-     "left to pool {subject} of provider {provider}: it offers all labels"},
+     "deferred to pool {subject} of provider {provider}: it offers all labels"},
     {Code::pool_disabled, "pool-disabled", "pool is disabled by max_servers"},
     {Code::too_many_nodes, "too-many-nodes",
-     "{needed} nodes are wanted at once, {limit} are the most"},
+     "{needed} nodes requested, at most {limit} are possible"},
     {Code::labels_not_offered, "labels-not-offered", "node type(s) [{labels}] not available"},
     {Code::label_unserviceable, "label-unserviceable", "{subject}"},
     {Code::beyond_stock, "beyond-stock",
-     "it would exceed quota: {needed} nodes with label {subject} wanted, the pool has {limit}"},
+     "it would exceed quota: {needed} nodes with label {subject} requested, the pool has {limit}"},
     {Code::labels_not_at_once, "labels-not-at-once",
-     "it would exceed quota: the pool's nodes cannot carry the labels [{labels}] at once"},
+     "it would exceed quota: the pool's nodes cannot provide the labels [{labels}] at once"},
     {Code::wants_new_nodes, "wants-new-nodes",
-     "the request wants new nodes, the pool only has existing ones"},
+     "the request requires new nodes, the pool only has existing ones"},
     {Code::beyond_limit_of_pool, "beyond-limit-of-pool",
      "it would exceed quota: in this pool it needs {excess}"},
     {Code::beyond_limit_of_tenant, "beyond-limit-of-tenant",
@@ -59,7 +60,7 @@ constexpr Wording kWordings[] = {
     {Code::beyond_limit_of_provider, "beyond-limit-of-provider",
      "it would exceed quota: in this provider it needs {excess}"},
     {Code::tenant_full, "tenant-full", "tenant {subject} has reached its limit: {figures}"},
-    {Code::comes_after, "comes-after", "request {subject} has waited long and comes first"},
+    {Code::comes_after, "comes-after", "request {subject} has waited too long and is served first"},
     {Code::nodes_not_free, "nodes-not-free",
      "{used} of {needed} nodes with label {subject} are free"},
     {Code::quota_not_asked, "quota-not-asked", "the quota of the provider is not known yet"},
@@ -70,18 +71,18 @@ constexpr Wording kWordings[] = {
     {Code::launches_under_way, "launches-under-way",
      "{used} launches under way, max-concurrency is {limit}"},
     {Code::too_large_for_transaction, "too-large-for-transaction",
-     "its nodes are too many for one transaction"},
+     "the request has too many nodes for one transaction"},
     {Code::launch_failed, "launch-failed", "launch failed: {subject}"},
 };
 
 constexpr bool is_in_order() {
-  std::size_t place = 0;
+  std::size_t index = 0;
   for (const Wording& wording : kWordings) {
-    if (static_cast<std::size_t>(wording.code) != place++) return false;
+    if (static_cast<std::size_t>(wording.code) != index++) return false;
   }
-  return place == static_cast<std::size_t>(Code::launch_failed) + 1;
+  return index == static_cast<std::size_t>(Code::launch_failed) + 1;
 }
-static_assert(is_in_order(), "a wording for each code, in their order");
+static_assert(is_in_order(), "one wording per code, in the order of the codes");
 
 const Wording& wording_of(Code code) {
   return kWordings[static_cast<std::size_t>(code)];

@@ -9,15 +9,15 @@
 
 namespace nodepool::planning {
 
-// Why a pool does what it does about a request, as data: a code, and what it speaks of. Whoever
-// shows it to people takes its sentence(); whoever counts, compares or keeps it takes the rest.
+// The reason of a pool's decision as data. sentence() is its text for people; programs count,
+// compare and store the members.
 struct Reason {
-  // Each with what the other members say: nothing if that is not mentioned.
+  // The comments name the members that are set.
   enum class Code {
     none,
     provider_accepts_nothing,  // its max-concurrency is 0
     not_waiting,               // subject: the request's state
-    pool_may_be_back,          // subject: the id of the pool that is gone
+    pool_may_be_back,          // subject: the id of the deregistered pool
     declined_by_all,           // every registered pool has declined it
     declined_by_this_pool,
     prefers_other_provider,     // subject: the pool; provider: its provider
@@ -34,15 +34,15 @@ struct Reason {
     beyond_limit_of_tenant,     // figures
     beyond_limit_of_provider,   // figures
     tenant_full,                // subject: the tenant; figures
-    comes_after,                // subject: the id of the request that comes first
+    comes_after,                // subject: the id of the request that is served first
     nodes_not_free,             // subject: the label; figures: used are free of those needed
-    quota_not_asked,            // the provider has not answered yet
+    quota_not_asked,            // the provider has not responded yet
     quota_unknown,              // subject: why, in the provider's words
-    launch_refused,             // by the provider, though there seemed to be room
+    launch_refused,             // by the provider, in spite of free quota
     pool_full,                  // figures
     provider_full,              // figures
     launches_under_way,         // figures: used, limit
-    too_large_for_transaction,  // its nodes are too many for the store
+    too_large_for_transaction,  // too many nodes for the store
     launch_failed,              // subject: why, in the provider's words
   };
 
@@ -58,7 +58,7 @@ struct Reason {
 // The most labels that a reason names.
 inline constexpr std::size_t kMostLabels = 20;
 
-// A reason that speaks of these labels.
+// A reason about these labels.
 Reason about_labels(Reason::Code code, const std::vector<std::string>& labels);
 
 // "pool-full": stable, for programs. Empty for `none`.

@@ -9,8 +9,8 @@ namespace {
 
 using Until = Decision::Until;
 
-// A request that waits for room longer than this, in seconds, is no longer passed by later ones
-// that need less of it: large requests would never be served otherwise.
+// In seconds. Later requests that need less capacity may not overtake a request that has waited
+// longer, as large requests would never be served otherwise.
 constexpr double kStarvationThreshold = 60;
 
 constexpr double kMillisecondsPerSecond = 1000;
@@ -19,12 +19,12 @@ std::string id_of(const RequestQueue::ServiceKey& key) {
   return std::get<0>(key) + "-" + std::get<2>(key);
 }
 
-bool is_for_room(Until until) {
+bool is_for_capacity(Until until) {
   return until == Until::capacity_is_free || until == Until::earlier_one_is_served;
 }
 
-// The key of by_cause_ for what a decision says.
-std::string whose(const model::NodeRequest& request, const Decision& decision) {
+// The subject of the cause of a decision.
+std::string subject_of(const model::NodeRequest& request, const Decision& decision) {
   switch (decision.until) {
     case Until::tenant_takes_less:
       return request.tenant_name.value_or("");
@@ -80,7 +80,7 @@ void RequestQueue::enqueue(const ServiceKey& key) {
 
 void RequestQueue::remove(const ServiceKey& key) {
   to_evaluate_.erase(key);
-  leave_line(key);
+  leave_group(key);
   allow_passing(key);
 }
 
@@ -88,12 +88,11 @@ void RequestQueue::allow_passing(const ServiceKey& key) {
   wake_all(find_in(by_cause_, Cause{Until::earlier_one_is_served, id_of(key)}));
 }
 
-// Those behind a request may pass when it ceases to wait for room, and not each time that it is
-// looked at and waits for something else: what the others of a line wait for may be long past, and
-// two lines would wake each other for ever.
-void RequestQueue::release_place(const ServiceKey& key, bool is_kept) {
-  const bool had_place = std::exchange(last_capacity_waiter_, std::nullopt) == key;
-  if (had_place && !is_kept) allow_passing(key);
+// Requests behind `key` may overtake it only when it no longer waits for capacity, not each time it
+// is evaluated: otherwise two groups could wake each other endlessly.
+void RequestQueue::release_capacity_turn(const ServiceKey& key, bool still_waits) {
+  const bool had_turn = std::exchange(last_capacity_waiter_, std::nullopt) == key;
+  if (had_turn && !still_waits) allow_passing(key);
 }
 
 std::optional<RequestQueue::ServiceKey> RequestQueue::next() {
@@ -106,51 +105,51 @@ std::optional<RequestQueue::ServiceKey> RequestQueue::next() {
   to_evaluate_.erase(key);
   const auto waiting = waiting_.find(key);
   last_capacity_waiter_.reset();
-  if (waiting != waiting_.end() && is_for_room(waiting->second.cause.until))
+  if (waiting != waiting_.end() && is_for_capacity(waiting->second.cause.until))
     last_capacity_waiter_ = key;
-  leave_line(key);
+  leave_group(key);
   return key;
 }
 
 void RequestQueue::wait(const ServiceKey& key, const model::NodeRequest& request,
                         const Decision& decision) {
-  release_place(key, is_for_room(decision.until));
+  release_capacity_turn(key, is_for_capacity(decision.until));
   if (decision.until == Until::nothing) return;
-  leave_line(key);
-  const auto line = lines_.try_emplace(Shape(request)).first;
-  unindex(*line);
-  Waiting waiting{line,
-                  {decision.until, whose(request, decision)},
+  leave_group(key);
+  const auto group = groups_.try_emplace(Shape(request)).first;
+  unindex(*group);
+  Waiting waiting{group,
+                  {decision.until, subject_of(request, decision)},
                   static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond};
-  line->second.keys.insert(key);
-  ++line->second.causes[waiting.cause];
-  if (is_for_room(decision.until)) join_capacity_queue(key, waiting);
+  group->second.keys.insert(key);
+  ++group->second.causes[waiting.cause];
+  if (is_for_capacity(decision.until)) join_capacity_queue(key, waiting);
   waiting_.emplace(key, std::move(waiting));
-  sleep(*line);
+  sleep(*group);
 }
 
-void RequestQueue::leave_line(const ServiceKey& key) {
+void RequestQueue::leave_group(const ServiceKey& key) {
   auto entry = waiting_.extract(key);
   if (entry.empty()) return;
   const Waiting& waiting = entry.mapped();
-  if (is_for_room(waiting.cause.until)) leave_capacity_queue(key, waiting);
-  Line& line = waiting.line->second;
-  const bool is_asleep = !line.awake;
-  const bool was_first = *line.keys.begin() == key;
-  if (is_asleep) unindex(*waiting.line);
-  line.keys.erase(key);
-  const auto cause = line.causes.find(waiting.cause);
-  if (--cause->second == 0) line.causes.erase(cause);
-  if (is_asleep && was_first && !line.keys.empty()) {
-    wake(*waiting.line);  // what the next one waited for, when it was looked at, may be long past
+  if (is_for_capacity(waiting.cause.until)) leave_capacity_queue(key, waiting);
+  Group& group = waiting.group->second;
+  const bool is_asleep = !group.awake;
+  const bool was_first = *group.keys.begin() == key;
+  if (is_asleep) unindex(*waiting.group);
+  group.keys.erase(key);
+  const auto cause = group.causes.find(waiting.cause);
+  if (--cause->second == 0) group.causes.erase(cause);
+  if (is_asleep && was_first && !group.keys.empty()) {
+    wake(*waiting.group);  // the cause of the next one may be outdated
   } else if (is_asleep) {
-    index(*waiting.line);
+    index(*waiting.group);
   }
-  keep_place(*waiting.line);
-  if (line.keys.empty()) lines_.erase(waiting.line);
+  update_awake_key(*waiting.group);
+  if (group.keys.empty()) groups_.erase(waiting.group);
 }
 
-// --- who sleeps
+// --- groups
 
 void RequestQueue::index(Entry& entry) {
   if (entry.second.keys.empty()) return;
@@ -182,18 +181,18 @@ void RequestQueue::sleep(Entry& entry) {
   index(entry);
 }
 
-// A line that is awake is found by its first request, which may have become another one.
-void RequestQueue::keep_place(Entry& entry) {
-  Line& line = entry.second;
-  if (!line.awake) return;
-  awake_.erase(*line.awake);
-  line.awake.reset();
-  if (line.keys.empty()) return;
-  line.awake = *line.keys.begin();
-  awake_.emplace(*line.awake, &entry);
+// The key of an awake group is its first request, which may have changed.
+void RequestQueue::update_awake_key(Entry& entry) {
+  Group& group = entry.second;
+  if (!group.awake) return;
+  awake_.erase(*group.awake);
+  group.awake.reset();
+  if (group.keys.empty()) return;
+  group.awake = *group.keys.begin();
+  awake_.emplace(*group.awake, &entry);
 }
 
-// --- what wakes them
+// --- events
 
 void RequestQueue::registry_has_changed() {
   wake_all(find_in(by_cause_, Cause{Until::registry_changes, {}}));
@@ -228,7 +227,7 @@ void RequestQueue::limits_may_allow_more() {
   }
 }
 
-// --- who waits for room
+// --- capacity
 
 void RequestQueue::join_capacity_queue(const ServiceKey& key, const Waiting& waiting) {
   waiting_by_age_.emplace(waiting.since, key);
@@ -237,14 +236,14 @@ void RequestQueue::join_capacity_queue(const ServiceKey& key, const Waiting& wai
 void RequestQueue::leave_capacity_queue(const ServiceKey& key, const Waiting& waiting) {
   if (waiting_by_age_.erase({waiting.since, key}) > 0) return;
   starved_.erase(key);
-  for_each_label(waiting.line->first,
+  for_each_label(waiting.group->first,
                  [&](const std::string& label) { erase_from(starved_by_label_, label, key); });
 }
 
 void RequestQueue::advance_time(double now) {
   while (!waiting_by_age_.empty() && now - waiting_by_age_.begin()->first >= kStarvationThreshold) {
     const ServiceKey& key = waiting_by_age_.begin()->second;
-    for_each_label(waiting_.at(key).line->first,
+    for_each_label(waiting_.at(key).group->first,
                    [&](const std::string& label) { starved_by_label_[label].insert(key); });
     starved_.insert(key);
     waiting_by_age_.erase(waiting_by_age_.begin());
@@ -255,15 +254,15 @@ std::optional<RequestQueue::ServiceKey> RequestQueue::first_starved(
     const ServiceKey& key, double now, const std::set<std::string, std::less<>>* labels) {
   advance_time(now);
   const ServiceKey* first = nullptr;
-  const auto consider = [&](const std::set<ServiceKey>& patient) {
-    const ServiceKey& candidate = *patient.begin();
+  const auto consider = [&](const std::set<ServiceKey>& starved) {
+    const ServiceKey& candidate = *starved.begin();
     if (candidate < key && (first == nullptr || candidate < *first)) first = &candidate;
   };
   if (labels == nullptr) {
     if (!starved_.empty()) consider(starved_);
   } else {
     for (const std::string& label : *labels) {
-      if (const auto* patient = find_in(starved_by_label_, label)) consider(*patient);
+      if (const auto* starved = find_in(starved_by_label_, label)) consider(*starved);
     }
   }
   return first == nullptr ? std::nullopt : std::optional(*first);

@@ -15,18 +15,16 @@
 
 namespace nodepool::planning {
 
-// Which requests a pool has to look at next, and what the others wait for. What waits is indexed by
-// what it waits for: an event costs nothing for those that it does not concern, and moves the
-// others back to the front once, however many events there are.
+// The requests that a pool evaluates next, and the causes that the others wait for. Waiting
+// requests are indexed by their causes, so that an event wakes only those that it concerns.
 //
-// Requests of which the rules can only say the same are of one shape: what is not enough for the
-// first of them is not enough for the others. So only the first of each shape is looked at when
-// something has changed, however many wait.
+// Requests with the same shape get the same decision: if capacity does not suffice for the first,
+// it does not suffice for the others. So an event wakes only the first request of each shape.
 class RequestQueue {
  public:
   using ServiceKey = model::NodeRequest::ServiceKey;
 
-  // What the rules look at in a request.
+  // The members of a request that the rules depend on.
   struct Shape {
     std::vector<std::string> labels;       // sorted
     std::vector<std::string> declined_by;  // sorted
@@ -39,69 +37,68 @@ class RequestQueue {
     auto operator<=>(const Shape&) const = default;
   };
 
-  // The request is to be looked at.
+  // Schedules the request for evaluation.
   void enqueue(const ServiceKey& key);
 
-  // Forgets it: it is gone, or served. Those who had to let it go first are to be looked at.
+  // Removes a request that was deleted or served, and wakes the requests that waited behind it.
   void remove(const ServiceKey& key);
 
-  // The next request to look at, in order of service; it is then in nobody's line any more, until
-  // wait() or remove() says what has come of it.
+  // Returns the next request to evaluate, in order of service, and removes it from its group. The
+  // caller reports the result with wait() or remove().
   std::optional<ServiceKey> next();
 
-  // The request waits for what the decision says.
+  // The request waits for the cause in the decision.
   void wait(const ServiceKey& key, const model::NodeRequest& request, const Decision& decision);
 
-  // Something has changed that requests may have waited for: all who wait for that are to be
-  // looked at, as far as it may do for them.
+  // Events: wake the requests that wait for them.
   void registry_has_changed();
   void launch_has_ended();
   void label_is_free(std::string_view label);
   void provider_has_answered();
   void capacity_has_grown();
   void tenant_takes_less(std::string_view tenant);
-  // … for whoever waits because a limit is reached, whosever it is.
+  // Wakes all requests that wait because a limit of a pool, provider or tenant is reached.
   void limits_may_allow_more();
 
-  // Whether a request waits for room.
+  // Whether a request waits for capacity.
   bool is_short_of_capacity() const { return !waiting_by_age_.empty() || !starved_.empty(); }
 
-  // The first request before `order` that has waited for room at `now` longer than may be asked of
-  // it, in seconds since the epoch; if `labels` are given, only of those that want one of them.
+  // The first request before `key` that is starved: it has waited for capacity for at least 60 s.
+  // `now` is in seconds since the epoch. With `labels`, considers only requests for one of them.
   std::optional<ServiceKey> first_starved(const ServiceKey& key, double now,
                                           const std::set<std::string, std::less<>>* labels);
 
  private:
-  // What a request waits for: of which tenant, or of which request, where that matters.
+  // What a request waits for. `subject`: the tenant or request that it depends on, if any.
   struct Cause {
     Decision::Until until = Decision::Until::nothing;
-    std::string whose;
+    std::string subject;
 
     auto operator<=>(const Cause&) const = default;
   };
 
-  // Those of one shape; none is empty.
-  struct Line {
+  // The waiting requests of one shape; never empty.
+  struct Group {
     std::set<ServiceKey> keys;
-    std::map<Cause, std::size_t> causes;  // how many wait for each
-    std::optional<ServiceKey> awake;  // there may be enough for the first: where it is in awake_
+    std::map<Cause, std::size_t> causes;  // with the number of requests
+    std::optional<ServiceKey> awake;      // its key in awake_, if it is to be evaluated
   };
-  using Lines = std::map<Shape, Line>;
-  using Entry = Lines::value_type;
+  using Groups = std::map<Shape, Group>;
+  using Entry = Groups::value_type;
 
   struct Waiting {
-    Lines::iterator line;
+    Groups::iterator group;
     Cause cause;
-    double since;  // when the request was made, in seconds since the epoch
+    double since;  // creation time of the request in seconds since the epoch
   };
 
-  void leave_line(const ServiceKey& key);
+  void leave_group(const ServiceKey& key);
   void allow_passing(const ServiceKey& key);
-  void release_place(const ServiceKey& key, bool is_kept);
+  void release_capacity_turn(const ServiceKey& key, bool still_waits);
   void wake(Entry& entry);
   void wake_all(std::set<Entry*>* entries);
   void sleep(Entry& entry);
-  void keep_place(Entry& entry);
+  void update_awake_key(Entry& entry);
   void index(Entry& entry);
   void unindex(Entry& entry);
   void join_capacity_queue(const ServiceKey& key, const Waiting& waiting);
@@ -109,17 +106,17 @@ class RequestQueue {
   void advance_time(double now);
 
   std::set<ServiceKey> to_evaluate_;
-  Lines lines_;
+  Groups groups_;
   std::map<ServiceKey, Waiting> waiting_;
-  std::map<ServiceKey, Entry*> awake_;  // by the first of each
-  // The others, by what would wake them.
+  std::map<ServiceKey, Entry*> awake_;  // by the first request of the group
+  // The groups that are not awake, by what wakes them.
   std::map<Cause, std::set<Entry*>> by_cause_;
   std::map<std::string, std::set<Entry*>, std::less<>> by_label_;
-  // Who waits for room: by how long, then those who have waited long enough.
+  // The requests that wait for capacity: by creation time, and those that are starved.
   std::set<std::pair<double, ServiceKey>> waiting_by_age_;
   std::set<ServiceKey> starved_;
   std::map<std::string, std::set<ServiceKey>, std::less<>> starved_by_label_;
-  // Who was looked at last, if it waited for room until then: others may wait behind it.
+  // The request that next() returned last, if it waited for capacity: others may wait behind it.
   std::optional<ServiceKey> last_capacity_waiter_;
 };
 

@@ -13,14 +13,14 @@
 
 namespace nodepool::planning {
 
-// The launches of a provider that have been decided on and have not ended, over all its pools.
+// The launches in progress of a provider, including accepted ones, in all its pools.
 class LaunchCount {
  public:
   std::int64_t under_way() const { return under_way_; }
   void begin(std::int64_t count) { under_way_ += count; }
   void end(std::int64_t count);
 
-  // Calls `observer` when some have ended.
+  // Calls `observer` when launches end.
   coordination::Subscription observe(std::function<void()> observer) {
     return ended_.subscribe(std::move(observer));
   }
@@ -30,18 +30,18 @@ class LaunchCount {
   model::Observers<> ended_;
 };
 
-// What a request is promised that no record tells yet.
+// The needs of an accepted request that are not in records yet.
 struct ReservationSpec {
-  // For each of its labels the existing node; empty where one is to be launched.
+  // The existing node for each label; empty: launch one.
   std::vector<std::string> plan = {};
   std::int64_t launches = 0;
-  // Nothing for what is counted by records: existing nodes, and launches that are gone on with.
+  // Without existing nodes and resumed launches, which are counted by their records.
   driver::Resources of_provider = {};  // for nodes that have no record yet
   driver::Resources of_tenant = {};    // for nodes whose record does not name the tenant yet
 };
 
-// A claim that counts: its nodes are nobody else's, its launches are under way, its resources are
-// taken. All of that is given back when it goes, however it goes. What it is made from outlives it.
+// Reserves nodes, launches and resources for a request, and releases them in its destructor. The
+// arguments outlive it.
 class Reservation {
  public:
   Reservation(PoolStock& stock, ResourceUsage& usage, std::shared_ptr<LaunchCount> launches,

@@ -107,8 +107,8 @@ const ResourceUsage::Share* ResourceUsage::share_of(const std::string& id) const
 }
 
 void ResourceUsage::reserve(const std::string& pool_id, const std::string& request_id,
-                            UsageEntry booking) {
-  count(reserved_, booking_key(pool_id, request_id), std::move(booking));
+                            UsageEntry entry) {
+  count(reserved_, booking_key(pool_id, request_id), std::move(entry));
 }
 
 void ResourceUsage::release(const std::string& pool_id, const std::string& request_id) {
@@ -134,7 +134,7 @@ void ResourceUsage::count_node(const std::string& id, std::optional<Share> share
   count(by_node_, id, std::move(share));
 }
 
-// Takes a new share into account in place of the old one.
+// Replaces the old share by the new one.
 void ResourceUsage::count(std::map<std::string, Share, std::less<>>& shares, const std::string& key,
                           std::optional<Share> share) {
   std::optional<Share> before;

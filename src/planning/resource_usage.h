@@ -17,13 +17,13 @@ namespace nodepool::planning {
 
 using driver::Resources;
 
-// What nodes take of the resources of providers, pools and tenants: sums over all node records, in
-// whatever state, and over what has been promised to requests whose nodes have no record yet. Kept
-// up to date record by record.
+// The resource usage of providers, pools and tenants: the sums over all node records in any state,
+// and over reservations for requests whose nodes have no record yet. Updated with each change of a
+// record.
 class ResourceUsage {
  public:
-  // What a node with this label takes if its record does not say. Nothing if this launcher does
-  // not serve that pool and label: then such a node is not counted for its provider.
+  // The resources of a node with this label if its record lacks them. Returns nothing if this
+  // launcher does not serve that pool and label: such a node does not count for its provider.
   using LabelResources = std::function<std::optional<Resources>(
       std::string_view provider, std::string_view pool, std::string_view label)>;
 
@@ -33,21 +33,21 @@ class ResourceUsage {
   const Resources& of_pool(std::string_view provider, std::string_view pool) const;
   const Resources& of_tenant(std::string_view tenant) const;
 
-  // All pools that have something, whoever serves them: provider and name.
+  // All pools with usage, registered or not: provider and name.
   std::vector<std::pair<std::string, std::string>> pools() const;
 
-  // The same for records with ids up to `last` alone, without what has been promised: who has
-  // recorded a node later gives way.
+  // The usage of records with ids up to `last`, without reservations. Settles races between
+  // launchers.
   Resources of_provider_until(std::string_view provider, std::string_view last) const;
   Resources of_pool_until(std::string_view provider, std::string_view pool,
                           std::string_view last) const;
   Resources of_tenant_until(std::string_view tenant, std::string_view last) const;
 
-  // What it takes for the tenant that it names: what it says itself. A node that was made for a
-  // tenant counts for it until another one has it, idle ones too.
+  // The resources that count for the node's tenant, by its record. An idle node counts for its last
+  // tenant.
   static Resources of_tenant(const model::Node& node);
 
-  // What a request has been promised.
+  // The reservation of a request.
   struct UsageEntry {
     std::string provider;
     std::string pool;
@@ -56,17 +56,17 @@ class ResourceUsage {
     Resources of_tenant;    // for nodes whose record does not name the tenant yet
   };
 
-  // Counts it as taken until unbook(). Several pools may be about to serve the same request, until
-  // its lock tells them apart: `pool_id` is the component's.
-  void reserve(const std::string& pool_id, const std::string& request_id, UsageEntry booking);
+  // Counts `entry` as used until release(). Several pools may reserve for the same request until
+  // one has its lock. `pool_id` is the id of the component.
+  void reserve(const std::string& pool_id, const std::string& request_id, UsageEntry entry);
 
-  // The records say it now, or it will not be taken.
+  // Ends a reservation: its nodes have records now, or it is not needed.
   void release(const std::string& pool_id, const std::string& request_id);
 
-  // Counts the records of a provider anew: what its labels need has changed.
+  // Recounts the records of a provider, after the needs of its labels have changed.
   void recount(const std::string& provider);
 
-  // Something takes less than before.
+  // A decrease of usage.
   struct Decrease {
     std::string_view provider;
     std::string_view tenant;  // empty: none
@@ -76,11 +76,11 @@ class ResourceUsage {
   }
 
  private:
-  using Share = UsageEntry;  // of a record in the sums; a static node's record names no resources
+  using Share = UsageEntry;  // of a record; records of static nodes have no resources
 
-  // Nothing for a node that takes nothing.
+  // Returns nothing for a node without usage.
   std::optional<Share> share_of(const model::Node& node) const;
-  // What is counted of the node with this id; null if that is nothing.
+  // The counted share of the node. Returns nullptr if there is none.
   const Share* share_of(const std::string& id) const;
   void count_node(const std::string& id, std::optional<Share> share);
   void count(std::map<std::string, Share, std::less<>>& shares, const std::string& key,

@@ -11,12 +11,12 @@
 // Pools that no launcher has registered, and that a request may have to wait for.
 namespace nodepool::planning {
 
-// Whether some launcher serves the pool.
+// Whether the pool is registered.
 bool is_served(std::string_view provider, std::string_view pool,
                const std::vector<const model::Component*>& registered);
 
-// "provider-pool" of one that is not served, has nodes with all the labels of the request, and has
-// not declined it: it was there a while ago. Empty: none. Looks at all nodes.
+// "provider-pool" of an unregistered pool that has nodes with all labels of the request and has not
+// declined it. Empty: none. Iterates over all nodes.
 std::string unserved_pool_with_nodes(const model::NodeRequest& request,
                                      const std::vector<const model::Component*>& registered,
                                      const model::NodeTable& nodes);

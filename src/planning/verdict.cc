@@ -15,7 +15,7 @@ const driver::PoolConfig& pool_config(const Facts& facts) {
   return facts.provider.config().pools().at(facts.own.name);
 }
 
-// Several launchers that serve different requests of a pool take different nodes.
+// Launchers of the same pool prefer different nodes.
 std::vector<std::string> choose_nodes(const NodeRequest& request, const Facts& facts) {
   const auto equals = peers(request, facts.own, facts.pools);
   return facts.stock.choose(request, [&](const std::string& id) {
@@ -23,27 +23,27 @@ std::vector<std::string> choose_nodes(const NodeRequest& request, const Facts& f
   });
 }
 
-// The first request that waits for what this one would take, and has done so for long.
-std::string who_comes_first(const NodeRequest& request, const Facts& facts, bool takes_room) {
+// The id of the first starved request that competes with this one; empty: none.
+std::string starved_request(const NodeRequest& request, const Facts& facts, bool takes_capacity) {
   std::optional<ServiceKey> first;
-  if (takes_room) {
-    first = facts.line.first_starved(request.service_key(), facts.now, nullptr);
+  if (takes_capacity) {
+    first = facts.queue.first_starved(request.service_key(), facts.now, nullptr);
   } else {
     const auto labels = facts.stock.rivals(request.node_types);
-    first = facts.line.first_starved(request.service_key(), facts.now, &labels);
+    first = facts.queue.first_starved(request.service_key(), facts.now, &labels);
   }
   if (!first) return {};
   const auto waiting = facts.requests.waiting().find(*first);
   return waiting == facts.requests.waiting().end() ? std::string() : waiting->second;
 }
 
-// What each of the wanted nodes takes, and whether the pool can have it at all.
+// Adds the needs of the requested nodes, and the problems of their labels.
 void add_needs(EvaluationInput& input, const NodeRequest& request, const Facts& facts,
                const std::vector<std::string>& plan) {
   const std::string& pool = facts.own.name;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const std::string& label = request.node_types[i];
-    if (!pool_config(facts).labels.contains(label)) continue;  // declined for that
+    if (!pool_config(facts).labels.contains(label)) continue;  // will be declined
     if (input.label_problem.empty()) {
       input.label_problem = facts.provider.label_problem(pool, label).value_or("");
     }
@@ -79,9 +79,9 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
     input.provider_limits = facts.quota.available;
     input.why_unknown = facts.quota.why_unknown;
   }
-  // Without an answer nothing is known of the provider at all, not even what a label takes.
-  const bool has_answered = input.provider_limits.has_value();
-  if (!input.launches || (pool.ignore_provider_quota && has_answered)) {
+  // Without a response not even the needs of labels are known.
+  const bool has_responded = input.provider_limits.has_value();
+  if (!input.launches || (pool.ignore_provider_quota && has_responded)) {
     input.provider_limits.emplace();
   }
   input.refused = facts.quota.is_refusing;
@@ -90,9 +90,9 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
     input.tenant_limits.emplace(tenant->second.limits.begin(), tenant->second.limits.end());
     input.used_by_tenant = facts.usage.of_tenant(tenant->first);
   }
-  input.active_launches =
-      input.launches ? facts.quota.launches_under_way : static_cast<std::int64_t>(facts.in_hand);
-  input.behind = who_comes_first(request, facts, input.launches && !input.missing.empty());
+  input.active_launches = input.launches ? facts.quota.launches_under_way
+                                         : static_cast<std::int64_t>(facts.requests_in_progress);
+  input.behind = starved_request(request, facts, input.launches && !input.missing.empty());
   return input;
 }
 

@@ -22,19 +22,18 @@
 
 namespace nodepool::planning {
 
-// What is known of the room in a provider's cloud at one moment.
+// A snapshot of a provider's quota.
 struct QuotaFacts {
   std::optional<driver::Limits> available = {};  // nothing: not known
-  std::string why_unknown = {};                  // empty: it has not answered yet
+  std::string why_unknown = {};                  // empty: no response yet
   bool is_refusing = false;                      // it has just refused a launch
   std::int64_t launches_under_way = 0;           // over all its pools
 };
 
 using TenantLimits = std::map<std::string, config::TenantLimits>;
 
-// All that a pool decides by. Whoever has the same facts comes to the same verdict: the launcher,
-// which keeps them up to date event by event, and `nodepool explain`, which makes them from the
-// records.
+// The facts of a pool's decision. The launcher updates them with each event; `nodepool explain`
+// computes them from the records. The same facts lead to the same verdict.
 struct Facts {
   double now = 0;                              // seconds since the epoch
   const model::Component& own;                 // the pool, as registered
@@ -44,16 +43,16 @@ struct Facts {
   const TenantLimits& tenant_limits;
   const ResourceUsage& usage;
   const PoolStock& stock;
-  RequestQueue& line;
+  RequestQueue& queue;
   const model::NodeTable& nodes;
   const model::RequestTable& requests;
-  std::size_t in_hand = 0;  // requests that the pool is serving
-  // The pool that is gone, and may be back to serve a request that all others have declined; empty:
+  std::size_t requests_in_progress = 0;  // that the pool is serving
+  // The departed pool that may return to serve a request declined by all registered pools; empty:
   // none.
   std::function<std::string(const model::NodeRequest&)> expected_pool;
 };
 
-// What the nodes of a request may take at most; nothing: no limit, or none that is known.
+// The limits for the nodes of a request. Resources without an entry are unlimited or unknown.
 struct QuotaBounds {
   driver::Limits provider;
   driver::Limits pool;
@@ -62,13 +61,12 @@ struct QuotaBounds {
 
 struct Verdict {
   Decision decision;
-  // What serving the request takes; only the plan if it is not accepted, empty if it was not asked
-  // what there is.
+  // The needs of the request. Only the plan if it is not accepted; empty if it was not evaluated.
   ReservationSpec reservation = {};
   QuotaBounds bounds = {};
 };
 
-// What the pool does about a request that waits.
+// Decides about a waiting request.
 Verdict decide(const model::NodeRequest& request, const Facts& facts);
 
 }  // namespace nodepool::planning

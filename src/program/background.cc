@@ -30,25 +30,25 @@ namespace {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// What a report begins with.
-constexpr char kGoesOn = '0';
-constexpr char kHasFailed = '1';
+// The first character of a report.
+constexpr char kContinues = '0';
+constexpr char kFailed = '1';
 
 constexpr mode_t kPidFileMode = 0644;
 
-// Of what a daemon in the background and its children write.
+// Of files that a daemon in the background and its children write.
 constexpr mode_t kUmask = 0027;
 
-// Whether this is the child.
+// Forks. Returns whether this is the child.
 bool fork_off() {
   const pid_t child = ::fork();
   if (child < 0) fail("going to the background");
   return child == 0;
 }
 
-// All that comes until the writer has closed the pipe; nothing if that takes longer.
-std::optional<std::string> read_report(int pipe, std::chrono::milliseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+// Reads until the writer has closed the pipe. Returns nothing after the timeout.
+std::optional<std::string> read_report(int pipe, std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   std::string report;
   std::array<char, 4096> buffer{};
   while (true) {
@@ -66,35 +66,35 @@ std::optional<std::string> read_report(int pipe, std::chrono::milliseconds patie
 }
 
 [[noreturn]] void wait_for_report(int pipe, const std::string& name,
-                                  std::chrono::milliseconds patience) {
-  const std::optional<std::string> report = read_report(pipe, patience);
+                                  std::chrono::milliseconds timeout) {
+  const std::optional<std::string> report = read_report(pipe, timeout);
   if (!report) {
-    std::cerr << name << ": still starting; its log tells more" << std::endl;
+    std::cerr << name << ": still starting; see its log" << std::endl;
     ::_exit(EXIT_SUCCESS);
   }
   if (report->empty()) {
-    std::cerr << name << ": ended before it served; its log tells more" << std::endl;
+    std::cerr << name << ": exited during its start; see its log" << std::endl;
     ::_exit(EXIT_FAILURE);
   }
   if (report->size() > 1) {
     std::cerr << name << ": " << telemetry::harmless_text(report->substr(1)) << std::endl;
   }
-  ::_exit(report->front() == kGoesOn ? EXIT_SUCCESS : EXIT_FAILURE);
+  ::_exit(report->front() == kContinues ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 }  // namespace
 
 namespace {
 
-// Whether the process may be a daemon of Nodepool, in whatever language: the number may have been
-// given to another program since. One that cannot be looked at may be.
+// Whether the process may be a daemon of Nodepool (C++ or Python), and not another program that has
+// got the process id since. True if its command line cannot be read.
 bool may_be_daemon(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
   const std::string command{std::istreambuf_iterator<char>(file), {}};
   return command.empty() || command.contains("nodepool");
 }
 
-bool is_want_of_room(int error) {
+bool is_disk_full(int error) {
   return error == ENOSPC || error == EDQUOT;
 }
 
@@ -105,26 +105,26 @@ void PidFile::require_free(const std::string& path) {
   pid_t pid = 0;
   if (!(file >> pid) || pid <= 0) return;
   if ((::kill(pid, 0) == 0 || errno == EPERM) && may_be_daemon(pid)) {
-    throw std::runtime_error("already running as process " + std::to_string(pid) + " (" + path +
-                             ")");
+    throw std::runtime_error("already running as process " + std::to_string(pid) + " (PID file " +
+                             path + ")");
   }
 }
 
 PidFile::PidFile(std::string path) : path_(std::move(path)) {
-  const auto refused = [this] {
-    const std::string why = std::generic_category().message(errno);
-    if (!is_want_of_room(errno)) {
-      throw std::runtime_error("cannot write the pid file " + path_ + ": " + why);
+  const auto handle_error = [this] {
+    const std::string reason = std::generic_category().message(errno);
+    if (!is_disk_full(errno)) {
+      throw std::runtime_error("cannot write the PID file " + path_ + ": " + reason);
     }
-    problem_ = "the pid file " + path_ + " could not be written: " + why;
+    problem_ = "the PID file " + path_ + " could not be written: " + reason;
   };
   const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kPidFileMode);
   if (file < 0) {
-    refused();
+    handle_error();
     return;
   }
   const std::string text = std::to_string(::getpid()) + "\n";
-  if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) refused();
+  if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) handle_error();
   ::fchmod(file, kPidFileMode);
   ::close(file);
 }
@@ -146,18 +146,18 @@ StartReport& StartReport::operator=(StartReport&& other) noexcept {
 }
 
 void StartReport::serving() {
-  send(kGoesOn, {});
+  send(kContinues, {});
 }
 
 void StartReport::waiting(const std::string& what) {
-  send(kGoesOn, what);
+  send(kContinues, what);
 }
 
-void StartReport::failed(const std::string& why) {
-  send(kHasFailed, why);
+void StartReport::failed(const std::string& error) {
+  send(kFailed, error);
 }
 
-// Who waited may be gone: then there is nobody to tell.
+// The waiting process may have exited: then the report is dropped.
 void StartReport::send(char status, const std::string& text) {
   if (pipe_ < 0) return;
   const std::string report = status + text;
@@ -171,16 +171,16 @@ void StartReport::send(char status, const std::string& text) {
   ::close(std::exchange(pipe_, -1));
 }
 
-StartReport detach(const std::string& name, std::chrono::milliseconds patience) {
+StartReport detach(const std::string& name, std::chrono::milliseconds timeout) {
   std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) < 0) fail("making a pipe");
+  if (::pipe2(pipe.data(), O_CLOEXEC) < 0) fail("creating a pipe");
   if (!fork_off()) {
     ::close(pipe[1]);
-    wait_for_report(pipe[0], name, patience);
+    wait_for_report(pipe[0], name, timeout);
   }
   ::close(pipe[0]);
   StartReport report(pipe[1]);
-  if (::setsid() < 0) fail("making a session");
+  if (::setsid() < 0) fail("creating a session");
   if (!fork_off()) ::_exit(EXIT_SUCCESS);
   if (::chdir("/") < 0) fail("changing to /");
   ::umask(kUmask);

@@ -5,23 +5,23 @@
 
 namespace nodepool::program {
 
-// The pid file of a daemon in the background: one line, the process id; removed at the end.
+// The PID file of a daemon in the background: one line with the process id. The destructor removes
+// it.
 class PidFile {
  public:
-  // Fails if the file names a daemon that is alive; one left by a daemon that is not is replaced,
-  // also when another program has its number by now.
-  // Call it before going to the background, so that the user sees the error. Throws
-  // std::runtime_error.
+  // Throws std::runtime_error if the file names a running daemon. A stale file is accepted, also if
+  // another program has the process id by now. Call it before detach(), so that the user sees the
+  // error.
   static void require_free(const std::string& path);
 
-  // Writes the file, mode 0644. Throws std::runtime_error, but for want of room on the disk: that
-  // is a problem().
+  // Writes the file, mode 0644. Throws std::runtime_error, except if the disk is full: that is
+  // reported by problem().
   explicit PidFile(std::string path);
   ~PidFile();
   PidFile(const PidFile&) = delete;
   PidFile& operator=(const PidFile&) = delete;
 
-  // Why the file has not been written; empty: it has.
+  // Why the file was not written; empty if it was.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -29,25 +29,25 @@ class PidFile {
   std::string problem_;
 };
 
-// What becomes of a daemon's start, for the process that the user has started and that waits for
-// it. Only the first report counts. One made by default has nobody who waits.
+// Reports the result of a daemon's start to the process that the user started, which waits for it.
+// Only the first report counts. A default-constructed one reports to no process.
 class StartReport {
  public:
   StartReport() = default;
-  // Without a report that process says that the daemon has ended, and exits with 1.
+  // Without a report, the waiting process prints that the daemon has exited, and exits with 1.
   ~StartReport();
   StartReport(StartReport&& other) noexcept;
   StartReport& operator=(StartReport&& other) noexcept;
 
-  // That process exits with 0.
+  // The waiting process exits with 0.
   void serving();
-  // It prints what the daemon waits for, and exits with 0: the daemon goes on.
+  // It prints what the daemon waits for, and exits with 0. The daemon continues.
   void waiting(const std::string& what);
-  // It prints why, and exits with 1.
-  void failed(const std::string& why);
+  // It prints the error, and exits with 1.
+  void failed(const std::string& error);
 
  private:
-  friend StartReport detach(const std::string& name, std::chrono::milliseconds patience);
+  friend StartReport detach(const std::string& name, std::chrono::milliseconds timeout);
   explicit StartReport(int pipe) : pipe_(pipe) {}
   void send(char status, const std::string& text);
 
@@ -55,9 +55,9 @@ class StartReport {
 };
 
 // Goes to the background: a new session, working directory "/", standard streams on /dev/null,
-// umask 0027. What returns is a grandchild of the calling process, which waits for the report and
-// exits; if none comes in time it says so and exits with 0. What it prints begins with `name`. Call
-// it before any thread or event loop exists. Throws std::system_error.
-StartReport detach(const std::string& name, std::chrono::milliseconds patience);
+// umask 0027. Returns in a grandchild of the calling process. The calling process waits for the
+// report and exits; after the timeout it prints that, and exits with 0. Its output begins with
+// `name`. Call this before any thread or event loop exists. Throws std::system_error.
+StartReport detach(const std::string& name, std::chrono::milliseconds timeout);
 
 }  // namespace nodepool::program

@@ -13,16 +13,16 @@ namespace nodepool::program {
 using async::Task;
 
 ConfigFollower::ConfigFollower(const async::Runtime& runtime, telemetry::Logger log, Source source,
-                               Pauses pauses)
+                               Intervals intervals)
     : runtime_(runtime),
       log_(std::move(log)),
       source_(std::move(source)),
-      pauses_(pauses),
+      intervals_(intervals),
       threads_(1, "configuration") {
   try {
     watch_.emplace(runtime_.executor, source_.files);
   } catch (const std::system_error& error) {
-    log_.warning("Changes of the configuration are noticed late: {}", error.what());
+    log_.warning("Cannot watch the configuration files, polling them instead: {}", error.what());
   }
 }
 
@@ -33,7 +33,7 @@ config::Config ConfigFollower::load() {
   return config;
 }
 
-// Notes the files that are about to be read for a configuration beside its own.
+// Watches the further files of a configuration, which are about to be read.
 void ConfigFollower::expect(const std::set<std::string>& files) {
   std::erase_if(read_, [this](const auto& entry) {
     return std::ranges::find(source_.files, entry.first) == source_.files.end();
@@ -58,26 +58,26 @@ Task<> ConfigFollower::run() {
 Task<> ConfigFollower::watch() {
   while (true) {
     co_await watch_->changed();
-    look_.set();
+    check_.set();
   }
 }
 
 Task<> ConfigFollower::follow() {
   while (true) {
-    const async::Duration pause = failure_.empty() ? pauses_.between_looks : pauses_.before_retry;
-    co_await look_.wait_until(runtime_.clock, runtime_.clock.now() + pause);
-    const bool is_asked = std::exchange(is_asked_, false);
-    const bool has_settled_anew = co_await has_changed();
-    if (has_settled_anew || is_asked || !failure_.empty()) co_await try_reload(is_asked);
+    const async::Duration interval = error_.empty() ? intervals_.poll : intervals_.retry;
+    co_await check_.wait_until(runtime_.clock, runtime_.clock.now() + interval);
+    const bool is_requested = std::exchange(is_requested_, false);
+    const bool is_changed = co_await has_changed();
+    if (is_changed || is_requested || !error_.empty()) co_await try_reload(is_requested);
   }
 }
 
-// Returns when the files stand still, with what they are like then compared to what was read.
+// Waits until the files do not change any more; returns whether they differ from the files read.
 Task<bool> ConfigFollower::has_changed() {
   Stamps now = co_await stamps_now();
   if (now == read_) co_return false;
   while (true) {
-    co_await runtime_.clock.sleep_for(pauses_.settling);
+    co_await runtime_.clock.sleep_for(intervals_.settling);
     Stamps later = co_await stamps_now();
     if (later == now) co_return later != read_;
     now = std::move(later);
@@ -85,14 +85,14 @@ Task<bool> ConfigFollower::has_changed() {
 }
 
 Task<ConfigFollower::Stamps> ConfigFollower::stamps_now() {
-  auto look = [stamps = read_]() mutable {
+  auto stat_files = [stamps = read_]() mutable {
     for (auto& [file, stamp] : stamps) stamp = config::stamp(file);
     return stamps;
   };
-  co_return co_await threads_.run("stamps of files", std::move(look));
+  co_return co_await threads_.run("stamps of files", std::move(stat_files));
 }
 
-Task<> ConfigFollower::try_reload(bool is_asked) {
+Task<> ConfigFollower::try_reload(bool is_requested) {
   std::string failure;
   bool is_waiting = false;
   try {
@@ -106,19 +106,19 @@ Task<> ConfigFollower::try_reload(bool is_asked) {
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  report(failure, is_waiting, is_asked);
-  const bool is_newer = failure.empty() || failure != failure_;
-  failure_ = std::move(failure);
-  if (is_newer && source_.told) source_.told(failure_);
+  report(failure, is_waiting, is_requested);
+  const bool is_news = failure.empty() || failure != error_;
+  error_ = std::move(failure);
+  if (is_news && source_.on_result) source_.on_result(error_);
 }
 
-// Each failure once, however often it is met; but who asks gets an answer.
-void ConfigFollower::report(const std::string& failure, bool is_waiting, bool is_asked) {
-  if (failure.empty() || (failure == failure_ && !is_asked)) return;
+// Logs each error once, however often it recurs, and after each request to reload.
+void ConfigFollower::report(const std::string& error, bool is_waiting, bool is_requested) {
+  if (error.empty() || (error == error_ && !is_requested)) return;
   if (is_waiting) {
-    log_.warning("The configuration could not be reloaded, trying again: {}", failure);
+    log_.warning("The configuration could not be reloaded, retrying: {}", error);
   } else {
-    log_.error("The configuration was not reloaded, the old one stays in force: {}", failure);
+    log_.error("The configuration was not reloaded, the previous one stays in force: {}", error);
   }
 }
 

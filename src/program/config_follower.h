@@ -19,49 +19,51 @@
 
 namespace nodepool::program {
 
-// Follows the files that the configuration comes from: has it reloaded when one of them has
-// changed, when somebody asks for it, and again after a failure.
+// Watches the files of the configuration and reloads it: after a change, on reload(), and
+// repeatedly after a failure.
 class ConfigFollower {
  public:
-  // What the daemon brings along.
+  // The files, and the functions of the daemon.
   struct Source {
-    std::vector<std::string> files;  // those that load() reads
+    std::vector<std::string> files;  // read by load()
     // Reads the configuration. Throws config::ConfigError.
     std::function<config::Config()> load;
-    // What else it rests on: files that apply() reads, or would if they existed.
+    // The other files that apply() reads, or would read if they existed.
     std::function<std::set<std::string>(const config::Config&)> further_files;
-    // Goes over to it. Throws: the one before stays in force; StoreError: it may be half done.
+    // Applies the configuration. Throws: the previous one stays in force; StoreError: it may be
+    // partly applied.
     std::function<async::Task<>(config::Config)> apply;
-    // Told of what has come of a reload, if that is another than last time: why it was in vain;
-    // empty: what was loaded is in force. May be empty.
-    std::function<void(const std::string& failure)> told = {};
+    // Called after a reload if its result differs from the previous one: with the error, or with ""
+    // if the configuration is in force. May be empty.
+    std::function<void(const std::string& error)> on_result = {};
   };
 
-  struct Pauses {
-    // Editors and deployment tools write a file in several steps: what follows within this time
-    // belongs to the same change.
+  struct Intervals {
+    // Editors and deployment tools write a file in several steps: changes within this time belong
+    // together.
     async::Duration settling = std::chrono::milliseconds(100);
-    // Changes that give no event (a network file system) are looked for this often.
-    async::Duration between_looks = std::chrono::seconds(10);
-    // After a failure, also when nothing has changed: what failed may not be a file.
-    async::Duration before_retry = std::chrono::seconds(5);
+    // Polls for changes without an event, as on a network file system.
+    async::Duration poll = std::chrono::seconds(10);
+    // Retries after a failure, also without a change: its cause may not be a file.
+    async::Duration retry = std::chrono::seconds(5);
   };
 
   ConfigFollower(const async::Runtime& runtime, telemetry::Logger log, Source source,
-                 Pauses pauses);
+                 Intervals intervals);
   ConfigFollower(const async::Runtime& runtime, telemetry::Logger log, Source source)
-      : ConfigFollower(runtime, std::move(log), std::move(source), Pauses{}) {}
+      : ConfigFollower(runtime, std::move(log), std::move(source), Intervals{}) {}
 
-  // Loads for the first time; the caller applies it. Throws what load() throws.
+  // Loads the configuration for the first time; the caller applies it. Throws what Source::load
+  // throws.
   config::Config load();
 
-  // Follows what has been loaded. Throws Cancelled.
+  // Watches the files and reloads. Throws Cancelled.
   async::Task<> run();
 
-  // Has it reloaded, whether or not anything has changed. What comes of it is in the log.
+  // Triggers a reload, whether or not a file has changed. The result is logged.
   void reload() {
-    is_asked_ = true;
-    look_.set();
+    is_requested_ = true;
+    check_.set();
   }
 
  private:
@@ -72,19 +74,19 @@ class ConfigFollower {
   async::Task<bool> has_changed();
   async::Task<Stamps> stamps_now();
   void expect(const std::set<std::string>& files);
-  async::Task<> try_reload(bool is_asked);
-  void report(const std::string& failure, bool is_waiting, bool is_asked);
+  async::Task<> try_reload(bool is_requested);
+  void report(const std::string& error, bool is_waiting, bool is_requested);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
   Source source_;
-  Pauses pauses_;
-  std::optional<async::FileWatch> watch_;  // nothing: the kernel has no more of them
-  Stamps read_;          // of all files, from before they were read: a later change is seen as one
-  std::string failure_;  // why the last load was in vain; empty if it was not
-  bool is_asked_ = false;
-  async::Event look_{"a change of the configuration, or a wish to reload it"};
-  async::ThreadPool threads_;  // a network file system may keep us waiting
+  Intervals intervals_;
+  std::optional<async::FileWatch> watch_;  // nothing: the kernel refused one
+  Stamps read_;        // of all files, taken before reading them, so that no change is missed
+  std::string error_;  // of the last reload; empty if it succeeded
+  bool is_requested_ = false;
+  async::Event check_{"a change of the configuration, or a request to reload it"};
+  async::ThreadPool threads_;  // reading from a network file system may block
 };
 
 }  // namespace nodepool::program

@@ -30,23 +30,25 @@ namespace nodepool::program {
 
 namespace {
 
-// Before a start that the store has kept from succeeding is begun anew.
-constexpr auto kStartAgain = std::chrono::seconds(1);
+// Before a retry of a start that failed because the store became unreachable.
+constexpr auto kStartRetryInterval = std::chrono::seconds(1);
 
-// What is free at the top of the heap goes back to the system from this size on, in bytes. Without
-// it the C library keeps up to 64 MB after it has once seen a large piece: a store's first answers.
+// Free memory at the top of the heap is returned to the system from this size on, in bytes.
+// Otherwise the C library keeps up to 64 MB after the first large allocation: a store's responses.
 constexpr int kKeptMemory = 128 * 1024;
 
-// How long who starts a daemon in the background waits to hear that it serves.
-constexpr auto kStartPatience = std::chrono::minutes(1);
+// How long the process that starts a daemon in the background waits until it serves.
+constexpr auto kStartTimeout = std::chrono::minutes(1);
 
-// Between two looks whether the loop turns. Each wakes a thread for a moment.
-constexpr async::Duration kLoopPause = std::chrono::seconds(5);
+// The interval of checks for a stalled loop. Each wakes a thread for a moment.
+constexpr async::Duration kLoopCheckInterval = std::chrono::seconds(5);
 
-// The stacks of a loop that stands still are to be in the log before the service manager, which has
-// patience since up to a third of it before, ends the process: after two pauses at the latest.
-async::Duration loop_pause(async::Duration patience) {
-  return patience > async::Duration::zero() ? std::min(kLoopPause, patience / 4) : kLoopPause;
+// The stacks of a stalled loop are logged after at most two intervals. That has to happen before
+// the watchdog kills the process; its last notification may be a third of its timeout old.
+async::Duration loop_check_interval(async::Duration watchdog_timeout) {
+  return watchdog_timeout > async::Duration::zero()
+             ? std::min(kLoopCheckInterval, watchdog_timeout / 4)
+             : kLoopCheckInterval;
 }
 
 LogConfig log_config(const Program& program, const Options& options) {
@@ -64,7 +66,7 @@ LogConfig log_config(const Program& program, const Options& options) {
   return {.options = std::move(log), .warnings = {}};
 }
 
-// A name that cannot be looked up ends the daemon: figures that nobody gets go unnoticed.
+// Throws if the host name cannot be resolved: missing metrics would go unnoticed.
 telemetry::Metrics open_metrics() {
   const config::Environment environment = config::process_environment();
   const auto value = [&environment](std::string_view name) {
@@ -85,10 +87,10 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
       metrics_(open_metrics()),
       runtime_{loop_.executor(), clock_, random_},
       service_manager_(runtime_),
-      loop_pause_(loop_pause(service_manager_.patience())),
-      stack_dump_(
-          runtime_, telemetry::Logger(log_sink_, "nodepool.stack_dump"),
-          {.pause = loop_pause_, .turned = [this](async::Duration lag) { loop_turned(lag); }}),
+      loop_check_interval_(loop_check_interval(service_manager_.watchdog_timeout())),
+      stack_dump_(runtime_, telemetry::Logger(log_sink_, "nodepool.stack_dump"),
+                  {.pause = loop_check_interval_,
+                   .turned = [this](async::Duration lag) { loop_turned(lag); }}),
       store_(runtime_, log_),
       main_scope_(runtime_, reporter()),
       scope_(runtime_, reporter()),
@@ -97,14 +99,14 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
                  .load = [this] { return load(); },
                  .further_files = [this](const config::Config& config) { return files(config); },
                  .apply = [this](config::Config config) { return apply(std::move(config)); },
-                 .told = [this](const std::string& failure) { reload_ended(failure); }}) {
+                 .on_result = [this](const std::string& error) { reload_ended(error); }}) {
   state_.started = telemetry::process_start();
 }
 
 void Daemon::enable_registry() {
   registry_ = std::make_shared<telemetry::MetricsRegistry>();
-  registry_->count(telemetry::series<telemetry::kLoopStalls>(),
-                   0);  // so that the first is an increase
+  // With an initial 0, the first stall is an increase.
+  registry_->count(telemetry::series<telemetry::kLoopStalls>(), 0);
   metrics_ = metrics_.also_to(registry_);
 }
 
@@ -124,18 +126,19 @@ telemetry::Health Daemon::health() const {
   if (std::string trouble = store_.problem(); !trouble.empty()) {
     health.obstacles.push_back(std::move(trouble));
   }
-  if (store_.is_open() && !serves_) health.obstacles.emplace_back("the start is not over");
+  if (store_.is_open() && !serves_) health.obstacles.emplace_back("still starting");
   if (!state_.configuration_problem.empty()) {
-    health.warnings.push_back("the configuration on the disk is not in force: " +
-                              state_.configuration_problem);
+    health.warnings.push_back(
+        "the configuration file was rejected, the previous one stays in effect: " +
+        state_.configuration_problem);
   }
   std::ranges::copy(state_.problems, std::back_inserter(health.warnings));
   return health;
 }
 
-void Daemon::reload_ended(const std::string& failure) {
-  if (failure.empty()) state_.configuration_loaded = clock_.wall_seconds();
-  state_.configuration_problem = failure;
+void Daemon::reload_ended(const std::string& error) {
+  if (error.empty()) state_.configuration_loaded = clock_.wall_seconds();
+  state_.configuration_problem = error;
   state_has_changed();
 }
 
@@ -156,7 +159,7 @@ void Daemon::update_problems() {
 void Daemon::loop_turned(async::Duration lag) {
   update_problems();
   metrics_.time(telemetry::series<telemetry::kLoopLag>(), lag);
-  if (lag < loop_pause_) return;
+  if (lag < loop_check_interval_) return;
   metrics_.count(telemetry::series<telemetry::kLoopStalls>());
   log_.warning("The event loop has been blocked for {:.1f} s",
                std::chrono::duration<double>(lag).count());
@@ -179,7 +182,7 @@ void Daemon::run(StartReport& report) {
   } catch (...) {
     failure_ = std::current_exception();
   }
-  // What is still suspended refers to what a subclass owns, which is gone before the loop is.
+  // Suspended tasks refer to members of the subclass, which is destroyed before the loop.
   loop_.abandon();
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -199,18 +202,18 @@ Task<> Daemon::serve() {
 }
 
 Task<> Daemon::serve_until_end() {
-  // Before anything is read, so that none is missed.
+  // First, so that no signal is missed.
   async::Signals signals(runtime_.executor, {SIGINT, SIGTERM, SIGUSR1});
   async::Signals hang_ups(runtime_.executor, {SIGHUP});
   config_ = follower_.load();
   state_.configuration_loaded = clock_.wall_seconds();
-  store_.tell(metrics_);
+  store_.measure_with(metrics_);
   if (config_.store.is_default) {
-    log_.info("Neither store nor zookeeper-servers is set: using the embedded store {}",
+    log_.info("Neither `store` nor `zookeeper-servers` is set: using the embedded store {}",
               config_.store.sqlite_path);
   }
   scope_.spawn("signals", watch_for_end(signals));
-  scope_.spawn("wishes to reload", reload_when_asked(hang_ups));
+  scope_.spawn("reloading on SIGHUP", reload_on_signal(hang_ups));
   scope_.spawn("configuration", follower_.run());
   scope_.spawn("serving", begin());
   scope_.spawn("watchdog of the service manager", service_manager_.feed_watchdog());
@@ -236,7 +239,7 @@ Task<int> Daemon::next_signal(async::Signals& signals) {
   co_return signal;
 }
 
-Task<> Daemon::reload_when_asked(async::Signals& hang_ups) {
+Task<> Daemon::reload_on_signal(async::Signals& hang_ups) {
   while (true) {
     co_await next_signal(hang_ups);
     follower_.reload();
@@ -245,7 +248,7 @@ Task<> Daemon::reload_when_asked(async::Signals& hang_ups) {
 
 Task<> Daemon::begin() {
   try {
-    while (!co_await try_to_begin()) co_await clock_.sleep_for(kStartAgain);
+    while (!co_await try_to_begin()) co_await clock_.sleep_for(kStartRetryInterval);
   } catch (const async::Cancelled&) {
     throw;
   } catch (...) {
@@ -254,16 +257,16 @@ Task<> Daemon::begin() {
   }
 }
 
-// Whether it serves. A store that goes away meanwhile is no reason to end: all is begun anew, with
-// another session, so that nothing is left of what was registered.
+// Starts the service; returns whether it serves. If the store becomes unreachable meanwhile, undoes
+// the start, for a retry with a new session: so no registration is left.
 Task<bool> Daemon::try_to_begin() {
-  const std::function<void(const std::string&)> tell = [this](const std::string& what) {
+  const std::function<void(const std::string&)> on_waiting = [this](const std::string& what) {
     report_->waiting(what);
     service_manager_.started(what);
   };
   has_begun_ = true;
   co_await start_without_store(config_);
-  co_await store_.open(config_, config_changed_, tell);
+  co_await store_.open(config_, config_changed_, on_waiting);
   update_problems();
   std::string failure;
   try {
@@ -274,7 +277,7 @@ Task<bool> Daemon::try_to_begin() {
     failure = error.what();
   }
   if (!failure.empty()) {
-    log_.warning("The store went away during the start, which is begun anew: {}", failure);
+    log_.warning("The store became unreachable during the start, retrying: {}", failure);
     co_await stop();
     has_begun_ = false;
     co_await store_.close();
@@ -299,7 +302,7 @@ Task<> Daemon::apply(config::Config config) {
     update_problems();
     co_return;
   }
-  // An error is better found now than when it is started with.
+  // Validate now: start() would fail with an invalid configuration.
   for (const config::ProviderSection& section : config.providers) {
     drivers().driver(section.driver).configure(section, config);
   }
@@ -325,7 +328,7 @@ config::Config Daemon::load() {
   std::vector<std::string> warnings;
   for (const config::Problem& warning : result.warnings) {
     warnings.push_back(config::to_string(warning));
-    // A load that is tried again says nothing new.
+    // Log a warning once, although the load is retried.
     if (std::ranges::find(warnings_, warnings.back()) == warnings_.end())
       log_.warning("{}", warnings.back());
   }
@@ -349,7 +352,7 @@ namespace {
 using Maker =
     std::function<std::unique_ptr<Daemon>(const Options&, std::shared_ptr<telemetry::Log>)>;
 
-// Throws what is wrong before there is a log.
+// Throws errors that occur before there is a log.
 int serve(const Program& program, const Options& options, const Maker& make, StartReport& report) {
   std::optional<PidFile> pid_file;
   if (!options.foreground) pid_file.emplace(options.pid_file);
@@ -364,7 +367,7 @@ int serve(const Program& program, const Options& options, const Maker& make, Sta
     make(options, log)->run(report);
   } catch (const std::exception& error) {
     logger.error("{}", error.what());
-    pid_file.reset();  // before whoever waits for the report looks
+    pid_file.reset();  // before the process that waits for the report exits
     report.failed(error.what());
     return EXIT_FAILURE;
   }
@@ -375,7 +378,7 @@ int run(const Program& program, const Options& options, const Maker& make) {
   StartReport report;
   if (!options.foreground) {
     PidFile::require_free(options.pid_file);
-    report = detach(program.name, kStartPatience);
+    report = detach(program.name, kStartTimeout);
   }
   try {
     return serve(program, options, make, report);
@@ -389,7 +392,7 @@ int run(const Program& program, const Options& options, const Maker& make) {
 
 int run_daemon(const Program& program, int argc, const char* const* argv, const Maker& make) {
   try {
-    // A write beyond a limit of file sizes fails, like one on a full disk, and is reported.
+    // A write beyond the file size limit then fails, like on a full disk, and is reported.
     ::signal(SIGXFSZ, SIG_IGN);
     ::mallopt(M_TRIM_THRESHOLD, kKeptMemory);
     const auto parsed = parse_options(program, argc, argv);

@@ -30,40 +30,40 @@ namespace nodepool::program {
 
 using async::Task;
 
-// A daemon between its start and its end: reads the configuration and follows its changes, opens
-// the store, waits for signals. A subclass says what it serves.
+// The common part of the daemons: loads the configuration and follows its changes, opens the store,
+// handles signals. Subclasses implement the service.
 class Daemon {
  public:
-  // `logger` is the name under which it speaks.
+  // `logger` is the name of its logger.
   Daemon(const Options& options, std::shared_ptr<telemetry::Log> log, const std::string& logger);
   virtual ~Daemon() = default;
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // Serves until it is told to end. Throws what went wrong.
+  // Serves until a signal ends it. Throws what ended it otherwise.
   void run(StartReport& report);
 
  protected:
-  // What providers may be configured. Lasts as long as the daemon.
+  // The drivers of providers. Lives as long as the daemon.
   virtual const driver::DriverRegistry& drivers() const = 0;
 
-  // Begins what is there also while the store is away; start() follows when it is open. By default
-  // nothing.
+  // Starts the parts that work without the store; start() follows when it is open. Does nothing by
+  // default.
   virtual Task<> start_without_store(const config::Config& config);
-  // Begins to serve; the store is open. Throws: the daemon ends with that, unless the store has
-  // gone away. Then stop() follows, and another start() with another store().
+  // Starts the service; the store is open. If this throws, the daemon exits, unless the store has
+  // become unreachable. Then stop() follows, and another start() with a new store().
   virtual Task<> start(config::Config config) = 0;
-  // Goes over to another configuration. Throws: the one before stays in force.
+  // Applies another configuration. Throws: the previous one stays in force.
   virtual Task<> reconfigure(config::Config config) = 0;
-  // The keys whose changes count only for a daemon that is started anew, and that differ between
-  // the configuration that this one was started with and the one to be in force. By default none.
+  // The changed keys that take effect only after a restart: those that differ between `begun`, the
+  // configuration of the start, and `now`. None by default.
   virtual std::vector<std::string> fixed_keys_changed(const config::Config& begun,
                                                       const config::Config& now) const;
-  // Ends all; also after a start that has failed, or that has not come to start().
+  // Stops everything, also after a start that failed, or without start().
   virtual Task<> stop() = 0;
-  // What state() says is another than before. By default nobody wants to know.
+  // Called when state() has changed.
   virtual void state_has_changed() {}
-  // Returns when it is time to end: by default at the first signal of SIGINT, SIGTERM and SIGUSR1.
+  // Returns when the daemon has to end: by default at the first SIGINT, SIGTERM or SIGUSR1.
   virtual Task<> wait_for_end(async::Signals& signals);
 
   // Waits for a signal, and logs it.
@@ -74,15 +74,15 @@ class Daemon {
   const std::shared_ptr<telemetry::Log>& log_sink() const { return log_sink_; }
   const telemetry::Logger& log() const { return log_; }
   const telemetry::Metrics& metrics() const { return metrics_; }
-  // Keeps figures for whoever asks, from now on: to be called before it runs.
+  // Collects metrics for Prometheus. Call it before run().
   void enable_registry();
-  // Those, with the process' own. Only after enable_registry().
+  // The collected metrics and those of the process. Only after enable_registry().
   telemetry::MetricsRegistry registry() const;
-  // How many operations of the store have been asked for and not been answered.
+  // The number of store operations in progress.
   std::size_t store_operations_under_way() const { return store_.operations_under_way(); }
-  // What it knows of itself.
+  // The state for the component's record.
   const model::DaemonState& state() const { return state_; }
-  // What keeps it from serving, whatever it serves.
+  // The obstacles and warnings that do not depend on the service.
   telemetry::Health health() const;
   async::TaskScope::ErrorHandler reporter() const;
 
@@ -90,25 +90,25 @@ class Daemon {
   Task<> serve();
   Task<> serve_until_end();
   Task<> watch_for_end(async::Signals& signals);
-  Task<> reload_when_asked(async::Signals& hang_ups);
+  Task<> reload_on_signal(async::Signals& hang_ups);
   Task<> begin();
   Task<bool> try_to_begin();
-  // Goes over to a configuration that has been loaded anew.
+  // Applies a reloaded configuration.
   Task<> apply(config::Config config);
   config::Config load();
-  void reload_ended(const std::string& failure);
+  void reload_ended(const std::string& error);
   void loop_turned(async::Duration lag);
-  // Notes what is not as it should be, if that has changed.
+  // Updates the problems in state_.
   void update_problems();
   // The files that load() reads, …
   std::vector<std::string> own_files() const;
-  // … and others that the configuration rests on.
+  // … and the other files of the configuration.
   std::set<std::string> files(const config::Config& config) const;
 
   Options options_;
   std::shared_ptr<telemetry::Log> log_sink_;
   telemetry::Logger log_;
-  std::shared_ptr<telemetry::MetricsRegistry> registry_;  // nullptr: nobody asks
+  std::shared_ptr<telemetry::MetricsRegistry> registry_;  // nullptr: not enabled
   telemetry::Metrics metrics_;
   model::DaemonState state_;
   async::EventLoop loop_;
@@ -116,16 +116,16 @@ class Daemon {
   async::Random random_ = async::Random::from_system();
   async::Runtime runtime_;
   ServiceManager service_manager_;
-  async::Duration loop_pause_;  // between two looks whether the loop turns
+  async::Duration loop_check_interval_;
   telemetry::StackDump stack_dump_;
   DaemonStore store_;
   StartReport* report_ = nullptr;
-  config::Config config_;         // to start with
-  bool is_config_newer_ = false;  // than what the start began with
+  config::Config config_;         // for start()
+  bool is_config_newer_ = false;  // config_ has changed since start() was called
   async::Event config_changed_{"another configuration to start with"};
-  std::vector<std::string> warnings_;      // of the latest load
-  std::vector<std::string> not_in_force_;  // keys that wait for another start
-  bool has_begun_ = false;  // start_without_store() has been called, and stop() has not since
+  std::vector<std::string> warnings_;      // of the last load
+  std::vector<std::string> not_in_force_;  // changed keys that wait for a restart
+  bool has_begun_ = false;                 // start_without_store() was called, stop() not since
   bool serves_ = false;
   async::TaskScope main_scope_;
   async::TaskScope scope_;
@@ -134,8 +134,8 @@ class Daemon {
   ConfigFollower follower_;
 };
 
-// main() of a daemon: reads the options, goes to the background unless told otherwise, opens the
-// log, and runs what `make` makes. Returns the exit status.
+// main() of a daemon: parses the options, goes to the background unless -f or -d is given, opens
+// the log, and runs the daemon made by `make`. Returns the exit status.
 int run_daemon(const Program& program, int argc, const char* const* argv,
                const std::function<std::unique_ptr<Daemon>(const Options&,
                                                            std::shared_ptr<telemetry::Log>)>& make);

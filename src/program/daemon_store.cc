@@ -20,9 +20,9 @@ using coordination::StoreError;
 
 namespace {
 
-constexpr auto kFirstPause = std::chrono::milliseconds(250);
-constexpr auto kLongestPause = std::chrono::seconds(4);
-constexpr auto kBetweenWarnings = std::chrono::seconds(10);
+constexpr auto kFirstRetryInterval = std::chrono::milliseconds(250);
+constexpr auto kLongestRetryInterval = std::chrono::seconds(4);
+constexpr auto kWarningInterval = std::chrono::seconds(10);
 
 bool uses_zookeeper(const config::StoreChoice& choice) {
   return choice.kind == config::StoreChoice::Kind::zookeeper;
@@ -35,10 +35,10 @@ double seconds(async::Duration duration) {
 }  // namespace
 
 Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
-                         const std::function<void(const std::string&)>& tell) {
+                         const std::function<void(const std::string&)>& on_waiting) {
   warn_of_plaintext(config);
   std::optional<async::Clock::TimePoint> warned;
-  async::Duration pause = kFirstPause;
+  async::Duration interval = kFirstRetryInterval;
   while (true) {
     choice_ = config.store;
     settings_ = config.zookeeper;
@@ -55,16 +55,18 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
       if (!coordination::is_outage(error)) throw;
       const async::Clock::TimePoint now = runtime_.clock.now();
       waiting_ = error.what();
-      if (!warned) tell(std::string("waiting for the store: ") + error.what());
-      if (!warned || now - *warned >= kBetweenWarnings) {
+      if (!warned) on_waiting(std::string("waiting for the store: ") + error.what());
+      if (!warned || now - *warned >= kWarningInterval) {
         log_.warning("Waiting for the store: {}", error.what());
         warned = now;
       }
     }
-    const bool is_other = co_await changed.wait_until(runtime_.clock, runtime_.clock.now() + pause);
-    pause = is_other ? kFirstPause : std::min<async::Duration>(2 * pause, kLongestPause);
+    const bool is_changed =
+        co_await changed.wait_until(runtime_.clock, runtime_.clock.now() + interval);
+    interval = is_changed ? kFirstRetryInterval
+                          : std::min<async::Duration>(2 * interval, kLongestRetryInterval);
   }
-  if (warned) log_.info("The store can be reached");
+  if (warned) log_.info("The store is reachable");
   waiting_.clear();
   zookeeper_ = dynamic_cast<zk::ZooKeeperStore*>(opened_.store.get());
   coordination::Store* used = opened_.store.get();
@@ -81,14 +83,14 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
 void DaemonStore::warn_of_plaintext(const config::Config& config) const {
   if (!uses_zookeeper(config.store) || !config.zookeeper.tls.insecure_plaintext) return;
   log_.warning(
-      "zookeeper-tls: insecure-plaintext is set: whoever can reach the network reads and changes "
+      "zookeeper-tls: insecure-plaintext is set: anyone on the network can read and change "
       "everything in ZooKeeper");
 }
 
-// Once for each server: connections come and go.
+// Logs the mismatch once for each server.
 void DaemonStore::warn_of_name() {
   if (zookeeper_->name_mismatch().empty() || !misnamed_.insert(zookeeper_->server()).second) return;
-  log_.warning("{}: with `verify-hostname: true` in zookeeper-tls it would be refused",
+  log_.warning("{}: `verify-hostname: true` in zookeeper-tls would refuse this server",
                zookeeper_->name_mismatch());
 }
 
@@ -109,10 +111,10 @@ std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) 
     fixed.emplace_back("insecure-plaintext of zookeeper-tls");
   }
   if (!fixed.empty()) return fixed;
-  // The files are read anew also if their paths are the same.
+  // The files are read again even if their paths are unchanged.
   zookeeper_->reconfigure(zookeeper_options(wanted));
   if (wanted.servers != settings_.servers) {
-    log_.info("ZooKeeper's servers have changed: there are {} now", wanted.servers.size());
+    log_.info("Now using {} ZooKeeper servers", wanted.servers.size());
   }
   settings_ = wanted;
   return {};
@@ -124,17 +126,17 @@ void DaemonStore::on_session(SessionState state) {
   switch (state) {
     case SessionState::suspended:
       away_since_ = now;
-      log_.warning("The connection to ZooKeeper is lost: {}", zookeeper_->problem());
+      log_.warning("Lost the connection to ZooKeeper: {}", zookeeper_->problem());
       break;
     case SessionState::expired:
       has_new_session_ = true;
       log_.warning(
-          "The session with ZooKeeper has ended after {:.1f} s without a connection: its locks and "
-          "registrations are gone, and are made anew",
+          "The ZooKeeper session expired after {:.1f} s without a connection: its locks and "
+          "registrations are lost; registering again",
           away);
       break;
     case SessionState::connected:
-      log_.info("Connected to ZooKeeper again, {}, after {:.1f} s, with {} session",
+      log_.info("Reconnected to ZooKeeper ({}) after {:.1f} s with {} session",
                 zookeeper_->server(), away,
                 std::exchange(has_new_session_, false) ? "a new" : "the same");
       away_since_.reset();
@@ -150,7 +152,7 @@ std::string DaemonStore::problem() const {
     return waiting_.empty() ? "the store is not open yet" : "waiting for the store: " + waiting_;
   }
   if (!away_since_) return {};
-  return fmt::format("there has been no connection to ZooKeeper for {:.0f} s: {}",
+  return fmt::format("no connection to ZooKeeper for {:.0f} s: {}",
                      seconds(runtime_.clock.now() - *away_since_), zookeeper_->problem());
 }
 
@@ -159,12 +161,12 @@ Task<> DaemonStore::close() {
   try {
     co_await opened_.store->close();
   } catch (const StoreError& error) {
-    // All has been done that could be; locks end with the session.
-    log_.warning("The store could not be told of the end: {}", error.what());
+    // The session's locks end with its timeout.
+    log_.warning("The session could not be closed, and will time out: {}", error.what());
   }
   zookeeper_ = nullptr;
-  closed_.measured.reset();  // it uses the others, …
-  closed_.grouping.reset();  // … and this one the store
+  closed_.measured.reset();  // uses the others
+  closed_.grouping.reset();  // uses the store
   closed_ = std::move(opened_);
 }
 

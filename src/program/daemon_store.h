@@ -19,54 +19,53 @@
 
 namespace nodepool::program {
 
-// A daemon's store: is waited for, follows its configuration, and says in the log when it goes away
-// and comes back.
+// A daemon's store: waits until it is reachable, follows the configuration, and logs when the
+// connection is lost and restored.
 class DaemonStore {
  public:
   DaemonStore(const async::Runtime& runtime, telemetry::Logger log)
       : runtime_(runtime), log_(std::move(log)) {}
 
-  // Where the stores that are opened from now on tell how long they take.
-  void tell(telemetry::Metrics metrics) { metrics_ = std::move(metrics); }
+  // Measures the operations of stores that are opened from now on.
+  void measure_with(telemetry::Metrics metrics) { metrics_ = std::move(metrics); }
 
-  // Opens the store that `config` chooses; the embedded one is created if there is none. Waits for
-  // servers that are out of reach, for as long as it takes, and says so: in the log, and to `tell`
-  // once. `config` may be replaced meanwhile; `changed` is set then. Throws StoreError as
-  // open_store() for what waiting does not mend, also for servers whose watches cannot be relied
-  // on, and Cancelled.
+  // Opens the store of `config`; a missing embedded store is created. Retries without limit while
+  // servers are unreachable; logs that, and calls `on_waiting` once. `config` may be replaced
+  // meanwhile; then `changed` is set. Throws StoreError like open_store() for permanent errors,
+  // also for servers without reliable watches, and Cancelled.
   async::Task<> open(const config::Config& config, async::Event& changed,
-                     const std::function<void(const std::string&)>& tell);
+                     const std::function<void(const std::string&)>& on_waiting);
 
-  // Takes up other servers and certificates of ZooKeeper, with the same session. Returns the keys
-  // whose changes wait for another start; then it takes up nothing. Throws StoreError for
-  // certificates that cannot be used: those of before stay.
+  // Applies changed servers and certificates of ZooKeeper, within the same session. Returns the
+  // changed keys that wait for a restart; then it applies nothing. Throws StoreError for invalid
+  // certificates: the previous ones stay in use.
   std::vector<std::string> reconfigure(const config::Config& config);
 
   // Whether there is one.
   bool is_open() const { return opened_.store != nullptr; }
   coordination::Store& store() { return *opened_.measured; }
 
-  // Why it cannot be used now, in a sentence; empty: it can.
+  // Why the store is not usable now, as a sentence; empty if it is.
   std::string problem() const;
 
-  // What it works in spite of, in a sentence; empty: all is well.
+  // A problem of a usable store, as a sentence; empty if there is none.
   std::string warning() const;
 
-  // How many operations have been asked for and not been answered.
+  // The number of operations in progress.
   std::size_t operations_under_way() const {
     return opened_.measured ? opened_.measured->under_way() : 0;
   }
 
-  // Ends the session. If nobody can be told, it ends at its timeout.
+  // Closes the session. If the server is unreachable, the session times out.
   async::Task<> close();
 
  private:
   struct Opened {
     std::unique_ptr<coordination::Store> store;
-    // What uses ZooKeeper, where each transaction is a round trip to the disks of several servers.
-    // (The embedded store shares commits between all processes itself.)
+    // For ZooKeeper, where each transaction is a round trip to the disks of several servers. (The
+    // embedded store groups the commits of all processes itself.)
     std::unique_ptr<coordination::GroupCommit> grouping;
-    std::unique_ptr<MeasuredStore> measured;  // what is used
+    std::unique_ptr<MeasuredStore> measured;  // the outermost one
   };
 
   void on_session(coordination::SessionState state);
@@ -76,16 +75,16 @@ class DaemonStore {
   async::Runtime runtime_;
   telemetry::Logger log_;
   telemetry::Metrics metrics_;
-  std::string waiting_;  // why it cannot be opened; empty: it is open, or nobody has tried
+  std::string waiting_;  // why it cannot be opened; empty: it is open, or was not tried
   Opened opened_;
-  Opened closed_;  // who has used it is there until the next one is
+  Opened closed_;  // the previous one, kept for its last users
   coordination::zookeeper::ZooKeeperStore* zookeeper_ = nullptr;  // the store, if it is one
   config::StoreChoice choice_;
-  config::ZooKeeper settings_;  // what it was opened with
+  config::ZooKeeper settings_;  // in use
   coordination::Subscription session_;
   std::optional<async::Clock::TimePoint> away_since_;
   bool has_new_session_ = false;
-  std::set<std::string> misnamed_;  // servers that the log has been told of
+  std::set<std::string> misnamed_;  // servers that have been logged
 };
 
 }  // namespace nodepool::program

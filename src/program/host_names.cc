@@ -12,10 +12,10 @@ namespace nodepool::program {
 
 namespace {
 
-constexpr std::size_t kRoomForNames = 16384;
+constexpr std::size_t kBufferSize = 16384;
 
-// The first of the names of an address that has a dot, else the first of them all; `otherwise` if
-// it has none. Reference: Python's socket.getfqdn(), whose answer records and metrics have.
+// The first name of an address that has a dot, else its first name; `otherwise` if it has no name.
+// Reference: Python's socket.getfqdn(), whose result is in records and metrics.
 std::string name_of(const addrinfo& address, std::string otherwise) {
   const void* number = &reinterpret_cast<const sockaddr_in*>(address.ai_addr)->sin_addr;
   socklen_t size = sizeof(in_addr);
@@ -23,12 +23,12 @@ std::string name_of(const addrinfo& address, std::string otherwise) {
     number = &reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr;
     size = sizeof(in6_addr);
   }
-  std::vector<char> room(kRoomForNames);
+  std::vector<char> buffer(kBufferSize);
   hostent entry{};
   hostent* found = nullptr;
   int error = 0;
-  const int failed = ::gethostbyaddr_r(number, size, address.ai_family, &entry, room.data(),
-                                       room.size(), &found, &error);
+  const int failed = ::gethostbyaddr_r(number, size, address.ai_family, &entry, buffer.data(),
+                                       buffer.size(), &found, &error);
   if (failed != 0 || found == nullptr) return otherwise;
   if (std::string_view(found->h_name).contains('.')) return found->h_name;
   for (char** alias = found->h_aliases; *alias != nullptr; ++alias) {

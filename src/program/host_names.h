@@ -5,11 +5,11 @@
 namespace nodepool::program {
 
 struct HostNames {
-  std::string short_name;  // as gethostname() says
-  std::string fqdn;        // what its address is called; the same if that cannot be looked up
+  std::string short_name;  // of gethostname()
+  std::string fqdn;        // by a reverse lookup of its address; else the short name
 };
 
-// Of this host. Looks the name up, which blocks.
+// The names of this host. Blocks while the name is looked up.
 HostNames host_names();
 
 }  // namespace nodepool::program

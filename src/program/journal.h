@@ -5,7 +5,7 @@
 
 namespace nodepool::program {
 
-// The history that the configuration has chosen.
+// The configured history.
 inline history::Journal journal_of(const config::Config& config) {
   constexpr double kDay = 24.0 * 60 * 60;  // seconds
   return {.directory = config.history.directory,

@@ -25,7 +25,7 @@ std::string text_at(const Value& mapping, std::string_view key) {
   return value == nullptr ? std::string() : value->text();
 }
 
-// The level of a logger or handler; debug, that is all, if it has none.
+// The level of a logger or handler; debug if it has none.
 LogLevel level_of(const Value& mapping, const std::string& path) {
   const std::string name = text_at(mapping, "level");
   if (name.empty() || name == "NOTSET") return LogLevel::debug;
@@ -34,14 +34,14 @@ LogLevel level_of(const Value& mapping, const std::string& path) {
   return *level;
 }
 
-// The handler that the logger uses first; null if it uses none.
+// The first handler of the logger; null if it has none.
 const Value* handler_of(const Value& config, const Value* logger, const std::string& path) {
   const Value* names = logger == nullptr ? nullptr : logger->find("handlers");
   if (names == nullptr || !names->is_list() || names->as_list().empty()) return nullptr;
   const std::string name = names->as_list().front().text();
   const Value* handlers = config.find("handlers");
   const Value* handler = handlers == nullptr ? nullptr : handlers->find(name);
-  if (handler == nullptr) throw std::runtime_error(path + ": there is no handler '" + name + "'");
+  if (handler == nullptr) throw std::runtime_error(path + ": unknown handler '" + name + "'");
   return handler;
 }
 
@@ -95,7 +95,7 @@ LogRotation rotation_by_time(const Value& handler, std::vector<std::string>& war
     rotation.period = Period::weekday;
     rotation.weekday = when[1] - '0';
   } else {
-    throw std::runtime_error("handler: `when: " + when + "` is no time to rotate at");
+    throw std::runtime_error("handler: invalid `when: " + when + "`");
   }
   return rotation;
 }
@@ -119,7 +119,7 @@ void apply_handler(const Value& handler, LogConfig& config) {
                                          "RotatingFileHandler",
                                          "TimedRotatingFileHandler"};
   if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
-    config.warnings.push_back("the handler class " + kind + " is not supported: messages go to " +
+    config.warnings.push_back("handler class " + kind + " is not supported: messages go to " +
                               (file.empty() ? "standard error" : file + ", without rotation"));
   }
   if (name == "RotatingFileHandler") options.rotation = rotation_by_size(handler);
@@ -134,18 +134,17 @@ void apply_handler(const Value& handler, LogConfig& config) {
   }
 }
 
-// What would be expected of the file and does not happen.
+// Warns of parts of the file that are ignored.
 void warn_of_ignored(const Value& config, std::vector<std::string>& warnings) {
   for (const char* key : {"formatters", "filters"}) {
     if (config.find(key) != nullptr) {
-      warnings.push_back("`" + std::string(key) + "` are ignored: all lines have the same form");
+      warnings.push_back("`" + std::string(key) + "` are ignored: all lines have the same format");
     }
   }
   const Value* handlers = config.find("handlers");
   if (handlers != nullptr && handlers->is_mapping() && handlers->as_mapping().size() > 1) {
     warnings.emplace_back(
-        "of several handlers only the first of the logger `nodepool`, or else of the root logger, "
-        "is used");
+        "only the first handler of the logger `nodepool`, or else of the root logger, is used");
   }
 }
 
@@ -163,11 +162,11 @@ LogConfig load_log_config(const std::string& path) {
   const std::string text = read(path);
   if (!path.ends_with(".yaml") && !path.ends_with(".yml") && !path.ends_with(".json")) {
     throw std::runtime_error(path +
-                             ": only logging configurations in YAML or JSON (.yaml, .yml, "
-                             ".json) are understood");
+                             ": unsupported format of a logging configuration: use YAML or JSON "
+                             "(.yaml, .yml, .json)");
   }
   const Value config = config::parse_yaml(text, path);
-  if (!config.is_mapping()) throw std::runtime_error(path + ": no logging configuration");
+  if (!config.is_mapping()) throw std::runtime_error(path + ": not a logging configuration");
   LogConfig result;
   LogOptions& options = result.options;
   warn_of_ignored(config, result.warnings);

@@ -7,17 +7,17 @@
 
 namespace nodepool::program {
 
-// A logging configuration as far as it is supported.
+// The supported part of a logging configuration.
 struct LogConfig {
   telemetry::LogOptions options;
-  std::vector<std::string> warnings;  // what is not supported of it, for the log
+  std::vector<std::string> warnings;  // about unsupported parts, for the log
 };
 
-// Reads a logging configuration (option -l): a Python dictConfig structure in YAML or JSON. Used of
-// it are the level of each logger, and the first handler of the logger `nodepool` or else of the
-// root logger: a file (FileHandler, WatchedFileHandler, RotatingFileHandler,
-// TimedRotatingFileHandler) or a standard stream (StreamHandler), and its level. Throws
-// std::runtime_error if the file cannot be read or is none.
+// Reads a logging configuration (option -l): a Python dictConfig structure in YAML or JSON. It uses
+// the level of each logger, and the first handler of the logger `nodepool` or else of the root
+// logger: a file (FileHandler, WatchedFileHandler, RotatingFileHandler, TimedRotatingFileHandler)
+// or a standard stream (StreamHandler), and its level. Throws std::runtime_error if the file cannot
+// be read or is invalid.
 LogConfig load_log_config(const std::string& path);
 
 }  // namespace nodepool::program

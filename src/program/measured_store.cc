@@ -8,7 +8,7 @@ namespace nodepool::program {
 
 using async::Task;
 
-// The time from its beginning to its end, however the operation ends.
+// Measures the time of an operation, also of a failed one.
 class MeasuredStore::Measurement {
  public:
   Measurement(MeasuredStore& store, std::string_view operation)

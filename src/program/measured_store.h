@@ -12,14 +12,14 @@
 
 namespace nodepool::program {
 
-// A store that tells how long its answers take, and how many are awaited. All else is as the store
-// below it does it.
+// A store that measures the time of its operations and counts those in progress. Everything else is
+// passed to the inner store.
 class MeasuredStore final : public coordination::Store {
  public:
   // `inner` and `clock` outlive it.
   MeasuredStore(const async::Clock& clock, coordination::Store& inner, telemetry::Metrics metrics);
 
-  // How many operations have been asked for and not been answered.
+  // The number of operations in progress.
   std::size_t under_way() const { return under_way_; }
 
   async::Task<std::string> create(std::string path, std::string data,

@@ -20,10 +20,9 @@ using coordination::StoreError;
 
 namespace {
 
-// How long a launcher that has just been started may take to make the embedded store, and how often
-// that is looked at.
-constexpr auto kUntilMade = std::chrono::seconds(2);
-constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+// How long to wait until a launcher that has just been started creates the embedded store.
+constexpr auto kCreationTimeout = std::chrono::seconds(2);
+constexpr auto kPollInterval = std::chrono::milliseconds(50);
 
 std::optional<zk::TlsFiles> tls_files(const config::ZooKeeperTls& tls) {
   if (tls.insecure_plaintext) return std::nullopt;
@@ -52,7 +51,7 @@ zk::ZooKeeperOptions zookeeper_options(config::ZooKeeper zookeeper) {
 
 namespace {
 
-// An access list that forbids to read the records is told here: caches only try again.
+// Fails if an access list forbids to read the records: caches would only retry.
 Task<> require_readable(Store& store) {
   try {
     co_await store.children(std::string(model::kRoot));
@@ -77,7 +76,7 @@ Task<std::unique_ptr<Store>> open_zookeeper(async::Runtime runtime, config::ZooK
                        "`)");
 }
 
-// Nothing if there is no store although there could be one.
+// Returns nothing if the store does not exist (yet).
 Task<std::unique_ptr<Store>> open_if_there(async::Runtime runtime,
                                            coordination::sqlite::SqliteOptions options) {
   Task<std::unique_ptr<Store>> opening = coordination::sqlite::open_store(runtime, options);
@@ -89,15 +88,15 @@ Task<std::unique_ptr<Store>> open_if_there(async::Runtime runtime,
   co_return nullptr;
 }
 
-// Who starts the launcher and a command after it need not wait between the two.
+// Waits for a missing store, so that a command works right after the start of the launcher.
 Task<std::unique_ptr<Store>> open_sqlite(async::Runtime runtime,
                                          coordination::sqlite::SqliteOptions options) {
-  const async::Clock::TimePoint last = runtime.clock.now() + kUntilMade;
-  while (runtime.clock.now() < last) {
+  const async::Clock::TimePoint deadline = runtime.clock.now() + kCreationTimeout;
+  while (runtime.clock.now() < deadline) {
     Task<std::unique_ptr<Store>> opening = open_if_there(runtime, options);
     std::unique_ptr<Store> store = co_await std::move(opening);
     if (store) co_return store;
-    co_await runtime.clock.sleep_for(kBetweenLooks);
+    co_await runtime.clock.sleep_for(kPollInterval);
   }
   Task<std::unique_ptr<Store>> opening = coordination::sqlite::open_store(runtime, options);
   co_return co_await std::move(opening);

@@ -10,16 +10,17 @@
 
 namespace nodepool::program {
 
-// Opens a store. Throws StoreError with what is wrong and how to mend it: `disconnected` with every
-// server's reason if none can be reached; `invalid` for incomplete `zookeeper-tls`; `no_node` for a
-// chroot that does not exist; otherwise as the stores' own open_store(). `zookeeper` counts only if
-// it is chosen, and `use` only otherwise.
+// Opens a store. Throws StoreError with the problem and how to fix it: `disconnected` with every
+// server's reason if none is reachable; `invalid` for incomplete `zookeeper-tls`; `no_node` for a
+// chroot that does not exist; otherwise like the stores' own open_store(). `zookeeper` is used only
+// for ZooKeeper, `use` only for the embedded store.
 async::Task<std::unique_ptr<coordination::Store>> open_store(async::Runtime runtime,
                                                              config::StoreChoice choice,
                                                              config::ZooKeeper zookeeper,
                                                              coordination::StoreUse use);
 
-// The options that reach the ensemble. Throws StoreError(invalid) for incomplete `zookeeper-tls`.
+// The options to connect to the ensemble. Throws StoreError(invalid) for incomplete
+// `zookeeper-tls`.
 coordination::zookeeper::ZooKeeperOptions zookeeper_options(config::ZooKeeper zookeeper);
 
 }  // namespace nodepool::program

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kUsageError = 2;
 
-// "~/x" -> "/home/me/x"; then absolute, because a daemon changes its directory.
+// Expands "~/x" and makes the path absolute, because a daemon changes its directory.
 std::string absolute(const std::string& path) {
   std::string expanded = path;
   if (path == "~" || path.starts_with("~/")) {
@@ -23,19 +23,19 @@ std::string absolute(const std::string& path) {
   return std::filesystem::absolute(expanded).lexically_normal();
 }
 
-// The options of the program, which fill in what is given.
+// Declares the options of the program, which are written into `options` and `version`.
 void declare(CLI::App& app, const Program& program, Options& options, bool& version) {
   options.pid_file = program.pid_file;
-  app.add_option("-c", options.config, "path to config file")->capture_default_str();
-  app.add_option("-s", options.secure, "path to secure file");
-  app.add_option("-l", options.log_config, "path to log config file");
-  app.add_option("-p", options.pid_file, "path to pid file")->capture_default_str();
-  app.add_flag("-d", options.debug, "stay in the foreground, log debug messages to stdout");
-  app.add_flag("-f", options.foreground, "stay in the foreground");
+  app.add_option("-c", options.config, "Main configuration file")->capture_default_str();
+  app.add_option("-s", options.secure, "File with secrets");
+  app.add_option("-l", options.log_config, "Logging configuration file");
+  app.add_option("-p", options.pid_file, "PID file")->capture_default_str();
+  app.add_flag("-d", options.debug, "Stay in the foreground, log debug messages to stdout");
+  app.add_flag("-f", options.foreground, "Stay in the foreground");
   app.add_flag_callback(
-      "--no-webapp", [&options] { options.webapp = false; }, "do not start the web app");
-  app.add_flag("--repl", options.repl, "accepted and ignored: there is no Python console");
-  app.add_flag("--version", version, "show the version and exit");
+      "--no-webapp", [&options] { options.webapp = false; }, "Do not start the web app");
+  app.add_flag("--repl", options.repl, "Accepted and ignored: there is no Python console");
+  app.add_flag("--version", version, "Print the version and exit");
   if (program.add_options) program.add_options(app);
 }
 

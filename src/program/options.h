@@ -24,7 +24,7 @@ struct Options {
   bool repl = false;        // accepted for old start scripts
 };
 
-// What the daemon is called and where it keeps things by default.
+// The name of a daemon, and its default paths.
 struct Program {
   std::string name;      // "nodepool-launcher", for help
   std::string log_name;  // "nodepool": /var/log/nodepool/<log_name>.log
@@ -37,12 +37,12 @@ struct OptionHelp {
   std::string names;  // "-c", "--build-workers"
   std::string value;  // "TEXT"; empty: none
   std::string help;
-  std::string usual;  // the default; empty: none that is said
+  std::string usual;  // the default; empty: none
 };
 std::vector<OptionHelp> describe_options(const Program& program);
 
-// Reads the command line. If there is nothing to run (help, version, an error), prints what is due
-// and returns the exit status instead: 0, or 2 for an error.
+// Parses the command line. For help, version and errors, prints them and returns the exit status
+// instead: 0, or 2 for an error.
 std::variant<Options, int> parse_options(const Program& program, int argc, const char* const* argv);
 
 }  // namespace nodepool::program

@@ -26,7 +26,7 @@ std::int64_t number(std::string_view text) {
   return value;
 }
 
-// A socket that sends to the address, "/path" or "@name" of an abstract one; -1 if it cannot.
+// A socket connected to the address, "/path" or "@name" of an abstract one; -1 on failure.
 int connected_to(std::string_view address) {
   sockaddr_un target{};
   target.sun_family = AF_UNIX;

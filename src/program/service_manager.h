@@ -7,8 +7,8 @@
 
 namespace nodepool::program {
 
-// What systemd is told of a daemon that it has started with Type=notify. Reference: sd_notify(3).
-// Where nobody wants to know (no NOTIFY_SOCKET), nothing is told; what cannot be told is lost.
+// Notifies systemd about a daemon with Type=notify. Reference: sd_notify(3). Does nothing without
+// NOTIFY_SOCKET; a notification that cannot be sent is dropped.
 class ServiceManager {
  public:
   // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
@@ -17,22 +17,21 @@ class ServiceManager {
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
-  // The start is over; `status` says what the daemon does.
+  // The daemon has started; `status` is a text for `systemctl status`.
   void started(const std::string& status);
   void stopping();
 
-  // How long it lets a loop stand still before it ends the process; 0: for ever.
-  async::Duration patience() const { return watchdog_; }
+  // The timeout of systemd's watchdog; 0: it has none.
+  async::Duration watchdog_timeout() const { return watchdog_; }
 
-  // Says again and again that the loop turns, if somebody restarts daemons whose loop does not.
-  // Until it is cancelled.
+  // Notifies the watchdog, if there is one, until it is cancelled. A stalled loop stops that.
   async::Task<> feed_watchdog();
 
  private:
   void send(const std::string& message) const;
 
   async::Runtime runtime_;
-  int socket_ = -1;                        // connected; -1: nobody wants to know
+  int socket_ = -1;                        // connected; -1: none
   std::chrono::microseconds watchdog_{0};  // 0: none
 };
 

@@ -18,12 +18,12 @@ namespace {
 constexpr std::string_view kApi = "/api/v1/";
 constexpr std::string_view kUnix = "unix://";
 
-// How long one wait lasts at most, and how long a call may take besides.
+// The longest wait of one call, and the time that a call may take in addition.
 constexpr std::chrono::seconds kWait{30};
-constexpr std::chrono::seconds kPatience{30};
-// By how much the clocks of a launcher and of this host may have gone apart while it waited.
+constexpr std::chrono::seconds kCallTimeout{30};
+// The tolerated difference between the clocks of a launcher and of this host.
 constexpr std::chrono::seconds kClockTolerance{5};
-constexpr int kGone = 404;
+constexpr int kNotFound = 404;
 
 std::vector<std::string> bases_of(const std::string& url) {
   std::vector<std::string> bases;
@@ -40,8 +40,8 @@ std::vector<std::string> bases_of(const std::string& url) {
   });
   const bool is_unix = bases.size() == 1 && bases.front().starts_with(kUnix);
   if (!is_http && !is_unix) {
-    throw RequestError("the URL of the API must be like https://host:8006, or " +
-                       std::string(kUnix) + "/run/nodepool/api.socket: " + url);
+    throw RequestError("invalid URL of the API (expected https://host:8006 or " +
+                       std::string(kUnix) + "/run/nodepool/api.socket): " + url);
   }
   return bases;
 }
@@ -52,7 +52,7 @@ http::ClientOptions client_options(const Address& address) {
   if (address.url.starts_with(kUnix)) {
     options.transfers.unix_socket = address.url.substr(kUnix.size());
   }
-  options.attempts = 2;  // then the next launcher
+  options.attempts = 2;  // then the next launcher is called
   return options;
 }
 
@@ -61,21 +61,21 @@ std::string text_at(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-RequestError not_understood(const std::string& what) {
-  return RequestError("the API's answer cannot be understood: " + what);
+RequestError invalid_response(const std::string& what) {
+  return RequestError("the API's response is invalid: " + what);
 }
 
-Json parse_answer(const std::string& body) {
+Json parse_response(const std::string& body) {
   try {
     Json document = json::parse(body);
     if (document.is_object()) return document;
   } catch (const json::ParseError& error) {
-    throw not_understood(error.what());
+    throw invalid_response(error.what());
   }
-  throw not_understood("it is no object");
+  throw invalid_response("not an object");
 }
 
-// "id" of the path: nothing in it leads elsewhere.
+// The id as one segment of a path.
 std::string escaped(const std::string& id) {
   std::string text;
   for (const char c : id) {
@@ -86,7 +86,7 @@ std::string escaped(const std::string& id) {
   return text;
 }
 
-// A node's record; of one that belongs to somebody else, the little that its listing has.
+// A node's record. Of another client's node only id, provider and labels are known.
 model::Node read_node(const Json& document) {
   if (document.contains("type")) {
     return model::parse_node(text_at(document, "id"), {document.dump(), {}});
@@ -110,9 +110,9 @@ requestor::LeasedNodes read_lease(const Json& document) {
     leased.lease.expires = document.at("expires").get<double>();
     for (const Json& node : document.at("nodes")) leased.nodes.push_back(read_node(node));
   } catch (const Json::exception& error) {
-    throw not_understood(error.what());
+    throw invalid_response(error.what());
   } catch (const model::RecordError& error) {
-    throw not_understood(error.what());
+    throw invalid_response(error.what());
   }
   return leased;
 }
@@ -120,7 +120,7 @@ requestor::LeasedNodes read_lease(const Json& document) {
 Installation::Progress read_progress(const Json& document) {
   Installation::Progress progress{.id = text_at(document, "id")};
   const auto state = model::parse_request_state(text_at(document, "state"));
-  if (!state) throw not_understood("it has no state");
+  if (!state) throw invalid_response("no state");
   progress.state = *state;
   const auto position = document.find("position");
   if (position != document.end() && position->is_number_unsigned()) {
@@ -142,14 +142,14 @@ Installation::Outcome read_outcome(const Json& document) {
   return outcome;
 }
 
-// When the launchers withdraw the order, in seconds since the epoch; of one that waits.
-double end_of_wait(const Json& document) {
+// When the launchers withdraw a waiting request, in seconds since the epoch.
+double withdrawal_time(const Json& document) {
   const auto expires = document.find("expires");
-  if (expires == document.end() || !expires->is_number()) throw not_understood("it has no end");
+  if (expires == document.end() || !expires->is_number()) throw invalid_response("no expires");
   return expires->get<double>();
 }
 
-// A row of the history, as report/history_listing.h has it.
+// Parses a row of the history, in the form of report/history_listing.h.
 history::Entry read_entry(const Json& row, const std::string& id) {
   history::Entry entry;
   const auto time = row.find("time");
@@ -173,7 +173,7 @@ history::Entry read_entry(const Json& row, const std::string& id) {
 }
 
 report::Table read_table(const Json& rows, std::vector<report::Column> columns) {
-  if (!rows.is_array()) throw not_understood("it has no list");
+  if (!rows.is_array()) throw invalid_response("not a list");
   report::Table table(std::move(columns));
   for (const Json& item : rows) {
     report::Row row;
@@ -201,7 +201,7 @@ report::Statements read_statements(const Json& list) {
 report::Explanation read_explanation(const Json& document) {
   report::Explanation explanation;
   const auto statements = document.find("statements");
-  if (statements == document.end()) throw not_understood("it explains nothing");
+  if (statements == document.end()) throw invalid_response("no statements");
   explanation.statements = read_statements(*statements);
   const auto others = document.find("others");
   if (others != document.end()) {
@@ -216,7 +216,7 @@ report::Explanation read_explanation(const Json& document) {
 
 }  // namespace
 
-struct Installation::Answer {
+struct Installation::Reply {
   int status = 0;
   Json document = Json();  // an object; null if there is none
 };
@@ -227,22 +227,23 @@ Installation::Installation(const async::Runtime& runtime, const Address& address
       bases_(bases_of(address.url)),
       token_(address.token),
       client_(runtime, client_options(address), log),
-      giving_up_(runtime, [log](const std::string& name, const std::string& error) {
+      withdrawals_(runtime, [log](const std::string& name, const std::string& error) {
         log.warning("{}: {}", name, error);
       }) {}
 
-// Refusals are thrown, but that something is gone.
-Task<Installation::Answer> Installation::call(std::string method, std::string path,
-                                              std::string body, std::string key) {
+// Sends a call to the launcher that responded last, then to the others. Throws for error statuses
+// except 404.
+Task<Installation::Reply> Installation::call(std::string method, std::string path, std::string body,
+                                             std::string key) {
   std::string failure;
   for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
     const std::string& base = bases_.at((current_ + attempt) % bases_.size());
     http::Request request;
     request.method = method;
-    request.deadline = kWait + kPatience;
+    request.deadline = kWait + kCallTimeout;
     request.url = (base.starts_with(kUnix) ? "http://nodepool" : base) + std::string(kApi) + path;
     request.name = "nodepool: " + method + " " + path.substr(0, path.find_first_of("/?"));
-    request.repeatable = http::Request::Repeatable::yes;  // what must not be done twice has a key
+    request.repeatable = http::Request::Repeatable::yes;  // calls are idempotent, some by their key
     request.body = body;
     if (!body.empty()) request.headers.emplace_back("Content-Type", "application/json");
     if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
@@ -258,15 +259,16 @@ Task<Installation::Answer> Installation::call(std::string method, std::string pa
     const bool is_last = attempt + 1 == bases_.size();
     if (response->status == kUnavailable && !is_last) continue;
     current_ = (current_ + attempt) % bases_.size();
-    Answer answer{.status = response->status};
-    if (!response->body.empty()) answer.document = parse_answer(response->body);
-    if (response->is_success() || response->status == kGone) co_return answer;
+    Reply reply{.status = response->status};
+    if (!response->body.empty()) reply.document = parse_response(response->body);
+    if (response->is_success() || response->status == kNotFound) co_return reply;
     const std::string detail =
-        answer.document.is_object() ? text_at(answer.document, "detail") : std::string();
-    throw RequestError(detail.empty() ? fmt::format("the API has answered {}", response->status)
-                                      : detail);
+        reply.document.is_object() ? text_at(reply.document, "detail") : std::string();
+    throw RequestError(detail.empty()
+                           ? fmt::format("the API responded with status {}", response->status)
+                           : detail);
   }
-  throw RequestError("no launcher answers: " + failure);
+  throw RequestError("no launcher responds: " + failure);
 }
 
 Task<Installation::Outcome> Installation::request(
@@ -277,77 +279,79 @@ Task<Installation::Outcome> Installation::request(
   const async::Clock::TimePoint deadline = runtime_.clock.now() + lease_request.timeout;
   const std::string key =
       lease_request.key.empty() ? runtime_.random.uuid_hex() : lease_request.key;
-  Task<Outcome> asking = place_and_follow(body.dump(), key, deadline, std::move(on_progress));
+  Task<Outcome> requesting = submit_and_follow(body.dump(), key, deadline, std::move(on_progress));
   try {
-    co_return co_await std::move(asking);
+    co_return co_await std::move(requesting);
   } catch (const async::Cancelled&) {
-    giving_up_.spawn("giving up", reclaim(body.dump(), key));
+    withdrawals_.spawn("withdrawing a request", find_and_withdraw(body.dump(), key));
     throw;
   }
 }
 
-Task<Installation::Outcome> Installation::place_and_follow(
+Task<Installation::Outcome> Installation::submit_and_follow(
     std::string lease_request, std::string key, async::Clock::TimePoint deadline,
     std::function<void(const Progress&)> on_progress) {
-  Answer placed = co_await submit(std::move(lease_request), std::move(key));
+  Reply placed = co_await submit(std::move(lease_request), std::move(key));
   co_return co_await follow(std::move(placed), deadline, std::move(on_progress));
 }
 
-Task<Installation::Answer> Installation::submit(std::string lease_request, std::string key) {
-  Answer placed = co_await call("POST", "requests", std::move(lease_request), std::move(key));
-  if (placed.status == kGone) throw RequestError("the request has ended already");
+Task<Installation::Reply> Installation::submit(std::string lease_request, std::string key) {
+  Reply placed = co_await call("POST", "requests", std::move(lease_request), std::move(key));
+  if (placed.status == kNotFound) throw RequestError("the request has already ended");
   co_return placed;
 }
 
-// Nobody knows how far it has come: sent once more it has the id that it got, if it did.
-Task<> Installation::reclaim(std::string lease_request, std::string key) {
+// Withdraws a cancelled request that may or may not exist: submitting it again with its key returns
+// its id.
+Task<> Installation::find_and_withdraw(std::string lease_request, std::string key) {
   try {
-    const Answer placed = co_await submit(std::move(lease_request), std::move(key));
-    co_await give_up(text_at(placed.document, "id"));
+    const Reply placed = co_await submit(std::move(lease_request), std::move(key));
+    co_await withdraw(text_at(placed.document, "id"));
   } catch (const RequestError&) {
-    // It was refused, or has ended, or nobody answers: then its time to wait will end it.
+    // It was refused, or has ended, or no launcher responds: then it ends with its timeout.
   }
 }
 
-Task<Installation::Outcome> Installation::follow(Answer answer, async::Clock::TimePoint deadline,
+Task<Installation::Outcome> Installation::follow(Reply reply, async::Clock::TimePoint deadline,
                                                  std::function<void(const Progress&)> on_progress) {
   while (true) {
-    Outcome outcome = read_outcome(answer.document);
+    Outcome outcome = read_outcome(reply.document);
     if (on_progress) on_progress(outcome.progress);
     const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - runtime_.clock.now());
     const bool is_over = outcome.leased || outcome.progress.state == model::RequestState::failed;
     if (is_over || left <= std::chrono::seconds(0)) {
-      if (!outcome.leased) co_await give_up(outcome.progress.id);
+      if (!outcome.leased) co_await withdraw(outcome.progress.id);
       co_return outcome;
     }
-    const double end = end_of_wait(answer.document);
-    answer = co_await call("GET",
-                           fmt::format("requests/{}?wait={}", escaped(outcome.progress.id),
-                                       std::min(left, kWait).count()),
-                           {}, {});
-    if (answer.status != kGone) continue;
-    // The launchers withdraw what has waited for its time; they may do so before they answer.
+    const double end = withdrawal_time(reply.document);
+    reply = co_await call("GET",
+                          fmt::format("requests/{}?wait={}", escaped(outcome.progress.id),
+                                      std::min(left, kWait).count()),
+                          {}, {});
+    if (reply.status != kNotFound) continue;
+    // The launchers withdraw a request after its timeout, possibly before they respond.
     const double tolerance = std::chrono::duration<double>(kClockTolerance).count();
     const bool is_in_time = runtime_.clock.now() + kClockTolerance < deadline &&
                             runtime_.clock.wall_seconds() + tolerance < end;
     if (!is_in_time) co_return outcome;
-    throw RequestError("request " + outcome.progress.id + " has been removed by someone else");
+    throw RequestError("request " + outcome.progress.id + " was removed by another client");
   }
 }
 
-Task<> Installation::give_up(std::string id) {
+Task<> Installation::withdraw(std::string id) {
   co_await call("DELETE", "requests/" + escaped(id), {}, {});
 }
 
 Task<model::Lease> Installation::renew(std::string lease,
                                        std::optional<std::chrono::seconds> duration) {
   const std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
-  const Answer answer =
+  const Reply reply =
       co_await call("POST", fmt::format("leases/{}/renew", escaped(lease)), body, {});
-  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
+  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
   model::Lease renewed{.id = lease, .expires = 0, .holder = {}};
-  const auto expires = answer.document.find("expires");
-  if (expires == answer.document.end() || !expires->is_number()) throw not_understood("no time");
+  const auto expires = reply.document.find("expires");
+  if (expires == reply.document.end() || !expires->is_number())
+    throw invalid_response("no expires");
   renewed.expires = expires->get<double>();
   co_return renewed;
 }
@@ -355,28 +359,28 @@ Task<model::Lease> Installation::renew(std::string lease,
 Task<> Installation::release(std::string lease, std::optional<std::string> node) {
   std::string path = "leases/" + escaped(lease);
   if (node) path += "?node=" + escaped(*node);
-  const Answer answer = co_await call("DELETE", std::move(path), {}, {});
-  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
+  const Reply reply = co_await call("DELETE", std::move(path), {}, {});
+  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
 }
 
 Task<> Installation::hold(std::string lease, std::string reason, std::optional<std::string> node) {
   Json document = {{"reason", reason}};
   if (node) document["nodes"] = std::vector<std::string>{*node};
   const std::string body = document.dump();
-  const Answer answer =
+  const Reply reply =
       co_await call("POST", fmt::format("leases/{}/hold", escaped(lease)), body, {});
-  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
+  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
 }
 
 Task<requestor::LeasedNodes> Installation::find_lease(std::string id) {
-  const Answer answer = co_await call("GET", "leases/" + escaped(id), {}, {});
-  if (answer.status != kGone) co_return read_lease(answer.document);
-  const Answer node = co_await call("GET", "nodes/" + escaped(id), {}, {});
+  const Reply reply = co_await call("GET", "leases/" + escaped(id), {}, {});
+  if (reply.status != kNotFound) co_return read_lease(reply.document);
+  const Reply node = co_await call("GET", "nodes/" + escaped(id), {}, {});
   const std::string lease =
-      node.status == kGone ? std::string() : text_at(node.document, "allocated_to");
+      node.status == kNotFound ? std::string() : text_at(node.document, "allocated_to");
   if (lease.empty()) throw RequestError("there is no lease or leased node " + id);
-  const Answer of_node = co_await call("GET", "leases/" + escaped(lease), {}, {});
-  if (of_node.status == kGone) throw RequestError("node " + id + " is not leased");
+  const Reply of_node = co_await call("GET", "leases/" + escaped(lease), {}, {});
+  if (of_node.status == kNotFound) throw RequestError("node " + id + " is not leased");
   requestor::LeasedNodes leased = read_lease(of_node.document);
   std::erase_if(leased.nodes, [&id](const model::Node& each) { return each.id != id; });
   co_return leased;
@@ -388,14 +392,13 @@ Task<std::vector<std::string>> Installation::pages(std::string listing) {
   std::string after;
   while (true) {
     const std::string page = after.empty() ? "" : "&after=" + escaped(after);
-    const Answer answer =
-        co_await call("GET", fmt::format("{}?limit=1000{}", listing, page), {}, {});
-    const auto rows = answer.document.find(listing);
-    if (rows == answer.document.end() || !rows->is_array()) {
-      throw not_understood("it has no " + listing);
+    const Reply reply = co_await call("GET", fmt::format("{}?limit=1000{}", listing, page), {}, {});
+    const auto rows = reply.document.find(listing);
+    if (rows == reply.document.end() || !rows->is_array()) {
+      throw invalid_response("no " + listing);
     }
     for (const Json& row : *rows) all.push_back(row.dump());
-    if (!answer.document.contains("next") || rows->empty()) co_return all;
+    if (!reply.document.contains("next") || rows->empty()) co_return all;
     after = text_at(rows->back(), "id");
   }
 }
@@ -416,19 +419,19 @@ Task<report::Table> Installation::list(std::string listing, std::vector<report::
 }
 
 Task<std::vector<history::Entry>> Installation::history(std::string id) {
-  const Answer answer = co_await call("GET", "history/" + escaped(id), {}, {});
-  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
-  const auto rows = answer.document.find("history");
-  if (rows == answer.document.end()) throw not_understood("it has no history");
+  const Reply reply = co_await call("GET", "history/" + escaped(id), {}, {});
+  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
+  const auto rows = reply.document.find("history");
+  if (rows == reply.document.end()) throw invalid_response("no history");
   std::vector<history::Entry> entries;
   for (const Json& row : *rows) entries.push_back(read_entry(row, id));
   co_return entries;
 }
 
 Task<report::Explanation> Installation::explain(std::string subject) {
-  const Answer answer = co_await call("GET", "explain/" + escaped(subject), {}, {});
-  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
-  co_return read_explanation(answer.document);
+  const Reply reply = co_await call("GET", "explain/" + escaped(subject), {}, {});
+  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
+  co_return read_explanation(reply.document);
 }
 
 }  // namespace nodepool::remote

@@ -29,13 +29,13 @@ bool has_one_of(const Cell& cell, const std::vector<std::string>& texts) {
 Table matching(const Table& table, const Filters& filters) {
   Table chosen(table.columns());
   for (const Row& row : table.rows()) {
-    const bool wanted = std::ranges::all_of(filters, [&](const auto& filter) {
+    const bool matches = std::ranges::all_of(filters, [&](const auto& filter) {
       const auto column = std::ranges::find(table.columns(), filter.first, &Column::key);
       if (column == table.columns().end()) return false;
       return has_one_of(row.at(static_cast<std::size_t>(column - table.columns().begin())),
                         filter.second);
     });
-    if (wanted) chosen.add(row);
+    if (matches) chosen.add(row);
   }
   return chosen;
 }

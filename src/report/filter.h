@@ -8,11 +8,11 @@
 
 namespace nodepool::report {
 
-// Which rows are wanted: for each column, by its key, the texts of which one has to be there.
+// Column key -> the accepted values.
 using Filters = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-// The rows that all filters let through: whose value is one of the texts, or whose list has one of
-// them. A column that the table does not have lets nothing through.
+// The rows that match all filters. A cell matches if its value, or an item of its list, is
+// accepted. A filter on a missing column matches no row.
 Table matching(const Table& table, const Filters& filters);
 
 }  // namespace nodepool::report

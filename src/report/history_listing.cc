@@ -19,7 +19,7 @@ Table history_listing(const std::vector<Entry>& entries) {
                {"event", "Event"},
                of_node ? Column{"request", "Request"} : Column{"nodes", "Nodes"},
                {.key = "details", .header = "Details", .too_wide = TooWide::wrapped},
-               {"data", ""}});  // people have it in the details
+               {"data", ""}});  // for programs
   const Entry* before = nullptr;
   for (const Entry& entry : entries) {
     Cell after = Json();

@@ -7,7 +7,7 @@
 
 namespace nodepool::report {
 
-// The history of one node or request, which is not empty.
+// The history of one node or request. `entries` is not empty.
 Table history_listing(const std::vector<history::Entry>& entries);
 
 }  // namespace nodepool::report

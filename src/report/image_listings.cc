@@ -48,7 +48,7 @@ Row build_row(const ImageTable& images, const ImageBuild& build, double now, Age
 }
 
 std::vector<Column> upload_columns() {
-  // An upload is known by all four; by image-delete as well.
+  // All four identify an upload, also for image-delete.
   return {{.key = "id", .header = "Build ID", .is_id = true},
           {.key = "upload_id", .header = "Upload ID", .is_id = true},
           {.key = "provider", .header = "Provider", .is_id = true},
@@ -66,7 +66,7 @@ Row upload_row(const ImageUpload& upload, double now, Ages ages) {
           json_string(to_string(upload.state)), age(ages, now, upload.state_time)};
 }
 
-// A failure that names the log of a build mostly has its path in one line.
+// Fits most paths of build logs.
 constexpr std::size_t kWidestProblem = 80;
 
 Column problem_column() {
@@ -77,12 +77,12 @@ Column problem_column() {
           .too_wide = TooWide::wrapped};
 }
 
-// For programs: the text is for people.
+// For programs only.
 Column age_column() {
   return {.key = "age_seconds", .header = "", .since = Detail::full};
 }
 
-// What becomes of the wish for a build: whoever builds the image grants it.
+// "building" if a build is running, else "pending".
 std::string_view request_state(const ImageTable& images, const std::string& image) {
   const bool building = images.is_being_built(image) && !images.builds_of(image).empty();
   return building ? "building" : "pending";

@@ -18,23 +18,24 @@ std::string call_text(const LaunchJson& note) {
   std::string text = note.at("call").get<std::string>();
   if (note.contains("method")) {
     const int status = note.value("status", 0);
-    text += fmt::format(": {} {} -> {}", note.at("method").get<std::string>(),
-                        note.value("path", ""), status == 0 ? "no answer" : std::to_string(status));
+    text +=
+        fmt::format(": {} {} -> {}", note.at("method").get<std::string>(), note.value("path", ""),
+                    status == 0 ? "no response" : std::to_string(status));
   }
   text += fmt::format(" ({:.0f} ms)", note.value("milliseconds", 0.0));
   if (note.contains("id")) text += ", request " + note["id"].get<std::string>();
   return text;
 }
 
-std::string what_happened(const LaunchJson& note) {
+std::string event_text(const LaunchJson& note) {
   if (note.contains("call")) return call_text(note);
   if (note.contains("step")) return note["step"].get<std::string>();
-  if (note.contains("look")) return "looked at the list of " + note["look"].get<std::string>();
+  if (note.contains("look")) return "polled the list of " + note["look"].get<std::string>();
   return note.at("connection").get<std::string>() + ": " + note.value("outcome", "");
 }
 
-std::string note_text(const LaunchJson& note) {
-  std::string text = fmt::format("{:9.3f} s  {}", note.value("after", 0.0), what_happened(note));
+std::string line_of(const LaunchJson& note) {
+  std::string text = fmt::format("{:9.3f} s  {}", note.value("after", 0.0), event_text(note));
   if (note.contains("times")) {
     text +=
         fmt::format("; {} times until {:.3f} s", note.value("times", 1), note.value("until", 0.0));
@@ -46,15 +47,15 @@ std::string launch_text_of(const LaunchJson& data) {
   std::string text =
       fmt::format("Attempt {} of {}", data.value("attempt", 1), data.value("attempts", 1));
   if (data.value("resumed", false)) {
-    text += ", begun by another launcher, whose part is lost";
+    text += ", started by another launcher, whose events are lost";
   }
   text += ":";
-  for (const LaunchJson& note : data.at("notes")) text += "\n" + note_text(note);
+  for (const LaunchJson& note : data.at("notes")) text += "\n" + line_of(note);
   const int left_out = data.value("left_out", 0);
-  if (left_out > 0) text += fmt::format("\n({} of them, from the middle, are left out)", left_out);
+  if (left_out > 0) text += fmt::format("\n({} events from the middle are omitted)", left_out);
   text += fmt::format("\n{:9.3f} s  {}", data.value("seconds", 0.0), data.value("failure", ""));
   const std::string console = data.value("console", "");
-  if (!console.empty()) text += "\nThe end of the console:\n" + console;
+  if (!console.empty()) text += "\nEnd of the console log:\n" + console;
   return text;
 }
 

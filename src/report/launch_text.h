@@ -6,8 +6,8 @@
 
 namespace nodepool::report {
 
-// The black box of a launch that has failed, for people: lines without a newline at the end. Empty
-// if the entry is of anything else, or has nothing that can be read.
+// The trace of a failed launch, for people: lines without a newline at the end. Empty if the entry
+// is of another event or has no readable trace.
 std::string launch_text(const history::Entry& entry);
 
 }  // namespace nodepool::report

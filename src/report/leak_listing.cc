@@ -23,8 +23,8 @@ Table leak_columns() {
   return Table({{"provider", "Provider"},
                 {"type", "Type"},
                 {.key = "id", .header = "ID", .is_id = true},
-                {"made_for", "Made for"},
-                {"launcher", "The launcher"},
+                {"made_for", "Created For"},
+                {"launcher", "Launcher"},
                 {.key = "reason", .header = "Reason", .too_wide = TooWide::wrapped}});
 }
 

@@ -7,7 +7,7 @@
 
 namespace nodepool::report {
 
-// What clouds have and nobody knows: the columns, and a row.
+// Leaked resources: the columns, and a row.
 Table leak_columns();
 void add_leak(Table& table, const std::string& provider, const driver::Leak& leak);
 

@@ -14,7 +14,7 @@ using model::Node;
 
 namespace {
 
-// What the nodes have of a kind, each once.
+// The distinct values of a member of the nodes.
 model::Json all_of(const std::vector<Node>& nodes, model::SharedText Node::* part) {
   std::set<std::string> texts;
   for (const Node& node : nodes) {

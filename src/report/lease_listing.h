@@ -8,7 +8,7 @@
 
 namespace nodepool::report {
 
-// Leases: the columns, and a row. `nodes` are those that the lease holds.
+// Leases: the columns, and a row. `nodes` are held by the lease.
 Table lease_columns();
 void add_lease(Table& table, const model::Lease& lease, const std::vector<model::Node>& nodes);
 

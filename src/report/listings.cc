@@ -20,7 +20,7 @@ using model::Json;
 using model::json_string;
 using model::Node;
 
-// Anything but a number may be an object of credentials.
+// Redacts all but numbers, which may be an object with credentials.
 Json port_or_redacted(const Json& port) {
   std::string_view digits = port.text;
   if (digits.starts_with('"')) digits = digits.substr(1, digits.size() - 2);
@@ -29,7 +29,7 @@ Json port_or_redacted(const Json& port) {
   return is_number ? port : json_string("redacted");
 }
 
-// What the Python Nodepool does not list.
+// Adds the columns that the Python Nodepool does not have.
 void add_wide(Row& row, const Node& node, double now) {
   const std::optional<model::Lease> lease = lease_of(node);
   const bool is_leased = lease && node.state == model::NodeState::in_use;

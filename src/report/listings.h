@@ -11,8 +11,8 @@
 #include "model/request_table.h"
 #include "report/table.h"
 
-// What is listed of the records, for the commands and the web pages: columns and values are those
-// of the Python Nodepool.
+// Listings of the records, for the commands and the web pages. Columns and values are those of the
+// Python Nodepool.
 namespace nodepool::report {
 
 // A table of nodes without rows.
@@ -34,16 +34,16 @@ Table request_listing(const model::RequestTable& requests, double now = 0,
 
 Table label_columns();
 
-// The labels of all registered pools, with what there is of each: the pools that offer it, its
-// nodes that are ready and free, and all its nodes.
+// The labels of all registered pools: the pools that offer it, its free ready nodes, and all its
+// nodes.
 Table label_listing(const std::vector<const model::Component*>& pools,
                     const model::NodeTable& nodes);
 
 // The nodes of one provider with the ids of their machines.
 Table server_listing(const model::NodeTable& nodes, const std::string& provider);
 
-// The time from `then` to `now`, both in seconds, as "DD:HH:MM:SS"; days have as many digits as
-// they need. The future is a negative number of days and a rest that counts forward.
+// The time from `then` to `now`, both in seconds, as "DD:HH:MM:SS", with more digits of days as
+// needed. For a future `then` the days are negative, and the rest counts forward.
 std::string age_text(double now, double then);
 
 }  // namespace nodepool::report

@@ -22,7 +22,7 @@ Cell moment(double seconds) {
 
 Table problem_table(const std::vector<StatusProblem>& problems) {
   constexpr std::size_t kWidest = 100;
-  Table table({{"level", "Level"}, {"about", ""}, {"text", "What needs somebody", kWidest}});
+  Table table({{"level", "Level"}, {"about", ""}, {"text", "Needs Attention", kWidest}});
   for (const StatusProblem& problem : problems) {
     table.add({json_string(to_string(problem.level)), json_string(problem.about),
                json_string(problem.text)});
@@ -37,18 +37,18 @@ Table daemon_table(const StatusSources& sources) {
                {"version", "Version"},
                {"state", "State"},
                {"started", "Since"},
-               {"configuration_loaded", "Configuration Of"},
-               {"configuration_refused", "Newer One Refused"},
+               {"configuration_loaded", "Configuration Loaded"},
+               {"configuration_refused", "Newer One Rejected"},
                {"configuration_problem", ""},
                {"problems", ""}});
   for (const auto& [id, component] : sources.components.all()) {
     if (component.kind == Component::Kind::pool) continue;
-    const bool says_so = component.started > 0;
+    const bool reports_config = component.started > 0;
     const std::string& refused = component.configuration_problem;
     table.add({json_string(to_string(component.kind)), json_string(component.hostname),
                json_string(component.version), json_string(component.state),
                moment(component.started), moment(component.configuration_loaded),
-               says_so ? Json{refused.empty() ? "false" : "true"} : Json(),
+               reports_config ? Json{refused.empty() ? "false" : "true"} : Json(),
                refused.empty() ? Json() : json_string(refused), json_of(component.problems)});
   }
   return table;
@@ -75,9 +75,9 @@ Table store_table(const StatusSources& sources) {
   return table;
 }
 
-struct ProviderLine {
+struct ProviderRow {
   std::set<std::string> launchers;
-  std::vector<std::string> full;  // pools that accept nothing for want of room
+  std::vector<std::string> full;  // pools that are at capacity
   std::map<NodeState, std::int64_t> nodes;
 
   std::int64_t count(std::initializer_list<NodeState> states) const {
@@ -89,13 +89,13 @@ struct ProviderLine {
   }
 };
 
-std::map<std::string, ProviderLine> provider_lines(const StatusSources& sources) {
-  std::map<std::string, ProviderLine> lines;
+std::map<std::string, ProviderRow> provider_rows(const StatusSources& sources) {
+  std::map<std::string, ProviderRow> lines;
   for (const std::string& provider : sources.providers) lines[provider];
   for (const Component* pool : sources.components.pools()) {
-    ProviderLine& line = lines[pool->provider_name];
-    line.launchers.insert(pool->hostname);
-    if (pool->paused) line.full.push_back(pool->name);
+    ProviderRow& row = lines[pool->provider_name];
+    row.launchers.insert(pool->hostname);
+    if (pool->paused) row.full.push_back(pool->name);
   }
   for (const auto& [id, node] : sources.nodes.all()) {
     if (node.provider) ++lines[*node.provider].nodes[node.state];
@@ -113,14 +113,14 @@ Table provider_table(const StatusSources& sources) {
                {"hold", "Held"},
                {"deleting", "Deleting"},
                {"failed", "Failed"}});
-  for (const auto& [provider, line] : provider_lines(sources)) {
-    const std::vector<std::string> launchers(line.launchers.begin(), line.launchers.end());
-    table.add({json_string(provider), json_of(launchers), json_of(line.full),
-               json_of(line.count({NodeState::ready})),
-               json_of(line.count({NodeState::init, NodeState::building, NodeState::testing})),
-               json_of(line.count({NodeState::in_use})), json_of(line.count({NodeState::hold})),
-               json_of(line.count({NodeState::used, NodeState::deleting, NodeState::deleted})),
-               json_of(line.count({NodeState::failed, NodeState::aborted}))});
+  for (const auto& [provider, row] : provider_rows(sources)) {
+    const std::vector<std::string> launchers(row.launchers.begin(), row.launchers.end());
+    table.add({json_string(provider), json_of(launchers), json_of(row.full),
+               json_of(row.count({NodeState::ready})),
+               json_of(row.count({NodeState::init, NodeState::building, NodeState::testing})),
+               json_of(row.count({NodeState::in_use})), json_of(row.count({NodeState::hold})),
+               json_of(row.count({NodeState::used, NodeState::deleting, NodeState::deleted})),
+               json_of(row.count({NodeState::failed, NodeState::aborted}))});
   }
   return table;
 }
@@ -163,7 +163,7 @@ Status status_of(const StatusSources& sources) {
                      {"daemons", "Daemons", daemon_table(sources)},
                      {"store", "Store", store_table(sources)},
                      {"providers", "Providers", provider_table(sources)},
-                     {"waiting", "Requests that have been waiting", waiting_table(sources)}};
+                     {"waiting", "Requests waiting too long", waiting_table(sources)}};
   return status;
 }
 

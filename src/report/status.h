@@ -14,49 +14,49 @@
 #include "model/request_table.h"
 #include "report/table.h"
 
-// How an installation is doing, and what in it needs somebody.
+// The state of an installation, and its problems.
 namespace nodepool::report {
 
 // The store that the records are read from.
 struct StoreDescription {
   std::string kind;                  // "sqlite", "zookeeper"
-  std::string place;                 // the file, or the server that is connected to
-  std::optional<std::int64_t> size;  // bytes on the disk; nothing: only its servers know
+  std::string place;                 // the file, or the connected server
+  std::optional<std::int64_t> size;  // bytes on disk; nothing: unknown to clients
 };
 
-// What is known of the installation. Everything is there while it is described.
+// The input of status_of(). Everything outlives the call.
 struct StatusSources {
   const model::NodeTable& nodes;
   const model::RequestTable& requests;
   const model::ComponentTable& components;
   const model::ImageTable& images;
-  std::vector<model::HostReport> hosts;  // that are unhealthy
+  std::vector<model::HostReport> hosts;  // unhealthy
   StoreDescription store;
-  // As configured where the status is asked for.
+  // As configured on this host.
   std::set<std::string> providers;
   std::set<std::string> diskimages;
   double now = 0;       // seconds since the epoch
-  double patience = 0;  // seconds a request may wait
+  double patience = 0;  // seconds that a request may wait before it is a problem
 };
 
 enum class StatusLevel {
   fine,
-  attention,  // it works, and something needs somebody
-  critical,   // nobody hands out nodes
+  attention,  // works, but has problems
+  critical,   // requests are not served
 };
 
 // "fine", "attention", "critical".
 std::string_view to_string(StatusLevel level);
 
 struct StatusSection {
-  std::string key;    // for programs: it does not change
+  std::string key;    // for programs: stable
   std::string title;  // for people
   Table table;
 };
 
 struct Status {
   StatusLevel level = StatusLevel::fine;
-  // Problems first: what needs somebody, a sentence each, the worst first.
+  // The problems come first, a sentence each, the worst first.
   std::vector<StatusSection> sections;
 };
 

@@ -19,8 +19,8 @@ using model::NodeRequest;
 
 using Problems = std::vector<StatusProblem>;
 
-// Of one kind; there may be thousands.
-constexpr std::size_t kMostOfOneKind = 20;
+// The most problems of one kind that are listed one by one.
+constexpr std::size_t kMaxOfOneKind = 20;
 
 void add(Problems& to, std::string about, std::string text, std::string kind = {},
          std::string subject = {}) {
@@ -30,41 +30,44 @@ void add(Problems& to, std::string about, std::string text, std::string kind = {
                 .subject = std::move(subject)});
 }
 
-bool is_alive(const StatusSources& sources, Component::Kind kind) {
+bool is_running(const StatusSources& sources, Component::Kind kind) {
   return std::ranges::any_of(sources.components.all(),
                              [kind](const auto& entry) { return entry.second.kind == kind; });
 }
 
 void add_daemons(Problems& to, const StatusSources& sources) {
-  if (!is_alive(sources, Component::Kind::launcher)) {
-    add(to, "no-launcher", "no launcher is alive: nodes are neither handed out nor taken back");
+  if (!is_running(sources, Component::Kind::launcher)) {
+    add(to, "no-launcher",
+        "no launcher is running: requests are not served and nodes are not reclaimed");
     to.back().level = StatusLevel::critical;
   }
-  if (!sources.diskimages.empty() && !is_alive(sources, Component::Kind::builder)) {
-    add(to, "no-builder", "no builder is alive: images are neither built nor uploaded");
+  if (!sources.diskimages.empty() && !is_running(sources, Component::Kind::builder)) {
+    add(to, "no-builder", "no builder is running: images are neither built nor uploaded");
   }
   for (const auto& [id, component] : sources.components.all()) {
-    const std::string who = fmt::format("{} on {}", to_string(component.kind), component.hostname);
+    const std::string daemon =
+        fmt::format("{} on {}", to_string(component.kind), component.hostname);
     if (!component.configuration_problem.empty()) {
       add(to, "configuration-refused",
-          fmt::format("{}: the configuration on the disk is not in force: {}", who,
-                      component.configuration_problem),
+          fmt::format(
+              "{}: the configuration file was rejected, the previous one stays in effect: {}",
+              daemon, component.configuration_problem),
           "component", id);
     }
     for (const std::string& problem : component.problems) {
-      add(to, "daemon", fmt::format("{}: {}", who, problem), "component", id);
+      add(to, "daemon", fmt::format("{}: {}", daemon, problem), "component", id);
     }
   }
 }
 
 void add_providers(Problems& to, const StatusSources& sources) {
-  if (!is_alive(sources, Component::Kind::launcher)) return;  // which says it all
+  if (!is_running(sources, Component::Kind::launcher)) return;  // reported by add_daemons()
   std::set<std::string> served;
   for (const Component* pool : sources.components.pools()) served.insert(pool->provider_name);
   for (const std::string& provider : sources.providers) {
     if (served.contains(provider)) continue;
     add(to, "provider-not-served",
-        fmt::format("provider {} is configured here, and no launcher serves it", provider),
+        fmt::format("provider {} is configured here, but no launcher serves it", provider),
         "provider", provider);
   }
 }
@@ -72,14 +75,14 @@ void add_providers(Problems& to, const StatusSources& sources) {
 void add_hosts(Problems& to, const StatusSources& sources) {
   std::size_t count = 0;
   for (const model::HostReport& host : sources.hosts) {
-    if (++count > kMostOfOneKind) continue;
+    if (++count > kMaxOfOneKind) continue;
     add(to, "unhealthy-host",
         fmt::format("host {} of pool {}-{} is unhealthy: {}", host.host, host.provider, host.pool,
                     host.problem),
         "host", host.provider + "/" + host.host);
   }
-  if (count > kMostOfOneKind) {
-    add(to, "unhealthy-hosts", fmt::format("{} more hosts are unhealthy", count - kMostOfOneKind));
+  if (count > kMaxOfOneKind) {
+    add(to, "unhealthy-hosts", fmt::format("{} more hosts are unhealthy", count - kMaxOfOneKind));
   }
 }
 
@@ -87,7 +90,7 @@ std::string because(const std::optional<std::string>& failure) {
   return failure ? ": " + *failure : std::string();
 }
 
-// Who paused an image knows why there is nothing.
+// A missing build of a paused image is no problem.
 void add_builds(Problems& to, const StatusSources& sources) {
   std::set<std::string> images = sources.diskimages;
   images.insert(sources.images.images().begin(), sources.images.images().end());
@@ -99,17 +102,16 @@ void add_builds(Problems& to, const StatusSources& sources) {
     const bool is_wanted = sources.diskimages.contains(image) && !sources.images.is_paused(image);
     if (!builds.empty() && builds.front()->state == model::BuildState::failed) {
       add(to, "build-failed",
-          fmt::format("the last build of image {} ({}) has failed{}", image, builds.front()->id,
+          fmt::format("the last build of image {} ({}) failed{}", image, builds.front()->id,
                       because(builds.front()->failure)),
           "image", image);
     } else if (!has_ready && is_wanted) {
-      add(to, "no-build", fmt::format("image {} has no build that is ready", image), "image",
-          image);
+      add(to, "no-build", fmt::format("image {} has no ready build", image), "image", image);
     }
   }
 }
 
-// The last upload of each image to each provider counts.
+// Considers the last upload of each image to each provider.
 void add_uploads(Problems& to, const StatusSources& sources) {
   for (const std::string& image : sources.images.images()) {
     std::map<std::string, const ImageUpload*> last;
@@ -120,7 +122,7 @@ void add_uploads(Problems& to, const StatusSources& sources) {
     for (const auto& [provider, upload] : last) {
       if (upload->state != model::UploadState::failed) continue;
       add(to, "upload-failed",
-          fmt::format("the last upload of image {} to {} has failed{}", image, provider,
+          fmt::format("the last upload of image {} to {} failed{}", image, provider,
                       because(upload->failure)),
           "image", image);
     }
@@ -129,7 +131,7 @@ void add_uploads(Problems& to, const StatusSources& sources) {
 
 void add_requests(Problems& to, const StatusSources& sources) {
   const auto requests = overdue(sources);
-  for (std::size_t i = 0; i < std::min(requests.size(), kMostOfOneKind); ++i) {
+  for (std::size_t i = 0; i < std::min(requests.size(), kMaxOfOneKind); ++i) {
     const NodeRequest& request = *requests[i];
     add(to, "request-waits",
         fmt::format("request {} for {} has been waiting for {:.0f} s: see `nodepool explain {}`",
@@ -137,10 +139,10 @@ void add_requests(Problems& to, const StatusSources& sources) {
                     request.id),
         "request", request.id);
   }
-  if (requests.size() > kMostOfOneKind) {
+  if (requests.size() > kMaxOfOneKind) {
     add(to, "requests-wait",
-        fmt::format("{} more requests have been waiting for as long",
-                    requests.size() - kMostOfOneKind));
+        fmt::format("{} more requests have been waiting too long",
+                    requests.size() - kMaxOfOneKind));
   }
 }
 
@@ -166,7 +168,7 @@ std::vector<const NodeRequest*> overdue(const StatusSources& sources) {
 
 std::vector<StatusProblem> status_problems(const StatusSources& sources) {
   Problems problems;
-  add_daemons(problems, sources);  // what is critical is among these
+  add_daemons(problems, sources);  // first, as these may be critical
   add_providers(problems, sources);
   add_hosts(problems, sources);
   add_builds(problems, sources);

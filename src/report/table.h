@@ -11,7 +11,7 @@
 
 #include "model/record.h"
 
-// What is listed and explained, as data: whoever shows it gives it a form.
+// Listings as data, independent of the output format.
 namespace nodepool::report {
 
 // A moment, in seconds since the epoch.
@@ -24,25 +24,25 @@ struct Duration {
   double seconds = 0;
 };
 
-// A JSON value says what it is: text, number, truth, list, object; null is nothing.
+// The JSON value may be null: no value.
 using Cell = std::variant<model::Json, Time, Duration>;
 using Row = std::vector<Cell>;
 
-// How much is listed: what the Python Nodepool does, its `--detail`, or all that there is.
+// How much is listed: as the Python Nodepool does, as its `--detail`, or everything.
 enum class Detail { brief, full, wide };
 
-// What becomes of a value that is wider than the terminal has room for: it is cut; it is not,
-// because a part of it would say nothing; or it goes on in another line.
+// What happens to a value that is too wide for the terminal: it is cut, kept (as a part of it would
+// be useless), or wrapped.
 enum class TooWide { cut, kept, wrapped };
 
 struct Column {
-  std::string key;     // for programs: it does not change
-  std::string header;  // for people; empty: they are not shown it
-  // For people: wider cells go on in another line; 0: they may have any width.
+  std::string key;     // for programs: stable
+  std::string header;  // for people; empty: for programs only
+  // For people: wider cells are wrapped; 0: unlimited.
   std::size_t widest = 0;
-  std::string nothing = {};      // for people, in place of null
-  Detail since = Detail::brief;  // with less, it is left out
-  bool is_id = false;            // it is, or begins, what tells the rows apart
+  std::string nothing = {};      // for people: shown for null
+  Detail since = Detail::brief;  // the least detail that includes it
+  bool is_id = false;            // is part of the key of the rows
   TooWide too_wide = TooWide::cut;
 };
 
@@ -54,13 +54,13 @@ class Table {
   // Adds a row: one value for each column.
   void add(Row row) { rows_.push_back(std::move(row)); }
 
-  // Sorts the rows by the values of these columns, as texts; they must be JSON values.
+  // Sorts the rows by these columns, as texts. Their cells must be JSON values.
   void sort_by(const std::vector<std::string_view>& keys);
 
-  // Only these columns, by their keys, in the table's own order; unknown ones count for nothing.
+  // The table with these columns only, in its own order. Ignores unknown keys.
   Table only(const std::set<std::string, std::less<>>& keys) const;
 
-  // Only the columns that belong to so much detail.
+  // The table with the columns of this detail only.
   Table with(Detail detail) const;
 
   const std::vector<Column>& columns() const { return columns_; }

@@ -8,16 +8,16 @@
 #include "model/record.h"
 #include "model/shared_text.h"
 
-// The JSON values that tables are filled with.
+// JSON values of table cells.
 namespace nodepool::report {
 
-// Null for nothing.
+// No value becomes null.
 model::Json json_of(const std::optional<std::string>& text);
 model::Json json_of(const model::SharedText& text);
 model::Json json_of(std::int64_t number);
 model::Json json_of(const std::vector<std::string>& texts);
 
-// The age, in whole seconds, of what is since `then`, a moment as `now` is.
+// The time from `then` to `now` in whole seconds. Both are in seconds since the epoch.
 model::Json age_in_seconds(double now, double then);
 
 }  // namespace nodepool::report

@@ -4,7 +4,7 @@
 
 namespace nodepool::requestor {
 
-// What was asked for cannot be had: the text says what and why, for the person who asked.
+// A request or lease operation has failed. The text says what and why, for the user.
 class RequestError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -40,7 +40,7 @@ Task<> HeldNodes::lock_and_take(model::NodeRequest request) {
   nodes_ = std::move(nodes);
 }
 
-// A record may have been commented on meanwhile: then it is read once more.
+// If a record has changed meanwhile, for example its comment, reads it again and retries once.
 Task<> HeldNodes::release(std::optional<std::string> hold_reason) {
   if (nodes_.empty()) co_return;
   bool is_done = co_await try_release(hold_reason);
@@ -49,12 +49,12 @@ Task<> HeldNodes::release(std::optional<std::string> hold_reason) {
     is_done = co_await try_release(std::move(hold_reason));
   }
   nodes_.clear();
-  // An operator has removed or changed a node in spite of its lock. A node that is in use and
-  // unlocked goes back as well.
+  // An operator has removed or changed a node in spite of its lock. Unlock: the launcher reclaims
+  // nodes that are in use and unlocked.
   if (!is_done) co_await locked_.release();
 }
 
-// Returns false if somebody else has changed a record.
+// Returns false if another process has changed a record.
 Task<bool> HeldNodes::try_release(std::optional<std::string> hold_reason) {
   const NodeState end = hold_reason ? NodeState::hold : NodeState::used;
   Transaction transaction;
@@ -74,7 +74,8 @@ Task<bool> HeldNodes::try_release(std::optional<std::string> hold_reason) {
   co_return true;
 }
 
-// What is gone, or not in use any more, stays as it was: it is refused again.
+// Nodes that have been deleted or are not in use any more are kept as they were, so that the next
+// attempt fails, too.
 Task<> HeldNodes::read_again() {
   for (model::Node& node : nodes_) {
     try {

@@ -8,21 +8,21 @@
 
 namespace nodepool::requestor {
 
-// Nodes that this session uses. They are given back by release(), or by themselves when the session
-// ends: nothing has to be renewed, and nothing is left behind when the process dies.
+// Nodes that this session uses, locked by it. release() releases them, and so does the end of the
+// session: nothing has to be renewed, and nothing leaks when the process dies.
 class HeldNodes {
  public:
   HeldNodes(const async::Runtime& runtime, coordination::Store& store);
 
-  // Accepts the nodes of a fulfilled request; the request is gone afterwards, also when this
-  // throws: RequestError if the nodes are not to be had, StoreError, Cancelled.
+  // Accepts the nodes of a fulfilled request, which is deleted, also if this throws: RequestError
+  // if the nodes are not available, StoreError, Cancelled.
   Task<> accept(model::NodeRequest request);
 
-  // In the order in which they were asked for.
+  // In the order of the request's labels.
   const std::vector<model::Node>& nodes() const { return nodes_; }
 
-  // Gives the nodes back; with a reason they are held instead, for a person to look at, with it as
-  // their comment. Throws StoreError.
+  // Releases the nodes; with a reason they are put into the state `hold` instead, with the reason
+  // as comment. Throws StoreError.
   Task<> release(std::optional<std::string> hold_reason = std::nullopt);
 
  private:

@@ -29,7 +29,7 @@ using model::Lease;
 using model::Node;
 using model::NodeState;
 
-// How often a change is tried again because its records have changed meanwhile.
+// Attempts of a change whose records are changed meanwhile.
 constexpr int kAttempts = 5;
 
 double after(const async::Runtime& runtime, async::Duration duration) {
@@ -40,8 +40,8 @@ RequestError no_such_lease(const std::string& id) {
   return RequestError("there is no lease " + id + ": it has expired, or has been released");
 }
 
-// Marks the nodes as leased and exchanges the session's locks for the lease's: at every moment they
-// are locked, and whatever dies takes its locks along until the lease is recorded.
+// Marks the nodes as leased and replaces the session's locks by the lease's, in one transaction:
+// the nodes are locked at every moment. If the process dies before, the session's locks vanish.
 Task<> take(const async::Runtime& runtime, Store& store, LockedNodes& locked, const Lease& lease) {
   Transaction transaction;
   Lease as_asked = lease;
@@ -61,7 +61,7 @@ Task<> take(const async::Runtime& runtime, Store& store, LockedNodes& locked, co
   locked.released();
 }
 
-// The node as it is now, if the lease holds it.
+// The node's current record, if the lease has the node.
 Task<std::optional<Node>> read_leased(Store& store, std::string node_id, std::string lease_id) {
   std::optional<coordination::Entry> entry;
   try {
@@ -89,50 +89,57 @@ Task<std::vector<std::string>> contenders(Store& store, std::string node_id, std
   co_return found;
 }
 
-// What becomes of a node that leaves its lease.
+// Changes the record of a node that leaves its lease.
 using Ending = std::function<void(Node& node)>;
 
-// Takes one node out of its lease. Returns false if the lease does not hold it, and nothing if
-// another attempt is needed.
-Task<std::optional<bool>> try_take_out(Store& store, const std::string& node_id,
-                                       const std::string& lease_id, const Ending& ending) {
+enum class Removal {
+  done,
+  not_leased,  // the lease does not have the node
+  changed,     // another attempt is needed
+};
+
+// Removes one node from its lease.
+Task<Removal> try_remove(Store& store, const std::string& node_id, const std::string& lease_id,
+                         const Ending& ending) {
   try {
     std::optional<Node> node = co_await read_leased(store, node_id, lease_id);
-    if (!node) co_return false;
+    if (!node) co_return Removal::not_leased;
     ending(*node);
     Transaction transaction;
     transaction.set(model::node_path(node_id), to_record(*node), node->stat.version);
-    const std::vector<std::string> line = co_await contenders(store, node_id, lease_id);
-    for (const std::string& contender : line) transaction.remove(contender);
+    const std::vector<std::string> paths = co_await contenders(store, node_id, lease_id);
+    for (const std::string& path : paths) transaction.remove(path);
     co_await commit_surely(store, std::move(transaction));
   } catch (const StoreError& error) {
     if (!error.is_answer()) throw;
-    co_return std::nullopt;  // changed meanwhile
+    co_return Removal::changed;
   }
-  co_return true;
+  co_return Removal::done;
 }
 
-Task<bool> take_out(Store& store, std::string node_id, std::string lease_id, Ending ending) {
+// The same, with several attempts. Returns false if the lease does not have the node.
+Task<bool> remove_from_lease(Store& store, std::string node_id, std::string lease_id,
+                             Ending ending) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::optional<bool> done = co_await try_take_out(store, node_id, lease_id, ending);
-    if (done) co_return *done;
+    const Removal removal = co_await try_remove(store, node_id, lease_id, ending);
+    if (removal != Removal::changed) co_return removal == Removal::done;
   }
-  throw RequestError("node " + node_id + " is being changed by someone else");
+  throw RequestError("node " + node_id + " is being changed by another process");
 }
 
-// The end of the hold that a lease has on a node: it is used, …
-Ending giving_back(const async::Runtime& runtime) {
+// The node is used, …
+Ending releasing(const async::Runtime& runtime) {
   return [&runtime](Node& node) { node.set_state(NodeState::used, runtime.clock.wall_seconds()); };
 }
 
-// … or kept for a person.
-Ending keeping(const async::Runtime& runtime, const std::string& reason,
+// … or held.
+Ending holding(const async::Runtime& runtime, const std::string& reason,
                std::optional<std::chrono::seconds> longest = std::nullopt) {
   return [&runtime, &reason, longest](Node& node) {
     const std::optional<Lease> lease = lease_of(node);
     node.comment = reason;
     if (reason.empty() && lease) {
-      node.comment = "held out of lease " + lease->id + " of " + lease->holder;
+      node.comment = "held from lease " + lease->id + " of " + lease->holder;
     }
     node.user_data = {};
     if (lease && !lease->owner.empty()) {
@@ -235,15 +242,15 @@ Task<Lease> renew_lease(async::Runtime runtime, Store& store, const model::NodeT
         co_await try_renew(store, node_ids, lease_id, after(runtime, duration), longest);
     if (renewed) co_return std::move(*renewed);
   }
-  throw RequestError("the nodes of lease " + lease_id + " are being changed by someone else");
+  throw RequestError("the nodes of lease " + lease_id + " are being changed by another process");
 }
 
 Task<bool> keep_leased_node(async::Runtime runtime, Store& store, std::string node_id,
                             std::string lease_id, std::string reason,
                             std::optional<std::chrono::seconds> longest) {
-  const Ending ending = keeping(runtime, reason, longest);
-  Task<bool> leaving = take_out(store, std::move(node_id), std::move(lease_id), ending);
-  co_return co_await std::move(leaving);
+  const Ending ending = holding(runtime, reason, longest);
+  Task<bool> removing = remove_from_lease(store, std::move(node_id), std::move(lease_id), ending);
+  co_return co_await std::move(removing);
 }
 
 Task<bool> end_hold(async::Runtime runtime, Store& store, model::NodeTable& nodes,
@@ -274,11 +281,11 @@ Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& stor
     const model::IdSet& allocated = nodes.allocated_to(lease_id);
     node_ids.assign(allocated.begin(), allocated.end());
   }
-  const Ending ending = hold_reason ? keeping(runtime, *hold_reason) : giving_back(runtime);
+  const Ending ending = hold_reason ? holding(runtime, *hold_reason) : releasing(runtime);
   std::vector<std::string> released;
   for (const std::string& node_id : node_ids) {
-    Task<bool> leaving = take_out(store, node_id, lease_id, ending);
-    if (co_await std::move(leaving)) released.push_back(node_id);
+    Task<bool> removing = remove_from_lease(store, node_id, lease_id, ending);
+    if (co_await std::move(removing)) released.push_back(node_id);
   }
   if (released.empty()) throw no_such_lease(lease_id);
   co_return released;

@@ -34,12 +34,13 @@ std::string root_of_day(double seconds) {
                      fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
-// A day's keys are spread, because a list of children has to fit into one answer of the store.
+// The keys of a day are spread over parents, because a list of children has to fit into one
+// response of the store.
 std::string key_path(double seconds, const std::string& key) {
   return fmt::format("{}/{}/{}", root_of_day(seconds), key.substr(0, 2), key);
 }
 
-Task<std::optional<NodeRequest>> read_order(Store& store, std::string id) {
+Task<std::optional<NodeRequest>> read_request(Store& store, std::string id) {
   std::optional<coordination::Entry> entry;
   try {
     entry = co_await store.get(model::request_path(id));
@@ -50,58 +51,58 @@ Task<std::optional<NodeRequest>> read_order(Store& store, std::string id) {
   co_return model::parse_node_request(std::move(id), *entry);
 }
 
-// What an attempt to place an order has come to.
-struct Placing {
-  enum class Kind { placed, key_exists, parents_missing, unknown };
+// The outcome of an attempt to create a lease request.
+struct Creation {
+  enum class Kind { created, key_exists, parents_missing, unknown };
   Kind kind;
-  std::string id = {};  // of the request, if it is placed
+  std::string id = {};  // of the request, if it was created
 };
 
-Task<Placing> try_to_place(Store& store, const Transaction& transaction) {
+Task<Creation> try_to_create(Store& store, const Transaction& transaction) {
   try {
     const std::vector<coordination::OperationResult> results = co_await store.commit(transaction);
-    co_return Placing{Placing::Kind::placed,
-                      std::string(coordination::base_name(results.back().path))};
+    co_return Creation{Creation::Kind::created,
+                       std::string(coordination::base_name(results.back().path))};
   } catch (const StoreError& error) {
-    if (error.kind() == Kind::node_exists) co_return Placing{Placing::Kind::key_exists};
-    if (error.kind() == Kind::no_node) co_return Placing{Placing::Kind::parents_missing};
-    if (error.kind() == Kind::unknown_outcome) co_return Placing{Placing::Kind::unknown};
+    if (error.kind() == Kind::node_exists) co_return Creation{Creation::Kind::key_exists};
+    if (error.kind() == Kind::no_node) co_return Creation{Creation::Kind::parents_missing};
+    if (error.kind() == Kind::unknown_outcome) co_return Creation{Creation::Kind::unknown};
     throw;
   }
 }
 
-// Returns nothing if there is a record for the key already. It cannot be its own: where an answer
-// was lost, the request tells whether it has happened.
-Task<std::optional<NodeRequest>> place(Store& store, Priority priority, NodeRequest request,
-                                       std::string key_record) {
+// Returns nothing if the record of the key exists. After an unknown outcome it may be this call's
+// own: then the request is found by its event id.
+Task<std::optional<NodeRequest>> create(Store& store, Priority priority, NodeRequest request,
+                                        std::string key_record) {
   Transaction transaction;
   if (!key_record.empty()) transaction.create(key_record, {});
   transaction.create(request_prefix(priority), model::to_record(request),
                      CreateMode::persistent_sequential);
-  bool may_be_placed = false;
+  bool may_be_created = false;
   while (true) {
-    const Placing placing = co_await try_to_place(store, transaction);
-    if (placing.kind == Placing::Kind::placed) {
-      request.id = placing.id;
-      std::optional<NodeRequest> placed = co_await read_order(store, placing.id);
-      co_return placed ? std::move(*placed) : std::move(request);
+    const Creation creation = co_await try_to_create(store, transaction);
+    if (creation.kind == Creation::Kind::created) {
+      request.id = creation.id;
+      std::optional<NodeRequest> created = co_await read_request(store, creation.id);
+      co_return created ? std::move(*created) : std::move(request);
     }
-    if (placing.kind == Placing::Kind::parents_missing) {
+    if (creation.kind == Creation::Kind::parents_missing) {
       co_await coordination::ensure_path(store, std::string(model::kRequestsRoot));
       const std::string parent(coordination::parent_path(key_record));
       if (!key_record.empty()) co_await coordination::ensure_path(store, parent);
       continue;
     }
-    may_be_placed = may_be_placed || placing.kind == Placing::Kind::unknown;
+    may_be_created = may_be_created || creation.kind == Creation::Kind::unknown;
     std::optional<NodeRequest> found;
-    if (may_be_placed) found = co_await find_by_event(store, priority, *request.event_id);
-    if (found || placing.kind == Placing::Kind::key_exists) co_return found;
+    if (may_be_created) found = co_await find_by_event(store, priority, *request.event_id);
+    if (found || creation.kind == Creation::Kind::key_exists) co_return found;
   }
 }
 
-// The nodes are not to be had: somebody has removed or taken one meanwhile. The launchers free the
-// others, and the order is served anew.
-Task<> ask_again(async::Runtime runtime, Store& store, NodeRequest request) {
+// Resets the request to `requested` because a node has been removed or taken meanwhile: the
+// launchers free the other nodes and serve it again.
+Task<> reset_request(async::Runtime runtime, Store& store, NodeRequest request) {
   request.set_state(model::RequestState::requested, runtime.clock.wall_seconds());
   request.nodes.clear();
   request.declined_by.clear();
@@ -109,22 +110,22 @@ Task<> ask_again(async::Runtime runtime, Store& store, NodeRequest request) {
     co_await store.set(model::request_path(request.id), model::to_record(request),
                        request.stat.version);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;  // it has been withdrawn
+    if (!error.is_answer()) throw;  // otherwise it has been withdrawn
   }
 }
 
 Task<std::optional<LeasedNodes>> serve_locked(async::Runtime runtime, Store& store,
                                               coordination::Lock& lock, std::string id) {
   if (!co_await lock.try_acquire()) co_return std::nullopt;
-  std::optional<NodeRequest> request = co_await read_order(store, std::move(id));
+  std::optional<NodeRequest> request = co_await read_request(store, std::move(id));
   if (!request || request->state != model::RequestState::fulfilled) co_return std::nullopt;
-  const std::optional<LeaseRequest> order = lease_request_of(*request);
-  if (!order) co_return std::nullopt;
-  const std::chrono::duration<double> duration(order->lease);
+  const std::optional<LeaseRequest> lease_request = lease_request_of(*request);
+  if (!lease_request) co_return std::nullopt;
+  const std::chrono::duration<double> duration(lease_request->lease);
   LeaseTerms terms{.duration = std::chrono::duration_cast<async::Duration>(duration),
-                   .holder = order->holder,
-                   .owner = order->owner,
-                   .key = order->key};
+                   .holder = lease_request->holder,
+                   .owner = lease_request->owner,
+                   .key = lease_request->key};
   bool is_refused = false;
   try {
     co_return co_await lease_nodes(runtime, store, *request, std::move(terms));
@@ -136,24 +137,25 @@ Task<std::optional<LeasedNodes>> serve_locked(async::Runtime runtime, Store& sto
     if (!error.is_answer()) throw;
     is_refused = true;
   }
-  if (is_refused) co_await ask_again(runtime, store, *std::move(request));
+  if (is_refused) co_await reset_request(runtime, store, *std::move(request));
   co_return std::nullopt;
 }
 
 }  // namespace
 
 Task<std::optional<NodeRequest>> place_order(async::Runtime runtime, Store& store,
-                                             NodeRequestSpec request_spec, LeaseRequest order) {
+                                             NodeRequestSpec request_spec,
+                                             LeaseRequest lease_request) {
   const Priority priority = request_spec.priority;
   NodeRequest request = request_for(runtime, std::move(request_spec));
-  request.requestor_data = lease_request_data(order);
+  request.requestor_data = lease_request_data(lease_request);
   std::string key_record;
-  if (!order.key.empty()) {
+  if (!lease_request.key.empty()) {
     const double now = runtime.clock.wall_seconds();
-    if (co_await store.exists(key_path(now - kDay, order.key))) co_return std::nullopt;
-    key_record = key_path(now, order.key);
+    if (co_await store.exists(key_path(now - kDay, lease_request.key))) co_return std::nullopt;
+    key_record = key_path(now, lease_request.key);
   }
-  co_return co_await place(store, priority, std::move(request), std::move(key_record));
+  co_return co_await create(store, priority, std::move(request), std::move(key_record));
 }
 
 Task<std::optional<LeasedNodes>> serve_order(async::Runtime runtime, Store& store, std::string id) {

@@ -19,18 +19,17 @@ using coordination::StoreError;
 using coordination::Transaction;
 using Kind = StoreError::Kind;
 
-// Somebody may just be looking at a node: its lock is free again within moments.
-constexpr auto kLockPatience = std::chrono::seconds(10);
-constexpr auto kLockRetryPause = std::chrono::milliseconds(100);
+// Another process may hold the lock of a ready node for a moment.
+constexpr auto kLockTimeout = std::chrono::seconds(10);
+constexpr auto kLockRetryInterval = std::chrono::milliseconds(100);
 
-// Ids are names that the store has made. They get into files and command lines.
+// Whether it is an id as the store assigns them. Ids get into files and command lines.
 bool is_node_id(const std::string& id) {
   return !id.empty() && id.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Whether a transaction has happened, by a record that it sets. What its lost answer would have
-// said.
-Task<bool> has_happened(Store& store, const Transaction& transaction) {
+// Whether a transaction was committed, judged by a record that it sets.
+Task<bool> was_committed(Store& store, const Transaction& transaction) {
   const auto& operations = transaction.operations();
   const auto set =
       std::ranges::find(operations, Transaction::Kind::set, &Transaction::Operation::kind);
@@ -53,7 +52,7 @@ Task<> commit_surely(Store& store, Transaction transaction) {
     } catch (const StoreError& error) {
       if (error.kind() != Kind::unknown_outcome) throw;
     }
-    if (co_await has_happened(store, transaction)) co_return;
+    if (co_await was_committed(store, transaction)) co_return;
   }
 }
 
@@ -63,11 +62,11 @@ LockedNodes::LockedNodes(const async::Runtime& runtime, Store& store)
 Task<> LockedNodes::lock(model::NodeRequest request) {
   request_ = std::move(request);
   if (request_.nodes.size() != request_.node_types.size()) {
-    throw RequestError("request " + request_.id + " has been answered with too few nodes");
+    throw RequestError("request " + request_.id + " was fulfilled with a wrong number of nodes");
   }
   for (const std::string& id : request_.nodes) {
     if (!is_node_id(id)) {
-      throw RequestError("request " + request_.id + " has been answered with what is no node");
+      throw RequestError("request " + request_.id + " was fulfilled with an invalid node ID");
     }
   }
   for (const std::string& id : request_.nodes) {
@@ -80,18 +79,18 @@ Task<> LockedNodes::lock(model::NodeRequest request) {
 }
 
 Task<> LockedNodes::take_locks() {
-  const auto deadline = runtime_.clock.now() + kLockPatience;
+  const auto deadline = runtime_.clock.now() + kLockTimeout;
   while (true) {
     const LockSet::Outcome outcome = co_await locks_.try_acquire();
     if (outcome.kind == LockSet::Outcome::Kind::acquired) co_return;
     const std::string& id = request_.nodes.at(outcome.index);
     if (outcome.kind == LockSet::Outcome::Kind::gone) {
-      throw RequestError("node " + id + " is gone");
+      throw RequestError("node " + id + " has been deleted");
     }
     if (runtime_.clock.now() >= deadline) {
-      throw RequestError("node " + id + " is locked by someone else");
+      throw RequestError("node " + id + " is locked by another process");
     }
-    co_await runtime_.clock.sleep_for(kLockRetryPause);
+    co_await runtime_.clock.sleep_for(kLockRetryInterval);
   }
 }
 
@@ -99,11 +98,11 @@ Task<> LockedNodes::read() {
   nodes_.clear();
   for (const std::string& id : request_.nodes) {
     coordination::Entry entry = co_await store_.get(model::node_path(id));
-    if (entry.data.empty()) throw RequestError("node " + id + " is gone");
+    if (entry.data.empty()) throw RequestError("node " + id + " has been deleted");
     model::Node node = model::parse_node(id, entry);
     if (node.allocated_to != request_.id || node.state != model::NodeState::ready) {
       throw RequestError("node " + id + " is " + std::string(to_string(node.state)) +
-                         " and allocated to " + node.allocated_to.value_or("nobody"));
+                         " and allocated to " + node.allocated_to.value_or("no request"));
     }
     nodes_.push_back(std::move(node));
   }

@@ -13,13 +13,13 @@ namespace nodepool::requestor {
 using async::Task;
 
 // The nodes of a fulfilled request while its requestor accepts them: locked by this session, and
-// known to be what was asked for.
+// checked to be ready and allocated to the request.
 class LockedNodes {
  public:
   LockedNodes(const async::Runtime& runtime, coordination::Store& store);
 
-  // Locks and reads the nodes of `request`. Throws RequestError if they are not to be had, and
-  // StoreError; nothing is locked then.
+  // Locks and reads the nodes of `request`. Throws RequestError if they are not available, and
+  // StoreError; then nothing is locked.
   Task<> lock(model::NodeRequest request);
 
   const model::NodeRequest& request() const { return request_; }
@@ -27,11 +27,11 @@ class LockedNodes {
   // In the order of the request's labels.
   std::vector<model::Node>& nodes() { return nodes_; }
 
-  // Adds the unlocking of all nodes to a transaction that the caller commits; then call released().
+  // Adds the unlocking of all nodes to a transaction. After the commit, call released().
   void release_in(coordination::Transaction& transaction) const;
   void released() { locks_.released(); }
 
-  // Unlocks whatever is locked. Throws StoreError.
+  // Unlocks all locked nodes. Throws StoreError.
   Task<> release() { return locks_.release(); }
 
  private:
@@ -45,9 +45,9 @@ class LockedNodes {
   std::vector<model::Node> nodes_;
 };
 
-// Commits a transaction that sets at least one record. If the answer is lost, finds out whether it
-// has happened, and does it again if not. Throws StoreError: nothing has happened, or the store is
-// out of reach.
+// Commits a transaction that sets at least one record. After an unknown outcome, checks whether it
+// was committed, and retries if not. Throws StoreError: it was not committed, or the store is
+// unreachable.
 Task<> commit_surely(coordination::Store& store, coordination::Transaction transaction);
 
 }  // namespace nodepool::requestor

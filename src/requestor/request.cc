@@ -25,13 +25,13 @@ std::string id_prefix(Priority priority) {
   return std::to_string(static_cast<int>(priority)) + "-";
 }
 
-// Whether the store will answer again after a while.
+// Whether the store may respond again later.
 bool is_passing(const StoreError& error) {
   return error.kind() == Kind::disconnected || error.kind() == Kind::unknown_outcome ||
          error.kind() == Kind::session_expired;
 }
 
-// The request as it is in the store; nothing if it is not there.
+// The record of the request; nothing if it does not exist.
 Task<std::optional<model::NodeRequest>> read(Store& store, std::string id) {
   std::optional<coordination::Entry> entry;
   try {
@@ -47,8 +47,8 @@ bool is_final(model::RequestState state) {
   return state == model::RequestState::fulfilled || state == model::RequestState::failed;
 }
 
-// As find_by_event(), however long the store is out of reach: a request that is there and that
-// nobody knows would be served.
+// Like find_by_event(), but retries while the store is unreachable: an unknown request would be
+// served.
 Task<std::optional<model::NodeRequest>> find_surely(async::Runtime runtime, Store& store,
                                                     Priority priority, std::string event_id) {
   while (true) {
@@ -61,8 +61,8 @@ Task<std::optional<model::NodeRequest>> find_surely(async::Runtime runtime, Stor
   }
 }
 
-// Follows the request to its end; the last version seen is in `request`. Returns whether there was
-// an end before `deadline`.
+// Waits until the request is fulfilled or has failed, and stores its last version in `request`.
+// Returns false if `deadline` comes first.
 Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string& id,
                   async::Clock::TimePoint deadline, const Progress& progress,
                   std::optional<model::NodeRequest>& request) {
@@ -74,7 +74,7 @@ Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string
       const std::optional<std::int32_t> seen =
           request ? std::optional(request->stat.version) : std::nullopt;
       request = co_await read(store, id);
-      if (!request) throw RequestError("request " + id + " has been removed by someone else");
+      if (!request) throw RequestError("request " + id + " was removed by another client");
       if (request->stat.version != seen && progress) progress(*request);
     } catch (const StoreError& error) {
       if (!is_passing(error)) throw;  // a resync follows when the store is back
@@ -113,7 +113,7 @@ Task<std::optional<model::NodeRequest>> find_by_event(Store& store, Priority pri
       std::optional<model::NodeRequest> request = co_await read(store, id);
       if (request && request->event_id == event_id) co_return request;
     } catch (const model::RecordError&) {
-      // Somebody else's.
+      // Another requestor's.
     }
   }
   co_return std::nullopt;

@@ -45,7 +45,8 @@ std::unique_ptr<ClientLimits::ConnectionSlot> ClientLimits::admit(const Peer& pe
                                                                   std::function<void()> disconnect,
                                                                   Refusal& refusal) {
   const std::string from = origin(peer);
-  if (of_origin_.of(from) >= (is_near(peer) ? limits_.of_near : limits_.of_one)) {
+  if (of_origin_.of(from) >=
+      (is_on_this_machine(peer) ? limits_.per_local_origin : limits_.per_origin)) {
     ConnectionSlot* idle = longest_idle(from);
     refusal = Refusal::origin_is_full;
     if (idle == nullptr) return nullptr;
@@ -96,9 +97,9 @@ std::unique_ptr<ClientLimits::Reservation> ClientLimits::reserve_stream(const Pe
   const std::string from = origin(peer);
   const bool is_refused =
       streams_ >= limits_.streams ||
-      streams_of_origin_.of(from) >=
-          (is_near(peer) ? limits_.streams_of_near : limits_.streams_of_one) ||
-      (!client.empty() && streams_of_client_.of(client) >= limits_.streams_of_client);
+      streams_of_origin_.of(from) >= (is_on_this_machine(peer) ? limits_.streams_per_local_origin
+                                                               : limits_.streams_per_origin) ||
+      (!client.empty() && streams_of_client_.of(client) >= limits_.streams_per_client);
   if (is_refused) return nullptr;
   ++streams_;
   streams_of_origin_.add(from, 1);
@@ -116,13 +117,14 @@ std::unique_ptr<ClientLimits::Reservation> ClientLimits::reserve_output(
   const std::size_t size = bytes ? bytes->size() : 0;
   const std::size_t more = readers_.contains(bytes.get()) ? 0 : size;
   const std::size_t more_of_one = readers_of_origin_.contains({from, bytes.get()}) ? 0 : size;
-  // One answer is always possible, whatever its size.
-  const bool is_much = output_ > 0 && output_ + more > limits_.output;
-  const std::size_t of_one = output_of_origin_.of(from);
-  const bool is_much_of_one =
-      of_one > 0 &&
-      of_one + more_of_one > (is_near(peer) ? limits_.output_of_near : limits_.output_of_one);
-  if (is_much || is_much_of_one) return nullptr;
+  // A single response is always admitted, whatever its size.
+  const bool exceeds_limit = output_ > 0 && output_ + more > limits_.output;
+  const std::size_t per_origin = output_of_origin_.of(from);
+  const bool exceeds_origin_limit =
+      per_origin > 0 &&
+      per_origin + more_of_one >
+          (is_on_this_machine(peer) ? limits_.output_per_local_origin : limits_.output_per_origin);
+  if (exceeds_limit || exceeds_origin_limit) return nullptr;
   output_ += more;
   output_of_origin_.add(from, more_of_one);
   ++readers_[bytes.get()];

@@ -15,34 +15,33 @@
 
 namespace nodepool::web {
 
-// What the clients of all listeners of a program use: connections, streams, and memory for answers
-// that they have not read yet. Each has a limit in all and one for each origin (web/origin.h), so
-// that no client locks out the others.
+// Limits connections, streams and memory for unread responses over all listeners of a program. Each
+// has a total limit and a limit per origin (web/origin.h), so that no client can lock out others.
 class ClientLimits {
  public:
   struct Limits {
-    std::size_t connections = 2048;  // over TCP
-    std::size_t local = 1024;        // beside them, by the Unix socket
-    std::size_t of_one = 512;        // connections of one origin
-    std::size_t of_near = 1536;      // … that is on this machine
+    std::size_t connections = 2048;       // over TCP
+    std::size_t local = 1024;             // in addition, over the Unix socket
+    std::size_t per_origin = 512;         // connections of one origin
+    std::size_t per_local_origin = 1536;  // the same if the origin is this machine
     std::size_t streams = 1280;
-    std::size_t streams_of_one = 256;
-    std::size_t streams_of_near = 1280;
-    std::size_t streams_of_client = 1024;                 // of all that show one token
-    std::size_t output = std::size_t{256} << 20;          // bytes; what many are sent counts once
-    std::size_t output_of_one = std::size_t{64} << 20;    // bytes
-    std::size_t output_of_near = std::size_t{192} << 20;  // bytes
+    std::size_t streams_per_origin = 256;
+    std::size_t streams_per_local_origin = 1280;
+    std::size_t streams_per_client = 1024;                  // of one token
+    std::size_t output = std::size_t{256} << 20;            // bytes; shared content counts once
+    std::size_t output_per_origin = std::size_t{64} << 20;  // bytes
+    std::size_t output_per_local_origin = std::size_t{192} << 20;  // bytes
   };
 
-  // The limits, lowered where connections would take more than half of the process's descriptors.
-  // The Unix socket then gets a quarter of that half.
+  // The limits, lowered so that connections use at most half of the process's descriptors. The Unix
+  // socket then gets a quarter of that half.
   static Limits fitted(Limits limits, std::size_t descriptors);
 
   explicit ClientLimits(const Limits& limits) : limits_(limits) {}
   ClientLimits(const ClientLimits&) = delete;
   ClientLimits& operator=(const ClientLimits&) = delete;
 
-  // Counts a connection for as long as it exists. It must not outlive the ClientLimits.
+  // Counts a connection during its lifetime. It must not outlive the ClientLimits.
   class ConnectionSlot {
    public:
     ConnectionSlot(ClientLimits& client_limits, Peer peer, std::function<void()> disconnect);
@@ -51,9 +50,9 @@ class ClientLimits {
     ConnectionSlot& operator=(const ConnectionSlot&) = delete;
 
     const Peer& peer() const { return peer_; }
-    // The connection waits for a request: it may be evicted. This is so at the beginning.
+    // The connection waits for a request and may be evicted. This is the initial state.
     void set_idle();
-    // The connection has a request.
+    // The connection has a request and is not evicted.
     void set_busy();
 
    private:
@@ -64,26 +63,26 @@ class ClientLimits {
     std::string origin_;
     std::function<void()> disconnect_;
     bool is_idle_ = false;
-    bool is_evicted_ = false;                        // it no longer counts
+    bool is_evicted_ = false;                        // not counted any more
     std::list<ConnectionSlot*>::iterator position_;  // among the idle ones
   };
 
   enum class Refusal {
     none,
-    origin_is_full,  // the origin has all connections that it may have, and all are busy
-    all_is_full,     // there are as many connections as there may be, and all are busy
+    origin_is_full,  // limit of the origin reached, all its connections are busy
+    all_is_full,     // total limit reached, all connections are busy
   };
 
-  // Admits a connection. At a limit, this evicts the connection that has been idle longest, of the
-  // same origin or of all, by its `disconnect`. If none is idle the result is null, and `refusal`
-  // has the reason.
+  // Admits a connection. At a limit, evicts the connection that has been idle longest, of the same
+  // origin or of all, by calling its `disconnect`. If none is idle, returns null and sets
+  // `refusal`.
   std::unique_ptr<ConnectionSlot> admit(const Peer& peer, std::function<void()> disconnect,
                                         Refusal& refusal);
 
-  // Returns when a connection has ended, or becomes idle. Throws Cancelled.
+  // Returns when a connection has ended or becomes idle. Throws Cancelled.
   async::Task<> wait_for_capacity();
 
-  // Holds what it was made for until it is destroyed. It must not outlive the ClientLimits.
+  // Releases the reserved resource when it is destroyed. It must not outlive the ClientLimits.
   class Reservation {
    public:
     explicit Reservation(std::function<void()> release) : release_(std::move(release)) {}
@@ -95,11 +94,11 @@ class ClientLimits {
     std::function<void()> release_;
   };
 
-  // Reserves a stream for the client of that name (empty: none). Null at a limit.
+  // Reserves a stream for a client (name of its token; empty: none). Returns null at a limit.
   std::unique_ptr<Reservation> reserve_stream(const Peer& peer, const std::string& client);
 
-  // Reserves memory for bytes that are sent to the client; bytes that several clients are sent
-  // count once. Null at a limit, unless nothing else is being sent. `bytes` may be null: nothing.
+  // Reserves memory for bytes that are sent to the client. Bytes that are sent to several clients
+  // count once. Returns null at a limit, unless nothing else is being sent. Null `bytes` are empty.
   std::unique_ptr<Reservation> reserve_output(const Peer& peer,
                                               std::shared_ptr<const std::string> bytes);
 
@@ -117,14 +116,14 @@ class ClientLimits {
   std::size_t connections_ = 0;  // over TCP
   std::size_t local_ = 0;
   Tally of_origin_;                  // connections
-  std::list<ConnectionSlot*> idle_;  // the longest first
-  async::Event capacity_{"a connection of a web client ended, or became idle"};
+  std::list<ConnectionSlot*> idle_;  // longest idle first
+  async::Event capacity_{"a web connection ended or became idle"};
   std::size_t streams_ = 0;
   Tally streams_of_origin_;
   Tally streams_of_client_;
   std::size_t output_ = 0;  // bytes
   Tally output_of_origin_;
-  // How many are sent the same bytes: in all, and of an origin.
+  // Number of clients that are sent the same bytes: in total, and by origin.
   std::map<Bytes, std::size_t> readers_;
   std::map<std::pair<std::string, Bytes>, std::size_t> readers_of_origin_;
 };

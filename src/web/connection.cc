@@ -42,7 +42,7 @@ class ConnectionOver final : public Connection {
         context_(std::move(context)),
         stream_(std::forward<Arguments>(arguments)...) {}
 
-  Task<bool> begin() override {
+  Task<bool> handshake() override {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
       const auto [error] = co_await stream_.async_handshake(TlsStream::server, kTransferred);
       co_return is_done(error);
@@ -54,13 +54,13 @@ class ConnectionOver final : public Connection {
   Task<boost::system::error_code> read(Parser& parser) override {
     const auto [error, size] = co_await http::async_read(stream_, buffer_, parser, kTransferred);
     if (error == asio::error::operation_aborted) throw async::Cancelled();
-    // Clients close TLS connections as they like.
+    // Many clients close TLS connections without close_notify.
     if (error == asio::ssl::error::stream_truncated) co_return asio::error::eof;
     co_return error;
   }
 
-  Task<bool> write(const Answer& answer) override {
-    http::response_serializer<http::span_body<const char>> serializer(answer);
+  Task<bool> write(const Message& message) override {
+    http::response_serializer<http::span_body<const char>> serializer(message);
     const auto [error, size] = co_await http::async_write(stream_, serializer, kTransferred);
     co_return is_done(error);
   }
@@ -95,7 +95,7 @@ class ConnectionOver final : public Connection {
   }
 
  private:
-  std::shared_ptr<asio::ssl::context> context_;  // of the stream; null where nothing is encrypted
+  std::shared_ptr<asio::ssl::context> context_;  // of the stream; null without TLS
   Stream stream_;
   boost::beast::flat_buffer buffer_;
 };

@@ -18,30 +18,30 @@
 
 namespace nodepool::web {
 
-// A client's connection, however it is transported. All functions throw Cancelled.
+// A connection of a client over TCP, TLS or a Unix socket. All functions throw Cancelled.
 class Connection {
  public:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-  using Answer = boost::beast::http::response<boost::beast::http::span_body<const char>>;
+  using Message = boost::beast::http::response<boost::beast::http::span_body<const char>>;
   using Head = boost::beast::http::response<boost::beast::http::empty_body>;
 
   virtual ~Connection() = default;
 
-  // Agrees on how to encrypt; returns whether that worked, which it does where nothing is.
-  virtual async::Task<bool> begin() = 0;
+  // Performs the TLS handshake, if any. Returns false if it failed.
+  virtual async::Task<bool> handshake() = 0;
 
-  // Reads the next request; what is wrong with it is the error.
+  // Reads the next request. Returns the error of the connection or the parser.
   virtual async::Task<boost::system::error_code> read(Parser& parser) = 0;
 
-  // These return whether the client has it, as far as is known. An answer may begin with a part of
-  // its body, which goes on with write_more().
-  virtual async::Task<bool> write(const Answer& answer) = 0;
+  // These return false if sending failed. A message may contain only the beginning of its body;
+  // write_more() sends the rest.
+  virtual async::Task<bool> write(const Message& message) = 0;
   virtual async::Task<bool> write_more(std::string_view part) = 0;
   virtual async::Task<bool> write_head(Head& head) = 0;
   virtual async::Task<bool> write_chunk(std::shared_ptr<const std::string> part) = 0;
   virtual async::Task<bool> write_last_chunk() = 0;
 
-  // Has the present and every later wait for the client end as if it had gone.
+  // Ends the current and all later operations as if the client had closed the connection.
   virtual void disconnect() = 0;
 
   const Peer& peer() const { return peer_; }
@@ -54,7 +54,7 @@ class Connection {
 };
 
 std::unique_ptr<Connection> plain_connection(boost::asio::ip::tcp::socket socket);
-// `context` is kept for as long as the connection lasts.
+// The connection keeps `context`.
 std::unique_ptr<Connection> tls_connection(boost::asio::ip::tcp::socket socket,
                                            std::shared_ptr<boost::asio::ssl::context> context);
 std::unique_ptr<Connection> local_connection(boost::asio::local::stream_protocol::socket socket);

@@ -4,8 +4,7 @@
 
 namespace nodepool::web {
 
-// A file of the source tree whose text is part of the program; nodepool_embed (cmake/Modules.cmake)
-// makes them.
+// A file of the source tree that nodepool_embed (cmake/Modules.cmake) embeds in the program.
 struct EmbeddedFile {
   std::string_view name;  // "app.js"
   std::string_view text;

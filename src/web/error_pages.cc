@@ -13,7 +13,7 @@ namespace nodepool::web {
 
 namespace {
 
-// The message may come from outside.
+// Escapes the message: parts of it may come from the client.
 std::string html(const std::string& text) {
   std::string escaped;
   for (const char letter : text) {

@@ -6,7 +6,7 @@
 
 namespace nodepool::web {
 
-// An error in the form that the client likes, with `message` to say more than the status does.
+// An error response in the format that the client accepts. `message` explains the status.
 Response error_page(unsigned status, const std::string& message, const Request& request);
 
 // "Not Found" for 404.

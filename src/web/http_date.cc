@@ -9,7 +9,7 @@ namespace nodepool::web {
 
 namespace {
 
-// In English, whatever the locale is.
+// Independent of the locale.
 constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -29,7 +29,7 @@ std::string http_date(std::int64_t seconds) {
 }
 
 std::optional<std::int64_t> parse_http_date(const std::string& text) {
-  // Written again it must be the same: so whatever else is there is no date.
+  // The date is valid if formatting it again yields the same text.
   constexpr std::size_t kLength = 29;
   if (text.size() != kLength) return std::nullopt;
   std::tm parts{};

@@ -5,21 +5,21 @@
 
 namespace nodepool::web {
 
-// Where a server takes connections.
+// The address at which a server listens.
 struct ListenAddress {
   enum class Kind {
     plain,  // TCP without encryption
     tls,    // TCP with TLS 1.2 or later
-    local,  // a Unix socket: the kernel says whose process the client is
+    local,  // a Unix socket: the kernel tells the user id of the client
   };
 
   Kind kind = Kind::plain;
   std::string host = {};  // an address or name; not for `local`
-  int port = 0;           // 0: any that is free
-  // On the loopback interface: accepted in the header Host, beside `host` and loopback names
+  int port = 0;           // 0: any free port
+  // On the loopback interface: further names that are accepted in the Host header
   // (web/host_names.h).
   std::vector<std::string> names = {};
-  std::string certificate = {};  // for `tls`: PEM files, read again when they change
+  std::string certificate = {};  // for `tls`: PEM files, reloaded when they change
   std::string key = {};
   std::string path = {};  // for `local`
   unsigned mode = 0660;   // of the file at `path`

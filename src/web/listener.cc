@@ -1,6 +1,7 @@
 #include "web/listener.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,15 +20,14 @@ using async::Task;
 
 namespace {
 
-// Mozilla's recommendation "intermediate", version 5.7, without those that need parameters for
-// Diffie-Hellman. TLS 1.3 has no others than good ones.
+// Mozilla's recommendation "intermediate", version 5.7, without the ciphers that need
+// Diffie-Hellman parameters. For TLS 1.3 the defaults are used.
 constexpr const char* kCiphers =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 
-// What the kernel keeps of an answer until the client has read it: by itself it lets this grow to
-// some megabytes for each connection.
+// Size of the kernel's send buffer. By default it grows to some megabytes for each connection.
 constexpr int kSendBuffer = 128 << 10;  // bytes
 
 constexpr auto kAccepted = asio::as_tuple(asio::use_awaitable);
@@ -49,7 +49,7 @@ boost::system::error_code listen_at(Acceptor& acceptor, const Endpoint& endpoint
   return error;
 }
 
-// Whether somebody listens at the socket.
+// Whether a process listens at the socket.
 bool is_served(const std::string& path) {
   asio::io_context context;
   stream_protocol::socket socket(context);
@@ -61,10 +61,10 @@ bool is_served(const std::string& path) {
 }  // namespace
 
 Listener::Listener(const async::Executor& executor, ListenAddress listen_address)
-    : door_(std::move(listen_address)), acceptor_(executor), local_(executor) {}
+    : listen_address_(std::move(listen_address)), acceptor_(executor), local_(executor) {}
 
 Listener::~Listener() {
-  if (local_.is_open()) ::unlink(door_.path.c_str());
+  if (local_.is_open()) ::unlink(listen_address_.path.c_str());
 }
 
 bool Listener::is_open() const {
@@ -81,31 +81,35 @@ bool Listener::is_on_loopback() const {
 
 std::string Listener::open_local() {
   constexpr std::size_t kLongestPath = 107;  // unix(7), sun_path
-  if (door_.path.size() > kLongestPath) return "the path is too long for a socket";
+  if (listen_address_.path.size() > kLongestPath)
+    return fmt::format("socket path too long (at most {} bytes)", kLongestPath);
   struct stat status{};
-  const bool is_socket = ::lstat(door_.path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  const bool is_socket =
+      ::lstat(listen_address_.path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
   if (is_socket) {
-    if (is_served(door_.path)) return "another process listens there";
-    ::unlink(door_.path.c_str());
+    if (is_served(listen_address_.path)) return "another process listens at this socket";
+    ::unlink(listen_address_.path.c_str());
   }
-  // Nobody connects before the mode is what it should be.
+  // No client can connect before the mode is set.
   const mode_t before = ::umask(0777);
-  const boost::system::error_code error = listen_at(local_, stream_protocol::endpoint(door_.path));
+  const boost::system::error_code error =
+      listen_at(local_, stream_protocol::endpoint(listen_address_.path));
   ::umask(before);
   if (error) return error.message();
-  if (::chmod(door_.path.c_str(), door_.mode) == 0) return {};
+  if (::chmod(listen_address_.path.c_str(), listen_address_.mode) == 0) return {};
   return std::error_code(errno, std::generic_category()).message();
 }
 
 Task<std::string> Listener::open() {
-  if (door_.kind == ListenAddress::Kind::local) co_return open_local();
-  if (door_.kind == ListenAddress::Kind::tls) {
+  if (listen_address_.kind == ListenAddress::Kind::local) co_return open_local();
+  if (listen_address_.kind == ListenAddress::Kind::tls) {
     std::string problem = read_certificate();
     if (!problem.empty()) co_return problem;
   }
   tcp::resolver resolver(acceptor_.get_executor());
-  const auto [error, found] = co_await resolver.async_resolve(
-      door_.host, std::to_string(door_.port), tcp::resolver::passive, kAccepted);
+  const auto [error, found] =
+      co_await resolver.async_resolve(listen_address_.host, std::to_string(listen_address_.port),
+                                      tcp::resolver::passive, kAccepted);
   if (error == asio::error::operation_aborted) throw async::Cancelled();
   if (error) co_return error.message();
   const boost::system::error_code refused = listen_at(acceptor_, found.begin()->endpoint());
@@ -118,10 +122,10 @@ std::string Listener::read_certificate() {
                        asio::ssl::context::no_sslv3);
   ::SSL_CTX_set_cipher_list(context->native_handle(), kCiphers);
   boost::system::error_code error;
-  std::ignore = context->use_certificate_chain_file(door_.certificate, error);
-  if (error) return door_.certificate + ": " + error.message();
-  std::ignore = context->use_private_key_file(door_.key, asio::ssl::context::pem, error);
-  if (error) return door_.key + ": " + error.message();
+  std::ignore = context->use_certificate_chain_file(listen_address_.certificate, error);
+  if (error) return listen_address_.certificate + ": " + error.message();
+  std::ignore = context->use_private_key_file(listen_address_.key, asio::ssl::context::pem, error);
+  if (error) return listen_address_.key + ": " + error.message();
   tls_ = std::move(context);
   return {};
 }
@@ -130,7 +134,7 @@ Task<std::unique_ptr<Connection>> Listener::accept(std::string& problem) {
   problem.clear();
   boost::system::error_code error;
   std::unique_ptr<Connection> connection;
-  if (door_.kind == ListenAddress::Kind::local) {
+  if (listen_address_.kind == ListenAddress::Kind::local) {
     auto [failure, socket] = co_await local_.async_accept(kAccepted);
     error = failure;
     if (!error) {
@@ -145,8 +149,9 @@ Task<std::unique_ptr<Connection>> Listener::accept(std::string& problem) {
       boost::system::error_code ignored;
       std::ignore = socket.set_option(tcp::no_delay(true), ignored);
       std::ignore = socket.set_option(asio::socket_base::send_buffer_size(kSendBuffer), ignored);
-      connection = door_.kind == ListenAddress::Kind::tls ? tls_connection(std::move(socket), tls_)
-                                                          : plain_connection(std::move(socket));
+      connection = listen_address_.kind == ListenAddress::Kind::tls
+                       ? tls_connection(std::move(socket), tls_)
+                       : plain_connection(std::move(socket));
     }
   }
   if (error == asio::error::operation_aborted) throw async::Cancelled();

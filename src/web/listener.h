@@ -14,40 +14,40 @@
 
 namespace nodepool::web {
 
-// A door that connections come in by.
+// Accepts connections at an address.
 class Listener {
  public:
   Listener(const async::Executor& executor, ListenAddress listen_address);
-  // Takes the socket's file away.
+  // Removes the file of a Unix socket.
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  const ListenAddress& listen_address() const { return door_; }
+  const ListenAddress& listen_address() const { return listen_address_; }
 
-  // Opens the door. Returns why that did not work; empty if it did.
+  // Starts to listen. Returns the error; empty on success.
   async::Task<std::string> open();
   bool is_open() const;
-  std::uint16_t port() const;  // TCP; 0 if it is closed
+  std::uint16_t port() const;  // TCP; 0 if not open
 
-  // Whether only this machine can connect, by TCP.
+  // Whether it listens on the loopback interface (TCP).
   bool is_on_loopback() const;
 
-  // Reads the certificate and its key, for connections from now on. Returns what is wrong with
-  // them, which leaves the present ones in force; empty if nothing is.
+  // Loads the certificate and its key for new connections. Returns the error; empty on success.
+  // After an error the previous ones stay in use.
   std::string read_certificate();
 
-  // The next connection; null, with the reason in `problem`, if there are no descriptors left or
-  // the client went. Throws Cancelled.
+  // Returns the next connection; null, with the reason in `problem`, if no descriptors are left or
+  // the client has disconnected. Throws Cancelled.
   async::Task<std::unique_ptr<Connection>> accept(std::string& problem);
 
  private:
   std::string open_local();
 
-  ListenAddress door_;
+  ListenAddress listen_address_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::local::stream_protocol::acceptor local_;
-  std::shared_ptr<boost::asio::ssl::context> tls_;  // null until a certificate has been read
+  std::shared_ptr<boost::asio::ssl::context> tls_;  // null until a certificate is loaded
 };
 
 }  // namespace nodepool::web

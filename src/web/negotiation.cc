@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Takes what is before the separator off the front.
+// Removes and returns the part before the separator.
 std::string_view take_until(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view part = trimmed(text.substr(0, end));
@@ -38,7 +38,7 @@ bool equal_but_for_case(std::string_view one, std::string_view other) {
       one, other, [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b; });
 }
 
-// How exactly the range means the offer; 0: not at all.
+// How specifically the range matches the offer; 0: not at all.
 int match(std::string_view range, const Offer& offer) {
   if (equal_but_for_case(range, offer.name)) return 3;
   if (range.ends_with("/*") &&
@@ -60,7 +60,7 @@ double quality_of(std::string_view parameters) {
   return 1;
 }
 
-// The range that means the offer most exactly says how much it is wanted.
+// The quality of the range that matches the offer most specifically.
 double quality_of(const Offer& offer, std::string_view accept) {
   double quality = 0;
   int best = 0;

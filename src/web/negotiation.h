@@ -5,11 +5,12 @@
 
 namespace nodepool::web {
 
-// What a body may be in, the preferred first.
+// Formats of a body, the preferred one first.
 enum class MediaType { html, text, json };
 
-// The type that the client likes best, by its Accept header (RFC 9110, 12.5.1; null: not sent): the
-// highest quality, of equal ones the first in the order of MediaType. Nothing if it accepts none.
+// The type that the client prefers by its Accept header (RFC 9110, 12.5.1; null: missing): the
+// highest quality, among equal ones the first in the order of MediaType. Returns nothing if the
+// client accepts none.
 std::optional<MediaType> negotiate(const std::string* accept);
 
 }  // namespace nodepool::web

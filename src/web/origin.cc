@@ -24,7 +24,7 @@ std::string origin(const Peer& peer) {
   return std::string(::inet_ntop(AF_INET6, &bytes, text.data(), text.size())) + "/64";
 }
 
-bool is_near(const Peer& peer) {
+bool is_on_this_machine(const Peer& peer) {
   return peer.user || peer.address == "::1" || peer.address.starts_with("127.");
 }
 

@@ -6,12 +6,11 @@
 
 namespace nodepool::web {
 
-// The key that limits of a client go by: "user 1000" for a Unix socket, the IPv4 address, or the
-// /64 network of an IPv6 address ("2001:db8:0:1::/64"), because one machine can use all of the
-// network.
+// The key for limits of a client: "user 1000" for a Unix socket, the IPv4 address, or the /64
+// network of an IPv6 address ("2001:db8:0:1::/64"), because one machine can use the whole network.
 std::string origin(const Peer& peer);
 
-// Whether the client is on this machine. It may be a proxy that serves many others.
-bool is_near(const Peer& peer);
+// Whether the client is on this machine. It may be a proxy for many others.
+bool is_on_this_machine(const Peer& peer);
 
 }  // namespace nodepool::web

@@ -38,23 +38,24 @@ void RateLimitedLog::warn(const std::string& kind, std::string text) {
 
 async::Task<> RateLimitedLog::stop() {
   co_await scope_.stop();
-  for (const auto& [kind, since] : kinds_) say(kind, since);
+  for (const auto& [kind, repeats] : kinds_) log_repeats(kind, repeats);
   kinds_.clear();
 }
 
 async::Task<> RateLimitedLog::follow(std::string kind) {
-  Since since;
+  Repeats repeats;
   do {
     co_await runtime_.clock.sleep_for(kPause);
-    since = std::exchange(kinds_.at(kind), Since());
-    say(kind, since);
-  } while (since.count > 0);
+    repeats = std::exchange(kinds_.at(kind), Repeats());
+    log_repeats(kind, repeats);
+  } while (repeats.count > 0);
   kinds_.erase(kind);
 }
 
-void RateLimitedLog::say(const std::string& kind, const Since& since) const {
-  if (since.count == 0) return;
-  log_.warning("{}: {} times more within a minute; the last: {}", kind, since.count, since.last);
+void RateLimitedLog::log_repeats(const std::string& kind, const Repeats& repeats) const {
+  if (repeats.count == 0) return;
+  log_.warning("{}: {} times more within a minute; the last: {}", kind, repeats.count,
+               repeats.last);
 }
 
 }  // namespace nodepool::web

@@ -10,31 +10,31 @@
 
 namespace nodepool::web {
 
-// Logs warnings about events that clients can cause at any rate: the first one at once, the
-// following ones once a minute as a count.
+// Logs warnings about events that clients can cause at any rate: the first one immediately, further
+// ones as a count once a minute.
 class RateLimitedLog {
  public:
   RateLimitedLog(const async::Runtime& runtime, const telemetry::Logger& log);
 
-  // Logs or counts an event. `text` describes it, in a bounded length. Beyond 100 kinds at a time,
-  // further ones are counted as one.
+  // Logs or counts an event. `text` describes it; its length must be bounded. Above 100 kinds at a
+  // time, further ones are counted as one.
   void warn(const std::string& kind, std::string text);
 
-  // Logs the counts that were not logged yet.
+  // Logs the remaining counts.
   async::Task<> stop();
 
  private:
-  struct Since {
-    std::size_t count = 0;  // since the last line
+  struct Repeats {
+    std::size_t count = 0;  // since the last message
     std::string last = {};
   };
 
   async::Task<> follow(std::string kind);
-  void say(const std::string& kind, const Since& since) const;
+  void log_repeats(const std::string& kind, const Repeats& repeats) const;
 
   async::Runtime runtime_;
   telemetry::Logger log_;
-  std::map<std::string, Since> kinds_;  // of the last minute
+  std::map<std::string, Repeats> kinds_;  // of the last minute
   async::TaskScope scope_;
 };
 

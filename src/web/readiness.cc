@@ -35,7 +35,7 @@ std::string details_text(const telemetry::Health& health) {
 
 Response unavailable(const telemetry::Health& health, const Request& request) {
   std::string message =
-      "The server is currently unavailable. Please try again at a later time. It is not ready: ";
+      "The server is currently unavailable. Please try again at a later time. Not ready: ";
   message += fmt::format("{}", fmt::join(health.obstacles, "; "));
   return error_page(kUnavailable, message, request);
 }
@@ -45,7 +45,7 @@ Response unavailable(const telemetry::Health& health, const Request& request) {
 Response readiness_page(const telemetry::Health& health, const Request& request) {
   const std::optional<MediaType> type = negotiate(request.header("accept"));
   if (!type) {
-    return error_page(kNotAcceptable, "There is only text and application/json.", request);
+    return error_page(kNotAcceptable, "Only text and application/json are available.", request);
   }
   const bool is_ready = health.obstacles.empty();
   const bool is_json = type == MediaType::json;

@@ -5,9 +5,9 @@
 
 namespace nodepool::web {
 
-// The page /ready: 200 and "OK" if the daemon serves, as the Python Nodepool's; else 503 with what
-// keeps it from that. With the parameter `detail` also what should be seen to: lines of text, or a
-// JSON object.
+// The page /ready: 200 and "OK" if the daemon is ready, as in the Python Nodepool; else 503 with
+// the obstacles. With the parameter `detail`, also the problems that need attention: lines of text
+// or a JSON object.
 Response readiness_page(const telemetry::Health& health, const Request& request);
 
 }  // namespace nodepool::web

@@ -25,15 +25,15 @@ using report::Ages;
 using report::Detail;
 using report::Table;
 
-// Whoever asks again within that is shown the same.
-constexpr double kKept = 1;  // seconds
+// How long a rendering is reused.
+constexpr double kCacheTime = 1;  // seconds
 
-// Bodies of some megabytes each: clients that choose columns in many ways cost no more memory, and
-// have others wait no longer, than this.
-constexpr std::size_t kMostKept = 4;  // of a list
-constexpr std::size_t kMostWaiting = 64;
+// Bodies have some megabytes. These limit the memory and the waiting time that clients with many
+// different column selections can cause.
+constexpr std::size_t kMaxCached = 4;  // renderings of a list
+constexpr std::size_t kMaxWaiting = 64;
 
-// Rows that are made before the loop turns: about a millisecond.
+// Number of rows between two yields to the event loop: about a millisecond.
 constexpr std::size_t kSlice = 200;
 
 constexpr std::string_view kLists[] = {"/node-list",    "/image-list",   "/dib-image-list",
@@ -43,7 +43,7 @@ std::string content_type(bool is_json) {
   return is_json ? "application/json" : "text/plain; charset=UTF-8";
 }
 
-// A node that is asked for by its id: nobody looks at its lock.
+// The page of a single node. As in the Python Nodepool, its lock is not read.
 Table one_node(const model::NodeTable& nodes, const std::string& id, double now) {
   Table table = report::node_columns(Detail::full);
   if (const model::Node* node = nodes.find(id)) {
@@ -71,30 +71,30 @@ Keys keys_of(const Table& table) {
   return keys;
 }
 
-bool has_chosen(const Request& request, bool is_json) {
+bool has_selected_columns(const Request& request, bool is_json) {
   const std::string* fields = request.parameter("fields");
   return !is_json && fields != nullptr && !fields->empty();
 }
 
-// Those of the list's columns that are asked for. Programs always get all.
+// The columns that the request selects. JSON always has all.
 Keys columns_of(const Keys& all, const Request& request, bool is_json) {
-  if (!has_chosen(request, is_json)) return all;
-  Keys chosen;
+  if (!has_selected_columns(request, is_json)) return all;
+  Keys selected;
   for (std::string_view rest = *request.parameter("fields"); !rest.empty();) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     const auto known = all.find(rest.substr(0, end));
-    if (known != all.end()) chosen.insert(*known);
+    if (known != all.end()) selected.insert(*known);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return chosen;
+  return selected;
 }
 
 std::string text_of(const Table& table, const Keys& columns) {
   return report::table_text(columns.size() == table.columns().size() ? table : table.only(columns));
 }
 
-// Adds a row for each record, in the order of their ids; the loop turns meanwhile, so that they
-// need not be of the same moment.
+// Adds a row for each record, by id. It yields to the event loop in between, so the rows may be of
+// different times.
 template <typename Record, typename Add>
 async::Task<> add_rows(const std::map<std::string, Record, std::less<>>& records, Add add) {
   std::string last;
@@ -114,8 +114,8 @@ std::optional<std::size_t> number(std::string_view text) {
   return value;
 }
 
-// The part that a Range header asks for (RFC 9110, 14.2): first and length. Nothing for what is no
-// single range of bytes: then all is sent. A length of 0: there is no such part.
+// The offset and length that a Range header requests (RFC 9110, 14.2). Returns nothing unless it is
+// a single range of bytes: then all is sent. Length 0: not satisfiable.
 std::optional<std::pair<std::size_t, std::size_t>> part_of(std::string_view range,
                                                            std::size_t size) {
   constexpr std::string_view kUnit = "bytes=";
@@ -131,10 +131,10 @@ std::optional<std::pair<std::size_t, std::size_t>> part_of(std::string_view rang
   return std::pair(*first, std::min(last.value_or(size), size - 1) - *first + 1);
 }
 
-// Only what the client does not have, or has asked for.
+// Applies If-Modified-Since and Range.
 Response conditional(Response response, const Request& request, std::int64_t produced) {
   if (const std::string* since = request.header("if-modified-since")) {
-    if (const auto moment = parse_http_date(*since); moment && *moment >= produced) {
+    if (const auto time = parse_http_date(*since); time && *time >= produced) {
       response.status = 304;
       response.body = nullptr;
       return response;
@@ -159,7 +159,7 @@ Response conditional(Response response, const Request& request, std::int64_t pro
 
 }  // namespace
 
-// One that waits for its turn, for columns of its own choice.
+// Counts a waiting request with selected columns.
 class ReferencePages::Waiting {
  public:
   explicit Waiting(std::size_t& count) : count_(count) { ++count_; }
@@ -176,7 +176,7 @@ ReferencePages::ReferencePages(const async::Runtime& runtime, model::Records& re
 
 async::Task<Response> ReferencePages::answer(Request request) {
   const std::optional<MediaType> type = negotiate(request.header("accept"));
-  if (!type) co_return error_page(406, "There is only text and application/json.", request);
+  if (!type) co_return error_page(406, "Only text and application/json are available.", request);
   if (std::ranges::find(kLists, request.path) == std::end(kLists)) {
     co_return error_page(404, "The resource could not be found.", request);
   }
@@ -184,7 +184,8 @@ async::Task<Response> ReferencePages::answer(Request request) {
   const bool is_json = *type == MediaType::json;
   const std::optional<Page> page = co_await page_of(request, is_json);
   if (!page) {
-    Response response = error_page(503, "Too many ask for columns of their own.", request);
+    Response response =
+        error_page(503, "Too many requests with selected columns; retry later.", request);
     response.headers.emplace_back("Retry-After", "1");
     co_return response;
   }
@@ -199,7 +200,7 @@ async::Task<Response> ReferencePages::answer(Request request) {
                         request, produced);
 }
 
-// Nothing if too many wait already.
+// Returns nothing if too many requests are waiting.
 async::Task<std::optional<ReferencePages::Page>> ReferencePages::page_of(const Request& request,
                                                                          bool is_json) {
   const std::string* id = request.parameter("node_id");
@@ -208,8 +209,8 @@ async::Task<std::optional<ReferencePages::Page>> ReferencePages::page_of(const R
   }
   if (std::optional<Page> known = find_page(request, is_json)) co_return known;
   std::optional<Waiting> waiting;
-  if (has_chosen(request, is_json)) {
-    if (waiting_ >= kMostWaiting) co_return std::nullopt;
+  if (has_selected_columns(request, is_json)) {
+    if (waiting_ >= kMaxWaiting) co_return std::nullopt;
     waiting.emplace(waiting_);
   }
   const async::Slots::Hold turn = co_await turn_.take();
@@ -226,14 +227,14 @@ ReferencePages::Page ReferencePages::node_page(const Request& request, const std
                                                            : text_of(node, columns))};
 }
 
-// The list as it was within the last second; null if it was not made.
+// Returns the cached list; null if there is none of the last second.
 std::shared_ptr<ReferencePages::Listing> ReferencePages::find_listing(const std::string& path,
                                                                       bool is_json) const {
   const auto found = listings_.find({path, is_json});
   if (found == listings_.end()) return nullptr;
   // The clock may have been set back.
   const double age = std::abs(runtime_.clock.wall_seconds() - found->second->produced);
-  return age < kKept ? found->second : nullptr;
+  return age < kCacheTime ? found->second : nullptr;
 }
 
 std::optional<ReferencePages::Page> ReferencePages::find_page(const Request& request,
@@ -245,8 +246,8 @@ std::optional<ReferencePages::Page> ReferencePages::find_page(const Request& req
   return Page{listing->produced, body->second};
 }
 
-// The caller holds the turn. Work that grows with the rows runs in slices (making the table) or on
-// a thread (making the text, freeing the previous table).
+// The caller holds the turn. Work that grows with the number of rows runs in slices (the table) or
+// on a thread (the text, freeing the previous table).
 async::Task<ReferencePages::Page> ReferencePages::render(const Request& request, bool is_json) {
   std::shared_ptr<Listing> before;
   std::shared_ptr<Listing> listing = find_listing(request.path, is_json);
@@ -269,7 +270,7 @@ async::Task<ReferencePages::Page> ReferencePages::render(const Request& request,
   async::Task<std::string> making = threads_.run("rendering a page", std::move(make));
   Body body = std::make_shared<const std::string>(co_await std::move(making));
   const bool is_kept = columns.size() == listing->columns.size();
-  if (is_kept || listing->bodies.size() < kMostKept) listing->bodies.emplace(columns, body);
+  if (is_kept || listing->bodies.size() < kMaxCached) listing->bodies.emplace(columns, body);
   co_return Page{listing->produced, std::move(body)};
 }
 

@@ -18,28 +18,28 @@
 namespace nodepool::web {
 
 // The pages of the Python Nodepool's web app, from the tables in memory: /node-list, /image-list,
-// /dib-image-list, /image-status, /request-list, /label-list. Texts are the commands' tables;
-// programs ask for JSON. What is not one of them is 404.
+// /dib-image-list, /image-status, /request-list, /label-list. Text pages are the tables of the
+// commands; programs request JSON. Other paths are 404.
 class ReferencePages {
  public:
-  // Records must outlive this.
+  // The records outlive this.
   ReferencePages(const async::Runtime& runtime, model::Records& records);
 
-  // Waits for tables that are not complete, and for its turn: one page is rendered at a time.
-  // Throws Cancelled.
+  // Waits until the tables are complete, and for its turn: one page is rendered at a time. Throws
+  // Cancelled.
   async::Task<Response> answer(Request request);
 
  private:
   using Keys = std::set<std::string, std::less<>>;
   using Body = std::shared_ptr<const std::string>;
 
-  // A list as it was at one moment, with all renderings of it that were asked for within a second.
+  // A snapshot of a list, with its renderings. It is reused for a second.
   struct Listing {
     double produced = 0;  // seconds since the epoch
-    // Null in a list for programs: that is rendered once, in one way.
+    // Null in a JSON list, which has one rendering only.
     std::shared_ptr<const report::Table> table = {};
     Keys columns = {};                 // of the table
-    std::map<Keys, Body> bodies = {};  // by the columns that they have
+    std::map<Keys, Body> bodies = {};  // by selected columns
   };
   struct Page {
     double produced = 0;
@@ -59,8 +59,8 @@ class ReferencePages {
   async::Runtime runtime_;
   model::Records& records_;
   async::Slots turn_{1};
-  std::size_t waiting_ = 0;  // for columns of their own choice
-  std::map<std::pair<std::string, bool>, std::shared_ptr<Listing>> listings_;  // path, for programs
+  std::size_t waiting_ = 0;  // requests with selected columns
+  std::map<std::pair<std::string, bool>, std::shared_ptr<Listing>> listings_;  // by path, is_json
   async::ThreadPool threads_{1, "pages"};
 };
 

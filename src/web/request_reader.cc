@@ -25,22 +25,24 @@ std::string lower_case(std::string_view text) {
 Refusal refusal_of(const boost::system::error_code& error) {
   if (error == http::error::body_limit) return {413, "The body is too large."};
   if (error == http::error::header_limit) return {431, "The headers are too large."};
-  return {400, "It cannot be understood."};
+  return {400, "The request is malformed."};
 }
 
-// Proxies and servers disagree about requests that give the body's length in two ways, or in an
-// unknown one (RFC 9112, 6.1): an attacker could hide a second request in the body.
+// Prevents request smuggling: proxies and servers disagree about requests with an ambiguous or
+// unknown length of the body (RFC 9112, 6.1).
 std::optional<Refusal> refusal_of_framing(const Message& message) {
   const auto codings = message.count(http::field::transfer_encoding);
   if (codings > 0) {
     if (message.version() < 11 || message.count(http::field::content_length) > 0) {
-      return Refusal{400, "It says in two ways where its body ends."};
+      return Refusal{
+          400, "The length of the body is ambiguous: remove Content-Length or Transfer-Encoding."};
     }
     if (codings > 1 || lower_case(message[http::field::transfer_encoding]) != "chunked") {
-      return Refusal{501, "The only transfer encoding is chunked."};
+      return Refusal{501, "Unsupported transfer encoding; use chunked."};
     }
   }
-  if (message.count(http::field::host) > 1) return Refusal{400, "It names several hosts."};
+  if (message.count(http::field::host) > 1)
+    return Refusal{400, "The request has several Host headers."};
   return std::nullopt;
 }
 
@@ -62,7 +64,7 @@ std::optional<Refusal> read_request(const boost::system::error_code& error, Mess
   for (const auto& field : message) {
     request.headers.emplace(lower_case(field.name_string()), std::string(field.value()));
   }
-  if (!parse_target(message.target(), request)) return Refusal{400, "It cannot be understood."};
+  if (!parse_target(message.target(), request)) return Refusal{400, "The request is malformed."};
   request.has_form = is_form(request, message.body());
   if (request.has_form) add_parameters(message.body(), request);
   request.body = std::move(message.body());

@@ -8,16 +8,16 @@
 
 namespace nodepool::web {
 
-// Why the server refuses a request and closes the connection: it is not certain where the request
-// ends, so the bytes after it cannot be taken for another one.
+// Why the server rejects a request and closes the connection. The end of the request is uncertain,
+// so the following bytes must not be parsed as another one.
 struct Refusal {
   unsigned status = 400;
-  std::string why = {};
+  std::string reason = {};
 };
 
-// Reads a parsed request; `error` is what the parser reported. A form in the body becomes
-// parameters. A body that begins like JSON is no form, whatever its Content-Type is (`curl
-// --data`).
+// Converts a parsed request; `error` is the result of the parser. A form in the body becomes
+// parameters. A body that begins like JSON is not a form, whatever its Content-Type is (`curl
+// --data`). Returns nothing on success.
 std::optional<Refusal> read_request(const boost::system::error_code& error,
                                     Connection::Parser::value_type& message, Request& request);
 

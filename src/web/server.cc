@@ -25,18 +25,18 @@ using async::Task;
 
 namespace {
 
-// An answer is sent in pieces of this size, each with a timeout of its own.
+// A response is sent in pieces of this size, each with its own timeout.
 constexpr std::size_t kPiece = std::size_t{64} << 10;  // bytes
 
-// The default for answers that have no policy of their own: a browser loads and runs nothing.
+// The default policy of responses: a browser loads and runs nothing.
 constexpr std::string_view kPolicy = "default-src 'none'; frame-ancestors 'none'";
 
-// Before another attempt to listen, or to accept when there are no descriptors left.
+// Pauses before retrying to listen, and to accept when no descriptors are left.
 constexpr auto kListenPause = std::chrono::seconds(5);
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 template <typename Message>
-void begin_answer(Message& message, const Response& response) {
+void set_head(Message& message, const Response& response) {
   message.version(11);
   message.result(response.status);
   message.set(http::field::server, "Nodepool/" + std::string(telemetry::version()));
@@ -45,13 +45,13 @@ void begin_answer(Message& message, const Response& response) {
   for (const auto& [name, value] : response.headers) message.set(name, value);
 }
 
-Response too_much() {
+Response overloaded() {
   return {503, {{"Retry-After", "10"}}};
 }
 
 }  // namespace
 
-// A stream's way to its client: a part that is not taken in time ends it.
+// Sends a stream to a client. A part that times out ends it.
 class Server::StreamOnConnection final : public StreamSink {
  public:
   StreamOnConnection(Server& server, Connection& connection, bool is_chunked)
@@ -60,7 +60,7 @@ class Server::StreamOnConnection final : public StreamSink {
   using StreamSink::send;
   Task<bool> send(std::shared_ptr<const std::string> part) override {
     const auto held = server_.client_limits_->reserve_output(connection_.peer(), part);
-    const std::chrono::milliseconds limit = server_.limits_.answer;
+    const std::chrono::milliseconds limit = server_.limits_.response;
     const async::Clock::TimePoint end = server_.runtime_.clock.now() + limit;
     is_open_ = is_open_ && held;
     if (!is_open_) co_return false;
@@ -120,11 +120,11 @@ Task<bool> Server::listen() {
   const std::string problem = co_await listener_->open();
   const std::string where = listener_->listen_address().text();
   if (problem.empty()) {
-    log_.info("Listening at {}", where);
+    log_.info("Web server listening at {}", where);
     co_return true;
   }
   if (std::exchange(problem_, problem) != problem) {
-    log_.error("Cannot listen at {} yet: {}", where, problem);
+    log_.error("Web server cannot listen at {}, retrying: {}", where, problem);
   }
   co_return false;
 }
@@ -136,9 +136,9 @@ Task<> Server::follow_certificate() {
     co_await files.changed();
     const std::string problem = listener_->read_certificate();
     if (problem.empty()) {
-      log_.info("The certificate {} was read again", listen_address.certificate);
+      log_.info("Reloaded the certificate {}", listen_address.certificate);
     } else {
-      log_.error("The certificate before stays in use: {}", problem);
+      log_.error("Reloading the certificate failed, keeping the previous one: {}", problem);
     }
   }
 }
@@ -165,7 +165,8 @@ Task<> Server::accept() {
   scope_.spawn("web client", serve_connection(std::move(connection), std::move(slot)));
 }
 
-// Null if the connection is refused. While all connections are busy no other one is accepted.
+// Returns null if the connection is refused. While all connections are busy, waits and accepts no
+// other one.
 Task<std::unique_ptr<ClientLimits::ConnectionSlot>> Server::admit(
     std::shared_ptr<Connection> connection) {
   const Peer& peer = connection->peer();
@@ -181,7 +182,7 @@ Task<std::unique_ptr<ClientLimits::ConnectionSlot>> Server::admit(
       refusals_.warn("Too many connections from one address, refused", origin(peer));
       co_return nullptr;
     }
-    refusals_.warn("All connections are busy; a new one waits", origin(peer));
+    refusals_.warn("All connections are busy, a new one waits", origin(peer));
     co_await client_limits_->wait_for_capacity();
   }
 }
@@ -190,14 +191,14 @@ Task<> Server::serve_connection(std::shared_ptr<Connection> connection,
                                 std::unique_ptr<ClientLimits::ConnectionSlot> slot) {
   try {
     const async::Clock::TimePoint deadline = runtime_.clock.now() + limits_.request;
-    bool goes_on = co_await async::with_deadline(runtime_.clock, deadline, connection->begin(),
-                                                 "agreeing on how to encrypt");
-    while (goes_on) goes_on = co_await serve_request(*connection, *slot);
-  } catch (const async::DeadlineExceeded&) {  // slow clients are let go without a word
+    bool keep_alive = co_await async::with_deadline(runtime_.clock, deadline,
+                                                    connection->handshake(), "TLS handshake");
+    while (keep_alive) keep_alive = co_await serve_request(*connection, *slot);
+  } catch (const async::DeadlineExceeded&) {  // slow clients are disconnected
   }
 }
 
-// Returns whether another request may follow.
+// Returns whether the connection stays open for another request.
 Task<bool> Server::serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot) {
   Connection::Parser parser;
   parser.header_limit(static_cast<std::uint32_t>(limits_.head));
@@ -216,35 +217,36 @@ Task<bool> Server::serve_request(Connection& connection, ClientLimits::Connectio
   std::optional<Refusal> refusal = read_request(error, parser.get(), request);
   if (!refusal && listener_->is_on_loopback() &&
       !is_host_allowed(request, listener_->listen_address())) {
-    refusal = Refusal{421, "Ask this machine by a name that it is known by here."};
+    refusal = Refusal{
+        421, "Unknown host name; use a loopback name or add the name to the configuration."};
   }
-  Response response = refusal ? error_page(refusal->status, refusal->why, request) : Response();
-  if (!refusal) response = co_await answer(request);
+  Response response = refusal ? error_page(refusal->status, refusal->reason, request) : Response();
+  if (!refusal) response = co_await handle(request);
   const bool is_chunked = parser.get().version() >= 11;
-  const bool goes_on = !refusal && parser.get().keep_alive() && (is_chunked || !response.stream);
-  Task<bool> sending =
-      response.stream ? send_stream(connection, request, std::move(response), is_chunked, goes_on)
-                      : send(connection, request, std::move(response), goes_on);
+  const bool keep_alive = !refusal && parser.get().keep_alive() && (is_chunked || !response.stream);
+  Task<bool> sending = response.stream ? send_stream(connection, request, std::move(response),
+                                                     is_chunked, keep_alive)
+                                       : send(connection, request, std::move(response), keep_alive);
   co_return co_await std::move(sending);
 }
 
 Task<bool> Server::send(Connection& connection, const Request& request, Response response,
-                        bool goes_on) {
+                        bool keep_alive) {
   const std::unique_ptr<ClientLimits::Reservation> held =
       client_limits_->reserve_output(connection.peer(), response.body);
   if (!held) {
     refusals_.warn("Too much unread output, refused", origin(connection.peer()));
-    response = too_much();
+    response = overloaded();
   }
-  Connection::Answer message;
-  begin_answer(message, response);
-  message.keep_alive(goes_on);
+  Connection::Message message;
+  set_head(message, response);
+  message.keep_alive(keep_alive);
   std::string_view rest = response.body ? std::string_view(*response.body) : std::string_view();
   if (response.status != 304) message.content_length(rest.size());
   if (request.method == "HEAD") rest = {};
   const std::string_view first = rest.substr(0, kPiece);
   if (!first.empty()) message.body() = {first.data(), first.size()};
-  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.answer;
+  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.response;
   bool is_sent = co_await in_time(connection.write(message), limits_.piece, end);
   rest.remove_prefix(first.size());
   while (is_sent && !rest.empty()) {
@@ -252,43 +254,43 @@ Task<bool> Server::send(Connection& connection, const Request& request, Response
     is_sent = co_await in_time(connection.write_more(piece), limits_.piece, end);
     rest.remove_prefix(piece.size());
   }
-  co_return is_sent&& goes_on;
+  co_return (is_sent && keep_alive);
 }
 
 Task<bool> Server::send_stream(Connection& connection, const Request& request, Response response,
-                               bool is_chunked, bool goes_on) {
+                               bool is_chunked, bool keep_alive) {
   const bool is_head = request.method == "HEAD";
   std::unique_ptr<ClientLimits::Reservation> held;
   if (!is_head) held = client_limits_->reserve_stream(connection.peer(), response.client);
   if (!is_head && !held) {
     refusals_.warn("Too many streams, refused", origin(connection.peer()));
-    Task<bool> refusing = send(connection, request, too_much(), /*goes_on=*/false);
+    Task<bool> refusing = send(connection, request, overloaded(), /*keep_alive=*/false);
     co_return co_await std::move(refusing);
   }
   Connection::Head head;
-  begin_answer(head, response);
-  head.keep_alive(goes_on);
+  set_head(head, response);
+  head.keep_alive(keep_alive);
   if (is_chunked) head.chunked(true);
-  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.answer;
+  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.response;
   const bool is_begun = co_await in_time(connection.write_head(head), limits_.piece, end);
-  if (!is_begun || is_head) co_return is_begun&& goes_on;
+  if (!is_begun || is_head) co_return (is_begun && keep_alive);
   StreamOnConnection sink(*this, connection, is_chunked);
   Task<> streaming = response.stream(sink);
   co_await std::move(streaming);
   if (!sink.is_open() || !is_chunked) co_return false;
-  const async::Clock::TimePoint last = runtime_.clock.now() + limits_.answer;
+  const async::Clock::TimePoint last = runtime_.clock.now() + limits_.response;
   const bool is_ended = co_await in_time(connection.write_last_chunk(), limits_.piece, last);
-  co_return is_ended&& goes_on;
+  co_return (is_ended && keep_alive);
 }
 
 Task<bool> Server::in_time(Task<bool> sending, std::chrono::milliseconds limit,
                            async::Clock::TimePoint last) {
   const async::Clock::TimePoint end = std::min(last, runtime_.clock.now() + limit);
   co_return co_await async::with_deadline(runtime_.clock, end, std::move(sending),
-                                          "sending an answer");
+                                          "sending a response");
 }
 
-Task<Response> Server::answer(Request request) {
+Task<Response> Server::handle(Request request) {
   std::string failure;
   try {
     Task<Response> answering = handler_(request);

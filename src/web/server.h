@@ -20,37 +20,36 @@ namespace nodepool::web {
 class Connection;
 class Listener;
 
-// An HTTP/1.1 server on the loop (Boost.Beast). ClientLimits, which several servers share, bound
-// connections, streams and memory; Limits bound the size of requests, and the time for sending them
-// and for reading the answer.
+// An HTTP/1.1 server on the event loop (Boost.Beast). ClientLimits, which several servers may
+// share, limit connections, streams and memory. Limits bound the size of requests and the time for
+// sending them and for reading the response.
 class Server {
  public:
-  // Answers a request. What it throws is logged, and 500 for the client.
+  // Handles a request. Exceptions are logged; the client gets 500.
   using Handler = std::function<async::Task<Response>(Request request)>;
 
   struct Limits {
-    std::size_t head = std::size_t{16} << 10;   // bytes of the request's line and headers
-    std::size_t body = std::size_t{64} << 10;   // bytes
-    std::chrono::milliseconds request{30'000};  // from the first wait for it to its end
-    std::chrono::milliseconds answer{60'000};   // for taking it, or a part of a stream
-    std::chrono::milliseconds piece{15'000};    // for taking the next 64 KiB of an answer
+    std::size_t head = std::size_t{16} << 10;    // bytes of request line and headers
+    std::size_t body = std::size_t{64} << 10;    // bytes
+    std::chrono::milliseconds request{30'000};   // from waiting for it to its end
+    std::chrono::milliseconds response{60'000};  // for reading it, or a part of a stream
+    std::chrono::milliseconds piece{15'000};     // for reading the next 64 KiB of a response
   };
 
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler,
          const Limits& limits, std::shared_ptr<ClientLimits> client_limits);
-  // … with the default limits, which it shares with no other server.
+  // The same with default limits that are not shared.
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler);
   ~Server();
 
-  // Listens there. What cannot be had now is tried again for as long as it takes: whoever hands out
-  // nodes does not end because of its status pages. A socket that a dead process has left behind is
-  // replaced.
+  // Starts to listen. If that fails, logs the error and retries until it succeeds: a daemon must
+  // not end because of its web server. The socket file of a dead process is replaced.
   async::Task<> start(ListenAddress listen_address);
 
-  // The TCP port where it listens; 0 if it does not yet.
+  // The TCP port at which it listens; 0 if it does not yet.
   std::uint16_t port() const;
 
-  // Ends all connections, wherever they stand.
+  // Closes all connections.
   async::Task<> stop();
 
  private:
@@ -66,12 +65,12 @@ class Server {
                                  std::unique_ptr<ClientLimits::ConnectionSlot> slot);
   async::Task<bool> serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot);
   async::Task<bool> send(Connection& connection, const Request& request, Response response,
-                         bool goes_on);
+                         bool keep_alive);
   async::Task<bool> send_stream(Connection& connection, const Request& request, Response response,
-                                bool is_chunked, bool goes_on);
+                                bool is_chunked, bool keep_alive);
   async::Task<bool> in_time(async::Task<bool> sending, std::chrono::milliseconds limit,
                             async::Clock::TimePoint last);
-  async::Task<Response> answer(Request request);
+  async::Task<Response> handle(Request request);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -79,7 +78,7 @@ class Server {
   Limits limits_;
   std::shared_ptr<ClientLimits> client_limits_;
   std::unique_ptr<Listener> listener_;
-  std::string problem_;  // why it does not listen, as it was logged
+  std::string problem_;  // why it does not listen, as last logged
   RateLimitedLog refusals_;
   async::TaskScope scope_;
 };

@@ -6,7 +6,7 @@
 
 namespace nodepool::web {
 
-// Amounts by key; keys without an amount take no memory.
+// Amounts by key. Keys with amount 0 take no memory.
 class Tally {
  public:
   std::size_t of(const std::string& key) const {
@@ -18,7 +18,7 @@ class Tally {
     if (amount > 0) amounts_[key] += amount;
   }
 
-  // No more than was added.
+  // Precondition: at most the added amount.
   void remove(const std::string& key, std::size_t amount) {
     if (amount == 0) return;
     const auto found = amounts_.find(key);

@@ -1,4 +1,4 @@
-// The request API as its clients see it, on a store in memory, with two launchers that serve it.
+// Tests the request API with two launchers on an in-memory store.
 
 #include "tests/api/api_test.h"
 
@@ -132,7 +132,7 @@ TEST_F(ApiTest, held_nodes_count_until_their_hold_ends) {
   EXPECT_EQ(call("POST", path + "/hold", "jenkins", {{"duration", "10m"}}).status, 204);
   settle();
   EXPECT_EQ(node(id).hold_expiration, 600);
-  // They have left the lease, and are jenkins's all the same.
+  // Held nodes are not part of the lease, but still count for jenkins.
   EXPECT_EQ(call("GET", "/api/v1/client", "jenkins").body.at("nodes"), 3);
   EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", kSmall).status, 403);
   EXPECT_EQ(call("DELETE", "/api/v1/nodes/" + id + "/hold", "gitlab").status, 403);
@@ -236,7 +236,7 @@ TEST_F(ApiTest, the_same_key_asks_once_whichever_launcher_is_asked) {
   EXPECT_EQ(first.status, 201);
   EXPECT_EQ(again.status, 200);
   EXPECT_EQ(first.id(), again.id());
-  // Another client's key is another key.
+  // Keys of different clients are independent.
   EXPECT_NE(call("POST", "/api/v1/requests", "boss", body).id(), first.id());
   body["labels"] = {"large"};
   launcher_.react(LauncherDouble::Reaction::ignore);
@@ -315,8 +315,8 @@ TEST(PaceTest, addresses_without_end_take_no_memory_without_end) {
     return !is_allowed;
   };
   EXPECT_TRUE(others_share(100));
-  EXPECT_TRUE(others_share(200)) << "those before are forgotten";
-  EXPECT_TRUE(bucket.allows("200.000000 7", 1, 200)) << "who was there has its own";
+  EXPECT_TRUE(others_share(200)) << "full buckets are removed";
+  EXPECT_TRUE(bucket.allows("200.000000 7", 1, 200)) << "a known client keeps its bucket";
 }
 
 TEST_F(ApiTest, refusals_are_counted_and_not_written_down_one_by_one) {
@@ -343,7 +343,7 @@ TEST_F(ApiTest, a_form_is_refused_as_a_whole) {
   form.has_form = true;
   const Got answer = call(*first_, form);
   EXPECT_EQ(answer.status, 415U);
-  EXPECT_THAT(answer.body.at("detail"), HasSubstr("calls take JSON"));
+  EXPECT_THAT(answer.body.at("detail"), HasSubstr("send JSON"));
 }
 
 TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {
@@ -366,8 +366,8 @@ TEST_F(ApiTest, bad_questions_are_told_what_is_wrong) {
     return answer.body.at("detail").get<std::string>();
   };
   EXPECT_THAT(problem({{"label", "small"}}), HasSubstr("`labels`"));
-  EXPECT_THAT(problem({{"labels", "small"}}), HasSubstr("list of texts"));
-  EXPECT_THAT(problem({{"labels", {"small"}}, {"lase", "1h"}}), HasSubstr("no `lase`"));
+  EXPECT_THAT(problem({{"labels", "small"}}), HasSubstr("list of at most"));
+  EXPECT_THAT(problem({{"labels", {"small"}}, {"lase", "1h"}}), HasSubstr("Unknown key `lase`"));
   EXPECT_THAT(problem({{"labels", {"small"}}, {"lease", "soon"}}), HasSubstr("`lease`"));
   EXPECT_THAT(problem({{"labels", {"small"}}, {"lease", -1}}), HasSubstr("`lease`"));
   EXPECT_THAT(problem({{"labels", {"small"}}, {"timeout", "2d"}}), HasSubstr("24 hours"));

@@ -24,7 +24,7 @@ namespace nodepool::api {
 
 using nlohmann::json;
 
-// What a client gets.
+// A response.
 struct Got {
   unsigned status = 0;
   std::map<std::string, std::string> headers = {};
@@ -34,7 +34,7 @@ struct Got {
   std::string id() const { return body.at("id").get<std::string>(); }
 };
 
-// One launcher that serves the API: a session, its tables, and the API on them.
+// A launcher that serves the API: a session, its tables, and the API.
 class ApiServer {
  public:
   ApiServer(const async::Runtime& runtime, coordination::MemoryServer& server, std::string tokens,
@@ -77,7 +77,7 @@ class ApiServer {
     api_.reset();
   }
 
-  // As if the process had been killed.
+  // Simulates a killed process.
   async::Task<> die() {
     co_await stop();
     co_await store_.close();
@@ -89,12 +89,12 @@ class ApiServer {
     co_return explanation;
   }
 
-  std::optional<std::chrono::seconds> max_lease = {};  // of the site
+  std::optional<std::chrono::seconds> max_lease = {};  // of the configuration
 
   Api& api() { return *api_; }
   model::Records& records() { return records_; }
   coordination::MemoryStore& store() { return store_; }
-  // What it has warned of.
+  // Its warnings.
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
@@ -117,7 +117,7 @@ class Sink final : public web::StreamSink {
   std::vector<std::string> parts;
 };
 
-// An installation in memory with a launcher's double, and two launchers that serve the API.
+// An in-memory installation with a launcher double and two launchers that serve the API.
 class ApiTest : public testing::Test {
  protected:
   ApiTest() : launcher_store_(server_, runtime_), launcher_(runtime_, launcher_store_) {
@@ -149,7 +149,7 @@ class ApiTest : public testing::Test {
     }
   }
 
-  // Lets time pass, in steps, with whatever is due.
+  // Advances the time in steps and runs the due work.
   void pass(std::chrono::seconds time) {
     for (auto passed = std::chrono::seconds(0); passed < time; passed += std::chrono::seconds(1)) {
       clock_.advance_by(std::chrono::seconds(1));
@@ -193,7 +193,7 @@ class ApiTest : public testing::Test {
     return got;
   }
 
-  // The answer; time passes while the call waits for that.
+  // Returns the response. Advances the time while the call waits.
   Got call(ApiServer& server, web::Request request) {
     std::optional<web::Response> response;
     async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
@@ -210,20 +210,20 @@ class ApiTest : public testing::Test {
                               std::optional<web::Response>& response) {
     response = co_await server.api().answer(std::move(request));
   }
-  // … of the first launcher.
+  // The same, for the first launcher.
   Got call(const std::string& method, const std::string& target, const std::string& client,
            const json& body = nullptr) {
     return call(*first_, request(method, target, client, body));
   }
 
-  // Asks for a node, and gets it.
+  // Requests and gets a node.
   Got leased(const std::string& client, json body = {{"labels", {"small"}}}) {
     const Got placed = call("POST", "/api/v1/requests", client, body);
     EXPECT_EQ(placed.status, 201) << placed.text;
     return call("GET", "/api/v1/requests/" + placed.id() + "?wait=10s", client);
   }
 
-  // The node in the store.
+  // Reads the node from the store.
   model::Node node(const std::string& id) { return run(launcher_.node(id)); }
 
   async::EventLoop loop_;

@@ -1,4 +1,4 @@
-// What who may do: the table of docs/api.md, made from what the API answers.
+// Tests access control: creates the table of docs/api.md from the responses of the API.
 
 #include <gmock/gmock.h>
 
@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-// A row for each call, a column for each kind of client: the status of the answer.
+// A row for each call, a column for each kind of client: the status of the response.
 constexpr std::string_view kRights = R"(
                           nobody  read  foreign  owner  admin
 see the request              200   200      404    200    200
@@ -34,7 +34,7 @@ release the lease            401   403      404    204    204
 ask for a node               401   403      201    201    201
 )";
 
-// Two requests of a tenant's client: one has its nodes, one waits.
+// Two requests of a tenant's client: one fulfilled, one waiting.
 class RightsTest : public ApiTest {
  protected:
   RightsTest() {
@@ -43,7 +43,7 @@ class RightsTest : public ApiTest {
     while (call("GET", "/api/v1/client", "owner").status == 401) pass(std::chrono::seconds(1));
   }
 
-  // The owner has a node held, and the client ends that.
+  // The owner holds a node, and the client ends the hold.
   std::string end_of_hold(const std::string& client, const std::string& lease_path,
                           const std::string& node) {
     call("POST", lease_path + "/hold", "owner", {{"nodes", {node}}});
@@ -51,7 +51,7 @@ class RightsTest : public ApiTest {
     return std::to_string(call("DELETE", "/api/v1/nodes/" + node + "/hold", client).status);
   }
 
-  // What one kind of client gets, in the order of the rows.
+  // The statuses of one kind of client, in the order of the rows.
   std::vector<std::string> column(const std::string& client) {
     const Got lease = leased("owner", {{"labels", {"small", "small", "small"}}});
     launcher_.react(requestor::LauncherDouble::Reaction::ignore);
@@ -169,8 +169,8 @@ TEST_F(ApiTest, build_logs_need_a_token_unless_the_site_says_otherwise) {
   run(open.stop());
 }
 
-// All calls that only read, with the ids of another tenant's requests, leases and nodes, in
-// whatever state: calls that are added later are among them.
+// All read-only calls, including future ones, with the ids of another tenant's requests, leases and
+// nodes in all states.
 TEST_F(RightsTest, no_call_tells_a_tenant_of_the_records_of_others) {
   const Got lease = leased("owner", {{"labels", {"small", "small"}}, {"holder", "their holder"}});
   const auto node_id = [&lease](int i) {
@@ -192,7 +192,7 @@ TEST_F(RightsTest, no_call_tells_a_tenant_of_the_records_of_others) {
       const Got answer = call("GET", target, "acme");
       if (hole != std::string::npos) EXPECT_GE(answer.status, 400U) << target;
       std::string text = answer.text;
-      // What was asked for may be repeated.
+      // The response may repeat the request.
       for (auto at = text.find(id); at != std::string::npos; at = text.find(id)) text.erase(at, 10);
       for (const std::string& theirs :
            {std::string("their"), lease.id(), waiting.id(), node_id(0), node_id(1)}) {
@@ -202,7 +202,7 @@ TEST_F(RightsTest, no_call_tells_a_tenant_of_the_records_of_others) {
     }
   }
   EXPECT_GE(answers, 40U);
-  // The same calls show them to their owner, and to tokens without a tenant.
+  // The same calls return them to their owner and to tokens without a tenant.
   for (const std::string client : {"owner", "viewer"}) {
     EXPECT_THAT(call("GET", "/api/v1/leases", client).text, HasSubstr(lease.id()));
     EXPECT_THAT(call("GET", "/api/v1/requests", client).text, HasSubstr(waiting.id()));
@@ -225,7 +225,7 @@ TEST_F(ApiTest, a_token_may_be_limited_to_labels_priorities_and_tenants) {
   EXPECT_EQ(ask("night", {{"priority", "high"}}).status, 403);
   const Got refused = ask("night", {{"labels", {"small", "huge"}}});
   EXPECT_EQ(refused.status, 403);
-  EXPECT_THAT(refused.text, HasSubstr("night may not ask for huge, only for small, large"));
+  EXPECT_THAT(refused.text, HasSubstr("night may not request label huge, only small, large"));
   EXPECT_EQ(ask("gitlab", {{"tenant", "acme"}}).status, 403);
   const Got brokered = ask("broker", {{"tenant", "acme"}});
   EXPECT_EQ(brokered.status, 201);

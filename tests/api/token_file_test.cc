@@ -31,7 +31,7 @@ std::string problem_of(const std::string& text) {
 }
 
 TEST(TokenFile, a_token_is_known_by_its_hash) {
-  // As `printf %s a-token | sha256sum` has it.
+  // Output of `printf %s a-token | sha256sum`.
   EXPECT_EQ(hash_of("a-token"),
             "sha256:1f6076e3a47ba1ded08025ffe06e57af217c14f9407f33fba50f99b1c7019387");
 }
@@ -123,7 +123,7 @@ TEST(TokenFile, two_clients_cannot_have_one_token) {
   const std::string hash = hash_of(kSecret);
   EXPECT_THAT(problem_of("tokens:\n  - {name: a, scope: read, hash: \"" + hash +
                          "\"}\n  - {name: b, scope: admin, hash: \"" + hash + "\"}\n"),
-              HasSubstr("another token's"));
+              HasSubstr("occurs twice"));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ def uploads(launcher):
 def expect_first_upload(launcher):
     """The one that is ready is the one that was begun first."""
     log = launcher.builder.log.read_text()
-    assert 'has failed' not in log and 'was left by its builder' not in log
+    assert ' failed: ' not in log and 'abandoned by its builder' not in log
     (upload,) = uploads(launcher)
     assert upload['state'] == 'ready'
 

@@ -36,7 +36,7 @@ struct BuilderFixture::Process {
     options.environment = fixture.environment_;
     options.metrics = telemetry::Metrics(
         [&fixture](std::string_view datagram) { fixture.figures_.emplace_back(datagram); });
-    const ProgramSite site{runtime, threads, fixture.environment_};
+    const ProgramContext site{runtime, threads, fixture.environment_};
     ImageMakers makers;
     makers.builders["diskimage-builder"] = std::make_unique<BuilderDouble>(site, fixture.workshop_);
     if (fixture.real_qemu_img_) {
@@ -48,7 +48,7 @@ struct BuilderFixture::Process {
                                                 options, std::move(makers));
   }
 
-  // Whether a thread, or a program, is at work for it.
+  // Whether a thread or a program works for it.
   bool waits_for_others(bool programs) {
     return std::ranges::any_of(async::live_tasks(loop.executor()), [programs](const auto& task) {
       return std::ranges::any_of(task.waits, [programs](const auto& wait) {
@@ -142,7 +142,7 @@ void BuilderFixture::stop(const std::string& name) {
 
 void BuilderFixture::kill(const std::string& name) {
   while (processes_.at(name)->waits_for_others(true)) settle();
-  // Its loop, and with it all suspended tasks, goes without running again.
+  // Destroys its loop with all suspended tasks, without running them.
   processes_.at(name)->store->kill_for_tests();
   processes_.erase(name);
   settle();

@@ -18,14 +18,14 @@
 
 namespace nodepool::builder {
 
-// An entry of `diskimages`: a build an hour.
+// An entry of `diskimages` with a build every hour.
 inline constexpr const char* kDeb = "  - {name: deb, username: ci, rebuild-age: 3600}\n";
-// … and a provider that lists it.
+// A provider that lists it.
 inline constexpr const char* kSky =
     "  - {name: sky1, driver: sky, image-format: qcow2, diskimages: [{name: deb}]}\n";
 
-// Builders on an in-process store, in virtual time, with a workshop and a sky that a test decides
-// about. Each has an images-dir of its own, which stays when it dies.
+// Builders on an in-memory store, in virtual time, with controllable builds (workshop) and clouds
+// (sky). Each has its own images-dir, which survives its death.
 class BuilderFixture : public testing::Test {
  protected:
   BuilderFixture();
@@ -34,28 +34,28 @@ class BuilderFixture : public testing::Test {
   // The text of nodepool.yaml: `images` are entries of `diskimages`, `providers` of `providers`.
   static std::string yaml(const std::string& images, const std::string& providers);
 
-  // Starts the builder `name`; it has settled when this returns.
+  // Starts the builder `name` and runs until it is idle.
   void start(const std::string& yaml, const std::string& name = "nb1");
-  // … with kDeb and kSky: a build and its upload, both ready.
+  // The same with kDeb and kSky: a ready build and its ready upload.
   void start_with_one() { start(yaml(kDeb, kSky)); }
-  // Returns when the reload is complete; time passes for that if it has to.
+  // Reloads the configuration. Advances the time if necessary.
   void reconfigure(const std::string& yaml);
   void stop(const std::string& name = "nb1");
-  // Its process dies: its session ends, its tasks stop where they stand.
+  // Simulates a killed process: its session ends, its tasks are dropped.
   void kill(const std::string& name = "nb1");
   coordination::MemoryStore& store_of(const std::string& name = "nb1");
 
-  // Runs everything that can run without time passing.
+  // Runs all work without advancing the time.
   void settle();
-  // Lets time pass, step by step from one timer to the next.
+  // Advances the time from timer to timer.
   void pass(async::Duration duration);
 
-  // What people do.
+  // Actions of operators.
   void put(const std::string& path, const std::string& text = "");
   void remove(const std::string& path);
   bool exists(const std::string& path);
 
-  // The records, the oldest first.
+  // The records, oldest first.
   std::vector<model::ImageBuild> builds(const std::string& image = "deb");
   std::vector<model::ImageBuild> builds(model::BuildState state, const std::string& image = "deb");
   std::vector<model::ImageUpload> uploads(const std::string& image = "deb");
@@ -83,10 +83,10 @@ class BuilderFixture : public testing::Test {
   bool real_qemu_img_ = false;                             // of builders started from now on
   std::size_t upload_workers_ = 4;                         // the same
   Environment environment_ = {{"PATH", "/usr/bin:/bin"}};  // of the programs they run; the same
-  bool waits_for_programs_ = true;    // what has settled has no program at work
-  std::vector<std::string> log_;      // warnings and errors
-  std::vector<std::string> news_;     // what else the log says
-  std::vector<std::string> figures_;  // statsd lines
+  bool waits_for_programs_ = true;                         // settle() waits for programs
+  std::vector<std::string> log_;                           // warnings and errors
+  std::vector<std::string> news_;                          // other log messages
+  std::vector<std::string> figures_;                       // statsd lines
   std::map<std::string, std::unique_ptr<Process>> processes_;
 };
 

@@ -1,4 +1,4 @@
-// Builds and uploads.
+// Tests builds and uploads.
 
 #include <gmock/gmock.h>
 
@@ -92,7 +92,7 @@ TEST_F(BuilderTest, an_old_upload_stays_until_the_last_node_of_it_is_gone) {
   EXPECT_THAT(sky_->images, SizeIs(3)) << "the two newest, and the one in use";
   EXPECT_EQ(uploads().front().build_id, first.build_id);
   EXPECT_EQ(builds().front().id, first.build_id);
-  EXPECT_THAT(files(), Not(Contains(HasSubstr(first.build_id)))) << "nobody uploads it again";
+  EXPECT_THAT(files(), Not(Contains(HasSubstr(first.build_id)))) << "it is not uploaded again";
   EXPECT_THAT(files(), SizeIs(6));
 
   remove("/nodepool/nodes/0000000001");
@@ -151,8 +151,8 @@ TEST_F(BuilderTest, a_failing_image_is_tried_less_and_less_often_and_blocks_no_o
   EXPECT_EQ(builds("bad").front().username, "zuul");
   EXPECT_THAT(builds("bad").front().failure.value_or(""),
               testing::StartsWith("exit code 7; its output is in "));
-  EXPECT_THAT(log_, ElementsAre(testing::AllOf(HasSubstr("of image bad has failed: exit code 7"),
-                                               HasSubstr("next attempt in 10 s"))));
+  EXPECT_THAT(log_, ElementsAre(testing::AllOf(HasSubstr("of image bad failed: exit code 7"),
+                                               HasSubstr("retrying in 10 s"))));
   EXPECT_THAT(files(), SizeIs(3)) << "nothing of the failed build";
   const auto attempts = [this] { return std::ranges::count(workshop_->built, "bad"); };
   pass(seconds(9));
@@ -167,7 +167,7 @@ TEST_F(BuilderTest, a_failing_image_is_tried_less_and_less_often_and_blocks_no_o
   const auto before = attempts();
   workshop_->exit_codes.clear();
   put(model::build_request_path("bad"));
-  EXPECT_EQ(attempts(), before + 1) << "who asks anew need not wait";
+  EXPECT_EQ(attempts(), before + 1) << "a new request skips the delay";
   EXPECT_THAT(builds(BuildState::ready, "bad"), SizeIs(1));
 }
 
@@ -176,7 +176,7 @@ TEST_F(BuilderTest, a_format_that_leads_elsewhere_is_refused) {
     start(yaml(kDeb, "  - {name: sky1, driver: sky, image-format: ../x, diskimages: []}\n"));
     FAIL();
   } catch (const std::runtime_error& error) {
-    EXPECT_STREQ(error.what(), "provider sky1: '../x' is no format of images");
+    EXPECT_STREQ(error.what(), "provider sky1: '../x' is not a valid image format");
   }
 }
 
@@ -251,10 +251,10 @@ TEST_F(BuilderTest, an_upload_whose_hook_fails_has_failed_and_is_deleted) {
   EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
   EXPECT_THAT(sky_->images, IsEmpty());
   EXPECT_EQ(sky_->deletions, 1);
-  EXPECT_THAT(log_, Contains(HasSubstr("post-upload-hook /bin/false: exit code 1")));
+  EXPECT_THAT(log_, Contains(HasSubstr("post-upload-hook /bin/false failed: exit code 1")));
 }
 
-// It runs for as long as the file `hold` is there.
+// Runs while the file `hold` exists.
 class HeldHookTest : public BuilderFixture {
  protected:
   HeldHookTest() {

@@ -1,4 +1,4 @@
-// What goes when nobody needs it any more, and what stays.
+// Tests the deletion of unneeded builds, uploads and files.
 
 #include <gmock/gmock.h>
 
@@ -58,7 +58,7 @@ TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_fi
   write(build);
   EXPECT_THAT(files(), IsEmpty());
   EXPECT_THAT(uploads(UploadState::deleting), SizeIs(1));
-  EXPECT_THAT(log_, Contains(HasSubstr("could not be deleted from sky1: it is in use")));
+  EXPECT_THAT(log_, Contains(HasSubstr("from sky1 failed: it is in use")));
   pass(hours(1));
   EXPECT_LE(sky_->deletions, 20);
   sky_->cannot_delete = false;
@@ -96,14 +96,14 @@ TEST_F(CleanUpTest, formats_go_when_they_have_been_uploaded) {
            "     delete-after-upload: true}\n",
            kSky));
   EXPECT_THAT(files(), Contains(HasSubstr(".qcow2")));
-  EXPECT_THAT(files(), testing::Not(Contains(HasSubstr(".raw")))) << "nobody uploads it";
+  EXPECT_THAT(files(), testing::Not(Contains(HasSubstr(".raw")))) << "no provider needs it";
   pass(minutes(1));
   ASSERT_THAT(files(), SizeIs(3));
   EXPECT_THAT(files().front(), HasSubstr(".vhd"));
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
 }
 
-// A provider that is not in service may come back and want what it has not got yet.
+// A provider that is not started may be started later and need the build.
 TEST_F(CleanUpTest, formats_stay_for_a_provider_that_is_not_in_service) {
   const std::string images = "  - {name: deb, delete-after-upload: true}\n";
   const std::string raw =
@@ -144,7 +144,7 @@ TEST_F(CleanUpTest, formats_stay_for_a_provider_that_is_being_replaced) {
   EXPECT_THAT(files(), Not(Contains(HasSubstr(".qcow2"))));
 }
 
-// Providers that start one after the other, each of them slowly.
+// Providers that start slowly, one after another.
 TEST_F(CleanUpTest, uploads_stay_while_their_provider_is_being_replaced) {
   const auto both = [](const std::string& hook) {
     return std::string("  - {name: sky1, driver: sky, diskimages: [{name: deb}]") + hook +

@@ -15,7 +15,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Records of one image; pointers to them stay valid.
+// Records of one image. Pointers to them remain valid.
 class Records {
  public:
   void build(const std::string& id, BuildState state, double time,
@@ -69,7 +69,7 @@ std::vector<std::string> ids(const std::vector<const Record*>& records) {
 
 struct BuildCase {
   const char* what;
-  std::optional<BuildState> state;  // of the one build there is, made at 1000
+  std::optional<BuildState> state;  // of the only build, of time 1000
   std::vector<std::string> has;
   std::set<std::string> wants;
   bool paused = false;
@@ -255,7 +255,7 @@ TEST(UploadDecision, says_whether_the_newest_build_is_to_be_uploaded) {
 
 // --- clean-up
 
-// Everything that a plan does, in a form that tells what differs.
+// All actions of a plan as texts, for readable differences.
 std::vector<std::string> described(const CleanupPlan& plan) {
   std::vector<std::string> lines;
   const auto add = [&lines](const std::string& what, const std::vector<std::string>& named) {
@@ -266,17 +266,17 @@ std::vector<std::string> described(const CleanupPlan& plan) {
   add("remove", ids(plan.to_remove));
   add("unwanted build", ids(plan.unwanted_builds));
   add("gone", ids(plan.gone));
-  add("spent", ids(plan.spent));
+  add("unneeded files of", ids(plan.unneeded_files));
   return lines;
 }
 
-std::vector<std::string> plan_for(const Records& records, CleanupQuestion question) {
+std::vector<std::string> plan_for(const Records& records, CleanupInput question) {
   question.builds = records.builds();
   question.uploads = records.uploads();
   return described(plan_cleanup(question));
 }
 
-const CleanupQuestion kListed{.configured = true, .providers = {{"sky", true}}};
+const CleanupInput kListed{.configured = true, .providers = {{"sky", true}}};
 
 TEST(CleanupDecision, keeps_the_two_newest_builds_and_uploads) {
   Records records;
@@ -304,12 +304,12 @@ TEST(CleanupDecision, an_old_upload_stays_while_nodes_are_made_from_it) {
     records.build(id, BuildState::ready, i);
     records.upload(id, "sky", "1", UploadState::ready, i);
   }
-  CleanupQuestion question = kListed;
+  CleanupInput question = kListed;
   for (const ImageUpload* upload : records.uploads()) question.in_use.insert(upload);
-  EXPECT_THAT(plan_for(records, question), ElementsAre("spent b1"));
+  EXPECT_THAT(plan_for(records, question), ElementsAre("unneeded files of b1"));
   question.providers["sky"] = false;
   EXPECT_THAT(plan_for(records, question), ElementsAre("unwanted b1/sky/1", "unwanted b2/sky/1",
-                                                       "unwanted b3/sky/1", "spent b1"))
+                                                       "unwanted b3/sky/1", "unneeded files of b1"))
       << "the provider is not to have it";
 }
 
@@ -317,7 +317,7 @@ TEST(CleanupDecision, what_somebody_wants_gone_goes_whatever_nodes_there_are) {
   Records records;
   records.build("b1", BuildState::deleting, 1);
   records.upload("b1", "sky", "1", UploadState::ready);
-  CleanupQuestion question = kListed;
+  CleanupInput question = kListed;
   for (const ImageUpload* upload : records.uploads()) question.in_use.insert(upload);
   EXPECT_THAT(plan_for(records, question), ElementsAre("unwanted b1/sky/1"));
 }
@@ -342,16 +342,16 @@ TEST(CleanupDecision, an_upload_that_can_be_gone_on_with_stays_as_long_as_it_is_
   records.build("b1", BuildState::ready, 1);
   records.upload("b1", "sky", "1", UploadState::failed);
   records.upload("b1", "sky", "2", UploadState::uploading);
-  CleanupQuestion question = kListed;
+  CleanupInput question = kListed;
   question.resuming = {"sky"};
   EXPECT_THAT(plan_for(records, question), ElementsAre("unwanted b1/sky/1"));
-  CleanupQuestion lost = question;
+  CleanupInput lost = question;
   lost.lost = {"b1"};
   EXPECT_THAT(plan_for(records, lost), ElementsAre("abandoned b1/sky/2", "unwanted b1/sky/1"));
-  CleanupQuestion unlisted = question;
+  CleanupInput unlisted = question;
   unlisted.providers["sky"] = false;
   EXPECT_THAT(plan_for(records, unlisted), Contains("abandoned b1/sky/2"));
-  CleanupQuestion unknown = question;
+  CleanupInput unknown = question;
   unknown.configured = false;
   EXPECT_THAT(plan_for(records, unknown), Contains("abandoned b1/sky/2"));
   records.build("b2", BuildState::ready, 2);
@@ -362,13 +362,13 @@ TEST(CleanupDecision, an_upload_that_can_be_gone_on_with_stays_as_long_as_it_is_
 TEST(UploadDecision, only_the_last_upload_is_gone_on_with) {
   Records records;
   records.build("b1", BuildState::ready, 1);
-  EXPECT_EQ(cut_off_upload(records.uploads()), nullptr);
+  EXPECT_EQ(interrupted_upload(records.uploads()), nullptr);
   records.upload("b1", "sky", "1", UploadState::uploading);
-  EXPECT_EQ(cut_off_upload(records.uploads())->id, "1");
+  EXPECT_EQ(interrupted_upload(records.uploads())->id, "1");
   records.upload("b1", "sky", "2", UploadState::uploading);
-  EXPECT_EQ(cut_off_upload(records.uploads())->id, "2");
+  EXPECT_EQ(interrupted_upload(records.uploads())->id, "2");
   records.upload("b1", "sky", "3", UploadState::failed);
-  EXPECT_EQ(cut_off_upload(records.uploads()), nullptr) << "that one was begun after it";
+  EXPECT_EQ(interrupted_upload(records.uploads()), nullptr) << "that one was begun after it";
 }
 
 TEST(CleanupDecision, what_is_in_progress_stays_and_what_was_left_goes) {
@@ -376,7 +376,7 @@ TEST(CleanupDecision, what_is_in_progress_stays_and_what_was_left_goes) {
   records.build("b1", BuildState::ready, 1);
   records.upload("b1", "sky", "1", UploadState::uploading);
   records.build("b2", BuildState::building, 2);
-  CleanupQuestion working = kListed;
+  CleanupInput working = kListed;
   working.being_built = true;
   working.being_uploaded = {{"b1", "sky"}};
   EXPECT_THAT(plan_for(records, working), IsEmpty());
@@ -426,7 +426,7 @@ TEST(CleanupDecision, an_image_that_is_configured_no_longer_goes_altogether) {
   records.build("b2", BuildState::failed, 2);
   records.build("b3", BuildState::ready, 3);
   records.upload("b3", "sky", "1", UploadState::ready);
-  // Its one upload is still one of the newest of a build that is ready: until no provider lists it.
+  // Its only upload is one of the newest uploads of ready builds, until no provider lists it.
   EXPECT_THAT(plan_for(records, {.configured = false, .providers = {{"sky", false}}}),
               ElementsAre("unwanted b3/sky/1", "unwanted build b1", "unwanted build b2"));
 }

@@ -82,8 +82,8 @@ class SkyProvider final : public driver::LaunchingProvider, public driver::Image
   Task<std::string> upload(driver::ProviderImage /*image*/, std::string name,
                            driver::ImageFile file, driver::Metadata metadata,
                            Progress progress) override {
-    // What has been begun is in the cloud, and stays there when the task is cancelled: nothing can
-    // be waited for then.
+    // After a cancellation the image stays in the cloud: a cancelled task cannot wait for its
+    // deletion.
     std::string id;
     for (const auto& [known, image] : sky_->images) {
       if (sky_->resumes && image.name == name && image.metadata == metadata) id = known;
@@ -177,7 +177,7 @@ Task<ProgramEnd> BuilderDouble::make(const BuildJob& job, const std::set<std::st
   log.write_line("making " + job.image.name);
   std::exception_ptr cancelled;
   try {
-    co_await site().runtime.clock.sleep_for(workshop_->build_time);
+    co_await context().runtime.clock.sleep_for(workshop_->build_time);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   }
@@ -193,7 +193,7 @@ Task<ProgramEnd> ConverterDouble::run(std::vector<std::string> arguments,
   constexpr std::size_t kSize = 1000;
   std::ofstream(arguments.back()) << std::string(kSize, 'x');
   log.write_line("converting");
-  co_await site().runtime.clock.sleep_for(workshop_->conversion_time);
+  co_await context().runtime.clock.sleep_for(workshop_->conversion_time);
   co_return ProgramEnd{workshop_->conversion_exit_code};
 }
 

@@ -14,7 +14,7 @@
 
 namespace nodepool::builder {
 
-// What a test decides about the clouds behind `driver: sky`, and sees of them.
+// Controls and observes the clouds of `driver: sky`.
 struct Sky {
   struct Image {
     std::string name;
@@ -26,20 +26,20 @@ struct Sky {
   std::set<std::string> cannot_start;  // providers
   async::Duration upload_time{};
   std::set<std::string> broken;         // providers whose calls fail
-  bool resumes = false;                 // uploads that were cut off are gone on with
+  bool resumes = false;                 // interrupted uploads are resumed
   bool cannot_delete = false;           // deletions fail
-  int uploads = 0;                      // begun so far
-  int deletions = 0;                    // asked for so far
+  int uploads = 0;                      // started so far
+  int deletions = 0;                    // requested so far
   std::map<std::string, Image> images;  // by id
 
   async::Duration launch_time{};
   std::deque<driver::LaunchError> launch_failures;  // of the next launches
   bool cannot_take_back = false;
-  int launches = 0;                             // begun so far
+  int launches = 0;                             // started so far
   std::map<std::string, std::string> machines;  // the image of each, by node
 };
 
-// A driver that takes images: `image-format`, `diskimages` (a list of `name`, `pause`, and
+// A driver with image support: `image-format`, `diskimages` (a list of `name`, `pause`, and
 // `validate` with a `command`), and `post-upload-hook`.
 class SkyDriver final : public driver::Driver {
  public:
@@ -56,23 +56,23 @@ class SkyDriver final : public driver::Driver {
   std::shared_ptr<Sky> sky_;
 };
 
-// What a test decides about builds, and sees of them.
+// Controls and observes builds.
 struct Workshop {
   async::Duration build_time{};
   std::map<std::string, int> exit_codes;  // of images whose builds fail
-  std::vector<std::string> built;         // names, in the order of their beginnings
+  std::vector<std::string> built;         // names, in order of their starts
   int under_way = 0;
   int most_under_way = 0;
 
   async::Duration conversion_time{};
   int conversion_exit_code = 0;
-  std::vector<std::string> converted;  // names of the files that were to be made
+  std::vector<std::string> converted;  // names of the requested files
 };
 
-// Makes files that are no images, in virtual time.
+// Creates placeholder files, in virtual time.
 class BuilderDouble final : public ImageBuilder {
  public:
-  BuilderDouble(ProgramSite site, std::shared_ptr<Workshop> workshop)
+  BuilderDouble(ProgramContext site, std::shared_ptr<Workshop> workshop)
       : ImageBuilder(std::move(site)), workshop_(std::move(workshop)) {}
 
  protected:
@@ -83,10 +83,10 @@ class BuilderDouble final : public ImageBuilder {
   std::shared_ptr<Workshop> workshop_;
 };
 
-// Converts to files that are no images, in virtual time.
+// Converts to placeholder files, in virtual time.
 class ConverterDouble final : public FormatConverter {
  public:
-  ConverterDouble(ProgramSite site, std::shared_ptr<Workshop> workshop)
+  ConverterDouble(ProgramContext site, std::shared_ptr<Workshop> workshop)
       : FormatConverter(std::move(site)), workshop_(std::move(workshop)) {}
 
  protected:

@@ -1,4 +1,4 @@
-// Formats that an upload needs and the build does not have.
+// Tests the conversion of formats that an upload needs and the build lacks.
 
 #include <gmock/gmock.h>
 
@@ -42,7 +42,7 @@ const std::string kVmdk = provider("sky2", "vmdk");
 
 class FormatProviderTest : public BuilderFixture {
  protected:
-  // A raw build and its upload, both ready, before a provider is added that takes vmdk.
+  // A ready raw build and its ready upload. Then a provider for vmdk is added.
   void start_with_raw(const std::string& images = kBareDeb) {
     start(yaml(images, kRaw));
     id_ = builds(BuildState::ready).front().id;
@@ -76,7 +76,7 @@ TEST_F(FormatProviderTest, a_provider_with_another_format_gets_a_converted_file)
   EXPECT_THAT(files(), SizeIs(6));
   EXPECT_THAT(news_, Contains(AllOf(HasSubstr("Converting build " + id_),
                                     HasSubstr("/logs/conversions/deb-" + id_ + ".log"))));
-  EXPECT_THAT(news_, Not(Contains(HasSubstr("have been sent")))) << "it was quick";
+  EXPECT_THAT(news_, Not(Contains(HasSubstr("Uploaded ")))) << "it was quick";
   EXPECT_THAT(log_, IsEmpty());
 }
 
@@ -122,7 +122,7 @@ TEST_F(FormatProviderTest, what_somebody_else_has_deleted_is_built) {
   pass(minutes(1));
   EXPECT_THAT(workshop_->converted, IsEmpty());
   EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
-  EXPECT_THAT(log_, Contains(HasSubstr("and none that it could be made from")));
+  EXPECT_THAT(log_, Contains(HasSubstr("and no file to convert from")));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(3));
 }
 
@@ -136,7 +136,7 @@ TEST_F(FormatProviderTest, the_source_stays_until_what_is_made_of_it_has_been_up
   add_vmdk(deb);
   pass(minutes(5));
   EXPECT_TRUE(fs::exists(file("raw")));
-  put(model::image_pause_path("deb"));  // anything that makes the builder look at the image
+  put(model::image_pause_path("deb"));  // any change makes the builder evaluate the image
   pass(minutes(10));
   EXPECT_TRUE(fs::exists(file("vmdk"))) << "it is being uploaded";
   pass(minutes(10));
@@ -163,7 +163,7 @@ TEST_F(FormatProviderTest, a_failure_is_said_and_tried_again_and_holds_up_no_oth
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
   ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
   EXPECT_EQ(uploads(UploadState::failed).front().failure,
-            "qemu-img could not make " + file("vmdk").string() + ": exit code 1; see " +
+            "creating " + file("vmdk").string() + " with qemu-img failed: exit code 1; see " +
                 (directory_.path() / "logs/conversions" / ("deb-" + id_ + ".log")).string());
   EXPECT_THAT(files(), Each(Not(HasSubstr("vmdk"))));
   EXPECT_THAT(formats(), ElementsAre("raw"));
@@ -186,7 +186,7 @@ TEST_F(FormatProviderTest, a_builder_that_dies_leaves_nothing_that_looks_like_an
   start(yaml(kBareDeb, kRaw));
   EXPECT_THAT(files(), SizeIs(3));
   add_vmdk();
-  pass(minutes(11));  // also until the lock of the one that died is gone
+  pass(minutes(11));  // includes the expiry of the lock of the dead builder
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
   EXPECT_THAT(builds(), SizeIs(1));
 }
@@ -254,9 +254,7 @@ TEST_F(FormatProviderTest, the_log_says_how_far_a_long_upload_is) {
   start(yaml(kBareDeb, kRaw));
   pass(minutes(10));
   const std::string id = builds().front().id;
-  EXPECT_THAT(
-      news_,
-      Contains(HasSubstr("% of build " + id + " of image deb have been sent to sky1")).Times(2));
+  EXPECT_THAT(news_, Contains(HasSubstr("% of build " + id + " of image deb to sky1")).Times(2));
 }
 
 }  // namespace

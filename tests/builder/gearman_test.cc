@@ -1,4 +1,4 @@
-// The builder as others see it who ask by Gearman, on a real server.
+// Tests the Gearman interface of the builder with a real server.
 
 #include <gmock/gmock.h>
 
@@ -34,8 +34,8 @@ constexpr char kClientsId[] = "0123456789abcdef0123456789abcdef";
 constexpr char kClientsDeb[] = "  - {name: deb}\n";
 constexpr char kClientsSky[] = "  - {name: sky, driver: sky, diskimages: [{name: deb}]}\n";
 
-// Builders with two build workers and four upload workers: so many connections for each function,
-// with one for deletions.
+// Builders with two build workers and four upload workers, so with two, four and one connections
+// for builds, uploads and deletions.
 constexpr std::size_t kConnections = 7;
 int connections_for(const std::string& function) {
   if (function.starts_with("image-build:")) return 2;
@@ -58,7 +58,7 @@ class GearmanFrontendTest : public BuilderFixture {
     return text + rest;
   }
 
-  // Lets the builders work until it is so. Time does not pass for them.
+  // Runs the builders until the condition is true, without advancing their time.
   template <typename Condition>
   void until(const std::string& what, Condition condition) {
     const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
@@ -76,14 +76,14 @@ class GearmanFrontendTest : public BuilderFixture {
     const int wanted = connections.value_or(connections_for(function));
     until(function, [&] { return server.workers(function).value_or(0) == wanted; });
   }
-  // A build that a client of the server waits for, and that takes until time passes.
+  // Starts a build by a client of the server. It takes until the time is advanced.
   void begin_build_for(GearmanClient& client) {
     workshop_->build_time = std::chrono::minutes(5);
     client.submit("image-build:deb", "", kClientsId);
     until("the build", [&] { return builds(BuildState::building).size() == 1; });
   }
 
-  // What a client is answered.
+  // The response to a client.
   std::string result(const std::string& function, const std::string& payload) {
     GearmanClient client(gearmand_.port());
     client.submit(function, "", payload);
@@ -94,7 +94,7 @@ class GearmanFrontendTest : public BuilderFixture {
     return "failed: " + client.seen("WORK_WARNING").front();
   }
 
-  // The newest build that is ready.
+  // The newest ready build.
   std::string ready_build(const std::string& image = "deb") {
     return builds(BuildState::ready, image).back().id;
   }
@@ -112,7 +112,7 @@ TEST_F(GearmanFrontendTest, offers_what_there_is_and_takes_it_back) {
   ImageBuild build = builds().back();
   build.set_state(BuildState::deleting, clock_.wall_seconds());
   write(build);
-  pass(std::chrono::minutes(1));  // for those who have asked before
+  pass(std::chrono::minutes(1));  // the drain time of functions
   until_offered("image-upload:" + id, 0);
   until_offered("image-delete:" + id, 0);
 
@@ -141,7 +141,7 @@ TEST_F(GearmanFrontendTest, builds_with_the_id_that_it_is_given) {
   EXPECT_EQ(ready_build(), kClientsId);
   EXPECT_THAT(files(), Contains("deb-" + std::string(kClientsId) + ".qcow2"));
   until_offered(std::string("image-upload:") + kClientsId);
-  // As any other build.
+  // Like any other build.
   until("its upload", [&] { return uploads(UploadState::ready).size() == 2; });
   EXPECT_EQ(result("image-build:deb", kClientsId), kClientsId)
       << "a server asks again for what it has lost";
@@ -174,7 +174,7 @@ TEST_F(GearmanFrontendTest, chooses_an_id_itself) {
 TEST_F(GearmanFrontendTest, says_why_there_is_no_build) {
   start(yaml());
   until_offered("image-build:deb");
-  EXPECT_THAT(result("image-build:deb", "17"), HasSubstr("failed: the id of an image has to be"));
+  EXPECT_THAT(result("image-build:deb", "17"), HasSubstr("failed: the image id must be"));
   workshop_->exit_codes["deb"] = 3;
   EXPECT_THAT(result("image-build:deb", kClientsId), HasSubstr("exit code 3"));
   ImageBuild old;
@@ -191,7 +191,7 @@ TEST_F(GearmanFrontendTest, says_why_there_is_no_build) {
   upload.set_state(UploadState::deleting, clock_.wall_seconds());
   write(upload);
   write(old);
-  EXPECT_THAT(result("image-build:deb", kClientsId), HasSubstr("there has been a build"));
+  EXPECT_THAT(result("image-build:deb", kClientsId), HasSubstr("already exists"));
   put(model::image_pause_path("deb"));
   EXPECT_EQ(result("image-build:deb", ""), "failed: image deb is paused");
 }
@@ -204,7 +204,7 @@ TEST_F(GearmanFrontendTest, uploads_and_says_the_clouds_id) {
   EXPECT_EQ(result("image-upload:" + id, "sky"), "image-1");
   EXPECT_EQ(sky_->uploads, 1);
 
-  // One that is gone is made again, and an older build is uploaded when somebody asks.
+  // A deleted upload is repeated, and an older build is uploaded on request.
   put(model::image_pause_path("deb"));
   reconfigure(yaml(kClientsDeb, std::string(kClientsSky) +
                                     "  - {name: sea, driver: sky, diskimages: [{name: deb}]}\n"));
@@ -238,13 +238,13 @@ TEST_F(GearmanFrontendTest, says_why_there_is_no_upload) {
   const std::string id = ready_build();
   const std::string upload = "image-upload:" + id;
   until_offered(upload);
-  EXPECT_EQ(result(upload, "void"), "failed: there is no provider void that takes images");
+  EXPECT_EQ(result(upload, "void"), "failed: provider void not found, or without image support");
   EXPECT_EQ(result(upload, "land"), "failed: provider land does not list image deb");
   EXPECT_EQ(result(upload, "sea"), "failed: image deb is paused in provider sea");
-  EXPECT_EQ(result(upload, ""), "failed: the payload names no provider");
+  EXPECT_EQ(result(upload, ""), "failed: the payload has no provider");
 }
 
-// An older build, which the builder does not upload by itself.
+// An older build, which the builder does not upload without a request.
 TEST_F(GearmanFrontendTest, converts_what_an_upload_needs_and_says_how_far_it_is) {
   const std::string raw =
       "  - {name: sky, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n";
@@ -318,8 +318,9 @@ TEST_F(GearmanFrontendTest, who_has_asked_for_a_build_that_goes_is_answered) {
   put(model::image_pause_path("deb"));
   write(build);
   ASSERT_THAT(builds(), IsEmpty());
-  EXPECT_EQ(result("image-upload:" + id, "sky"), "failed: there is no image " + id + " here");
-  EXPECT_EQ(result("image-delete:" + id, ""), "failed: there is no image " + id + " here");
+  EXPECT_EQ(result("image-upload:" + id, "sky"),
+            "failed: image " + id + " not found on this builder");
+  EXPECT_EQ(result("image-delete:" + id, ""), "failed: image " + id + " not found on this builder");
   pass(std::chrono::minutes(1));
   until_offered("image-upload:" + id, 0);
   until_offered("image-delete:" + id, 0);
@@ -333,15 +334,15 @@ TEST_F(GearmanFrontendTest, says_what_it_cannot_convert) {
                                     "  - {name: sea, driver: sky, image-format: tgz,\n"
                                     "     diskimages: [{name: deb}]}\n"));
   until_offered("image-upload:" + id);
-  EXPECT_EQ(result("image-upload:" + id, "sea"),
-            "failed: image " + id +
-                " has not been made in the format tgz, which sea takes, and cannot be converted to "
-                "it from what is here: qcow2");
+  EXPECT_EQ(
+      result("image-upload:" + id, "sea"),
+      "failed: image " + id +
+          " has no tgz file, which provider sea requires, and none can be converted from: qcow2");
   workshop_->conversion_exit_code = 1;
   reconfigure(yaml(kClientsDeb, std::string(kClientsSky) +
                                     "  - {name: sea, driver: sky, image-format: vmdk,\n"
                                     "     diskimages: [{name: deb}]}\n"));
-  EXPECT_THAT(result("image-upload:" + id, "sea"), HasSubstr("qemu-img could not make"));
+  EXPECT_THAT(result("image-upload:" + id, "sea"), HasSubstr("with qemu-img failed"));
 }
 
 TEST_F(GearmanFrontendTest, deletes_the_files_and_what_nobody_can_use) {
@@ -353,7 +354,7 @@ TEST_F(GearmanFrontendTest, deletes_the_files_and_what_nobody_can_use) {
   EXPECT_THAT(files(), IsEmpty());
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1)) << "nodes are made from it";
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
-  pass(std::chrono::minutes(1));  // for those who have asked before
+  pass(std::chrono::minutes(1));  // the drain time of functions
   until_offered("image-delete:" + id, 0);
   until_offered("image-upload:" + id, 0);
 
@@ -367,7 +368,7 @@ TEST_F(GearmanFrontendTest, deletes_the_files_and_what_nobody_can_use) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
-// The files are what is left of an attempt with the same id.
+// The files are left from an attempt with the same id.
 TEST_F(GearmanFrontendTest, does_not_upload_files_of_a_build_that_was_made_elsewhere) {
   std::filesystem::create_directories(directory_.path() / "nb1");
   directory_.write("nb1/deb-" + std::string(kClientsId) + ".qcow2", "half");
@@ -472,7 +473,7 @@ TEST_F(GearmanFrontendTest, a_reload_takes_servers_away_and_disturbs_no_other) {
   EXPECT_EQ(other.peers(), connections);
   reconfigure(BuilderFixture::yaml(kClientsDeb, kClientsSky));
   until("the end of all connections", [&] { return other.peers().empty(); });
-  EXPECT_THAT(log_, IsEmpty()) << "nothing is out of reach";
+  EXPECT_THAT(log_, IsEmpty()) << "the server is reachable";
   reconfigure(yaml("  - {name: deb-2, formats: [raw]}\n"));
   until_offered("image-build:deb-2");
   until_offered("image-build:deb", 0);
@@ -486,14 +487,14 @@ TEST_F(GearmanFrontendTest, the_job_of_a_server_that_is_gone_is_still_done) {
   GearmanClient client(gearmand_.port());
   begin_build_for(client);
   reconfigure(served_at({&other}));
-  // The connection with the job says so when it has done it.
+  // The connection with the job sends the change after the job.
   until_offered("image-build:deb", 1);
   client.submit("image-build:deb", "another", "");
   pass(std::chrono::minutes(5));
   until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
   EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(kClientsId));
   until("the client alone", [&] { return gearmand_.peers().size() == 1; });
-  EXPECT_EQ(gearmand_.jobs("image-build:deb"), 1) << "the other one waits for who serves it";
+  EXPECT_EQ(gearmand_.jobs("image-build:deb"), 1) << "the other one waits for a worker";
   EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
   reconfigure(served_at({&gearmand_}));
   until("the other one", [&] {

@@ -1,4 +1,4 @@
-// Several builders, builders that stop or die, and lost sessions.
+// Tests several builders, builders that stop or die, and lost sessions.
 
 #include <gmock/gmock.h>
 
@@ -37,7 +37,7 @@ TEST_F(InterruptionTest, of_two_builders_one_builds_and_uploads) {
   pass(hours(1));
   EXPECT_THAT(workshop_->built, SizeIs(2)) << "the other one goes on";
   EXPECT_THAT(files("nb2"), SizeIs(3));
-  EXPECT_THAT(files("nb1"), SizeIs(3)) << "they are deleted by who has them";
+  EXPECT_THAT(files("nb1"), SizeIs(3)) << "only their own builder deletes them";
 }
 
 TEST_F(InterruptionTest, what_a_dead_builder_leaves_is_cleaned_up_and_done_again) {
@@ -85,7 +85,8 @@ TEST_F(InterruptionTest,
   kill("nb1");
   start(yaml(kDeb, kSky), "nb2");
   pass(minutes(10));
-  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1)) << "whoever has the files may come back";
+  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1))
+      << "the builder with the files may restart";
   start(yaml(kDeb, kSky), "nb1");
   pass(minutes(10));
   ASSERT_THAT(uploads(), SizeIs(1));
@@ -115,7 +116,7 @@ TEST_F(InterruptionTest, a_stopped_builder_leaves_failures_and_no_half_files) {
   stop("nb1");
   ASSERT_THAT(builds(), SizeIs(1));
   EXPECT_EQ(builds().front().state, BuildState::failed);
-  EXPECT_EQ(builds().front().failure, "the builder has been stopped");
+  EXPECT_EQ(builds().front().failure, "the builder was stopped");
   EXPECT_THAT(files(), IsEmpty());
 }
 
@@ -139,7 +140,7 @@ TEST_F(InterruptionTest, a_builder_that_is_stopped_says_what_it_leaves_in_the_cl
   sky_->cannot_delete = true;
   stop();
   EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
-  EXPECT_THAT(log_, Contains(HasSubstr("of sky1 could not be deleted, it is left to the search")));
+  EXPECT_THAT(log_, Contains(HasSubstr("of sky1 failed, leaving it to the leak detection")));
 }
 
 TEST_F(InterruptionTest, a_lost_session_ends_the_build) {
@@ -150,10 +151,10 @@ TEST_F(InterruptionTest, a_lost_session_ends_the_build) {
   pass(seconds(5));
   ASSERT_THAT(builds(), SizeIs(1));
   EXPECT_EQ(builds().front().state, BuildState::failed);
-  EXPECT_EQ(builds().front().failure, "the session with the store was lost");
+  EXPECT_EQ(builds().front().failure, "the session with the store expired");
   EXPECT_THAT(builds().front().formats, IsEmpty());
   EXPECT_THAT(files(), IsEmpty());
-  EXPECT_THAT(log_, Contains(HasSubstr("the session with the store was lost")));
+  EXPECT_THAT(log_, Contains(HasSubstr("the session with the store expired")));
   pass(minutes(11));
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
 }

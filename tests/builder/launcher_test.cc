@@ -1,4 +1,4 @@
-// From the build to the node: a builder and a launcher on one store, with one fake cloud.
+// Tests a builder and a launcher on one store, with a fake cloud, from the build to the node.
 
 #include "launcher/launcher.h"
 
@@ -96,7 +96,7 @@ class BuilderAndLauncherTest : public testing::Test {
     }
   }
 
-  // The images of the machines that there are.
+  // The images of all machines.
   std::vector<std::string> images_in_use() {
     std::vector<std::string> images;
     for (const Server& server : clouds_->cloud("fake-1")->servers(clock_.now())) {

@@ -1,4 +1,4 @@
-// Builds by real programs, in real time.
+// Tests builds with real programs, in real time.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ class ProgramsTest : public testing::Test {
  protected:
   ProgramsTest() { fs::create_directories(images()); }
 
-  const fs::path directory_before_ = fs::current_path();  // that of a test goes when it ends
+  const fs::path directory_before_ = fs::current_path();  // the directory of a test is deleted
 
   fs::path images() const { return directory_.path() / "images"; }
   fs::path log() const { return directory_.path() / "logs" / ("deb-" + kProgramsId + ".log"); }
@@ -70,7 +70,7 @@ class ProgramsTest : public testing::Test {
     return job;
   }
 
-  ProgramSite site() {
+  ProgramContext site() {
     return {runtime_, threads_, {{"PATH", path_}, {"SECRET", "of the host"}}, milliseconds(200)};
   }
 
@@ -88,8 +88,7 @@ class ProgramsTest : public testing::Test {
     return found;
   }
 
-  // Returns when the process whose id is in the file, and which has been killed, is gone: CTest's
-  // time is over if it never is.
+  // Returns when the killed process with the id in the file has ended. CTest limits the time.
   static void wait_until_gone(const fs::path& pid_file) {
     const std::string pid = read_file(pid_file).substr(0, read_file(pid_file).find('\n'));
     while (::kill(static_cast<pid_t>(std::stol(pid)), 0) == 0) {
@@ -201,7 +200,7 @@ TEST_F(ProgramsTest, a_missing_file_is_an_error) {
   const BuildResult result = build(job(script("true"), {"tgz"}));
   EXPECT_EQ(result.kind, BuildResult::Kind::broken);
   EXPECT_THAT(result.problem,
-              HasSubstr("there is no " + images().string() + "/deb-" + kProgramsId + ".tgz"));
+              HasSubstr("did not create " + images().string() + "/deb-" + kProgramsId + ".tgz"));
 }
 
 TEST_F(ProgramsTest, a_missing_program_is_an_error) {
@@ -224,8 +223,8 @@ TEST_F(ProgramsTest, a_program_that_takes_too_long_ends_with_all_its_children) {
   const BuildResult result = build(slow);
   EXPECT_EQ(result.kind, BuildResult::Kind::failed);
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.problem, HasSubstr("it took more than 1 s (build-timeout)"));
-  EXPECT_EQ(read_file(log()), "Ended after 1 s: build-timeout\n");
+  EXPECT_THAT(result.problem, HasSubstr("timed out after 1 s (build-timeout)"));
+  EXPECT_EQ(read_file(log()), "Timed out after 1 s (build-timeout)\n");
   wait_until_gone(directory_.path() / "child.pid");
   EXPECT_THAT(files(), IsEmpty());
 }
@@ -262,8 +261,8 @@ TEST_F(ProgramsTest, children_that_are_left_over_end_with_the_program) {
   wait_until_gone(directory_.path() / "child.pid");
 }
 
-// A descendant that has left its program's process group, session and family, and does not end at
-// SIGTERM. The script goes on when it runs.
+// A descendant outside the program's process group and session, reparented, and ignoring SIGTERM.
+// The script continues when it runs.
 constexpr char kRunaway[] = R"(
     setsid sh -c '(trap "" TERM; sh -c "echo \$PPID > child.pid"; sleep 1000) & exit' &
     wait
@@ -281,7 +280,7 @@ TEST_F(ProgramsTest, what_has_left_the_session_of_one_that_takes_too_long_ends_w
   for (const char* end : {"sleep 1000", "trap '' TERM; while true; do sleep 1000; done"}) {
     BuildJob slow = job(script(kRunaway + std::string(end)));
     slow.image.build_timeout = 1;
-    EXPECT_THAT(build(slow).problem, HasSubstr("it took more than 1 s (build-timeout)"));
+    EXPECT_THAT(build(slow).problem, HasSubstr("timed out after 1 s (build-timeout)"));
     wait_until_gone(directory_.path() / "child.pid");
     fs::remove(directory_.path() / "child.pid");
   }
@@ -290,7 +289,7 @@ TEST_F(ProgramsTest, what_has_left_the_session_of_one_that_takes_too_long_ends_w
 TEST_F(ProgramsTest, a_program_gets_no_descriptors_of_the_builder) {
   int open_to_children[2];
   ASSERT_EQ(::pipe(open_to_children), 0);
-  // The shell has no pipes of its own while it looks.
+  // The shell has no open pipes of its own then.
   EXPECT_EQ(
       build(job(script(
                 "for open in /proc/$$/fd/*; do readlink $open >> $DIB_IMAGE_FILENAME.open; done; "
@@ -311,11 +310,11 @@ TEST_F(ProgramsTest, a_log_has_a_limit_and_the_build_goes_on) {
   const std::string text = read_file(log());
   EXPECT_THAT(text, testing::StartsWith("first\n0123456789\n"));
   EXPECT_THAT(text, testing::EndsWith("0123456789\nlast\nExit code: 0\n"));
-  // 11,000,011 bytes in all, of which 5,000 are there before and after the gap.
+  // 11,000,011 bytes in total, with 5,000 before and after the gap.
   EXPECT_THAT(
       text,
       HasSubstr(
-          "\n[... 10990011 bytes are left out here: the log may have 10000 (build-log-limit)]\n"));
+          "\n[... 10990011 bytes omitted: the log is limited to 10000 bytes (build-log-limit)]\n"));
   EXPECT_LT(text.size(), 10'200);
 }
 
@@ -354,7 +353,7 @@ TEST_F(ProgramsTest, a_full_disk_is_named_and_given_back) {
 
 class ConversionTest : public ProgramsTest {
  protected:
-  // A qemu-img with this shell script; an empty one: there is none.
+  // Installs this shell script as qemu-img; empty: none.
   void replace_qemu_img(const std::string& body) {
     const fs::path directory = directory_.path() / "programs";
     fs::create_directories(directory);
@@ -378,7 +377,7 @@ class ConversionTest : public ProgramsTest {
             .build_timeout = timeout};
   }
 
-  // Why it could not be converted.
+  // The error of the conversion.
   std::string failure(const Conversion& wanted) {
     const BuildLog log({.directory = directory_.path() / "logs"}, "deb", kProgramsId);
     FormatConverter converter(site());
@@ -404,7 +403,7 @@ TEST_F(ConversionTest, makes_a_whole_file_or_none) {
 
   fs::remove(raw);
   EXPECT_THAT(failure(to("vdi")),
-              AllOf(HasSubstr("qemu-img could not make " + file(".vdi").string()),
+              AllOf(HasSubstr("creating " + file(".vdi").string() + " with qemu-img failed"),
                     HasSubstr("exit code 1; see " + log().string())));
   EXPECT_THAT(read_file(log()), HasSubstr("Could not open"));
   EXPECT_THAT(files(), ElementsAre(".vmdk"));
@@ -418,7 +417,7 @@ TEST_F(ConversionTest, says_that_there_is_no_qemu_img) {
 
 TEST_F(ConversionTest, takes_no_longer_than_a_build_may) {
   replace_qemu_img("for target; do :; done; echo half > $target; exec /bin/sleep 1000");
-  EXPECT_THAT(failure(to("vmdk", 1)), HasSubstr("it took more than 1 s (build-timeout)"));
+  EXPECT_THAT(failure(to("vmdk", 1)), HasSubstr("timed out after 1 s (build-timeout)"));
   EXPECT_THAT(files(), IsEmpty());
 }
 
@@ -474,8 +473,8 @@ TEST(BoundedFile, has_its_beginning_its_end_and_what_is_missing) {
     file.write("Exit code: 0\n");
   }
   EXPECT_EQ(read_file(path),
-            "abcde\n[... 16 bytes are left out here: the log may have 10 (build-log-limit)]\nvwxyz"
-            "\n[... 8 bytes are left out here: the log may have 10 (build-log-limit)]\ne: 0\n");
+            "abcde\n[... 16 bytes omitted: the log is limited to 10 bytes (build-log-limit)]\nvwxyz"
+            "\n[... 8 bytes omitted: the log is limited to 10 bytes (build-log-limit)]\ne: 0\n");
 }
 
 TEST(BoundedFile, counts_what_the_disk_has_no_room_for) {

@@ -1,4 +1,4 @@
-// Uploads that are tried out before they are used.
+// Tests the validation of uploads.
 
 #include <gmock/gmock.h>
 
@@ -38,7 +38,7 @@ class ValidationTest : public BuilderFixture {
                           validate + "}}]}\n");
   }
 
-  // What is found as `ssh` from now on: a shell script.
+  // Installs a shell script as `ssh`.
   void write_ssh(const std::string& script) {
     const auto ssh = directory_.write("bin/ssh", "#!/bin/sh\n" + script);
     std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
@@ -58,7 +58,7 @@ class ValidationTest : public BuilderFixture {
     return exists(lock) && !loop_.run(people_->children(lock)).empty();
   }
 
-  // An upload that was validated at the beginning, and a newer build that is about to be.
+  // A validated upload, and a newer build whose validation is due.
   void start_with_a_good_one(const std::string& validate) {
     start_validating(validate);
     ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
@@ -100,7 +100,7 @@ TEST_F(ValidationTest, an_image_whose_node_cannot_be_reached_has_failed_and_the_
   EXPECT_THAT(sky_->machines, IsEmpty());
   EXPECT_THAT(sky_->images, SizeIs(1)) << "that of the first one";
   EXPECT_THAT(log_, Contains(testing::AllOf(HasSubstr("validation: key scan: silence"),
-                                            HasSubstr("next attempt in 10 s"))));
+                                            HasSubstr("retrying in 10 s"))));
   pass(seconds(10));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2)) << "it was uploaded once more";
 }
@@ -118,7 +118,7 @@ TEST_F(ValidationTest, the_command_decides) {
   pass(minutes(1));
   ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
   EXPECT_THAT(uploads(UploadState::failed).front().failure.value_or(""),
-              HasSubstr("has ended with exit code 3"));
+              HasSubstr("failed with exit code 3"));
   EXPECT_THAT(sky_->images, SizeIs(1));
   EXPECT_THAT(sky_->machines, IsEmpty());
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
@@ -136,14 +136,14 @@ TEST_F(ValidationTest, logging_in_may_take_several_attempts) {
   pass(hours(1));
   EXPECT_THAT(uploads(UploadState::uploading), SizeIs(1));
   pass(minutes(10));
-  ASSERT_THAT(log_, Contains(HasSubstr("has ended with exit code 255")));
+  ASSERT_THAT(log_, Contains(HasSubstr("failed with exit code 255")));
 }
 
 TEST_F(ValidationTest, a_launch_that_fails_for_want_of_room_is_made_again_later) {
   sky_->launch_failures = {LaunchError(LaunchError::Kind::quota, "full"),
                            LaunchError(LaunchError::Kind::failed, "no flavor")};
   start_validating("");
-  EXPECT_THAT(log_, Contains(testing::AllOf(HasSubstr("full"), HasSubstr("next attempt in 10 s"))));
+  EXPECT_THAT(log_, Contains(testing::AllOf(HasSubstr("full"), HasSubstr("retrying in 10 s"))));
   EXPECT_THAT(nodes(), IsEmpty()) << "nothing is held meanwhile";
   EXPECT_THAT(uploads(UploadState::uploading), SizeIs(1));
   pass(seconds(10));
@@ -228,7 +228,7 @@ TEST(NodeCommandTest, ssh_asks_nobody_and_trusts_the_scanned_keys_alone) {
                              std::string("UserKnownHostsFile=/tmp/keys"),
                              std::string("GlobalKnownHostsFile=/dev/null"), std::string("2222")}));
   EXPECT_EQ(arguments.at(arguments.size() - 2), "192.0.2.7");
-  EXPECT_EQ(arguments.back(), "true && false") << "the node's shell reads it, nobody before";
+  EXPECT_EQ(arguments.back(), "true && false") << "only the node's shell parses it";
   EXPECT_EQ(known_hosts_of(node), "node ssh-ed25519 AAAA\nnode ssh-rsa BBBB\n");
 }
 

@@ -184,7 +184,7 @@ def test_a_node_that_cannot_be_used_is_asked_for_again_and_given_back(installati
 def test_a_launcher_may_be_away_for_a_while(installation, runner):
     installation.launcher.stop()
     job = runner.start()
-    wait_until('it has asked in vain', lambda: 'no launcher answers' in job.trace())
+    wait_until('it has asked in vain', lambda: 'no launcher responds' in job.trace())
     installation.launcher.start()
     assert job.result() == {'result': 'success'}
     installation.wait_until_free()

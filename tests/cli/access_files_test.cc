@@ -56,10 +56,11 @@ TEST(AccessFilesTest, without_host_keys_nothing_is_checked) {
   model::Node unknown = node("0000000001", "192.0.2.1");
   unknown.host_keys.clear();
   const auto nodes = access_to({unknown}, {"small"});
-  EXPECT_THAT(ssh_config_text(nodes, kPaths),
-              HasSubstr("    # No host keys are known of this node: nobody can tell whether it is "
-                        "the one.\n    StrictHostKeyChecking no\n"
-                        "    UserKnownHostsFile /dev/null\n"));
+  EXPECT_THAT(
+      ssh_config_text(nodes, kPaths),
+      HasSubstr("    # The node has no recorded host keys: its identity cannot be verified.\n"
+                "    StrictHostKeyChecking no\n"
+                "    UserKnownHostsFile /dev/null\n"));
   EXPECT_EQ(known_hosts_text(nodes), "");
   EXPECT_THAT(inventory_text(nodes, kPaths), HasSubstr("StrictHostKeyChecking=no"));
 }

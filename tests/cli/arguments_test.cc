@@ -65,14 +65,14 @@ TEST_F(ArgumentsTest, help_tells_of_a_command) {
   const std::string all = out_.str();
   EXPECT_EQ(status({"--help"}), 0);
   EXPECT_EQ(out_.str(), all);
-  EXPECT_THAT(all, HasSubstr("\nImages:\n  dib-image-list          list the builds of images\n"));
+  EXPECT_THAT(all, HasSubstr("\nImages:\n  dib-image-list          List image builds\n"));
   EXPECT_EQ(status({"help", "hold"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("Usage: nodepool hold [OPTIONS] ID...\n\nArguments:\n"));
   EXPECT_EQ(status({"help", "store", "copy"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("Usage: nodepool store copy [OPTIONS] FROM TO\n"));
   EXPECT_EQ(status({"help", "hodl"}), 2);
   EXPECT_THAT(err_.str(),
-              HasSubstr("nodepool: error: there is no command 'hodl'; did you mean `hold`?"));
+              HasSubstr("nodepool: error: unknown command 'hodl'; did you mean `hold`?"));
 }
 
 TEST_F(ArgumentsTest, every_command_has_help) {
@@ -91,13 +91,13 @@ TEST_F(ArgumentsTest, every_command_has_help) {
 TEST_F(ArgumentsTest, a_slip_is_answered_with_what_may_have_been_meant) {
   EXPECT_EQ(status({"request-lits"}), 2);
   EXPECT_THAT(err_.str(),
-              HasSubstr("there is no command 'request-lits'; did you mean `request-list`?"));
+              HasSubstr("unknown command 'request-lits'; did you mean `request-list`?"));
   EXPECT_EQ(status({"list", "--detial"}), 2);
   EXPECT_THAT(err_.str(),
-              StartsWith("Usage: nodepool list [OPTIONS]\nnodepool list: error: there is "
-                         "no option --detial; did you mean `--detail`?\n"));
+              StartsWith("Usage: nodepool list [OPTIONS]\nnodepool list: error: unknown "
+                         "option --detial; did you mean `--detail`?\n"));
   EXPECT_EQ(status({"store", "cpy", "a", "b"}), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("there is no command 'store cpy'; did you mean `store copy`?"));
+  EXPECT_THAT(err_.str(), HasSubstr("unknown command 'store cpy'; did you mean `store copy`?"));
   EXPECT_EQ(status({"list", "--no"}), -1);
   EXPECT_EQ(status({"list", "--l", "x"}), -1);
   EXPECT_EQ(status({"request", "a", "--l"}), 2);
@@ -118,13 +118,13 @@ TEST_F(ArgumentsTest, listings_have_forms_and_filters) {
   EXPECT_THAT(listing.filters, ElementsAre(Pair("label", ElementsAre("a", "b")),
                                            Pair("state", ElementsAre("ready"))));
   EXPECT_EQ(status({"list", "-o", "xml"}), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("'xml' is none of table, wide, json, yaml, name"));
+  EXPECT_THAT(err_.str(), HasSubstr("'xml' is not one of table, wide, json, yaml, name"));
   EXPECT_EQ(status({"history", "1", "-o", "name"}), 2);
   EXPECT_EQ(status({"list", "--state", "redy"}), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("'redy' is none of init, building, testing, ready, in-use"));
+  EXPECT_THAT(err_.str(), HasSubstr("'redy' is not one of init, building, testing, ready, in-use"));
   EXPECT_EQ(status({"request-list", "--state", "ready"}), 2);
   EXPECT_EQ(status({"dib-image-list", "--state", "uploading"}), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("'uploading' is none of building, ready, deleting, failed, "
+  EXPECT_THAT(err_.str(), HasSubstr("'uploading' is not one of building, ready, deleting, failed, "
                                     "paused"));
   EXPECT_EQ(status({"image-list", "--state", "paused"}), 2);
   EXPECT_EQ(status({"label-list", "--state", "ready"}), 2);
@@ -195,7 +195,7 @@ TEST_F(ArgumentsTest, a_request_names_labels_and_times) {
   EXPECT_EQ(command<RequestNodes>({"request", "a"}).timeout, minutes(10));
   EXPECT_EQ(status({"request"}), 2);
   EXPECT_EQ(status({"request", "a", "--lease", "soon"}), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("'soon' is no duration like 90, 30s, 10m, 2h or 1d"));
+  EXPECT_THAT(err_.str(), HasSubstr("'soon' is not a duration such as 90, 30s, 10m, 2h or 1d"));
 }
 
 TEST_F(ArgumentsTest, what_follows_the_dashes_is_the_command_to_run) {

@@ -97,7 +97,7 @@ TEST_F(CloudTest, leaks_are_listed_with_their_reasons_and_deleted_on_demand) {
   EXPECT_EQ(out(),
             "+----------+----------+----+-----------------+-----------------+"
             "---------------------------------------------+\n"
-            "| Provider | Type     | ID | Made for        | The launcher    |"
+            "| Provider | Type     | ID | Created For     | Launcher        |"
             " Reason                                      |\n"
             "+----------+----------+----+-----------------+-----------------+"
             "---------------------------------------------+\n"
@@ -116,7 +116,7 @@ TEST_F(CloudTest, leaks_are_listed_with_their_reasons_and_deleted_on_demand) {
 
   EXPECT_EQ(nodepool({"leak-delete", "north", "m1", "m9"}), 1);
   EXPECT_THAT(out(), HasSubstr("Deleted instance m1."));
-  EXPECT_THAT(err(), HasSubstr("No leak of provider north has the id m9."));
+  EXPECT_THAT(err(), HasSubstr("Provider north has no leak with ID m9."));
   EXPECT_FALSE(cloud("north").server("m1", clock_.now()));
   EXPECT_TRUE(cloud("north").server("m2", clock_.now()));
   EXPECT_EQ(nodepool({"leak-delete", "nowhere", "m1"}), 1);
@@ -139,7 +139,7 @@ TEST_F(CloudTest, leaks_of_a_cloud_that_does_not_answer_are_not_known) {
   add_machine("south", "m3", "0000000079", "there");
   cloud("north").fail_next(CloudCall::list, Failure{}, 100);
   EXPECT_EQ(nodepool_logging({"leak-list"}), 1);
-  EXPECT_THAT(log(), HasSubstr("Provider north cannot be asked: "));
+  EXPECT_THAT(log(), HasSubstr("Provider north cannot be queried: "));
   EXPECT_THAT(out(), HasSubstr("m3"));
 }
 
@@ -208,14 +208,14 @@ TEST_F(CloudTest, what_a_cloud_lacks_is_said_of_each) {
 }
 
 TEST_F(CloudTest, a_cloud_that_cannot_be_asked_fails_the_validation) {
-  driver_log_->cannot_ask = true;
+  driver_log_->query_fails = true;
   EXPECT_EQ(nodepool_logging({"config-validate", "--online"}), 1);
-  EXPECT_THAT(log(), HasSubstr("Provider rack cannot be asked: the cloud is away"));
+  EXPECT_THAT(log(), HasSubstr("Provider rack cannot be queried: the cloud is away"));
   EXPECT_THAT(driver_log_->lines, testing::ElementsAre("start rack", "stop"));
 }
 
 TEST_F(CloudTest, clouds_are_not_asked_about_a_file_that_is_wrong_or_without_the_option) {
-  driver_log_->cannot_ask = true;
+  driver_log_->query_fails = true;
   EXPECT_EQ(nodepool_logging({"config-validate"}), 0) << log();
   config_ += "nonsense: 1\n";
   EXPECT_EQ(nodepool_logging({"config-validate", "--online"}), 1);

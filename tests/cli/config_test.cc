@@ -35,7 +35,7 @@ TEST_F(ConfigCommandTest, a_good_file_is_silent_but_for_its_name) {
   const auto [status, log] = validate();
   EXPECT_EQ(status, 0);
   EXPECT_EQ(log, "INFO nodepool.config_validator: validating " + file() +
-                     "\nINFO nodepool.config_validator: " + file() + " is in order\n");
+                     "\nINFO nodepool.config_validator: " + file() + " is valid\n");
 }
 
 TEST_F(ConfigCommandTest, log_lines_have_the_usual_form) {
@@ -43,7 +43,7 @@ TEST_F(ConfigCommandTest, log_lines_have_the_usual_form) {
   nodepool({"config-validate"});
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               MatchesRegex("[0-9]+-[0-9]+-[0-9]+ [0-9]+:[0-9]+:[0-9]+,[0-9]+ INFO "
-                           "nodepool.config_validator: validating .*\n.* is in order\n"));
+                           "nodepool.config_validator: validating .*\n.* is valid\n"));
 }
 
 TEST_F(ConfigCommandTest, all_problems_are_listed_with_their_places) {
@@ -238,9 +238,9 @@ TEST_F(ConfigCommandTest, a_logging_configuration_that_makes_no_sense_is_an_erro
     return std::string("accepted");
   };
   EXPECT_THAT(refusal("a.yaml", "root: {level: LOUD}"), HasSubstr("unknown log level 'LOUD'"));
-  EXPECT_THAT(refusal("b.yaml", "root: {handlers: [x]}"), HasSubstr("there is no handler 'x'"));
-  EXPECT_THAT(refusal("c.yaml", "7"), HasSubstr("no logging configuration"));
-  EXPECT_THAT(refusal("d.ini", "[loggers]"), HasSubstr("only logging configurations in YAML or"));
+  EXPECT_THAT(refusal("b.yaml", "root: {handlers: [x]}"), HasSubstr("unknown handler 'x'"));
+  EXPECT_THAT(refusal("c.yaml", "7"), HasSubstr("not a logging configuration"));
+  EXPECT_THAT(refusal("d.ini", "[loggers]"), HasSubstr("use YAML or JSON"));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The commands that the pages name: all can be understood; those of the page for who uses nodes are
-// run in their order.
+// The commands in the manual: all can be parsed; those of using-nodes.md are run in their order.
 
 #include <gmock/gmock.h>
 #include <wordexp.h>
@@ -36,7 +35,7 @@ class DocsTest : public CliTest {
     ::setenv("PATH", path_.c_str(), 1);
   }
 
-  // The words of a line as a shell takes it apart, without the comment.
+  // The words of a line, split like in a shell, without the comment.
   static std::vector<std::string> words_of(const std::string& line) {
     wordexp_t expanded{};
     EXPECT_EQ(::wordexp(line.substr(0, line.find(" # ")).c_str(), &expanded, WRDE_NOCMD), 0)

@@ -40,7 +40,7 @@ class ProviderDouble final : public driver::Provider {
   }
 
   Task<std::vector<std::string>> missing_in_cloud() override {
-    if (log_->cannot_ask) throw std::runtime_error("the cloud is away");
+    if (log_->query_fails) throw std::runtime_error("the cloud is away");
     co_return std::vector<std::string>();
   }
 

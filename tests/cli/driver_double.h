@@ -9,16 +9,16 @@
 
 namespace nodepool::cli {
 
-// What the providers of a DriverDouble were told to do.
+// Records the calls of a DriverDouble's providers, and sets their results.
 struct DriverLog {
   std::vector<std::string> lines;
   bool replaces = false;                          // reclaim() returns a record to register
   bool fails = false;                             // reclaim() throws
   std::function<async::Task<>()> meanwhile = {};  // what happens during reclaim()
-  bool cannot_ask = false;                        // missing_in_cloud() throws
+  bool query_fails = false;                       // missing_in_cloud() throws
 };
 
-// `driver: double`: providers that only write down what they are told.
+// `driver: double`: providers that only record their calls.
 class DriverDouble final : public driver::Driver {
  public:
   explicit DriverDouble(std::shared_ptr<DriverLog> log) : log_(std::move(log)) {}

@@ -124,22 +124,21 @@ TEST_P(ExitStatusTest, is_0_when_the_nodes_are_there_and_when_they_are_given_bac
   EXPECT_EQ(perform({"renew", "200-0000000000"}), 0) << err();
   EXPECT_EQ(err(), "");
   EXPECT_EQ(perform({"renew", "200-0000000000", "--lease", "30m"}), 0) << err();
-  EXPECT_THAT(err(), HasSubstr("lease 200-0000000000 ends earlier than before"));
+  EXPECT_THAT(err(), HasSubstr("lease 200-0000000000 expires earlier than before"));
   EXPECT_EQ(perform({"release", "200-0000000000"}), 0) << err();
 }
 
 TEST_P(ExitStatusTest, is_2_when_every_pool_has_declined) {
   launcher_.react(LauncherDouble::Reaction::decline);
   EXPECT_EQ(perform({"request", "small"}), 2);
-  EXPECT_THAT(err(), HasSubstr("failed: every pool has declined it\n  "));
+  EXPECT_THAT(err(), HasSubstr("failed: every pool declined it\n  "));
 }
 
 TEST_P(ExitStatusTest, is_3_when_the_nodes_were_not_there_in_time) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   when_it_waits([this] { return pass_at_once(seconds(21)); });
   EXPECT_EQ(perform({"request", "small", "--timeout", "20s"}), 3);
-  EXPECT_EQ(err(),
-            "nodepool: request 200-0000000000 was not fulfilled in time; it has been withdrawn\n");
+  EXPECT_EQ(err(), "nodepool: request 200-0000000000 timed out and has been withdrawn\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
@@ -147,7 +146,7 @@ TEST_P(ExitStatusTest, is_1_when_the_request_is_removed_meanwhile) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   when_it_waits([this] { return remove_request(); });
   EXPECT_EQ(perform({"request", "small"}), 1);
-  EXPECT_EQ(err(), "nodepool: request 200-0000000000 has been removed by someone else\n");
+  EXPECT_EQ(err(), "nodepool: request 200-0000000000 was removed by another client\n");
 }
 
 TEST_P(ExitStatusTest, is_1_when_more_is_asked_for_than_may_be_had) {

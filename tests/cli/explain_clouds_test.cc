@@ -93,14 +93,15 @@ TEST_F(ExplainCloudsTest, a_request_is_explained_by_what_the_records_say) {
   EXPECT_THAT(explain(add_request({"small", "small"})),
               HasSubstr("    needs     8 cores, 2 instances, 16384 ram\n"
                         "    pool      instances: 2 used of 4, 2 left\n"
-                        "    provider  4 cores, 2 instances, 8192 ram used; its quota is asked "
-                        "with --online\n"
+                        "    provider  4 cores, 2 instances, 8192 ram used; use --online to "
+                        "query its quota\n"
                         "    launches  1 under way, max-concurrency 5\n"));
 }
 
 TEST_F(ExplainCloudsTest, what_only_the_cloud_knows_is_said_to_be_so) {
-  EXPECT_THAT(explain(add_request({"small"})),
-              HasSubstr("needs     1 instances, and what only the cloud knows of small: --online"));
+  EXPECT_THAT(
+      explain(add_request({"small"})),
+      HasSubstr("needs     1 instances, plus what the cloud knows of small (use --online)"));
 }
 
 TEST_F(ExplainCloudsTest, the_cloud_tells_the_rest_if_it_is_asked) {
@@ -191,7 +192,7 @@ TEST_F(ExplainCloudsTest, why_there_is_no_image_is_what_the_last_attempt_has_lef
 
 TEST_F(ExplainCloudsTest, a_provider_that_is_not_understood_here_says_why) {
   config_.replace(config_.find("cloud: sky"), 10, "cloud: sea");
-  EXPECT_THAT(explain("small"), HasSubstr("this host does not know its configuration: "));
+  EXPECT_THAT(explain("small"), HasSubstr("its configuration on this host is invalid: "));
   EXPECT_THAT(out(), HasSubstr("sea"));
 }
 
@@ -202,22 +203,22 @@ TEST_F(ExplainCloudsTest, a_node_that_is_launched_shows_its_attempt_and_steps) {
       "floating ip": {"begun": )" + begun +
                                       R"(},
       "server": {"begun": )" + begun + R"(, "result": "3f2a"}}})");
-  EXPECT_THAT(
-      explain(id),
-      HasSubstr("  launch      attempt 2 of 3\n"
-                "  step        floating ip begun 0:00:12 ago, its outcome is not known yet\n"
-                "  step        server done: 3f2a; begun 0:00:12 ago\n"
-                "  next        nobody has locked it: a launcher goes on with it"));
+  EXPECT_THAT(explain(id),
+              HasSubstr("  launch      attempt 2 of 3\n"
+                        "  step        floating ip begun 0:00:12 ago, outcome not known yet\n"
+                        "  step        server done: 3f2a; begun 0:00:12 ago\n"
+                        "  next        it is unlocked: a launcher resumes its launch"));
   coordination::Lock lock(store_, random_, model::node_lock_path(id));
   ASSERT_TRUE(run(lock.try_acquire()));
-  EXPECT_THAT(explain(id), HasSubstr("if its launcher dies another one goes on"));
+  EXPECT_THAT(explain(id), HasSubstr("if its launcher dies, another one resumes the launch"));
 }
 
 TEST_F(ExplainCloudsTest, what_a_failed_attempt_has_made_is_deleted_first) {
   const std::string id =
       add_node(NodeState::building, "", R"({"attempt": 3, "undo": true, "steps": {}})");
-  EXPECT_THAT(explain(id),
-              HasSubstr("launch      attempt 3 of 3, deleting what the last one has made\n"));
+  EXPECT_THAT(
+      explain(id),
+      HasSubstr("launch      attempt 3 of 3, deleting the resources of the previous attempt\n"));
 }
 
 TEST_F(ExplainCloudsTest, a_journal_that_cannot_be_read_is_said_to_be_so) {

@@ -93,16 +93,16 @@ TEST_F(ExplainTest, a_waiting_request_has_a_place_and_a_reason_from_every_pool) 
             "  wants       small, small\n"
             "  by          zuul\n"
             "  tenant      acme\n"
-            "  position    3 of 3 waiting requests; of those ahead 1 want a label of its\n"
+            "  position    3 of 3 waiting requests; 1 request ahead wants the same label\n"
             "Pools\n"
             "  rack-main on l1\n"
             "    waits: 1 of 2 nodes with label small are free (until a node is free); "
             "decided 0:00:05 ago\n"
-            "  sky-main on l1 (paused: it has no room)\n"
+            "  sky-main on l1 (paused: at capacity)\n"
             "    declined: launch failed: no such flavor\n"
             "  far-main on l1\n"
-            "    left to pool main of provider rack: it has a better priority "
-            "(until a pool goes, pauses or declines)\n");
+            "    deferred to pool main of provider rack: it has a better priority "
+            "(until a pool deregisters, pauses or declines)\n");
 }
 
 // Where the pool's provider is configured here, the launcher's own rules say it, for all that wait.
@@ -124,16 +124,16 @@ providers:
   add_decision(first, "rack", "waits: something that is long past");
   EXPECT_THAT(explain(first), HasSubstr("  rack-main on l1\n    accepts\n"));
   EXPECT_THAT(explain(second), HasSubstr("    waits: 0 of 1 nodes with label small are free (until "
-                                         "a node is free or gone)\n"));
+                                         "a node becomes free or is deleted)\n"));
   EXPECT_THAT(explain(third), HasSubstr("    declines: it would exceed quota: 3 nodes with label "
-                                        "small wanted, the pool has 2\n"));
+                                        "small requested, the pool has 2\n"));
 }
 
 TEST_F(ExplainTest, without_a_journal_the_records_have_to_do) {
   add_pool("rack", {"small"});
   run(launcher_.add_node(make_node("small")));
   EXPECT_THAT(explain(add_request({"small", "small"})),
-              HasSubstr("free nodes: 1 small; no decision of this pool is written down"));
+              HasSubstr("free nodes: 1 small; this host has no record of a decision by this pool"));
 }
 
 TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_be_back) {
@@ -143,7 +143,8 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
     request.declined_by = {rack};
     request.decline_reasons[rack] = "node type(s) [small] not available";
   });
-  EXPECT_THAT(explain(id), HasSubstr("It fails unless a pool has just gone"));
+  EXPECT_THAT(explain(id),
+              HasSubstr("It fails, unless a pool that offers its labels deregistered"));
   EXPECT_THAT(explain("small"), HasSubstr("No registered pool offers it: requests for it fail.\n"));
   model::Node node = make_node("small");
   node.provider = "sky";
@@ -151,12 +152,12 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
   run(launcher_.add_node(node));
   EXPECT_THAT(explain(id),
               HasSubstr("Every registered pool has declined it. It waits for pool sky-main, which "
-                        "is not registered and may be back, until 0:02:00 after it has gone "
+                        "is not registered now, until 0:02:00 after it deregistered "
                         "(pool-timeout); then it fails.\n"));
   EXPECT_THAT(explain("small"),
               HasSubstr("No registered pool offers it: requests for it wait for pool sky-main, "
-                        "which may be back, until 0:02:00 after it has gone (pool-timeout); then "
-                        "they fail.\n"));
+                        "which is not registered now, until 0:02:00 after it deregistered "
+                        "(pool-timeout); then they fail.\n"));
   config_ += "pool-timeout: 0\n";
   EXPECT_THAT(explain(id), HasSubstr("Every registered pool has declined it: it fails.\n"));
 }
@@ -200,11 +201,11 @@ TEST_F(ExplainTest, a_node_says_who_has_it_and_what_comes_next) {
   node.requestor = "zuul";
   const std::string id = run(launcher_.add_node(node));
   EXPECT_THAT(explain(id), HasSubstr("unlocked"));
-  EXPECT_THAT(out(), HasSubstr("next        nobody has locked it: its provider takes it back"));
-  EXPECT_THAT(out(), HasSubstr("request     200-0000000099, which is gone"));
+  EXPECT_THAT(out(), HasSubstr("next        it is unlocked: its provider reclaims it"));
+  EXPECT_THAT(out(), HasSubstr("request     200-0000000099, which is deleted"));
   coordination::Lock lock(store_, random_, model::node_lock_path(id));
   ASSERT_TRUE(run(lock.try_acquire()));
-  EXPECT_THAT(explain(id), HasSubstr("it is taken back when its requestor unlocks it"));
+  EXPECT_THAT(explain(id), HasSubstr("it is reclaimed when its requestor unlocks it"));
 }
 
 TEST_F(ExplainTest, a_node_that_was_launched_in_vain_says_why_and_where_all_of_it_is) {
@@ -223,9 +224,10 @@ TEST_F(ExplainTest, a_node_that_was_launched_in_vain_says_why_and_where_all_of_i
                                       fmt::format("attempt, {} ago", ago),
                                       data}));
   }
-  EXPECT_THAT(explain(id), HasSubstr("2 attempt(s) at launching it failed, the last 0:00:31 ago: "
-                                     "attempt, 31 ago (`nodepool history " +
-                                     id + "` says what was tried)"));
+  EXPECT_THAT(explain(id),
+              HasSubstr("2 launch attempt(s) failed, the last 0:00:31 ago: attempt, 31 "
+                        "ago (details: `nodepool history " +
+                        id + "`)"));
 }
 
 TEST_F(ExplainTest, a_node_of_a_provider_that_nobody_serves_says_so) {
@@ -239,7 +241,7 @@ TEST_F(ExplainTest, a_held_node_says_how_long_it_is_kept) {
   node.state = NodeState::hold;
   node.hold_expiration = 3600;
   node.state_time = clock_.wall_seconds() - 600;
-  EXPECT_THAT(explain(run(launcher_.add_node(node))), HasSubstr("kept for another 0:50:00"));
+  EXPECT_THAT(explain(run(launcher_.add_node(node))), HasSubstr("kept for 0:50:00 more"));
 }
 
 TEST_F(ExplainTest, a_label_says_who_offers_it_and_who_waits) {
@@ -271,18 +273,19 @@ TEST_F(ExplainTest, hosts_unhealthy_are_told_with_the_reason_and_the_next_look) 
   run(coordination::ensure_path(store_, "/nodepool/hosts"));
   run(store_.create("/nodepool/hosts/1", to_record(report), coordination::CreateMode::ephemeral));
   run(store_.create("/nodepool/hosts/2", "garbage", coordination::CreateMode::ephemeral));
-  EXPECT_THAT(explain("small"),
-              HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: Could not contact "
-                        "host7 on port 2222: Connection refused; l1 looks again within 0:01:00\n"));
+  EXPECT_THAT(
+      explain("small"),
+      HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: Could not contact "
+                "host7 on port 2222: Connection refused; l1 checks it again within 0:01:00\n"));
   EXPECT_THAT(explain("large"), Not(HasSubstr("host7")));
   EXPECT_EQ(explain("host7"),
             "Host host7\n"
             "  ci on port 2222, of pool rack-main, label(s) small\n"
             "    unhealthy for 0:10:00: Could not contact host7 on port 2222: Connection "
-            "refused; l1 looks again within 0:01:00\n");
+            "refused; l1 checks it again within 0:01:00\n");
   EXPECT_EQ(nodepool({"list"}), 0);
   EXPECT_THAT(out(), Not(HasSubstr("host7")));
-  EXPECT_EQ(err(), "nodepool: 1 unhealthy host(s): host7; `nodepool explain HOST` says why\n");
+  EXPECT_EQ(err(), "nodepool: 1 unhealthy host(s): host7; see `nodepool explain HOST`\n");
 }
 
 TEST_F(ExplainTest, a_host_in_good_order_is_known_by_its_nodes) {
@@ -303,21 +306,22 @@ TEST_F(ExplainTest, a_pool_that_does_not_react_is_no_promise) {
   EXPECT_THAT(explain("small"), HasSubstr("1 can be handed out now"));
   EXPECT_THAT(explain(node), HasSubstr("the next request for one of its labels may get it"));
   const std::string id = add_request({"small"});  // 65 s ago
-  const std::string sign = "does not react: it has not answered request " + id +
-                           " for 0:01:05, though it could; does its launcher on l1 hang";
+  const std::string sign =
+      "does not respond: it has not served request " + id +
+      " for 0:01:05, although it could; check whether its launcher on l1 hangs";
   EXPECT_THAT(explain(id), HasSubstr("    " + sign));
   EXPECT_THAT(explain("small"), HasSubstr("nodes: 1 ready; 1 are free\n    " + sign));
-  EXPECT_THAT(explain(node), HasSubstr("next        nothing as it seems: rack-main " + sign));
+  EXPECT_THAT(explain(node), HasSubstr("next        probably nothing: rack-main " + sign));
 }
 
 TEST_F(ExplainTest, a_pool_need_not_react_to_what_is_not_at_its_turn) {
   add_pool("rack", {"small"});
   run(launcher_.add_node(make_node("small")));
   add_request({"small", "small"});  // comes first, and waits for a second node
-  EXPECT_THAT(explain(add_request({"small"})), Not(HasSubstr("does not react")));
+  EXPECT_THAT(explain(add_request({"small"})), Not(HasSubstr("does not respond")));
   const std::string fresh = add_request(
       {"large"}, [this](NodeRequest& request) { request.state_time = clock_.wall_seconds() - 1; });
-  EXPECT_THAT(explain(fresh), Not(HasSubstr("does not react")));
+  EXPECT_THAT(explain(fresh), Not(HasSubstr("does not respond")));
 }
 
 TEST_F(ExplainTest, a_pool_that_takes_no_node_back_does_not_react) {
@@ -326,14 +330,14 @@ TEST_F(ExplainTest, a_pool_that_takes_no_node_back_does_not_react) {
   node.state = NodeState::used;
   const std::string id = run(launcher_.add_node(node));
   EXPECT_THAT(explain("small"),
-              HasSubstr("does not react: node " + id + " was given back 0:01:05 ago"));
+              HasSubstr("does not respond: node " + id + " was released 0:01:05 ago"));
 }
 
 TEST_F(ExplainTest, without_any_launcher_ready_nodes_are_no_promise) {
   run(launcher_.add_node(make_node("small")));
   EXPECT_THAT(explain("small"),
               HasSubstr("No pool is registered: no launcher runs, or none has a provider.\n1 "
-                        "node(s) are ready, and nobody hands them out.\n"));
+                        "node(s) are ready, but no pool hands them out.\n"));
 }
 
 TEST_F(ExplainTest, what_is_unknown_is_an_error_that_names_the_history) {

@@ -76,7 +76,7 @@ TEST_F(HistoryCommandTest, an_unknown_id_is_an_error) {
   EXPECT_EQ(nodepool({"history", "0000000009"}), 1);
   EXPECT_EQ(out(), "");
   EXPECT_EQ(err(), "nodepool: the history in " + directory_.path().string() +
-                       " has nothing about 0000000009\n");
+                       " has no entries for 0000000009\n");
 }
 
 TEST_F(HistoryCommandTest, the_configuration_says_where_it_is) {
@@ -106,11 +106,11 @@ TEST_F(HistoryCommandTest, what_happened_during_a_failed_launch_is_shown_to_peop
             "    0.000 s  creating server\n"
             "    0.250 s  compute: create server: POST /v2.1/servers -> 202 (201 ms), request "
             "req-1\n"
-            "    0.500 s  looked at the list of servers; 4 times until 20.500 s\n"
+            "    0.500 s  polled the list of servers; 4 times until 20.500 s\n"
             "   21.000 s  10.0.0.1 on port 22: refused \\x1b[2J\n"
-            "(7 of them, from the middle, are left out)\n"
+            "(7 events from the middle are omitted)\n"
             "   31.000 s  key scan: no\n"
-            "The end of the console:\n"
+            "End of the console log:\n"
             "boot\\x07\n");
   EXPECT_EQ(nodepool({"history", "0000000003", "--json"}), 0);
   EXPECT_THAT(out(), testing::AllOf(testing::HasSubstr("req-1"),
@@ -123,7 +123,7 @@ TEST_F(HistoryCommandTest, several_are_shown_and_one_without_history_keeps_none_
   EXPECT_EQ(nodepool({"history", "0000000003", "0000000009", "0000000004", "--no-headers"}), 1);
   EXPECT_THAT(out(), MatchesRegex("0000000003:\n2025-[^\n]* created [^\n]*\n\n"
                                   "0000000004:\n2025-[^\n]* created [^\n]*\n"));
-  EXPECT_THAT(err(), HasSubstr("has nothing about 0000000009\n"));
+  EXPECT_THAT(err(), HasSubstr("has no entries for 0000000009\n"));
   EXPECT_EQ(nodepool({"history", "0000000003", "0000000004", "--json"}), 0);
   EXPECT_THAT(out(), testing::StartsWith(R"({"0000000003": [{"time": 1763700000.000,)"));
   EXPECT_THAT(out(), HasSubstr(R"(}], "0000000004": [{"time": 1763700001.000,)"));

@@ -96,8 +96,8 @@ TEST_F(ImageDataTest, only_records_of_images_are_exported_also_those_that_cannot
   testing::internal::CaptureStderr();
   EXPECT_EQ(nodepool({"export-image-data", file_}), 0);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("Leaving out the record /nodepool/images/deb/builds/b1/providers/sky/"
-                        "images/0000000001: it is no UTF-8 text"));
+              HasSubstr("Omitting the record /nodepool/images/deb/builds/b1/providers/sky/"
+                        "images/0000000001: it is not UTF-8"));
   EXPECT_EQ(read_file(file_), R"({"/nodepool/images/deb/builds/b1": "not JSON"})");
 }
 
@@ -123,10 +123,10 @@ TEST_F(ImageDataTest, a_file_that_cannot_be_used_is_named) {
 
 TEST_F(ImageDataTest, what_is_no_export_is_refused_before_anything_is_written) {
   const std::string good = R"({"/nodepool/images/deb/builds/b1": "{}", )";
-  EXPECT_THAT(refusal("{"), HasSubstr("no JSON"));
-  EXPECT_THAT(refusal("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("{"), HasSubstr("invalid JSON"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal(good + R"("/nodepool/images/deb/builds/b2": {}})"),
-              HasSubstr("the record /nodepool/images/deb/builds/b2 is no text"));
+              HasSubstr("the record /nodepool/images/deb/builds/b2 is not a string"));
   EXPECT_THAT(refusal(good + R"("/nodepool/images/deb/builds/b2": ")" +
                       std::string(coordination::kMaximumDataSize + 1, 'x') + "\"}"),
               HasSubstr("too large"));

@@ -269,17 +269,14 @@ async::Task<> begin_to_build_and_die(coordination::Store& store) {
 
 TEST_F(ImageTest, whoever_follows_a_build_that_nobody_makes_is_told_so) {
   EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
-  EXPECT_EQ(
-      err(),
-      "nodepool: No builder is running. Until that changes, what is asked for is not built\n");
+  EXPECT_EQ(err(), "nodepool: No builder is running; the build starts when that changes\n");
   EXPECT_TRUE(exists(model::build_request_path("deb")));
   register_builder();
   EXPECT_EQ(nodepool({"image-pause", "deb"}), 0);
   EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
   EXPECT_EQ(
       err(),
-      "nodepool: Image deb is paused: see image-unpause. Until that changes, what is asked for "
-      "is not built\n");
+      "nodepool: Image deb is paused (see image-unpause); the build starts when that changes\n");
 }
 
 TEST_F(ImageTest, whoever_follows_a_build_is_told_when_its_builder_goes) {
@@ -290,7 +287,7 @@ TEST_F(ImageTest, whoever_follows_a_build_is_told_when_its_builder_goes) {
         scope_.spawn("builder", begin_to_build_and_die(store_));
       });
   EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
-  EXPECT_THAT(err(), EndsWith("No builder is running any more: build deb-b1 does not go on\n"));
+  EXPECT_THAT(err(), EndsWith("No builder is running any more: build deb-b1 was interrupted\n"));
 }
 
 TEST_F(ImageTest, whoever_wants_to_wait_waits_for_a_builder) {
@@ -315,8 +312,8 @@ TEST_F(ImageTest, whoever_follows_a_build_is_told_why_it_has_failed) {
   EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
   EXPECT_EQ(out(), "");
   EXPECT_THAT(err(), HasSubstr("Build deb-b1 by b1.example.org, log "));
-  EXPECT_THAT(err(), EndsWith("Its log is not on this host, or empty\n"
-                              "Build deb-b1 has failed: exit code 7; its output is elsewhere\n"));
+  EXPECT_THAT(err(), EndsWith("The log is not on this host, or empty\n"
+                              "Build deb-b1 failed: exit code 7; its output is elsewhere\n"));
 }
 
 TEST_F(ImageTest, images_are_paused_and_unpaused_silently) {
@@ -335,15 +332,14 @@ TEST_F(ImageTest, images_are_paused_and_unpaused_silently) {
 
 TEST_F(ImageTest, an_unknown_image_cannot_be_paused_but_unpaused) {
   EXPECT_EQ(nodepool({"image-pause", "deb"}), 1);
-  EXPECT_EQ(err(),
-            "nodepool: nothing is known of image deb: it has never been built or requested\n");
+  EXPECT_EQ(err(), "nodepool: image deb has no records: it has never been built or requested\n");
   EXPECT_EQ(nodepool({"image-unpause", "deb"}), 0);
   EXPECT_EQ(err(), "");
   put_build("deb", "b1", model::BuildState::ready);
   for (const char* command : {"image-pause", "image-unpause"}) {
     for (const char* name : {"deb/builds/b1", "", "..", "../x"}) {
       EXPECT_EQ(nodepool({command, name}), 1);
-      EXPECT_THAT(err(), HasSubstr("is not a name of an image"));
+      EXPECT_THAT(err(), HasSubstr("is not a valid image name"));
     }
   }
   for (const char* id : {"../x-b1", "..-b1", "deb-../b1", "deb-"}) {
@@ -353,7 +349,7 @@ TEST_F(ImageTest, an_unknown_image_cannot_be_paused_but_unpaused) {
   EXPECT_EQ(nodepool({"image-delete", "--provider", "..", "--image", "deb", "--build-id", "b1",
                       "--upload-id", "1"}),
             1);
-  EXPECT_EQ(err(), "nodepool: '..' is not a name of a provider\n");
+  EXPECT_EQ(err(), "nodepool: '..' is not a valid provider name\n");
 }
 
 TEST_F(ImageTest, a_build_is_marked_for_deletion) {
@@ -369,7 +365,7 @@ TEST_F(ImageTest, a_build_is_marked_for_deletion) {
 
 constexpr int kWrites = 200;
 
-// Writes the record again and again, with a number, as long as nobody else does.
+// Writes the record again and again, with a number, until another process does.
 async::Task<> keep_writing(coordination::Store& store, std::string path) {
   std::int32_t version = coordination::kAnyVersion;
   for (int number = 1; number <= kWrites; ++number) {
@@ -406,10 +402,10 @@ TEST_F(ImageTest, some_builds_are_not_deleted) {
     EXPECT_EQ(out(), std::string("Build ") + id + " not found\n");
   }
   EXPECT_EQ(nodepool({"dib-image-delete", "deb"}), 1);
-  EXPECT_EQ(err(), "nodepool: 'deb' is no IMAGE-ID, as dib-image-list shows it\n");
+  EXPECT_EQ(err(), "nodepool: 'deb' is not a build ID as shown by dib-image-list\n");
   EXPECT_EQ(nodepool({"dib-image-delete", "deb-b3"}), 1);
   EXPECT_EQ(err(),
-            "nodepool: the record /nodepool/images/deb/builds/b3 cannot be understood: unknown "
+            "nodepool: the record /nodepool/images/deb/builds/b3 is invalid: unknown "
             "build state ''\n");
 }
 

@@ -26,7 +26,7 @@ TEST_F(ListTest, a_listing_is_printed_as_is_wanted) {
   EXPECT_EQ(nodepool({"label-list", "--output=yaml"}), 0);
   EXPECT_EQ(out(), "[]\n");
   EXPECT_EQ(nodepool({"label-list", "-o", "xml"}), 2);
-  EXPECT_THAT(err(), HasSubstr("'xml' is none of table, wide, json, yaml, name"));
+  EXPECT_THAT(err(), HasSubstr("'xml' is not one of table, wide, json, yaml, name"));
 }
 
 TEST_F(ListTest, an_empty_installation_has_an_empty_table) {

@@ -131,12 +131,13 @@ TEST_F(NodeCommandTest, a_leased_node_is_held_and_leaves_its_lease) {
   EXPECT_THAT(out(), HasSubstr("| hold  | 00:00:00:00 | unlocked |"));
   const model::Node held = run(launcher_.node("0000000001"));
   EXPECT_EQ(held.state, NodeState::hold);
-  EXPECT_EQ(held.comment, "held out of lease 200-0000000000 of nodepool:ada@build1");
+  EXPECT_EQ(held.comment, "held from lease 200-0000000000 of nodepool:ada@build1");
   EXPECT_EQ(lease_of(held), std::nullopt);
   EXPECT_THAT(run(launcher_.lock_line("0000000001")), IsEmpty());
   // The end of the lease is nothing to it.
   EXPECT_EQ(nodepool({"explain", "200-0000000000"}), 0);
-  EXPECT_THAT(out(), HasSubstr("0000000001 (small) is hold for 0:00:00: it has left the lease\n"));
+  EXPECT_THAT(out(),
+              HasSubstr("0000000001 (small) is hold for 0:00:00: no longer held by the lease\n"));
   EXPECT_EQ(nodepool({"release", "200-0000000000"}), 0);
   EXPECT_EQ(out(), "Released 0000000000\n");
   EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
@@ -149,7 +150,7 @@ TEST_F(NodeCommandTest, a_leased_node_names_its_lease) {
   node.user_data = model::lease_user_data({"200-0000000003", 1.0, "nodepool:ada@build1"});
   const std::string id = run(launcher_.add_node(node));
   EXPECT_EQ(nodepool_while_locked({"delete", id}, id, "lease 200-0000000003"), 1);
-  EXPECT_THAT(err(), HasSubstr("lock: the node is leased, `nodepool release 200-0000000003` ends"));
+  EXPECT_THAT(err(), HasSubstr("lock: the node is leased, see `nodepool release 200-0000000003`"));
 }
 
 TEST_F(NodeCommandTest, delete_leaves_the_work_to_the_launcher) {

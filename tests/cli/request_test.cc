@@ -61,8 +61,8 @@ TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their
             "ssh -p 2222 ada@192.0.2.2    # small-2\n"
             "\n"
             "Lease 200-0000000000 until 2023-11-14 23:13:20 +0000\n"
-            "Keep longer:  nodepool renew 200-0000000000\n"
-            "Give back:    nodepool release 200-0000000000\n");
+            "Renew:        nodepool renew 200-0000000000\n"
+            "Release:      nodepool release 200-0000000000\n");
   EXPECT_EQ(err(), "");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
   const model::Node node = run(launcher_.node("0000000000"));
@@ -97,7 +97,7 @@ TEST_F(RequestCommandTest, a_failure_names_the_pools_that_declined_and_why) {
   EXPECT_EQ(nodepool({"request", "small"}), 2);
   EXPECT_EQ(out(), "");
   EXPECT_EQ(err(),
-            "nodepool: request 200-0000000000 failed: every pool has declined it\n"
+            "nodepool: request 200-0000000000 failed: every pool declined it\n"
             "  host-PoolWorker.rack-main-0123456789abcdef: it would exceed quota\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
@@ -107,8 +107,7 @@ TEST_F(RequestCommandTest, a_request_that_takes_too_long_is_withdrawn) {
   run(launcher_.add_pool("rack", {"small"}));
   pass_time_when_requested(minutes(6));
   EXPECT_EQ(nodepool({"request", "small", "--timeout", "5m"}), 3);
-  EXPECT_EQ(err(),
-            "nodepool: request 200-0000000000 was not fulfilled in time; it has been withdrawn\n");
+  EXPECT_EQ(err(), "nodepool: request 200-0000000000 timed out and has been withdrawn\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
@@ -118,8 +117,8 @@ TEST_F(RequestCommandTest, a_label_that_nobody_offers_is_pointed_out_at_once) {
   run(launcher_.add_pool("cloud", {"large"}));
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "smal", "large", "huge"}), 3);
-  EXPECT_THAT(err(), StartsWith("nodepool: no pool offers smal, huge at present, waiting for one "
-                                "that does; did you mean `small`?\nnodepool: request "));
+  EXPECT_THAT(err(), StartsWith("nodepool: no pool offers smal, huge at present; waiting for one; "
+                                "did you mean `small`?\nnodepool: request "));
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "small", "large"}), 3);
   EXPECT_THAT(err(), StartsWith("nodepool: no single pool offers all of these labels at present"));
@@ -198,10 +197,9 @@ TEST_F(RequestCommandTest, a_renewal_that_shortens_a_lease_says_so) {
   EXPECT_EQ(err(), "");
   EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "1h"}), 0);
   EXPECT_EQ(out(), "Lease 200-0000000000 until 2023-11-14 23:13:20 +0000\n");
-  EXPECT_EQ(
-      err(),
-      "nodepool: lease 200-0000000000 ends earlier than before, which was 2023-11-15 00:13:20 "
-      "+0000: --lease counts from now\n");
+  EXPECT_EQ(err(),
+            "nodepool: lease 200-0000000000 expires earlier than before (2023-11-15 00:13:20 "
+            "+0000): --lease counts from now\n");
 }
 
 TEST_F(RequestCommandTest, the_place_in_line_is_shown_as_it_changes) {
@@ -221,12 +219,12 @@ TEST_F(RequestCommandTest, the_place_in_line_is_shown_as_it_changes) {
   // Once the line has been shown, the first one goes.
   auto shorten = [](coordination::Store& store, async::VirtualClock& clock, std::string path,
                     const RequestCommandTest& test) -> async::Task<> {
-    while (!test.shown().contains("3rd of 4 in line")) {
+    while (!test.shown().contains("position 3 of 4 in the queue")) {
       clock.advance_by(std::chrono::milliseconds(200));
       co_await boost::asio::post(boost::asio::use_awaitable);
     }
     co_await store.remove(path, coordination::kAnyVersion);
-    while (!test.shown().contains("2nd of 3 in line")) {
+    while (!test.shown().contains("position 2 of 3 in the queue")) {
       clock.advance_by(std::chrono::milliseconds(200));
       co_await boost::asio::post(boost::asio::use_awaitable);
     }
@@ -234,20 +232,20 @@ TEST_F(RequestCommandTest, the_place_in_line_is_shown_as_it_changes) {
   };
   scope_.spawn("shorten", shorten(store_, clock_, first, *this));
   EXPECT_EQ(nodepool({"request", "small"}), 3);
-  EXPECT_THAT(err(), HasSubstr("requested, 3rd of 4 in line\r\x1b[K"));
-  EXPECT_THAT(err(), HasSubstr("requested, 2nd of 3 in line\r\x1b[K"));
+  EXPECT_THAT(err(), HasSubstr("requested, position 3 of 4 in the queue\r\x1b[K"));
+  EXPECT_THAT(err(), HasSubstr("requested, position 2 of 3 in the queue\r\x1b[K"));
 }
 
 TEST_F(RequestCommandTest, a_site_may_limit_leases) {
   run(launcher_.add_pool("rack", {"small"}));
   config_ += "max-lease: 5400\n";
   EXPECT_EQ(nodepool({"request", "small", "--lease", "2h"}), 1);
-  EXPECT_EQ(err(), "nodepool: a lease may last 90m at most here, not 2h (max-lease)\n");
+  EXPECT_EQ(err(), "nodepool: a lease of 2h is too long: at most 90m (max-lease)\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
   EXPECT_EQ(nodepool({"request", "small"}), 0);
   EXPECT_EQ(lease_of(run(launcher_.node("0000000000")))->expires, clock_.wall_seconds() + 5400);
   EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "1d"}), 1);
-  EXPECT_EQ(err(), "nodepool: a lease may last 90m at most here, not 1d (max-lease)\n");
+  EXPECT_EQ(err(), "nodepool: a lease of 1d is too long: at most 90m (max-lease)\n");
   EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "30m"}), 0);
   EXPECT_EQ(nodepool({"renew", "200-0000000000"}), 0);
   EXPECT_EQ(lease_of(run(launcher_.node("0000000000")))->expires, clock_.wall_seconds() + 5400);
@@ -255,7 +253,7 @@ TEST_F(RequestCommandTest, a_site_may_limit_leases) {
 
 TEST_F(RequestCommandTest, keys_are_known_to_the_api_only) {
   EXPECT_EQ(nodepool({"request", "small", "--key", "job 4"}), 1);
-  EXPECT_EQ(err(), "nodepool: --key needs the request API, and --url\n");
+  EXPECT_EQ(err(), "nodepool: --key needs the request API (--url)\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
@@ -286,7 +284,7 @@ TEST_F(RequestCommandTest, files_that_cannot_be_written_are_noticed_before_nodes
   EXPECT_EQ(nodepool({"request", "small", "--inventory", "/no/such/place/hosts"}), 1);
   EXPECT_EQ(err(), "nodepool: cannot write /no/such/place/hosts: No such file or directory\n");
   EXPECT_EQ(nodepool({"request", "small", "--ssh-config", directory_.path() / "100%"}), 1);
-  EXPECT_THAT(err(), HasSubstr("100%: neither quotes nor any of % $ \\ may be in the path"));
+  EXPECT_THAT(err(), HasSubstr("100%: the path of the file must not contain quotes, %, $ or"));
   EXPECT_FALSE(run(store_.exists("/nodepool/nodes/0000000000")));
 }
 
@@ -316,14 +314,14 @@ TEST_F(RequestCommandTest, leases_are_listed) {
   EXPECT_EQ(nodepool({"lease-list", "-o", "yaml", "--label", "large"}), 0);
   EXPECT_THAT(out(), HasSubstr("  expires: 1700003600.000\n"));
   EXPECT_EQ(nodepool({"explain", "200-0000000001"}), 0);
-  EXPECT_THAT(out(), StartsWith("Lease 200-0000000001 ends in 2:00:00\n"));
+  EXPECT_THAT(out(), StartsWith("Lease 200-0000000001 expires in 2:00:00\n"));
   EXPECT_THAT(out(), HasSubstr("0000000002 (small) is in-use for 0:00:00\n"));
 }
 
 TEST_F(RequestCommandTest, all_leases_or_all_own_ones_are_released) {
   run(launcher_.add_pool("rack", {"small"}));
   EXPECT_EQ(nodepool({"release", "--mine"}), 0);
-  EXPECT_EQ(out(), "There is nothing to release\n");
+  EXPECT_EQ(out(), "There are no leases to release\n");
   EXPECT_EQ(nodepool({"request", "small"}), 0);
   EXPECT_EQ(nodepool({"request", "small"}), 0);
   identity_ = "bob@build1";
@@ -338,7 +336,7 @@ TEST_F(RequestCommandTest, all_leases_or_all_own_ones_are_released) {
                             {"release", "--all", "--mine"},
                             {"release", "--all", "0000000001"}}) {
     EXPECT_EQ(nodepool(wrong), 2);
-    EXPECT_THAT(err(), HasSubstr("say which: ids, or --mine, or --all"));
+    EXPECT_THAT(err(), HasSubstr("give either IDs, or --mine, or --all"));
   }
 }
 

@@ -113,11 +113,11 @@ TEST_F(RunCommandTest, a_command_that_does_not_exist_or_cannot_be_run) {
 TEST_F(RunCommandTest, without_nodes_the_command_is_not_run) {
   launcher_.react(LauncherDouble::Reaction::decline);
   EXPECT_EQ(run_shell("touch $HERE/started"), 125);
-  EXPECT_THAT(err(), HasSubstr("failed: every pool has declined it"));
+  EXPECT_THAT(err(), HasSubstr("failed: every pool declined it"));
   launcher_.react(LauncherDouble::Reaction::ignore);
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(run_shell("touch $HERE/started"), 125);
-  EXPECT_THAT(err(), HasSubstr("was not fulfilled in time"));
+  EXPECT_THAT(err(), HasSubstr("timed out"));
   EXPECT_FALSE(has("started"));
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
@@ -140,7 +140,7 @@ TEST_F(RunCommandTest, an_interruption_while_waiting_withdraws_the_request) {
 TEST_F(RunCommandTest, files_need_a_directory) {
   environment_ = {{"PATH", "/usr/bin:/bin"}, {"TMPDIR", "/no/such/directory"}};
   EXPECT_EQ(run_shell("true"), 125);
-  EXPECT_THAT(err(), HasSubstr("cannot make a directory in /no/such/directory"));
+  EXPECT_THAT(err(), HasSubstr("cannot create a directory in /no/such/directory"));
   EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
 }
 
@@ -157,11 +157,11 @@ TEST_F(RunCommandTest, what_has_failed_is_held_on_demand) {
   EXPECT_EQ(nodepool({"run", "small", "--hold-on-failure", "--", "sh", "-c", "exit 3"}), 3);
   EXPECT_EQ(
       err(),
-      "nodepool: the command has ended with status 3; 0000000000 kept: `nodepool ssh ID` goes "
-      "there, `nodepool delete ID` gives it back\n");
+      "nodepool: the command exited with status 3; 0000000000 held: log in with `nodepool ssh "
+      "ID`, release with `nodepool delete ID`\n");
   const model::Node held = run(launcher_.node("0000000000"));
   EXPECT_EQ(held.state, NodeState::hold);
-  EXPECT_EQ(held.comment, "the command of nodepool:ada@build1 has ended with status 3");
+  EXPECT_EQ(held.comment, "the command of nodepool:ada@build1 exited with status 3");
   EXPECT_THAT(run(launcher_.lock_line("0000000000")), IsEmpty());
   // Not what has succeeded, nor what has not begun.
   EXPECT_EQ(nodepool({"run", "small", "--hold-on-failure", "--", "true"}), 0);
@@ -210,7 +210,7 @@ TEST_F(ShellCommandTest, one_node_has_to_be_meant) {
   EXPECT_EQ(nodepool({"request", "small", "large"}), 0);
   EXPECT_EQ(nodepool({"ssh", "200-0000000000"}), 255);
   EXPECT_EQ(err(),
-            "nodepool: lease 200-0000000000 has 2 nodes, say which: 0000000000, 0000000001\n");
+            "nodepool: lease 200-0000000000 has 2 nodes, choose one: 0000000000, 0000000001\n");
   EXPECT_EQ(nodepool({"ssh", "0000000009"}), 255);
   EXPECT_EQ(err(), "nodepool: there is no node or lease 0000000009\n");
   EXPECT_EQ(nodepool({"ssh", "0000000001"}), 17);
@@ -239,7 +239,7 @@ TEST_F(ShellCommandTest, what_is_not_reached_by_ssh_is_said) {
 TEST_F(ShellCommandTest, a_node_without_known_keys_is_used_with_a_warning) {
   const std::string id = run(launcher_.add_node(make_node("small")));
   EXPECT_EQ(nodepool({"ssh", id}), 17);
-  EXPECT_THAT(err(), HasSubstr("no host keys are known of node " + id));
+  EXPECT_THAT(err(), HasSubstr("node " + id + " has no recorded host keys"));
 }
 
 }  // namespace

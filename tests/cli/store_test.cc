@@ -38,7 +38,7 @@ TEST_F(StoreTest, records_are_copied_and_new_ids_go_on_after_them) {
   run(coordination::ensure_path(store_, "/nodepool/images/deb/builds/b1/providers/p/images"));
   const std::string upload = "/nodepool/images/deb/builds/b1/providers/p/images/";
   run(store_.create(upload, "{}", CreateMode::persistent_sequential));
-  // A lease's place in the line for a node's lock stays; a process's own does not.
+  // A lease's contender for a node's lock stays; a process's own does not.
   const std::string lock = model::node_lock_path(first) + "/";
   run(coordination::ensure_path(store_, model::node_lock_path(first)));
   run(store_.create(lock + "a__lock__", "lease 1", CreateMode::persistent_sequential));
@@ -49,7 +49,7 @@ TEST_F(StoreTest, records_are_copied_and_new_ids_go_on_after_them) {
             run(store_.get(model::node_path(first))).data);
   EXPECT_EQ(run(other_.get(lock + "a__lock__0000000000")).data, "lease 1");
   EXPECT_FALSE(run(other_.exists(std::string(model::kComponentsRoot))));
-  // As many ids as the original had given, and those that the look at its counter has cost.
+  // As many ids as the original had assigned, and those used to read its counter.
   EXPECT_GT(run(other_.create(std::string(model::kNodesRoot) + "/", "",
                               CreateMode::persistent_sequential)),
             model::node_path(gone));
@@ -88,14 +88,14 @@ TEST_F(StoreTest, a_lock_that_is_held_stops_it) {
   coordination::Lock lock(store_, random_, model::node_lock_path(node));
   ASSERT_TRUE(run(lock.try_acquire()));
   EXPECT_EQ(copy(), 1);
-  EXPECT_THAT(err(), HasSubstr("somebody works with " + lock.contender()));
+  EXPECT_THAT(err(), HasSubstr("a process has created " + lock.contender()));
 }
 
 TEST_F(StoreTest, records_in_the_target_are_replaced_only_when_asked_for) {
   const std::string node = run(launcher_.add_node(make_node("small")));
   run(coordination::ensure_path(other_, "/nodepool/nodes/0000000007"));
   EXPECT_EQ(copy(), 1);
-  EXPECT_THAT(err(), HasSubstr("zookeeper has records already: 1 nodes, 0 requests, 0 images"));
+  EXPECT_THAT(err(), HasSubstr("zookeeper already has records: 1 nodes, 0 requests, 0 images"));
   EXPECT_EQ(copy({"--replace"}), 0) << err();
   EXPECT_FALSE(run(other_.exists("/nodepool/nodes/0000000007")));
   EXPECT_TRUE(run(other_.exists(model::node_path(node))));
@@ -103,16 +103,16 @@ TEST_F(StoreTest, records_in_the_target_are_replaced_only_when_asked_for) {
 
 TEST_F(StoreTest, what_is_no_store_or_has_no_records_is_refused) {
   EXPECT_EQ(nodepool({"store", "copy", "zookeeper", "zookeeper"}), 1);
-  EXPECT_THAT(err(), HasSubstr("both are the same store"));
+  EXPECT_THAT(err(), HasSubstr("source and target are the same store"));
   EXPECT_EQ(nodepool({"store", "copy", "nodepool.db", "zookeeper"}), 1);
-  EXPECT_THAT(err(), HasSubstr("'nodepool.db' is no store"));
+  EXPECT_THAT(err(), HasSubstr("'nodepool.db' is not a store"));
   EXPECT_EQ(nodepool({"store", "copy", "sqlite:///no/such.db", "zookeeper"}), 1);
   EXPECT_THAT(err(), HasSubstr("/no/such.db does not exist"));
   EXPECT_EQ(nodepool({"store", "copy", "zookeeper", "sqlite://" + file_}), 1);
   EXPECT_THAT(err(), HasSubstr("zookeeper has no records"));
   config_ = "labels: []\n";
   EXPECT_EQ(copy(), 1);
-  EXPECT_THAT(err(), HasSubstr("there are no zookeeper-servers"));
+  EXPECT_THAT(err(), HasSubstr("zookeeper-servers is missing"));
 }
 
 }  // namespace

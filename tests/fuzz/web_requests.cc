@@ -32,7 +32,7 @@ void read(std::string_view input) {
   const auto refusal = web::read_request(error, parser.get(), request);
   require(request_summary(request).size() < kLongestLine, "a line of the log is bounded");
   if (refusal) {
-    require(refusal->status >= 400 && !refusal->why.empty(), "a refusal says why");
+    require(refusal->status >= 400 && !refusal->reason.empty(), "a refusal says why");
     return;
   }
   require(request.path.starts_with('/'), "a path begins with a slash");

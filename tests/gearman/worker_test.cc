@@ -71,7 +71,7 @@ class GearmanWorkerTest : public testing::Test {
     workers_[number].reset();
   }
 
-  // Runs the loop until it is so. Fails the test if it does not come to that.
+  // Runs the loop until the condition is true. Fails the test on a timeout.
   template <typename Condition>
   void until(const char* what, Condition condition) {
     auto wait = [](async::Clock& clock, Condition& met) -> Task<bool> {
@@ -90,12 +90,12 @@ class GearmanWorkerTest : public testing::Test {
     until(function.c_str(), [&] { return server_.workers(function) == connections; });
   }
 
-  // Answers with what it was asked.
+  // Returns the payload.
   static Task<JobResult> echo(std::shared_ptr<Job> job) {
     co_return Complete{job->function() + " " + job->unique() + " " + job->payload()};
   }
 
-  // Waits until release_ is set as often as there are jobs.
+  // Waits until release_ is set for each job.
   GearmanWorker::Handler held() {
     return [this](const std::shared_ptr<Job>& job) { return hold(*this, job); };
   }
@@ -168,8 +168,8 @@ TEST_F(GearmanWorkerTest, AFailureComesWithItsReasonAndDisturbsNoOther) {
   EXPECT_EQ(client.seen("WORK_FAIL").size(), 3U);
   EXPECT_THAT(client.seen("WORK_WARNING"), ElementsAre("no flour", "no oven"));
   EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre("bread"));
-  EXPECT_THAT(log_, HasSubstr("Gearman job reason of bake has failed: no flour"));
-  EXPECT_THAT(log_, Not(HasSubstr("out of reach")));
+  EXPECT_THAT(log_, HasSubstr("Gearman job reason of bake failed: no flour"));
+  EXPECT_THAT(log_, Not(HasSubstr("unreachable")));
 }
 
 TEST_F(GearmanWorkerTest, TheCommandShowsTheReasonOfAFailure) {
@@ -193,9 +193,10 @@ TEST_F(GearmanWorkerTest, LimitsWhatComesAndGoes) {
   client.submit("talk", "", std::string(100'000, 'p'));
   client.submit("talk", "", "");
   until("the ends", [&] { return client.seen("WORK_FAIL").size() == 2; });
-  EXPECT_THAT(client.seen("WORK_WARNING"),
-              ElementsAre("the payload of 100000 bytes is too long: at most 4096 are read",
-                          std::string(kLongestAnswer, 'w'), "the result is too long: 65537 bytes"));
+  EXPECT_THAT(
+      client.seen("WORK_WARNING"),
+      ElementsAre("payload too long: 100000 bytes (at most 4096)", std::string(kLongestAnswer, 'w'),
+                  "result too long: 65537 bytes (at most 65536)"));
 }
 
 TEST_F(GearmanWorkerTest, AHugePayloadAndManyJobsDisturbNobody) {
@@ -254,7 +255,7 @@ TEST_F(GearmanWorkerTest, AConnectionWithAJobTakesBackAfterIt) {
   EXPECT_EQ(client.seen("WORK_COMPLETE").size(), 1U);
 }
 
-// What waits for the function then is for others.
+// Waiting jobs of the function are left to other workers.
 TEST_F(GearmanWorkerTest, AConnectionWithAJobTakesNoOtherOfAnOldFunction) {
   GearmanWorker& one = worker({"wait", "other"}, held(), 1);
   GearmanClient client(server_.port());
@@ -280,13 +281,13 @@ TEST_F(GearmanWorkerTest, AServerThatWasAwayIsServedAgain) {
     server_.start();
     until_offered("shout", 2);
   }
-  EXPECT_THAT(log_, HasSubstr("is out of reach"));
+  EXPECT_THAT(log_, HasSubstr("is unreachable"));
   Child client(server_.client({"-f", "shout", "-u", "u", "hello"}));
   until("the client's end", [&] { return !client.running(); });
   EXPECT_EQ(client.standard_output(), "shout u hello");
 }
 
-// The job's connection notices as well, and is of use again before the job has ended.
+// The connection of the job detects it as well, and is restored before the job ends.
 TEST_F(GearmanWorkerTest, AServerGoesInTheMiddleOfAJob) {
   worker({"wait"}, held(), 1);
   std::optional<GearmanClient> client(server_.port());
@@ -307,7 +308,7 @@ TEST_F(GearmanWorkerTest, AServerGoesInTheMiddleOfAJob) {
 TEST_F(GearmanWorkerTest, WaitsForAServerThatIsNotThereYet) {
   server_.kill();
   worker({"shout"}, echo);
-  until("a word about it", [&] { return log_.contains("is out of reach"); });
+  until("a word about it", [&] { return log_.contains("is unreachable"); });
   server_.start();
   until_offered("shout", 2);
 }
@@ -316,15 +317,15 @@ TEST_F(GearmanWorkerTest, SaysOnceAndTrulyThatThereIsNoServer) {
   server_.kill();
   worker({"shout"}, echo, 3);
   until("attempts", [&] { return occurrences("Connection refused") >= 9; });
-  EXPECT_EQ(occurrences("is out of reach"), 1) << log_;
-  EXPECT_THAT(log_, HasSubstr("which is tried again: Connection refused"));
+  EXPECT_EQ(occurrences("is unreachable"), 1) << log_;
+  EXPECT_THAT(log_, HasSubstr("is unreachable, retrying: Connection refused"));
   EXPECT_THAT(log_, Not(HasSubstr("Offering functions")));
 }
 
 TEST_F(GearmanWorkerTest, TriesLessAndLessOften) {
   server_.kill();
   worker({"shout"}, echo, 1, {std::chrono::milliseconds(1), std::chrono::hours(1)});
-  // 1 + 2 + 4 + … ms; at a steady pace it would not be a matter of the last attempt.
+  // 1 + 2 + 4 + … ms: with constant delays there would be more attempts.
   const auto begun = clock_.now();
   until("attempts", [&] { return occurrences("Connection refused") >= 7; });
   EXPECT_GE(clock_.now() - begun, milliseconds(1 + 2 + 4 + 8 + 16 + 32));
@@ -333,7 +334,7 @@ TEST_F(GearmanWorkerTest, TriesLessAndLessOften) {
 TEST_F(GearmanWorkerTest, StopsWhileNoServerIsThere) {
   server_.kill();
   worker({"shout"}, echo);
-  until("a word about it", [&] { return log_.contains("is out of reach"); });
+  until("a word about it", [&] { return log_.contains("is unreachable"); });
   stop(0);
 }
 
@@ -358,7 +359,7 @@ TEST_F(GearmanWorkerTest, WhoStopsGivesItsJobsBack) {
   until("the other one's answer", [&] { return !client.seen("WORK_COMPLETE").empty(); });
   EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre("wait 1 "));
   EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
-  EXPECT_THAT(log_, Not(HasSubstr("out of reach")));
+  EXPECT_THAT(log_, Not(HasSubstr("unreachable")));
 }
 
 TEST_F(GearmanWorkerTest, FinishesWhatIsUnderWay) {

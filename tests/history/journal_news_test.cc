@@ -21,7 +21,7 @@ class JournalNewsTest : public testing::Test {
   }
   std::vector<std::string> look() {
     std::vector<std::string> ids;
-    for (const Entry& entry : news_.look()) ids.push_back(entry.id);
+    for (const Entry& entry : news_.poll()) ids.push_back(entry.id);
     return ids;
   }
 

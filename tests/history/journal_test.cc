@@ -35,7 +35,7 @@ class JournalTest : public testing::Test {
     return events;
   }
   void add(const Entry& entry) const { append(journal_, to_line(entry)); }
-  // As a crash leaves it.
+  // As left by a crash.
   void add_torn(const Entry& entry) const {
     const std::string line = to_line(entry);
     std::ofstream(journal_.current(), std::ios::app) << line.substr(0, line.size() / 2);

@@ -104,16 +104,16 @@ TEST_F(HttpClientTest, what_is_secret_is_not_logged) {
   EXPECT_THAT(log_, Not(HasSubstr("hush")));
 }
 
-// Keeps all that it is told, as text.
+// Records all calls as text.
 class Listener final : public async::CallTracer {
  public:
   void called(const Call& call) override {
-    told +=
+    calls +=
         fmt::format("{}|{}|{}|{}|{}\n", call.name, call.method, call.path, call.status, call.id);
   }
   void looked(std::string_view /*list*/) override {}
   void connected(std::string_view /*to*/, std::string_view /*outcome*/) override {}
-  std::string told;
+  std::string calls;
 };
 
 TEST_F(HttpClientTest, the_witness_of_the_task_is_told_of_each_attempt_and_of_nothing_secret) {
@@ -145,11 +145,11 @@ TEST_F(HttpClientTest, the_witness_of_the_task_is_told_of_each_attempt_and_of_no
   Client& one = client({.attempts = 2});
   scope.spawn("call", call(one, server_.url().substr(7), listener));
   loop_.run(scope.join());
-  EXPECT_THAT(listener->told, testing::StartsWith("get b|GET|/a/***/b|503|req-1\n"
-                                                  "get b|GET|/a/***/b|200|req-***\n"
-                                                  "get b|GET|/a/***/b|200|\n"
-                                                  "lost|GET|/x|0|\n"));
-  EXPECT_THAT(listener->told, Not(HasSubstr("hush")));
+  EXPECT_THAT(listener->calls, testing::StartsWith("get b|GET|/a/***/b|503|req-1\n"
+                                                   "get b|GET|/a/***/b|200|req-***\n"
+                                                   "get b|GET|/a/***/b|200|\n"
+                                                   "lost|GET|/x|0|\n"));
+  EXPECT_THAT(listener->calls, Not(HasSubstr("hush")));
 }
 
 TEST_F(HttpClientTest, connections_are_used_again) {
@@ -250,7 +250,7 @@ TEST_F(HttpClientTest, a_redirection_is_an_answer_and_leads_nowhere) {
     const Response response = send({.url = server_.url(), .headers = {{"X-Auth-Token", "t"}}});
     EXPECT_EQ(response.status, status);
   }
-  EXPECT_THAT(other.calls(), SizeIs(0)) << "nobody else sees the token";
+  EXPECT_THAT(other.calls(), SizeIs(0)) << "no other server gets the token";
   EXPECT_THAT(server_.calls(), SizeIs(5));
   loop_.run(other.stop());
 }
@@ -401,7 +401,7 @@ class PrecedenceTest : public testing::Test {
     loop_.poll();
   }
 
-  // What has had its turn, in order, after that time.
+  // Returns the calls that have had their turn until then, in order.
   std::vector<std::string> after(async::Duration time) {
     const auto end = clock_.now() + time;
     while (clock_.next_wakeup() <= end) {
@@ -469,7 +469,7 @@ TEST(RetryAfterTest, seconds_and_dates_are_understood_within_bounds) {
   EXPECT_EQ(retry_after("", 0), std::nullopt);
 }
 
-// In quadratic time this would not end before the limit of the suite.
+// With quadratic time this would exceed the timeout of the suite.
 TEST(WithoutSecretsTest, a_server_may_repeat_a_secret_very_often) {
   std::string text;
   for (int i = 0; i < 2'000'000; ++i) text += "secret,";
@@ -484,7 +484,7 @@ TEST(WithoutSecretsTest, a_secret_is_found_as_it_is_and_as_json_has_it) {
 
 // --- TLS
 
-// A key and a certificate that it has signed itself, in one file.
+// A key and its self-signed certificate, in one file.
 std::string make_authority(const test_support::TemporaryDirectory& directory,
                            const std::string& name) {
   const std::string path = directory.path() / name;
@@ -509,7 +509,7 @@ TEST_F(HttpClientTest, an_authority_that_is_replaced_counts_at_once) {
   Client& one = client({.transfers = {.ca_file = trusted}});
   const Request request{.url = "https://127.0.0.1:" + std::to_string(port) + "/", .name = "get"};
   std::string refusal;
-  // Until the server is up, its refusals are no answer to the question.
+  // Refused connections before the server is ready prove nothing.
   for (int i = 0; i < 20 && !refusal.contains("certificate"); ++i) {
     try {
       loop_.run(one.send(request));

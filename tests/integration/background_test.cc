@@ -136,7 +136,7 @@ TEST_P(BackgroundTest, what_is_wrong_is_printed) {
   expect_refused(start(), "/proc/nowhere");
   log_to("/proc/nowhere/log");
   expect_refused(start(), "cannot write the log file /proc/nowhere/log");
-  expect_refused(start("/proc/nowhere/pid"), "cannot write the pid file /proc/nowhere/pid");
+  expect_refused(start("/proc/nowhere/pid"), "cannot write the PID file /proc/nowhere/pid");
 }
 
 TEST_P(BackgroundTest, a_store_that_is_away_is_waited_for_in_the_background) {

@@ -58,7 +58,7 @@ void BuilderHost::hold() {
   site_.directory().write("hold", "");
 }
 
-void BuilderHost::let_go() {
+void BuilderHost::end_hold() {
   fs::remove(directory() / "hold");
 }
 

@@ -11,7 +11,7 @@
 
 namespace nodepool::integration {
 
-// What a builder is told, beside where things are.
+// Settings of the builder other than paths.
 struct BuilderSettings {
   std::string latency = "0";        // seconds that each call of the cloud takes
   std::string image = "deb";        // or "raw": what the provider takes
@@ -19,12 +19,12 @@ struct BuilderSettings {
   std::string more = {};            // other top-level keys of nodepool.yaml
 };
 
-// A host with a builder, whose images a shell script makes. The script waits while the host is told
-// to hold.
+// A host with a builder, whose images a shell script makes. The script waits between hold() and
+// end_hold().
 class BuilderHost {
  public:
-  // With the records kept there (top-level keys of nodepool.yaml), or in an embedded store of its
-  // own.
+  // `records`: top-level keys of nodepool.yaml that choose the store; by default it is an embedded
+  // store of its own.
   explicit BuilderHost(std::string records = "");
   // Shows the builder's log if the test has failed.
   ~BuilderHost();
@@ -43,7 +43,7 @@ class BuilderHost {
   void replace_script(const std::string& script);
 
   void hold();
-  void let_go();
+  void end_hold();
 
   void start(const std::vector<std::string>& options = {});
   // As `kill -9`.

@@ -23,8 +23,8 @@ TEST_P(BuilderOnStore, killed_in_a_build_it_starts_anew_and_its_program_ends) {
   host_.kill();
   host_.commands().wait_until("end of the program", [pid] { return ::kill(pid, 0) != 0; });
   EXPECT_THAT(host_.records("dib-image-list", "building"), SizeIs(1))
-      << "nobody is there to clean up";
-  host_.let_go();
+      << "no builder is running that could clean up";
+  host_.end_hold();
   host_.start();
   host_.expect_good_end();
 }
@@ -67,7 +67,7 @@ TEST_P(BuilderOnStore, of_two_builders_one_builds_and_the_other_takes_over) {
   host_.kill();
   other.wait_for("dib-image-list", "ready");
   other.expect_good_end();
-  host_.let_go();
+  host_.end_hold();
   host_.start();
   host_.commands().wait_until("no half image", [this] { return host_.files().size() == 1; });
   other.expect_good_end();

@@ -46,9 +46,9 @@ TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice)
   host_.start();
   host_.wait_for("dib-image-list", "building");
   host_.builder().signal(SIGINT);
-  host_.wait_for_output("another signal ends");
+  host_.wait_for_output("another signal stops");
   EXPECT_TRUE(host_.builder().running());
-  host_.let_go();
+  host_.end_hold();
   EXPECT_EQ(host_.builder().wait(), 0);
   EXPECT_THAT(host_.records("dib-image-list", "ready"), SizeIs(1));
 
@@ -59,7 +59,7 @@ TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice)
   host_.builder().signal(SIGINT);
   // Two of the same kind that arrive together are one.
   host_.commands().wait_until("the signal's arrival", [this] {
-    return host_.builder().standard_output().contains("another signal ends");
+    return host_.builder().standard_output().contains("another signal stops");
   });
   host_.builder().signal(SIGINT);
   EXPECT_EQ(host_.builder().wait(), 0);
@@ -107,7 +107,7 @@ TEST_F(BuilderProcess, a_build_can_be_followed) {
     return follower->standard_output() == "making formats qcow2\n";
   });
   EXPECT_TRUE(follower->running());
-  host_.let_go();
+  host_.end_hold();
   EXPECT_EQ(follower->wait(), 0);
   EXPECT_EQ(follower->standard_output(), "making formats qcow2\nExit code: 0\n");
   EXPECT_THAT(follower->standard_error(), HasSubstr(" is ready\n"));

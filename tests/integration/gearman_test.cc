@@ -82,7 +82,7 @@ TEST_F(GearmanBuilder, serves_clients) {
       std::ranges::find_if(uploads, [](const json& row) { return row.at("id") == kId; });
   ASSERT_NE(found, uploads.end());
   EXPECT_EQ(json(id), found->at("external_id"));
-  EXPECT_THAT(result(upload, "no-such-cloud"), HasSubstr("there is no provider no-such-cloud"));
+  EXPECT_THAT(result(upload, "no-such-cloud"), HasSubstr("provider no-such-cloud not found"));
 
   EXPECT_EQ(result(std::string("image-delete:") + kId, ""), "");
   // Its functions stay for a while, to tell those who come late.
@@ -123,7 +123,7 @@ TEST_F(GearmanBuilder, builders_with_different_images_share_a_server) {
   EXPECT_THAT(host_.files(), testing::Contains("deb-" + deb + ".qcow2"));
   EXPECT_THAT(other.files(), testing::Contains("raw-" + raw + ".qcow2"));
   wait_until_offered("image-upload:" + raw);
-  EXPECT_THAT(result("image-upload:" + raw, "fake-1"), HasSubstr("there is no provider fake-1"));
+  EXPECT_THAT(result("image-upload:" + raw, "fake-1"), HasSubstr("provider fake-1 not found"));
   EXPECT_THAT(result("image-upload:" + raw, "fake-2"), testing::Not(HasSubstr("failed")));
 }
 
@@ -142,7 +142,7 @@ TEST_F(GearmanBuilder, the_job_of_a_builder_that_is_killed_is_for_another_one) {
   const std::string id = result_in(asking->standard_output(), "image-build:deb");
   EXPECT_THAT(other.files(), testing::Contains("deb-" + id + ".qcow2"));
 
-  host_.let_go();
+  host_.end_hold();
   host_.start();
   other.stop(SIGTERM);
   wait_until_offered("image-build:deb");
@@ -161,7 +161,7 @@ TEST_F(GearmanBuilder, the_job_of_a_builder_that_ends_is_done_when_it_is_back) {
     host_.stop(signal);
     EXPECT_TRUE(asking->running());
     EXPECT_EQ(server_.jobs("image-build:deb"), 1);
-    host_.let_go();
+    host_.end_hold();
     host_.start();
     EXPECT_EQ(asking->wait(), 0) << asking->standard_error();
     const std::string id = result_in(asking->standard_output(), "image-build:deb");
@@ -178,11 +178,11 @@ TEST_F(GearmanBuilder, an_id_that_a_client_has_chosen_is_used_once) {
   const auto asking = client("image-build:deb", kId);
   host_.wait_for("dib-image-list", "building");
   EXPECT_EQ(host_.stop(SIGTERM), 0);
-  host_.let_go();
+  host_.end_hold();
   host_.start();
   EXPECT_EQ(asking->wait(), 1);
   EXPECT_THAT(asking->standard_output() + asking->standard_error(),
-              HasSubstr("there has been a build"));
+              HasSubstr("already exists"));
 }
 
 }  // namespace

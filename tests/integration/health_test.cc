@@ -1,4 +1,4 @@
-// What monitoring asks of a launcher, as its users run it.
+// The endpoints for monitoring of a launcher, as users run it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class HealthTest : public testing::Test {
     site_.configure(kNobodysHost);
   }
 
-  // The answer to a GET, with its head; empty if nobody listens.
+  // The response to a GET, with its head; empty if no server listens.
   std::string page(const std::string& path) const {
     const std::string script = "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port_.number()) +
                                " && printf 'GET " + path +
@@ -61,12 +61,13 @@ TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
   wait_for_page("/metrics", "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n");
 
   site_.configure("  - {name: rack, driver: nothing}\n");
-  wait_for_page("/ready?detail", "warning: the configuration on the disk is not in force: ");
+  wait_for_page("/ready?detail",
+                "warning: the configuration file was rejected, the previous one stays in effect: ");
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK")) << "the old one is";
   wait_for_page("/metrics", "\nnodepool_configuration_rejected 1\n");
 
   site_.configure(kNobodysHost);
-  site_.wait_until("it is", [&] { return !page("/ready?detail").contains("on the disk"); });
+  site_.wait_until("it is", [&] { return !page("/ready?detail").contains("was rejected"); });
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
@@ -74,20 +75,21 @@ TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
   site_.start_launcher();
   wait_for_page("/metrics", "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n");
   site_.configure("  - {name: rack, driver: nothing}\n");
-  wait_for_page("/ready?detail", "the configuration on the disk is not in force: ");
+  wait_for_page("/ready?detail",
+                "the configuration file was rejected, the previous one stays in effect: ");
   wait_for_page("/ready?detail", "of pool rack-main is unhealthy: ");
   const std::string rows = page("/page/rows");
-  std::vector<std::string> told;
+  std::vector<std::string> problems;
   const auto all = nlohmann::json::parse(rows.substr(rows.find("\r\n\r\n") + 4));
-  for (const auto& row : all.at("rows").at("problem")) told.push_back(row.at("text"));
-  EXPECT_THAT(told, UnorderedElementsAre(HasSubstr("host 127.0.0.1 of pool rack-main is"),
-                                         HasSubstr("the configuration on the disk is not in")));
+  for (const auto& row : all.at("rows").at("problem")) problems.push_back(row.at("text"));
+  EXPECT_THAT(problems, UnorderedElementsAre(HasSubstr("host 127.0.0.1 of pool rack-main is"),
+                                             HasSubstr("the configuration file was rejected")));
   const std::string detail = page("/ready?detail");
-  for (const std::string& problem : told) EXPECT_THAT(detail, HasSubstr("warning: " + problem));
+  for (const std::string& problem : problems) EXPECT_THAT(detail, HasSubstr("warning: " + problem));
   wait_for_page("/metrics", "\nnodepool_problems 2\n");
   site_.configure(kNobodysHost);
   site_.wait_until("it is in force",
-                   [&] { return !page("/ready?detail").contains("on the disk"); });
+                   [&] { return !page("/ready?detail").contains("was rejected"); });
   const auto status = nlohmann::json::parse(site_.nodepool({"status", "-o", "json"}).output);
   ASSERT_EQ(status.at("problems").size(), 1U);
   wait_for_page("/ready?detail", "\r\n\r\nOK\nwarning: " +

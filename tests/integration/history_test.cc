@@ -33,13 +33,13 @@ TEST(HistoryTest, what_has_happened_can_be_read_while_the_launcher_runs_and_when
     events.push_back(entry.at("event"));
     if (events.back() == "fulfilled") EXPECT_EQ(entry.at("nodes").at(0), node);
   }
-  // The request and the node are told of by different watches.
+  // The request and the node have different watches.
   EXPECT_THAT(events, UnorderedElementsAre("requested", "decision", "fulfilled", "leased",
                                            "answered", "released"));
   EXPECT_THAT(site.nodepool({"history", node}).output, HasSubstr("| " + request + " |"));
   const Completed unknown = site.nodepool({"history", "0000009999"});
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_THAT(unknown.error, HasSubstr("has nothing about 0000009999"));
+  EXPECT_THAT(unknown.error, HasSubstr("has no entries for 0000009999"));
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace nodepool::integration {
 using test_support::Child;
 using test_support::Completed;
 
-// One host with the programs as users run them: a configuration file, an embedded store unless it
-// is told of another, at most one launcher.
+// One host with the programs as users run them: a configuration file, an embedded store or the one
+// of keep_records_in(), at most one launcher.
 class Installation {
  public:
   // A node of a listing, as `nodepool list --detail --json` prints it.

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A host that nobody contacts.
+// A host that is never contacted.
 constexpr const char* kRack = R"(
   - name: rack
     driver: static
@@ -59,7 +59,7 @@ class MetastaticProcessTest : public testing::Test {
     return std::ranges::any_of(rows, [&](const auto& row) { return row.at("state") == state; });
   }
 
-  // With another launcher, which looks at once what can be given back.
+  // With another launcher, which checks at once what can be released.
   void wait_until_given_back() {
     site_.wait_until("the small nodes are gone", [this] { return nodes_of("shares").empty(); });
     site_.stop_launcher(SIGINT);
@@ -135,7 +135,7 @@ TEST_F(MetastaticProcessTest, one_chain_leads_from_the_small_node_to_the_machine
   site_.wait_until("the history",
                    [&] { return site_.nodepool({"history", small}).output.contains("carries"); });
   const std::string history = site_.nodepool({"history", small}).output;
-  EXPECT_THAT(history, HasSubstr("request 100-0000000001 for a node with label(s) a to be on"));
+  EXPECT_THAT(history, HasSubstr("request 100-0000000001 for a backing node with label(s) a"));
   EXPECT_THAT(history, HasSubstr("node " + machine + ", slot 0"));
   EXPECT_THAT(history, HasSubstr("\n100-0000000001:\n")) << "the request for the machine follows";
   EXPECT_THAT(history, HasSubstr("\n" + machine + ":\n"));

@@ -128,7 +128,7 @@ TEST_F(StaticHostsTest, what_nobody_offers_fails_with_the_reason) {
   EXPECT_THAT(unknown.error, HasSubstr("node type(s) [d] not available"));
   const Completed too_many = site_.nodepool({"request", "a", "a"});
   EXPECT_EQ(too_many.status, 2);
-  EXPECT_THAT(too_many.error, HasSubstr("2 nodes with label a wanted, the pool has 1"));
+  EXPECT_THAT(too_many.error, HasSubstr("2 nodes with label a requested, the pool has 1"));
 }
 
 TEST_F(StaticHostsTest, who_has_waited_too_long_withdraws) {
@@ -207,7 +207,7 @@ TEST_F(StaticHostsTest, a_launcher_that_is_stopped_is_noticed) {
   site_.signal_launcher(SIGSTOP);
   const auto waiting = site_.start_nodepool({"request", "a"});
   site_.wait_until("a sign", [this] {
-    return site_.nodepool({"explain", "a"}).output.contains("does not react");
+    return site_.nodepool({"explain", "a"}).output.contains("does not respond");
   });
   site_.signal_launcher(SIGCONT);
   EXPECT_EQ(waiting->wait(), 0) << waiting->standard_error();
@@ -260,7 +260,7 @@ TEST_F(StaticHostsTest, a_reload_adds_changes_and_removes_hosts) {
   // A mistake changes nothing.
   site_.directory().write("nodepool.yaml", "labels: [\n");
   site_.wait_until("the error is in the log", [this] {
-    return site_.log().find("the old one stays in force") != std::string::npos;
+    return site_.log().find("the previous one stays in force") != std::string::npos;
   });
   site_.configure(provider({host(stays, "a")}));
   site_.wait_until("the file is good again", [this] { return site_.nodes("ready").empty(); });

@@ -31,7 +31,7 @@ std::string nested(std::size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
 }
 
-// An object of so many keys, each twice.
+// An object with this number of keys, each twice.
 std::string with_keys(int count) {
   std::string text = "{";
   for (int round = 0; round < 2; ++round) {
@@ -56,7 +56,7 @@ TEST(Json, says_what_is_wrong) {
   }
 }
 
-// What the library's own parser makes of a text, or that it refuses it.
+// The result of the library's parser, or its error.
 std::string as_the_library_reads(std::string_view text) {
   const Json value = Json::parse(text, nullptr, false);
   return value.is_discarded() ? "refused" : value.dump() + value.type_name();
@@ -71,7 +71,7 @@ std::string as_we_read(std::string_view text) {
   }
 }
 
-// Two parsers share the work: neither may take or see what the other does not.
+// Both parsers must accept the same texts with the same results.
 TEST(Json, reads_as_the_library_does) {
   const std::vector<std::string> texts = {"-0",
                                           "0",
@@ -232,12 +232,12 @@ TEST(Json, nesting_ends_before_the_stack_does) {
   EXPECT_EQ(refusal(std::string(1'000'000, '[')), "nested too deeply");
 }
 
-// In quadratic time this would not end before the limit of the suite.
+// With quadratic time this would exceed the timeout of the suite.
 TEST(Json, an_object_may_have_very_many_keys) {
   EXPECT_EQ(parse(with_keys(200'000)).size(), 200'000U);
 }
 
-// What a text consists of that is built to take memory.
+// Elements of a malicious text that takes a lot of memory.
 struct Costly {
   std::string begin;
   std::function<std::string(std::size_t)> piece;
@@ -278,7 +278,7 @@ TEST(Json, ordinary_answers_are_far_from_the_limit_of_memory) {
   EXPECT_NO_THROW(parse(text));
   std::string numbers = "[1";
   while (numbers.size() < 400'000) numbers += ",1";
-  EXPECT_NO_THROW(parse(numbers + "]")) << "what is small may consist of anything";
+  EXPECT_NO_THROW(parse(numbers + "]")) << "short texts may have any values";
 }
 
 }  // namespace

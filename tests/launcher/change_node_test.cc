@@ -1,4 +1,4 @@
-// Changes of nodes that are decided upon by more than the node.
+// Changes of nodes with checks of other records.
 
 #include "model/change_node.h"
 

@@ -85,13 +85,13 @@ class CloudProvider final : public driver::LaunchingProvider {
     co_return found == cloud_->ended.end() ? std::nullopt : std::optional(found->second);
   }
   void node_reused(const model::Node& node) override {
-    cloud_->told.push_back("reused " + node.id + " for " + node.allocated_to.value_or("nobody"));
+    cloud_->events.push_back("reused " + node.id + " for " + node.allocated_to.value_or("none"));
   }
   void node_deleted(const model::Node& node) override {
-    cloud_->told.push_back("deleted " + node.id);
+    cloud_->events.push_back("deleted " + node.id);
   }
   void take_over(driver::Provider& predecessor) override {
-    cloud_->told.push_back("taken over from " + predecessor.config().name());
+    cloud_->events.push_back("taken over from " + predecessor.config().name());
   }
 
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override {

@@ -12,26 +12,26 @@
 
 namespace nodepool::launcher {
 
-// What a test decides about the clouds behind `driver: cloud`, and sees of them.
+// The state of the clouds behind `driver: cloud`, which tests set and check.
 struct Cloud {
-  driver::Limits limits;                                        // what available() answers
-  std::string limits_failure;                                   // … or throws, unless empty
-  std::string start_failure;                                    // what start() throws, unless empty
-  int starts = 0;                                               // asked for so far
-  std::map<std::string, driver::Resources, std::less<>> needs;  // by label; else one instance
+  driver::Limits limits;       // result of available()
+  std::string limits_failure;  // thrown by available() unless empty
+  std::string start_failure;   // thrown by start() unless empty
+  int starts = 0;              // calls so far
+  std::map<std::string, driver::Resources, std::less<>> needs;     // by label; else one instance
   std::map<std::string, std::string, std::less<>> label_problems;  // by label
   async::Duration launch_time{};
   std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time
   async::Duration together_time{};
   std::optional<driver::LaunchError> together_error;
-  std::vector<std::size_t> together;  // how many nodes were asked for at once, each time
+  std::vector<std::size_t> together;  // number of nodes of each call
   async::Duration delete_time{};
   std::set<std::string> machines;  // external ids
-  // Machines that have ended by themselves: why, by external id. They are not usable.
+  // Machines that ended by themselves: external id -> reason. They are not usable.
   std::map<std::string, std::string> ended;
-  int launches = 0;               // asked for so far
-  int questions = 0;              // for the limits
-  std::vector<std::string> told;  // what providers were told
+  int launches = 0;                 // calls so far
+  int questions = 0;                // queries of the limits
+  std::vector<std::string> events;  // calls of the provider
 };
 
 // A driver that launches: pools with `labels` (a list of names) and `max-servers`.

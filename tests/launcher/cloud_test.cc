@@ -1,4 +1,4 @@
-// Launchers whose providers make nodes.
+// Launchers with providers that launch nodes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -141,27 +141,27 @@ TEST_F(CloudTest, the_provider_is_told_of_its_nodes) {
   pass(seconds(30));
   ASSERT_EQ(state(first), RequestState::fulfilled);
   const std::string id = read_request(first).nodes.front();
-  EXPECT_THAT(cloud_->told, testing::IsEmpty()) << "it has been made for the request";
+  EXPECT_THAT(cloud_->events, testing::IsEmpty()) << "it has been made for the request";
   cancel(first);
   pass(minutes(2));
   ASSERT_EQ(nodes(NodeState::ready).size(), 1U);
   const std::string second = request({"small"});
-  EXPECT_THAT(cloud_->told, testing::ElementsAre("reused " + id + " for " + second));
+  EXPECT_THAT(cloud_->events, testing::ElementsAre("reused " + id + " for " + second));
   accept(second);
   give_back(id);
   pass(seconds(30));
-  EXPECT_EQ(cloud_->told.back(), "deleted " + id);
+  EXPECT_EQ(cloud_->events.back(), "deleted " + id);
 }
 
 TEST_F(CloudTest, a_provider_may_take_over_from_the_one_that_it_replaces) {
   start(kCloud);
-  EXPECT_THAT(cloud_->told, testing::IsEmpty());
+  EXPECT_THAT(cloud_->events, testing::IsEmpty());
   std::string changed(kCloud);
   const auto pools = changed.find("pools:");
   changed.insert(pools, "max-concurrency: 7\n    ");
   reconfigure(changed);
-  ASSERT_EQ(cloud_->told.size(), 1U);
-  EXPECT_THAT(cloud_->told.front(), testing::StartsWith("taken over from "));
+  ASSERT_EQ(cloud_->events.size(), 1U);
+  EXPECT_THAT(cloud_->events.front(), testing::StartsWith("taken over from "));
 }
 
 TEST_F(CloudTest, a_request_for_new_nodes_gets_new_nodes) {
@@ -447,7 +447,7 @@ TEST_F(CloudTest, idle_nodes_make_room_for_two_tenants_that_ask_in_the_same_mome
   EXPECT_EQ(state(of_umbrella), RequestState::fulfilled);
 }
 
-// Nobody could delete it while its provider was served by nobody.
+// The node cannot be deleted while its provider is not served.
 TEST_F(CloudTest, a_tenant_s_idle_node_makes_room_once_its_provider_is_served) {
   const std::string limits =
       "labels: [{name: small}, {name: large}]\n"
@@ -647,7 +647,7 @@ providers:
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
 }
 
-// Whatever its worker is doing when a pool is no longer configured, nothing stays promised for it.
+// No reservation remains when a pool is removed from the configuration.
 TEST_F(CloudTest, a_pool_that_goes_takes_no_room_with_it) {
   const std::string one_pool = R"(
 labels: [{name: small}, {name: large}]

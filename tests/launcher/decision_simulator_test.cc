@@ -1,4 +1,4 @@
-// What explains a decision decides like who made it.
+// The simulator decides like the launcher.
 #include "planning/decision_simulator.h"
 
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ providers:
       - {name: large, max-servers: 4, labels: [b, c], priority: 50}
 )";
 
-// Requests come, are served, withdrawn, given back; whoever looks at the records alone and decides
-// anew comes to the same as the launcher, which follows event by event.
+// Requests are created, served, withdrawn and released. The simulator, which reads the records
+// alone, decides like the launcher, which follows events.
 class DecisionSimulatorTest : public LauncherFixture, public testing::WithParamInterface<unsigned> {
  protected:
   ~DecisionSimulatorTest() override { loop_.run(scope_.stop()); }
@@ -105,7 +105,7 @@ class DecisionSimulatorTest : public LauncherFixture, public testing::WithParamI
     throw std::out_of_range("no such provider");
   }
 
-  // What would have been done already if it were to be done at all.
+  // Decisions that the launcher would have carried out already.
   void expect_that_nothing_is_left_to_do() {
     const config::Config config = parse(kWorld);
     std::map<std::string, std::shared_ptr<driver::Provider>, std::less<>> providers;
@@ -119,12 +119,12 @@ class DecisionSimulatorTest : public LauncherFixture, public testing::WithParamI
     for (const model::Component* pool : known_components_.pools()) {
       planning::QuotaFacts quota;
       if (pool->provider_name == "sky") quota.available = cloud_->limits;
-      planning::DecisionSimulator outlook(
+      planning::DecisionSimulator simulator(
           {clock_.wall_seconds(), known_nodes_, known_requests_, known_components_.pools(),
            config.tenant_limits, usage, [](const model::NodeRequest&) { return std::string(); }},
           *pool, providers.at(pool->provider_name), quota);
-      for (const auto& [order, id] : known_requests_.waiting()) {
-        const std::optional<Decision> decision = outlook.decision_about(id);
+      for (const auto& [key, id] : known_requests_.waiting()) {
+        const std::optional<Decision> decision = simulator.decision_about(id);
         ASSERT_TRUE(decision);
         EXPECT_EQ(decision->kind, Decision::Kind::wait)
             << pool->name << " about " << id << ": " << sentence(*decision);
@@ -140,7 +140,7 @@ class DecisionSimulatorTest : public LauncherFixture, public testing::WithParamI
   }
 
   std::mt19937 engine_{GetParam()};
-  std::vector<std::string> requests_;  // not yet answered
+  std::vector<std::string> requests_;  // not yet served
   std::vector<std::string> in_use_;    // nodes
   int compared_ = 0;
 

@@ -1,4 +1,4 @@
-// The return of nodes, on a store that fails at one moment.
+// Reclaiming nodes with a store that fails at one moment.
 
 #include "launcher/deleted_node_worker.h"
 
@@ -25,8 +25,8 @@ using testing::IsEmpty;
 constexpr auto kReturnsOfSky =
     R"({name: sky, driver: cloud, pools: [{name: main, labels: [small]}]})";
 
-// Another store. Once a node has been read, it fails to say who stands in line for its lock, as
-// often as it is told.
+// A store that, after a node was read, fails to list the contenders for its lock `failures_left`
+// times.
 class ForgetfulStore final : public coordination::Store {
  public:
   explicit ForgetfulStore(coordination::Store& inner) : inner_(inner) {}
@@ -92,7 +92,7 @@ class DeletedNodeWorkerTest : public PartsFixture {
   }
   ~DeletedNodeWorkerTest() override { loop_.run(worker_.stop()); }
 
-  // A node in use whose lock nobody has, by a lease that has not expired.
+  // An unlocked node in use with a lease that has not expired.
   std::string add_leased() {
     Node node = idle_node("main", "small");
     node.set_state(NodeState::in_use, clock_.wall_seconds());
@@ -113,7 +113,7 @@ class DeletedNodeWorkerTest : public PartsFixture {
   DeletedNodeWorker worker_{worker_context_, providers_, own_pools_};
 };
 
-// Who turns a lock into a lease leaves the lock to whoever is behind it in line for a moment.
+// A requestor that turns its lock into a lease leaves the lock to the next contender for a moment.
 TEST_F(DeletedNodeWorkerTest, a_node_of_which_it_is_not_known_whether_it_is_leased_stays) {
   forgetful_.failures_left = 2;
   const std::string id = add_leased();

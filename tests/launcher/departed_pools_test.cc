@@ -1,4 +1,4 @@
-// Pools that leave the registry and may be back.
+// Pools that deregister and may return.
 
 #include "launcher/departed_pools.h"
 
@@ -14,7 +14,7 @@ using std::chrono::seconds;
 class DepartedPoolsTest : public PartsFixture {
  protected:
   DepartedPoolsTest() {
-    pools_.set_patience(seconds(120));
+    pools_.set_timeout(seconds(120));
     pass(seconds(1000));
   }
 

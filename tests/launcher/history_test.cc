@@ -29,7 +29,7 @@ providers:
     pools: [{name: main, nodes: [{name: host-1, labels: [a]}]}]
 )";
 
-// A launcher that writes its history.
+// A launcher with a history.
 class HistoryTest : public LauncherFixture {
  protected:
   HistoryTest() { journal_ = history::Journal{.directory = directory_.path()}; }
@@ -86,8 +86,8 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
                           "allocated [" + served + "]", "unlocked", "locked", "in-use", "used",
                           "unlocked", "locked", "deleting", "replaced by node " + second, "gone"));
   EXPECT_THAT(lines(second),
-              ElementsAre("ready host-1 of rack-main, label(s) a, in place of node " + first,
-                          "locked", "allocated [" + waiting + "]", "unlocked"));
+              ElementsAre("ready host-1 of rack-main, label(s) a, replaces node " + first, "locked",
+                          "allocated [" + waiting + "]", "unlocked"));
   const auto entries = history::entries_of(*journal_, first);
   EXPECT_NEAR(entries[7].time - entries[6].time, 300, 1);
 }
@@ -230,7 +230,7 @@ TEST_F(HistoryTest, a_place_that_cannot_be_written_is_one_warning) {
   start(std::string(kHostWithHistory));
   for (int i = 0; i < 3; ++i) cancel(request({"b"}));
   stop();
-  EXPECT_THAT(log_, ElementsAre(AllOf(StartsWith("nodepool.history: The history cannot be written"),
+  EXPECT_THAT(log_, ElementsAre(AllOf(StartsWith("nodepool.history: Cannot write the history, "),
                                       HasSubstr("/proc/no"))));
 }
 

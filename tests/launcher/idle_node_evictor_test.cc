@@ -65,7 +65,7 @@ class IdleNodeEvictorTest : public PartsFixture {
 
   planning::PoolIdentity pool_{"the-pool", "sky", "main"};
   planning::PoolStock stock_{nodes_, pool_};
-  double since_ = clock_.wall_seconds();  // when the request was made
+  double since_ = clock_.wall_seconds();  // creation time of the request
   int looks_ = 0;
   IdleNodeEvictor idle_node_evictor_{context_, log_, scope_, [this] { ++looks_; }};
 };
@@ -103,7 +103,7 @@ TEST_F(IdleNodeEvictorTest, who_has_waited_long_gets_the_room_of_another_pool) {
   EXPECT_THAT(deleting(), ElementsAre(other));
 }
 
-// One that is no longer configured, for instance: nobody else would ever use or delete its nodes.
+// For example a pool that is no longer configured: no other launcher would use or delete its nodes.
 TEST_F(IdleNodeEvictorTest, who_has_waited_long_gets_the_room_of_a_pool_that_nobody_serves) {
   register_pool("sky", "main");
   const std::string left_over = add_idle("gone", 10);

@@ -1,5 +1,5 @@
-// A store that is emptied under a launcher: node ids begin anew, and the machines of before are
-// still there.
+// A store that is emptied while a launcher runs: node ids start again, and the earlier machines
+// still exist.
 
 #include "model/installation.h"
 
@@ -33,7 +33,7 @@ providers:
 
 class LauncherInstallationTest : public LauncherFixture {
  protected:
-  // By the machine's id: who has made it, as its metadata says.
+  // Machine id -> owner tag in its metadata.
   std::map<std::string, std::string> machines() {
     std::map<std::string, std::string> makers;
     for (const auto& server : fake_clouds_->cloud("fake-sky")->servers(clock_.now())) {
@@ -44,7 +44,7 @@ class LauncherInstallationTest : public LauncherFixture {
 
   std::string installation() { return as_requestor(model::find_installation(*requestor_)).id; }
 
-  // Asks for a node; returns its id once it is there.
+  // Requests a node, and returns its id when it is ready.
   std::string launch() {
     const std::string id = request({"small"});
     pass(minutes(2));

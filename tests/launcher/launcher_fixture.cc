@@ -136,7 +136,7 @@ void LauncherFixture::stop() {
 }
 
 void LauncherFixture::kill() {
-  // Its loop, and with it all suspended tasks, goes without running again.
+  // Destroys its loop with all suspended tasks.
   process_->store->kill_for_tests();
   process_.reset();
   settle();

@@ -36,27 +36,27 @@ providers:
           - {name: host-b, labels: [small, large], username: ci, connection-port: 2222}
 )";
 
-// A launcher with static providers, and clouds, on an in-process store, in virtual time. No host
-// is contacted.
+// A launcher with static providers and clouds, an in-process store and virtual time. Contacts no
+// hosts.
 class LauncherFixture : public testing::Test {
  protected:
   LauncherFixture();
   ~LauncherFixture() override;
 
-  // The configuration that a nodepool.yaml with this text gives.
+  // Parses the text of a nodepool.yaml.
   config::Config parse(const std::string& yaml);
 
   // Starts a launcher; it has settled when this returns.
   void start(const std::string& yaml);
-  // Starts another one beside it, which dies with the fixture.
+  // Starts another launcher, which is killed with the fixture.
   void start_another(const std::string& yaml);
   void reconfigure(const std::string& yaml);
-  // Returns before the launcher has done it; goes on in settle() and pass().
+  // Returns before it is done, which happens in settle() and pass().
   void begin_to_reconfigure(const std::string& yaml);
-  // All launchers go over to it side by side: each runs a little in turn.
+  // Reconfigures all launchers concurrently: each runs a little in turn.
   void reconfigure_all_at_once(const std::string& yaml);
   void stop();
-  // The launcher's process dies: its session ends, its tasks stop where they stand.
+  // Kills the launcher's process: its session ends, its tasks stop where they are.
   void kill();
 
   // Runs everything that can run without time passing.
@@ -67,8 +67,8 @@ class LauncherFixture : public testing::Test {
   // timer.
   void step();
 
-  // What a requestor does, on a session of its own. The first one returns before any launcher has
-  // heard of it.
+  // Actions of a requestor with its own session. The first returns before any launcher has the
+  // event.
   std::string post_request(std::vector<std::string> labels,
                            const std::function<void(model::NodeRequest&)>& change = {});
   std::string request(std::vector<std::string> labels,
@@ -81,7 +81,7 @@ class LauncherFixture : public testing::Test {
 
   model::NodeRequest read_request(const std::string& id);
   model::Node read_node(const std::string& id);
-  // Writes a node's record behind everybody's back.
+  // Writes a node's record without its lock.
   void write_node(const model::Node& node);
   std::vector<model::Node> nodes();
   std::vector<model::Node> nodes(model::NodeState state);
@@ -112,9 +112,9 @@ class LauncherFixture : public testing::Test {
   std::shared_ptr<drivers::fake::FakeClouds> fake_clouds_ =
       std::make_shared<drivers::fake::FakeClouds>();  // of `driver: fake`, with `cloud: fake`
   driver::DriverRegistry drivers_;
-  std::vector<std::string> log_;                                  // by default warnings and errors
+  std::vector<std::string> log_;                                  // warnings and errors by default
   telemetry::LogLevel log_level_ = telemetry::LogLevel::warning;  // of the next launcher
-  telemetry::Metrics metrics_;  // of the next launcher; by default nobody listens
+  telemetry::Metrics metrics_;  // of the next launcher; without receivers by default
   // Where the next launcher writes its history.
   std::optional<history::Journal> journal_;
 

@@ -60,7 +60,7 @@ TEST_F(LauncherTest, launchers_that_begin_at_the_same_moment_register_a_slot_onc
   const std::string nothing = "labels: [{name: small}, {name: large}]\nproviders: []\n";
   start(nothing);
   start_another(nothing);
-  // After every transaction: what could be handed out at that moment?
+  // After every transaction: the nodes that could be handed out.
   std::size_t most = 0;
   const std::int64_t session = server_.open_session([&](const auto&) {
     std::size_t ready = 0;
@@ -79,7 +79,7 @@ TEST_F(LauncherTest, launchers_that_begin_at_the_same_moment_register_a_slot_onc
   EXPECT_THAT(nodes(), SizeIs(3));
 }
 
-// As while a new configuration is rolled out: each launcher undoes what the other one does.
+// Two launchers with different configurations, as during a rollout.
 TEST_F(LauncherTest, launchers_that_disagree_about_a_host_do_so_at_a_slow_pace) {
   const auto with_hosts = [](const std::string& hosts) {
     return "labels: [{name: small}, {name: large}]\nproviders:\n  - {name: rack, driver: static, "
@@ -112,7 +112,7 @@ TEST_F(LauncherTest, launchers_that_disagree_about_a_host_do_so_at_a_slow_pace) 
   }
 }
 
-// A command looks at each record as soon as it is there, which leaves the root of its lock.
+// A command locks each new record at once, which leaves the root of its lock.
 TEST_F(LauncherTest, a_record_that_is_one_too_many_goes_at_once_though_somebody_has_looked_at_it) {
   const std::string nothing = "labels: [{name: small}, {name: large}]\nproviders: []\n";
   start(nothing);
@@ -149,7 +149,7 @@ TEST_F(LauncherTest, a_record_that_its_launcher_is_about_to_withdraw_is_left_alo
   EXPECT_FALSE(exists(path + "/lock"));
 }
 
-// Somebody may lock a record as soon as it is there: `nodepool delete`, another launcher.
+// `nodepool delete` or another launcher may lock a new record at once.
 TEST_F(LauncherTest, a_slot_is_not_put_into_service_while_somebody_has_its_record) {
   start(kOneHost);
   const std::string first = nodes().at(0).id;
@@ -167,7 +167,7 @@ TEST_F(LauncherTest, a_slot_is_not_put_into_service_while_somebody_has_its_recor
   EXPECT_THAT(contenders(), IsEmpty());
 }
 
-// The launcher that made it has died, or did not get an answer.
+// Its launcher has died, or did not get a response.
 TEST_F(LauncherTest, a_registration_that_was_left_unfinished_is_made_anew) {
   start(kOneHost);
   pass(minutes(10));
@@ -222,7 +222,7 @@ TEST_F(LauncherTest, a_fulfilled_request_costs_two_commits) {
   };
   const std::int64_t before = zxid();
   request({"large"});
-  // One for the request's own creation, two by the launcher, one for this look.
+  // One for the creation of the request, two by the launcher, one for this check.
   EXPECT_EQ(zxid() - before, 4);
 }
 
@@ -307,7 +307,7 @@ TEST_F(LauncherTest, a_full_record_is_answered_without_a_reason_or_left_alone) {
   EXPECT_EQ(read_request(full).state, RequestState::requested);
   EXPECT_THAT(log_, SizeIs(1));
   EXPECT_EQ(contenders(), std::vector<std::string>());
-  // And disturbs nobody.
+  // Other requests are served.
   EXPECT_EQ(read_request(request({"large"})).state, RequestState::fulfilled);
 }
 
@@ -396,7 +396,6 @@ TEST_F(LauncherTest, nodes_of_a_withdrawn_request_become_free) {
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
-// Who turns a lock into a lease goes to the end of the line, behind whoever has come meanwhile.
 TEST_F(LauncherTest, hosts_are_registered_anew_when_somebody_removes_all_nodes) {
   start(kTwoHosts);
   const std::size_t count = nodes().size();
@@ -410,7 +409,7 @@ TEST_F(LauncherTest, a_pending_request_that_nobody_works_on_is_served) {
   const std::string user = request({"large"});
   Node node = read_node(read_request(user).nodes.at(0));
   cancel(user);
-  // As a launcher of another kind leaves it: pending, unlocked, with a node.
+  // As a Python launcher leaves it: pending, unlocked, with a node.
   const std::string lost =
       request({"large"}, [](NodeRequest& r) { r.set_state(RequestState::pending, 1); });
   node = read_node(node.id);
@@ -419,7 +418,7 @@ TEST_F(LauncherTest, a_pending_request_that_nobody_works_on_is_served) {
   pass(minutes(2));
   EXPECT_EQ(read_request(lost).state, RequestState::fulfilled);
   EXPECT_THAT(read_request(lost).nodes, ElementsAre(node.id));
-  // One that is being worked on is left alone.
+  // A locked request is left alone.
   const std::string busy =
       request({"small"}, [](NodeRequest& r) { r.set_state(RequestState::pending, 1); });
   coordination::Lock lock(*requestor_, random_, model::request_lock_path(busy));
@@ -511,7 +510,7 @@ providers:
 TEST_F(LauncherTest, a_reload_adds_changes_and_removes_hosts) {
   start(kTwoHosts);
   const std::string id = request({"large"});
-  const std::string node = read_request(id).nodes.at(0);  // of host-b, which is about to go
+  const std::string node = read_request(id).nodes.at(0);  // of host-b, which is removed next
   accept(id);
   reconfigure(kOtherHosts);
   std::vector<std::string> ready;

@@ -1,4 +1,4 @@
-// Leases, held nodes and ready nodes that have had their time.
+// Expired leases, held nodes and ready nodes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST_F(LeaseExpiryTest, a_node_whose_lock_becomes_a_lease_at_that_moment_is_not_
   node.set_state(NodeState::in_use, clock_.wall_seconds());
   node.user_data = model::lease_user_data({"200-1", clock_.wall_seconds() + 600, "me"});
   write_node(node);
-  while (contenders().empty()) step();  // the launcher's, which sees nobody in front of it
+  while (contenders().empty()) step();  // the launcher's, the first one
   as_requestor(requestor_->create(
       model::node_lock_path(node.id) + "/" + random_.uuid_hex() + "__lock__",
       model::lease_contender("200-1"), coordination::CreateMode::persistent_sequential));
@@ -80,7 +80,7 @@ TEST_F(LeaseExpiryTest, renewals_do_not_carry_a_lease_beyond_what_the_site_allow
   EXPECT_FALSE(exists(model::node_path(node)));
 }
 
-// A launcher that died while it stood in line keeps its place until its session ends.
+// The contender of a dead launcher remains until its session ends.
 TEST_F(LeaseExpiryTest, an_expired_lease_behind_somebody_elses_lock_ends_after_that) {
   start(kTwoHosts);
   const std::string id = request({"large"});

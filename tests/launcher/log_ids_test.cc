@@ -1,4 +1,4 @@
-// That the log of a request, and of its nodes until they are gone, can be found by its ids.
+// The ids in the log lines of a request and its nodes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,8 +51,7 @@ TEST_F(LogIdsTest, every_line_of_a_requests_way_has_the_ids_of_the_event_and_the
   EXPECT_THAT(lines_with("[node: "), Each(HasSubstr(ids)));
   EXPECT_THAT(lines_with("Node is ready"), testing::SizeIs(1));
 
-  // The requestor deletes the request when it has the node: which event it was is in the lines of
-  // before, under the request's id.
+  // The requestor deletes the request when it has the node. Earlier lines have its event id.
   accept(id);
   log_.clear();
   give_back(nodes(model::NodeState::in_use).front().id);

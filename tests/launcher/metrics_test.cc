@@ -1,4 +1,4 @@
-// What statsd is told by the launcher itself; of launches, see tests/driver/statemachine.
+// The statsd metrics of the launcher. For launches see tests/driver/statemachine.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The records of a launch beside those of others.
+// The records of a launch and of other launchers.
 
 #include "launcher/node_launches.h"
 
@@ -26,7 +26,7 @@ class NodeLaunchesTest : public PartsFixture {
         nullptr, nullptr};
   }
 
-  // Records a node for a request, without any of the events since then.
+  // Records a node for a request, without events since then.
   void record(NodeLaunches& launches) {
     model::NodeRequest request;
     request.id = "200-0000000000";
@@ -36,7 +36,7 @@ class NodeLaunchesTest : public PartsFixture {
     loop_.run(launches.created(std::move(results), {}));
   }
 
-  // What another launcher records.
+  // Records a node of another launcher.
   void record_elsewhere() {
     loop_.run(others_.create(model::node_path(""), to_record(idle_node("main", "small")),
                              coordination::CreateMode::persistent_sequential));
@@ -47,8 +47,8 @@ class NodeLaunchesTest : public PartsFixture {
   const QuotaBounds one_node_{.provider = {}, .pool = {{"instances", 1}}, .tenant = {}};
 };
 
-// A launcher that has lost its session is not registered for a moment, and goes on with what it
-// has begun; what it has recorded need not be known here yet.
+// A launcher that lost its session is not registered for a moment, but continues its launches. Its
+// records may not be known here yet.
 TEST_F(NodeLaunchesTest, what_a_launcher_has_recorded_that_is_not_registered_counts) {
   needs_["small"] = Resources({{"instances", 1}});
   fall_behind();

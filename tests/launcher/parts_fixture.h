@@ -15,8 +15,8 @@
 
 namespace nodepool::launcher {
 
-// What the parts of a launcher share, without the launcher: for tests of a part by itself. Virtual
-// time, a store in the process, tables that follow it.
+// The context of the parts of a launcher, to test a part alone: virtual time, an in-process store
+// and tables that follow it.
 class PartsFixture : public testing::Test {
  protected:
   PartsFixture();
@@ -27,17 +27,17 @@ class PartsFixture : public testing::Test {
   // Lets time pass, step by step from one timer to the next.
   void pass(async::Duration duration);
 
-  // From now on nothing that others write becomes known here by itself.
+  // From now on no events of other processes arrive.
   void fall_behind();
 
-  // Writes a record as another process does; returns its id once the tables know it.
+  // Writes a record like another process. Returns its id when the tables have it.
   std::string add_node(const model::Node& node);
   void write_node(const model::Node& node);
   void remove_node(const std::string& id);
-  // As the table knows it.
+  // The record in the table.
   model::Node node(const std::string& id) const;
 
-  // A ready node that nobody has.
+  // A free ready node.
   static model::Node idle_node(std::string pool, std::string label);
 
   async::EventLoop loop_;
@@ -55,7 +55,7 @@ class PartsFixture : public testing::Test {
   model::ImageTable& images_{records_.images};
   async::ThreadPool threads_{1, "blocking calls"};
   HistoryRecorder history_;
-  std::map<std::string, Resources> needs_;  // by label: what a node takes
+  std::map<std::string, Resources> needs_;  // by label
   ResourceUsage usage_;
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;

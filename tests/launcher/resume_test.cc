@@ -1,4 +1,4 @@
-// Launchers that end in the middle of a launch, whenever that is: another one finishes the same
+// Launchers that end in the middle of a launch, at any point: another launcher completes the same
 // machines for the same request.
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ class ResumeTest : public LauncherFixture {
     return model::parse_node_request(request_id, entry).state;
   }
 
-  // Whose launch has begun: not those that are deleted because it never did.
+  // Nodes with a started launch, without those that are deleted because it never started.
   std::set<std::string> begun_nodes() {
     std::set<std::string> begun;
     for (const Node& node : nodes()) {
@@ -61,8 +61,8 @@ class ResumeTest : public LauncherFixture {
     return ids;
   }
 
-  // Posts a request for two nodes and runs so many continuations of the launcher. Returns whether
-  // the request was fulfilled before that.
+  // Creates a request for two nodes and runs that many continuations of the launcher. Returns
+  // whether the request was fulfilled meanwhile.
   bool request_and_run_for(std::size_t steps) {
     request_ = post_request({"small", "small"});
     for (std::size_t i = 0; i < steps; ++i) {
@@ -72,11 +72,11 @@ class ResumeTest : public LauncherFixture {
     return false;
   }
 
-  // Expects that the request comes to be fulfilled, by the nodes that have been begun if there are
-  // any, each with a machine of its own, and no machine besides; then gives them back.
+  // Expects that the request is fulfilled with the nodes whose launches had started, if any, each
+  // with its own machine, without further machines. Then releases them.
   void expect_the_same_nodes_to_be_handed_out() {
     const std::set<std::string> begun = begun_nodes();
-    // Not longer than it takes: the search for leaks would hide a machine too many.
+    // No longer than needed: the leak check would delete an extra machine.
     for (int i = 0; i < 120 && state(request_) != RequestState::fulfilled; ++i) pass(seconds(1));
     ASSERT_EQ(state(request_), RequestState::fulfilled);
     EXPECT_THAT(read_request(request_).declined_by, IsEmpty());
@@ -138,7 +138,7 @@ TEST_F(ResumeTest, a_launcher_may_die_anywhere_and_another_one_takes_over) {
     SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
     ASSERT_LT(steps, kMany);
     start(kFake);
-    pass(seconds(10));  // it learns the quota: then each of them takes half of the requests
+    pass(seconds(10));  // until the quota is known; then each takes half of the requests
     ended = request_and_run_for(steps);
     kill();
     expect_the_same_nodes_to_be_handed_out();
@@ -186,7 +186,7 @@ TEST_F(ResumeTest, a_store_that_is_away_for_longer_than_a_launch_may_take_fails_
   expect_the_same_nodes_to_be_handed_out();
 }
 
-// Of another provider, whose launcher knows nothing of the machines.
+// Another provider, whose launcher does not know the machines.
 constexpr auto kRack = R"(
 labels: [{name: rack}]
 providers:

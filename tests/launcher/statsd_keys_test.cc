@@ -1,5 +1,5 @@
-// The keys that dashboards made for the Python Nodepool's launcher expect, from a launcher with a
-// cloud and static hosts that has served and taken back.
+// The keys that dashboards of the Python Nodepool's launcher expect, from a launcher with a cloud
+// and static hosts that has served requests and reclaimed nodes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Two launchers and one request that is being served: what one of them does whose tables are
-// behind the store.
+// Two launchers and one request in progress: the actions of a launcher with stale tables.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +27,7 @@ class TakeOverTest : public PartsFixture {
  protected:
   static constexpr auto kRequest = "200-0000000000";
 
-  // A request that another launcher serves, with its one node in this state; both are known here.
+  // A request served by another launcher, with one node in this state. Both are known here.
   void serve_elsewhere(NodeState state) {
     loop_.run(coordination::ensure_path(others_, std::string(model::kRequestLocksRoot)));
     NodeRequest request;
@@ -97,8 +96,8 @@ TEST_F(TakeOverTest, a_request_that_its_launcher_has_left_is_handed_out) {
   EXPECT_THAT(contenders(), IsEmpty());
 }
 
-// The other one hands out, and gives up its locks, in the moment in which this one takes over: the
-// node is not written then, so that only the request's version tells.
+// The other launcher hands out the node and releases its locks while this one takes over. The node
+// is not written then, so only the request's version has changed.
 TEST_F(TakeOverTest, a_node_that_was_handed_out_meanwhile_is_not_taken_from_its_request) {
   serve_elsewhere(NodeState::ready);
   fall_behind();
@@ -113,7 +112,7 @@ TEST_F(TakeOverTest, a_node_that_was_handed_out_meanwhile_is_not_taken_from_its_
   EXPECT_THAT(contenders(), IsEmpty());
 }
 
-// The other one has put the request back, and the node is about to be taken back as it is.
+// The other launcher has reset the request, and the node is about to be reclaimed.
 TEST_F(TakeOverTest, a_launch_for_a_request_that_was_put_back_meanwhile_is_not_gone_on_with) {
   serve_elsewhere(NodeState::building);
   fall_behind();

@@ -1,4 +1,4 @@
-// Machines that their cloud takes away.
+// Machines that are terminated by their cloud.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,8 @@ class TerminatedMachineDetectorTest : public LauncherFixture {
 
   void end_machine(const Node& node) { cloud_->ended[node.external_id_text()] = kTakenAway; }
 
-  // "EVENT DETAILS" for each entry of a node's. The launcher is stopped: then all is written down.
+  // "EVENT DETAILS" for each entry of a node. Stops the launcher, which then has written
+  // everything.
   std::vector<std::string> history_of(const std::string& id) {
     stop();
     std::vector<std::string> lines;

@@ -78,11 +78,10 @@ TEST_F(FollowedInstallationTest, a_store_that_was_emptied_is_another_installatio
   EXPECT_NE(current->id, first.id);
   EXPECT_EQ(*current, loop_.run(find_installation(others_)));
   ASSERT_THAT(log_, SizeIs(1));
-  EXPECT_THAT(log_.front(), HasSubstr("not that of installation " + first.id + " any more"));
+  EXPECT_THAT(log_.front(), HasSubstr("has changed from " + first.id + " to "));
 }
 
-// Whoever has made nodes in it since is another daemon that was there before: nothing was taken
-// over from anybody.
+// Nodes created since then are of another daemon of the same installation.
 TEST_F(FollowedInstallationTest, what_carries_no_id_is_not_its_own_then) {
   store_.suspend_for_tests();
   loop_.run(coordination::remove_tree(others_, "/nodepool"));

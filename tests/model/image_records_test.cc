@@ -17,7 +17,7 @@ using testing::Not;
 using testing::Pair;
 using Kind = ImagePath::Kind;
 
-// As the Python Nodepool 11 writes them.
+// As written by the Python Nodepool 11.
 constexpr auto kBuilding =
     R"({"state": "building", "state_time": 1795230258.8000298, "builder": "b1.example.org", )"
     R"("builder_id": "5bbcd01d-6a1b-4a6e-a1f5-4c1ea4e2a1a1", "formats": "qcow2,raw", )"

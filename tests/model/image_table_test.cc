@@ -51,7 +51,7 @@ class ImageTableTest : public testing::Test {
     }
   }
 
-  // Records of others, which the table finds.
+  // Records of other processes, which the table finds.
   void put(const std::string& path, const std::string& text) {
     loop_.run(coordination::ensure_path(store_, path));
     loop_.run(store_.set(path, text, coordination::kAnyVersion));
@@ -161,7 +161,7 @@ TEST_F(ImageTableTest, the_newest_ready_upload_of_an_image_in_a_provider_follows
   EXPECT_EQ(newest(), "none");
 }
 
-// Whatever it has begun in the cloud belongs to nobody.
+// Its remains in the cloud are leaked.
 TEST_F(ImageTableTest, an_upload_that_has_failed_is_not_known) {
   put_upload("deb", "b1", "sky", "0000000001", "failed", "1");
   EXPECT_THAT(table_.known_uploads("sky"), IsEmpty());

@@ -17,7 +17,7 @@ class InstallationTest : public testing::Test {
   Installation establish() { return loop_.run(establish_installation(store_, random_)); }
   Installation find() { return loop_.run(find_installation(store_)); }
 
-  // Makes a node, as any launcher does.
+  // Creates a node like a launcher.
   std::string make_node() {
     loop_.run(coordination::ensure_path(store_, std::string(kNodesRoot)));
     return loop_.run(

@@ -79,7 +79,7 @@ TEST_F(RecordBatchTest, the_tables_know_what_was_written_before_any_event) {
   RecordBatch batch;
   batch.write(records_.nodes, node);
   batch.transaction().check(std::string(kNodesRoot), coordination::kAnyVersion);
-  EXPECT_EQ(batch.write(records_.requests, request), 2U) << "its place in the transaction";
+  EXPECT_EQ(batch.write(records_.requests, request), 2U) << "its index in the transaction";
   batch.remove(records_.requests, removed_id);
   loop_.run(batch.commit(store_));
   EXPECT_EQ(records_.nodes.find(node_id)->allocated_to, written_id);
@@ -93,7 +93,7 @@ TEST_F(RecordBatchTest, what_is_refused_leaves_the_tables_as_they_are) {
   const std::string id = add_node();
   const Node known = *records_.nodes.find(id);
   loop_.run(store_.set(node_path(id), to_record(known), coordination::kAnyVersion));
-  Node node = known;  // of the version before
+  Node node = known;  // of the previous version
   node.comment = "late";
   RecordBatch batch;
   batch.write(records_.nodes, node);

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-// As the Python Nodepool 11 writes it.
+// As written by the Python Nodepool 11.
 constexpr auto kNodeRecord =
     R"({"state": "ready", "state_time": 1795230258.8000298, "cloud": null, "provider": "testp", )"
     R"("pool": "main", "type": ["t1"], "allocated_to": "200-0000000002", "az": null, "region": null, )"
@@ -96,7 +96,7 @@ TEST(NodeRecordTest, what_is_no_node_is_refused_with_a_reason) {
     return "accepted";
   };
   EXPECT_THAT(reason(""), HasSubstr("empty"));
-  EXPECT_THAT(reason("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(reason("[]"), HasSubstr("must be a JSON object"));
   EXPECT_THAT(reason("{\"state\": "), HasSubstr("parse error"));
   EXPECT_THAT(reason(R"({"state": "wishful"})"), HasSubstr("unknown node state 'wishful'"));
   EXPECT_THAT(reason(R"({"state": "ready", "type": [1]})"), HasSubstr("'type'"));
@@ -150,15 +150,15 @@ TEST(RequestRecordTest, what_zuul_leaves_out_is_written_by_us) {
 }
 
 TEST(RequestRecordTest, requests_are_ordered_by_priority_then_relative_priority_then_age) {
-  const auto order = [](const char* id, int relative_priority) {
+  const auto key = [](const char* id, int relative_priority) {
     NodeRequest request = parse_node_request(id, {R"({"state": "requested"})", {}});
     request.relative_priority = relative_priority;
     return request.service_key();
   };
-  EXPECT_LT(order("100-0000000009", 9), order("200-0000000001", 0));
-  EXPECT_LT(order("200-0000000009", 0), order("200-0000000001", 1));
-  EXPECT_LT(order("200-0000000001", 0), order("200-0000000002", 0));
-  EXPECT_LT(order("200-0000000001", -3), order("200-0000000000", 0));
+  EXPECT_LT(key("100-0000000009", 9), key("200-0000000001", 0));
+  EXPECT_LT(key("200-0000000009", 0), key("200-0000000001", 1));
+  EXPECT_LT(key("200-0000000001", 0), key("200-0000000002", 0));
+  EXPECT_LT(key("200-0000000001", -3), key("200-0000000000", 0));
 }
 
 TEST(RequestRecordTest, an_id_has_exactly_one_dash) {

@@ -113,7 +113,7 @@ TEST_F(RegistrationTest, a_lost_request_is_made_again) {
   loop_.run(registration_.unregister());
 }
 
-// The answer tells of a record that went with the session.
+// The response is about a record that ended with the session.
 TEST_F(RegistrationTest, a_session_lost_before_the_answer_to_the_registration_is_noticed) {
   loop_.run(registration_.start());
   store_.set_plan({.delay = 1, .longest_delay = std::chrono::seconds(1)});

@@ -1,4 +1,4 @@
-// A table that no event reaches: what it knows it has been told, or has asked for.
+// A table without events, which only has own writes and reads.
 
 #include "model/unseen_nodes.h"
 
@@ -54,7 +54,7 @@ class UnseenNodesTest : public testing::Test {
   NodeTable nodes_{runtime_, store_, log_};
 };
 
-// A read that has failed is made up for later, and own records are known at once.
+// A failed read is repeated later, and own records are known at once.
 TEST_F(UnseenNodesTest, that_a_newer_node_is_known_does_not_say_that_the_older_ones_are) {
   const std::string unseen = create();
   const std::string newer = create();

@@ -1,4 +1,4 @@
-// What everybody is shown, and how far back somebody may be.
+// Tests the rows and messages, and how old a revision may be.
 
 #include "page/change_log.h"
 
@@ -75,9 +75,9 @@ TEST_F(ChangeLogTest, of_several_changes_of_a_row_the_last_is_told) {
   log_.set("node", "2", row("2", 1));
   log_.erase("node", "2");
   log_.commit(at({}));
-  const json told = data_of(*log_.since("a-0")->front());
-  EXPECT_EQ(told["set"]["node"], json::parse(R"([{"id": "1", "value": 9}])"));
-  EXPECT_EQ(told["gone"]["node"], json::parse(R"(["2"])"));
+  const json message = data_of(*log_.since("a-0")->front());
+  EXPECT_EQ(message["set"]["node"], json::parse(R"([{"id": "1", "value": 9}])"));
+  EXPECT_EQ(message["gone"]["node"], json::parse(R"(["2"])"));
 }
 
 TEST_F(ChangeLogTest, everybody_gets_the_same_text) {

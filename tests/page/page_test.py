@@ -27,12 +27,12 @@ def test_a_request_comes_waits_with_its_reason_and_goes(site, browser, request_o
     browser.wait('it is said why it waits', lambda: any('the pool is full: instances: 3 used + 1 needed, limit 3' in text
                                                         for text in browser.texts('.rows tbody tr')))
     browser.open(site, f'#/requests/{waiting}')
-    browser.wait('its place in line', lambda: '1 of 1' in browser.text('#detail'))
+    browser.wait('its queue position', lambda: '1 of 1' in browser.text('#detail'))
     browser.wait('its explanation', lambda: 'Explanation' in browser.texts('#detail h3'))
     browser.wait('its history', lambda: 'requested' in browser.text('#detail'))
     site.withdraw(waiting)
     browser.wait('it has gone', lambda: waiting not in browser.ids())
-    browser.wait('that is said', lambda: 'It is gone' in browser.text('#detail'))
+    browser.wait('that is said', lambda: 'Not found' in browser.text('#detail'))
 
 
 def test_a_node_is_shown_with_its_holder_and_the_stages_of_its_launch(site, browser, request_of_three):
@@ -41,7 +41,7 @@ def test_a_node_is_shown_with_its_holder_and_the_stages_of_its_launch(site, brow
     assert 'the nightly build' in browser.text('.rows tbody')
     browser.find('.rows tbody a').click()
     browser.wait('the stages', lambda: browser.texts('.stages li > span:first-child')
-                 == ['asked', 'decided', 'reserved', 'launch begun', 'ready', 'handed out'])
+                 == ['requested', 'accepted', 'reserved', 'launch started', 'ready', 'in use'])
     assert request_of_three in browser.text('#detail')
 
 
@@ -56,7 +56,7 @@ def test_nodes_are_filtered_by_words_and_choices_and_the_address_keeps_it(site, 
     assert browser.find('select[aria-label=Label]').get_property('value') == 'bare-metal'
     browser.find('input[type=search]').clear()
     browser.find('input[type=search]').send_keys('nobody')
-    browser.wait('nothing is left', lambda: browser.text('.empty') == 'Nothing here is like that.')
+    browser.wait('nothing is left', lambda: browser.text('.empty') == 'No matches.')
 
 
 def test_rows_are_sorted_by_any_column_and_back(site, browser):
@@ -98,7 +98,7 @@ def test_providers_have_bars_for_what_they_may_take(site, browser, request_of_th
     browser.wait('the limits', lambda: '3 of 3' in browser.text('#provider-cloud-north'))
     meters = {name for role, name in browser.controls() if role == 'meter'}
     assert {'instances', 'volumes'} <= meters
-    assert 'hands out hosts' in browser.text('#provider-rack')
+    assert 'allocates static hosts' in browser.text('#provider-rack')
 
 
 def test_images_have_their_builds_uploads_and_logs(site, browser):

@@ -1,4 +1,4 @@
-// The page's files, its data, and what those get who look on.
+// Tests the files of the page, its data, and the stream of changes.
 
 #include "page/status_page.h"
 
@@ -36,7 +36,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
 
-// A client that takes a stream of events: for so long as `is_there`.
+// A client that reads a stream of events while `is_there`.
 class Client final : public web::StreamSink {
  public:
   using StreamSink::send;
@@ -112,7 +112,7 @@ class StatusPageTest : public testing::Test {
     return json::parse(*response.body);
   }
 
-  // Begins to look on.
+  // Starts to follow the changes.
   void follow(Client& client, const std::string& revision) {
     const web::Response response = get("/page/changes?after=" + revision);
     EXPECT_THAT(response.headers, Contains(Pair("Content-Type", "text/event-stream")));

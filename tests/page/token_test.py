@@ -20,10 +20,10 @@ def test_the_page_asks_for_a_token_and_keeps_it_for_the_tab(private_site, browse
         assert private_site.get(path)[0] == 401
     browser.open(private_site, '#/nodes', live=False)
     browser.wait('it asks', lambda: browser.find('#token-dialog').is_displayed())
-    assert browser.text('#token-problem') == 'This needs a token'
+    assert browser.text('#token-problem') == 'A token is required'
     assert browser.count('.rows tbody tr:not(.gap)') == 0
     browser.press('nonsense', Keys.ENTER)
-    browser.wait('that was not it', lambda: 'not known' in browser.text('#token-problem')
+    browser.wait('that was not it', lambda: 'unknown' in browser.text('#token-problem')
                  and browser.find('#token-dialog').is_displayed())
     browser.press(TOKEN, Keys.ENTER)
     browser.wait('the nodes', lambda: len(browser.ids()) == 2)

@@ -24,7 +24,7 @@ Component pool(std::string id, std::string provider, std::vector<std::string> la
   return component;
 }
 
-// One situation: "own" is the pool that decides.
+// The input of a decision of the pool "own".
 struct Situation {
   NodeRequest request;
   Component own = pool("own", "rack", {"small", "large"});
@@ -38,7 +38,7 @@ struct Situation {
     input.provider_limits.emplace();
   }
 
-  // The pool launches nodes; the request's are all to be launched, and take one instance each.
+  // The pool launches all nodes of the request, with one instance each.
   void launches() {
     input.launches = true;
     input.missing = request.node_types;
@@ -128,7 +128,7 @@ TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::decline);
   EXPECT_EQ(sentence(decision.reason),
-            "it would exceed quota: 3 nodes with label small wanted, the pool has 2");
+            "it would exceed quota: 3 nodes with label small requested, the pool has 2");
 }
 
 TEST(DecisionTest, a_request_for_more_than_a_thousand_nodes_is_declined) {

@@ -15,11 +15,11 @@ using Shortage = Decision::Shortage;
 
 constexpr double kNow = 10'000;
 
-// One node of a world, and what it is called in it.
+// A node with its name in the test.
 struct Spec {
   std::string name;
   std::string pool = "main";
-  double since = 0;  // in its state
+  double since = 0;  // start of its state
   std::string tenant = {};
   NodeState state = NodeState::ready;
   std::string provider = "sky";
@@ -58,7 +58,7 @@ class EvictionTest : public RecordsFixture {
     return "nobody";
   }
 
-  // "delete NAME", "look again in N s" or "nothing".
+  // "delete NAME", "reevaluate in N s" or "nothing".
   std::string answer(const CapacityWanted& wanted) {
     std::vector<const model::Component*> pools;
     for (const auto& pool : pools_) pools.push_back(pool.get());
@@ -72,7 +72,7 @@ class EvictionTest : public RecordsFixture {
     EXPECT_FALSE(answer.node && answer.reevaluate_in);
     if (answer.node) return "delete " + names_[*answer.node];
     if (answer.reevaluate_in) {
-      return "look again in " + std::to_string(static_cast<int>(*answer.reevaluate_in)) + " s";
+      return "reevaluate in " + std::to_string(static_cast<int>(*answer.reevaluate_in)) + " s";
     }
     return "nothing";
   }
@@ -84,7 +84,7 @@ class EvictionTest : public RecordsFixture {
   std::vector<std::unique_ptr<model::Component>> pools_;
 };
 
-// What makes room for a request that has just been made, in one world.
+// Evictions for a new request.
 TEST_F(EvictionTest, the_oldest_idle_node_of_the_pool_that_counts_for_the_limit_goes) {
   fill({{.name = "young", .since = 30},
         {.name = "old", .since = 10},
@@ -130,12 +130,12 @@ TEST_F(EvictionTest, the_room_of_others_is_for_whoever_has_waited_long) {
   };
   const Row rows[] = {
       {Shortage::pool, 0, "nothing"},
-      {Shortage::pool, 300, "nothing"},  // that would make no room in this pool
-      {Shortage::provider, 0, "look again in 300 s"},
-      {Shortage::provider, 299, "look again in 1 s"},
+      {Shortage::pool, 300, "nothing"},  // would free no capacity of this pool
+      {Shortage::provider, 0, "reevaluate in 300 s"},
+      {Shortage::provider, 299, "reevaluate in 1 s"},
       {Shortage::provider, 300, "delete of another pool"},
-      {Shortage::tenant, 299, "look again in 1 s"},
-      {Shortage::tenant, 300, "delete acme's, by the sea"},  // on the peak nobody could delete it
+      {Shortage::tenant, 299, "reevaluate in 1 s"},
+      {Shortage::tenant, 300, "delete acme's, by the sea"},  // on the peak it could not be deleted
   };
   for (const Row& row : rows) {
     EXPECT_EQ(answer({.shortage = row.shortage, .tenant = "acme", .since = kNow - row.waited}),
@@ -153,7 +153,7 @@ TEST_F(EvictionTest, one_node_goes_at_a_time_for_each_limit_unless_that_takes_lo
          .tenant = "globex",
          .state = NodeState::deleting}});
   EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete idle");
-  EXPECT_EQ(answer({.shortage = Shortage::provider, .since = kNow}), "look again in 200 s");
+  EXPECT_EQ(answer({.shortage = Shortage::provider, .since = kNow}), "reevaluate in 200 s");
   EXPECT_EQ(answer({.shortage = Shortage::tenant, .tenant = "acme", .since = kNow}),
             "delete acme's");
   fill({{.name = "going", .since = kNow - 300, .tenant = "acme", .state = NodeState::deleting}});
@@ -163,9 +163,9 @@ TEST_F(EvictionTest, one_node_goes_at_a_time_for_each_limit_unless_that_takes_lo
          .since = kNow - 10,
          .tenant = "acme",
          .state = NodeState::deleting}});
-  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "look again in 290 s");
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "reevaluate in 290 s");
   EXPECT_EQ(answer({.shortage = Shortage::tenant, .tenant = "acme", .since = kNow}),
-            "look again in 290 s");
+            "reevaluate in 290 s");
   remove_node(id_of("going since then"));
   EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete idle");
   remove_node(id_of("going, of another pool"));

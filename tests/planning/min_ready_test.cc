@@ -9,7 +9,7 @@
 namespace nodepool::planning {
 namespace {
 
-TEST(MinReadyTest, what_is_missing_is_asked_for_some_at_a_time) {
+TEST(MinReadyTest, what_is_missing_is_requested_some_at_a_time) {
   struct Row {
     const char* what;
     MinReadyStock stock;
@@ -20,18 +20,18 @@ TEST(MinReadyTest, what_is_missing_is_asked_for_some_at_a_time) {
       {"nothing is there", {.wanted = 3}, 3},
       {"all are there", {.wanted = 3, .ready = 3}, 0},
       {"there are more", {.wanted = 3, .ready = 5}, 0},
-      {"some are there, one has been asked for", {.wanted = 3, .ready = 1, .asked_for = 1}, 1},
-      {"more have been asked for", {.wanted = 3, .ready = 2, .asked_for = 2}, 0},
+      {"some are there, one has been asked for", {.wanted = 3, .ready = 1, .requested = 1}, 1},
+      {"more have been asked for", {.wanted = 3, .ready = 2, .requested = 2}, 0},
       {"a large stock", {.wanted = 1000}, 100},
-      {"a large stock, half of what may be asked for", {.wanted = 1000, .asked_for = 50}, 50},
-      {"a large stock, all that may be asked for", {.wanted = 1000, .asked_for = 100}, 0},
-      {"others have asked for more than one would", {.wanted = 1000, .asked_for = 180}, 0},
+      {"a large stock, half of what may be asked for", {.wanted = 1000, .requested = 50}, 50},
+      {"a large stock, all that may be asked for", {.wanted = 1000, .requested = 100}, 0},
+      {"others have asked for more than one would", {.wanted = 1000, .requested = 180}, 0},
       {"the end of a large stock", {.wanted = 1000, .ready = 970}, 30},
   };
-  for (const Row& row : rows) EXPECT_EQ(to_ask_for(row.stock), row.count) << row.what;
+  for (const Row& row : rows) EXPECT_EQ(missing_nodes(row.stock), row.count) << row.what;
 }
 
-TEST(MinReadyTest, nodes_that_nobody_has_asked_for_count) {
+TEST(MinReadyTest, nodes_that_nobody_has_requested_count) {
   for (const model::NodeState state : model::kAllNodeStates) {
     model::Node node;
     node.set_state(state, 0);
@@ -51,7 +51,7 @@ TEST(MinReadyTest, requests_of_launchers_count) {
   EXPECT_FALSE(is_for_min_ready(request)) << "somebody has borrowed the name";
 }
 
-TEST(MinReadyTest, a_label_can_be_had_of_whoever_offers_it_without_a_known_problem) {
+TEST(MinReadyTest, a_label_is_obtainable_of_whoever_offers_it_without_a_known_problem) {
   model::Component small;
   small.name = "small";
   small.supported_labels = {"small"};
@@ -62,7 +62,7 @@ TEST(MinReadyTest, a_label_can_be_had_of_whoever_offers_it_without_a_known_probl
     const char* label;
     std::vector<const model::Component*> pools;
     std::set<std::string> with_problems;
-    bool can_be_had;
+    bool is_obtainable;
   };
   const Row rows[] = {
       {"small", {}, {}, false},
@@ -78,7 +78,7 @@ TEST(MinReadyTest, a_label_can_be_had_of_whoever_offers_it_without_a_known_probl
     const auto has_problem = [&row](const model::Component& pool) {
       return row.with_problems.contains(pool.name);
     };
-    EXPECT_EQ(can_be_had(row.label, row.pools, has_problem), row.can_be_had)
+    EXPECT_EQ(is_obtainable(row.label, row.pools, has_problem), row.is_obtainable)
         << row.label << " of " << row.pools.size() << " pool(s), " << row.with_problems.size()
         << " with problems";
   }

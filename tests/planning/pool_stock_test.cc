@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 using testing::UnorderedElementsAreArray;
 
-// A provider of which only its inventory is asked.
+// A provider with an inventory only.
 class Rack final : public driver::Provider {
  public:
   explicit Rack(driver::Inventory inventory) : inventory_(std::move(inventory)) {}
@@ -40,7 +40,7 @@ class Rack final : public driver::Provider {
 
 class PoolStockTest : public RecordsFixture {
  protected:
-  // The name of the node for each label; "-" where nothing is left.
+  // The name of the node for each label; "-" if there is none.
   std::vector<std::string> choice(std::vector<std::string> labels,
                                   const std::string& preferred = {}, bool reuse = true) const {
     NodeRequest request;
@@ -94,7 +94,7 @@ TEST_F(PoolStockTest, each_label_gets_a_free_node_if_there_is_one) {
       {{"a", "a", "a", "a"}, {"a1", "a2", "ab", "-"}},
       {{"a", "b"}, {"a1", "ab"}},
       {{"b", "a", "a"}, {"a1", "a2", "ab"}},
-      {{"a", "a", "b"}, {"a1", "a2", "ab"}},  // who could have had it has moved to another one
+      {{"a", "a", "b"}, {"a1", "a2", "ab"}},  // the first label moves to another node
       {{"b", "b"}, {"ab", "-"}},
       {{"c", "a"}, {"-", "a1"}},
   };
@@ -167,7 +167,7 @@ TEST_F(PoolStockTest, labels_of_the_same_nodes_are_rivals) {
   EXPECT_THAT(stock_.rivals({"c"}), ElementsAre("c"));
   EXPECT_THAT(stock_.rivals({"a", "c"}), UnorderedElementsAre("a", "b", "c"));
   stock_.reconfigure(std::make_shared<Rack>(driver::Inventory{{"a"}, {"b"}}));
-  EXPECT_THAT(stock_.rivals({"a"}), ElementsAre("a")) << "of the configuration of before";
+  EXPECT_THAT(stock_.rivals({"a"}), ElementsAre("a")) << "of the previous configuration";
 }
 
 }  // namespace

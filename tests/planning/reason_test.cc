@@ -61,7 +61,7 @@ TEST(DecisionTest, is_a_sentence_for_people) {
   const Decision waits{
       Decision::Kind::wait, Decision::Until::quota_is_known, {Code::quota_not_asked}};
   EXPECT_EQ(sentence(waits),
-            "waits: the quota of the provider is not known yet (until the provider has answered)");
+            "waits: the quota of the provider is not known yet (until the provider has responded)");
   EXPECT_EQ(sentence(Decision{Decision::Kind::accept}), "accepts");
 }
 

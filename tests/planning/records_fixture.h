@@ -16,8 +16,7 @@
 
 namespace nodepool::planning {
 
-// Tables of records that a test fills by hand, and the sums over them: no store is followed, no
-// time passes.
+// Tables of records that a test fills, and their usage, without a store or time.
 class RecordsFixture : public testing::Test {
  protected:
   RecordsFixture();
@@ -27,10 +26,10 @@ class RecordsFixture : public testing::Test {
   void write_node(const model::Node& node);
   void remove_node(const std::string& id);
   const model::Node& node(const std::string& id) const;
-  // Somebody contends for the node's lock.
+  // Adds a contender for the node's lock.
   void lock(const std::string& id);
 
-  // A ready node of provider `sky` that nobody has, and that takes one instance.
+  // A free ready node of provider `sky` with one instance.
   static model::Node idle_node(std::string pool, std::string label, double since = 0);
 
   async::EventLoop loop_;
@@ -41,7 +40,7 @@ class RecordsFixture : public testing::Test {
   coordination::MemoryStore store_{server_, runtime_};
   telemetry::Logger log_;
   model::NodeTable nodes_;
-  std::map<std::string, Resources> needs_;  // by label: what a node takes
+  std::map<std::string, Resources> needs_;  // by label
   ResourceUsage usage_;
 
  private:

@@ -7,14 +7,14 @@
 namespace nodepool::planning {
 namespace {
 
-// The vectors of the reference: draft-eastlake-fnv, appendix C.
+// Test vectors of draft-eastlake-fnv, appendix C.
 TEST(RendezvousTest, fnv1a_is_as_specified) {
   EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325U);
   EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8cU);
   EXPECT_EQ(fnv1a("foobar"), 0x85944171f73967e8U);
 }
 
-// Computed apart from this code: what launchers of every build have to come to.
+// Computed independently. All builds must agree.
 TEST(RendezvousTest, weights_never_change) {
   EXPECT_EQ(rendezvous_weight("", ""), 0xb9034ad37056f5fbU);
   EXPECT_EQ(rendezvous_weight("pool", "200-0000000001"), 0xe9d0e7a654c7dcc5U);
@@ -28,7 +28,7 @@ TEST(RendezvousTest, where_the_candidate_ends_matters) {
   EXPECT_NE(rendezvous_weight("ab", "c"), rendezvous_weight("a", "bc"));
 }
 
-// One after the other: the ids of requests differ in their last digits only.
+// Consecutive request ids differ in their last digits only.
 TEST(RendezvousTest, neighbours_are_spread_evenly) {
   int first = 0;
   int changes = 0;

@@ -22,54 +22,54 @@ NodeRequest request(int number, std::vector<std::string> labels, std::string ten
   return request;
 }
 
-// More looks than any test here needs: lines that wake each other would do so for ever.
+// More evaluations than any test needs. Detects groups that wake each other endlessly.
 constexpr std::size_t kEnough = 100;
 
 class RequestQueueTest : public testing::Test {
  protected:
   void wait(const NodeRequest& request, Until until) {
-    line_.wait(request.service_key(), request, {.kind = Decision::Kind::wait, .until = until});
+    queue_.wait(request.service_key(), request, {.kind = Decision::Kind::wait, .until = until});
   }
 
   void wait_behind(const NodeRequest& request, const NodeRequest& earlier) {
-    line_.wait(request.service_key(), request,
-               {.kind = Decision::Kind::wait,
-                .until = Until::earlier_one_is_served,
-                .reason = {Reason::Code::comes_after, earlier.id}});
+    queue_.wait(request.service_key(), request,
+                {.kind = Decision::Kind::wait,
+                 .until = Until::earlier_one_is_served,
+                 .reason = {Reason::Code::comes_after, earlier.id}});
   }
 
-  // Takes all that are to be looked at; each waits again for the same.
-  std::vector<ServiceKey> look(Until until, const std::vector<NodeRequest>& requests) {
+  // Evaluates all that are due; each waits again for the same.
+  std::vector<ServiceKey> evaluate_due(Until until, const std::vector<NodeRequest>& requests) {
     std::vector<ServiceKey> seen;
-    while (const std::optional<ServiceKey> order = line_.next()) {
-      seen.push_back(*order);
+    while (const std::optional<ServiceKey> key = queue_.next()) {
+      seen.push_back(*key);
       if (seen.size() > kEnough) break;
       for (const NodeRequest& request : requests) {
-        if (request.service_key() == *order) wait(request, until);
+        if (request.service_key() == *key) wait(request, until);
       }
     }
     return seen;
   }
 
-  RequestQueue line_;
+  RequestQueue queue_;
 };
 
 TEST_F(RequestQueueTest, what_is_to_be_looked_at_comes_in_order_of_service) {
   const NodeRequest first = request(1, {"a"});
   const NodeRequest second = request(2, {"b"});
-  line_.enqueue(second.service_key());
-  line_.enqueue(first.service_key());
-  EXPECT_EQ(line_.next(), first.service_key());
-  EXPECT_EQ(line_.next(), second.service_key());
-  EXPECT_EQ(line_.next(), std::nullopt);
+  queue_.enqueue(second.service_key());
+  queue_.enqueue(first.service_key());
+  EXPECT_EQ(queue_.next(), first.service_key());
+  EXPECT_EQ(queue_.next(), second.service_key());
+  EXPECT_EQ(queue_.next(), std::nullopt);
 }
 
 TEST_F(RequestQueueTest, of_those_that_want_the_same_only_the_first_is_looked_at) {
   const std::vector<NodeRequest> requests{request(1, {"a"}), request(2, {"a"}), request(3, {"b"}),
                                           request(4, {"b", "a"}), request(5, {"a", "b"})};
   for (const NodeRequest& each : requests) wait(each, Until::capacity_is_free);
-  line_.capacity_has_grown();
-  EXPECT_EQ(look(Until::capacity_is_free, requests),
+  queue_.capacity_has_grown();
+  EXPECT_EQ(evaluate_due(Until::capacity_is_free, requests),
             (std::vector{requests[0].service_key(), requests[2].service_key(),
                          requests[3].service_key()}));
 }
@@ -77,20 +77,20 @@ TEST_F(RequestQueueTest, of_those_that_want_the_same_only_the_first_is_looked_at
 TEST_F(RequestQueueTest, once_the_first_is_served_the_next_is_looked_at) {
   const std::vector<NodeRequest> requests{request(1, {"a"}), request(2, {"a"})};
   for (const NodeRequest& each : requests) wait(each, Until::capacity_is_free);
-  line_.capacity_has_grown();
-  EXPECT_EQ(line_.next(), requests[0].service_key()) << "and is served: it does not wait again";
-  EXPECT_EQ(line_.next(), requests[1].service_key());
+  queue_.capacity_has_grown();
+  EXPECT_EQ(queue_.next(), requests[0].service_key()) << "and is served: it does not wait again";
+  EXPECT_EQ(queue_.next(), requests[1].service_key());
 }
 
 TEST_F(RequestQueueTest, who_follows_one_that_is_looked_at_again_is_looked_at_as_well) {
   const NodeRequest first = request(1, {"a"});
   const NodeRequest second = request(2, {"a"});
-  wait_behind(second, request(0, {"a"}));  // which is long gone when the first one waits for room
+  wait_behind(second, request(0, {"a"}));  // deleted before the first one waits for capacity
   wait(first, Until::capacity_is_free);
-  line_.enqueue(first.service_key());
-  EXPECT_EQ(line_.next(), first.service_key());
-  line_.remove(first.service_key());  // it is served
-  EXPECT_EQ(line_.next(), second.service_key());
+  queue_.enqueue(first.service_key());
+  EXPECT_EQ(queue_.next(), first.service_key());
+  queue_.remove(first.service_key());  // served
+  EXPECT_EQ(queue_.next(), second.service_key());
 }
 
 TEST_F(RequestQueueTest, an_event_wakes_those_whom_it_concerns) {
@@ -102,20 +102,20 @@ TEST_F(RequestQueueTest, an_event_wakes_those_whom_it_concerns) {
   wait(registry, Until::registry_changes);
   wait(launch, Until::launch_ends);
   wait(tenant, Until::tenant_takes_less);
-  line_.registry_has_changed();
-  EXPECT_EQ(line_.next(), registry.service_key());
-  EXPECT_EQ(line_.next(), std::nullopt);
-  line_.launch_has_ended();
-  EXPECT_EQ(line_.next(), launch.service_key());
-  EXPECT_EQ(line_.next(), std::nullopt);
-  line_.tenant_takes_less("other");
-  EXPECT_EQ(line_.next(), std::nullopt);
-  line_.tenant_takes_less("acme");
-  EXPECT_EQ(line_.next(), tenant.service_key());
-  line_.label_is_free("z");
-  EXPECT_EQ(line_.next(), std::nullopt);
-  line_.label_is_free("a");
-  EXPECT_EQ(line_.next(), room.service_key());
+  queue_.registry_has_changed();
+  EXPECT_EQ(queue_.next(), registry.service_key());
+  EXPECT_EQ(queue_.next(), std::nullopt);
+  queue_.launch_has_ended();
+  EXPECT_EQ(queue_.next(), launch.service_key());
+  EXPECT_EQ(queue_.next(), std::nullopt);
+  queue_.tenant_takes_less("other");
+  EXPECT_EQ(queue_.next(), std::nullopt);
+  queue_.tenant_takes_less("acme");
+  EXPECT_EQ(queue_.next(), tenant.service_key());
+  queue_.label_is_free("z");
+  EXPECT_EQ(queue_.next(), std::nullopt);
+  queue_.label_is_free("a");
+  EXPECT_EQ(queue_.next(), room.service_key());
 }
 
 TEST_F(RequestQueueTest, who_was_declined_by_others_is_of_another_shape) {
@@ -124,8 +124,8 @@ TEST_F(RequestQueueTest, who_was_declined_by_others_is_of_another_shape) {
   const NodeRequest fresh = request(2, {"a"});
   wait(declined, Until::registry_changes);
   wait(fresh, Until::registry_changes);
-  line_.registry_has_changed();
-  EXPECT_EQ(look(Until::registry_changes, {declined, fresh}),
+  queue_.registry_has_changed();
+  EXPECT_EQ(evaluate_due(Until::registry_changes, {declined, fresh}),
             (std::vector{declined.service_key(), fresh.service_key()}));
 }
 
@@ -136,12 +136,12 @@ TEST_F(RequestQueueTest, one_that_leaves_lets_those_behind_it_pass) {
   wait(large, Until::capacity_is_free);
   wait_behind(small, large);
   wait(other, Until::capacity_is_free);
-  EXPECT_TRUE(line_.is_short_of_capacity());
-  line_.remove(large.service_key());
-  EXPECT_EQ(line_.next(), small.service_key());
-  EXPECT_EQ(line_.next(), std::nullopt) << "to the other it is nothing";
-  line_.remove(other.service_key());
-  EXPECT_FALSE(line_.is_short_of_capacity());
+  EXPECT_TRUE(queue_.is_short_of_capacity());
+  queue_.remove(large.service_key());
+  EXPECT_EQ(queue_.next(), small.service_key());
+  EXPECT_EQ(queue_.next(), std::nullopt) << "to the other it is nothing";
+  queue_.remove(other.service_key());
+  EXPECT_FALSE(queue_.is_short_of_capacity());
 }
 
 TEST_F(RequestQueueTest, one_that_no_longer_waits_for_room_lets_those_behind_it_pass) {
@@ -149,14 +149,14 @@ TEST_F(RequestQueueTest, one_that_no_longer_waits_for_room_lets_those_behind_it_
   const NodeRequest small = request(2, {"a"});
   wait(large, Until::capacity_is_free);
   wait_behind(small, large);
-  line_.capacity_has_grown();
-  EXPECT_EQ(line_.next(), large.service_key());
+  queue_.capacity_has_grown();
+  EXPECT_EQ(queue_.next(), large.service_key());
   wait(large, Until::capacity_is_free);
-  EXPECT_EQ(line_.next(), std::nullopt) << "it still comes first";
-  line_.capacity_has_grown();
-  EXPECT_EQ(line_.next(), large.service_key());
+  EXPECT_EQ(queue_.next(), std::nullopt) << "it is still served first";
+  queue_.capacity_has_grown();
+  EXPECT_EQ(queue_.next(), large.service_key());
   wait(large, Until::tenant_takes_less);
-  EXPECT_EQ(line_.next(), small.service_key());
+  EXPECT_EQ(queue_.next(), small.service_key());
 }
 
 TEST_F(RequestQueueTest, lines_that_have_waited_for_each_other_do_not_wake_each_other_for_ever) {
@@ -168,8 +168,8 @@ TEST_F(RequestQueueTest, lines_that_have_waited_for_each_other_do_not_wake_each_
   wait(second, Until::capacity_is_free);
   wait_behind(behind_first, first);
   wait_behind(behind_second, second);
-  line_.capacity_has_grown();
-  EXPECT_LE(look(Until::registry_changes, {first, second}).size(), 4U);
+  queue_.capacity_has_grown();
+  EXPECT_LE(evaluate_due(Until::registry_changes, {first, second}).size(), 4U);
 }
 
 TEST_F(RequestQueueTest, limits_of_every_kind_may_allow_more) {
@@ -181,8 +181,8 @@ TEST_F(RequestQueueTest, limits_of_every_kind_may_allow_more) {
   wait(tenant, Until::tenant_takes_less);
   wait(other_tenant, Until::tenant_takes_less);
   wait(launch, Until::launch_ends);
-  line_.limits_may_allow_more();
-  EXPECT_EQ(look(Until::launch_ends, {}),
+  queue_.limits_may_allow_more();
+  EXPECT_EQ(evaluate_due(Until::launch_ends, {}),
             (std::vector{room.service_key(), tenant.service_key(), other_tenant.service_key()}));
 }
 
@@ -195,21 +195,21 @@ TEST_F(RequestQueueTest, who_has_waited_a_minute_for_room_comes_first) {
   wait(second, Until::capacity_is_free);
   const ServiceKey later = request(3, {"a"}).service_key();
   const std::set<std::string, std::less<>> only_a{"a"};
-  EXPECT_EQ(line_.first_starved(later, 149.9, nullptr), std::nullopt);
-  EXPECT_EQ(line_.first_starved(later, 150, nullptr), second.service_key());
-  EXPECT_EQ(line_.first_starved(later, 150, &only_a), std::nullopt);
-  EXPECT_EQ(line_.first_starved(later, 160, nullptr), first.service_key());
-  EXPECT_EQ(line_.first_starved(later, 160, &only_a), first.service_key());
-  EXPECT_EQ(line_.first_starved(first.service_key(), 160, nullptr), std::nullopt)
+  EXPECT_EQ(queue_.first_starved(later, 149.9, nullptr), std::nullopt);
+  EXPECT_EQ(queue_.first_starved(later, 150, nullptr), second.service_key());
+  EXPECT_EQ(queue_.first_starved(later, 150, &only_a), std::nullopt);
+  EXPECT_EQ(queue_.first_starved(later, 160, nullptr), first.service_key());
+  EXPECT_EQ(queue_.first_starved(later, 160, &only_a), first.service_key());
+  EXPECT_EQ(queue_.first_starved(first.service_key(), 160, nullptr), std::nullopt)
       << "who is before it?";
-  line_.remove(first.service_key());
-  EXPECT_EQ(line_.first_starved(later, 160, nullptr), second.service_key());
-  line_.capacity_has_grown();
-  EXPECT_EQ(line_.next(), second.service_key());
-  EXPECT_EQ(line_.first_starved(later, 160, nullptr), std::nullopt);
+  queue_.remove(first.service_key());
+  EXPECT_EQ(queue_.first_starved(later, 160, nullptr), second.service_key());
+  queue_.capacity_has_grown();
+  EXPECT_EQ(queue_.next(), second.service_key());
+  EXPECT_EQ(queue_.first_starved(later, 160, nullptr), std::nullopt);
 }
 
-// With as many shapes as that, whatever grows with their square does not end.
+// With that many shapes, quadratic algorithms would take too long.
 TEST_F(RequestQueueTest, an_event_costs_nothing_for_those_that_it_does_not_concern) {
   constexpr int kShapes = 50'000;
   std::vector<NodeRequest> requests;
@@ -220,11 +220,11 @@ TEST_F(RequestQueueTest, an_event_costs_nothing_for_those_that_it_does_not_conce
   }
   for (int i = 0; i < kShapes; ++i) {
     const std::string name = std::to_string(i);
-    line_.label_is_free("label" + name);
-    line_.tenant_takes_less("tenant" + name);
-    EXPECT_EQ(line_.next(), requests[static_cast<std::size_t>(i)].service_key());
-    EXPECT_EQ(line_.next(), std::nullopt);
-    EXPECT_EQ(line_.first_starved(requests.back().service_key(), 59, nullptr), std::nullopt);
+    queue_.label_is_free("label" + name);
+    queue_.tenant_takes_less("tenant" + name);
+    EXPECT_EQ(queue_.next(), requests[static_cast<std::size_t>(i)].service_key());
+    EXPECT_EQ(queue_.next(), std::nullopt);
+    EXPECT_EQ(queue_.first_starved(requests.back().service_key(), 59, nullptr), std::nullopt);
     wait(requests[static_cast<std::size_t>(i)], Until::launch_ends);
   }
 }

@@ -61,7 +61,7 @@ TEST_F(UsageTest, a_node_without_resources_takes_what_its_label_does_and_nothing
   EXPECT_TRUE(usage_.of_tenant("acme").empty());
 }
 
-// Another launcher's pool, or one that is no longer configured: its machine is there all the same.
+// A pool of another launcher, or no longer configured: its machines still count.
 TEST_F(UsageTest, a_node_whose_label_is_not_served_here_counts_by_what_its_record_says) {
   Node node = small();
   node.type = {"gone"};
@@ -124,7 +124,7 @@ TEST_F(UsageTest, other_needs_take_effect_when_the_provider_is_counted_anew) {
   EXPECT_EQ(usage_.of_provider("sky").amount("cores"), 8);
 }
 
-// Of those who have gone beyond a limit together, whoever has recorded a node later gives way.
+// If nodes exceed a limit together, the later ones give way.
 TEST_F(UsageTest, what_was_recorded_no_later_is_summed_up_by_itself) {
   std::vector<std::string> ids;
   for (const std::string pool : {"main", "other", "main", "main"}) {

@@ -22,8 +22,8 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A daemon whose configuration is the text of a file; "bad" is none, and the file `clouds` is what
-// it rests on.
+// A daemon whose configuration is the text of a file; "bad" is invalid, and `clouds` is a further
+// file.
 class ConfigFollowerTest : public testing::Test {
  protected:
   ConfigFollowerTest() {
@@ -33,7 +33,7 @@ class ConfigFollowerTest : public testing::Test {
   ~ConfigFollowerTest() override { loop_.run(scope_.stop()); }
 
   // Follows with events, and with looks this far apart.
-  void follow(async::Duration between_looks, async::Duration before_retry = 10ms) {
+  void follow(async::Duration poll, async::Duration retry = 10ms) {
     const telemetry::Logger log(
         telemetry::Log::to_consumer(
             [this](telemetry::LogLevel level, std::string_view, std::string_view message) {
@@ -46,10 +46,8 @@ class ConfigFollowerTest : public testing::Test {
         .further_files =
             [this](const config::Config&) { return std::set<std::string>{path("clouds")}; },
         .apply = [this](config::Config config) { return apply(std::move(config)); }};
-    follower_.emplace(
-        runtime_, log, std::move(source),
-        ConfigFollower::Pauses{
-            .settling = 1ms, .between_looks = between_looks, .before_retry = before_retry});
+    follower_.emplace(runtime_, log, std::move(source),
+                      ConfigFollower::Intervals{.settling = 1ms, .poll = poll, .retry = retry});
     follower_->load();
     scope_.spawn("follower", follower_->run());
   }
@@ -136,7 +134,7 @@ TEST_F(ConfigFollowerTest, a_load_that_fails_is_tried_again_and_told_once) {
   follow(1h);
   replace("config", "bad");
   wait_until([&] { return loads_ > 4; });
-  EXPECT_THAT(log_, ElementsAre(HasSubstr("the old one stays in force: config: bad")));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("the previous one stays in force: config: bad")));
   replace("config", "two");
   wait_until([&] { return !applied_.empty(); });
   EXPECT_THAT(applied_, ElementsAre("two"));
@@ -170,7 +168,7 @@ TEST_F(ConfigFollowerTest, what_the_store_has_kept_from_being_done_is_done_again
   follow(1h);
   replace("config", "two");
   wait_until([&] { return !applied_.empty(); });
-  EXPECT_THAT(log_, ElementsAre(HasSubstr("trying again: gone")));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("retrying: gone")));
 }
 
 }  // namespace

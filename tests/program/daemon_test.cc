@@ -25,7 +25,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// A daemon that writes down what it is told, and ends itself once it serves.
+// A daemon that records its calls, and ends itself once it serves.
 class TestDaemon final : public Daemon {
  public:
   TestDaemon(const Options& options, std::shared_ptr<telemetry::Log> log,

@@ -164,7 +164,7 @@ TEST(StartReportTest, who_has_started_a_daemon_learns_what_has_become_of_it) {
             }),
             Result(0, "daemon: waiting for the store\n"));
   EXPECT_EQ(started([](StartReport& /*report*/) {}),
-            Result(1, "daemon: ended before it served; its log tells more\n"));
+            Result(1, "daemon: exited during its start; see its log\n"));
 }
 
 TEST(StartReportTest, who_has_started_a_daemon_does_not_wait_for_ever) {
@@ -179,7 +179,7 @@ TEST(StartReportTest, who_has_started_a_daemon_does_not_wait_for_ever) {
   };
   const auto [status, text] = started(start_slowly, std::chrono::milliseconds(20));
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(text, "daemon: still starting; its log tells more\n");
+  EXPECT_EQ(text, "daemon: still starting; see its log\n");
   ::close(goes_on[0]);
   ::close(goes_on[1]);
 }

@@ -1,4 +1,4 @@
-// What systemd is told, at a socket as systemd makes it.
+// The notifications to systemd, on a socket like systemd's.
 
 #include "program/service_manager.h"
 
@@ -38,7 +38,7 @@ class ServiceManagerTest : public testing::Test {
     for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) ::unsetenv(name);
   }
 
-  std::vector<std::string> told() const {
+  std::vector<std::string> received() const {
     std::vector<std::string> messages;
     std::array<char, 1000> space{};
     for (ssize_t size = 0; (size = ::recv(socket_, space.data(), space.size(), 0)) > 0;) {
@@ -59,7 +59,7 @@ class ServiceManagerTest : public testing::Test {
       loop_.poll();
     }
     loop_.run(scope.stop());
-    return told();
+    return received();
   }
 
   test_support::TemporaryDirectory directory_;
@@ -76,7 +76,7 @@ TEST_F(ServiceManagerTest, it_is_told_of_the_start_and_the_end) {
   ServiceManager manager(runtime_);
   manager.started("waiting\nfor the store");
   manager.stopping();
-  EXPECT_THAT(told(), ElementsAre("READY=1\nSTATUS=waiting for the store", "STOPPING=1"));
+  EXPECT_THAT(received(), ElementsAre("READY=1\nSTATUS=waiting for the store", "STOPPING=1"));
 }
 
 TEST_F(ServiceManagerTest, nobody_is_told_where_nobody_wants_to_know) {
@@ -84,7 +84,7 @@ TEST_F(ServiceManagerTest, nobody_is_told_where_nobody_wants_to_know) {
     ::setenv("NOTIFY_SOCKET", socket, 1);
     ServiceManager(runtime_).started("Serving");
   }
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(received(), IsEmpty());
 }
 
 TEST_F(ServiceManagerTest, a_watchdog_is_fed_in_time) {

@@ -140,7 +140,7 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
   run(installation.hold(leased.lease.id, "look"));
   settle();
   EXPECT_EQ(node(leased.nodes[1].id).state, model::NodeState::hold);
-  EXPECT_THAT(refusal(installation.release(leased.lease.id)), HasSubstr("There is no lease"));
+  EXPECT_THAT(refusal(installation.release(leased.lease.id)), HasSubstr("not found"));
 }
 
 TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
@@ -155,11 +155,11 @@ TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
 
 TEST_F(InstallationTest, who_is_refused_is_told_why) {
   EXPECT_THAT(refusal(client("viewer").request({.labels = {"small"}}, nullptr)),
-              HasSubstr("its scope is read"));
+              HasSubstr("has scope `read`"));
   EXPECT_THAT(refusal(client("nobody").request({.labels = {"small"}}, nullptr)),
-              HasSubstr("token is not known"));
+              HasSubstr("token is unknown"));
   EXPECT_THAT(refusal(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
-              HasSubstr("1h at most"));
+              HasSubstr("limited to 1h"));
   EXPECT_THROW(Installation(runtime_, {.url = "launcher:8006"}, log_), RequestError);
   EXPECT_THROW(Installation(runtime_, {.url = ""}, log_), RequestError);
 }
@@ -208,7 +208,7 @@ TEST_F(InstallationTest, an_order_that_is_removed_before_its_time_is_an_error) {
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return remove_request(); });
   EXPECT_EQ(refusal(client("gitlab").request({.labels = {"small"}}, nullptr)),
-            "request 200-0000000000 has been removed by someone else");
+            "request 200-0000000000 was removed by another client");
 }
 
 TEST_F(InstallationTest, who_goes_away_while_waiting_leaves_no_request_behind) {

@@ -65,7 +65,7 @@ class StatusTest : public testing::Test {
                       .patience = 600});
   }
 
-  // What it says that needs somebody.
+  // The texts of the problems.
   std::vector<std::string> problems() {
     std::vector<std::string> texts;
     const Status now = status();
@@ -103,7 +103,7 @@ TEST_F(StatusTest, without_a_launcher_it_is_critical_and_that_comes_first) {
   host.problem = "refused";
   hosts_.push_back(host);
   EXPECT_EQ(status().level, StatusLevel::critical);
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("no launcher is alive"),
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("no launcher is running"),
                                       "host h1 of pool rack-main is unhealthy: refused"));
 }
 
@@ -130,11 +130,13 @@ TEST_F(StatusTest, what_daemons_say_of_themselves_is_passed_on) {
   add_launcher(launcher);
   providers_ = {"sky"};
   EXPECT_EQ(status().level, StatusLevel::attention);
-  EXPECT_THAT(problems(),
-              ElementsAre("launcher on l1: the configuration on the disk is not in force: "
-                          "nodepool.yaml:3:1: labels: missing",
-                          "launcher on l1: provider sky is not in service: no such cloud",
-                          "provider sky is configured here, and no launcher serves it"));
+  EXPECT_THAT(
+      problems(),
+      ElementsAre("launcher on l1: the configuration file was rejected, the previous one stays "
+                  "in effect: "
+                  "nodepool.yaml:3:1: labels: missing",
+                  "launcher on l1: provider sky is not in service: no such cloud",
+                  "provider sky is configured here, but no launcher serves it"));
 }
 
 TEST_F(StatusTest, a_python_launcher_says_less) {
@@ -166,10 +168,10 @@ TEST_F(StatusTest, images_need_somebody_when_the_last_build_or_upload_has_failed
   add(model::upload_path("good", "g2", "land", "0000000002"),
       R"({"state": "ready", "state_time": 6})");
   EXPECT_THAT(problems(),
-              ElementsAre("no builder is alive: images are neither built nor uploaded",
-                          "the last build of image broken (b2) has failed: the disk is full",
-                          "image new has no build that is ready",
-                          "the last upload of image good to sky has failed: quota"));
+              ElementsAre("no builder is running: images are neither built nor uploaded",
+                          "the last build of image broken (b2) failed: the disk is full",
+                          "image new has no ready build",
+                          "the last upload of image good to sky failed: quota"));
 }
 
 TEST_F(StatusTest, a_request_may_wait_for_a_while) {

@@ -92,7 +92,7 @@ TEST_F(HeldNodesTest, a_vanished_node_is_refused) {
     run(held.accept(request));
     ADD_FAILURE() << "accepted";
   } catch (const RequestError& error) {
-    EXPECT_STREQ(error.what(), "node 0000000000 is gone");
+    EXPECT_STREQ(error.what(), "node 0000000000 has been deleted");
   }
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }

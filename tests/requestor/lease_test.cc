@@ -121,7 +121,7 @@ TEST_F(LeaseTest, a_node_that_stays_locked_is_refused) {
     settle();
     clock_.advance_by(std::chrono::milliseconds(100));
   }
-  EXPECT_EQ(error, "node 0000000000 is locked by someone else");
+  EXPECT_EQ(error, "node 0000000000 is locked by another process");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 

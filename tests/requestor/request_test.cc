@@ -106,7 +106,7 @@ TEST_F(RequestTest, a_request_that_somebody_removes_is_an_error) {
   settle();
   run(launcher_store_.remove(model::request_path(id), coordination::kAnyVersion));
   settle();
-  EXPECT_EQ(error, "request 200-0000000000 has been removed by someone else");
+  EXPECT_EQ(error, "request 200-0000000000 was removed by another client");
 }
 
 TEST_F(RequestTest, a_disconnection_does_not_end_the_wait) {

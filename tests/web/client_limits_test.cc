@@ -1,4 +1,4 @@
-// Who may have how much.
+// Tests the limits of connections, streams and output.
 
 #include "web/client_limits.h"
 
@@ -33,17 +33,17 @@ class GuestsTest : public testing::Test {
 
   ClientLimits client_limits_{{.connections = 3,
                                .local = 1,
-                               .of_one = 2,
-                               .of_near = 3,
+                               .per_origin = 2,
+                               .per_local_origin = 3,
                                .streams = 4,
-                               .streams_of_one = 1,
-                               .streams_of_near = 3,
-                               .streams_of_client = 2,
+                               .streams_per_origin = 1,
+                               .streams_per_local_origin = 3,
+                               .streams_per_client = 2,
                                .output = 100,
-                               .output_of_one = 50}};
+                               .output_per_origin = 50}};
   ClientLimits::Refusal refusal_{};
   int entered_ = 0;
-  std::vector<int> gone_;  // in which order they were hung up on
+  std::vector<int> gone_;  // evicted connections, in order
 };
 
 TEST(OriginTest, a_network_is_one_place) {
@@ -52,8 +52,9 @@ TEST(OriginTest, a_network_is_one_place) {
   EXPECT_EQ(origin(at("2001:db8:1:2::1")), "2001:db8:1:2::/64");
   EXPECT_EQ(origin(at("fe80::1%eth0")), "fe80::/64");
   EXPECT_EQ(origin(kUser), "user 1000");
-  EXPECT_TRUE(is_near(at("127.0.0.1")) && is_near(at("::1")) && is_near(kUser));
-  EXPECT_FALSE(is_near(at("192.0.2.1")));
+  EXPECT_TRUE(is_on_this_machine(at("127.0.0.1")) && is_on_this_machine(at("::1")) &&
+              is_on_this_machine(kUser));
+  EXPECT_FALSE(is_on_this_machine(at("192.0.2.1")));
 }
 
 TEST_F(GuestsTest, who_waits_longest_without_a_request_makes_room) {

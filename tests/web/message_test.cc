@@ -1,4 +1,4 @@
-// Requests' targets, what clients accept, and dates.
+// Tests request targets, content negotiation, and dates.
 
 #include "web/message.h"
 

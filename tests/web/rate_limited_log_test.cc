@@ -1,4 +1,4 @@
-// What happens over and over is said once a minute.
+// Tests that repeated events are logged once a minute.
 
 #include "web/rate_limited_log.h"
 

@@ -42,7 +42,7 @@ TEST(ReadinessTest, pages_of_other_sites_may_ask_as_with_the_python_nodepool) {
 TEST(ReadinessTest, who_is_not_says_why) {
   const Response text = ask(kAway);
   EXPECT_EQ(text.status, 503U);
-  EXPECT_THAT(*text.body, HasSubstr("It is not ready: no connection to <zk1> for 12 s; the start"));
+  EXPECT_THAT(*text.body, HasSubstr("Not ready: no connection to <zk1> for 12 s; the start"));
   EXPECT_THAT(*ask(kAway, "/ready", "application/json").body,
               HasSubstr("\"message\": \"The server"));
   EXPECT_THAT(*ask(kAway, "/ready", "text/html").body, HasSubstr("connection to &lt;zk1> for"));

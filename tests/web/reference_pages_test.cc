@@ -1,4 +1,4 @@
-// The pages of the Python Nodepool's web app.
+// Tests the pages of the Python Nodepool's web app.
 
 #include "web/reference_pages.h"
 

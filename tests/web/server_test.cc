@@ -1,4 +1,4 @@
-// The server on real sockets: what clients send, and what they may not do.
+// Tests the server on real sockets: valid and invalid requests, and its limits.
 
 #include "web/server.h"
 
@@ -81,7 +81,7 @@ class ServerTest : public testing::Test {
     co_return socket;
   }
 
-  // A client that has begun to take a stream.
+  // A client that has started to read a stream.
   Task<tcp::socket> follow() {
     tcp::socket socket = co_await connect();
     const std::string request = "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -92,7 +92,7 @@ class ServerTest : public testing::Test {
     co_return socket;
   }
 
-  // A client that has asked for something large, and reads no more than the beginning.
+  // A client that has requested a large body and reads only its beginning.
   Task<tcp::socket> ask_for_much() {
     tcp::socket socket = co_await connect();
     const std::string request = "GET /large HTTP/1.1\r\n\r\n";
@@ -103,7 +103,7 @@ class ServerTest : public testing::Test {
     co_return socket;
   }
 
-  // What the server sends until it closes the connection.
+  // Reads until the server closes the connection.
   Task<std::string> talk(std::string sent) {
     tcp::socket socket = co_await connect();
     co_await asio::async_write(socket, asio::buffer(sent), asio::use_awaitable);
@@ -193,7 +193,7 @@ TEST_F(ServerTest, who_says_nothing_is_let_go) {
 
 TEST_F(ServerTest, who_does_not_take_the_answer_is_let_go) {
   for (const Server::Limits limits :
-       {Server::Limits{.answer = milliseconds(50)}, Server::Limits{.piece = milliseconds(50)}}) {
+       {Server::Limits{.response = milliseconds(50)}, Server::Limits{.piece = milliseconds(50)}}) {
     loop_.run(stop());
     start(limits, {.connections = 1});
     const auto lazy_first = [this]() -> Task<std::string> {
@@ -206,7 +206,7 @@ TEST_F(ServerTest, who_does_not_take_the_answer_is_let_go) {
 }
 
 TEST_F(ServerTest, what_waits_to_be_read_takes_no_more_memory_than_it_may) {
-  start({}, {.output = kLarge + kLarge / 2, .output_of_near = 2 * kLarge});
+  start({}, {.output = kLarge + kLarge / 2, .output_per_local_origin = 2 * kLarge});
   const auto beside_much = [this](std::string request) -> Task<std::string> {
     const tcp::socket lazy = co_await ask_for_much();
     co_return co_await talk(std::move(request));
@@ -268,10 +268,10 @@ TEST_F(ServerTest, a_name_may_be_listened_at_and_one_that_nobody_knows_is_waited
   loop_.run(server.stop());
   loop_.run(server.start({.host = "nobody.invalid", .port = 0}));
   EXPECT_EQ(server.port(), 0);
-  EXPECT_THAT(lines_, ElementsAre(HasSubstr("Cannot listen at nobody.invalid")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("cannot listen at nobody.invalid")));
 }
 
-// Says "one", "two", … until its client has enough, or for ever.
+// Sends "one", "two", … until the client disconnects.
 Task<> count(StreamSink& sink) {
   for (int i = 1; i <= 3; ++i) {
     if (!co_await sink.send("part " + std::to_string(i) + "\n")) co_return;
@@ -307,7 +307,7 @@ TEST_F(ServerTest, streams_have_a_limit_and_end_with_the_server) {
 }
 
 TEST_F(ServerTest, one_client_does_not_get_all_connections_and_many_attempts_are_one_line) {
-  start({}, {.connections = 9, .of_near = 2});
+  start({}, {.connections = 9, .per_local_origin = 2});
   const auto more = [this]() -> Task<std::string> {
     const tcp::socket first = co_await follow();
     const tcp::socket second = co_await follow();

@@ -302,8 +302,7 @@ SUITES = [
     Suite('counts', 'costs of a request, compared with bench/counts.json', counts),
     Suite('lint', 'clang-tidy', lint, ('--style',)),
     services('web', 'page', 'the status page in headless Chromium', '--page', has_smoke=True),
-    services('api', 'http_api', 'the request API with independent clients, schemathesis and the curl lines of the manual',
-             '--interop', has_smoke=True),
+    services('api', 'http_api', 'the request API with third-party clients, schemathesis and curl', '--interop', has_smoke=True),
     services('ci-examples', 'ci_examples', 'the examples of docs/ci/ as GitLab Runner, GitHub Actions, '
              'Jenkins and Buildbot run them', '--interop', '--ci-examples', has_smoke=True),
     services('aws', 'aws', 'a simulated AWS; every call is checked against AWS\' service models', '--interop', has_smoke=True),

@@ -12,11 +12,11 @@ namespace nodepool::cli {
 
 namespace {
 
-// Functions that the rest calls; COMPREPLY is what bash offers.
+// Functions that add to COMPREPLY, which bash offers.
 constexpr std::string_view kBashFunctions =
-    R"bash(# Completion of nodepool's commands in bash. Made from their declarations.
+    R"bash(# Completion of nodepool's commands in bash. Generated from their declarations.
 
-# Offers those of its input's lines that begin as what has been typed.
+# Offers the lines of the input that begin with the typed word.
 _nodepool_offer() {
     local line
     while IFS= read -r line; do
@@ -36,7 +36,7 @@ std::string quoted_words(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(quoted, " "));
 }
 
-// What completes such a value; empty: nothing is known.
+// The shell command that completes such a value; empty if there is none.
 std::string completing(const Value& value) {
   if (value.is_file) return "_nodepool_files";
   if (!value.words.empty()) return "_nodepool_words " + quoted_words(value.words);
@@ -52,7 +52,7 @@ std::vector<std::string> all_names(const std::vector<Option>& options) {
   return all;
 }
 
-// Lines of a `case` on the option before.
+// Lines of a `case` on the previous word.
 std::string cases_of_values(const std::vector<Option>& options, std::string_view indent) {
   std::string text;
   for (const Option& option : options) {

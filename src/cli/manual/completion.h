@@ -2,8 +2,8 @@
 
 #include <string>
 
-// Completion of the commands of `nodepool` in shells, from their declarations. Names of what there
-// is come from the listings (-o name), and are taken for nothing but text.
+// Shell completion of `nodepool`, generated from the declarations of its commands. Names of
+// existing objects come from the listings (-o name); the shell never evaluates them.
 namespace nodepool::cli {
 
 std::string bash_completion();

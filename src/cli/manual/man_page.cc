@@ -13,7 +13,7 @@ namespace nodepool::cli {
 
 namespace {
 
-// A sentence of what is written without a full stop.
+// The text as a sentence: with a capital and a full stop.
 std::string sentence(std::string_view text) {
   std::string result(text);
   if (!result.empty()) result.front() = static_cast<char>(std::toupper(result.front()));
@@ -81,19 +81,19 @@ void add_see_also(Roff& page, std::string_view others) {
 std::string nodepool_page(const Release& release) {
   Roff page("nodepool", "1", release.date, "Nodepool " + release.version, "User Commands");
   page.section("NAME");
-  page.paragraph("nodepool - machines on demand: use them, see to them, ask why");
+  page.paragraph("nodepool - request, inspect and manage machines on demand");
   page.section("SYNOPSIS");
   page.usage("nodepool", "[OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]");
   page.section("DESCRIPTION");
   page.paragraph(
-      "The commands work with the store that the configuration names, as the daemons do. Long "
-      "options may be abbreviated as long as they are unambiguous. On a terminal, tables have "
-      "colours and fit its width; elsewhere they have neither.");
+      "The commands use the store of the configuration, like the daemons, or with --url the "
+      "request API. Long options may be abbreviated if they are unambiguous. On a terminal, tables "
+      "have colours and fit its width; elsewhere they have no colours and their full width.");
   page.section("OPTIONS");
-  page.paragraph("Before the command, or after it:");
+  page.paragraph("These may stand before or after the command:");
   add_options(page, common_options());
-  page.entry("-h, --help", "", "Says what there is, or what the command takes.");
-  page.entry("-V, --version", "", "Prints the version.");
+  page.entry("-h, --help", "", "Print the list of commands, or the help of the command.");
+  page.entry("-V, --version", "", "Print the version.");
   std::string_view last;
   for (const Declaration& declaration : declarations()) {
     const std::string_view group = heading(declaration.group);
@@ -103,15 +103,15 @@ std::string nodepool_page(const Release& release) {
   }
   page.section("EXIT STATUS");
   page.paragraph(
-      "0 if all went well, 1 if something did not, 2 if the command line cannot be understood; "
-      "other values are said with the command. What hold, delete, image-delete and "
-      "dib-image-delete do not find is no failure, unless --strict is given.");
+      "0 on success, 1 on failure, 2 if the command line is invalid. Other values are listed with "
+      "the command. For hold, delete, image-delete and dib-image-delete, something that does not "
+      "exist is a failure only with --strict.");
   page.section("ENVIRONMENT");
-  page.entry("NO_COLOR", "", "If it has a value, there are no colours on a terminal.");
-  page.entry("TMPDIR", "", "Where run and ssh keep the files of their command: /tmp by default.");
-  page.entry("NODEPOOL_*", "", "What the configuration file refers to.");
+  page.entry("NO_COLOR", "", "If it is not empty, tables on a terminal have no colours.");
+  page.entry("TMPDIR", "", "Directory for the temporary files of run and ssh. By default /tmp.");
+  page.entry("NODEPOOL_*", "", "Values that the configuration file refers to.");
   page.section("FILES");
-  page.entry("/etc/nodepool/nodepool.yaml", "", "The configuration.");
+  page.entry("/etc/nodepool/nodepool.yaml", "", "The configuration file.");
   add_see_also(page, "nodepool-launcher(8), nodepool-builder(8)");
   return page.text();
 }
@@ -131,8 +131,8 @@ std::string daemon_page(const DaemonPage& about, const Release& release) {
     page.entry(option.names, option.value, help);
   }
   page.section("FILES");
-  page.entry("/etc/nodepool/nodepool.yaml", "", "The configuration.");
-  page.entry("/var/lib/nodepool", "", "The embedded store, and the history.");
+  page.entry("/etc/nodepool/nodepool.yaml", "", "The configuration file.");
+  page.entry("/var/lib/nodepool", "", "The embedded store and the history.");
   add_see_also(page, "nodepool(1), nodepool-launcher(8), nodepool-builder(8)");
   return page.text();
 }

@@ -5,10 +5,10 @@
 
 #include "program/options.h"
 
-// Manual pages in the language of man(7), made from what the programs declare.
+// Manual pages in the man(7) macro language, generated from the programs' declarations.
 namespace nodepool::cli {
 
-// What the pages say of the release.
+// The release that the pages name.
 struct Release {
   std::string version;  // "12.0.0"
   std::string date;     // "2026-11-23"
@@ -17,11 +17,11 @@ struct Release {
 // nodepool(1): every command with its arguments and options.
 std::string nodepool_page(const Release& release);
 
-// What a daemon's page says beside its options.
+// The content of a daemon's page.
 struct DaemonPage {
   std::string name;                   // "nodepool-launcher"
   std::string summary;                // without a full stop
-  std::vector<std::string> sections;  // what it does and hears: paragraphs
+  std::vector<std::string> sections;  // paragraphs: what it does, and its signals
   std::vector<program::OptionHelp> options;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 72;
 
-// The same text in lines, of which none is long if there are blanks.
+// Breaks the text at blanks into lines of at most kLongestLine characters.
 std::string wrapped(std::string_view text) {
   std::string result(text);
   std::ranges::replace(result, '\n', ' ');

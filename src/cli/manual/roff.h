@@ -5,10 +5,10 @@
 
 namespace nodepool::cli {
 
-// The text as it stands in a man page: what roff would take for something else is escaped.
+// The text with everything escaped that is special in roff.
 std::string roff_text(std::string_view text);
 
-// A page that is being written.
+// Writes a man page.
 class Roff {
  public:
   // `section`: of the manual, "1".
@@ -17,9 +17,9 @@ class Roff {
 
   void section(std::string_view title);     // "OPTIONS"
   void subsection(std::string_view title);  // "nodepool list"
-  // A paragraph, of lines that are filled anew.
+  // A paragraph; its lines are wrapped.
   void paragraph(std::string_view text);
-  // What is explained, in bold and then in italics, and the explanation.
+  // An option: `names` in bold, `value` in italics, and the explanation.
   void entry(std::string_view names, std::string_view value, std::string_view explanation);
   // A line of a command, with its name in bold.
   void usage(std::string_view name, std::string_view rest);
@@ -31,7 +31,7 @@ class Roff {
   void begin_paragraph();
 
   std::string text_;
-  bool is_after_heading_ = false;  // which begins a paragraph by itself
+  bool is_after_heading_ = false;  // a heading starts a paragraph
 };
 
 }  // namespace nodepool::cli

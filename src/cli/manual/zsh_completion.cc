@@ -13,7 +13,7 @@ namespace nodepool::cli {
 namespace {
 
 constexpr std::string_view kZshFunctions = R"zsh(#compdef nodepool
-# Completion of nodepool's commands in zsh. Made from their declarations.
+# Completion of nodepool's commands in zsh. Generated from their declarations.
 
 _nodepool_names() {
     local -a names
@@ -22,7 +22,7 @@ _nodepool_names() {
 }
 )zsh";
 
-// In single quotes, with what _arguments would take for its own syntax escaped.
+// For single quotes; characters that are special to _arguments are escaped.
 std::string quoted(std::string_view text, std::string_view special) {
   std::string result;
   for (const char c : text) {
@@ -43,7 +43,7 @@ std::string zsh_action(const Value& value) {
   return " ";
 }
 
-// As _arguments takes them: '-c[help]:VALUE:_files'.
+// Specifications for _arguments: '-c[help]:VALUE:_files'.
 std::string specifications(const std::vector<Option>& options, std::string_view indent) {
   std::string text;
   for (const Option& option : options) {
@@ -118,11 +118,11 @@ _nodepool() {{
     local curcontext="$curcontext" state line
     local -a common commands
     common=(
-{}        '--help[say what it does and takes]'
+{}        '--help[Print the help of the command]'
     )
     commands=(
 {}    )
-    _arguments -C $common '--version[print the version]' '1: :->command' '*:: :->arguments'
+    _arguments -C $common '--version[Print the version]' '1: :->command' '*:: :->arguments'
     case $state in
     command) _describe -t commands command commands ;;
     arguments)

@@ -1,17 +1,17 @@
-// What is shown follows from the address: #/SECTION[/ID][?CHOICES].
+// The view depends on the URL only: #/SECTION[/ID][?CHOICES].
 
 import {Connection, setToken, token} from './connection.js';
+import {CallRates} from './call_rates.js';
 import {count, h, refreshAges} from './format.js';
 import {DetailPanel, hasDetails} from './details.js';
-import {LISTS, filtered, found} from './lists.js';
-import {overview, providers, troubles} from './overview.js';
-import {Pace} from './pace.js';
+import {LISTS, filtered, matchCount} from './lists.js';
+import {overview, problemsOf, providers} from './overview.js';
 import {Records} from './records.js';
 import {RowTable} from './table.js';
 
 const SECTIONS = {
   overview: {title: 'Overview'},
-  requests: {title: 'Requests', count: (records) => records.line.size || ''},
+  requests: {title: 'Requests', count: (records) => records.queue.size || ''},
   nodes: {title: 'Nodes', count: (records) => records.count('node')},
   labels: {title: 'Labels', count: (records) => records.labels.size},
   providers: {title: 'Providers'},
@@ -20,37 +20,37 @@ const SECTIONS = {
   failures: {title: 'Failures', count: (records) => records.failures.length || ''},
   daemons: {title: 'Daemons', count: (records) => records.all('component').filter((row) => row.kind !== 'pool').length},
 };
-const ANNOUNCE = 8000;  // ms between what a screen reader is told
+const ANNOUNCE_INTERVAL = 8000;  // ms between announcements to screen readers
 
 const element = (id) => document.getElementById(id);
 const records = new Records();
-const pace = new Pace();
+const callRates = new CallRates();
 const detail = new DetailPanel(element('detail'), records);
 let view = null;  // {name, update()}
 
-// --- the address
+// --- routing
 
-function place() {
+function route() {
   const [path, query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [name, ...rest] = path.split('/');
   const section = name in SECTIONS ? name : 'overview';
   let id = null;
   try {
     id = rest.length ? decodeURIComponent(rest.join('/')) : null;
-  } catch {  // nobody's id
+  } catch {  // not a valid encoding
   }
   return {section, id, choices: Object.fromEntries(new URLSearchParams(query))};
 }
 
-function address(section, id, choices) {
+function routeUrl(section, id, choices) {
   const query = new URLSearchParams(Object.entries(choices).filter(([, value]) => value)).toString();
   return `#/${section}${id === null ? '' : `/${encodeURIComponent(id)}`}${query ? `?${query}` : ''}`;
 }
 
-// Typing and choosing do not fill the browser's history.
+// Filters and sorting replace the URL, so they do not fill the browser's history.
 function choose(changes) {
-  const {section, id, choices} = place();
-  history.replaceState(null, '', address(section, id, {...choices, ...changes}));
+  const {section, id, choices} = route();
+  history.replaceState(null, '', routeUrl(section, id, {...choices, ...changes}));
   update();
 }
 
@@ -61,16 +61,16 @@ function listView(name) {
   const table = new RowTable({
     label: list.title, columns: list.columns(records).map((column) => keepChoices(column)), sort: list.sort, version: list.version?.(records),
     onSort: (sort) => choose({sort: sort === list.sort ? '' : sort}),
-    empty: () => (list.rows(records).length ? 'Nothing here is like that.' : 'There is nothing here now.'),
+    empty: () => (list.rows(records).length ? 'No matches.' : `No ${list.words[1]}.`),
   });
   const search = h('input', {type: 'search', 'aria-label': `Filter ${list.words[1]}`, placeholder: 'Filter  ( / )', oninput: () => choose({q: search.value})});
   const selects = new Map(Object.entries(list.filters(records)).map(([key, {title}]) => [key, h('select', {'aria-label': title, onchange: (event) => choose({[key]: event.target.value})})]));
   const sorting = h('select', {class: 'sorting', 'aria-label': 'Sort by', onchange: (event) => choose({sort: event.target.value})},
                     list.columns(records).flatMap(({key, title}) => [h('option', {value: key}, `${title} ↑`), h('option', {value: `-${key}`}, `${title} ↓`)]));
-  const said = h('p', {class: 'found', role: 'status'});
-  element('main').replaceChildren(h('h1', {}, list.title), h('div', {class: 'tools', role: 'search'}, search, ...selects.values(), sorting, said), table.element);
+  const matches = h('p', {class: 'found', role: 'status'});
+  element('main').replaceChildren(h('h1', {}, list.title), h('div', {class: 'tools', role: 'search'}, search, ...selects.values(), sorting, matches), table.element);
   return {name, search, update() {
-    const {id, choices} = place();
+    const {id, choices} = route();
     const rows = filtered(list, records, choices);
     const sort = choices.sort || list.sort;
     if (search.value !== (choices.q ?? '')) search.value = choices.q ?? '';
@@ -78,21 +78,21 @@ function listView(name) {
     const filters = list.filters(records);
     for (const [key, select] of selects) setOptions(select, filters[key], choices[key] ?? '');
     table.show(rows, {sort, chosen: id});
-    const text = found(list, rows.length, list.rows(records).length);
-    if (said.textContent !== text) said.textContent = text;
+    const text = matchCount(list, rows.length, list.rows(records).length);
+    if (matches.textContent !== text) matches.textContent = text;
   }};
 }
 
-// A row's link keeps the filter and the order: its list stays beside the details.
+// Links of rows keep the filters and the sorting: the list stays visible beside the details.
 function keepChoices(column) {
   return {...column, cell: (row) => {
     const content = column.cell(row);
-    const {section} = place();
+    const {section} = route();
     if (content instanceof HTMLAnchorElement && content.hash.startsWith(`#/${section}/`)) {
       content.addEventListener('click', (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
-        location.hash = address(section, decodeURIComponent(content.hash.split('/').slice(2).join('/')), place().choices);
+        location.hash = routeUrl(section, decodeURIComponent(content.hash.split('/').slice(2).join('/')), route().choices);
       });
     }
     return content;
@@ -113,13 +113,13 @@ function cardView(name, title, content) {
   const scroll = h('div', {class: 'scroll'});
   element('main').replaceChildren(h('h1', {}, title), scroll);
   return {name, update() {
-    if (scroll.contains(document.activeElement)) refocused(scroll, () => scroll.replaceChildren(content()));
+    if (scroll.contains(document.activeElement)) keepFocus(scroll, () => scroll.replaceChildren(content()));
     else scroll.replaceChildren(content());
   }};
 }
 
-// Who is at a link stays at it though the cards are made anew.
-function refocused(scroll, change) {
+// Runs `change`, which replaces the cards, and restores the focus of the current link.
+function keepFocus(scroll, change) {
   const at = document.activeElement;
   const href = at.getAttribute('href');
   const same = () => [...scroll.querySelectorAll('a')].filter((anchor) => anchor.getAttribute('href') === href);
@@ -131,12 +131,12 @@ function refocused(scroll, change) {
 
 function makeView(section) {
   if (section === 'overview') return cardView(section, 'Overview', () => overview(records));
-  if (section === 'providers') return cardView(section, 'Providers', () => providers(records, place().id, (name) => pace.of(name)));
+  if (section === 'providers') return cardView(section, 'Providers', () => providers(records, route().id, (name) => callRates.of(name)));
   return listView(section);
 }
 
 function update() {
-  const {section, id} = place();
+  const {section, id} = route();
   const isNew = view?.name !== section;
   if (isNew) view = makeView(section);
   view.update();
@@ -148,15 +148,15 @@ function update() {
 }
 
 function closeDetail() {
-  const {section, choices} = place();
-  location.hash = address(section, null, choices);
+  const {section, choices} = route();
+  location.hash = routeUrl(section, null, choices);
   element('main').querySelector('tr a[tabindex="0"]')?.focus();
 }
 
-function onAddress() {
+function onRouteChange() {
   const before = view?.name;
   update();
-  const {section, id} = place();
+  const {section, id} = route();
   if (id !== null && hasDetails(section)) detail.focus();
   else if (before !== section) element('main').focus();
   if (id !== null && section === 'providers') document.getElementById(`provider-${id}`)?.scrollIntoView();
@@ -185,20 +185,20 @@ function showFrame(section) {
 function showSummary() {
   const states = records.states;
   const part = (number, text) => [h('b', {}, number.toLocaleString('en')), ` ${text}`];
-  element('summary').replaceChildren(...part(records.line.size, 'waiting, '), ...part(states.get('in-use') ?? 0, 'in use, '),
+  element('summary').replaceChildren(...part(records.queue.size, 'waiting, '), ...part(states.get('in-use') ?? 0, 'in use, '),
                                      ...part(states.get('ready') ?? 0, 'ready'));
 }
 
 let announcedAt = 0;
 function announce() {
-  if (Date.now() < announcedAt + ANNOUNCE) return;
-  const text = `${count(records.line.size, 'request')} waiting, ${count(records.count('node'), 'node')}, ${count(troubles(records).length, 'problem')}`;
+  if (Date.now() < announcedAt + ANNOUNCE_INTERVAL) return;
+  const text = `${count(records.queue.size, 'request')} waiting, ${count(records.count('node'), 'node')}, ${count(problemsOf(records).length, 'problem')}`;
   if (element('announcement').textContent === text) return;
   announcedAt = Date.now();
   element('announcement').textContent = text;
 }
 
-function told(state, text) {
+function showConnection(state, text) {
   const shown = element('connection');
   if (shown.textContent === text) return;
   shown.className = `connection ${state}`;
@@ -224,7 +224,7 @@ element('token').addEventListener('click', () => {
   setToken(null);
   location.reload();
 });
-document.addEventListener('shown-log', () => detail.refresh());
+document.addEventListener('log-toggled', () => detail.refresh());
 document.addEventListener('keydown', (event) => {
   const isTyping = event.target.matches('input, select, textarea');
   if (event.key === '/' && !isTyping && view?.search) {
@@ -234,20 +234,20 @@ document.addEventListener('keydown', (event) => {
     closeDetail();
   }
 });
-window.addEventListener('hashchange', onAddress);
+window.addEventListener('hashchange', onRouteChange);
 setInterval(refreshAges, 1000);
 
 function changed() {
-  pace.note(records);
+  callRates.sample(records);
   update();
   announce();
 }
 
-showFrame(place().section);
+showFrame(route().section);
 document.addEventListener('token-needed', async (event) => {
   await askToken(event.detail.problem);
   element('token').hidden = token() === null;
-  event.detail.again();
+  event.detail.retry();
   detail.refresh();
 });
-new Connection(records, {told, changed, askToken}).run();
+new Connection(records, {showState: showConnection, changed, askToken}).run();

@@ -1,12 +1,12 @@
-// The builds of an image, their uploads, and the log of one where this launcher's host has it.
+// The builds of an image, their uploads, and the log of a build if this launcher's host has it.
 
-import {Refused, getJson, token} from './connection.js';
+import {Unauthorized, getJson, token} from './connection.js';
 import {age, badge, h, link} from './format.js';
 
-const PAUSE = 2000;  // ms, between looks at a log that grows
-const LONGEST = 256 * 1024;  // characters that are shown
+const POLL_INTERVAL = 2000;  // ms
+const MAX_LENGTH = 256 * 1024;  // characters that are shown
 
-// One log is open at a time; it stays so while the list is made anew.
+// At most one log is open. It stays open when the list is rendered again.
 const open = {build: null, element: null};
 
 export function buildList(image) {
@@ -26,8 +26,8 @@ function logButton(image, build) {
   return h('button', {type: 'button', class: 'quiet', 'aria-expanded': String(isOpen), onclick: (event) => {
     if (open.build === build.id) close();
     else show(image.id, build.id);
-    event.target.blur();  // the list is made anew when nobody is in it
-    document.dispatchEvent(new CustomEvent('shown-log'));
+    event.target.blur();  // the list is not rendered while it has the focus
+    document.dispatchEvent(new CustomEvent('log-toggled'));
   }}, isOpen ? 'Hide the log' : 'Show the log');
 }
 
@@ -37,10 +37,10 @@ function show(image, build) {
   const element = h('pre', {class: 'log', tabindex: 0, role: 'log', 'aria-label': `Log of build ${build}`, 'aria-live': 'off'}, 'Reading…');
   Object.assign(open, {build, element});
   follow(image, build, element).catch((error) => {
-    if (!(error instanceof Refused)) return element.append('\nNo answer.');
-    element.textContent = 'A token is needed.';
-    const again = () => { if (token() && open.element === element) show(image, build); };
-    document.dispatchEvent(new CustomEvent('token-needed', {detail: {problem: error.message, again}}));
+    if (!(error instanceof Unauthorized)) return element.append('\nNo response from the server.');
+    element.textContent = 'A token is required.';
+    const retry = () => { if (token() && open.element === element) show(image, build); };
+    document.dispatchEvent(new CustomEvent('token-needed', {detail: {problem: error.message, retry}}));
   });
 }
 
@@ -48,18 +48,18 @@ async function follow(image, build, element) {
   for (let from = 0, text = ''; open.element === element;) {
     const part = await getJson(`page/build-log?image=${encodeURIComponent(image)}&build=${encodeURIComponent(build)}&from=${from}`);
     if (part === null) {
-      element.textContent = 'This host does not have the log: look on the builder.';
+      element.textContent = 'This host does not have the log. Read it on the builder.';
       return;
     }
     if (part.begin > from) text = part.begin > 0 ? '…' : '';
     from = part.end;
     if (part.text || text === '') {
       const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - 24;
-      text = (text + (part.text ?? '')).slice(-LONGEST);
-      element.textContent = text || 'It is empty.';
+      text = (text + (part.text ?? '')).slice(-MAX_LENGTH);
+      element.textContent = text || 'The log is empty.';
       if (isAtEnd) element.scrollTop = element.scrollHeight;
     }
     if (!part.going_on) return;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
   }
 }

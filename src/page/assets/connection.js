@@ -1,95 +1,95 @@
-// What the server tells: all rows once, then what changes, for as long as the page is open.
+// Connection to the server: loads all rows once, then follows the changes while the page is visible.
 
 import {setServerTime} from './format.js';
 
 const KEY = 'nodepool-token';
-const SHORTEST_PAUSE = 1000, LONGEST_PAUSE = 15000;  // ms, between attempts
-const UNSEEN = 30000;  // ms
-const SILENCE = 40000;  // ms: the server says something every 15 s
+const MIN_BACKOFF = 1000, MAX_BACKOFF = 15000;  // ms
+const HIDDEN_DELAY = 30000;  // ms until a hidden page disconnects
+const SILENCE_TIMEOUT = 40000;  // ms: the server sends something every 15 s
 
-export class Refused extends Error {}
+export class Unauthorized extends Error {}
 
 export function token() { return sessionStorage.getItem(KEY); }
 export function setToken(text) { text ? sessionStorage.setItem(KEY, text) : sessionStorage.removeItem(KEY); }
 
 async function problemOf(response) {
   try {
-    return (await response.json()).detail ?? `The server says ${response.status}.`;
+    return (await response.json()).detail ?? `The server returned status ${response.status}.`;
   } catch {
-    return `The server says ${response.status}.`;
+    return `The server returned status ${response.status}.`;
   }
 }
 
-// Throws Refused if the server wants a token, or another one.
+// Throws Unauthorized if the server requires a token, or another one.
 export async function get(path, options = {}) {
   const headers = {Accept: 'application/json'};
   if (token()) headers.Authorization = `Bearer ${token()}`;
   const response = await fetch(path, {headers, cache: 'no-store', ...options});
-  if (response.status === 401 || (response.status === 403 && token())) throw new Refused(await problemOf(response));
+  if (response.status === 401 || (response.status === 403 && token())) throw new Unauthorized(await problemOf(response));
   return response;
 }
 
-// The value, or null if there is none.
+// Returns null if the response is an error.
 export async function getJson(path) {
   const response = await get(path);
   return response.ok ? response.json() : null;
 }
 
-// A browser has few connections to one server: a tab that nobody sees gives its own back after a while, and one that is
-// left at once, for the browser may keep it to come back to.
-class Attention {
+// Browsers limit the connections to one server. A hidden tab disconnects after HIDDEN_DELAY, a page that is left at
+// once: the browser may keep it in its back/forward cache.
+class Visibility {
   constructor() {
-    this.isThere = true;
-    this.lost = () => {};
-    this.back = [];
-    document.addEventListener('visibilitychange', () => (document.hidden ? this.leaveLater() : this.come()));
-    window.addEventListener('pagehide', () => this.leave());
-    window.addEventListener('pageshow', () => this.come());
+    this.isVisible = true;
+    this.onHidden = () => {};
+    this.waiting = [];
+    document.addEventListener('visibilitychange', () => (document.hidden ? this.hideLater() : this.show()));
+    window.addEventListener('pagehide', () => this.hide());
+    window.addEventListener('pageshow', () => this.show());
   }
 
-  leaveLater() { this.timer = setTimeout(() => this.leave(), UNSEEN); }
+  hideLater() { this.timer = setTimeout(() => this.hide(), HIDDEN_DELAY); }
 
-  leave() {
-    this.isThere = false;
-    this.lost();
+  hide() {
+    this.isVisible = false;
+    this.onHidden();
   }
 
-  come() {
+  show() {
     clearTimeout(this.timer);
-    this.isThere = true;
-    for (const resolve of this.back.splice(0)) resolve();
+    this.isVisible = true;
+    for (const resolve of this.waiting.splice(0)) resolve();
   }
 
-  async wait() { if (!this.isThere) await new Promise((resolve) => this.back.push(resolve)); }
+  async wait() { if (!this.isVisible) await new Promise((resolve) => this.waiting.push(resolve)); }
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export class Connection {
-  // `told(state, text)`: "live", "lost" or ""; `changed()` when the records have; `askToken(problem)` returns when
-  // there is another token.
-  constructor(records, {told, changed, askToken}) {
-    Object.assign(this, {records, told, changed, askToken, attention: new Attention()});
+  // `showState(state, text)` with state "live", "lost" or "" shows the state of the connection. `changed()` is called
+  // after changes of the records. `askToken(problem)` returns when the user has entered a token.
+  constructor(records, {showState, changed, askToken}) {
+    Object.assign(this, {records, showState, changed, askToken, visibility: new Visibility()});
   }
 
   async run() {
-    for (let wait = SHORTEST_PAUSE; ;) {
+    for (let wait = MIN_BACKOFF; ;) {
       try {
-        await this.attention.wait();
+        await this.visibility.wait();
         if (this.records.revision === null) await this.load();
-        if (await this.follow()) wait = SHORTEST_PAUSE;
+        if (await this.follow()) wait = MIN_BACKOFF;
         continue;
       } catch (error) {
-        if (error instanceof Refused) {
-          this.told('lost', 'A token is needed');
+        if (error instanceof Unauthorized) {
+          this.showState('lost', 'A token is required');
           await this.askToken(error.message);
           continue;
         }
-        if (!this.attention.isThere) continue;
-        this.told('lost', 'No answer, trying again');
+        if (!this.visibility.isVisible) continue;
+        this.showState('lost', 'No response, retrying');
       }
       await pause(wait);
-      wait = Math.min(wait * 2, LONGEST_PAUSE);
+      wait = Math.min(wait * 2, MAX_BACKOFF);
     }
   }
 
@@ -100,22 +100,22 @@ export class Connection {
     this.changed();
   }
 
-  // Takes changes until the server ends the stream, which it does now and then. Returns whether there were any.
+  // Applies changes until the server ends the stream, which it does regularly. Returns true if the connection worked.
   async follow() {
     const abort = new AbortController();
-    this.attention.lost = () => {
-      this.told('', 'Not followed while unseen');
+    this.visibility.onHidden = () => {
+      this.showState('', 'Paused while hidden');
       abort.abort();
     };
     const response = await get(`page/changes?after=${this.records.revision}`, {signal: abort.signal});
     if (!response.ok) throw new Error(await problemOf(response));
-    this.told('live', 'Live');
+    this.showState('live', 'Live');
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let text = '';
     let timer;
     const wait = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => abort.abort(), SILENCE);
+      timer = setTimeout(() => abort.abort(), SILENCE_TIMEOUT);
     };
     try {
       for (wait(); ; wait()) {
@@ -124,7 +124,7 @@ export class Connection {
         text += value;
         const events = text.split('\n\n');
         text = events.pop();
-        if (!this.take(events)) return true;
+        if (!this.apply(events)) return true;
       }
     } finally {
       clearTimeout(timer);
@@ -132,8 +132,8 @@ export class Connection {
     }
   }
 
-  // Returns whether the stream leads on from what is there.
-  take(events) {
+  // Returns false if all rows have to be loaded again.
+  apply(events) {
     let isChanged = false;
     for (const event of events) {
       const [, name, data] = /^event: (\S+)\ndata: (.*)$/s.exec(event) ?? [];

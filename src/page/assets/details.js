@@ -1,11 +1,11 @@
-// What there is to say about one thing: from its row, and from the API its explanation and its history.
+// Details of one record: its row, and its explanation and history from the API.
 
 import {getJson} from './connection.js';
 import {age, badge, clockTime, count, duration, h, link, moment, now, stateBar} from './format.js';
 import {mainOpinion, whyOf} from './records.js';
 import {poolsOn} from './lists.js';
 import {buildList} from './builds.js';
-import {history, said, stages} from './story.js';
+import {history, stages, statementList} from './story.js';
 
 const facts = (...entries) => h('dl', {class: 'facts'}, entries.filter(([, value]) => value && value.length !== 0)
   .map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
@@ -22,13 +22,13 @@ function labelLinks(labels = []) {
   return joined([...counts].map(([label, number]) => [number > 1 ? `${number} × ` : '', link('labels', label)]));
 }
 
-// For each section: what it is called, whether there is one of that id, what is said of it.
+// For each section: the kind of record, how to find one by id, how to show it, and whether the API explains it.
 const DETAILS = {
-  requests: {kind: 'Request', find: (records, id) => records.find('request', id), show: requestDetail, tells: true},
-  nodes: {kind: 'Node', find: (records, id) => records.find('node', id), show: nodeDetail, tells: true},
-  labels: {kind: 'Label', find: (records, id) => records.labels.get(id), show: labelDetail, tells: true},
+  requests: {kind: 'Request', find: (records, id) => records.find('request', id), show: requestDetail, isExplained: true},
+  nodes: {kind: 'Node', find: (records, id) => records.find('node', id), show: nodeDetail, isExplained: true},
+  labels: {kind: 'Label', find: (records, id) => records.labels.get(id), show: labelDetail, isExplained: true},
   images: {kind: 'Image', find: (records, id) => records.find('image', id), show: imageDetail},
-  hosts: {kind: 'Static host', find: (records, id) => records.hosts.get(id), show: hostDetail, tells: true,
+  hosts: {kind: 'Static host', find: (records, id) => records.hosts.get(id), show: hostDetail, isExplained: true,
           subject: (row) => row.host},
   daemons: {kind: 'Daemon', find: (records, id) => records.find('component', id), show: daemonDetail},
 };
@@ -36,34 +36,34 @@ const DETAILS = {
 export const hasDetails = (name) => name in DETAILS;
 
 function requestDetail(row, records) {
-  const place = records.line.get(row.id);
+  const position = records.queue.get(row.id);
   return [
     facts(['State', [badge(row.state), ' for ', age(row.since)]],
-          ['Place in line', place && `${place} of ${records.line.size}`],
-          ['Wants', labelLinks(row.labels)],
-          ['Asked', row.created && [age(row.created), ` ago, ${moment(row.created)}`]],
+          ['Queue position', position && `${position} of ${records.queue.size}`],
+          ['Labels', labelLinks(row.labels)],
+          ['Requested', row.created && [age(row.created), ` ago, ${moment(row.created)}`]],
           ['Requestor', row.requestor], ['Holder', row.order?.holder], ['Tenant', row.tenant], ['Prefers', row.prefers],
           ['Priority', `${row.id.split('-')[0]}${row.relative ? `, relative ${row.relative}` : ''}`],
-          ['Event', row.event], ['Waits until', row.order && moment(row.order.expires)],
+          ['Event', row.event], ['Expires', row.order && moment(row.order.expires)],
           ['Nodes', joined((row.nodes ?? []).map((id) => link('nodes', id, id, {class: 'mono'})))]),
-    section('Why', h('p', {class: row.state === 'failed' ? 'note bad' : 'note'}, whyOf(row, records))),
-    section('What the pools say', poolList(row, records)),
+    section('Reason', h('p', {class: row.state === 'failed' ? 'note bad' : 'note'}, whyOf(row, records))),
+    section('Decisions of the pools', poolList(row, records)),
   ];
 }
 
-// By whom it was declined, and what the others wait for.
+// The decisions of the pools: those of others first, then the declines.
 function poolList(row, records) {
   const declined = (row.declined ?? []).map((decline) => h('li', {}, h('span', {class: 'name'}, records.poolName(decline.pool)), ' ',
-    h('span', {class: 'bad-text'}, 'declined'), `: ${decline.reason ?? 'without a reason in the record'}`));
+    h('span', {class: 'bad-text'}, 'declined'), `: ${decline.reason ?? 'no reason recorded'}`));
   const decliners = new Set((row.declined ?? []).map((decline) => decline.pool));
   const leader = row.state === 'requested' ? records.leaderOf(row) : row;
   const best = mainOpinion(leader);
   const others = (leader.opinions ?? []).filter((opinion) => !decliners.has(opinion.pool));
   others.sort((a, b) => (b === best) - (a === best));
   const list = [...others.map((opinion) => h('li', {}, h('span', {class: 'name'}, records.poolName(opinion.pool)), ` ${opinion.text}`)), ...declined];
-  return [leader !== row && h('p', {class: 'muted'}, 'Of ', link('requests', leader.id, leader.id, {class: 'mono'}),
-                               ', which wants the same and comes first:'),
-          list.length > 0 && h('ul', {class: 'said'}, list)];
+  return [leader !== row && h('p', {class: 'muted'}, 'Decisions about ', link('requests', leader.id, leader.id, {class: 'mono'}),
+                               ', the first request with the same conditions:'),
+          list.length > 0 && h('ul', {class: 'statements'}, list)];
 }
 
 function nodeDetail(row, records) {
@@ -77,36 +77,36 @@ function nodeDetail(row, records) {
           ['Machine', row.machine && h('span', {class: 'mono'}, typeof row.machine === 'string' ? row.machine : JSON.stringify(row.machine))],
           ['Image', row.image], ['Request', row.request && (request ? link('requests', row.request) : row.request)],
           ['Tenant', row.tenant], ['Requestor', row.requestor],
-          ['Held by', lease && `${lease.holder}, until ${moment(lease.expires)}`],
-          ['Locked', row.locked ? 'yes' : 'no'], ['Made', row.created && [age(row.created), ` ago, ${moment(row.created)}`]],
+          ['Leased by', lease && `${lease.holder}, until ${moment(lease.expires)}`],
+          ['Locked', row.locked ? 'yes' : 'no'], ['Created', row.created && [age(row.created), ` ago, ${moment(row.created)}`]],
           ['Hold', row.hold_job], ['Comment', row.comment]),
-    section('Launch under way', launch(row)),
+    section('Launch in progress', launch(row)),
   ];
 }
 
-// The steps that the record has noted: the launch can be gone on with from there.
+// The steps in the journal of the record, from which a launch can be resumed.
 function launch(row) {
   const journal = row.journal;
   if (!journal) return null;
   const steps = Object.entries(journal.steps ?? {}).sort(([, a], [, b]) => a.begun - b.begun);
-  return [h('p', {}, `Attempt ${journal.attempt}${journal.undo ? '; what it made is being undone' : ''}`),
+  return [h('p', {}, `Attempt ${journal.attempt}${journal.undo ? '; rolling back' : ''}`),
           h('ul', {class: 'events'}, steps.map(([name, step]) => h('li', {}, clockTime(step.begun),
-            h('span', {class: 'what'}, name, ' ', h('span', {class: 'muted'}, step.result === null || step.result === undefined ? 'under way' : 'done')))))];
+            h('span', {class: 'what'}, name, ' ', h('span', {class: 'muted'}, step.result === null || step.result === undefined ? 'in progress' : 'done')))))];
 }
 
 function labelDetail(row, records) {
-  const line = [...records.line.keys()].map((id) => records.find('request', id)).filter((request) => request.labels?.includes(row.id));
+  const queue = [...records.queue.keys()].map((id) => records.find('request', id)).filter((request) => request.labels?.includes(row.id));
   const failures = records.failures.filter((failure) => concerns(failure, row.id, records)).slice(0, 20);
   return [
     h('p', {}, count(row.nodes, 'node'), `, ${row.ready} of them free`),
     row.nodes > 0 && stateBar(row.states, {target: (state) => `#/nodes?label=${encodeURIComponent(row.id)}&state=${encodeURIComponent(state)}`}),
-    section('Pools that offer it', row.pools.length ? h('ul', {class: 'said'}, row.pools.map((pool) => h('li', {},
-      link('providers', pool.provider), ` / ${pool.name} on ${pool.host}`, pool.paused ? h('span', {class: 'muted'}, ', no room') : ''))) : h('p', {class: 'note bad'}, 'None.')),
-    section(`Waiting: ${line.length}`, line.length > 0 && h('ol', {class: 'brief'}, line.slice(0, 20).map((request) => h('li', {},
+    section('Pools that offer it', row.pools.length ? h('ul', {class: 'statements'}, row.pools.map((pool) => h('li', {},
+      link('providers', pool.provider), ` / ${pool.name} on ${pool.host}`, pool.paused ? h('span', {class: 'muted'}, ', at capacity') : ''))) : h('p', {class: 'note bad'}, 'None.')),
+    section(`Waiting: ${queue.length}`, queue.length > 0 && h('ol', {class: 'brief'}, queue.slice(0, 20).map((request) => h('li', {},
       link('requests', request.id, request.id, {class: 'mono'}), h('span', {class: 'why', title: whyOf(request, records)}, whyOf(request, records)),
       age(request.created ?? request.since)))),
-      line.length > 20 && h('a', {href: `#/requests?label=${encodeURIComponent(row.id)}`}, `All ${line.length}`)),
-    section('Lately', recent(row.id, records)),
+      queue.length > 20 && h('a', {href: `#/requests?label=${encodeURIComponent(row.id)}`}, `All ${queue.length}`)),
+    section('Recent changes', recentChanges(row.id, records)),
     section('Failures', failures.length > 0 && h('ul', {class: 'events'}, failures.map((failure) => h('li', {}, clockTime(failure.time),
       h('span', {class: 'what'}, link(`${failure.subject}s`, failure.of), ` ${failure.event}`, h('div', {class: 'details'}, failure.details ?? '')))))),
   ];
@@ -117,8 +117,8 @@ function concerns(failure, label, records) {
   return row ? row.labels?.includes(label) : false;
 }
 
-// The nodes of a label that have changed last, and to what.
-function recent(label, records) {
+// The nodes of a label whose states have changed last.
+function recentChanges(label, records) {
   const nodes = records.all('node').filter((node) => node.labels?.includes(label)).sort((a, b) => b.since - a.since).slice(0, 12);
   return nodes.length > 0 && h('ul', {class: 'events'}, nodes.map((node) => h('li', {}, clockTime(node.since),
     h('span', {class: 'what'}, link('nodes', node.id, node.id, {class: 'mono'}), ' ', badge(node.state)))));
@@ -126,8 +126,8 @@ function recent(label, records) {
 
 function imageDetail(row) {
   return [
-    facts(['Paused', row.paused && 'yes'], ['Asked for', row.wanted && [age(row.wanted), ' ago']], ['At work', row.busy && 'somebody builds it now']),
-    section('Builds', row.builds?.length ? buildList(row) : h('p', {class: 'muted'}, 'There are none.')),
+    facts(['Paused', row.paused && 'yes'], ['Build requested', row.wanted && [age(row.wanted), ' ago']], ['Build in progress', row.busy && 'yes']),
+    section('Builds', row.builds?.length ? buildList(row) : h('p', {class: 'muted'}, 'No builds.')),
   ];
 }
 
@@ -135,32 +135,32 @@ function hostDetail(row) {
   return [
     facts(['Provider', [link('providers', row.provider), row.pool ? ` / ${row.pool}` : '']],
           ['Nodes', h('ul', {}, row.nodes.map((node) => h('li', {}, link('nodes', node.id, node.id, {class: 'mono'}), ' ', badge(node.state))))]),
-    section('What is wrong', row.problems.map((report) => [h('p', {class: 'note bad'}, report.problem),
+    section('Problems', row.problems.map((report) => [h('p', {class: 'note bad'}, report.problem),
       facts(['Port', String(report.port)], ['Since', [age(report.since), ` ago, ${moment(report.since)}`]],
-            ['Next look', `within ${duration(report.next_look ?? 0)}`], ['Labels', labelLinks(report.labels)], ['Seen by', report.launcher])])),
+            ['Next check', `within ${duration(report.next_look ?? 0)}`], ['Labels', labelLinks(report.labels)], ['Reported by', report.launcher])])),
   ];
 }
 
 function daemonDetail(row, records) {
   return [
     facts(['Kind', row.kind], ['State', badge(row.state)], ['Version', row.version]),
-    section('Pools on this host', poolsOn(row, records).length > 0 && h('ul', {class: 'said'}, poolsOn(row, records).map((pool) => h('li', {},
-      link('providers', pool.provider), ` / ${pool.name}`, h('span', {class: 'muted'}, `, ${count(pool.labels?.length ?? 0, 'label')}${pool.paused ? ', no room' : ''}`))))),
+    section('Pools on this host', poolsOn(row, records).length > 0 && h('ul', {class: 'statements'}, poolsOn(row, records).map((pool) => h('li', {},
+      link('providers', pool.provider), ` / ${pool.name}`, h('span', {class: 'muted'}, `, ${count(pool.labels?.length ?? 0, 'label')}${pool.paused ? ', at capacity' : ''}`))))),
   ];
 }
 
 // --- the panel
 
-const REFETCH = 3000;  // ms: no more often, however often the row changes
+const REFETCH_INTERVAL = 3000;  // ms between requests for the explanation and the history
 
 export class DetailPanel {
   constructor(element, records) {
     Object.assign(this, {element, records});
-    this.told = h('div');  // explanation and history
+    this.fromApi = h('div');  // explanation and history
     this.body = h('div');
   }
 
-  // Shows this thing, or nothing.
+  // Shows the record with this id; null: closes the panel.
   show(name, id, onClose) {
     const isNew = this.name !== name || this.id !== id;
     Object.assign(this, {name, id});
@@ -175,29 +175,29 @@ export class DetailPanel {
   begin(onClose) {
     this.row = undefined;
     this.fetched = 0;
-    this.told.replaceChildren();
+    this.fromApi.replaceChildren();
     this.title = h('h2', {id: 'detail-title', tabindex: -1}, this.id);
     this.element.replaceChildren(h('header', {}, h('div', {}, h('span', {class: 'kind'}, DETAILS[this.name].kind), this.title),
-      h('button', {type: 'button', class: 'quiet', 'aria-label': 'Close the details', onclick: onClose}, '✕')), this.body, this.told);
+      h('button', {type: 'button', class: 'quiet', 'aria-label': 'Close the details', onclick: onClose}, '✕')), this.body, this.fromApi);
     this.element.hidden = false;
     this.element.scrollTop = 0;
   }
 
   refresh() {
     if (this.id === null || this.id === undefined) return;
-    const {find, show, tells} = DETAILS[this.name];
+    const {find, show, isExplained} = DETAILS[this.name];
     const row = find(this.records, this.id);
     if (!this.element.contains(document.activeElement) || !this.body.contains(document.activeElement)) {
-      this.body.replaceChildren(...(row ? show(row, this.records) : [h('p', {class: 'note'}, 'It is gone, or was never there. What is left of it is its history.')])
+      this.body.replaceChildren(...(row ? show(row, this.records) : [h('p', {class: 'note'}, 'Not found: it was deleted or never existed. Its history may still be available.')])
         .flat(Infinity).filter(Boolean));
     }
-    if (tells && (this.fetched === 0 || row !== this.row)) this.fetchSoon();
+    if (isExplained && (this.fetched === 0 || row !== this.row)) this.fetchSoon();
     this.row = row;
   }
 
   fetchSoon() {
     if (this.timer) return;
-    const due = this.fetched + REFETCH - Date.now();
+    const due = this.fetched + REFETCH_INTERVAL - Date.now();
     this.timer = setTimeout(() => {
       this.timer = undefined;
       this.fetch().catch(() => {});
@@ -211,16 +211,16 @@ export class DetailPanel {
     const subject = encodeURIComponent(DETAILS[name].subject?.(row ?? {host: id}) ?? id);
     const isRecord = name === 'nodes' || name === 'requests';
     const other = name === 'nodes' ? row?.request : undefined;
-    const [explanation, own, asked] = await Promise.all([
+    const [explanation, own, requestHistory] = await Promise.all([
       getJson(`api/v1/explain/${subject}`), isRecord ? getJson(`api/v1/history/${subject}`) : null,
       other ? getJson(`api/v1/history/${encodeURIComponent(other)}`) : null]);
     if (name !== this.name || id !== this.id) return;
-    if (this.told.contains(document.activeElement)) return;
+    if (this.fromApi.contains(document.activeElement)) return;
     const nodeEvents = name === 'nodes' ? own?.history : undefined;
-    const requestEvents = name === 'nodes' ? asked?.history : own?.history;
-    this.told.replaceChildren(...[
+    const requestEvents = name === 'nodes' ? requestHistory?.history : own?.history;
+    this.fromApi.replaceChildren(...[
       name === 'nodes' && section('Stages', stages(nodeEvents, requestEvents, now())),
-      section('Explanation', explanation && said(explanation)),
+      section('Explanation', explanation && statementList(explanation)),
       section('History', own?.history && history(own.history)),
     ].filter(Boolean));
   }

@@ -1,6 +1,6 @@
-// Elements, and how times and amounts are said.
+// Creates elements and formats times and amounts.
 
-// An element with attributes and children: texts become text, nothing becomes markup. `on…` are listeners.
+// Creates an element. Strings become text nodes, never markup; attributes `on…` are listeners.
 export function h(name, attributes, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes ?? {})) {
@@ -17,10 +17,10 @@ export function link(section, id, text = id, attributes = {}) {
   return h('a', {href: `#/${section}/${encodeURIComponent(id)}`, ...attributes}, text);
 }
 
-// The server's clock may not be this machine's: times are taken by the server's.
-let ahead = 0;
-export function setServerTime(seconds) { ahead = seconds - Date.now() / 1000; }
-export function now() { return Date.now() / 1000 + ahead; }
+// Ages are computed with the server's clock, which may differ from the browser's.
+let clockOffset = 0;
+export function setServerTime(seconds) { clockOffset = seconds - Date.now() / 1000; }
+export function now() { return Date.now() / 1000 + clockOffset; }
 
 // "4 s", "3 min 05 s", "2 h 10 min", "5 d 03 h".
 export function duration(seconds) {
@@ -42,13 +42,13 @@ function ageText(then) {
 
 export function moment(seconds) { return `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`; }
 
-// "14:03:22", of the viewer's zone; the title says all.
+// "14:03:22" in the viewer's time zone; the title has the full time.
 export function clockTime(seconds) {
   const date = new Date(seconds * 1000);
   return h('time', {datetime: date.toISOString(), title: moment(seconds)}, date.toLocaleTimeString([], {hour12: false}));
 }
 
-// How long ago that was; it goes on counting while it is shown.
+// The time since then; refreshAges() updates it.
 export function age(then) {
   if (then === undefined) return h('span', {class: 'muted'}, '–');
   return h('time', {datetime: new Date(then * 1000).toISOString(), title: moment(then), 'data-then': then}, ageText(then));
@@ -88,13 +88,13 @@ export function badge(state) {
   return h('span', {class: `badge ${shape} ${shadeOf(state)}`}, state);
 }
 
-// The order in which states are told.
-const ORDER = ['ready', 'in-use', 'building', 'init', 'testing', 'hold', 'used', 'deleting', 'failed', 'aborted', 'deleted'];
+// The order in which states are shown.
+const STATE_ORDER = ['ready', 'in-use', 'building', 'init', 'testing', 'hold', 'used', 'deleting', 'failed', 'aborted', 'deleted'];
 export function byState(counts) {
-  return [...counts].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
+  return [...counts].sort(([a], [b]) => STATE_ORDER.indexOf(a) - STATE_ORDER.indexOf(b));
 }
 
-// A bar with a part for each state, and what they are in words.
+// A bar with a part for each state, and a legend.
 export function stateBar(counts, {legend = true, target} = {}) {
   const parts = byState(counts);
   const bar = h('div', {class: 'stack', 'aria-hidden': 'true'});
@@ -110,7 +110,7 @@ export function stateBar(counts, {legend = true, target} = {}) {
   return h('div', {}, bar, legend && h('ul', {class: 'legend'}, words));
 }
 
-// How much of something is used.
+// A bar for the usage of a resource.
 export function meter(name, used, limit) {
   const known = limit !== undefined;
   const share = known ? Math.min(1, limit > 0 ? used / limit : Number(used > 0)) : 0;

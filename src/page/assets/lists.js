@@ -1,4 +1,4 @@
-// What the lists of the page have in their columns, and how they are filtered.
+// Columns and filters of the lists.
 
 import {age, badge, byState, count, duration, h, link, now, several, stateBar} from './format.js';
 import {whyOf} from './records.js';
@@ -10,7 +10,7 @@ export const sectionOf = (subject) => SECTIONS[subject];
 const holderOf = (node) => node.lease?.holder ?? node.requestor?.replace(/^nodepool-api:/, '') ?? '';
 const poolOf = (node) => [node.provider, node.pool].filter(Boolean).join(' / ');
 
-// How long a node took to become ready, or how long its launch takes already.
+// The duration of a launch, so far if it is in progress.
 function bootTime(node) {
   if (node.static || !node.created) return undefined;
   if (node.state === 'ready') return node.since - node.created;
@@ -27,20 +27,20 @@ const requests = {
   title: 'Requests',
   words: ['request', 'requests'],
   rows: (records) => records.all('request'),
-  sort: 'place',
+  sort: 'position',
   columns: (records) => [
     {key: 'id', title: 'Request', width: '134px', narrow: 'a', class: 'mono', sort: (row) => row.id, cell: (row) => link('requests', row.id)},
     {key: 'state', title: 'State', width: '116px', narrow: 'b', sort: (row) => row.state, cell: (row) => badge(row.state)},
-    {key: 'place', title: 'Place', width: '82px', class: 'right', sort: (row) => records.line.get(row.id),
-     cell: (row) => String(records.line.get(row.id) ?? '')},
+    {key: 'position', title: 'Position', width: '82px', class: 'right', sort: (row) => records.queue.get(row.id),
+     cell: (row) => String(records.queue.get(row.id) ?? '')},
     {key: 'labels', title: 'Labels', width: '17%', narrow: 'c', sort: (row) => several(row.labels), cell: (row) => several(row.labels)},
     {key: 'asked', title: 'Age', width: '100px', narrow: 'd', class: 'right', sort: (row) => -(row.created ?? row.since),
      cell: (row) => age(row.created ?? row.since)},
-    {key: 'requestor', title: 'For', width: '11%', class: 'extra', sort: (row) => row.order?.holder ?? row.requestor,
+    {key: 'requestor', title: 'Holder', width: '11%', class: 'extra', sort: (row) => row.order?.holder ?? row.requestor,
      cell: (row) => row.order?.holder ?? row.requestor ?? ''},
-    {key: 'why', title: 'Why it is where it is', class: 'extra', sort: (row) => whyOf(row, records), cell: (row) => whyOf(row, records)},
+    {key: 'why', title: 'Reason', class: 'extra', sort: (row) => whyOf(row, records), cell: (row) => whyOf(row, records)},
   ],
-  version: (records) => (row) => `${records.line.get(row.id)} ${whyOf(row, records)}`,
+  version: (records) => (row) => `${records.queue.get(row.id)} ${whyOf(row, records)}`,
   filters: (records) => ({
     state: {title: 'State', options: () => distinct(records.all('request').map((row) => row.state)), admits: (row, value) => row.state === value},
     label: {title: 'Label', options: () => distinct(records.all('request').flatMap((row) => row.labels ?? [])),
@@ -61,7 +61,7 @@ const nodes = {
     {key: 'labels', title: 'Label', width: '17%', narrow: 'c', sort: (row) => several(row.labels), cell: (row) => several(row.labels)},
     {key: 'provider', title: 'Provider / pool', width: '17%', sort: poolOf, cell: poolOf},
     {key: 'boot', title: 'Boot', width: '92px', class: 'right extra', sort: bootTime, cell: bootCell},
-    {key: 'holder', title: 'Held by', width: '15%', class: 'extra', sort: holderOf, cell: holderOf},
+    {key: 'holder', title: 'Holder', width: '15%', class: 'extra', sort: holderOf, cell: holderOf},
     {key: 'host', title: 'Host', class: 'extra', sort: (row) => row.comment ?? row.host, cell: (row) => row.comment ?? row.host ?? ''},
   ],
   filters: (records) => ({
@@ -94,7 +94,7 @@ const labels = {
      cell: (row) => (row.nodes ? stateBar(row.states, {legend: false}) : h('span', {class: 'muted'}, 'no nodes'))},
     {key: 'waiting', title: 'Requests waiting', width: '150px', class: 'right', narrow: 'd', sort: (row) => row.waiting,
      cell: (row) => (row.waiting ? `${row.waiting} waiting` : '')},
-    {key: 'oldest', title: 'Longest', width: '110px', class: 'right extra', sort: (row) => (row.oldest ? -row.oldest : undefined),
+    {key: 'oldest', title: 'Longest wait', width: '110px', class: 'right extra', sort: (row) => (row.oldest ? -row.oldest : undefined),
      cell: (row) => (row.oldest ? age(row.oldest) : '')},
   ],
   filters: (records) => ({
@@ -134,8 +134,8 @@ function uploadsText(image) {
 function imageNote(image) {
   const failed = image.builds?.find((build) => build.state === 'failed');
   if (image.paused) return 'paused';
-  if (image.wanted) return 'a build was asked for';
-  return failed ? `failed: ${failed.failure ?? 'no reason given'}` : '';
+  if (image.wanted) return 'build requested';
+  return failed ? `failed: ${failed.failure ?? 'no reason recorded'}` : '';
 }
 
 const hosts = {
@@ -145,11 +145,11 @@ const hosts = {
   sort: 'problem',
   columns: () => [
     {key: 'host', title: 'Host', width: '24%', narrow: 'a', sort: (row) => row.host, cell: (row) => link('hosts', row.id, row.host)},
-    {key: 'order', title: 'Condition', width: '118px', narrow: 'b', sort: (row) => (row.problems.length ? 0 : 1),
-     cell: (row) => (row.problems.length ? h('span', {class: 'badge square shade-bad'}, 'unhealthy') : h('span', {class: 'badge shade-good'}, 'well'))},
+    {key: 'health', title: 'Health', width: '118px', narrow: 'b', sort: (row) => (row.problems.length ? 0 : 1),
+     cell: (row) => (row.problems.length ? h('span', {class: 'badge square shade-bad'}, 'unhealthy') : h('span', {class: 'badge shade-good'}, 'healthy'))},
     {key: 'provider', title: 'Provider / pool', width: '18%', sort: poolOf, cell: poolOf},
     {key: 'nodes', title: 'Nodes', width: '17%', narrow: 'd', sort: (row) => row.nodes.length, cell: (row) => nodeCounts(row.nodes)},
-    {key: 'problem', title: 'What is wrong', narrow: 'c', sort: (row) => row.problems[0]?.problem, cell: (row) => row.problems[0]?.problem ?? ''},
+    {key: 'problem', title: 'Problem', narrow: 'c', sort: (row) => row.problems[0]?.problem, cell: (row) => row.problems[0]?.problem ?? ''},
     {key: 'since', title: 'Since', width: '110px', class: 'right extra', sort: (row) => row.problems[0]?.since,
      cell: (row) => (row.problems.length ? age(row.problems[0].since) : '')},
   ],
@@ -172,7 +172,7 @@ const failures = {
   rows: (records) => records.failures,
   sort: '-time',
   columns: (records) => [
-    {key: 'of', title: 'What', width: '146px', narrow: 'a', class: 'mono', sort: (row) => row.of, cell: (row) => link(sectionOf(row.subject), row.of)},
+    {key: 'of', title: 'Subject', width: '146px', narrow: 'a', class: 'mono', sort: (row) => row.of, cell: (row) => link(sectionOf(row.subject), row.of)},
     {key: 'time', title: 'When', width: '112px', class: 'right', narrow: 'b', sort: (row) => row.time, cell: (row) => age(row.time)},
     {key: 'event', title: 'Event', width: '18%', narrow: 'd', sort: (row) => row.event, cell: (row) => `${row.subject} ${row.event}`},
     {key: 'details', title: 'Reason', narrow: 'c', sort: (row) => row.details, cell: (row) => reasonOf(row, records)},
@@ -183,7 +183,7 @@ const failures = {
   text: (row) => [row.of, row.event, row.details],
 };
 
-// What the entry says, without the id of a process; of a request that is still there, why it has failed.
+// The reason from the entry, without the id of the process, or else from the record of the request.
 function reasonOf(row, records) {
   if (row.details) return row.details.replace(/^\S*PoolWorker\./, '');
   const request = row.subject === 'request' && records.find('request', row.of);
@@ -201,7 +201,7 @@ const daemons = {
     {key: 'state', title: 'State', width: '130px', narrow: 'b', sort: (row) => row.state, cell: (row) => badge(row.state)},
     {key: 'version', title: 'Version', width: '140px', narrow: 'd', class: 'extra', sort: (row) => row.version, cell: (row) => row.version ?? ''},
     {key: 'pools', title: 'Pools on this host', sort: (row) => poolsOn(row, records).length,
-     cell: (row) => poolsOn(row, records).map((pool) => `${pool.provider}-${pool.name}${pool.paused ? ' (no room)' : ''}`).join(', ')},
+     cell: (row) => poolsOn(row, records).map((pool) => `${pool.provider}-${pool.name}${pool.paused ? ' (at capacity)' : ''}`).join(', ')},
   ],
   filters: (records) => ({
     kind: {title: 'Kind', options: () => distinct(records.all('component').map((row) => row.kind).filter((kind) => kind !== 'pool')),
@@ -216,7 +216,7 @@ export function poolsOn(daemon, records) {
 
 export const LISTS = {requests, nodes, labels, images, hosts, failures, daemons};
 
-// The rows that the words and the choices admit.
+// The rows that match the filter.
 export function filtered(list, records, {q = '', ...choices}) {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   const filters = Object.entries(list.filters(records)).filter(([key]) => choices[key]);
@@ -228,7 +228,7 @@ export function filtered(list, records, {q = '', ...choices}) {
   });
 }
 
-export function found(list, shown, all) {
+export function matchCount(list, shown, all) {
   const [one, many] = list.words;
   return shown === all ? count(all, one, many) : `${shown.toLocaleString('en')} of ${count(all, one, many)}`;
 }

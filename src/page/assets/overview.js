@@ -1,17 +1,17 @@
-// The first page, and that of the providers.
+// The overview and the page of the providers.
 
 import {age, badge, count, duration, h, link, meter, stateBar} from './format.js';
 import {countStates, whyOf} from './records.js';
 import {sectionOf} from './lists.js';
 
-const MOST = 8;  // of each list on the first page
+const MAX_ROWS = 8;  // of each list of the overview
 
 const figure = (number, text, target, isBad = false) =>
   h('a', {class: `figure ${isBad ? 'bad' : ''}`, href: target}, h('b', {}, number.toLocaleString('en')), text);
 
 export function overview(records) {
   return h('div', {class: 'columns'}, nodesCard(records), h('div', {}, waitingCard(records), failuresCard(records)),
-           h('div', {}, troubleCard(records), providersCard(records), daemonsCard(records)));
+           h('div', {}, problemsCard(records), providersCard(records), daemonsCard(records)));
 }
 
 function nodesCard(records) {
@@ -19,41 +19,41 @@ function nodesCard(records) {
   return h('section', {class: 'card wide', 'aria-label': 'Nodes'},
            h('header', {}, h('h2', {}, count(records.count('node'), 'node')), h('a', {href: '#/nodes'}, 'All nodes')),
            records.count('node') ? stateBar(counts, {target: (state) => `#/nodes?state=${encodeURIComponent(state)}`})
-             : h('p', {class: 'muted'}, 'There are no nodes.'));
+             : h('p', {class: 'muted'}, 'No nodes.'));
 }
 
 function waitingCard(records) {
-  const line = [...records.line.keys()].map((id) => records.find('request', id));
+  const queue = [...records.queue.keys()].map((id) => records.find('request', id));
   const pending = records.all('request').filter((request) => request.state === 'pending').length;
-  const oldest = Math.min(...line.map((request) => request.created ?? request.since));
+  const oldest = Math.min(...queue.map((request) => request.created ?? request.since));
   return h('section', {class: 'card', 'aria-label': 'Requests'},
            h('header', {}, h('h2', {}, 'Requests'), h('a', {href: '#/requests'}, 'All requests')),
            h('div', {class: 'figures'},
-             figure(line.length, 'waiting', '#/requests?state=requested'),
-             figure(pending, 'being served', '#/requests?state=pending'),
-             line.length > 0 && h('div', {class: 'figure'}, h('b', {}, age(oldest)), 'the longest wait')),
-           line.length > 0 && h('ol', {class: 'brief'}, line.slice(0, MOST).map((request) => h('li', {},
+             figure(queue.length, 'waiting', '#/requests?state=requested'),
+             figure(pending, 'in progress', '#/requests?state=pending'),
+             queue.length > 0 && h('div', {class: 'figure'}, h('b', {}, age(oldest)), 'longest wait')),
+           queue.length > 0 && h('ol', {class: 'brief'}, queue.slice(0, MAX_ROWS).map((request) => h('li', {},
              link('requests', request.id, request.id, {class: 'mono'}),
              h('span', {class: 'why', title: whyOf(request, records)}, whyOf(request, records)), age(request.created ?? request.since)))));
 }
 
-// The list of `nodepool status`, the worst first.
-export function troubles(records) {
+// The problems of `nodepool status`, worst first.
+export function problemsOf(records) {
   return records.all('problem').sort((a, b) => a.id - b.id);
 }
 
-function troubleLine({level, kind, subject, text}) {
+function problemItem({level, kind, subject, text}) {
   const target = kind ? `#/${sectionOf(kind)}/${encodeURIComponent(subject)}` : '#/daemons';
-  return h('li', {}, h('a', {href: target, class: `trouble ${level === 'critical' ? 'bad' : ''}`, title: text}, text));
+  return h('li', {}, h('a', {href: target, class: `problem ${level === 'critical' ? 'bad' : ''}`, title: text}, text));
 }
 
-function troubleCard(records) {
-  const list = troubles(records);
+function problemsCard(records) {
+  const list = problemsOf(records);
   return h('section', {class: 'card', 'aria-label': 'Needs attention'},
            h('header', {}, h('h2', {}, 'Needs attention')),
-           list.length === 0 ? h('p', {class: 'muted'}, 'Nothing.')
-             : h('ul', {class: 'brief'}, list.slice(0, MOST).map(troubleLine)),
-           list.length > MOST && h('p', {class: 'muted'}, `and ${list.length - MOST} more`));
+           list.length === 0 ? h('p', {class: 'muted'}, 'No problems.')
+             : h('ul', {class: 'brief'}, list.slice(0, MAX_ROWS).map(problemItem)),
+           list.length > MAX_ROWS && h('p', {class: 'muted'}, `and ${list.length - MAX_ROWS} more`));
 }
 
 function providersCard(records) {
@@ -72,8 +72,8 @@ function daemonsCard(records) {
   const daemons = records.all('component').filter((row) => row.kind !== 'pool');
   return h('section', {class: 'card', 'aria-label': 'Launchers and builders'},
            h('header', {}, h('h2', {}, 'Launchers and builders'), h('a', {href: '#/daemons'}, 'All daemons')),
-           daemons.length === 0 ? h('p', {class: 'muted'}, 'None is registered.')
-             : h('ul', {class: 'brief'}, daemons.slice(0, MOST).map((row) => h('li', {}, link('daemons', row.id, row.host),
+           daemons.length === 0 ? h('p', {class: 'muted'}, 'None registered.')
+             : h('ul', {class: 'brief'}, daemons.slice(0, MAX_ROWS).map((row) => h('li', {}, link('daemons', row.id, row.host),
                h('span', {class: 'why'}, `${row.kind} ${row.version ?? ''}`), badge(row.state)))));
 }
 
@@ -87,10 +87,10 @@ function group(nodes) {
 }
 
 function failuresCard(records) {
-  const list = records.failures.slice(0, MOST);
+  const list = records.failures.slice(0, MAX_ROWS);
   return h('section', {class: 'card', 'aria-label': 'Recent failures'},
            h('header', {}, h('h2', {}, 'Recent failures'), h('a', {href: '#/failures'}, 'All failures')),
-           list.length === 0 ? h('p', {class: 'muted'}, 'None that this launcher has noted.')
+           list.length === 0 ? h('p', {class: 'muted'}, 'None recorded by this launcher.')
              : h('ul', {class: 'brief'}, list.map((row) => h('li', {},
                link(sectionOf(row.subject), row.of, row.of, {class: 'mono'}),
                h('span', {class: 'why', title: row.details ?? ''}, `${row.event}${row.details ? `: ${row.details.replace(/^\S*PoolWorker\./, '')}` : ''}`),
@@ -99,28 +99,28 @@ function failuresCard(records) {
 
 // --- providers
 
-// `pace(name)`: calls a minute, as seen since the page was opened; undefined: not known yet.
-export function providers(records, chosen, pace) {
+// `callRate(name)`: calls a minute, measured since the page was opened; undefined while unknown.
+export function providers(records, chosen, callRate) {
   const own = new Map(records.all('provider').map((row) => [row.id, row]));
   const names = [...new Set([...own.keys(), ...records.pools.map((pool) => pool.provider)])].sort();
-  if (names.length === 0) return h('p', {class: 'muted'}, 'No provider is in service.');
+  if (names.length === 0) return h('p', {class: 'muted'}, 'No providers.');
   const nodes = group(records.all('node'));
-  return h('div', {class: 'cards'}, names.map((name) => providerCard(records, name, own.get(name), nodes.get(name) ?? [], chosen === name, pace(name))));
+  return h('div', {class: 'cards'}, names.map((name) => providerCard(records, name, own.get(name), nodes.get(name) ?? [], chosen === name, callRate(name))));
 }
 
-function providerCard(records, name, facts, nodes, isChosen, pace) {
+function providerCard(records, name, facts, nodes, isChosen, callRate) {
   const pools = records.pools.filter((pool) => pool.provider === name);
   return h('section', {class: 'card', id: `provider-${name}`, 'aria-label': name, tabindex: isChosen ? -1 : undefined},
-           h('header', {}, h('h2', {}, name), h('span', {class: 'muted'}, facts ? (facts.makes_machines ? 'makes machines' : 'hands out hosts')
+           h('header', {}, h('h2', {}, name), h('span', {class: 'muted'}, facts ? (facts.makes_machines ? 'launches nodes' : 'allocates static hosts')
              : 'served by another launcher')),
-           facts?.refusing && h('p', {class: 'note bad'}, 'The cloud has just refused a launch though there seemed to be room; it is asked again soon.'),
-           facts?.quota_failure && h('p', {class: 'note bad'}, `The limits are not known: ${facts.quota_failure}`),
+           facts?.refusing && h('p', {class: 'note bad'}, 'The cloud has just rejected a launch although the quota seemed sufficient. Retrying soon.'),
+           facts?.quota_failure && h('p', {class: 'note bad'}, `Reading the quota failed: ${facts.quota_failure}`),
            h('div', {}, h('a', {href: `#/nodes?provider=${encodeURIComponent(name)}`}, count(nodes.length, 'node')),
              nodes.length > 0 && stateBar(countStates(nodes))),
            amounts('Limits of the provider', facts?.amounts),
            (facts?.pools ?? []).map((pool) => poolLines(pool, pools)),
            !facts && pools.map((pool) => h('p', {}, pool.name, ' ', h('span', {class: 'muted'}, `on ${pool.host}`))),
-           facts?.makes_machines && work(facts, pace));
+           facts?.makes_machines && work(facts, callRate));
 }
 
 function amounts(title, list = []) {
@@ -133,7 +133,7 @@ function poolLines(facts, registered) {
   const labels = [...new Set(pools.flatMap((pool) => pool.labels ?? []))].sort();
   const paused = pools.some((pool) => pool.paused);
   return h('div', {class: 'lines'},
-           h('h3', {}, `Pool ${facts.name}`, pools.length ? ` on ${pools.map((pool) => pool.host).join(', ')}` : ', not registered', paused ? ', no room' : ''),
+           h('h3', {}, `Pool ${facts.name}`, pools.length ? ` on ${pools.map((pool) => pool.host).join(', ')}` : ', not registered', paused ? ', at capacity' : ''),
            (facts.amounts ?? []).filter(({limit}) => limit !== undefined).map(({resource, used, limit}) => meter(resource, used, limit)),
            labels.length > 0 && h('div', {class: 'chips'}, labels.slice(0, 40).map((label) => link('labels', label, label, {class: 'chip'})),
              labels.length > 40 && h('span', {class: 'muted'}, `and ${labels.length - 40} more`)),
@@ -142,26 +142,26 @@ function poolLines(facts, registered) {
 
 // "30 ready, 9 failed (status)".
 function resultsOf(results) {
-  const said = results.toSorted((a, b) => (b.name === 'ready') - (a.name === 'ready')).map(({name, count: number}) =>
+  const texts = results.toSorted((a, b) => (b.name === 'ready') - (a.name === 'ready')).map(({name, count: number}) =>
     `${number.toLocaleString('en')} ${name.startsWith('error.') ? `failed (${name.slice(6)})` : name}`);
-  return said.join(', ');
+  return texts.join(', ');
 }
 
 const total = (calls = []) => calls.reduce((sum, call) => sum + call.count, 0);
 
-// What it does, and what came of that since the launcher was started.
-function work(facts, pace) {
+// The launches in progress, and the results of launches and calls since the start of the launcher.
+function work(facts, callRate) {
   const calls = total(facts.calls);
   const seconds = (facts.calls ?? []).reduce((sum, call) => sum + (call.seconds ?? 0), 0);
   const errors = facts.errors ?? [];
   const most = facts.max_concurrency;
-  const line = (name, ...said) => [h('dt', {}, name), h('dd', {}, said)];
+  const item = (name, ...content) => [h('dt', {}, name), h('dd', {}, content)];
   return h('dl', {class: 'facts'},
-           line('Launching', `${facts.launches}${most >= 0 ? ` of at most ${most} at a time` : ' now'}`),
-           facts.launched?.length > 0 && line('Launches', resultsOf(facts.launched)),
-           calls > 0 && line('API calls', calls.toLocaleString('en'), `, ${duration(seconds / calls)} each`,
-                             pace === undefined ? '' : `, ${Math.round(pace).toLocaleString('en')} a minute`),
-           calls > 0 && line('API errors', errors.length === 0 ? 'none' : errors.map((error, index) => [index ? ', ' : '',
-             h('span', {class: 'bad-text'}, `${error.count.toLocaleString('en')} × ${error.name === '0' ? 'no answer' : error.name}`)])));
+           item('Launching', `${facts.launches}${most >= 0 ? ` of at most ${most} at a time` : ' now'}`),
+           facts.launched?.length > 0 && item('Launches', resultsOf(facts.launched)),
+           calls > 0 && item('API calls', calls.toLocaleString('en'), `, ${duration(seconds / calls)} each`,
+                             callRate === undefined ? '' : `, ${Math.round(callRate).toLocaleString('en')} a minute`),
+           calls > 0 && item('API errors', errors.length === 0 ? 'none' : errors.map((error, index) => [index ? ', ' : '',
+             h('span', {class: 'bad-text'}, `${error.count.toLocaleString('en')} × ${error.name === '0' ? 'no response' : error.name}`)])));
 }
 

@@ -1,4 +1,4 @@
-// The rows that the server has told of, and what follows from them. Times are seconds since the epoch.
+// The rows from the server, and values derived from them. Times are seconds since the epoch.
 
 const KINDS = ['node', 'request', 'provider', 'component', 'image', 'host', 'failure', 'problem'];
 
@@ -9,7 +9,7 @@ export class Records {
     this.derived = new Map();
   }
 
-  // All rows, in the place of those before.
+  // Replaces all rows.
   replace({revision, rows}) {
     for (const table of this.kinds.values()) table.clear();
     this.change({revision, set: rows, gone: {}});
@@ -31,14 +31,14 @@ export class Records {
   find(kind, id) { return this.kinds.get(kind).get(id); }
   count(kind) { return this.kinds.get(kind).size; }
 
-  // What is computed from the rows once for each revision.
+  // A value that is computed from the rows once per revision.
   derive(name, compute) {
     if (!this.derived.has(name)) this.derived.set(name, compute());
     return this.derived.get(name);
   }
 
-  get line() { return this.derive('line', () => placesInLine(this)); }
-  // Which request comes first of those that wait for the same: pools look at the others after it.
+  get queue() { return this.derive('queue', () => queuePositions(this)); }
+  // The first of all waiting requests with the same conditions: pools evaluate only that one.
   get leaders() { return this.derive('leaders', () => leadersOf(this)); }
   leaderOf(request) { return this.find('request', this.leaders.get(shapeOf(request)) ?? request.id) ?? request; }
   get pools() { return this.derive('pools', () => this.all('component').filter((row) => row.kind === 'pool')); }
@@ -62,8 +62,8 @@ export function countStates(nodes) {
   return counts;
 }
 
-// Requests are served by priority, which their ids begin with, relative priority, and sequence.
-function placesInLine(records) {
+// Requests are served by priority (the prefix of their ids), relative priority, and sequence.
+function queuePositions(records) {
   const waiting = records.all('request').filter((request) => request.state === 'requested');
   const key = (request) => request.id.split('-');
   waiting.sort((a, b) => {
@@ -80,7 +80,7 @@ const shapeOf = (request) => JSON.stringify([[...request.labels].sort(), request
 
 function leadersOf(records) {
   const leaders = new Map();
-  for (const id of records.line.keys()) {
+  for (const id of records.queue.keys()) {
     const shape = shapeOf(records.find('request', id));
     if (!leaders.has(shape)) leaders.set(shape, id);
   }
@@ -113,7 +113,7 @@ function labelsOf(records) {
   return labels;
 }
 
-// Static hosts: those with nodes, and those that are unhealthy.
+// Static hosts: those with nodes and those that are unhealthy.
 function hostsOf(records) {
   const hosts = new Map();
   const host = (provider, pool, name) => {
@@ -128,7 +128,7 @@ function hostsOf(records) {
   return hosts;
 }
 
-// What went wrong lately, with builds and uploads among it.
+// Recent failures, including those of builds and uploads, newest first.
 function failuresOf(records) {
   const failures = withReasons(records.all('failure'));
   for (const image of records.all('image')) {
@@ -147,42 +147,42 @@ function failuresOf(records) {
   return failures.sort((a, b) => b.time - a.time);
 }
 
-// Of a node that could not be made the reason is told by the pool that gave its request up: one line is enough.
+// The reason of a failed launch is in the decline of the pool: merges both into one row.
 function withReasons(rows) {
   const declines = rows.filter((row) => row.event === 'declined');
   const used = new Set();
-  const told = rows.map((row) => {
+  const merged = rows.map((row) => {
     if (row.subject !== 'node' || row.details) return row;
     const decline = declines.find(({details}) => details?.includes(row.of));
     if (!decline) return row;
     used.add(decline);
     return {...row, details: decline.details};
   });
-  return told.filter((row) => !used.has(row));
+  return merged.filter((row) => !used.has(row));
 }
 
-// Why a request is where it is, in one line.
+// The reason for the state of a request, in one line.
 export function whyOf(request, records) {
   if (request.state === 'failed') {
-    const told = (request.declined ?? []).filter((decline) => decline.reason);
-    const best = told.find((decline) => !/not available/.test(decline.reason)) ?? told[0];
+    const declines = (request.declined ?? []).filter((decline) => decline.reason);
+    const best = declines.find((decline) => !/not available/.test(decline.reason)) ?? declines[0];
     return best ? `${records.poolName(best.pool)}: ${best.reason}` : 'declined by all pools';
   }
-  if (request.state === 'fulfilled') return 'its nodes are there';
+  if (request.state === 'fulfilled') return 'its nodes are ready';
   if (request.state === 'pending') {
     const nodes = (request.nodes ?? []).map((id) => records.find('node', id)).filter(Boolean);
     const ready = nodes.filter((node) => node.state === 'ready').length;
-    return `its nodes are being made: ${ready} of ${request.labels.length} ready`;
+    return `launching: ${ready} of ${request.labels.length} nodes ready`;
   }
   const leader = records.leaderOf(request);
   const opinion = mainOpinion(leader);
-  const after = leader === request ? '' : `after ${leader.id}, which wants the same: `;
+  const after = leader === request ? '' : `after ${leader.id} (same conditions): `;
   if (opinion) return `${after}${records.poolName(opinion.pool)} ${opinion.text}`;
   const declined = request.declined?.length ?? 0;
-  return declined > 0 ? `declined by ${declined} of ${records.pools.length} pools` : 'no pool of this launcher has looked at it yet';
+  return declined > 0 ? `declined by ${declined} of ${records.pools.length} pools` : 'not evaluated by a pool of this launcher yet';
 }
 
-// What the pool says that is not only leaving it to another one.
+// The most relevant opinion: that of a pool that waits and does not merely defer to another one.
 export function mainOpinion(request) {
   const waits = (request.opinions ?? []).filter((opinion) => opinion.text.startsWith('waits'));
   return waits.find((opinion) => !opinion.reason?.startsWith('left-to') && !opinion.reason?.startsWith('prefers'))

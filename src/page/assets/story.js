@@ -1,27 +1,27 @@
-// What the API tells of a thing: why it is as it is, and what has happened to it.
+// Explanation, launch stages and history of a record.
 
 import {clockTime, duration, h, link} from './format.js';
 
-// Statements, with those that belong to them.
-export function said(explanation) {
-  const list = (statements = []) => h('ul', {class: 'said'}, statements.map((statement) => h('li', {},
+// The statements of an explanation, with their details.
+export function statementList(explanation) {
+  const list = (statements = []) => h('ul', {class: 'statements'}, statements.map((statement) => h('li', {},
     statement.name && statement.name !== statement.text && h('span', {class: 'name'}, `${statement.name}: `), statement.text,
     statement.details?.length ? list(statement.details) : null)));
   return [list(explanation.statements), ...(explanation.others ?? []).map((other) => list(other.statements)),
-          explanation.not_shown && h('p', {class: 'muted'}, `and ${explanation.not_shown} more`)];
+          explanation.omitted && h('p', {class: 'muted'}, `and ${explanation.omitted} more`)];
 }
 
-// Stages of a launch by the events that end them; the last of an event counts, for a launch may be made anew.
+// Stages of a launch by the events that end them. The last event of a kind counts: launches are retried.
 const NODE_STAGES = {
-  init: 'reserved', building: 'launch begun', created: 'created', active: 'active', 'port-open': 'port open', 'key-read': 'key read', ready: 'ready', 'in-use': 'handed out',
+  init: 'reserved', building: 'launch started', created: 'created', active: 'active', 'port-open': 'port open', 'key-read': 'key read', ready: 'ready', 'in-use': 'in use',
 };
 
 function stageTimes(nodeEvents = [], requestEvents = []) {
   const times = new Map();
-  const asked = requestEvents.find((event) => event.event === 'requested');
-  const decided = requestEvents.findLast((event) => event.event === 'decision' && event.data?.decision === 'accepts');
-  if (asked) times.set('asked', asked.time);
-  if (decided) times.set('decided', decided.time);
+  const requested = requestEvents.find((event) => event.event === 'requested');
+  const accepted = requestEvents.findLast((event) => event.event === 'decision' && event.data?.decision === 'accepts');
+  if (requested) times.set('requested', requested.time);
+  if (accepted) times.set('accepted', accepted.time);
   for (const event of nodeEvents) {
     const stage = NODE_STAGES[event.event];
     if (stage) times.set(stage, event.time);
@@ -29,11 +29,11 @@ function stageTimes(nodeEvents = [], requestEvents = []) {
   return [...times].sort(([, a], [, b]) => a - b);
 }
 
-// How long each stage took, and a lane that shows where in the whole it lies.
+// The duration of each stage, and a bar with its position in the whole.
 export function stages(nodeEvents, requestEvents, until) {
   const times = stageTimes(nodeEvents, requestEvents);
   if (times.length === 0) return null;
-  const isOver = times.some(([stage]) => stage === 'ready' || stage === 'handed out');
+  const isOver = times.some(([stage]) => stage === 'ready' || stage === 'in use');
   const begin = times[0][1];
   const end = isOver ? times.at(-1)[1] : until;
   const whole = Math.max(end - begin, 0.001);
@@ -47,14 +47,14 @@ export function stages(nodeEvents, requestEvents, until) {
   })), h('p', {class: 'muted'}, `${duration(end - begin)} from the first to ${isOver ? 'the last' : 'now'}`)];
 }
 
-const MOST = 200;  // events that are shown
+const MAX_EVENTS = 200;
 
 export function history(events) {
-  const shown = events.slice(-MOST).reverse();
+  const shown = events.slice(-MAX_EVENTS).reverse();
   return [h('ul', {class: 'events'}, shown.map((event) => h('li', {}, clockTime(event.time),
     h('div', {class: 'what'}, event.event, ' ', related(event),
       event.details && h('div', {class: 'details'}, event.details.replace(/^\S*PoolWorker\./, '')))))),
-    events.length > MOST && h('p', {class: 'muted'}, `and ${events.length - MOST} before`)];
+    events.length > MAX_EVENTS && h('p', {class: 'muted'}, `and ${events.length - MAX_EVENTS} earlier`)];
 }
 
 function related(event) {

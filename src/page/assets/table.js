@@ -1,19 +1,19 @@
-// A table of any number of rows, of which only those stand in the document that can be seen.
+// A table of any number of rows. The document contains only the visible ones.
 
 import {h} from './format.js';
 
 const OVERSCAN = 8;  // rows above and below
 
 // Columns: {key, title, cell(row) → node or text, sort(row) → comparable, width, class, narrow: 'a' to 'd'}. The first
-// column's cell is a link; `narrow` is the place in a narrow window, which shows no others;
-// those of the class `extra` are left out where there is not much room.
+// column's cell is a link. `narrow` is the position in a narrow window, which shows only columns that have one.
+// Columns of class `extra` are hidden if the width is not sufficient.
 export class RowTable {
-  // `version`: what a row shows of others, as a text; where that changes it is shown anew.
+  // `version(row)`: a string of all that a row shows of other records; the row is rendered again when it changes.
   constructor({label, columns, sort, onSort, empty, version}) {
     Object.assign(this, {columns, sort, onSort, empty, version});
     this.rows = [];
     this.shown = new Map();  // id → {tr, row}
-    this.current = 0;  // the row that the keyboard is at
+    this.current = 0;  // index of the row with the keyboard focus
     this.chosen = null;
     this.above = this.gap();
     this.below = this.gap();
@@ -24,9 +24,9 @@ export class RowTable {
     this.table = h('table', {role: 'table', 'aria-label': label},
                    h('colgroup', {}, columns.map((column) => this.col(column))),
                    h('thead', {role: 'rowgroup'}, h('tr', {role: 'row', 'aria-rowindex': 1}, this.heads)), this.body);
-    this.nothing = h('p', {class: 'empty', hidden: true});
-    this.element = h('div', {class: 'rows', onscroll: () => this.plan()}, this.table, this.nothing);
-    new ResizeObserver(() => this.plan()).observe(this.element);
+    this.emptyNote = h('p', {class: 'empty', hidden: true});
+    this.element = h('div', {class: 'rows', onscroll: () => this.scheduleRender()}, this.table, this.emptyNote);
+    new ResizeObserver(() => this.scheduleRender()).observe(this.element);
     this.showSort();
   }
 
@@ -56,7 +56,7 @@ export class RowTable {
     });
   }
 
-  // Shows these rows, in the order that is chosen.
+  // Shows these rows, sorted.
   show(rows, {sort = this.sort, chosen = this.chosen} = {}) {
     const keyboardAt = this.rows[this.current]?.id;
     if (sort !== this.sort) this.element.scrollTop = 0;
@@ -67,14 +67,14 @@ export class RowTable {
       this.current = Math.max(0, this.rows.findIndex((row) => row.id === keyboardAt));
     }
     this.table.setAttribute('aria-rowcount', this.rows.length + 1);
-    this.nothing.hidden = this.rows.length > 0;
-    this.nothing.textContent = this.rows.length > 0 ? '' : this.empty();
+    this.emptyNote.hidden = this.rows.length > 0;
+    this.emptyNote.textContent = this.rows.length > 0 ? '' : this.empty();
     this.render();
   }
 
-  // --- what can be seen
+  // --- visible rows
 
-  plan() {
+  scheduleRender() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;
       this.render();
@@ -100,11 +100,11 @@ export class RowTable {
       tr.remove();
       this.shown.delete(id);
     }
-    let place = this.above.nextSibling;
+    let next = this.above.nextSibling;
     for (const [id, index] of wanted) {
       const tr = this.rowElement(this.rows[index], index);
-      if (tr === place) place = place.nextSibling;
-      else this.body.insertBefore(tr, place);
+      if (tr === next) next = next.nextSibling;
+      else this.body.insertBefore(tr, next);
     }
   }
 
@@ -129,7 +129,7 @@ export class RowTable {
     return tr;
   }
 
-  // The cell with the link stays the same element: it may have the focus.
+  // Keeps the cell with the link, which may have the focus.
   fill(tr, row) {
     this.columns.forEach((column, index) => {
       const content = column.cell(row);
@@ -169,15 +169,15 @@ export class RowTable {
       const height = this.rowHeight;
       const head = this.table.tHead.offsetHeight > 2 ? this.table.tHead.offsetHeight : 0;
       const top = index * height;
-      const room = this.element.clientHeight - head - height;
-      this.element.scrollTop = Math.min(top, Math.max(this.element.scrollTop, top - room));
+      const space = this.element.clientHeight - head - height;
+      this.element.scrollTop = Math.min(top, Math.max(this.element.scrollTop, top - space));
     }
     this.render();
     if (withFocus) this.shown.get(this.rows[index].id)?.tr.querySelector('a')?.focus({preventScroll: true});
   }
 }
 
-// What is not known comes last, whichever way it is sorted.
+// Unknown values come last in both directions.
 export function sorted(rows, columns, sort) {
   const direction = sort.startsWith('-') ? -1 : 1;
   const column = columns.find(({key}) => key === sort.replace(/^-/, '')) ?? columns[0];

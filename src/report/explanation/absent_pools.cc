@@ -13,9 +13,9 @@ namespace {
 
 using model::NodeRequest;
 
-// The name of a pool that is not registered and could serve the request: nodes show it, or this
-// host's configuration has it. Empty: none is known here. (Which pools have been registered lately
-// only the launchers know.)
+// The name of an unregistered pool that could serve the request, by its nodes or by this host's
+// configuration. Empty if none is known here. Only the launchers know which pools were registered
+// recently.
 std::string pool_that_may_be_back(const ExplanationFacts& knowledge, const NodeRequest& request) {
   std::string shown = planning::unserved_pool_with_nodes(request, knowledge.pools, knowledge.nodes);
   if (!shown.empty()) return shown;
@@ -33,8 +33,8 @@ std::string pool_that_may_be_back(const ExplanationFacts& knowledge, const NodeR
   return {};
 }
 
-std::string patience(const ExplanationFacts& knowledge) {
-  return fmt::format("{} after it has gone (pool-timeout)",
+std::string deadline_text(const ExplanationFacts& knowledge) {
+  return fmt::format("{} after it deregistered (pool-timeout)",
                      duration_text(static_cast<double>(knowledge.config.pool_timeout)));
 }
 
@@ -48,26 +48,26 @@ void explain_wait_for_pools(Statements& to, const ExplanationFacts& knowledge,
     say(to, "fails", "Every registered pool has declined it: it fails.");
   } else if (pool.empty()) {
     say(to, "waits-for-pool",
-        "Every registered pool has declined it. It fails unless a pool has just gone that offers "
-        "its labels: that is waited for until " +
-            patience(knowledge) + ".");
+        "Every registered pool has declined it. It fails, unless a pool that offers its labels "
+        "deregistered recently: it waits for such a pool until " +
+            deadline_text(knowledge) + ".");
   } else {
     say(to, "waits-for-pool",
         fmt::format("Every registered pool has declined it. It waits for pool {}, which is not "
-                    "registered and may be back, until {}; then it fails.",
-                    pool, patience(knowledge)));
+                    "registered now, until {}; then it fails.",
+                    pool, deadline_text(knowledge)));
   }
 }
 
-std::string fate_without_pool(const ExplanationFacts& knowledge, const std::string& label) {
+std::string outcome_without_pool(const ExplanationFacts& knowledge, const std::string& label) {
   NodeRequest request;
   request.node_types = {label};
   const std::string pool =
       knowledge.config.pool_timeout > 0 ? pool_that_may_be_back(knowledge, request) : "";
   if (pool.empty()) return "requests for it fail";
   return fmt::format(
-      "requests for it wait for pool {}, which may be back, until {}; then they fail", pool,
-      patience(knowledge));
+      "requests for it wait for pool {}, which is not registered now, until {}; then they fail",
+      pool, deadline_text(knowledge));
 }
 
 }  // namespace nodepool::report

@@ -6,12 +6,12 @@
 
 namespace nodepool::report {
 
-// Pools that are gone and may be back: requests wait for them before they fail (`pool-timeout`).
-// For a request that all registered pools have declined: what it waits for. Nothing for others.
+// For a request that all registered pools have declined: the deregistered pool that it waits for
+// before it fails (`pool-timeout`). Adds nothing for other requests.
 void explain_wait_for_pools(Statements& to, const ExplanationFacts& knowledge,
                             const model::NodeRequest& request);
 
-// What becomes of requests for a label that no registered pool offers.
-std::string fate_without_pool(const ExplanationFacts& knowledge, const std::string& label);
+// What happens to requests for a label that no registered pool offers.
+std::string outcome_without_pool(const ExplanationFacts& knowledge, const std::string& label);
 
 }  // namespace nodepool::report

@@ -20,13 +20,13 @@ std::string describe(const Node& node) {
                      node.pool.value_or("?"));
 }
 
-// Those that would give a place to the node. Any of its label will do.
+// Whether the request is for a backing node with the label that the node needs.
 bool may_serve(const NodeRequest& request, const Node& node) {
-  const auto order = driver::backing_purpose_of(request);
-  return order && order->provider == node.provider && node.has_label(order->label);
+  const auto purpose = driver::backing_purpose_of(request);
+  return purpose && purpose->provider == node.provider && node.has_label(purpose->label);
 }
 
-// Only what somebody uses can carry others.
+// Only nodes in use carry others.
 std::vector<std::string> carried_by(const ExplanationFacts& knowledge, const Node& node) {
   std::vector<std::string> carried;
   if (node.state != NodeState::in_use) return carried;
@@ -40,8 +40,8 @@ std::vector<std::string> carried_by(const ExplanationFacts& knowledge, const Nod
 
 }  // namespace
 
-Behind behind(const ExplanationFacts& knowledge, const Node& node) {
-  Behind result;
+BackingState backing_state(const ExplanationFacts& knowledge, const Node& node) {
+  BackingState result;
   if (const auto id = driver::backing_node_of(node)) {
     result.node = knowledge.nodes.find(*id);
     return result;
@@ -57,11 +57,11 @@ void explain_backing(Statements& to, const ExplanationFacts& knowledge, const No
   if (const auto id = driver::backing_node_of(node)) {
     const Node* on = knowledge.nodes.find(*id);
     const std::string state =
-        on == nullptr ? "which is gone"
+        on == nullptr ? "which is deleted"
                       : fmt::format("{}, which is {}", describe(*on), to_string(on->state));
     say(to, "on-node", fmt::format("on node {} ({}), slot {}", *id, state, node.slot.value_or(0)));
   }
-  for (const NodeRequest* request : behind(knowledge, node).requests) {
+  for (const NodeRequest* request : backing_state(knowledge, node).requests) {
     say(to, "waits-for-node",
         fmt::format("waits for a node with label {}: request {}, which is {}",
                     fmt::join(request->node_types, ", "), request->id, to_string(request->state)));

@@ -6,16 +6,16 @@
 
 namespace nodepool::report {
 
-// What stands behind a node that is on another one, or is to be: that node, once there is one,
-// before that the requests for one. Empty for a machine of its own.
-struct Behind {
+// The backing node of a node or, before there is one, the requests for one. Empty for a node that
+// is a machine.
+struct BackingState {
   const model::Node* node = nullptr;
   std::vector<const model::NodeRequest*> requests = {};
 };
-Behind behind(const ExplanationFacts& knowledge, const model::Node& node);
+BackingState backing_state(const ExplanationFacts& knowledge, const model::Node& node);
 
-// Where a node is, or what it waits for, if it is on another node or is to be; of a backing node,
-// which nodes are on it. Nothing for all others.
+// For a node on a backing node: its slot, or the request that it waits for. For a backing node: the
+// nodes on it. Adds nothing for other nodes.
 void explain_backing(Statements& to, const ExplanationFacts& knowledge, const model::Node& node);
 
 }  // namespace nodepool::report

@@ -29,7 +29,7 @@ Resources one_instance() {
   return Resources({{"instances", 1}});
 }
 
-// What the cloud has said; else what another node with the label takes. Nothing: not known.
+// By the cloud, or else by another node with the label. Returns nothing if unknown.
 std::optional<Resources> label_resources(const MachineRecords& records,
                                          const ProviderFacts& provider,
                                          const model::Component& pool, const std::string& label) {
@@ -62,11 +62,11 @@ std::string needs_of_all(const MachineRecords& records, const ProviderFacts& pro
     sum += need.value_or(one_instance());
   }
   if (unknown.empty()) return describe(sum);
-  return fmt::format("{}, and what only the cloud knows of {}: --online", describe(sum),
+  return fmt::format("{}, plus what the cloud knows of {} (use --online)", describe(sum),
                      fmt::join(unknown, ", "));
 }
 
-// What the records of a provider's nodes take; with a pool, only those of the pool.
+// The resources of the provider's nodes by their records; with `pool`, only of its nodes.
 Resources used(const MachineRecords& records, const std::string& provider,
                const std::optional<std::string>& pool = std::nullopt) {
   Resources sum;
@@ -87,12 +87,12 @@ std::string describe(const Limits& limits, const Resources& used) {
   return parts.empty() ? "no limits" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string cloud_room(const MachineRecords& records, const ProviderFacts& provider,
-                       const model::Component& pool) {
+std::string cloud_capacity(const MachineRecords& records, const ProviderFacts& provider,
+                           const model::Component& pool) {
   const Resources of_provider = used(records, pool.provider_name);
   if (provider.available) return describe(*provider.available, of_provider);
   if (!provider.failure.empty()) return "not known: " + provider.failure;
-  return fmt::format("{} used; its quota is asked with --online", describe(of_provider));
+  return fmt::format("{} used; use --online to query its quota", describe(of_provider));
 }
 
 std::string launches(const MachineRecords& records, const ProviderFacts& provider,
@@ -109,8 +109,8 @@ std::string launches(const MachineRecords& records, const ProviderFacts& provide
 
 std::optional<std::string> problem_of(const MachineRecords& records, const ProviderFacts& provider,
                                       const model::Component& pool, const std::string& label) {
-  const auto told = provider.problems.find({pool.name, label});
-  if (told != provider.problems.end()) return told->second;
+  const auto known = provider.problems.find({pool.name, label});
+  if (known != provider.problems.end()) return known->second;
   const driver::MachineLabel& machine = machine_config(provider)->machine_label(pool.name, label);
   const bool is_there =
       machine.diskimage.empty() ||
@@ -119,8 +119,8 @@ std::optional<std::string> problem_of(const MachineRecords& records, const Provi
   return fmt::format("images are not available: no ready upload of {}", machine.diskimage);
 }
 
-// What has become of the last attempt to have the image of a label in the provider; nothing if
-// there is one, and if no attempt has failed.
+// The failure of the last upload or build of the label's image. Returns nothing if the provider has
+// the image, or nothing failed.
 std::optional<std::string> image_failure(const MachineRecords& records,
                                          const ProviderFacts& provider,
                                          const model::Component& pool, const std::string& label) {
@@ -141,7 +141,7 @@ std::optional<std::string> image_failure(const MachineRecords& records,
   return fmt::format("the last build of {} has failed: {}", image, *builds.front()->failure);
 }
 
-// Nothing if no such machine has been seen coming up.
+// Adds nothing if no boot of such a machine was measured.
 void say_boot_time(Statements& to, const ProviderFacts& provider, const std::string& label) {
   const auto known = provider.boot_times.find(label);
   if (known == provider.boot_times.end()) return;
@@ -158,29 +158,29 @@ void say_boot_time(Statements& to, const ProviderFacts& provider, const std::str
 std::string describe(const MachineRecords& records, const driver::LaunchJournal::Step& step) {
   const std::string begun = duration_text(records.now - step.begun);
   if (step.result) return fmt::format("done: {}; begun {} ago", *step.result, begun);
-  return fmt::format("begun {} ago, its outcome is not known yet", begun);
+  return fmt::format("begun {} ago, outcome not known yet", begun);
 }
 
 }  // namespace
 
-bool makes_machines(const ProviderFacts& provider) {
+bool launches_machines(const ProviderFacts& provider) {
   return machine_config(provider) != nullptr;
 }
 
-void explain_room(Statements& to, const MachineRecords& records, const ProviderFacts& provider,
-                  const model::Component& pool, const std::vector<std::string>& labels) {
+void explain_capacity(Statements& to, const MachineRecords& records, const ProviderFacts& provider,
+                      const model::Component& pool, const std::vector<std::string>& labels) {
   if (provider.config == nullptr) {
-    say(to, "unknown", "this host does not know its configuration: " + provider.failure);
+    say(to, "unknown", "its configuration on this host is invalid: " + provider.failure);
     return;
   }
   const auto found = provider.config->pools().find(pool.name);
-  if (!makes_machines(provider) || found == provider.config->pools().end()) return;
+  if (!launches_machines(provider) || found == provider.config->pools().end()) return;
   const PoolConfig& config = found->second;
   say_of(to, "needs", needs_of_all(records, provider, pool, labels));
   say_of(to, "pool", describe(config.limits, used(records, pool.provider_name, pool.name)));
-  say_of(
-      to, "provider",
-      config.ignore_provider_quota ? "its quota is ignored" : cloud_room(records, provider, pool));
+  say_of(to, "provider",
+         config.ignore_provider_quota ? "its quota is ignored"
+                                      : cloud_capacity(records, provider, pool));
   say_of(to, "launches", launches(records, provider, pool));
   for (const std::string& label : std::set<std::string>(labels.begin(), labels.end())) {
     if (!config.labels.contains(label)) continue;
@@ -208,7 +208,7 @@ void explain_launch(Statements& to, const MachineRecords& records, const Provide
   say_of(to, "launch",
          fmt::format("attempt {}{}{}", journal.attempt,
                      config == nullptr ? "" : fmt::format(" of {}", config->launch_retries()),
-                     journal.undo ? ", deleting what the last one has made" : ""));
+                     journal.undo ? ", deleting the resources of the previous attempt" : ""));
   for (const auto& [name, step] : journal.steps) {
     say_of(to, "step", fmt::format("{} {}", name, describe(records, step)));
   }

@@ -18,49 +18,48 @@
 #include "planning/decision.h"
 #include "report/explanation/statement.h"
 
-// What explanations say of providers that make machines.
+// Explains the capacity of providers that launch machines.
 namespace nodepool::report {
 
-// What this process knows of a provider.
+// The facts about a provider that this process has.
 struct ProviderFacts {
   using LabelKey = std::pair<std::string, std::string>;  // pool, label
 
-  std::shared_ptr<const driver::ProviderConfig> config;  // null: see failure
-  std::string failure;  // why it is not configured here, or its cloud does not answer
+  std::shared_ptr<const driver::ProviderConfig> config;  // nullptr: see failure
+  std::string failure;  // why its configuration is invalid, or its cloud does not respond
   model::BootRecord boot_times;
 
-  // What its cloud has said, if it has been asked.
+  // From its cloud, with --online.
   std::optional<driver::Limits> available;  // as Provider::available()
   std::map<LabelKey, driver::Resources> needs;
-  std::map<LabelKey, std::string> problems;  // of those labels that cannot be served
+  std::map<LabelKey, std::string> problems;  // of labels that cannot be served
 
-  // What its registered pools, by id, would decide about the request that is explained; nothing of
-  // pools whose decision takes what only the cloud knows, if it has not been asked.
+  // Decisions about the explained request, by the id of the registered pool. Without --online it
+  // lacks pools whose decision depends on the cloud.
   std::map<std::string, planning::Decision, std::less<>> decisions;
 };
 
 // By name.
 using Providers = std::map<std::string, ProviderFacts, std::less<>>;
 
-// The records that the arithmetic is made from.
+// The records from which usage is computed.
 struct MachineRecords {
   double now = 0;  // seconds since the epoch
   const model::NodeTable& nodes;
   const model::ImageTable& images;
 };
 
-// Whether the provider makes machines, and another launcher goes on with a launch.
-bool makes_machines(const ProviderFacts& provider);
+// Whether the provider launches machines, and another launcher can resume a launch.
+bool launches_machines(const ProviderFacts& provider);
 
-// For a pool and the labels of a request: what the nodes need, what the pool and the provider may
-// take and take, how many launches are under way, how long machines take to come up, which labels
-// cannot be served, and why their images are not there. Nothing for a provider that makes no
-// machines.
-void explain_room(Statements& to, const MachineRecords& records, const ProviderFacts& provider,
-                  const model::Component& pool, const std::vector<std::string>& labels);
+// For a pool and the labels of a request: the resources that the nodes need, usage and limits of
+// the pool and the provider, launches in progress, boot times, labels that cannot be served, and
+// why images are missing. Adds nothing for a provider that does not launch machines.
+void explain_capacity(Statements& to, const MachineRecords& records, const ProviderFacts& provider,
+                      const model::Component& pool, const std::vector<std::string>& labels);
 
-// How far a launch has come: the attempt, its steps, and how long machines with its label take to
-// come up. Nothing if the record has no journal.
+// The progress of a launch: its attempt and steps, and the boot times of its label. Adds nothing if
+// the record has no launch journal.
 void explain_launch(Statements& to, const MachineRecords& records, const ProviderFacts* provider,
                     const model::Node& node);
 

@@ -9,7 +9,6 @@ namespace nodepool::report {
 
 namespace {
 
-// The providers as the configuration has them.
 Providers configured_providers(const Sources& sources) {
   Providers providers;
   for (const config::ProviderSection& section : sources.config.providers) {
@@ -23,16 +22,16 @@ Providers configured_providers(const Sources& sources) {
   return providers;
 }
 
-// How long their machines take to come up.
 Task<> read_boot_times(const Sources& sources, Providers& providers) {
   for (auto& [name, facts] : providers) {
-    if (!facts.config || !makes_machines(facts)) continue;
+    if (!facts.config || !launches_machines(facts)) continue;
     facts.boot_times = co_await model::read_boot_record(sources.store, name);
   }
 }
 
-// Providers that only hand out decide by what is in the records and the configuration.
-void foresee_hand_outs(const Sources& sources, const SimulationInput& input, Providers& providers) {
+// For providers that do not launch machines: these decide by records and configuration alone.
+void simulate_without_clouds(const Sources& sources, const SimulationInput& input,
+                             Providers& providers) {
   const driver::ProviderContext context{.runtime = sources.runtime,
                                         .store = sources.store,
                                         .nodes = sources.nodes,
@@ -41,7 +40,7 @@ void foresee_hand_outs(const Sources& sources, const SimulationInput& input, Pro
                                         .log = sources.log};
   for (const config::ProviderSection& section : sources.config.providers) {
     ProviderFacts& facts = providers.at(section.name);
-    if (!facts.config || makes_machines(facts)) continue;
+    if (!facts.config || launches_machines(facts)) continue;
     const auto provider = sources.drivers.driver(section.driver).provider(facts.config, context);
     simulate_decisions(input, *provider, {}, facts);
   }
@@ -70,7 +69,7 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
   const SimulationInput input{
       sources.runtime.clock.wall_seconds(), sources.nodes, sources.requests, sources.components,
       sources.config.tenant_limits,         subject};
-  if (request != nullptr) foresee_hand_outs(sources, input, providers);
+  if (request != nullptr) simulate_without_clouds(sources, input, providers);
   if (ask_clouds && sources.nodes.find(subject) == nullptr) {
     std::vector<std::string> labels =
         request == nullptr ? std::vector<std::string>{subject} : request->node_types;

@@ -20,7 +20,7 @@ namespace nodepool::report {
 
 using async::Task;
 
-// What explanations are gathered from. All outlives the gathering.
+// The input of explain(). Everything outlives the call.
 struct Sources {
   async::Runtime runtime;
   coordination::Store& store;
@@ -32,18 +32,17 @@ struct Sources {
   const driver::DriverRegistry& drivers;
   async::ThreadPool& threads;
   telemetry::Logger log;
-  // What the journal of this host has of a request or node.
+  // The journal entries of this host about a request or node.
   std::function<std::vector<history::Entry>(const std::string& id)> history;
 };
 
-// Adds to the facts what only a cloud knows, about the labels that the subject is about; with what
-// is foreseen of a request, if it is one.
+// Adds the facts that only a cloud knows about these labels to `providers`. `input` is nullptr
+// unless a request is explained.
 using AskClouds = std::function<Task<>(std::vector<std::string> labels,
                                        const SimulationInput* input, Providers& providers)>;
 
-// What there is to say about a request, a node, a lease, a label or a host. `ask_clouds` may be
-// empty: then they are not asked. Nothing if nothing is known of the subject. Throws StoreError,
-// and what `ask_clouds` throws.
+// Explains a request, node, lease, label or host. If `ask_clouds` is empty, no cloud is asked.
+// Returns nothing if the subject is unknown. Throws StoreError, and what `ask_clouds` throws.
 Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                                          AskClouds ask_clouds);
 

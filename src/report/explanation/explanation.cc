@@ -27,10 +27,10 @@ using model::NodeState;
 using model::RequestState;
 using planning::Decision;
 
-// Of those that wait for a label.
+// The most requests that the explanation of a label shows.
 constexpr std::size_t kMostRequests = 10;
 
-// Of nodes that are on nodes: whatever the records say, there is an end.
+// The most levels of backing nodes that are followed. Bounds cycles in the records.
 constexpr int kDeepest = 4;
 
 std::string pool_name(const Component& pool) {
@@ -47,7 +47,7 @@ MachineRecords records_of(const ExplanationFacts& knowledge) {
   return {knowledge.now, knowledge.nodes, knowledge.images};
 }
 
-// nullptr if this host does not configure it.
+// Returns nullptr if the provider is not configured on this host.
 const ProviderFacts* facts_of(const ExplanationFacts& knowledge, std::string_view provider) {
   const auto found = knowledge.providers.find(provider);
   return found == knowledge.providers.end() ? nullptr : &found->second;
@@ -56,18 +56,20 @@ const ProviderFacts* facts_of(const ExplanationFacts& knowledge, std::string_vie
 std::string position_in_queue(const ExplanationFacts& knowledge, const NodeRequest& request) {
   std::size_t ahead = 0;
   std::size_t rivals = 0;
-  for (const auto& [order, id] : knowledge.requests.waiting()) {
+  for (const auto& [key, id] : knowledge.requests.waiting()) {
     if (id == request.id) break;
     ++ahead;
     if (shares_label(request, *knowledge.requests.find(id))) ++rivals;
   }
-  return fmt::format("{} of {} waiting requests; of those ahead {} want a label of its", ahead + 1,
-                     knowledge.requests.waiting().size(), rivals);
+  return fmt::format(
+      "{} of {} waiting requests; {} the same label", ahead + 1,
+      knowledge.requests.waiting().size(),
+      rivals == 1 ? "1 request ahead wants" : fmt::format("{} requests ahead want", rivals));
 }
 
-// --- what the pools make of a request
+// --- decisions of the pools
 
-// The last decision of this pool that is written down on this host.
+// The last decision of this pool in the journal of this host.
 std::optional<history::Entry> last_decision(const std::vector<history::Entry>& history,
                                             const Component& pool) {
   // "<fqdn>-PoolWorker.<provider>-<pool> waits: …"
@@ -91,8 +93,9 @@ std::string free_nodes(const ExplanationFacts& knowledge, const NodeRequest& req
   return fmt::format("free nodes: {}", fmt::join(counts, ", "));
 }
 
-// What the pool would decide by the launcher's own rules, as far as this host knows its facts.
-const Decision* outlook(const ExplanationFacts& knowledge, const Component& pool) {
+// What the pool would decide by the launcher's own rules. Returns nullptr if this host lacks the
+// facts.
+const Decision* simulated_decision(const ExplanationFacts& knowledge, const Component& pool) {
   const ProviderFacts* provider = facts_of(knowledge, pool.provider_name);
   if (provider == nullptr) return nullptr;
   const auto decision = provider->decisions.find(pool.id);
@@ -110,7 +113,7 @@ void explain_pool(Statements& to, const ExplanationFacts& knowledge, const NodeR
     say(to, "declined", "declined, without a reason in the record");
     return;
   }
-  if (const Decision* decision = outlook(knowledge, pool)) {
+  if (const Decision* decision = simulated_decision(knowledge, pool)) {
     say(to, "decides", sentence(*decision));
     return;
   }
@@ -129,38 +132,38 @@ void explain_pool(Statements& to, const ExplanationFacts& knowledge, const NodeR
     return;
   }
   say(to, "not-decided",
-      fmt::format("{}; no decision of this pool is written down on this host",
+      fmt::format("{}; this host has no record of a decision by this pool",
                   free_nodes(knowledge, request, pool)));
 }
 
-void explain_silence(Statements& to, const ExplanationFacts& knowledge, const Component& pool) {
-  if (const auto sign = sign_of_silence(knowledge, pool)) say(to, "silent", *sign);
+void explain_unresponsiveness(Statements& to, const ExplanationFacts& knowledge,
+                              const Component& pool) {
+  if (const auto sign = why_unresponsive(knowledge, pool)) say(to, "silent", *sign);
 }
 
-void say_that_no_pool_is_registered(Statements& to) {
+void say_no_pools(Statements& to) {
   say(to, "no-pools", "No pool is registered: no launcher runs, or none has a provider.");
 }
 
 void explain_pools(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request) {
-  if (knowledge.pools.empty()) return say_that_no_pool_is_registered(to);
+  if (knowledge.pools.empty()) return say_no_pools(to);
   const std::vector<history::Entry> history = knowledge.history(request.id);
   Statement& pools = say(to, "pools", "Pools");
   for (const Component* pool : knowledge.pools) {
-    const std::string paused = pool->paused ? " (paused: it has no room)" : "";
+    const std::string paused = pool->paused ? " (paused: at capacity)" : "";
     Statements& details = say(pools.details, "pool",
                               fmt::format("{} on {}{}", pool_name(*pool), pool->hostname, paused))
                               .details;
     explain_pool(details, knowledge, request, history, *pool);
-    explain_silence(details, knowledge, *pool);
+    explain_unresponsiveness(details, knowledge, *pool);
     const ProviderFacts* provider = facts_of(knowledge, pool->provider_name);
     if (provider != nullptr && pool->supports(request.node_types)) {
-      explain_room(details, records_of(knowledge), *provider, *pool, request.node_types);
+      explain_capacity(details, records_of(knowledge), *provider, *pool, request.node_types);
     }
   }
 }
 
-// Attempts at launching the node that have failed, as far as this host has them written down, and
-// where all of it is said.
+// The failed launch attempts in the journal of this host, and the command that shows their traces.
 void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, const Node& node) {
   const std::vector<history::Entry> history = knowledge.history(node.id);
   std::size_t failed = 0;
@@ -172,8 +175,8 @@ void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, 
   }
   if (last == nullptr) return;
   say(to, "failed-attempts",
-      fmt::format("{} attempt(s) at launching it failed, the last {} ago: {} (`nodepool history "
-                  "{}` says what was tried)",
+      fmt::format("{} launch attempt(s) failed, the last {} ago: {} (details: `nodepool history "
+                  "{}`)",
                   failed, duration_text(knowledge.now - last->time), last->details, node.id));
 }
 
@@ -191,32 +194,32 @@ void explain_nodes(Statements& to, const ExplanationFacts& knowledge,
   }
 }
 
-// --- what becomes of a node
+// --- what happens to a node next
 
-// Why nobody does anything with the node; nothing if somebody does.
-std::optional<std::string> neglect(const ExplanationFacts& knowledge, const Node& node) {
+// Why no launcher handles the node. Returns nothing if one does.
+std::optional<std::string> why_unattended(const ExplanationFacts& knowledge, const Node& node) {
   std::optional<std::string> sign;
   for (const Component* pool : knowledge.pools) {
     if (pool->provider_name != node.provider) continue;
-    const auto silence = sign_of_silence(knowledge, *pool);
-    if (!silence) return std::nullopt;
-    sign = fmt::format("nothing as it seems: {} {}", pool_name(*pool), *silence);
+    const auto reason = why_unresponsive(knowledge, *pool);
+    if (!reason) return std::nullopt;
+    sign = fmt::format("probably nothing: {} {}", pool_name(*pool), *reason);
   }
-  return sign ? sign : "no registered launcher serves its provider: nothing";
+  return sign ? sign : "nothing: no registered launcher serves its provider";
 }
 
-std::string hold_ends(const ExplanationFacts& knowledge, const Node& node) {
+std::string end_of_hold(const ExplanationFacts& knowledge, const Node& node) {
   std::optional<std::int64_t> limit = knowledge.config.max_hold_age;
   if (limit && *limit <= 0) limit.reset();
   if (node.hold_expiration && *node.hold_expiration > 0) {
     limit = std::min(limit.value_or(*node.hold_expiration), *node.hold_expiration);
   }
-  if (!limit) return "it is kept until somebody deletes it";
+  if (!limit) return "it is kept until an operator deletes it";
   const double left = node.state_time + static_cast<double>(*limit) - knowledge.now;
-  return fmt::format("it is kept for another {}", duration_text(left));
+  return fmt::format("it is kept for {} more", duration_text(left));
 }
 
-std::string ready_ends(const ExplanationFacts& knowledge, const Node& node) {
+std::string end_of_ready(const ExplanationFacts& knowledge, const Node& node) {
   std::optional<double> left;
   for (const std::string& label : node.type) {
     const auto found = knowledge.config.labels.find(label);
@@ -231,43 +234,44 @@ std::string ready_ends(const ExplanationFacts& knowledge, const Node& node) {
 }
 
 std::string what_next(const ExplanationFacts& knowledge, const Node& node, bool locked) {
-  if (const auto reason = neglect(knowledge, node)) return *reason;
+  if (const auto reason = why_unattended(knowledge, node)) return *reason;
   switch (node.state) {
     case NodeState::ready: {
-      if (!node.allocated_to) return ready_ends(knowledge, node);
+      if (!node.allocated_to) return end_of_ready(knowledge, node);
       if (knowledge.requests.find(*node.allocated_to) == nullptr) {
-        return locked ? "its requestor has it, and uses it or gives it back"
-                      : "its request is gone: it becomes free";
+        return locked ? "its requestor holds its lock, and uses or releases it"
+                      : "its request is deleted: it becomes free";
       }
-      return "its request has been answered: its requestor is to take it";
+      return "its request is fulfilled: it waits for its requestor to lock it";
     }
     case NodeState::hold:
-      return locked ? "whoever has locked it decides" : hold_ends(knowledge, node);
+      return locked ? "the process that holds its lock decides" : end_of_hold(knowledge, node);
     case NodeState::init:
-      return "its launcher is about to begin";
+      return "its launcher is about to start the launch";
     default:
       break;
   }
   const ProviderFacts* provider = facts_of(knowledge, node.provider.value_or(""));
-  const bool can_go_on =
-      node.state == NodeState::building && provider != nullptr && makes_machines(*provider);
-  if (!locked && can_go_on) {
-    return "nobody has locked it: a launcher goes on with it if its request is still there, else "
+  const bool is_resumable =
+      node.state == NodeState::building && provider != nullptr && launches_machines(*provider);
+  if (!locked && is_resumable) {
+    return "it is unlocked: a launcher resumes its launch if its request still exists; otherwise "
            "its machine is deleted";
   }
-  if (!locked) return "nobody has locked it: its provider takes it back";
+  if (!locked) return "it is unlocked: its provider reclaims it";
   switch (node.state) {
     case NodeState::building:
     case NodeState::testing:
-      return can_go_on ? "it is being launched; if its launcher dies another one goes on"
-                       : "it is being launched; if its launcher dies it is taken back";
+      return is_resumable
+                 ? "it is being launched; if its launcher dies, another one resumes the launch"
+                 : "it is being launched; if its launcher dies, it is reclaimed";
     case NodeState::in_use:
-      return "it is taken back when its requestor unlocks it";
+      return "it is reclaimed when its requestor unlocks it";
     case NodeState::deleting:
     case NodeState::deleted:
-      return "its provider is taking it back";
+      return "its provider is reclaiming it";
     default:
-      return "its provider takes it back once it is unlocked";
+      return "its provider reclaims it once it is unlocked";
   }
 }
 
@@ -283,36 +287,36 @@ void explain_pool_of_label(Statements& to, const ExplanationFacts& knowledge, co
   std::vector<std::string> counts;
   counts.reserve(by_state.size());
   for (const auto& [state, count] : by_state) counts.push_back(fmt::format("{} {}", count, state));
-  Statements& details =
-      say(to, "pool",
-          fmt::format("{} on {}: priority {}{}", pool_name(pool), pool.hostname, pool.priority,
-                      pool.paused ? ", paused: it has no room" : ""))
-          .details;
-  const bool is_silent = sign_of_silence(knowledge, pool).has_value();
+  Statements& details = say(to, "pool",
+                            fmt::format("{} on {}: priority {}{}", pool_name(pool), pool.hostname,
+                                        pool.priority, pool.paused ? ", paused: at capacity" : ""))
+                            .details;
+  const bool is_unresponsive = why_unresponsive(knowledge, pool).has_value();
   say(details, "nodes",
       fmt::format("nodes: {}; {} {}",
                   counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")),
                   knowledge.nodes.free(pool.provider_name, pool.name, label).size(),
-                  is_silent ? "are free" : "can be handed out now"));
-  explain_silence(details, knowledge, pool);
+                  is_unresponsive ? "are free" : "can be handed out now"));
+  explain_unresponsiveness(details, knowledge, pool);
   explain_hosts(details, knowledge, pool, label);
   if (const ProviderFacts* provider = facts_of(knowledge, pool.provider_name)) {
-    explain_room(details, records_of(knowledge), *provider, pool, {label});
+    explain_capacity(details, records_of(knowledge), *provider, pool, {label});
   }
 }
 
-void explain_absence(Statements& to, const ExplanationFacts& knowledge, const std::string& label) {
+void explain_missing_pool(Statements& to, const ExplanationFacts& knowledge,
+                          const std::string& label) {
   const auto ready = std::ranges::count_if(knowledge.nodes.all(), [&label](const auto& entry) {
     return entry.second.state == NodeState::ready && entry.second.has_label(label);
   });
   if (knowledge.pools.empty()) {
-    say_that_no_pool_is_registered(to);
+    say_no_pools(to);
   } else {
     say(to, "not-offered",
-        fmt::format("No registered pool offers it: {}.", fate_without_pool(knowledge, label)));
+        fmt::format("No registered pool offers it: {}.", outcome_without_pool(knowledge, label)));
   }
   if (ready > 0) {
-    say(to, "idle-nodes", fmt::format("{} node(s) are ready, and nobody hands them out.", ready));
+    say(to, "idle-nodes", fmt::format("{} node(s) are ready, but no pool hands them out.", ready));
   }
 }
 
@@ -320,11 +324,11 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
 Explanation explain_request_within(const ExplanationFacts& knowledge, const NodeRequest& request,
                                    int depth);
 
-// What stands behind a node, down to the machine.
-void explain_behind(Explanation& to, const ExplanationFacts& knowledge, const Node& node,
-                    int depth) {
+// The backing nodes of a node, down to the machine.
+void explain_backing_chain(Explanation& to, const ExplanationFacts& knowledge, const Node& node,
+                           int depth) {
   if (depth >= kDeepest) return;
-  const Behind chain = behind(knowledge, node);
+  const BackingState chain = backing_state(knowledge, node);
   if (chain.node != nullptr) {
     to.others.push_back(explain_node_within(knowledge, *chain.node, depth + 1));
   }
@@ -355,12 +359,13 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
       explain_wait_for_pools(statements, knowledge, request);
       break;
     case RequestState::pending:
-      explain_nodes(say(statements, "nodes", "A launcher works on it:").details, knowledge,
+      explain_nodes(say(statements, "nodes", "A launcher is serving it:").details, knowledge,
                     request.id);
       break;
     case RequestState::fulfilled:
       explain_nodes(
-          say(statements, "nodes", "Its requestor is to take its nodes and to remove it:").details,
+          say(statements, "nodes", "It waits for its requestor to lock its nodes and to delete it:")
+              .details,
           knowledge, request.id);
       break;
     case RequestState::failed: {
@@ -372,7 +377,7 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
     }
   }
   for (const std::string& id : knowledge.nodes.allocated_to(request.id)) {
-    explain_behind(explanation, knowledge, *knowledge.nodes.find(id), depth);
+    explain_backing_chain(explanation, knowledge, *knowledge.nodes.find(id), depth);
   }
   return explanation;
 }
@@ -393,13 +398,13 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
     const NodeRequest* request = knowledge.requests.find(*node.allocated_to);
     say_of(facts, "request",
            fmt::format("{}, which is {}", *node.allocated_to,
-                       request == nullptr ? "gone" : to_string(request->state)));
+                       request == nullptr ? "deleted" : to_string(request->state)));
   }
   say_of(facts, "tenant", node.tenant_name.value_or(""));
   say_of(facts, "requestor", node.requestor.value_or(""));
   if (const std::optional<model::Lease> lease = model::lease_of(node)) {
     say_of(facts, "lease",
-           fmt::format("{} of {}, for another {}", lease->id, lease->holder,
+           fmt::format("{} of {}, expires in {}", lease->id, lease->holder,
                        duration_text(lease->expires - knowledge.now)));
   }
   say_of(facts, "comment", node.comment.value_or(""));
@@ -408,7 +413,7 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
   explain_failed_attempts(facts, knowledge, node);
   explain_backing(facts, knowledge, node);
   say_of(facts, "next", what_next(knowledge, node, locked));
-  explain_behind(explanation, knowledge, node, depth);
+  explain_backing_chain(explanation, knowledge, node, depth);
   return explanation;
 }
 
@@ -436,10 +441,10 @@ Explanation explain_label(const ExplanationFacts& knowledge, const std::string& 
     is_offered = true;
     explain_pool_of_label(facts, knowledge, *pool, label);
   }
-  if (!is_offered) explain_absence(statements, knowledge, label);
+  if (!is_offered) explain_missing_pool(statements, knowledge, label);
 
   std::size_t waiting = 0;
-  for (const auto& [order, id] : knowledge.requests.waiting()) {
+  for (const auto& [key, id] : knowledge.requests.waiting()) {
     const NodeRequest& request = *knowledge.requests.find(id);
     const auto& labels = request.node_types;
     if (std::ranges::find(labels, label) == labels.end()) continue;

@@ -15,33 +15,32 @@
 #include "report/explanation/clouds.h"
 #include "report/explanation/statement.h"
 
-// Why a request waits, what becomes of a node, how a label is doing: from the records, the rules
-// that the launchers decide by (planning/decision.h), and what they have written down of their
-// decisions.
+// Explains requests, nodes and labels from the records, the launchers' rules
+// (planning/decision.h) and the decisions in the journal.
 namespace nodepool::report {
 
-// What an explanation is made from. Outlives it.
+// The input of an explanation. Outlives it.
 struct ExplanationFacts {
   double now = 0;  // seconds since the epoch
   const model::NodeTable& nodes;
   const model::ImageTable& images;
   const model::RequestTable& requests;
-  std::vector<const model::Component*> pools;  // those that are registered
+  std::vector<const model::Component*> pools;  // registered
   const config::Config& config;
-  const Providers& providers;            // those of `config`
-  std::vector<model::HostReport> hosts;  // those that are unhealthy
-  // What the journal of this host has of a request or node; empty if it has none.
+  const Providers& providers;            // of `config`
+  std::vector<model::HostReport> hosts;  // unhealthy
+  // The journal entries of this host about a request or node.
   std::function<std::vector<history::Entry>(const std::string& id)> history;
 };
 
-// For a request: its place in line, what each pool has made of it with the figures
-// that it decided by, and what would let it go on; of pools that make machines the room there is.
+// For a request: its position in the queue, each pool's decision with its figures and what would
+// change it, and the capacity of pools that launch machines.
 Explanation explain_request(const ExplanationFacts& knowledge, const model::NodeRequest& request);
 
-// For a node: who has it, since when, how far its launch has come, and what happens to it next.
+// For a node: its holder, the progress of its launch, and what happens to it next.
 Explanation explain_node(const ExplanationFacts& knowledge, const model::Node& node);
 
-// For a label: who offers it, what there is of it, who waits for it, and why.
+// For a label: its pools and nodes, and the requests that wait for it, explained.
 Explanation explain_label(const ExplanationFacts& knowledge, const std::string& label);
 
 }  // namespace nodepool::report

@@ -13,11 +13,12 @@ namespace {
 using model::HostReport;
 using model::Node;
 
-// Of those that are unhealthy.
+// The most unhealthy hosts that are named.
 constexpr std::size_t kMostHosts = 10;
 
 std::string next_poll(const HostReport& report) {
-  return fmt::format("{} looks again within {}", report.launcher, duration_text(report.next_look));
+  return fmt::format("{} checks it again within {}", report.launcher,
+                     duration_text(report.next_look));
 }
 
 std::string unhealthy_text(const ExplanationFacts& knowledge, const HostReport& report) {
@@ -88,7 +89,7 @@ std::string unhealthy_hosts(const std::vector<HostReport>& hosts) {
       "{} unhealthy host(s): {}", names.size(),
       fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
   if (shown < names.size()) text += ", …";
-  return text + "; `nodepool explain HOST` says why";
+  return text + "; see `nodepool explain HOST`";
 }
 
 }  // namespace nodepool::report

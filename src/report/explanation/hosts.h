@@ -9,17 +9,17 @@
 
 namespace nodepool::report {
 
-// For a pool and a label: which of its hosts are unhealthy, and why. Nothing if all are well.
+// For a pool and a label: its unhealthy hosts and their problems.
 void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const model::Component& pool,
                    const std::string& label);
 
-// Whether anything is known of a host of this name: nodes stand for it, or it is unhealthy.
+// Whether the host has nodes or is unhealthy.
 bool knows_host(const ExplanationFacts& knowledge, std::string_view host);
 
-// For a host: what is wrong with it, as each launcher sees it, and its nodes.
+// For a host: its problem as seen by each launcher, and its nodes.
 Explanation explain_host(const ExplanationFacts& knowledge, std::string_view host);
 
-// The hosts that are unhealthy in one line; empty if there are none.
+// One line about the unhealthy hosts; empty if there are none.
 std::string unhealthy_hosts(const std::vector<model::HostReport>& hosts);
 
 }  // namespace nodepool::report

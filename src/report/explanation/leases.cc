@@ -14,7 +14,7 @@ namespace {
 using model::Lease;
 using model::NodeState;
 
-// The lease that holds the node; nothing if it is another one, or does not hold it any more.
+// The lease with this id if it still holds the node.
 std::optional<Lease> holding(const model::Node& node, const std::string& id) {
   if (node.state != NodeState::in_use) return std::nullopt;
   std::optional<Lease> lease = model::lease_of(node);
@@ -22,7 +22,7 @@ std::optional<Lease> holding(const model::Node& node, const std::string& id) {
   return lease;
 }
 
-// A lease is known by the request that it answers, to which its nodes are allocated.
+// The id of a lease is the id of its request, to which its nodes are allocated.
 std::optional<Lease> find_lease(const ExplanationFacts& knowledge, const std::string& id) {
   for (const std::string& node : knowledge.nodes.allocated_to(id)) {
     if (std::optional<Lease> lease = holding(*knowledge.nodes.find(node), id)) return lease;
@@ -42,7 +42,7 @@ Explanation explain_lease(const ExplanationFacts& knowledge, const std::string& 
   if (!lease) return explanation;
   const double left = lease->expires - knowledge.now;
   Statements& facts = say(explanation.statements, "lease",
-                          left > 0 ? fmt::format("Lease {} ends in {}", id, duration_text(left))
+                          left > 0 ? fmt::format("Lease {} expires in {}", id, duration_text(left))
                                    : fmt::format("Lease {} has expired", id))
                           .details;
   say_of(facts, "holder", lease->holder);
@@ -51,12 +51,12 @@ Explanation explain_lease(const ExplanationFacts& knowledge, const std::string& 
     say_of(facts, "node", "node",
            fmt::format("{} ({}) is {} for {}{}", node.id, fmt::join(node.type, ", "),
                        to_string(node.state), duration_text(knowledge.now - node.state_time),
-                       holding(node, id) ? "" : ": it has left the lease"));
+                       holding(node, id) ? "" : ": no longer held by the lease"));
   }
   say_of(facts, "next",
-         left > 0 ? "its nodes are taken back when it ends, or is released; `nodepool renew " + id +
-                        "` lets it run on"
-                  : "a launcher that serves its nodes takes them back");
+         left > 0 ? "its nodes are reclaimed when it expires or is released; `nodepool renew " +
+                        id + "` extends it"
+                  : "a launcher that serves its nodes reclaims them");
   return explanation;
 }
 

@@ -6,11 +6,10 @@
 
 namespace nodepool::report {
 
-// Whether there is such a lease: a node is held by it.
+// Whether a node is held by this lease.
 bool knows_lease(const ExplanationFacts& knowledge, const std::string& id);
 
-// For a lease: whose it is, when it ends, and what has become of its nodes, also of those that have
-// left it.
+// For a lease: its holder, its end, and the state of its nodes, including those it no longer holds.
 Explanation explain_lease(const ExplanationFacts& knowledge, const std::string& id);
 
 }  // namespace nodepool::report

@@ -16,9 +16,8 @@ using model::Component;
 using model::Node;
 using model::NodeRequest;
 
-// In seconds: a launcher answers within milliseconds, and when it looks first whether the hosts are
-// there within a few seconds.
-constexpr double kPatience = 15;
+// In seconds. A launcher reacts within milliseconds, or a few seconds if it checks hosts first.
+constexpr double kReactionTimeout = 15;
 
 // Whether there is a free node for each label.
 bool has_all(const ExplanationFacts& knowledge, const Component& pool, const NodeRequest& request) {
@@ -34,8 +33,8 @@ bool has_limit(const ExplanationFacts& knowledge, const NodeRequest& request) {
   return request.tenant_name && knowledge.config.tenant_limits.contains(*request.tenant_name);
 }
 
-// Whether a launcher that is alive would have served the request at once. Not if that depends on
-// what only the launcher knows: quotas, limits, who is at its turn.
+// Whether a working launcher would have served the request at once. False if that depends on facts
+// that only the launcher has: quotas, limits, and the order of requests.
 bool is_due(const ExplanationFacts& knowledge, const Component& pool, const NodeRequest& request) {
   if (request.declined(pool.id)) return false;
   const auto provider = knowledge.providers.find(pool.provider_name);
@@ -46,28 +45,28 @@ bool is_due(const ExplanationFacts& knowledge, const Component& pool, const Node
          has_all(knowledge, pool, request);
 }
 
-// The request that has waited longest for what the pool would do at once.
-const NodeRequest* unanswered(const ExplanationFacts& knowledge, const Component& pool) {
+// The request that has waited longest, of those that the pool could serve at once.
+const NodeRequest* unserved_request(const ExplanationFacts& knowledge, const Component& pool) {
   const NodeRequest* longest = nullptr;
   std::set<std::string_view> wanted_before;  // earlier requests may come first
-  for (const auto& [order, id] : knowledge.requests.waiting()) {
+  for (const auto& [key, id] : knowledge.requests.waiting()) {
     const NodeRequest& request = *knowledge.requests.find(id);
     const bool is_first = std::ranges::none_of(request.node_types, [&](const std::string& label) {
       return wanted_before.contains(label);
     });
     wanted_before.insert(request.node_types.begin(), request.node_types.end());
-    const bool counts = is_first && knowledge.now - request.state_time > kPatience &&
+    const bool counts = is_first && knowledge.now - request.state_time > kReactionTimeout &&
                         (longest == nullptr || request.state_time < longest->state_time);
     if (counts && is_due(knowledge, pool, request)) longest = &request;
   }
   return longest;
 }
 
-const Node* left_lying(const ExplanationFacts& knowledge, const Component& pool) {
+const Node* unreclaimed_node(const ExplanationFacts& knowledge, const Component& pool) {
   for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
     const Node& node = *knowledge.nodes.find(id);
     if (node.pool == pool.name && node.state == model::NodeState::used &&
-        !knowledge.nodes.is_locked(id) && knowledge.now - node.state_time > kPatience) {
+        !knowledge.nodes.is_locked(id) && knowledge.now - node.state_time > kReactionTimeout) {
       return &node;
     }
   }
@@ -76,18 +75,19 @@ const Node* left_lying(const ExplanationFacts& knowledge, const Component& pool)
 
 }  // namespace
 
-std::optional<std::string> sign_of_silence(const ExplanationFacts& knowledge,
-                                           const Component& pool) {
-  if (const NodeRequest* request = unanswered(knowledge, pool)) {
+std::optional<std::string> why_unresponsive(const ExplanationFacts& knowledge,
+                                            const Component& pool) {
+  if (const NodeRequest* request = unserved_request(knowledge, pool)) {
     return fmt::format(
-        "does not react: it has not answered request {} for {}, though it could; does its launcher "
-        "on {} hang, or is it stopped?",
+        "does not respond: it has not served request {} for {}, although it could; check whether "
+        "its "
+        "launcher on {} hangs or is stopped",
         request->id, duration_text(knowledge.now - request->state_time), pool.hostname);
   }
-  if (const Node* node = left_lying(knowledge, pool)) {
+  if (const Node* node = unreclaimed_node(knowledge, pool)) {
     return fmt::format(
-        "does not react: node {} was given back {} ago; does its launcher on {} hang, or is it "
-        "stopped?",
+        "does not respond: node {} was released {} ago and is not reclaimed; check whether its "
+        "launcher on {} hangs or is stopped",
         node->id, duration_text(knowledge.now - node->state_time), pool.hostname);
   }
   return std::nullopt;

@@ -7,10 +7,10 @@
 
 namespace nodepool::report {
 
-// Why the launcher of a registered pool seems to do nothing: a request that it could have answered
-// still waits, or a node that was given back lies about. A process that hangs, or was stopped,
-// keeps its registration as long as its session. Nothing: no sign of that.
-std::optional<std::string> sign_of_silence(const ExplanationFacts& knowledge,
-                                           const model::Component& pool);
+// A sign that the launcher of a registered pool hangs or is stopped: a request that it could serve
+// still waits, or a used node is not reclaimed. Such a process stays registered as long as its
+// session. Returns nothing without a sign.
+std::optional<std::string> why_unresponsive(const ExplanationFacts& knowledge,
+                                            const model::Component& pool);
 
 }  // namespace nodepool::report

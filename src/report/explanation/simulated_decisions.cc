@@ -19,13 +19,13 @@ void simulate_decisions(const SimulationInput& input, driver::Provider& provider
       });
   for (const model::Component* pool : input.components.pools()) {
     if (pool->provider_name != config.name() || !config.pools().contains(pool->name)) continue;
-    planning::DecisionSimulator outlook(
+    planning::DecisionSimulator simulator(
         {input.now, input.nodes, input.requests, input.components.pools(), input.tenant_limits,
          usage,
-         // A request that all have declined is not asked about here.
+         // Only launchers know the pools that deregistered recently.
          [](const model::NodeRequest&) { return std::string(); }},
         *pool, borrowed, quota);
-    if (auto decision = outlook.decision_about(input.request_id)) {
+    if (auto decision = simulator.decision_about(input.request_id)) {
       facts.decisions.emplace(pool->id, std::move(*decision));
     }
   }

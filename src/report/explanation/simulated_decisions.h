@@ -12,8 +12,7 @@
 
 namespace nodepool::report {
 
-// The request that is explained, and what a pool decides by that is in the records. Outlives its
-// users.
+// The explained request, and the records that pools decide by. Outlives its users.
 struct SimulationInput {
   double now = 0;  // seconds since the epoch
   model::NodeTable& nodes;
@@ -23,8 +22,8 @@ struct SimulationInput {
   std::string request_id;
 };
 
-// Adds to the facts what each registered pool of the provider would decide about the request, by
-// the rules of its launcher (planning/decision_simulator.h). Nothing if the request does not wait.
+// Adds the decision of each registered pool of the provider about the request to `facts`, by the
+// launcher's rules (planning/decision_simulator.h). Adds nothing if the request does not wait.
 void simulate_decisions(const SimulationInput& input, driver::Provider& provider,
                         const planning::QuotaFacts& quota, ProviderFacts& facts);
 

@@ -10,7 +10,7 @@ namespace {
 
 using model::json_string;
 
-// What texts begin behind, where they have a name: so that they stand below each other.
+// The column at which texts with a name begin, so that they line up.
 constexpr std::size_t kNameEnd = 14;
 
 void render(std::string& text, const Statements& statements, std::size_t indent) {

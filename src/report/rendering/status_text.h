@@ -7,9 +7,8 @@
 
 namespace nodepool::report {
 
-// The level and all sections: for people those with rows, as tables under their titles; as JSON or
-// YAML one object with all of them under their keys. With a newline at its end. `style` is for
-// people.
+// The level and the sections, with a newline at the end. Text has a table with a title for each
+// section with rows; JSON and YAML have one object with all sections by key. `style` is for text.
 std::string status_as(Format format, const Status& status, const Style& style = {});
 
 }  // namespace nodepool::report

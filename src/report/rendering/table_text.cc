@@ -27,7 +27,7 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-// Cuts the line where it would be wider: at a space, or in a word that is too long for a line.
+// Wraps the line at spaces, or inside a word that is too long.
 std::vector<std::string> wrap(std::string_view line, std::size_t widest) {
   std::vector<std::string> parts;
   std::size_t space = 0;  // the last one; 0: none
@@ -64,7 +64,7 @@ std::string json_of(const Cell& cell) {
   return std::get<Json>(cell).text;
 }
 
-// The lines of the text, of which none is wider.
+// Wraps each line of the text.
 std::string wrapped(const std::string& text, std::size_t widest) {
   std::string all;
   for (const std::string& line : split_lines(text)) {
@@ -74,7 +74,7 @@ std::string wrapped(const std::string& text, std::size_t widest) {
   return all;
 }
 
-// The cell as it is shown: lines with '\n' between them.
+// The cell as shown: lines with '\n' between them.
 std::string shown(const Column& column, const Cell& cell) {
   const std::string text = text_of(column, cell);
   return column.widest == 0 ? text : wrapped(text, column.widest);
@@ -82,7 +82,7 @@ std::string shown(const Column& column, const Cell& cell) {
 
 using TextRow = std::vector<std::string>;
 
-// The cells of the columns that people are shown.
+// The cells of the columns for people.
 struct TextTable {
   std::vector<const Column*> columns;
   std::vector<TextRow> rows;  // the headers first, if they are shown
@@ -101,7 +101,7 @@ std::string rule(const std::vector<std::size_t>& widths) {
   return widths.empty() ? "++" : text;
 }
 
-// How the lines of a table are put together.
+// Builds the lines of a table.
 class Lines {
  public:
   Lines(const TextTable& table, const Style& style) : table_(table), style_(style) {
@@ -205,7 +205,7 @@ TextTable text_table(const Table& table, const Style& style) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (columns[i].header.empty()) continue;
       cells.push_back(shown(columns[i], row[i]));
-      // So that a script that takes lines apart at blanks finds each column in its place.
+      // So that splitting a line at blanks yields every column.
       if (!style.headers && cells.back().empty()) cells.back() = "-";
     }
   }

@@ -1,4 +1,4 @@
-// The pages and the completion that are installed, as other programs see them.
+// The installed manual pages and shell completion, read by other programs.
 
 #include <gmock/gmock.h>
 
@@ -142,7 +142,7 @@ TEST_F(CompletionTest, files) {
 TEST_F(CompletionTest, zsh_takes_it) {
   const Completed syntax = test_support::run({"zsh", "-n", kDirectory + "/_nodepool"});
   EXPECT_EQ(syntax.status, 0) << syntax.error;
-  // Completes a line in a shell of its own, as somebody who presses Tab twice would see it.
+  // Completes a line in a shell of its own, with the Tab key pressed twice.
   const std::string script =
       "zmodload zsh/zpty\nzpty shell zsh -f -i\n"
       "zpty -w shell 'PS1=; fpath=(" +

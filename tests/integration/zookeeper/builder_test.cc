@@ -58,7 +58,7 @@ TEST_F(BuilderOnZooKeeper, a_build_counts_that_has_ended_while_no_server_answere
   begin_build("30.0");
   const std::string id = people_.records("dib-image-list").at(0).at("id");
   proxy_.sever();
-  host_->let_go();
+  host_->end_hold();
   host_->commands().wait_until("a whole image", [&] { return host_->files().size() == 4; });
   EXPECT_THAT(people_.records("dib-image-list", "building"), SizeIs(1));
   proxy_.restore();
@@ -72,10 +72,10 @@ TEST_F(BuilderOnZooKeeper, a_build_whose_session_has_ended_has_failed_and_is_mad
   proxy_.sever();
   wait_until("the end of the session", [this] { return components("builder").empty(); });
   proxy_.restore();
-  host_->wait_for_output("has failed: the session with the store was lost");
+  host_->wait_for_output("failed: the session with the store expired");
   people_.wait_for("dib-image-list", "failed");
   host_->commands().wait_until("no files", [this] { return host_->files().size() == 1; });
-  host_->let_go();
+  host_->end_hold();
   ASSERT_EQ(people_.commands().nodepool({"image-build", "deb"}).status, 0);
   host_->expect_good_end();
   EXPECT_NE(people_.records("dib-image-list").at(0).at("id"), id);
@@ -85,7 +85,7 @@ TEST_F(BuilderOnZooKeeper, a_build_whose_session_has_ended_has_failed_and_is_mad
 TEST_F(BuilderOnZooKeeper, all_servers_are_gone_for_a_while_in_a_build) {
   begin_build(kShort);
   for (std::size_t i = 0; i < ensemble_.size(); ++i) ensemble_.kill(i);
-  host_->let_go();
+  host_->end_hold();
   host_->commands().wait_until("a whole image", [&] { return host_->files().size() == 4; });
   for (std::size_t i = 0; i < ensemble_.size(); ++i) ensemble_.start(i);
   for (std::size_t i = 0; i < ensemble_.size(); ++i) ensemble_.wait_until_serving(i);

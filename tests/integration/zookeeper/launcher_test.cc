@@ -172,14 +172,14 @@ TEST_F(LauncherOnZooKeeper, a_server_whose_certificate_is_for_another_name_is_a_
   host_.start_launcher();
   host_.wait_until_all_ready(1);
   EXPECT_THAT(warnings(), HasSubstr("is for IP Address:127.0.0.1, not for localhost"));
-  const std::string logged = "not for localhost: with `verify-hostname: true`";
+  const std::string logged = "not for localhost: `verify-hostname: true`";
   EXPECT_THAT(host_.log(), HasSubstr(logged));
   proxy_.cut();
-  wait_for_log("Connected to ZooKeeper again");
+  wait_for_log("Reconnected to ZooKeeper");
   EXPECT_EQ(host_.log().find(logged), host_.log().rfind(logged)) << "once for each server";
 
   configure("localhost", "verify-hostname: true, ");
-  wait_for_log("The connection to ZooKeeper is lost: localhost:" + std::to_string(proxy_.port()) +
+  wait_for_log("Lost the connection to ZooKeeper: localhost:" + std::to_string(proxy_.port()) +
                ": the server's certificate is for IP Address:127.0.0.1, not for localhost");
   EXPECT_THAT(host_.nodepool({"list"}).error, HasSubstr("not for localhost"));
   configure("127.0.0.1", "verify-hostname: true, ");
@@ -318,15 +318,15 @@ TEST_F(LauncherOnZooKeeper, it_says_when_zookeeper_goes_and_when_it_is_back) {
   start_behind_proxy("2.0", 2);
   const std::string server = "127.0.0.1:" + std::to_string(proxy_.port());
   proxy_.sever();
-  wait_for_log("WARNING nodepool.NodePool: The connection to ZooKeeper is lost: " + server);
+  wait_for_log("WARNING nodepool.NodePool: Lost the connection to ZooKeeper: " + server);
   proxy_.restore();
-  wait_for_log("INFO nodepool.NodePool: Connected to ZooKeeper again, " + server + ", after ");
-  wait_for_log(" s, with the same session");
+  wait_for_log("INFO nodepool.NodePool: Reconnected to ZooKeeper (" + server + ") after ");
+  wait_for_log(" s with the same session");
   proxy_.sever();
   wait_until("the end of the session", [this] { return components("launcher").empty(); });
   proxy_.restore();
-  wait_for_log("WARNING nodepool.NodePool: The session with ZooKeeper has ended after ");
-  wait_for_log(" s, with a new session");
+  wait_for_log("WARNING nodepool.NodePool: The ZooKeeper session expired after ");
+  wait_for_log(" s with a new session");
   wait_until("a registration", [this] { return components("launcher").size() == 1; });
   wait_until_at_rest(2);
   EXPECT_THAT(host_.log(), Not(HasSubstr(" ERROR ")));
@@ -343,8 +343,8 @@ TEST_F(LauncherOnZooKeeper, it_moves_to_other_servers_and_keeps_its_session) {
   const auto launchers = components("launcher");
   host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(1)}, "10.0") + history(host_));
   host_.configure(hosts(1));
-  wait_for_log("Connected to ZooKeeper again, 127.0.0.1:" + server(1));
-  EXPECT_THAT(host_.log(), HasSubstr(" s, with the same session"));
+  wait_for_log("Reconnected to ZooKeeper (127.0.0.1:" + server(1));
+  EXPECT_THAT(host_.log(), HasSubstr(" s with the same session"));
   EXPECT_EQ(components("launcher"), launchers);
   EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
 }
@@ -428,7 +428,7 @@ TEST_F(LauncherOnZooKeeper, it_ends_when_told_to_although_no_server_answers) {
   start_behind_proxy("2.0", 2);
   proxy_.sever();
   EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
-  EXPECT_THAT(host_.log(), HasSubstr("The store could not be told of the end"));
+  EXPECT_THAT(host_.log(), HasSubstr("The session could not be closed"));
   wait_until("the end of the session", [this] { return components("launcher").empty(); });
 }
 

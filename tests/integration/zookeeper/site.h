@@ -41,7 +41,7 @@ class ZooKeeperSite : public coordination::zookeeper::FaultTest {
   void wait_until(const std::string& what, const std::function<bool()>& condition);
 
   // Waits until all is as it was before anybody asked: no request, exactly `nodes` records, all
-  // ready and free, and nobody in line for any lock.
+  // ready and free, and no lock has contenders.
   void wait_until_at_rest(std::size_t nodes);
   // What is not at rest; empty if all is.
   std::string unrest(std::size_t nodes);
