@@ -29,9 +29,9 @@ class SharedAnswer {
         ask_(std::move(ask)),
         scope_(runtime, [](const std::string&, const std::string&) {}) {}
 
-  // The result of a request that was sent at most `max_age` ago: the last result, or that of a new
-  // request, shared by all waiting callers. Throws what the request throws. Throws Cancelled; the
-  // request continues for the other callers.
+  // The result of a request that was sent at most `max_age` ago: the last result, or the one of a
+  // new request, shared by all waiting callers. Throws what the request throws. Throws Cancelled;
+  // the request continues for the other callers.
   Task<Pointer> get(Duration max_age) {
     const auto oldest = runtime_.clock.now() - max_age;
     while (true) {

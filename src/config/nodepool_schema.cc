@@ -48,7 +48,7 @@ Schema api_schema() {
            .default_note = "none",
            .description = "Path of a Unix socket for clients on this host. They need no token."},
           {.key = "socket-mode",
-           .type = string_matching("0?[0-7]{3}", "a mode as for chmod, in quotes: `\"0660\"`"),
+           .type = string_matching("0?[0-7]{3}", "an octal file mode in quotes: `\"0660\"`"),
            .default_note = "`\"0660\"`",
            .description = "Mode of the socket, as for `chmod`, in quotes. It decides which users "
                           "may connect."},

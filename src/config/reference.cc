@@ -43,7 +43,7 @@ std::string meaning(const Field& field) {
   std::string text(field.description);
   if (!field.deprecated.empty()) text += " **Deprecated:** " + std::string(field.deprecated) + ".";
   if (field.accepted == Accepted::by_daemons) {
-    text += " Accepted by daemons for compatibility; `config-validate` refuses it.";
+    text += " Accepted by daemons for compatibility; `config-validate` rejects it.";
   }
   return text;
 }
@@ -58,11 +58,11 @@ std::string row(const Field& field) {
 std::string rule_text(const Rule& rule) {
   switch (rule.kind) {
     case Rule::Kind::exactly_one:
-      return "Exactly one of " + alternatives(rule.keys) + " is needed.";
+      return "Exactly one of " + alternatives(rule.keys) + " is required.";
     case Rule::Kind::at_least_one:
-      return "At least one of " + alternatives(rule.keys) + " is needed.";
+      return "At least one of " + alternatives(rule.keys) + " is required.";
     case Rule::Kind::at_most_one:
-      return "Only one of " + alternatives(rule.keys) + " can be given.";
+      return "Only one of " + alternatives(rule.keys) + " is allowed.";
     case Rule::Kind::excludes:
       return in_quotes(rule.keys.front()) + " cannot be combined with " +
              alternatives({rule.keys.begin() + 1, rule.keys.end()}) + ".";

@@ -17,7 +17,7 @@ namespace nodepool::config {
 // One YAML value with its position in the file. Immutable once parsed.
 class Value {
  public:
-  // The order is that of the alternatives in data_.
+  // In the order of the alternatives in data_.
   enum class Kind { null, boolean, integer, floating, string, date, list, mapping };
 
   struct Entry;

@@ -14,9 +14,10 @@ namespace nodepool::coordination {
 //
 // Each transaction keeps its properties: it is atomic, has its own results and error, and belongs
 // to the session in which it was submitted. If the store rejects a group, the transactions are
-// committed one by one, in order. If the outcome of a group is unknown, so is that of each of its
-// transactions. Transactions that write the same path are never in one group, nor are a write and a
-// check of the same path, so that each write has a version and a transaction id of its own.
+// committed one by one, in order. If the outcome of a group is unknown, so is the outcome of each
+// of its transactions. Transactions that write the same path are never in one group, nor are a
+// write and a check of the same path, so that each write has a version and a transaction id of its
+// own.
 //
 // Transactions are committed in the order of submission. All other operations are forwarded at
 // once: to order one after a transaction, await the transaction first.

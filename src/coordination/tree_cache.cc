@@ -165,7 +165,7 @@ Task<> TreeCache::walk() {
     level = std::move(below);
   }
   walking_ = false;
-  for (const std::string& path : vanished) gone(path);
+  for (const std::string& path : vanished) handle_missing(path);
 }
 
 Task<> TreeCache::for_each(std::vector<std::string> paths, std::vector<std::string>* below) {
@@ -213,7 +213,7 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
     }
   } catch (const StoreError& error) {
     if (error.kind() != Kind::no_node) throw;
-    gone(path);
+    handle_missing(path);
   }
 }
 
@@ -226,7 +226,7 @@ Task<> TreeCache::list(std::string path, std::vector<std::string>& below) {
 }
 
 // Applied later, after the events of earlier changes: names go after data.
-void TreeCache::gone(std::string_view path) {
+void TreeCache::handle_missing(std::string_view path) {
   missing_.emplace(path);
   wake_.set();
 }

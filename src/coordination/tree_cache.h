@@ -30,7 +30,7 @@ class TreeListener {
 
   // The node exists, with this entry (empty unless the interest is `data`). Called for every
   // version that the cache sees, never for an older one. Called twice for the same version only
-  // after the loss of the session, when it may be that of another store.
+  // after the loss of the session, when it may belong to another store.
   virtual void on_changed(std::string_view path, const Entry& entry) = 0;
 
   virtual void on_removed(std::string_view path) = 0;
@@ -83,7 +83,7 @@ class TreeCache {
   Task<> visit(std::string path, std::vector<std::string>* below);
   Task<> list(std::string path, std::vector<std::string>& below);
   // Handles a path that was not found.
-  void gone(std::string_view path);
+  void handle_missing(std::string_view path);
   std::string absolute(std::string_view path) const;
 
   async::Runtime runtime_;

@@ -54,7 +54,7 @@ TEST(Reference, HasATableForEverySection) {
   EXPECT_THAT(text, HasSubstr("| `elements` | list of strings | none |"));
   EXPECT_THAT(text, HasSubstr("| `labels` | list of sections | none |"));
   EXPECT_THAT(text, HasSubstr("| any other | integer |"));
-  EXPECT_THAT(text, HasSubstr("`config-validate` refuses it."));
+  EXPECT_THAT(text, HasSubstr("`config-validate` rejects it."));
   EXPECT_THAT(text, testing::Not(HasSubstr("## `providers[]`")));
 }
 
@@ -62,7 +62,7 @@ TEST(Reference, DescribesADriver) {
   const std::string text = reference_markdown(provider_schema(rack_schema()), "providers[]", 3);
   EXPECT_THAT(text, testing::StartsWith("### `providers[]`\n\nHosts that exist already.\n"));
   EXPECT_THAT(text, HasSubstr("### `providers[].pools[].nodes[]`\n\nA host.\n"));
-  EXPECT_THAT(text, HasSubstr("Only one of `ssh-port` or `connection-port` can be given."));
+  EXPECT_THAT(text, HasSubstr("Only one of `ssh-port` or `connection-port` is allowed."));
   EXPECT_THAT(text,
               HasSubstr("| `connection-type` | `ssh` or `winrm` | `ssh` | How to connect. |"));
   EXPECT_THAT(text, HasSubstr("**Deprecated:** use `connection-port`."));

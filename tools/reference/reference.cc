@@ -42,8 +42,8 @@ std::string_view type_of(telemetry::Metric::Kind kind) {
 
 // `has_prometheus`: the metrics are available at /metrics.
 void print_head(bool has_prometheus) {
-  std::cout << (has_prometheus ? "| statsd | Type | `/metrics` | |\n|---|---|---|---|\n"
-                               : "| statsd | Type | |\n|---|---|---|\n");
+  std::cout << (has_prometheus ? "| statsd | Type | `/metrics` | Meaning |\n|---|---|---|---|\n"
+                               : "| statsd | Type | Meaning |\n|---|---|---|\n");
 }
 
 void print_rows(std::span<const telemetry::Metric* const> metrics, bool has_prometheus) {
@@ -64,7 +64,7 @@ void print_metrics() {
   print_rows(telemetry::kCloudCallMetrics, /*has_prometheus=*/true);
   print_rows(launcher::kLauncherMetrics, /*has_prometheus=*/true);
   print_rows(telemetry::kProcessMetrics, /*has_prometheus=*/true);
-  std::cout << "\nThe builder's:\n\n";
+  std::cout << "\nMetrics of the builder:\n\n";
   print_head(/*has_prometheus=*/false);
   print_rows(builder::kBuilderMetrics, /*has_prometheus=*/false);
 }

@@ -31,7 +31,7 @@ constexpr const char* kSchema = R"sql(
     version          INTEGER NOT NULL DEFAULT 0,
     ephemeral_owner  INTEGER NOT NULL DEFAULT 0,  -- a session, 0 for a persistent node
     num_children     INTEGER NOT NULL DEFAULT 0,
-    children_created INTEGER NOT NULL DEFAULT 0,  -- never counts down: the next sequence number
+    children_created INTEGER NOT NULL DEFAULT 0,  -- never decreases: the next sequence number
     PRIMARY KEY (parent, name)
   );
   CREATE INDEX ephemerals ON nodes (ephemeral_owner) WHERE ephemeral_owner <> 0;
@@ -44,7 +44,7 @@ constexpr const char* kSchema = R"sql(
 
   CREATE TABLE sessions (
     id     INTEGER PRIMARY KEY AUTOINCREMENT,
-    pid    INTEGER NOT NULL,  -- for people who look: who it is
+    pid    INTEGER NOT NULL,  -- of the process, for diagnosis
     opened INTEGER NOT NULL   -- milliseconds since the epoch
   );
 

@@ -23,19 +23,19 @@ constexpr std::size_t kBytesOfReads = std::size_t{64} << 10;
 
 // The largest expected response to a multiRead, and the expected size of one read's response before
 // the first one. Records usually have one or two kilobytes, at most a megabyte.
-constexpr std::size_t kBytesOfAnswer = std::size_t{1} << 20;
-constexpr std::size_t kUsualAnswer = std::size_t{8} << 10;
+constexpr std::size_t kBytesOfResponse = std::size_t{1} << 20;
+constexpr std::size_t kUsualResponse = std::size_t{8} << 10;
 
 // The divisor of the number of reads in a multiRead after a connection broke during one: 128, 8, 1.
 constexpr std::size_t kFewer = 16;
 
 }  // namespace
 
-Pipeline::Pipeline() : expected_size_(kUsualAnswer) {}
+Pipeline::Pipeline() : expected_size_(kUsualResponse) {}
 
 std::size_t Pipeline::most_reads() const {
   if (single_reads_only_) return 1;
-  return std::clamp<std::size_t>(kBytesOfAnswer / expected_size_, 1, most_reads_);
+  return std::clamp<std::size_t>(kBytesOfResponse / expected_size_, 1, most_reads_);
 }
 
 // The expected size rises at once and falls slowly.
@@ -98,7 +98,7 @@ Pipeline::Sent Pipeline::take_next() {
   return next;
 }
 
-void Pipeline::answer(const ReplyHeader& header, Reader& body) {
+void Pipeline::deliver_response(const ReplyHeader& header, Reader& body) {
   if (sent_.empty() || sent_.front().xid != header.xid) {
     throw MalformedMessage("an unexpected response to request " + std::to_string(header.xid));
   }
@@ -106,16 +106,16 @@ void Pipeline::answer(const ReplyHeader& header, Reader& body) {
   Sent oldest = std::move(sent_.front());
   sent_.pop_front();
   forget_changes(*oldest.request);
-  if (!oldest.reads.empty()) return answer_each(std::move(oldest), header, body);
+  if (!oldest.reads.empty()) return deliver_parts(std::move(oldest), header, body);
   try {
-    if (oldest.request->answered) oldest.request->answered(header, body);
+    if (oldest.request->on_response) oldest.request->on_response(header, body);
   } catch (...) {
     sent_.push_front(oldest);
     throw;
   }
 }
 
-void Pipeline::answer_each(Sent sent, const ReplyHeader& header, Reader& body) {
+void Pipeline::deliver_parts(Sent sent, const ReplyHeader& header, Reader& body) {
   if (header.error == kUnimplemented) {
     single_reads_only_ = true;
     waiting_.insert(waiting_.begin(), sent.reads.begin(), sent.reads.end());
@@ -126,7 +126,7 @@ void Pipeline::answer_each(Sent sent, const ReplyHeader& header, Reader& body) {
     while (!sent.reads.empty()) {
       ReplyHeader own = header;
       if (header.error == kOk) own.error = read_error_of_part(body);
-      sent.reads.front()->answered(own, body);
+      sent.reads.front()->on_response(own, body);
       sent.reads.pop_front();
     }
     if (header.error == kOk) read_end_of_parts(body);

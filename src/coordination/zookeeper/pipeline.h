@@ -32,7 +32,7 @@ struct Request {
   async::Clock::TimePoint deadline{};
   bool is_ping = false;
   // Handles the response: its header and, without an error, the body. Throws MalformedMessage.
-  std::function<void(const ReplyHeader& header, Reader& body)> answered;
+  std::function<void(const ReplyHeader& header, Reader& body)> on_response;
   // Handles a failure instead. Exactly one of the two is called.
   std::function<void(const StoreError& error)> failed;
 };
@@ -68,7 +68,7 @@ class Pipeline {
 
   // Passes a response to the oldest sent request. Throws MalformedMessage if the xid differs or the
   // response is malformed; the request stays pending then.
-  void answer(const ReplyHeader& header, Reader& body);
+  void deliver_response(const ReplyHeader& header, Reader& body);
 
   // To be called when the connection is lost. Sent requests fail, reads as disconnected, writes as
   // unknown_outcome; `reason` is for the messages. Waiting requests stay, except housekeeping.
@@ -96,7 +96,7 @@ class Pipeline {
   void update_expected_size(std::size_t bytes);
   // Takes the next request, or the next reads as one request.
   Sent take_next();
-  void answer_each(Sent sent, const ReplyHeader& header, Reader& body);
+  void deliver_parts(Sent sent, const ReplyHeader& header, Reader& body);
   void forget_changes(const Request& request);
   static void fail(const Request& request, StoreError::Kind kind, std::string_view reason);
 

@@ -122,7 +122,7 @@ Task<> Session::exchange(std::shared_ptr<Session> self, Access access, std::stri
   request.frame = std::move(frame);
   request.changes = std::move(changes);
   request.deadline = self->runtime_.clock.now() + self->timeout_;
-  request.answered = [waiter, read = std::move(read)](const ReplyHeader& header, Reader& body) {
+  request.on_response = [waiter, read = std::move(read)](const ReplyHeader& header, Reader& body) {
     try {
       read(header, body);
     } catch (const StoreError&) {
@@ -172,7 +172,7 @@ std::int64_t Session::now() const {
 Request Session::authentication(const Digest& digest) {
   Request request;
   request.frame = auth_request(digest);
-  request.answered = [user = digest.user](const ReplyHeader& header, Reader&) {
+  request.on_response = [user = digest.user](const ReplyHeader& header, Reader&) {
     if (header.error == kOk) return;
     throw ConnectionError(error_for(header.error, OpCode::auth, user).what());
   };
@@ -183,7 +183,8 @@ Request Session::watch_request(const std::string& root) {
   Request request;
   request.path = root;
   request.frame = add_watch_request(paths_.to_server(root));
-  request.answered = [this, root, latest = watches_.latest()](const ReplyHeader& header, Reader&) {
+  request.on_response = [this, root, latest = watches_.latest()](const ReplyHeader& header,
+                                                                 Reader&) {
     if (header.error != kOk) {
       throw ConnectionError(error_for(header.error, OpCode::add_watch, root).what());
     }
@@ -395,7 +396,7 @@ void Session::take(std::string_view message) {
   if (header.zxid > 0) last_zxid_ = header.zxid;
   if (header.xid == kPingXid) return;
   if (header.xid != kWatchEventXid) {
-    pipeline_.answer(header, reader);
+    pipeline_.deliver_response(header, reader);
     if (!pipeline_.has_no_waiting()) outgoing_.set();  // reads of a failed multiRead
     deliver_held_events();
     if (ends_connection(header.error)) throw ConnectionError("the server does not own the session");

@@ -25,7 +25,7 @@ class ZooKeeperPipeline : public testing::Test {
     request.access = access;
     request.path = path;
     request.frame = std::move(frame);
-    request.answered = [this, path](const ReplyHeader& header, Reader& body) {
+    request.on_response = [this, path](const ReplyHeader& header, Reader& body) {
       if (header.error == kOk) {
         results_.push_back(path + " " + std::string(body.string()));
       } else {
@@ -51,10 +51,10 @@ class ZooKeeperPipeline : public testing::Test {
     return types;
   }
 
-  void answer(std::int32_t xid, Writer writer, std::int32_t error = kOk) {
+  void deliver_response(std::int32_t xid, Writer writer, std::int32_t error = kOk) {
     const std::string frame = std::move(writer).finish();
     Reader reader(std::string_view(frame).substr(sizeof(std::int32_t)));
-    pipeline_.answer({xid, 1, error}, reader);
+    pipeline_.deliver_response({xid, 1, error}, reader);
   }
 
   static Writer& part(Writer& writer, std::int32_t type) {
@@ -89,7 +89,7 @@ TEST_F(ZooKeeperPipeline, reads_that_wait_together_are_sent_as_one) {
   part(writer, -1).integer(kNoNode);
   part(writer, 4).string("three");
   end(writer);
-  answer(1, std::move(writer));
+  deliver_response(1, std::move(writer));
   EXPECT_THAT(results_, ElementsAre("/a one", "/b error -101", "/c three"));
 }
 
@@ -115,7 +115,7 @@ TEST_F(ZooKeeperPipeline, a_refusal_of_all_is_told_to_each) {
   get("/a");
   get("/b");
   send();
-  answer(1, Writer(), kSystemError);
+  deliver_response(1, Writer(), kSystemError);
   EXPECT_THAT(results_, ElementsAre("/a error -1", "/b error -1"));
 }
 
@@ -123,7 +123,7 @@ TEST_F(ZooKeeperPipeline, a_server_that_does_not_know_the_request_is_asked_one_b
   get("/a");
   get("/b");
   send();
-  answer(1, Writer(), kUnimplemented);
+  deliver_response(1, Writer(), kUnimplemented);
   EXPECT_THAT(results_, IsEmpty());
   EXPECT_THAT(send(), ElementsAre(4, 4));
   pipeline_.connection_lost("cut");
@@ -166,9 +166,9 @@ TEST_F(ZooKeeperPipeline, after_large_answers_fewer_reads_are_sent_as_one) {
     return send();
   };
   EXPECT_THAT(sent_for_eight_reads(), SizeIs(1));
-  answer(1, texts({large, large, large, large, large, large, large, large}));
+  deliver_response(1, texts({large, large, large, large, large, large, large, large}));
   EXPECT_THAT(sent_for_eight_reads(), SizeIs(4));
-  answer(2, texts({"", ""}));
+  deliver_response(2, texts({"", ""}));
   EXPECT_THAT(sent_for_eight_reads(), SizeIs(2));
 }
 
@@ -177,7 +177,7 @@ TEST_F(ZooKeeperPipeline, what_a_malformed_answer_has_told_is_not_told_again) {
   get("/b");
   get("/c");
   send();
-  EXPECT_THROW(answer(1, texts({"one", "two"})), MalformedMessage);
+  EXPECT_THROW(deliver_response(1, texts({"one", "two"})), MalformedMessage);
   EXPECT_THAT(results_, ElementsAre("/a one", "/b two"));
   pipeline_.connection_lost("malformed");
   EXPECT_THAT(results_, ElementsAre("/a one", "/b two", "/c store unreachable"));
@@ -195,7 +195,7 @@ TEST_F(ZooKeeperPipeline, a_node_is_being_changed_from_the_sending_to_the_answer
   send();
   EXPECT_TRUE(pipeline_.is_changing("/a"));
   EXPECT_FALSE(pipeline_.is_changing("/b"));
-  answer(1, Writer());
+  deliver_response(1, Writer());
   EXPECT_TRUE(pipeline_.is_changing("/a"));  // by the other one
   pipeline_.connection_lost("cut");
   EXPECT_FALSE(pipeline_.is_changing("/a"));
@@ -205,7 +205,7 @@ TEST_F(ZooKeeperPipeline, an_answer_to_more_than_was_asked_is_refused) {
   get("/a");
   get("/b");
   send();
-  EXPECT_THROW(answer(1, texts({"one", "two", "three"})), MalformedMessage);
+  EXPECT_THROW(deliver_response(1, texts({"one", "two", "three"})), MalformedMessage);
 }
 
 }  // namespace
