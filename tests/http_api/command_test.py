@@ -92,7 +92,7 @@ def test_who_is_interrupted_while_waiting_leaves_no_request(site):
 def test_refusals_and_outages_are_said(site):
     launcher = site.launch()
     assert 'has scope `read`' in Client(site, launcher, 'viewer').run('request', 'small', status=1)
-    assert 'may have 2 nodes' in Client(site, launcher, 'jenkins').run('request', *['small'] * 3, status=1)
+    assert '(max-nodes 2)' in Client(site, launcher, 'jenkins').run('request', *['small'] * 3, status=1)
     assert 'every pool declined it' in Client(site, launcher, 'gitlab').run('request', 'smal', status=2)
     assert 'does not work with --url' in Client(site, launcher, 'boss').run('delete', '0000000001', status=1)
     launcher.stop()

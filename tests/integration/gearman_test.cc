@@ -181,8 +181,7 @@ TEST_F(GearmanBuilder, an_id_that_a_client_has_chosen_is_used_once) {
   host_.end_hold();
   host_.start();
   EXPECT_EQ(asking->wait(), 1);
-  EXPECT_THAT(asking->standard_output() + asking->standard_error(),
-              HasSubstr("already exists"));
+  EXPECT_THAT(asking->standard_output() + asking->standard_error(), HasSubstr("already exists"));
 }
 
 }  // namespace
