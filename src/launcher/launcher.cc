@@ -45,7 +45,7 @@ void add_problems(std::vector<std::string>& problems, const ProviderInService& s
       const std::optional<std::string> problem = provider.label_problem(pool, label);
       if (!problem || problems.size() >= kMost) continue;
       problems.push_back(
-          fmt::format("pool {}-{} cannot launch {}: {}", name, pool, label, *problem));
+          fmt::format("pool {}-{} cannot serve label {}: {}", name, pool, label, *problem));
     }
   }
 }

@@ -202,7 +202,7 @@ TEST_F(ExplainTest, a_node_says_who_has_it_and_what_comes_next) {
   const std::string id = run(launcher_.add_node(node));
   EXPECT_THAT(explain(id), HasSubstr("unlocked"));
   EXPECT_THAT(out(), HasSubstr("next        it is unlocked: its provider reclaims it"));
-  EXPECT_THAT(out(), HasSubstr("request     200-0000000099, which is deleted"));
+  EXPECT_THAT(out(), HasSubstr("request     200-0000000099, which no longer exists"));
   coordination::Lock lock(store_, random_, model::node_lock_path(id));
   ASSERT_TRUE(run(lock.try_acquire()));
   EXPECT_THAT(explain(id), HasSubstr("it is reclaimed when its requestor unlocks it"));

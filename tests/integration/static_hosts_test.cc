@@ -192,7 +192,7 @@ TEST_F(StaticHostsTest, a_wrong_host_key_and_an_unreachable_host_are_not_served)
                         "', it offers " + impostor.host_keys().at(0)));
   const std::string unreachable = site_.nodepool({"explain", "c"}).output;
   EXPECT_THAT(unreachable, HasSubstr("Connection refused; "));
-  EXPECT_THAT(unreachable, HasSubstr(" looks again within 0:0"));
+  EXPECT_THAT(unreachable, HasSubstr(" checks it again within 0:0"));
   EXPECT_THAT(unreachable, testing::Not(HasSubstr("imeout")));
   EXPECT_THAT(site_.nodepool({"list"}).error, HasSubstr("1 unhealthy host(s): 127.0.0.1"));
   site_.configure(provider({host(good, "a"), host(impostor, "b")}));

@@ -57,7 +57,7 @@ void explain_backing(Statements& to, const ExplanationFacts& knowledge, const No
   if (const auto id = driver::backing_node_of(node)) {
     const Node* on = knowledge.nodes.find(*id);
     const std::string state =
-        on == nullptr ? "which is deleted"
+        on == nullptr ? "which no longer exists"
                       : fmt::format("{}, which is {}", describe(*on), to_string(on->state));
     say(to, "on-node", fmt::format("on node {} ({}), slot {}", *id, state, node.slot.value_or(0)));
   }

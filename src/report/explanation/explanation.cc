@@ -240,7 +240,7 @@ std::string what_next(const ExplanationFacts& knowledge, const Node& node, bool 
       if (!node.allocated_to) return end_of_ready(knowledge, node);
       if (knowledge.requests.find(*node.allocated_to) == nullptr) {
         return locked ? "its requestor holds its lock, and uses or releases it"
-                      : "its request is deleted: it becomes free";
+                      : "its request no longer exists: it becomes free";
       }
       return "its request is fulfilled: it waits for its requestor to lock it";
     }
@@ -397,8 +397,9 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
   if (node.allocated_to) {
     const NodeRequest* request = knowledge.requests.find(*node.allocated_to);
     say_of(facts, "request",
-           fmt::format("{}, which is {}", *node.allocated_to,
-                       request == nullptr ? "deleted" : to_string(request->state)));
+           request == nullptr
+               ? *node.allocated_to + ", which no longer exists"
+               : fmt::format("{}, which is {}", *node.allocated_to, to_string(request->state)));
   }
   say_of(facts, "tenant", node.tenant_name.value_or(""));
   say_of(facts, "requestor", node.requestor.value_or(""));
