@@ -18,7 +18,7 @@ std::string lease_request_document(const std::string& id, const model::NodeReque
                                    const model::RequestTable& requests);
 
 // A lease with its nodes. With Access::shown, nodes have the form of `nodepool request --json`,
-// login data included; else that of `nodepool list`. `now` is in seconds since the epoch.
+// with login data; otherwise the form of `nodepool list`. `now` is in seconds since the epoch.
 enum class Access { hidden, shown };
 std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
                            const model::NodeTable& nodes, Access access, double now);

@@ -151,7 +151,7 @@ const config::Schema& token_file_schema() {
 Tokens Tokens::read(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return {};
-  // What cannot be looked at cannot be read, which says why.
+  // If stat() fails, reading fails as well, with the reason.
   const bool is_foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
   if (is_foreign || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     throw config::ConfigError(

@@ -2,7 +2,7 @@
 
 #include "telemetry/metric.h"
 
-// What builders tell of images.
+// Metrics of builders.
 namespace nodepool::builder {
 
 inline constexpr telemetry::Metric kBuildExitCode{

@@ -32,7 +32,7 @@ class UploadSchedule {
     jobs_.close();
   }
 
-  // The build to upload next: that of the next job, or else the newest. Returns null if there is
+  // The build to upload next: the build of the next job, or else the newest. Returns null if there is
   // none.
   const model::ImageBuild* next_build(const UploadPair& pair) const;
 

@@ -26,7 +26,7 @@ struct ValidationJob {
 // Validates uploads by launching a node from them.
 class UploadValidator {
  public:
-  // `environment` is that of ssh. The context outlives it.
+  // `environment`: for ssh. The context outlives it.
   UploadValidator(BuilderContext& context, const Environment& environment, telemetry::Logger log);
 
   // Launches a node from the upload, waits for its host keys and runs the command on it. Returns

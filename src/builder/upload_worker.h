@@ -20,7 +20,7 @@ namespace nodepool::builder {
 // limit, so they do not delay other uploads.
 class UploadWorker {
  public:
-  // `environment` is that of hooks and of ssh. All other arguments outlive it.
+  // `environment`: for hooks and ssh. All other arguments outlive it.
   UploadWorker(BuilderContext& context, UploadSchedule& schedule, FormatProvider& formats,
                const Environment& environment, std::size_t max_concurrent);
 

@@ -2,7 +2,7 @@
 
 #include "telemetry/metric.h"
 
-// What launchers tell of nodes, requests and limits.
+// Metrics of launchers.
 namespace nodepool::launcher {
 
 inline constexpr telemetry::Metric kNodes{.name = "nodepool_nodes",

@@ -4,8 +4,7 @@
 #include <string>
 #include <string_view>
 
-// Where the records of images are, below model::kImagesRoot. The tree is that of the Python
-// Nodepool; names of images and providers are parts of paths and have no slash.
+// Paths of image records, below model::kImagesRoot, as in the Python Nodepool; names of images and providers are parts of paths and have no slash.
 namespace nodepool::model {
 
 std::string image_path(std::string_view image);

@@ -12,7 +12,7 @@ namespace nodepool::model {
 // may not have arrived yet. Given the id of an own record, the table then has all nodes that were
 // created earlier. `before` empty: all nodes. The table remembers up to which id this was done. A
 // newer node in the table does not imply the older ones, as own writes, and reads after a failure,
-// are out of order. Throws StoreError, RecordError.
+// arrive in any order. Throws StoreError, RecordError.
 async::Task<> read_unseen_nodes(async::Runtime runtime, coordination::Store& store,
                                 NodeTable& nodes, std::string before);
 

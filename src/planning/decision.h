@@ -15,8 +15,8 @@
 // A pool's decision about a request: pure functions of the known facts. The same code decides in
 // the launcher and explains decisions to operators.
 //
-// The order of the rules is that of the Python Nodepool, except that a request is declined before
-// it waits. A request is served by exactly one pool. It fails only when every registered pool has
+// The rules have the order of the Python Nodepool, except that a request is declined before it
+// waits. A request is served by exactly one pool. It fails only when every registered pool has
 // declined it.
 namespace nodepool::planning {
 

@@ -182,7 +182,7 @@ export function whyOf(request, records) {
   return declined > 0 ? `declined by ${declined} of ${records.pools.length} pools` : 'not evaluated by a pool of this launcher yet';
 }
 
-// The most relevant opinion: that of a pool that waits and does not merely defer to another one.
+// The most relevant opinion: of a pool that waits and does not merely defer to another one.
 export function mainOpinion(request) {
   const waits = (request.opinions ?? []).filter((opinion) => opinion.text.startsWith('waits'));
   return waits.find((opinion) => !opinion.reason?.startsWith('left-to') && !opinion.reason?.startsWith('prefers'))
