@@ -32,8 +32,8 @@ class UploadSchedule {
     jobs_.close();
   }
 
-  // The build to upload next: the build of the next job, or else the newest. Returns null if there is
-  // none.
+  // The build to upload next: the build of the next job, or else the newest. Returns null if there
+  // is none.
   const model::ImageBuild* next_build(const UploadPair& pair) const;
 
   // Evaluates the image again: it may have changed.

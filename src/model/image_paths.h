@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 
-// Paths of image records, below model::kImagesRoot, as in the Python Nodepool; names of images and providers are parts of paths and have no slash.
+// Paths of image records, below model::kImagesRoot, as in the Python Nodepool. Names of images and
+// providers are parts of paths and have no slash.
 namespace nodepool::model {
 
 std::string image_path(std::string_view image);

@@ -34,7 +34,8 @@ TEST(Element, numbers_that_no_integer_can_hold_are_unreadable) {
   for (const double number : {1e300, -1e300, 9007199254740992.0, infinity, std::nan("")}) {
     const Element element = with(number);
     EXPECT_EQ(failure([&] { element.number("n"); }), "call: the response.n is out of range");
-    EXPECT_EQ(failure([&] { element.optional_number("n"); }), "call: the response.n is out of range");
+    EXPECT_EQ(failure([&] { element.optional_number("n"); }),
+              "call: the response.n is out of range");
     EXPECT_EQ(failure([&] { element.integer("n"); }), "call: the response.n is out of range");
   }
   EXPECT_EQ(failure([] { with(std::numeric_limits<std::uint64_t>::max()).number("n"); }),

@@ -93,7 +93,8 @@ Task<std::vector<std::string>> OpenStackAdapter::missing() {
     }
     for (const std::string& label : pool.labels) {
       for (const std::string& network : config_->label(pool_name, label).networks) {
-        if (topology->find(network) == nullptr) lacks.insert("there is no network `" + network + "`");
+        if (topology->find(network) == nullptr)
+          lacks.insert("there is no network `" + network + "`");
       }
     }
   }

@@ -84,7 +84,8 @@ TEST_F(KubeApiTest, a_collection_has_a_limit_for_all_its_pages_together) {
   }
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->kind(), CloudError::Kind::failed);
-  EXPECT_THAT(failure->what(), HasSubstr("list pods: the list is larger than the limit of 256 MiB"));
+  EXPECT_THAT(failure->what(),
+              HasSubstr("list pods: the list is larger than the limit of 256 MiB"));
   EXPECT_EQ(server_.calls().size(), 5U);
 }
 

@@ -85,7 +85,8 @@ class AdapterTest : public testing::Test {
           log_ += std::string(message) + "\n";
         });
     const telemetry::Logger logger(log, "test");
-    auto endpoint = std::make_shared<CloudEndpoint>(runtime_, openstack->cloud(), poll_policy_, logger);
+    auto endpoint =
+        std::make_shared<CloudEndpoint>(runtime_, openstack->cloud(), poll_policy_, logger);
     adapter_ = std::make_unique<OpenStackAdapter>(runtime_, openstack, std::move(endpoint),
                                                   threads_, logger);
   }
@@ -151,10 +152,10 @@ class AdapterTest : public testing::Test {
   std::string cloud_options_;
   std::string provider_options_;
   PollPolicy poll_policy_{.poll = std::chrono::milliseconds(5),
-                   .image_poll = std::chrono::milliseconds(5),
-                   .floating_ip_limit = std::chrono::seconds(5),
-                   .consistency_delay = std::chrono::seconds(1),
-                   .missing = std::chrono::seconds(0)};
+                          .image_poll = std::chrono::milliseconds(5),
+                          .floating_ip_limit = std::chrono::seconds(5),
+                          .consistency_delay = std::chrono::seconds(1),
+                          .missing = std::chrono::seconds(0)};
   Launch launch_{"0000000001"};
   std::string log_;
   std::unique_ptr<OpenStackAdapter> adapter_;
