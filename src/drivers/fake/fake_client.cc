@@ -9,8 +9,8 @@ using driver::CloudImage;
 
 namespace {
 
-// An image with this property set to "true" cannot be uploaded. Reference: the Python Nodepool's
-// fake driver.
+// The upload of an image with this property set to "true" fails. Source: the Python Nodepool's fake
+// driver.
 constexpr const char* kShouldFail = "SHOULD_FAIL";
 
 }  // namespace

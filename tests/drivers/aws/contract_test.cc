@@ -416,7 +416,7 @@ TEST_P(DiskOfAws, an_image_without_a_disk_of_its_own_is_said) {
   aws().own_images["ami-1"] = {
       .name = "diskless", .snapshot = {}, .description = {}, .tags = {}, .blocks = {}};
   const auto failed = fail_to_launch();
-  EXPECT_THAT(failed.error.what(), testing::HasSubstr("ami-1 begins with no EBS disk"));
+  EXPECT_THAT(failed.error.what(), testing::HasSubstr("ami-1 has no EBS root volume"));
   EXPECT_EQ(aws().count("RunInstances"), 0);
 }
 

@@ -521,15 +521,15 @@ TEST_F(AwsImagesTest, what_others_have_made_of_an_import_is_not_adopted) {
 TEST(ObjectKey, says_whose_it_is) {
   const model::Installation installation{driver::harness::kInstallationId};
   const std::string key = object_key("a.b-1", "raw", marks());
-  const auto found = marks_in_key(key, "sky", installation);
+  const auto found = tags_in_key(key, "sky", installation);
   ASSERT_TRUE(found);
   Metadata expected = marks();
   expected.erase("team");
   EXPECT_EQ(*found, expected);
-  EXPECT_FALSE(marks_in_key(key, "sea", installation));
-  EXPECT_FALSE(marks_in_key(key, "sky", model::Installation{"another"}));
-  EXPECT_FALSE(marks_in_key("trixie-1.raw", "sky", installation));
-  EXPECT_FALSE(marks_in_key("", "sky", installation));
+  EXPECT_FALSE(tags_in_key(key, "sea", installation));
+  EXPECT_FALSE(tags_in_key(key, "sky", model::Installation{"another"}));
+  EXPECT_FALSE(tags_in_key("trixie-1.raw", "sky", installation));
+  EXPECT_FALSE(tags_in_key("", "sky", installation));
 }
 
 TEST(UploadToken, is_the_same_for_the_same_call_of_the_same_upload) {

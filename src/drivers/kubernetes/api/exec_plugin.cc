@@ -22,7 +22,7 @@ CloudError failure(const std::string& problem) {
   return {CloudError::Kind::auth, "exec plug-in " + problem};
 }
 
-// What the plug-in is told, as KUBERNETES_EXEC_INFO.
+// The value of KUBERNETES_EXEC_INFO for the plug-in.
 std::string exec_info(const Cluster& cluster) {
   Json info = {{"apiVersion", cluster.exec->api_version},
                {"kind", "ExecCredential"},
