@@ -81,7 +81,7 @@ Task<std::vector<Server>> FakeClient::servers() {
 Task<std::optional<Server>> FakeClient::server(std::string id) {
   std::optional<Server> found;
   const std::function<void()> act = [&] { found = cloud_->server(id, runtime_.clock.now()); };
-  co_await call(CloudCall::list, "looking at server " + id, act);
+  co_await call(CloudCall::list, "getting server " + id, act);
   co_return found;
 }
 

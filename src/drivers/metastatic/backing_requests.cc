@@ -198,7 +198,7 @@ Task<> BackingRequests::take(std::shared_ptr<BackingRequest> request, model::Nod
   locked.released();
   request->node = node.id;
   log_.about({}, request->id, node.id)
-      .info("Node {} of provider {} has room for {} node(s) with label {}", node.id,
+      .info("Accepted node {} of provider {} as backing node: {} slot(s) for label {}", node.id,
             node.provider.value_or(""), record.slots, record.label);
   const coordination::Stat& stat = results.front().stat;
   if (stat.mzxid != 0) context_.nodes.written(std::move(node), stat);

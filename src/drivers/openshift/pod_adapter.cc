@@ -133,11 +133,11 @@ Task<std::optional<std::string>> PodAdapter::find_pod(driver::CreateSpec spec,
   co_return std::nullopt;
 }
 
-Task<bool> PodAdapter::is_ours(std::string path, driver::Metadata marks) {
+Task<bool> PodAdapter::is_ours(std::string path, driver::Metadata tags) {
   const std::optional<Element> found = co_await api_.find("get pod", path);
   if (!found) co_return false;
   const Pod pod = kubernetes::read_pod(*found);
-  co_return !pod.is_going && driver::carries(pod.attached, marks);
+  co_return !pod.is_going && driver::carries(pod.attached, tags);
 }
 
 // The node is accessed as the provider's own user.

@@ -51,7 +51,7 @@ class PodAdapter final : public driver::Adapter {
   async::Task<std::string> make_pod(driver::CreateSpec spec, driver::LaunchSteps& steps);
   async::Task<std::optional<std::string>> find_pod(driver::CreateSpec spec,
                                                    driver::LaunchSteps& steps);
-  async::Task<bool> is_ours(std::string path, driver::Metadata marks);
+  async::Task<bool> is_ours(std::string path, driver::Metadata tags);
   async::Task<driver::Instance> describe(driver::CreateSpec spec, kubernetes::Pod pod);
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
   async::Task<std::optional<PodName>> find_name(std::string id);

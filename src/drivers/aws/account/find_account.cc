@@ -36,7 +36,7 @@ std::string sso_token_file(const config::Environment& environment, const std::st
   unsigned int size = 0;
   const int done =
       ::EVP_Digest(name.data(), name.size(), digest.data(), &size, ::EVP_sha1(), nullptr);
-  if (done != 1) throw std::runtime_error("SHA-1 cannot be computed");
+  if (done != 1) throw std::runtime_error("error computing SHA-1");
   std::string file = variable(environment, "HOME") + "/.aws/sso/cache/";
   for (unsigned int i = 0; i < size; ++i) file += fmt::format("{:02x}", digest.at(i));
   return file + ".json";

@@ -63,7 +63,7 @@ std::string state_in_words(const Ec2Instance& instance) {
   if (!says_code) text += instance.reason_code;
   if (!says_code && !instance.reason.empty()) text += ": ";
   text += instance.reason;
-  if (instance.reason.empty() && instance.reason_code.empty()) text += "EC2 does not say why";
+  if (instance.reason.empty() && instance.reason_code.empty()) text += "no reason given";
   return presentable(std::move(text));
 }
 

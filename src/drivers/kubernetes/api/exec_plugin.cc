@@ -77,8 +77,8 @@ PluginToken parse_exec_credential(const std::string& text) {
     if (!expires.empty() && !told.expires) problem = "expirationTimestamp is no time";
     if (told.token.empty()) {
       problem = status.text_or("clientCertificateData").empty()
-                    ? "it tells no token"
-                    : "it tells a client certificate; only tokens are supported";
+                    ? "it returned no token"
+                    : "it returned a client certificate; only tokens are supported";
     }
   } catch (const json::ParseError&) {
     problem = "its output is no JSON";
