@@ -4,7 +4,7 @@
 
 namespace nodepool::drivers {
 
-// All drivers of this release. A new one is a folder beside this file and a line in registry.cc.
+// All drivers of this release. To add one, add a folder beside this file and a line to registry.cc.
 driver::DriverRegistry all_drivers();
 
 }  // namespace nodepool::drivers

@@ -80,7 +80,7 @@ TEST_F(ConfigCommandTest, what_is_on_other_machines_is_a_warning) {
   const auto [status, log] = validate();
   EXPECT_EQ(status, 0) << log;
   EXPECT_THAT(log, HasSubstr("WARNING nodepool.config_validator: " + file() +
-                             ":3:38: providers[0] (sky).cloud: cloud far was not found"));
+                             ":3:38: providers[0] (sky).cloud: cloud far not found"));
   // What is wrong in the file itself is found all the same.
   config_ =
       "labels: [{name: l}]\n"

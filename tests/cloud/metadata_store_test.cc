@@ -20,7 +20,7 @@ class MetadataStoreTest : public testing::Test {
  protected:
   ~MetadataStoreTest() override { loop_.run(store_.close()); }
 
-  auto all(MetadataStore& marks) { return loop_.run(marks.all()); }
+  auto all(MetadataStore& store) { return loop_.run(store.all()); }
 
   async::EventLoop loop_;
   async::VirtualClock clock_;
@@ -54,13 +54,13 @@ TEST_F(MetadataStoreTest, providers_have_their_own) {
 }
 
 TEST_F(MetadataStoreTest, what_cannot_be_read_keeps_nothing_else) {
-  MetadataStore marks(store_, "sky");
-  loop_.run(marks.put({"ip", "1"}, {{"a", "b"}}));
+  MetadataStore store(store_, "sky");
+  loop_.run(store.put({"ip", "1"}, {{"a", "b"}}));
   for (const char* bad : {"", "{", "[]", R"({"type": 7, "id": "2", "metadata": {}})"}) {
     const std::string path = "/nodepool/marks/sky/bad";
     loop_.run(coordination::ensure_path(store_, path));
     loop_.run(store_.set(path, bad, coordination::kAnyVersion));
-    EXPECT_EQ(all(marks).size(), 1U) << bad;
+    EXPECT_EQ(all(store).size(), 1U) << bad;
   }
 }
 

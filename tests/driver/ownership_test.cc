@@ -12,7 +12,7 @@ using testing::Not;
 using testing::Pair;
 using Maker = Ownership::Maker;
 
-Metadata marks(std::string node, std::string installation, std::string provider = "cloud") {
+Metadata owner_tags(std::string node, std::string installation, std::string provider = "cloud") {
   Metadata metadata{{std::string(kNodeIdKey), std::move(node)},
                     {std::string(kProviderNameKey), std::move(provider)}};
   if (!installation.empty()) metadata.emplace(kInstallationIdKey, std::move(installation));
@@ -44,23 +44,23 @@ TEST(Ownership, what_is_made_carries_the_installation_s_id) {
 TEST(Ownership, another_installation_s_node_of_the_same_id_is_not_ours) {
   const Ownership ownership = ownership_from(0);
   for (const std::string installation : {"", "there"}) {
-    const Metadata metadata = marks("0000000007", installation);
+    const Metadata metadata = owner_tags("0000000007", installation);
     EXPECT_FALSE(ownership.is_of_node(metadata, node_of("0000000007")));
     EXPECT_FALSE(ownership.may_be_of_node(metadata, node_of("0000000007")));
   }
-  EXPECT_EQ(ownership.maker_of(marks("0000000007", "")), Maker::unknown);
-  EXPECT_EQ(ownership.maker_of(marks("0000000007", "there")), Maker::other_installation);
-  EXPECT_EQ(ownership.maker_of(marks("0000000007", "here", "other")), Maker::other_provider);
+  EXPECT_EQ(ownership.maker_of(owner_tags("0000000007", "")), Maker::unknown);
+  EXPECT_EQ(ownership.maker_of(owner_tags("0000000007", "there")), Maker::other_installation);
+  EXPECT_EQ(ownership.maker_of(owner_tags("0000000007", "here", "other")), Maker::other_provider);
 }
 
 TEST(Ownership, nodes_from_before_the_installation_had_an_id_carry_none) {
   const Ownership ownership = ownership_from(8);
   EXPECT_THAT(ownership.of_node(node_of("0000000007")), Not(Contains(Key(kInstallationIdKey))));
   EXPECT_THAT(ownership.of_node(node_of("0000000008")), Contains(Key(kInstallationIdKey)));
-  EXPECT_TRUE(ownership.is_of_node(marks("0000000007", ""), node_of("0000000007")));
-  EXPECT_FALSE(ownership.is_of_node(marks("0000000007", "there"), node_of("0000000007")));
-  EXPECT_FALSE(ownership.is_of_node(marks("0000000008", ""), node_of("0000000008")));
-  EXPECT_TRUE(ownership.may_be_of_node(marks("0000000008", ""), node_of("0000000008")))
+  EXPECT_TRUE(ownership.is_of_node(owner_tags("0000000007", ""), node_of("0000000007")));
+  EXPECT_FALSE(ownership.is_of_node(owner_tags("0000000007", "there"), node_of("0000000007")));
+  EXPECT_FALSE(ownership.is_of_node(owner_tags("0000000008", ""), node_of("0000000008")));
+  EXPECT_TRUE(ownership.may_be_of_node(owner_tags("0000000008", ""), node_of("0000000008")))
       << "a Python launcher beside this one has made it";
 }
 
@@ -82,7 +82,7 @@ TEST(Ownership, who_does_not_say_when_the_node_was_made_may_mean_it) {
   const Ownership ownership = ownership_from(0);
   const model::Node node = node_of("0000000007", 1'700'000'000.25);
   const model::Node unknown = node_of("0000000007");
-  EXPECT_TRUE(ownership.is_of_node(marks("0000000007", "here"), node));
+  EXPECT_TRUE(ownership.is_of_node(owner_tags("0000000007", "here"), node));
   EXPECT_TRUE(ownership.is_of_node(ownership.of_node(node), unknown));
   EXPECT_TRUE(carries(ownership.of_node(unknown), ownership.of_node(node)));
 }

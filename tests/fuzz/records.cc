@@ -36,9 +36,9 @@ void try_record(std::string_view input, Parse parse) {
 void try_backing(model::Node node) {
   namespace metastatic = drivers::metastatic;
   driver::backing_node_of(node);
-  const auto place = metastatic::place_of(node);
+  const auto place = metastatic::slot_of(node);
   if (place) {
-    require(metastatic::parse_place(to_string(*place)) == place || place->slot < 0 ||
+    require(metastatic::parse_slot(to_string(*place)) == place || place->slot < 0 ||
                 place->backing_node.contains(':'),
             "a place has a name");
   }

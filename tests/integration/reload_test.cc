@@ -79,11 +79,11 @@ TEST_F(ReloadTest, a_file_that_is_missing_at_a_reload_is_waited_for) {
   start();
   site_.configure(std::string(kOneHost) +
                   "  - {name: sky, driver: fake, cloud: later, pools: []}\n");
-  wait_for_log("cloud later was not found");
+  wait_for_log("cloud later not found");
   site_.directory().write("clouds.yaml",
                           "clouds: {later: {auth: {auth_url: 'http://127.0.0.1:1'}}}\n");
   wait_for_log("Configuration reloaded: 1 pool(s) of 2 provider(s)");
-  EXPECT_EQ(count(site_.log(), "cloud later was not found"), 1U);
+  EXPECT_EQ(count(site_.log(), "cloud later not found"), 1U);
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 

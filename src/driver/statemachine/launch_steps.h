@@ -15,8 +15,8 @@ namespace nodepool::driver {
 //
 //   const Make make = [&]() -> Task<std::string> { … POST …; co_return id; };
 //   const Find find = [&]() -> Task<std::optional<std::string>> { … by metadata … };
-//   const std::string server = co_await machine.step("server", make, find);
-//   machine.enter("waiting for the server");
+//   const std::string server = co_await steps.step("server", make, find);
+//   steps.enter("waiting for the server");
 //   … poll: can be repeated, so it is not a step …
 class LaunchSteps {
  public:

@@ -73,10 +73,10 @@ template <typename T>
 class SharedPoller {
   using TimePoint = async::Clock::TimePoint;
 
-  // Those who wait, and those who will.
+  // Current waiters and pending creates.
   struct Waiters {
     std::multiset<TimePoint> dues;
-    int pending_creates = 0;  // that are under way
+    int pending_creates = 0;
     async::Event answered{"a listing"};
   };
 
@@ -84,7 +84,7 @@ class SharedPoller {
   using Pointer = std::shared_ptr<const T>;
   using Ask = std::function<async::Task<T>()>;
 
-  // `name` is for stack dumps and witnesses; a literal.
+  // `name` is for stack dumps and traces; a literal. `ask` requests the listing.
   SharedPoller(const async::Runtime& runtime, std::string_view name, PollIntervals intervals,
                Ask ask)
       : runtime_(runtime),

@@ -77,7 +77,7 @@ Task<std::vector<driver::Instance>> AwsAdapter::instances() {
   for (const Ec2Instance& instance : list->all()) {
     if (!instance.is_gone()) types.push_back(instance.type);
   }
-  co_await context_.view.types(std::move(types));  // all in one call
+  co_await context_.view.types(std::move(types));  // caches all types with one call
   for (const Ec2Instance& instance : list->all()) {
     if (instance.is_gone()) continue;
     driver::Instance described = describe(*config_, instance);
@@ -96,7 +96,7 @@ Task<std::vector<driver::Resource>> AwsAdapter::resources() {
                          .id = instance.id,
                          .metadata = instance.tags});
   }
-  // A disk that is attached goes with its machine.
+  // An attached volume is deleted with its instance.
   const auto volumes = co_await context_.view.volumes(context_.poll_policy.list_age);
   for (const Ec2Volume& volume : volumes->all()) {
     if (volume.state != "available" && volume.state != "error") continue;
@@ -107,8 +107,8 @@ Task<std::vector<driver::Resource>> AwsAdapter::resources() {
   co_return resources;
 }
 
-// Also if no label wants one any more: one that did may have left some. An account that may not
-// list hosts cannot have made any, so a provider without such labels needs no permission.
+// Searches even if no label has a dedicated host any more. An account that may not list hosts
+// cannot have allocated any, so a provider without such labels needs no permission.
 Task<std::vector<driver::Resource>> AwsAdapter::host_resources() {
   std::vector<driver::Resource> resources;
   if (!may_list_hosts_) co_return resources;
@@ -120,13 +120,13 @@ Task<std::vector<driver::Resource>> AwsAdapter::host_resources() {
     }
   } catch (const CloudError& error) {
     if (wants_hosts(*config_) || error.kind() != CloudError::Kind::permanent) throw;
-    context_.log.info("Left-over dedicated hosts are not looked for: {}", error.what());
+    context_.log.info("Not searching for leaked dedicated hosts: {}", error.what());
     may_list_hosts_ = false;
   }
   co_return resources;
 }
 
-// The node's external id may be an object, here or in the Python Nodepool's records.
+// The external id may be an object, also in records of the Python Nodepool.
 bool AwsAdapter::may_be_of(const driver::Resource& resource, const model::Node& node) const {
   if (resource.type != driver::kInstanceResource || node.external_id.is_null()) return true;
   try {
@@ -146,7 +146,7 @@ Task<> AwsAdapter::remove_resource(driver::Resource resource) {
     co_await context_.terminator.terminate(std::move(resource.id));
   } else {
     throw CloudError(CloudError::Kind::permanent,
-                     "the driver makes nothing of the type `" + resource.type + "`");
+                     "resources of type `" + resource.type + "` are not supported");
   }
 }
 
@@ -155,7 +155,7 @@ Task<std::map<std::string, std::int64_t>> AwsAdapter::remove_leftovers() {
   try {
     removed["template"] = co_await templates_.remove_unused();
   } catch (const CloudError& error) {
-    context_.log.error("Unused launch templates cannot be deleted: {}", error.what());
+    context_.log.error("Error deleting unused launch templates: {}", error.what());
   }
   std::erase_if(removed, [](const auto& entry) { return entry.second == 0; });
   co_return removed;
@@ -165,7 +165,7 @@ Task<driver::Limits> AwsAdapter::limits() {
   const auto values = co_await context_.view.quotas();
   for (const std::string& code : codes_) {
     if (!values->contains(code)) {
-      context_.log.warning("Quota {} is not known: it does not limit anything", code);
+      context_.log.warning("Unknown quota {}: not limited", code);
     }
   }
   co_return limits_for(codes_, *values);
@@ -194,20 +194,20 @@ Task<std::optional<std::string>> AwsAdapter::label_problem(std::string pool, std
   if (!wanted.cloud_image) co_return "the label has no image";
   const std::optional<std::string> id = co_await context_.view.image_id(*wanted.cloud_image);
   if (id) co_return std::nullopt;
-  co_return "no AMI meets the filters";
+  co_return "no AMI matches the filters";
 }
 
 Task<std::optional<std::string>> AwsAdapter::console_log(model::Json external_id) {
   co_return co_await ec2_.console_output(parse_external_id(external_id).instance);
 }
 
-// The machine of a node, as a listing of this age or less shows it.
+// The instance of a node, in a listing that is at most `age` old.
 Task<std::optional<Ec2Instance>> AwsAdapter::find(model::Node node, async::Duration age) {
   std::string id;
   try {
     id = parse_external_id(node.external_id).instance;
   } catch (const CloudError&) {
-    id.clear();  // it is none of EC2's
+    id.clear();  // not an id of EC2
   }
   if (id.empty()) co_return std::nullopt;
   const auto list = co_await context_.view.instances().get(age);
@@ -215,9 +215,9 @@ Task<std::optional<Ec2Instance>> AwsAdapter::find(model::Node node, async::Durat
   co_return instance == nullptr ? std::nullopt : std::optional(*instance);
 }
 
-// A listing that speaks against a machine may be older than it, which another launcher has made
-// since, or may lack a part: it is asked for again. What two new ones do not show is gone. A cloud
-// that does not tell says nothing against anybody.
+// If a listing does not show the instance as running, it may be older than the instance, or
+// incomplete: lists twice more before the node counts as unhealthy. If listing fails, the node
+// counts as healthy.
 Task<bool> AwsAdapter::is_usable(model::Node node) {
   const auto runs = [](const std::optional<Ec2Instance>& seen) {
     return seen && seen->state == "running";
@@ -231,7 +231,8 @@ Task<bool> AwsAdapter::is_usable(model::Node node) {
       instance = co_await find(node, {});
     }
   } catch (const CloudError& error) {
-    context_.log.warning("Node {} is taken for usable: {}", node.id, error.what());
+    context_.log.warning("Cannot check node {}, assuming that it is healthy: {}", node.id,
+                         error.what());
     co_return true;
   }
   if (runs(instance)) co_return true;
@@ -240,7 +241,7 @@ Task<bool> AwsAdapter::is_usable(model::Node node) {
   co_return false;
 }
 
-// What is not listed may have ended long ago, or be another account's: nobody knows.
+// Unknown if the instance is not listed: it may have ended long ago, or belong to another account.
 Task<std::optional<std::string>> AwsAdapter::termination_reason(model::Node node) {
   const std::optional<Ec2Instance> instance =
       co_await find(std::move(node), context_.poll_policy.list_age);

@@ -17,11 +17,11 @@
 
 namespace nodepool::drivers::aws {
 
-// EC2. See docs/drivers/aws.md for the calls that are made.
+// The adapter for Amazon EC2. docs/drivers/aws.md lists its calls.
 class AwsAdapter final : public driver::Adapter {
  public:
-  // `threads` outlive it. `endpoint` is that of the configuration's account. `on_attempt` is told
-  // of every attempt at a call.
+  // `threads` outlives it. `endpoint` is the endpoint of the configured account. `on_attempt` is
+  // called for every attempt of a call.
   AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
              std::shared_ptr<CloudEndpoint> endpoint,
              std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
@@ -65,7 +65,7 @@ class AwsAdapter final : public driver::Adapter {
   MachineContext context_;
   ImageStore images_;
   bool may_list_hosts_ = true;
-  std::set<std::string> codes_;  // of the quotas that matter
+  std::set<std::string> codes_;  // of the relevant quotas
 };
 
 }  // namespace nodepool::drivers::aws

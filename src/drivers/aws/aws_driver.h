@@ -10,10 +10,10 @@
 
 namespace nodepool::drivers::aws {
 
-// `driver: aws`: machines in Amazon EC2. See docs/drivers/aws.md.
+// `driver: aws`: instances in Amazon EC2. See docs/drivers/aws.md.
 class AwsDriver final : public driver::StateMachineDriver {
  public:
-  // `environment`: where AWS' files and the credentials are, see find_account().
+  // `environment`: for finding AWS's files and credentials, see find_account().
   explicit AwsDriver(config::Environment environment = config::process_environment())
       : environment_(std::move(environment)) {}
 

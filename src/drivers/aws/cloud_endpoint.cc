@@ -10,8 +10,8 @@ CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Account account,
     : account_(std::move(account)),
       poll_policy_(poll_policy),
       state_(runtime, account_, threads, log,
-             [this](const http::Attempt& attempt) { tell(attempt); }),
-      caller_(runtime, state_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
+             [this](const http::Attempt& attempt) { report(attempt); }),
+      caller_(runtime, state_, log, [this](const http::Attempt& attempt) { report(attempt); }),
       ec2_(caller_),
       quotas_(caller_),
       view_(runtime, ec2_, quotas_, poll_policy_),
@@ -19,29 +19,29 @@ CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Account account,
 
 CloudEndpoint::Membership CloudEndpoint::join(Member member) {
   members_.emplace(++last_, std::move(member));
-  set_rate();
+  update_rate();
   return last_;
 }
 
 async::Task<> CloudEndpoint::leave(Membership membership) {
   members_.erase(membership);
   if (!members_.empty()) {
-    set_rate();
+    update_rate();
     co_return;
   }
-  closed_ = true;  // who comes now gets another one
+  closed_ = true;  // a new provider gets a new endpoint
   co_await terminator_.stop();
   co_await view_.stop();
   co_await state_.stop();
 }
 
-void CloudEndpoint::tell(const http::Attempt& attempt) const {
+void CloudEndpoint::report(const http::Attempt& attempt) const {
   if (members_.empty()) return;
   const auto& on_attempt = members_.begin()->second.on_attempt;
   if (on_attempt) on_attempt(attempt);
 }
 
-void CloudEndpoint::set_rate() {
+void CloudEndpoint::update_rate() {
   double rate = 0;
   for (const auto& [membership, member] : members_) {
     if (member.rate > 0) rate = rate > 0 ? std::min(rate, member.rate) : member.rate;

@@ -15,29 +15,29 @@
 
 namespace nodepool::drivers::aws {
 
-// One account in one region. The providers that use it share its credentials, the pace of its
-// calls, what is listed, and the calls that end machines.
+// One account in one region. Its providers share the credentials, the rate limit, the listings, and
+// the batched calls that terminate instances.
 class CloudEndpoint {
  public:
-  // A provider that uses it.
+  // A provider that uses the endpoint.
   struct Member {
-    double rate = 0;                    // calls a second that change something; 0: no limit
-    http::Client::Observer on_attempt;  // of calls that nobody makes for himself alone
+    double rate = 0;                    // mutating calls a second; 0: no limit
+    http::Client::Observer on_attempt;  // for shared calls
   };
   using Membership = std::uint64_t;
 
-  // `threads` outlive it.
+  // `threads` outlives it.
   CloudEndpoint(const async::Runtime& runtime, Account account, const PollPolicy& poll_policy,
                 async::ThreadPool& threads, const telemetry::Logger& log);
 
-  // The same credentials, region and endpoints, and somebody uses it yet.
+  // Whether it has the same credentials, region and endpoints, and is still in use.
   bool is_of(const Account& account) const { return !closed_ && account == account_; }
 
-  // The least rate that a member wants is kept to by all. The calls that are made for all are told
-  // to the member that has been here longest.
+  // Adds a provider. The lowest rate of all members applies. Shared calls are reported to the
+  // oldest member.
   Membership join(Member member);
 
-  // After the member's last call.
+  // Removes a provider, after its last call.
   async::Task<> leave(Membership membership);
 
   AccountState& state() { return state_; }
@@ -46,8 +46,8 @@ class CloudEndpoint {
   const PollPolicy& poll_policy() const { return poll_policy_; }
 
  private:
-  void tell(const http::Attempt& attempt) const;
-  void set_rate();
+  void report(const http::Attempt& attempt) const;
+  void update_rate();
 
   Account account_;
   PollPolicy poll_policy_;

@@ -10,7 +10,7 @@ using async::Task;
 
 namespace {
 
-// Fewer than one call of DescribeInstanceTypes takes: 200 values of a filter.
+// DescribeInstanceTypes accepts up to 200 values of a filter.
 constexpr std::size_t kMostTypes = 100;
 
 }  // namespace
@@ -103,7 +103,7 @@ Task<std::optional<Ami::RootDevice>> CloudView::root_device(std::string image_id
   const std::vector<Ami> images = co_await ec2_.images({image_id});
   if (images.empty()) {
     throw driver::CloudError(driver::CloudError::Kind::not_found,
-                             "EC2 does not show AMI " + image_id);
+                             "EC2 does not list AMI " + image_id);
   }
   roots_[image_id] = images.front().root;
   co_return images.front().root;

@@ -19,7 +19,7 @@
 
 namespace nodepool::drivers::aws {
 
-// What there is in the region at one moment, by id.
+// A listing of the region, indexed by id.
 template <typename Thing>
 class ById {
  public:
@@ -28,7 +28,7 @@ class ById {
   }
 
   const std::vector<Thing>& all() const { return things_; }
-  // nullptr if it is not there.
+  // nullptr if there is none.
   const Thing* find(std::string_view id) const {
     const auto found = index_.find(std::string(id));
     return found == index_.end() ? nullptr : &things_[found->second];
@@ -39,18 +39,17 @@ class ById {
   std::unordered_map<std::string, std::size_t> index_;
 };
 
-// What is known of an account in a region. Whatever many ask for is asked once for all of them.
-// Every function throws CloudError.
+// A shared cache of the listings of an account in a region. All functions throw CloudError.
 class CloudView {
  public:
-  // All outlive it.
+  // The references outlive it.
   CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas,
             const PollPolicy& poll_policy);
 
   using Instances = driver::SharedPoller<ById<Ec2Instance>>;
-  // In which launches and removals wait for what they have asked for.
+  // Launches and deletions wait for changes in it.
   Instances& instances() { return instances_; }
-  // How long instances take to end, to look at them when that is expected.
+  // How long instances take to terminate, to schedule polls.
   driver::BootTimes& removal_times() { return removal_times_; }
   async::Task<std::shared_ptr<const ById<Ec2Volume>>> volumes(async::Duration max_age) {
     return volumes_.get(max_age);
@@ -60,23 +59,23 @@ class CloudView {
     return hosts_.get(max_age);
   }
 
-  // The types of these names; those that EC2 does not know are left out.
+  // The instance types with these names. Omits unknown ones.
   async::Task<std::map<std::string, InstanceType>> types(std::vector<std::string> names);
 
-  // The AMI: by its id without asking, or the newest one that meets the filters; nothing if none
-  // does.
+  // The id of the AMI: the configured id, without a call, or the newest one that matches the
+  // filters. Returns nothing if none matches.
   async::Task<std::optional<std::string>> image_id(AmiReference reference);
-  // What the AMI's first block device is like; nothing if it is no disk of EBS.
-  // CloudError(not_found): the AMI is not shown.
+  // The AMI's first block device; nothing if it is no EBS volume. CloudError(not_found): the AMI is
+  // not listed.
   async::Task<std::optional<Ami::RootDevice>> root_device(std::string image_id);
 
-  // Values by code, of EC2 and EBS.
+  // Quotas of EC2 and EBS by code.
   async::Task<std::shared_ptr<const std::map<std::string, double>>> quotas();
 
-  // Asks anew for images and quotas when they are needed next.
+  // Drops the cached images and quotas.
   void forget();
 
-  // After the last call.
+  // Call it after the last call of the other functions.
   async::Task<> stop();
 
  private:
@@ -97,10 +96,10 @@ class CloudView {
   async::SharedAnswer<ById<Ec2Volume>> volumes_;
   async::SharedAnswer<ById<DedicatedHost>> hosts_;
   async::SharedAnswer<std::map<std::string, double>> quotas_;
-  // Only those of the configurations.
+  // Only references of the configurations.
   std::map<AmiReference, std::unique_ptr<async::SharedAnswer<ImageId>>> images_;
   std::map<std::string, std::optional<Ami::RootDevice>> roots_;  // by the AMI's id
-  std::map<std::string, std::optional<InstanceType>> types_;     // nothing: there is none
+  std::map<std::string, std::optional<InstanceType>> types_;     // nothing: unknown type
 };
 
 }  // namespace nodepool::drivers::aws

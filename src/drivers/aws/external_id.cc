@@ -24,7 +24,7 @@ ExternalId parse_external_id(const model::Json& json) {
   if (value.is_object()) id = {.instance = text_at("instance"), .host = text_at("host")};
   if (id == ExternalId()) {
     throw driver::CloudError(driver::CloudError::Kind::not_found,
-                             "no machine has the external id " + json.text);
+                             "invalid external id of an instance: " + json.text);
   }
   return id;
 }

@@ -6,7 +6,7 @@
 
 namespace nodepool::drivers::aws {
 
-// What a node consists of in EC2.
+// The resources of a node in EC2.
 struct ExternalId {
   std::string instance;  // empty: none yet
   std::string host;      // the dedicated host; empty: none
@@ -14,12 +14,12 @@ struct ExternalId {
   friend bool operator==(const ExternalId&, const ExternalId&) = default;
 };
 
-// A node's external id, as the Python Nodepool 11 has it: {"host": "h-…", "instance": "i-…"},
-// without what there is not.
+// The node's external id, in the format of the Python Nodepool 11: {"host": "h-…", "instance":
+// "i-…"}. Omits empty values.
 model::Json to_json(const ExternalId& id);
 
-// Reads also what older releases wrote: the instance's id, as text. Throws CloudError(not_found) if
-// it is neither: then it names nothing that is in EC2.
+// Reads an external id. Also accepts the format of older releases, the instance's id as text.
+// Throws CloudError(not_found) for other values: there is no such instance.
 ExternalId parse_external_id(const model::Json& json);
 
 }  // namespace nodepool::drivers::aws

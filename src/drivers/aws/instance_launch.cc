@@ -25,7 +25,7 @@ constexpr const char* kHostStep = "host";
 constexpr const char* kInstanceStep = "instance";
 constexpr std::size_t kTokenSize = 32;  // AWS takes up to 64 characters
 
-// Why a machine did not come up.
+// The error of an instance that did not come up.
 CloudError failure_of(const Ec2Instance& instance) {
   const auto says = [&instance](std::string_view word) {
     return instance.reason_code.find(word) != std::string::npos;
@@ -73,11 +73,9 @@ Task<Instance> InstanceLaunch::run() {
   co_return described;
 }
 
-// By which the step's call is carried out once, whoever makes it, however often: it says which node
-// of which installation, and which attempt, it is for. AWS refuses it with other parameters
-// (IdempotentParameterMismatch), where the configuration has changed since an earlier run. What
-// that one asked for has been looked for by then: the attempt has failed, what shows up of it is
-// deleted, and the next attempt has another token.
+// The idempotency token of a step: a hash of the node, the installation and the attempt. If the
+// configuration has changed since an earlier run, AWS rejects it with IdempotentParameterMismatch.
+// Then the attempt fails, its resources are deleted, and the next attempt has another token.
 std::string InstanceLaunch::token(std::string_view step) const {
   std::string text = fmt::format("{}/{}/{}", step, spec_.node_id, spec_.attempt);
   for (const auto& [key, value] : spec_.metadata) text += fmt::format("/{}={}", key, value);
@@ -121,7 +119,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_host() {
 Task<> InstanceLaunch::wait_for_host() {
   while (true) {
     const auto list = co_await driver::if_answered(context_.view.hosts(context_.poll_policy.poll),
-                                                   "Dedicated hosts", context_.log);
+                                                   "dedicated hosts", context_.log);
     const DedicatedHost* host = list ? list->find(host_id_) : nullptr;
     if (host != nullptr && host->state == "available") co_return;
     if (host != nullptr && host->state != "pending") {
@@ -136,7 +134,7 @@ Task<std::string> InstanceLaunch::make_instance() {
   std::string id;
   const CloudView::Instances::PendingCreate pending_create(context_.view.instances());
   try {
-    id = co_await call_for_instance();
+    id = co_await run_instance();
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::quota) context_.view.forget();
     if (error.kind() != CloudError::Kind::not_found) throw;
@@ -148,24 +146,24 @@ Task<std::string> InstanceLaunch::make_instance() {
   co_return id;
 }
 
-Task<std::string> InstanceLaunch::call_for_instance() {
+Task<std::string> InstanceLaunch::run_instance() {
   RunInstancesRequest wanted = parameters(kInstanceStep);
   wanted.image_id = co_await image_id();
-  if (label().fleet) co_return co_await call_for_fleet(std::move(wanted));
+  if (label().fleet) co_return co_await create_fleet(std::move(wanted));
   wanted.root = co_await context_.view.root_device(wanted.image_id);
   if (!wanted.root && label().volume.is_wanted()) {
     throw CloudError(CloudError::Kind::failed,
                      "AMI " + wanted.image_id +
-                         " begins with no EBS disk: the label's volume options have no effect");
+                         " has no EBS root volume: the label's volume options have no effect");
   }
   Query query = instance_query(wanted);
   requested_at_ = context_.runtime.clock.now();
   co_return co_await context_.ec2.run_instance(std::move(query));
 }
 
-Task<std::string> InstanceLaunch::call_for_fleet(RunInstancesRequest parameters) {
+Task<std::string> InstanceLaunch::create_fleet(RunInstancesRequest request) {
   const std::string name = co_await context_.templates.of(spec_.pool, spec_.label);
-  Query query = fleet_query(parameters, name);
+  Query query = fleet_query(request, name);
   requested_at_ = context_.runtime.clock.now();
   try {
     co_return co_await context_.ec2.create_fleet(std::move(query));
@@ -182,7 +180,7 @@ Task<std::string> InstanceLaunch::image_id() {
   if (image) id = co_await context_.view.image_id(*image);
   if (!id) {
     throw CloudError(CloudError::Kind::failed,
-                     "no AMI meets the filters of `" + spec_.image_name + "`");
+                     "no AMI matches the filters of `" + spec_.image_name + "`");
   }
   co_return *id;
 }
@@ -194,7 +192,7 @@ driver::Metadata InstanceLaunch::tags() const {
   return tags;
 }
 
-// In a list from after the request: an older one may show what an earlier attempt made.
+// Uses a list from after the request: an older one may show the instance of an earlier attempt.
 Task<std::optional<std::string>> InstanceLaunch::find_instance() {
   const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
   const auto list =
@@ -213,7 +211,7 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
   auto last_seen = clock.now();
   while (true) {
     const auto list = co_await driver::if_answered(context_.view.instances().next(awaited_),
-                                                   "Instances", context_.log);
+                                                   "instances", context_.log);
     const Ec2Instance* instance = list ? list->find(id) : nullptr;
     if (instance != nullptr) {
       if (instance->state == "running") {
@@ -224,7 +222,7 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
     }
     if (instance != nullptr || !list) last_seen = clock.now();
     if (clock.now() - last_seen > context_.poll_policy.consistency_delay) {
-      throw CloudError(CloudError::Kind::failed, "instance " + id + " has vanished");
+      throw CloudError(CloudError::Kind::failed, "instance " + id + " has disappeared");
     }
   }
 }
@@ -252,7 +250,7 @@ Task<Resources> instance_resources(MachineContext context, Ec2Instance instance)
   if (is_new) volumes = co_await context.view.volumes(context.poll_policy.expected_poll);
   for (const std::string& id : instance.volume_ids) {
     const Ec2Volume* volume = volumes->find(id);
-    if (volume == nullptr) continue;  // just attached, or just gone
+    if (volume == nullptr) continue;  // just attached or detached
     taken += resources_of_volume(volume->type, volume->size, volume->iops);
   }
   co_return taken;

@@ -17,7 +17,7 @@
 
 namespace nodepool::drivers::aws {
 
-// What launches and removals of machines work with. All outlives them.
+// The dependencies of launches and deletions of instances. All of them outlive these.
 struct MachineContext {
   async::Runtime runtime;
   const AwsConfig& config;
@@ -29,10 +29,10 @@ struct MachineContext {
   telemetry::Logger log;
 };
 
-// The making of one machine: see driver::Adapter::create.
+// Makes one instance; see driver::Adapter::create().
 class InstanceLaunch {
  public:
-  // `machine` outlives it.
+  // `steps` outlives it.
   InstanceLaunch(MachineContext context, driver::CreateSpec spec, driver::LaunchSteps& steps);
 
   // Throws CloudError.
@@ -44,32 +44,33 @@ class InstanceLaunch {
   async::Task<std::optional<std::string>> find_host();
   async::Task<> wait_for_host();
   async::Task<std::string> make_instance();
-  async::Task<std::string> call_for_instance();
-  async::Task<std::string> call_for_fleet(RunInstancesRequest order);
+  async::Task<std::string> run_instance();
+  async::Task<std::string> create_fleet(RunInstancesRequest request);
   RunInstancesRequest parameters(std::string_view step) const;
   std::string token(std::string_view step) const;
   async::Task<std::string> image_id();
   driver::Metadata tags() const;
   async::Task<std::optional<std::string>> find_instance();
   async::Task<Ec2Instance> wait_until_running(std::string id);
-  // What a machine of the label takes that has turned out to be of this type. A disk of which the
-  // label says no type does not count, as in what the label needs before it is launched.
+  // The resources of an instance with the label, given its actual type. As in the label's need, a
+  // volume without configured type does not count.
   async::Task<driver::Resources> resources_with(std::string type_name);
 
   MachineContext context_;
   driver::CreateSpec spec_;
   driver::LaunchSteps& steps_;
-  std::string host_id_;                   // of the dedicated host, once there is one
-  async::Clock::TimePoint requested_at_;  // the machine; or when this run began
+  std::string host_id_;                   // of the dedicated host; empty: none
+  async::Clock::TimePoint requested_at_;  // when the instance was requested, or this run began
   driver::PollWaiter awaited_;
 };
 
-// What a machine that is there takes, with its disks. What is on a dedicated host takes that.
+// The resources that an existing instance takes, with its volumes. One on a dedicated host takes
+// the host.
 async::Task<driver::Resources> instance_resources(MachineContext context, Ec2Instance instance);
 
-// What the launcher is told of a machine, but for what it takes. Its id is without the dedicated
-// host, which may be an operator's, and on which AWS has put the machine by itself: only the step
-// that has allocated a host, and the host's own tags, say that it is to be released.
+// Converts an instance to driver::Instance, without resources. The external id omits the dedicated
+// host: AWS may have placed the instance on a host of the operator. Only the step that has
+// allocated a host, and the host's tags, show that it must be released.
 driver::Instance describe(const AwsConfig& config, const Ec2Instance& instance);
 
 }  // namespace nodepool::drivers::aws

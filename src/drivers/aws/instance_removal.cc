@@ -14,13 +14,13 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
   driver::BootTimes& times = context.view.removal_times();
   driver::PollWaiter awaited = context.view.instances().await_removal();
   awaited.expected = times.expectation();
-  // Nobody waits for it as people wait for a machine that is to come up.
+  // A termination is less urgent than a launch.
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, context.poll_policy.poll);
   }
   while (true) {
     const auto list = co_await driver::if_answered(context.view.instances().next(awaited),
-                                                   "Instances", context.log);
+                                                   "instances", context.log);
     if (!list) continue;
     const Ec2Instance* instance = list->find(id);
     if (instance != nullptr && !instance->is_gone()) continue;
@@ -30,17 +30,17 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
   }
 }
 
-// EC2 does not know it. One that was made a moment ago need not be known everywhere yet, but is
-// listed then; any other is gone, or was never this account's.
+// EC2 has returned not_found. A new instance that is listed may not be known everywhere yet; any
+// other is gone, or belongs to another account.
 Task<> make_sure_that_it_is_gone(MachineContext context, std::string id) {
   const auto list = co_await context.view.instances().get(context.poll_policy.poll);
   const Ec2Instance* instance = list->find(id);
   if (instance != nullptr && !instance->is_going()) {
     throw driver::CloudError(driver::CloudError::Kind::transient,
-                             "EC2 does not know instance " + id + ", and lists it");
+                             "EC2 lists instance " + id + ", but does not find it");
   }
   if (instance == nullptr) {
-    context.log.warning("Instance {} is not there: there is nothing to delete", id);
+    context.log.warning("Instance {} does not exist, nothing to delete", id);
   }
 }
 
@@ -49,7 +49,7 @@ Task<> release_host(MachineContext context, std::string id) {
   if (!was_there) co_return;
   while (true) {
     const auto list = co_await driver::if_answered(context.view.hosts(async::Duration::zero()),
-                                                   "Dedicated hosts", context.log);
+                                                   "dedicated hosts", context.log);
     const DedicatedHost* host = list ? list->find(id) : nullptr;
     if (list && (host == nullptr || host->is_gone())) co_return;
     co_await context.runtime.clock.sleep_for(context.poll_policy.poll);

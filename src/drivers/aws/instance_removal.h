@@ -7,8 +7,9 @@
 
 namespace nodepool::drivers::aws {
 
-// Deletes a machine: returns when it is gone, also if it was not there. Its disk goes by itself.
-// `accepted`, if there is one, is called when EC2 has taken the order. Throws CloudError.
+// Terminates an instance and releases its dedicated host; returns when they are gone. Succeeds if
+// they do not exist. EC2 deletes the volume. `accepted`, if set, is called when EC2 has accepted
+// the termination. Throws CloudError.
 async::Task<> remove_machine(MachineContext context, ExternalId id, std::function<void()> accepted);
 
 }  // namespace nodepool::drivers::aws

@@ -45,8 +45,8 @@ Task<std::string> LaunchTemplates::of(std::string pool, std::string label) {
   co_return name;
 }
 
-// A label that had a fleet may be gone. An account that may not list templates cannot have needed
-// any: a provider without fleets needs no permission.
+// Searches even if no label has a fleet any more. An account that may not list templates cannot
+// have used any, so a provider without fleets needs no permission.
 Task<std::vector<LaunchTemplate>> LaunchTemplates::list(bool is_refusal_no_error) {
   try {
     co_return co_await ec2_.templates();

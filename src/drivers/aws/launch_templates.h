@@ -13,8 +13,8 @@
 
 namespace nodepool::drivers::aws {
 
-// The launch templates of a provider whose labels have fleets. Their names say what is in them, so
-// that one is made once and never changed.
+// The launch templates of a provider whose labels have fleets. Their names contain a hash of their
+// content, so a template is created once and never changed.
 class LaunchTemplates {
  public:
   // `ec2` and `config` outlive it.
@@ -22,14 +22,14 @@ class LaunchTemplates {
                   std::shared_ptr<const model::Installation> installation)
       : ec2_(ec2), config_(config), installation_(std::move(installation)) {}
 
-  // The name of the label's, which is there. Throws CloudError.
+  // Creates the label's template if necessary, and returns its name. Throws CloudError.
   async::Task<std::string> of(std::string pool, std::string label);
 
-  // It is not there after all: the next of() makes it.
+  // The template does not exist: the next of() creates it.
   void forget(const std::string& name) { made_.erase(name); }
 
-  // Deletes those of this provider and installation that no label has any more, once. Returns how
-  // many. Throws CloudError.
+  // Deletes the templates of this provider and installation that no label uses any more, once.
+  // Returns their number. Throws CloudError.
   async::Task<std::int64_t> remove_unused();
 
  private:

@@ -4,17 +4,17 @@
 
 namespace nodepool::drivers::aws {
 
-// How often the cloud is looked at, and how long is waited for it.
+// Poll intervals and cache times.
 struct PollPolicy {
-  // Between two looks at a list, however many wait for something in it.
+  // Between two polls of a list.
   async::Duration poll = std::chrono::milliseconds(1500);
-  // … and at least, where it is known when machines come up.
+  // Minimum between two polls if the expected boot time is known.
   async::Duration expected_poll = std::chrono::milliseconds(250);
-  // Lists that nobody waits in.
+  // How long other lists are cached.
   async::Duration list_age = std::chrono::seconds(10);
-  // After that a machine that was made is in the list, or gone.
+  // How long lists may omit a new instance.
   async::Duration consistency_delay = std::chrono::seconds(30);
-  // What images meet a filter, and what the quotas are.
+  // How long AMIs that match filters, and quotas, are cached.
   async::Duration lookup_age = std::chrono::seconds(300);
 };
 

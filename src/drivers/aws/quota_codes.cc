@@ -8,7 +8,7 @@ namespace nodepool::drivers::aws {
 
 namespace {
 
-// Sorted by what they are found by.
+// Sorted by key, for binary search.
 struct FamilyCodes {
   std::string_view family;
   std::string_view on_demand;

@@ -9,7 +9,7 @@ namespace nodepool::drivers::aws {
 
 namespace {
 
-// Where the images of most systems have the disk that they boot from.
+// The root device of most systems' images.
 constexpr const char* kUsualDevice = "/dev/sda1";
 
 std::string text_of(std::optional<std::int64_t> number) {
@@ -25,10 +25,10 @@ void add_network(Query& query, const AwsPool& pool) {
   if (pool.public_ipv6) query.add(interface + "Ipv6AddressCount", "1");
 }
 
-void add_placement(Query& query, const RunInstancesRequest& order) {
-  query.add_if_any("Placement.AvailabilityZone", order.zone);
-  if (order.host_id.empty()) return;
-  query.add("Placement.Tenancy", "host").add("Placement.HostId", order.host_id);
+void add_placement(Query& query, const RunInstancesRequest& request) {
+  query.add_if_any("Placement.AvailabilityZone", request.zone);
+  if (request.host_id.empty()) return;
+  query.add("Placement.Tenancy", "host").add("Placement.HostId", request.host_id);
   query.add("Placement.Affinity", "host");
 }
 
@@ -38,7 +38,7 @@ void add_spot(Query& query) {
   query.add("InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior", "terminate");
 }
 
-// What both kinds of calls have, with what stands before the names of one of them.
+// The parameters that instances and templates share; `prefix` precedes their names.
 void add_options(Query& query, const std::string& before, const AwsLabel& label) {
   query.add_if_any(before + "KeyName", label.key_name.value_or(""));
   query.add(before + "EbsOptimized", label.ebs_optimized);
@@ -50,13 +50,13 @@ void add_options(Query& query, const std::string& before, const AwsLabel& label)
   query.add(before + "MetadataOptions.HttpEndpoint", "enabled");
 }
 
-// The image's own disk, with what the label says of it. It goes when the machine goes.
+// The image's root volume with the label's options. It is deleted with the instance.
 void add_disk(Query& query, const Ami::RootDevice& root, const VolumeOptions& wanted) {
   const bool is_other_type = !wanted.type.empty() && wanted.type != root.volume_type;
   const auto chosen = [is_other_type](std::optional<std::int64_t> of_label,
                                       std::optional<std::int64_t> of_image) {
     if (of_label) return text_of(of_label);
-    // Another type may not have such a thing.
+    // Other volume types may not support these.
     return is_other_type ? std::string() : text_of(of_image);
   };
   const std::string device = "BlockDeviceMapping.1.";
@@ -71,25 +71,25 @@ void add_disk(Query& query, const Ami::RootDevice& root, const VolumeOptions& wa
 
 }  // namespace
 
-Query instance_query(const RunInstancesRequest& order) {
+Query instance_query(const RunInstancesRequest& request) {
   Query query;
-  query.add("ImageId", order.image_id).add("MinCount", "1").add("MaxCount", "1");
-  query.add("ClientToken", order.token).add("InstanceType", order.label.instance_type);
-  add_options(query, "", order.label);
-  add_network(query, order.pool);
-  add_placement(query, order);
-  if (order.label.use_spot) add_spot(query);
-  if (order.root) add_disk(query, *order.root, order.label.volume);
-  add_tags(query, 1, "instance", order.tags);
-  add_tags(query, 2, "volume", order.tags);
+  query.add("ImageId", request.image_id).add("MinCount", "1").add("MaxCount", "1");
+  query.add("ClientToken", request.token).add("InstanceType", request.label.instance_type);
+  add_options(query, "", request.label);
+  add_network(query, request.pool);
+  add_placement(query, request);
+  if (request.label.use_spot) add_spot(query);
+  if (request.root) add_disk(query, *request.root, request.label.volume);
+  add_tags(query, 1, "instance", request.tags);
+  add_tags(query, 2, "volume", request.tags);
   return query;
 }
 
-Query fleet_query(const RunInstancesRequest& order, const std::string& template_name) {
-  const Fleet& fleet = order.label.fleet.value();
-  const bool is_spot = order.label.use_spot;
+Query fleet_query(const RunInstancesRequest& request, const std::string& template_name) {
+  const Fleet& fleet = request.label.fleet.value();
+  const bool is_spot = request.label.use_spot;
   Query query;
-  query.add("Type", "instant").add("ClientToken", order.token);
+  query.add("Type", "instant").add("ClientToken", request.token);
   query.add("TargetCapacitySpecification.TotalTargetCapacity", "1");
   query.add("TargetCapacitySpecification.DefaultTargetCapacityType",
             is_spot ? "spot" : "on-demand");
@@ -100,15 +100,15 @@ Query fleet_query(const RunInstancesRequest& order, const std::string& template_
   query.add(config + "LaunchTemplateSpecification.Version", "$Latest");
   for (std::size_t i = 0; i < fleet.instance_types.size(); ++i) {
     const std::string choice = fmt::format("{}Overrides.{}.", config, i + 1);
-    query.add(choice + "ImageId", order.image_id);
+    query.add(choice + "ImageId", request.image_id);
     query.add(choice + "InstanceType", fleet.instance_types[i]);
-    query.add_if_any(choice + "SubnetId", order.pool.subnet_id.value_or(""));
-    if (!order.pool.subnet_id) query.add_if_any(choice + "AvailabilityZone", order.zone);
+    query.add_if_any(choice + "SubnetId", request.pool.subnet_id.value_or(""));
+    if (!request.pool.subnet_id) query.add_if_any(choice + "AvailabilityZone", request.zone);
     if (fleet.allocation_strategy == "prioritized")
       query.add(choice + "Priority", std::to_string(i));
   }
-  add_tags(query, 1, "instance", order.tags);
-  add_tags(query, 2, "volume", order.tags);
+  add_tags(query, 1, "instance", request.tags);
+  add_tags(query, 2, "volume", request.tags);
   return query;
 }
 
@@ -131,12 +131,12 @@ std::string template_name(const Query& data) {
   return std::string(kTemplatePrefix) + sha256_hex(data.text());
 }
 
-Query host_query(const RunInstancesRequest& order) {
+Query host_query(const RunInstancesRequest& request) {
   Query query;
-  query.add("AutoPlacement", "off").add("AvailabilityZone", order.zone);
-  query.add("InstanceType", order.label.instance_type).add("Quantity", "1");
-  query.add("HostRecovery", "off").add("HostMaintenance", "off").add("ClientToken", order.token);
-  add_tags(query, 1, "dedicated-host", order.tags);
+  query.add("AutoPlacement", "off").add("AvailabilityZone", request.zone);
+  query.add("InstanceType", request.label.instance_type).add("Quantity", "1");
+  query.add("HostRecovery", "off").add("HostMaintenance", "off").add("ClientToken", request.token);
+  add_tags(query, 1, "dedicated-host", request.tags);
   return query;
 }
 

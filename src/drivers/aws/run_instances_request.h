@@ -11,31 +11,32 @@
 
 namespace nodepool::drivers::aws {
 
-// A machine that is to be made, as it is asked for.
+// The parameters of a new instance.
 struct RunInstancesRequest {
   const AwsPool& pool;
   const AwsLabel& label;
   std::string image_id;
-  std::optional<Ami::RootDevice> root;  // of the image, as far as it is known
+  std::optional<Ami::RootDevice> root;  // of the image; nothing: unknown
   std::string zone;                     // empty: AWS chooses
   std::string host_id;                  // of a dedicated host; empty: none
-  std::string token;                    // by which the call is carried out once
-  driver::Metadata tags;                // of the machine and its disk
+  std::string token;                    // idempotency token
+  driver::Metadata tags;                // of the instance and its volume
 };
 
-// For RunInstances.
-Query instance_query(const RunInstancesRequest& order);
+// Parameters of RunInstances.
+Query instance_query(const RunInstancesRequest& request);
 
-// For CreateFleet, of a label with a fleet: what else it has is in the template with this name.
-Query fleet_query(const RunInstancesRequest& order, const std::string& template_name);
+// Parameters of CreateFleet, for a label with a fleet. The launch template has the label's other
+// settings.
+Query fleet_query(const RunInstancesRequest& request, const std::string& template_name);
 
-// For CreateLaunchTemplate, without name and tags: what a label's machines have in common.
+// Parameters of CreateLaunchTemplate, without name and tags: the label's settings.
 Query template_data(const AwsPool& pool, const AwsLabel& label);
-// The name says what is in it.
+// The name of a launch template, with a hash of its data.
 inline constexpr std::string_view kTemplatePrefix = "nodepool-launch-template-";
 std::string template_name(const Query& data);
 
-// For AllocateHosts.
-Query host_query(const RunInstancesRequest& order);
+// Parameters of AllocateHosts.
+Query host_query(const RunInstancesRequest& request);
 
 }  // namespace nodepool::drivers::aws

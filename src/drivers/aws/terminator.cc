@@ -12,7 +12,7 @@ using driver::CloudError;
 
 namespace {
 
-// Fewer than the API takes: a call that is refused is refused for all.
+// Less than the API's limit, because a refused call fails for the whole batch.
 constexpr std::size_t kMostInOneCall = 50;
 
 }  // namespace
@@ -61,8 +61,8 @@ Task<> Terminator::work() {
   is_working_ = false;
 }
 
-// Whether all orders have ended. One that is not there, is protected, or that the account may not
-// touch, keeps all others: then they go one by one.
+// Returns false if the batch failed because of a single instance: one that does not exist, is
+// protected or not accessible. Then they are terminated one by one.
 Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Termination>> batch) {
   std::vector<std::string> ids;
   ids.reserve(batch.size());

@@ -11,16 +11,17 @@
 
 namespace nodepool::drivers::aws {
 
-// Ends instances, many in one call: what is asked for while a call is under way goes with the next.
+// Terminates instances in batches: requests that arrive during a call go into the next one.
 class Terminator {
  public:
   // `ec2` outlives it.
   Terminator(const async::Runtime& runtime, Ec2& ec2);
 
-  // Returns when EC2 has accepted it; whether the instance was there. Throws CloudError.
+  // Returns when EC2 has accepted the termination. Returns whether the instance existed. Throws
+  // CloudError.
   async::Task<bool> terminate(std::string id);
 
-  // After the last call.
+  // Call it after the last terminate() has returned.
   async::Task<> stop() { return scope_.stop(); }
 
  private:

@@ -11,29 +11,29 @@
 
 namespace nodepool::drivers::aws {
 
-// What a machine of the type takes: instances, cores, ram, and virtual CPUs by the quota's code.
+// The resources of an instance of the type: instances, cores, ram, and virtual CPUs by quota code.
 driver::Resources instance_resources(const InstanceType& type, bool is_spot);
 
-// What a machine with a dedicated host takes: an instance, and a host for its type.
+// The resources of an instance on a dedicated host: an instance, and a host for its type.
 driver::Resources resources_of_host(const std::string& instance_type);
 
-// What a volume takes: its size, and its operations where these are counted.
+// The resources of a volume: its size, and its IOPS if these have a quota.
 driver::Resources resources_of_volume(const std::string& type, double size, double iops);
 
-// What a machine with the label takes that is of this type.
+// The resources of an instance with the label and of this type.
 driver::Resources label_resources(const AwsLabel& label, const InstanceType& type);
 
-// The same of a machine that is of one of these types, of which there is at least one: the least
-// that any of them takes, of each resource. What one of them does not take at all does not count.
+// The minimum of each resource over these types, of which there is at least one. Omits resources
+// that one of them does not take.
 driver::Resources least_need_of(const AwsLabel& label, const std::vector<InstanceType>& types);
 
-// The names of the types that a machine with the label may be of; empty: it says none.
+// The names of the instance types of the label; empty: not configured.
 std::vector<std::string> types_of(const AwsLabel& label);
 
-// The codes that any label of the provider needs: the others are of no interest.
+// The quota codes that the provider's labels use.
 std::set<std::string> relevant_codes(const AwsConfig& config);
 
-// The limits for these codes, of what Service Quotas says. Sizes of volumes are in GB.
+// The limits for these codes, from the values of Service Quotas. Volume sizes are in GB.
 driver::Limits limits_for(const std::set<std::string>& codes,
                           const std::map<std::string, double>& values);
 

@@ -8,9 +8,8 @@ using driver::CloudError;
 using driver::Resources;
 using driver::SimpleInstance;
 
-// The kind tells the framework how to go on, the text tells a person what happened. A client that
-// talks to a network would also have errors that are `transient`, and some whose outcome nobody
-// knows.
+// The kind decides how the framework handles the error; the text is for people. A client that uses
+// the network would also have `transient` errors, and errors with `unknown_outcome`.
 CloudError translated(const sample_cloud::Refusal& refusal) {
   using Code = sample_cloud::Refusal::Code;
   switch (refusal.code()) {
@@ -41,7 +40,7 @@ std::string ExampleAdapter::create_instance(const driver::CreateSpec& spec) {
   machine.image = label.image.id;
   machine.type = label.instance_type;
   machine.ssh_key = label.image.ssh_key;
-  // Without it, the machine would be lost after a crash, and never be found to be left over.
+  // Without the owner tags, the machine could not be found after a crash, nor deleted as a leak.
   machine.tags.insert(spec.metadata.begin(), spec.metadata.end());
   try {
     return project_->create_machine(machine);
@@ -110,7 +109,7 @@ std::optional<std::string> ExampleAdapter::label_problem(const std::string& pool
                                                          const std::string& label) {
   const std::string& image = config_->label(pool, label).image.id;
   if (image.empty()) return "the label has no cloud-image";
-  if (!sample_cloud::Project::has_image(image)) return "there is no image " + image;
+  if (!sample_cloud::Project::has_image(image)) return "no image " + image;
   return std::nullopt;
 }
 

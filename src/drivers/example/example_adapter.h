@@ -11,8 +11,8 @@
 
 namespace nodepool::drivers::example {
 
-// Says in the words of the framework what the cloud says in its own. Runs on threads, so it only
-// uses what does not change, and a client that several threads may use.
+// Translates between the driver interface and the cloud's client. Runs on threads: uses only
+// immutable data and a thread-safe client.
 class ExampleAdapter final : public driver::SimpleAdapter {
  public:
   ExampleAdapter(std::shared_ptr<const ExampleConfig> config,

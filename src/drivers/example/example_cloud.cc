@@ -20,7 +20,7 @@ InstanceType Project::instance_type(const std::string& name) {
   const auto found = catalogue().find(name);
   if (found == catalogue().end()) {
     throw Refusal(Refusal::Code::no_such_type,
-                  "there is no instance type " + name + ", only small, medium and large");
+                  "no instance type " + name + " (available: small, medium, large)");
   }
   return found->second;
 }
@@ -30,7 +30,7 @@ bool Project::has_image(const std::string& name) {
   return kImages.contains(name);
 }
 
-void Project::require_room_for(const InstanceType& type) const {
+void Project::require_quota_for(const InstanceType& type) const {
   std::int64_t cores = type.cores;
   std::int64_t memory = type.memory;
   for (const auto& [id, machine] : machines_) {
@@ -49,9 +49,9 @@ void Project::require_room_for(const InstanceType& type) const {
 std::string Project::create_machine(const MachineSpec& spec) {
   const std::lock_guard lock(mutex_);
   if (!has_image(spec.image)) {
-    throw Refusal(Refusal::Code::no_such_image, "there is no image " + spec.image);
+    throw Refusal(Refusal::Code::no_such_image, "no image " + spec.image);
   }
-  require_room_for(instance_type(spec.type));
+  require_quota_for(instance_type(spec.type));
   const std::string id = fmt::format("m-{:06}", ++last_id_);
   machines_[id] = {.id = id, .spec = spec, .public_address = {}, .private_address = {}};
   return id;
@@ -60,7 +60,7 @@ std::string Project::create_machine(const MachineSpec& spec) {
 void Project::delete_machine(const std::string& id) {
   const std::lock_guard lock(mutex_);
   if (machines_.erase(id) == 0) {
-    throw Refusal(Refusal::Code::no_such_machine, "there is no machine " + id);
+    throw Refusal(Refusal::Code::no_such_machine, "no machine " + id);
   }
 }
 

@@ -9,12 +9,11 @@
 #include <utility>
 #include <vector>
 
-// A tiny cloud inside this process: its machines do not exist. It stands for the client library
-// that an author finds for a real cloud, with words of its own, calls that block, and errors of its
-// own. Nothing of this file is part of a driver.
+// A simulated cloud in this process. It stands for the client library of a real cloud, with its own
+// types, blocking calls and errors. Nothing in this file is part of a driver.
 namespace nodepool::sample_cloud {
 
-// What the cloud refuses.
+// A call that the cloud has refused.
 class Refusal : public std::runtime_error {
  public:
   enum class Code { no_such_machine, no_such_type, no_such_image, quota_exceeded };
@@ -41,7 +40,7 @@ struct MachineSpec {
 };
 
 struct Machine {
-  // A machine starts until somebody has looked at it once.
+  // A machine is `starting` until it has been listed once.
   enum class Status { starting, running, broken };
 
   std::string id;
@@ -57,12 +56,12 @@ struct Quota {
   std::int64_t memory = 81920;  // MiB
 };
 
-// What one project has in one region. May be used by several threads.
+// One project in one region. Thread-safe.
 class Project {
  public:
   explicit Project(Quota quota = {}) : quota_(quota) {}
 
-  // Returns the id. Throws Refusal. A machine with the image "broken" never runs.
+  // Returns the machine's id. Throws Refusal. A machine with the image "broken" never runs.
   std::string create_machine(const MachineSpec& spec);
 
   // Throws Refusal.
@@ -76,7 +75,7 @@ class Project {
   static bool has_image(const std::string& name);
 
  private:
-  void require_room_for(const InstanceType& type) const;
+  void require_quota_for(const InstanceType& type) const;
 
   std::mutex mutex_;
   Quota quota_;
@@ -84,7 +83,7 @@ class Project {
   std::map<std::string, Machine> machines_;
 };
 
-// The cloud as a whole.
+// The whole cloud.
 class Cloud {
  public:
   // `quota` of each project.

@@ -12,7 +12,7 @@ namespace {
 
 using namespace config;
 
-// The schema is all that the manual, the strict check, the warnings and the defaults are made from.
+// The manual, the strict validation, the warnings and the defaults are all derived from the schema.
 const Schema& cloud_image_schema() {
   static const Schema schema{
       .description = "An image in the cloud.",

@@ -10,19 +10,20 @@
 
 namespace nodepool::drivers::example {
 
-// What only this driver needs to know of a cloud image.
+// The settings of a cloud image besides driver::ImageAccess.
 struct OriginalImage {
-  std::string id;  // in the cloud; empty: the configuration names no image
+  std::string id;  // in the cloud; empty: none configured
   std::string ssh_key;
 };
 
-// … and of a label.
+// The settings of a label besides driver::MachineLabel.
 struct ExampleLabel {
   OriginalImage image;
   std::string instance_type;
 };
 
-// A provider section. The framework reads the base class, the adapter what is added here.
+// The configuration of a provider. The framework uses the base class, the adapter the members added
+// here.
 class ExampleConfig final : public driver::StateMachineConfig {
  public:
   // Throws config::ConfigError.
@@ -32,7 +33,7 @@ class ExampleConfig final : public driver::StateMachineConfig {
   const std::string& project() const { return project_; }
   double rate_limit() const { return rate_limit_; }  // calls a second
 
-  // Throws std::out_of_range for what is not configured.
+  // Throws std::out_of_range for an unknown pool or label.
   const ExampleLabel& label(std::string_view pool, std::string_view label) const;
 
  private:

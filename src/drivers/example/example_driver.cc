@@ -24,7 +24,7 @@ driver::SimpleDriver::Cloud ExampleDriver::cloud(
   return {std::make_shared<ExampleAdapter>(std::move(example), std::move(project)), options};
 }
 
-// Its machines are inside this process.
+// The machines are simulated, so there is no network to scan.
 std::unique_ptr<nodescan::Scanner> ExampleDriver::scanner(
     const driver::ProviderContext& /*context*/) const {
   return std::make_unique<nodescan::ImaginaryHosts>(

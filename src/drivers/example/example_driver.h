@@ -7,11 +7,10 @@
 
 namespace nodepool::drivers::example {
 
-// `driver: example`: the model for authors of drivers. See docs/drivers/writing-a-driver.md.
+// `driver: example`: the example for driver authors. See docs/drivers/writing-a-driver.md.
 class ExampleDriver final : public driver::SimpleDriver {
  public:
-  // `cloud` is inside the process, so that it lives as long as the driver, over all changes of the
-  // configuration.
+  // The driver owns the simulated cloud, so that it survives changes of the configuration.
   explicit ExampleDriver(
       std::shared_ptr<sample_cloud::Cloud> cloud = std::make_shared<sample_cloud::Cloud>())
       : cloud_(std::move(cloud)) {}
@@ -21,7 +20,7 @@ class ExampleDriver final : public driver::SimpleDriver {
   std::shared_ptr<const driver::ProviderConfig> configure(
       const config::ProviderSection& section, const config::Config& config) const override;
 
-  // A driver of a real cloud does without this.
+  // Not needed in a driver for a real cloud.
   std::unique_ptr<nodescan::Scanner> scanner(const driver::ProviderContext& context) const override;
 
  protected:

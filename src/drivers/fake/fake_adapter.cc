@@ -17,14 +17,13 @@ using driver::Resources;
 
 namespace {
 
-// Between two looks at machines that come up or go; at least so much where it is known how long
-// that takes.
+// Between two polls of the list, and the minimum if the expected time is known.
 constexpr driver::PollIntervals kPace{.unknown = std::chrono::milliseconds(100),
                                       .least = std::chrono::milliseconds(10)};
 
 constexpr const char* kHostId = "fake";
 
-// The same choice as with the driver openstack.
+// Chooses like the driver openstack.
 const Flavor& choose_flavor(const FakeLabel& label) {
   const std::string& wanted = label.flavor_name;
   const auto fits = [&](const Flavor& flavor) {
@@ -75,7 +74,7 @@ ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
   for (const auto& [key, value] : label.instance_properties) server.metadata.emplace(key, value);
   for (const auto& [key, value] : spec.metadata) server.metadata.insert_or_assign(key, value);
   if (!label.image_name) {
-    // Not looked for: it may have been uploaded to the cloud inside the builder.
+    // Not checked: it may have been uploaded to the builder's cloud, which is another process.
     server.image = spec.image_external_id;
     return server;
   }
@@ -122,7 +121,7 @@ Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec
 Task<Server> FakeAdapter::wait_until_active(std::string id, driver::PollWaiter& awaited) {
   while (true) {
     const std::optional<Server> server = co_await poll(id, awaited);
-    if (!server) throw CloudError(CloudError::Kind::failed, "server " + id + " has vanished");
+    if (!server) throw CloudError(CloudError::Kind::failed, "server " + id + " has disappeared");
     if (server->status == Server::Status::active) co_return *server;
     if (server->status == Server::Status::error) {
       throw CloudError(CloudError::Kind::failed, "server " + id + " is in state ERROR");
@@ -132,7 +131,7 @@ Task<Server> FakeAdapter::wait_until_active(std::string id, driver::PollWaiter& 
 
 Task<std::optional<Server>> FakeAdapter::poll(const std::string& id, driver::PollWaiter& awaited) {
   while (true) {
-    const auto servers = co_await driver::if_answered(listing_.next(awaited), "Servers", log_);
+    const auto servers = co_await driver::if_answered(listing_.next(awaited), "servers", log_);
     if (!servers) continue;
     const auto found = std::ranges::lower_bound(*servers, id, {}, &Server::id);
     if (found == servers->end() || found->id != id) co_return std::nullopt;
@@ -154,7 +153,7 @@ Task<> FakeAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) 
   }
 }
 
-// --- what there is
+// --- listings and limits
 
 Instance FakeAdapter::describe(const Server& server) const {
   Instance instance;
@@ -196,7 +195,6 @@ Task<std::vector<Resource>> FakeAdapter::resources() {
 }
 
 Task<> FakeAdapter::remove_resource(Resource resource) {
-  // What is no server is not deleted as one.
   if (resource.type != driver::kInstanceResource)
     co_await driver::Adapter::remove_resource(resource);
   co_await client_.remove(std::move(resource.id));

@@ -14,13 +14,13 @@
 
 namespace nodepool::drivers::fake {
 
-// Machines of a FakeCloud.
+// The adapter for a FakeCloud.
 class FakeAdapter final : public driver::Adapter {
  public:
   FakeAdapter(const async::Runtime& runtime, telemetry::Logger log,
               std::shared_ptr<const FakeConfig> config, std::shared_ptr<FakeCloud> cloud);
 
-  // The cloud behaves as this provider says from now on.
+  // Applies the provider's behaviour to the cloud.
   Task<> start() override;
   Task<> stop() override;
   Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& steps) override;
@@ -42,7 +42,7 @@ class FakeAdapter final : public driver::Adapter {
   Task<std::optional<std::string>> find_server(const driver::CreateSpec& spec,
                                                driver::LaunchSteps& steps);
   Task<Server> wait_until_active(std::string id, driver::PollWaiter& awaited);
-  // What the next list says of it; nothing if it does not show it.
+  // The server in the next list; nothing if it is absent.
   Task<std::optional<Server>> poll(const std::string& id, driver::PollWaiter& awaited);
   driver::Instance describe(const Server& server) const;
 

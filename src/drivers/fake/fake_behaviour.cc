@@ -8,14 +8,14 @@ using namespace config;
 
 async::Duration seconds_of(const Section& section, std::string_view key) {
   const double seconds = section.number(key);
-  if (!(seconds >= 0)) throw section.error(key, "is to be 0 or more seconds");
+  if (!(seconds >= 0)) throw section.error(key, "must be 0 or more seconds");
   return std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(seconds));
 }
 
 double probability_of(const Section& section, std::string_view key) {
   const double probability = section.number(key);
   if (!(probability >= 0 && probability <= 1)) {
-    throw section.error(key, "is to be a probability from 0 to 1");
+    throw section.error(key, "must be a probability from 0 to 1");
   }
   return probability;
 }

@@ -11,25 +11,25 @@
 
 namespace nodepool::drivers::fake {
 
-// What the cloud is asked to do.
+// The calls of the cloud.
 enum class CloudCall {
-  create,        // of a machine
-  remove,        // of a machine
-  list,          // of machines
-  limits,        // which the quota sets
-  upload_image,  //
-  remove_image,  //
-  list_images,   //
+  create,  // a machine
+  remove,  // a machine
+  list,    // machines
+  limits,  // the quota
+  upload_image,
+  remove_image,
+  list_images,
 };
 
 // How the cloud behaves: the section `fake-cloud` of a provider.
 struct FakeBehaviour {
   // How a creation fails, each with its probability from 0 to 1.
   struct CreateFailures {
-    double error = 0;        // refused, for no good reason
-    double no_capacity = 0;  // refused, because the cloud is full
-    double lost_answer = 0;  // done or not, the caller does not learn it
-    double broken = 0;       // the machine is made and does not come up
+    double error = 0;        // refused
+    double no_capacity = 0;  // refused for lack of capacity
+    double lost_answer = 0;  // no response; done or not
+    double broken = 0;       // the machine is made, but does not come up
   };
 
   async::Duration boot_time = std::chrono::milliseconds(100);
@@ -41,8 +41,8 @@ struct FakeBehaviour {
                         {"volumes", 100},
                         {"volume-gb", 1'000'000}};
   CreateFailures create_failures;
-  double remove_failures = 0;  // probability that a deletion is not accepted
-  double list_failures = 0;    // … that a listing is not answered
+  double remove_failures = 0;  // probability that a deletion is refused
+  double list_failures = 0;    // probability that a listing gets no response
 };
 
 // The section's schema.

@@ -9,8 +9,8 @@ using driver::CloudImage;
 
 namespace {
 
-// An image with this property set to "true" cannot be uploaded. Reference: the Python Nodepool's
-// fake driver.
+// The upload of an image with this property set to "true" fails. Source: the Python Nodepool's fake
+// driver.
 constexpr const char* kShouldFail = "SHOULD_FAIL";
 
 }  // namespace
@@ -81,7 +81,7 @@ Task<std::vector<Server>> FakeClient::servers() {
 Task<std::optional<Server>> FakeClient::server(std::string id) {
   std::optional<Server> found;
   const std::function<void()> act = [&] { found = cloud_->server(id, runtime_.clock.now()); };
-  co_await call(CloudCall::list, "looking at server " + id, act);
+  co_await call(CloudCall::list, "getting server " + id, act);
   co_return found;
 }
 

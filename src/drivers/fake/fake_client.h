@@ -13,9 +13,9 @@ namespace nodepool::drivers::fake {
 
 using async::Task;
 
-// The calls of a FakeCloud: they take time and fail as its behaviour says. A call acts when half of
-// its time is over: whoever dies, or is cancelled, before the other half is over does not know.
-// Every function throws CloudError, Cancelled.
+// The calls of a FakeCloud, with its configured latency and failures. A call takes effect after
+// half of its latency: a caller that is cancelled afterwards does not learn the outcome. All
+// functions throw CloudError and Cancelled.
 class FakeClient {
  public:
   FakeClient(const async::Runtime& runtime, std::shared_ptr<FakeCloud> cloud)
@@ -25,10 +25,10 @@ class FakeClient {
   Task<std::string> create(ServerSpec spec);
   Task<> remove(std::string id);
   Task<std::vector<Server>> servers();
-  // Nothing: there is none.
+  // Returns nothing if there is none.
   Task<std::optional<Server>> server(std::string id);
 
-  // Of all its quota.
+  // The cloud's quota.
   Task<driver::Limits> limits();
 
   // Returns the image's id.

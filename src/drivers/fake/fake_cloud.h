@@ -23,14 +23,14 @@ struct Flavor {
   double cores = 0;
 };
 
-// What a machine is made of.
+// The parameters of a new machine.
 struct ServerSpec {
   std::string name;
   std::string flavor;
   std::string image;                  // its id
   std::string zone;                   // empty: the first
-  std::vector<std::string> networks;  // unknown ones stand for the first
-  std::int64_t volume_gb = 0;         // 0: it has no volume
+  std::vector<std::string> networks;  // unknown ones are replaced by the first
+  std::int64_t volume_gb = 0;         // 0: no volume
   driver::Metadata metadata;
 };
 
@@ -41,20 +41,19 @@ struct Server {
   ServerSpec spec;
   Status status = Status::build;
   driver::Resources resources;
-  std::string public_ipv4;  // addresses contain "fake": nobody contacts them
+  std::string public_ipv4;  // addresses contain "fake" and are never contacted
   std::string private_ipv4;
   std::string public_ipv6;
 };
 
-// How the next calls of a kind fail, in tests.
+// A simulated failure of a call, for tests.
 struct Failure {
   driver::CloudError::Kind kind = driver::CloudError::Kind::transient;
-  bool is_done = false;  // what was asked for happens all the same
+  bool is_done = false;  // the call takes effect nevertheless
 };
 
-// A cloud inside this process: its machines and images, and what it allows. It knows no time of its
-// own, the callers say what time it is; so it outlives them, as a cloud does, and one can serve
-// several launchers of a test. Throws CloudError.
+// A simulated cloud in this process: its machines, images and quota. Callers pass the current time,
+// so that one cloud can outlive them and serve several launchers of a test. Throws CloudError.
 class FakeCloud {
  public:
   using TimePoint = async::Clock::TimePoint;
@@ -66,28 +65,28 @@ class FakeCloud {
   static const std::vector<Flavor>& flavors();
   static const std::vector<std::string>& zones();
 
-  // Makes a machine, called `id`, or says why not.
+  // Makes a machine with this id.
   void create(std::string id, ServerSpec spec, bool is_broken, TimePoint now);
 
   // Begins to delete a machine. Throws not_found.
   void remove(const std::string& id, TimePoint now);
 
-  // The machines that there are now, in the order of their ids.
+  // The existing machines, sorted by id.
   std::vector<Server> servers(TimePoint now);
   std::optional<Server> server(const std::string& id, TimePoint now);
 
   void add_image(driver::CloudImage image);
   void remove_image(const std::string& id);  // throws not_found
   std::vector<driver::CloudImage> images() const;
-  // By id or name.
+  // Finds an image by id or name.
   std::optional<driver::CloudImage> image(std::string_view id_or_name) const;
 
-  // For tests: the next `times` calls of this kind fail like this, in place of what was said of
-  // them before; the next machines do not come up.
+  // For tests: the next `times` calls of this kind fail; replaces an earlier setting.
   void fail_next(CloudCall call, Failure failure, std::size_t times = 1);
+  // For tests: the next `times` machines do not come up.
   void break_next(std::size_t times = 1) { to_be_broken_ = times; }
 
-  // How the call that is about to be made fails because of that.
+  // Consumes the failure set for the next call of this kind, if any.
   std::optional<Failure> take_failure(CloudCall call);
 
  private:
@@ -107,10 +106,10 @@ class FakeCloud {
   std::size_t to_be_broken_ = 0;
 };
 
-// The clouds of a process, by name: providers come and go with the configuration, clouds stay.
+// The clouds of a process, by name. They outlive the providers of a configuration.
 class FakeClouds {
  public:
-  // The one of that name; made when it is first asked for.
+  // The cloud of that name; made on first use.
   std::shared_ptr<FakeCloud> cloud(const std::string& name);
 
  private:

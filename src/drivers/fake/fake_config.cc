@@ -23,7 +23,7 @@ const config::Schema& fake_schema() {
   return schema;
 }
 
-// What labels may refer to.
+// The images that labels may refer to.
 struct FakeConfig::Images {
   cloud::CloudImages cloud_images;
   std::map<std::string, config::Section, std::less<>> sections;  // of these

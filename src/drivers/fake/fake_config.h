@@ -15,14 +15,13 @@
 namespace nodepool::drivers::fake {
 
 // The schema of a provider section with `driver: fake`: the keys of the driver openstack, so that
-// its configurations can be tried out, and a key `fake-cloud`.
+// its configurations can be tested, and `fake-cloud`.
 const config::Schema& fake_schema();
 
-// One kind of machine, besides what the framework needs to know: the keys that make a difference
-// here.
+// The settings of a label besides driver::MachineLabel that affect a FakeCloud.
 struct FakeLabel {
-  std::optional<std::string> image_id;    // of a cloud image: used as it is; or
-  std::optional<std::string> image_name;  // to be looked up
+  std::optional<std::string> image_id;    // of a cloud image, used without lookup
+  std::optional<std::string> image_name;  // of a cloud image, looked up
   std::int64_t min_ram = 0;               // MiB; 0: not set
   std::string flavor_name;                // empty: not set
   bool boot_from_volume = false;
@@ -31,10 +30,11 @@ struct FakeLabel {
   std::vector<std::string> networks;
 };
 
-// A provider with `driver: fake`.
+// The configuration of a provider with `driver: fake`.
 class FakeConfig final : public driver::StateMachineConfig {
  public:
-  // `environment`: where clouds.yaml is, which has to have the cloud. Throws config::ConfigError.
+  // `environment`: for finding clouds.yaml, which must contain the cloud. Throws
+  // config::ConfigError.
   FakeConfig(const config::ProviderSection& section, const config::Config& config,
              const config::Environment& environment);
 
@@ -43,7 +43,7 @@ class FakeConfig final : public driver::StateMachineConfig {
   const std::optional<std::string>& region_name() const { return region_name_; }
   const FakeBehaviour& behaviour() const { return behaviour_; }
 
-  // Throws std::out_of_range for what is not configured.
+  // Throws std::out_of_range for an unknown pool or label.
   const FakeLabel& label(std::string_view pool, std::string_view label) const;
 
  private:

@@ -9,7 +9,7 @@ namespace nodepool::drivers::fake {
 
 namespace {
 
-// What a machine shows as its host key. Reference: the Python Nodepool's.
+// The host key of all machines. Source: the Python Nodepool's fake driver.
 constexpr const char* kHostKeyOfAll = "ssh-rsa FAKEKEY";
 
 }  // namespace

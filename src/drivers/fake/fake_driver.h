@@ -8,12 +8,11 @@
 
 namespace nodepool::drivers::fake {
 
-// `driver: fake`: machines that do not exist, in a cloud inside this process. See
-// docs/drivers/fake.md.
+// `driver: fake`: simulated machines in a cloud in this process. See docs/drivers/fake.md.
 class FakeDriver final : public driver::StateMachineDriver {
  public:
-  // `environment`: where clouds.yaml is, see openstack::find_cloud(). `clouds`: a test's own, which
-  // outlive its launchers.
+  // `environment`: for finding clouds.yaml, see openstack::find_cloud(). `clouds`: for tests, which
+  // share them between launchers.
   explicit FakeDriver(config::Environment environment = config::process_environment(),
                       std::shared_ptr<FakeClouds> clouds = std::make_shared<FakeClouds>())
       : environment_(std::move(environment)), clouds_(std::move(clouds)) {}

@@ -5,7 +5,7 @@
 
 namespace nodepool::drivers::fake {
 
-// The images of a FakeCloud. Their files are not read.
+// The images of a FakeCloud. Does not read their files.
 class FakeImages final : public driver::ImageSupport {
  public:
   explicit FakeImages(FakeClient client) : client_(std::move(client)) {}

@@ -50,7 +50,7 @@ Task<std::vector<driver::Instance>> cluster_usage(KubeApi& api, std::vector<Spac
     }
     driver::Instance instance;
     instance.external_id = model::json_string(pod.space + "/" + pod.name);
-    instance.metadata = pod.attached;  // of a node whose namespace is younger than `spaces`, too
+    instance.metadata = pod.attached;  // also of nodes whose namespace is younger than `spaces`
     instance.resources = pod.request;
     all.push_back(std::move(instance));
   }

@@ -7,10 +7,10 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// What the cluster's nodes that take pods have together. Throws CloudError, as the other does.
+// The total capacity of the cluster's schedulable nodes. Throws CloudError.
 async::Task<driver::Limits> cluster_capacity(KubeApi& api);
 
-// Who takes of it: each of `spaces`, with the pods in it, and every other pod of the cluster.
+// Its usage: each of `spaces` with its pods, and every other pod of the cluster. Throws CloudError.
 async::Task<std::vector<driver::Instance>> cluster_usage(KubeApi& api, std::vector<Space> spaces);
 
 }  // namespace nodepool::drivers::kubernetes

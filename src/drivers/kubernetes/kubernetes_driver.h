@@ -8,10 +8,10 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// What the drivers for such clusters have in common: where they are configured.
+// Base of the drivers for Kubernetes and OpenShift: their configuration.
 class KubeDriver : public driver::StateMachineDriver {
  public:
-  // `environment`: where the kubeconfig is, see find_cluster().
+  // `environment`: for finding the kubeconfig, see find_cluster().
   explicit KubeDriver(Kind kind, config::Environment environment = config::process_environment())
       : kind_(kind), environment_(std::move(environment)) {}
 

@@ -26,7 +26,7 @@ Json role(const char* name, Json rules) {
           {"rules", std::move(rules)}};
 }
 
-// What a container asks for, or may use: the same words for both.
+// The requests or limits of a container.
 Json instance_resources(const Amounts& amounts, const KubeLabel& label) {
   Json resources = Json::object();
   if (amounts.cpu) resources["cpu"] = std::to_string(*amounts.cpu);

@@ -8,10 +8,10 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// As whom a node is used: a service account in its namespace, and the secret with its token.
+// The name of a node's service account in its namespace, and of the secret with its token.
 inline constexpr const char* kAccount = "zuul-worker";
 
-// What is made in a node's namespace, as Kubernetes wants it described.
+// Manifests of the objects in a node's namespace.
 Json service_account();
 Json token_secret();
 Json namespace_role();  // for nodes that are a namespace
@@ -20,7 +20,7 @@ Json pod_role();        // for nodes that are a pod
 Json role_binding(const std::string& name, const std::string& space, const std::string& kind,
                   const std::string& role);
 
-// The pod of a label. `name` is also its container's.
+// The pod of a label. `name` is also the name of its container.
 Json pod(const KubeLabel& label, const std::string& name, const driver::Metadata& attached);
 
 }  // namespace nodepool::drivers::kubernetes

@@ -8,17 +8,17 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// Picks out what has been made for nodes: all of it has this label.
+// Selects the objects of nodes, which all have this label.
 inline constexpr std::string_view kOfNodes = "labelSelector=nodepool_node_id";
 
-// The `metadata` of something that is to be made: its name, and what is attached to it, as labels;
-// what says whose it is and may not be a label's value, as annotations.
+// The `metadata` of a new object: its name, and its tags as labels. Owner tags with values that are
+// invalid for labels become annotations.
 Json object_metadata(const std::string& name, const driver::Metadata& attached);
 
-// What is attached to something.
+// The tags of an object.
 driver::Metadata attached_to(const Element& object);
 
-// What keys and values of `wanted` can be no labels, each in words.
+// The entries of `wanted` that are invalid labels, as "KEY: VALUE".
 std::vector<std::string> no_labels(const driver::Metadata& wanted);
 
 }  // namespace nodepool::drivers::kubernetes

@@ -24,7 +24,7 @@ bool is_qualified(std::string_view text) {
          });
 }
 
-// FNV-1a: the same on every machine and in every release.
+// FNV-1a: the same on every platform and in every release.
 std::uint64_t digest(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;

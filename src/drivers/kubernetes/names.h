@@ -8,16 +8,16 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// `text` as the name of a pod and its container: what may not be in one becomes "-".
+// Converts `text` to a name for a pod and its container: replaces invalid characters by "-".
 std::string object_name(std::string_view text);
 
-// The names that something may get whose name is `prefix`-`node id`: the first one, and another one
-// for when that is somebody else's, as where two installations share a cluster. `metadata` is the
-// node's. They are the same each time.
+// The names for an object: `prefix`-`node id`, and an alternative in case that exists already, such
+// as in a cluster that two installations share. `metadata` are the node's owner tags.
+// Deterministic.
 std::vector<std::string> names_for(std::string_view prefix, std::string_view node_id,
                                    const driver::Metadata& metadata);
 
-// Whether a label in Kubernetes may have this value; or a label or annotation this key.
+// Whether the text is a valid value of a label; or a valid key of a label or annotation.
 bool is_label_value(std::string_view text);
 bool is_label_key(std::string_view text);
 

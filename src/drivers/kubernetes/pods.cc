@@ -21,7 +21,7 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kMB = 1000.0 * 1000.0;
 
-// Why a container waits that nothing but another configuration helps.
+// Reasons for a waiting container that only a configuration change fixes.
 constexpr std::array<std::string_view, 4> kHopeless = {
     "InvalidImageName", "CreateContainerConfigError", "ErrImageNeverPull", "RunContainerError"};
 
@@ -32,9 +32,9 @@ void read_containers(const Element& status, Pod& pod) {
     if (!waiting) continue;
     const std::string reason = waiting->text_or("reason");
     if (std::ranges::find(kHopeless, reason) != kHopeless.end()) pod.is_lost = true;
-    pod.trouble = reason;
+    pod.problem = reason;
     if (const std::string text = waiting->text_or("message"); !text.empty()) {
-      pod.trouble += ": " + text;
+      pod.problem += ": " + text;
     }
   }
 }
@@ -45,12 +45,12 @@ void read_status(const Element& status, Pod& pod) {
   for (const Element& condition : status.list("conditions")) {
     const bool is_unscheduled =
         condition.text_or("type") == "PodScheduled" && condition.text_or("status") == "False";
-    if (is_unscheduled) pod.trouble = condition.text_or("message");
+    if (is_unscheduled) pod.problem = condition.text_or("message");
   }
   read_containers(status, pod);
-  if (const std::string text = status.text_or("message"); !text.empty()) pod.trouble = text;
+  if (const std::string text = status.text_or("message"); !text.empty()) pod.problem = text;
   if (const std::string reason = status.text_or("reason"); !reason.empty()) {
-    pod.trouble = reason + (pod.trouble.empty() ? "" : ": ") + pod.trouble;
+    pod.problem = reason + (pod.problem.empty() ? "" : ": ") + pod.problem;
   }
 }
 
@@ -67,7 +67,7 @@ driver::Resources request_of(const Element& spec) {
   return sum;
 }
 
-// What Kubernetes calls a resource, in the words of limits, and the unit there.
+// Kubernetes's name of a resource, its name in driver::Limits, and the unit of the latter.
 std::pair<std::string, double> in_our_words(std::string_view name) {
   if (name == "cpu") return {"cores", 1};
   if (name == "memory") return {"ram", kMiB};
@@ -128,11 +128,11 @@ const Pod* PodList::find(std::string_view space, std::string_view name) const {
 
 Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
                              std::string space, std::string name,
-                             std::function<void(std::string)> tell, telemetry::Logger log) {
+                             std::function<void(std::string)> enter, telemetry::Logger log) {
   std::string told;
   bool was_there = false;
   while (true) {
-    const auto list = co_await driver::if_answered(pods.next(awaited), "Pods", log);
+    const auto list = co_await driver::if_answered(pods.next(awaited), "pods", log);
     if (!list) continue;
     const Pod* pod = list->find(space, name);
     if (pod == nullptr || pod->is_going) {
@@ -143,9 +143,9 @@ Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWa
     was_there = true;
     if (pod->phase == "Running") co_return *pod;
     const std::string state = fmt::format("pod {} of {} is {}{}{}", name, space, pod->phase,
-                                          pod->trouble.empty() ? "" : ": ", pod->trouble);
+                                          pod->problem.empty() ? "" : ": ", pod->problem);
     if (pod->is_lost) throw CloudError(CloudError::Kind::failed, state);
-    if (state != told) tell(state);
+    if (state != told) enter(state);
     told = state;
   }
 }

@@ -13,46 +13,47 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// A pod, as far as it matters here.
+// The relevant fields of a pod.
 struct Pod {
-  std::string space;  // the namespace that it is in
+  std::string space;  // its namespace
   std::string name;
   driver::Metadata attached;
   std::string phase;
-  std::string trouble;   // why it does not run, in Kubernetes' words
-  bool is_lost = false;  // it will never run
+  std::string problem;   // Kubernetes's reason why it does not run
+  bool is_lost = false;  // will never run
   bool is_going = false;
-  std::string host;           // the cluster's node that it runs on
-  driver::Resources request;  // what it asks for, and one instance
+  std::string host;           // the cluster node that it runs on
+  driver::Resources request;  // its resource requests, and one instance
 };
 
-// Throws CloudError(failed) for what is no pod.
+// Reads a pod. Throws CloudError(failed) if it is invalid.
 Pod read_pod(const Element& object);
 
-// The pods at one moment.
+// A listing of pods.
 class PodList {
  public:
   explicit PodList(std::vector<Pod> pods) : pods_(std::move(pods)) {}
 
   const std::vector<Pod>& pods() const { return pods_; }
-  const Pod* find(std::string_view space, std::string_view name) const;  // nullptr: not there
+  const Pod* find(std::string_view space, std::string_view name) const;  // nullptr: none
 
  private:
   std::vector<Pod> pods_;
 };
 
-// How many of a resource a text such as "100m", "1.5" or "2Gi" means; 0 if it is none.
+// Parses a quantity such as "100m", "1.5" or "2Gi"; 0 if it is invalid.
 double quantity(std::string_view text);
 
-// What a node or a quota has of each resource, in the words of limits: {"cpu": "4", …} is cores.
-// `prefix` is what its names begin with: "requests."; others are left out.
+// Reads the resources of a cluster node or a quota, such as {"cpu": "4", …}, with the names of
+// driver::Limits ("cores"). `prefix`: only names with this prefix, such as "requests.".
 std::map<std::string, double, std::less<>> amounts_of(const Element& resources,
                                                       std::string_view prefix = {});
 
-// Returns once the pod runs. Throws CloudError: failed when it never will.
+// Returns when the pod runs. `enter` is called with its state. Throws CloudError, `failed` if the
+// pod will never run.
 async::Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods,
                                     driver::PollWaiter& awaited, std::string space,
-                                    std::string name, std::function<void(std::string)> tell,
+                                    std::string name, std::function<void(std::string)> enter,
                                     telemetry::Logger log);
 
 }  // namespace nodepool::drivers::kubernetes

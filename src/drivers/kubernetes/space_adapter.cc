@@ -11,7 +11,7 @@ using driver::CloudError;
 
 namespace {
 
-// What is asked for once a minute is not to be an old answer.
+// Maximum age of listings for leaks and quota.
 constexpr auto kNow = std::chrono::seconds(0);
 
 bool is_of_a_node(const Space& space) {
@@ -70,18 +70,18 @@ Task<> SpaceAdapter::remove(model::Json external_id, driver::LaunchSteps& steps)
   co_await remove_space(external_id.string_value(), std::move(accepted));
 }
 
-// The namespace is there until its controllers have deleted all that is in it.
+// A namespace exists until its controllers have deleted its contents.
 Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accepted) {
-  if (name.empty()) throw CloudError(CloudError::Kind::failed, "the node's id is no name");
+  if (name.empty()) throw CloudError(CloudError::Kind::failed, "the node's external id is no name");
   const bool was_there = co_await spaces_->remove(name);
   if (!was_there) co_return;
   if (accepted) accepted();
   driver::PollWaiter awaited = space_list_.await_removal();
   while (true) {
-    const auto list = co_await driver::if_answered(space_list_.next(awaited), "Namespaces", log_);
+    const auto list = co_await driver::if_answered(space_list_.next(awaited), "namespaces", log_);
     if (!list) continue;
     const Space* space = list->find(name);
-    // One that is not going has been made under the same name since then.
+    // If it is not being deleted, it is a new one with the same name.
     if (space == nullptr || !space->is_going) co_return;
   }
 }
@@ -118,7 +118,6 @@ Task<std::vector<driver::Resource>> SpaceAdapter::resources() {
 }
 
 Task<> SpaceAdapter::remove_resource(driver::Resource resource) {
-  // What is no namespace is not deleted as one.
   if (resource.type != driver::kInstanceResource)
     co_await driver::Adapter::remove_resource(resource);
   co_await remove_space(std::move(resource.id), {});

@@ -16,19 +16,20 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// How often is looked at a cluster that does not tell of its changes, and how often at most.
+// Poll intervals with and without watches, and the minimum.
 struct PollPolicy {
-  async::Duration followed = std::chrono::seconds(30);  // lest something is not told
+  async::Duration followed = std::chrono::seconds(30);  // in case a watch misses a change
   async::Duration unfollowed = std::chrono::seconds(1);
   async::Duration least = std::chrono::milliseconds(50);
 };
 
-// A cluster whose nodes have a namespace each. See docs/drivers/kubernetes.md for the calls.
+// The adapter for clusters with a namespace for each node. docs/drivers/kubernetes.md lists its
+// calls.
 class SpaceAdapter final : public driver::Adapter {
  public:
   using MakeSpaces = std::function<std::unique_ptr<Spaces>(KubeApi& api)>;
 
-  // `threads` outlive it. `on_attempt` is told of every attempt at a call.
+  // `threads` outlives it. `on_attempt` is called for every attempt of a call.
   SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
                async::ThreadPool& threads, telemetry::Logger log, const MakeSpaces& make_spaces,
                http::Client::Observer on_attempt = {}, const PollPolicy& poll_policy = {});
@@ -47,7 +48,7 @@ class SpaceAdapter final : public driver::Adapter {
   async::Task<std::optional<std::string>> label_problem(std::string pool,
                                                         std::string label) override;
   async::Task<bool> is_usable(model::Node node) override;
-  // A name cannot be given twice, whenever a lost call arrives.
+  // Short, because names are unique: a delayed call cannot create a duplicate.
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
@@ -66,10 +67,10 @@ class SpaceAdapter final : public driver::Adapter {
   driver::SharedPoller<PodList> pods_;
 };
 
-// What is wrong with a label whose pod cannot be described; nothing if it can.
+// Why no pod can be made for the label. Returns nothing if it can.
 std::optional<std::string> problem_of(const KubeLabel& label);
 
-// Whether the pod of a ready node runs. One that nobody can tell of does.
+// Whether the pod of a ready node runs. Returns true if that cannot be determined.
 async::Task<bool> runs(KubeApi& api, std::string space, std::string pod);
 
 }  // namespace nodepool::drivers::kubernetes

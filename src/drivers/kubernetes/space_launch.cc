@@ -18,13 +18,13 @@ using driver::CloudError;
 
 namespace {
 
-// The cluster's own controllers need that long in a new namespace, at most: for the account that
-// pods run as, and for a token.
+// Timeout for the cluster's controllers in a new namespace, to make the default service account and
+// a token.
 constexpr auto kControllersPatience = std::chrono::seconds(30);
 constexpr async::Duration kFirstPause = std::chrono::milliseconds(50);
 constexpr async::Duration kLongestPause = std::chrono::seconds(1);
 
-// The token is looked for, not followed: who may follow one secret may follow all.
+// Polls for the token instead of watching: permission to watch one secret allows watching all.
 class Pauses {
  public:
   explicit Pauses(const async::Runtime& runtime)
@@ -63,9 +63,9 @@ SpaceLaunch::SpaceLaunch(SpaceContext context, driver::CreateSpec spec, driver::
 Task<driver::Instance> SpaceLaunch::run() {
   const driver::LaunchSteps::Make make = [this] { return make_space(); };
   const driver::LaunchSteps::Find find = [this] { return find_space(); };
-  // The name of the step is the same for all drivers with such nodes, and stays.
+  // The step has the same name in all releases and in the driver openshift.
   const std::string space = co_await steps_.step("namespace", make, find);
-  // What follows carries names of its own in a namespace of its own: it can be made again.
+  // The following calls are idempotent: the objects have fixed names in the node's own namespace.
   const Account account = co_await make_account(space);
   driver::Instance instance = describe(space, account);
   if (label_.has_pod) {
@@ -84,7 +84,7 @@ Task<std::string> SpaceLaunch::make_space() {
     co_return name;
   }
   throw CloudError(CloudError::Kind::failed,
-                   fmt::format("{} {} and {} are there, and not the node's", context_.spaces.word(),
+                   fmt::format("{} {} and {} already exist for others", context_.spaces.word(),
                                names_.front(), names_.back()));
 }
 
@@ -118,17 +118,17 @@ Task<SpaceLaunch::Account> SpaceLaunch::make_account(std::string space) {
 Task<SpaceLaunch::Account> SpaceLaunch::read_account(std::string space) {
   const std::string path = core_path(space, std::string("secrets/") + kAccount);
   for (Pauses pauses(context_.runtime);;) {
-    const Account account =
-        co_await driver::if_answered(find_account(path), "The account's token", context_.log);
+    const Account account = co_await driver::if_answered(
+        find_account(path), "the service account's token", context_.log);
     if (!account.token.empty() && !account.ca.empty()) co_return account;
     if (pauses.are_over()) break;
     co_await pauses.next();
   }
   throw CloudError(CloudError::Kind::failed,
-                   "the cluster has made no token for the service account of " + space);
+                   "timeout waiting for the token of the service account in " + space);
 }
 
-// Without what the cluster has not made yet.
+// Fields that the cluster has not set yet are empty.
 Task<SpaceLaunch::Account> SpaceLaunch::find_account(std::string path) {
   const std::optional<Element> secret = co_await context_.api.find("get secret", path);
   const auto data = secret ? secret->optional_object("data") : std::nullopt;
@@ -147,11 +147,11 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
     driver::PollWaiter awaited = context_.pods.await(spec_.expectation());
     steps_.enter("waiting for the pod");
     driver::LaunchSteps& steps = steps_;
-    const std::function<void(std::string)> tell = [&steps](std::string state) {
+    const std::function<void(std::string)> enter = [&steps](std::string state) {
       steps.enter(std::move(state));
     };
     running = co_await wait_until_running(context_.pods, awaited, space, object_name(spec_.label),
-                                          tell, context_.log);
+                                          enter, context_.log);
     spec_.learn(awaited.taken(context_.runtime.clock.now()));
   } catch (...) {
     failure = std::current_exception();
@@ -161,7 +161,7 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
   co_return *running;
 }
 
-// A new namespace has no account for pods at first.
+// Retries while a new namespace has no default service account yet.
 Task<> SpaceLaunch::make_pod(std::string space) {
   const Json body = pod(label_, object_name(spec_.label), attached_);
   for (Pauses pauses(context_.runtime);;) {
@@ -200,7 +200,7 @@ driver::Metadata attached_for(const KubeLabel& label, const driver::CreateSpec& 
   wanted.fixed.try_emplace("nodepool_node_label", spec.label);
   driver::Metadata attached = cloud::machine_metadata(wanted, spec, "dynamic-labels", log);
   for (const std::string& wrong : no_labels(attached)) {
-    log.error("Label {}: Kubernetes has no such labels, it is left out: {}", spec.label, wrong);
+    log.error("Label {}: omitting an invalid Kubernetes label: {}", spec.label, wrong);
   }
   return attached;
 }

@@ -11,21 +11,21 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// What launches work with. All outlives them.
+// The dependencies of launches. All of them outlive these.
 struct SpaceContext {
   async::Runtime runtime;
   const KubeConfig& config;
   KubeApi& api;
   Spaces& spaces;
   driver::SharedPoller<PodList>& pods;
-  std::multiset<std::string>& awaited;  // the namespaces whose pods are waited for
+  std::multiset<std::string>& awaited;  // namespaces of the pods that launches wait for
   telemetry::Logger log;
 };
 
-// The making of one node in a namespace of its own: see driver::Adapter::create.
+// Makes one node in its own namespace; see driver::Adapter::create().
 class SpaceLaunch {
  public:
-  // `machine` outlives it.
+  // `steps` outlives it.
   SpaceLaunch(SpaceContext context, driver::CreateSpec spec, driver::LaunchSteps& steps);
 
   // Throws CloudError.
@@ -55,12 +55,12 @@ class SpaceLaunch {
   std::vector<std::string> names_;
 };
 
-// What is attached to all that is made for a node. What Kubernetes does not take is logged.
+// The tags of a node's objects. Logs and omits invalid labels.
 driver::Metadata attached_for(const KubeLabel& label, const driver::CreateSpec& spec,
                               const telemetry::Logger& log);
 
-// What a node is used by: the form of `connection_port`, which Zuul reads. `ca` is base64; it is
-// left out where the cluster's certificate is not looked at, if `may_lack_ca`.
+// The value of the node's `connection_port`, which Zuul reads. `ca` is base64; it is omitted if
+// `may_lack_ca` and the cluster's certificate is not verified.
 Json connection_port(const Cluster& cluster, const std::string& space, const std::string& pod,
                      const std::string& token, const std::string& ca, bool may_lack_ca);
 

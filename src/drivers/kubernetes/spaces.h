@@ -13,20 +13,20 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// A namespace, or what a cluster has in its place.
+// A namespace or project.
 struct Space {
   std::string name;
   driver::Metadata attached;
-  bool is_going = false;  // it is being deleted
+  bool is_going = false;  // being deleted
 };
 
-// Those at one moment.
+// A listing of namespaces.
 class SpaceList {
  public:
   explicit SpaceList(std::vector<Space> spaces) : spaces_(std::move(spaces)) {}
 
   const std::vector<Space>& spaces() const { return spaces_; }
-  const Space* find(std::string_view name) const {  // nullptr: not there
+  const Space* find(std::string_view name) const {  // nullptr: none
     const auto found = std::ranges::find(spaces_, name, &Space::name);
     return found == spaces_.end() ? nullptr : &*found;
   }
@@ -35,8 +35,7 @@ class SpaceList {
   std::vector<Space> spaces_;
 };
 
-// How a cluster makes namespaces, and what it lets be done in them. Every function throws
-// CloudError.
+// Makes, lists and deletes namespaces or projects. All functions throw CloudError.
 class Spaces {
  public:
   virtual ~Spaces() = default;
@@ -44,26 +43,27 @@ class Spaces {
   // "namespace": for messages.
   virtual std::string_view word() const = 0;
 
-  // Makes one that carries `attached` from the beginning. Returns false if the name is taken.
+  // Makes one with the tags `attached`. Returns false if the name is taken.
   virtual async::Task<bool> make(std::string name, driver::Metadata attached) = 0;
   virtual async::Task<std::optional<Space>> find(std::string name) = 0;
-  // All that the user is shown and that may be of nodes.
+  // All visible ones that may belong to nodes.
   virtual async::Task<std::vector<Space>> list() = 0;
   virtual async::Task<bool> remove(std::string name) = 0;
 
-  // Lets the node's account work in it. May be called again.
+  // Grants the node's service account its permissions. Idempotent.
   virtual async::Task<> grant(std::string name, bool has_pod) = 0;
 
-  // The pods of nodes; where they cannot be listed all at once, those in `awaited`.
+  // The pods of nodes. If they cannot be listed at once, only those in the namespaces `awaited`.
   virtual async::Task<std::vector<Pod>> pods(std::set<std::string> awaited) = 0;
 
-  // Has changes told.
+  // Starts the watches.
   virtual void follow(Watcher& watcher, std::function<void()> on_space,
                       std::function<void()> on_pod) = 0;
-  // Whether follow() has those of pods told.
+  // Whether follow() watches pods.
   virtual bool reports_pods() const = 0;
 
-  // Whether a node's port has the namespace's name twice, and its record where the pod runs.
+  // Whether the node's connection_port has the namespace's name twice, and its record the pod's
+  // cluster node.
   virtual bool reports_all_spaces() const = 0;
 };
 

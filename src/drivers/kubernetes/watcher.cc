@@ -8,8 +8,8 @@ using async::Task;
 
 namespace {
 
-// Between two looks at what cannot be followed, and two attempts at following it.
-constexpr auto kLookAgain = std::chrono::seconds(1);
+// Between two polls of a collection that cannot be watched, and two attempts to watch it.
+constexpr auto kRetryInterval = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -29,29 +29,28 @@ void Watcher::follow(std::string name, std::string path, std::string query,
 
 Task<> Watcher::run(std::string name, std::string path, std::string query,
                     std::function<void()> on_change) {
-  std::string told;
+  std::string reported;
   while (true) {
-    const std::string trouble = co_await follow_once(name, path, query, on_change);
-    if (trouble != told && !trouble.empty()) {
-      log_.warning("Changes are looked for every second, as the cluster does not tell of them: {}",
-                   trouble);
+    const std::string failure = co_await follow_once(name, path, query, on_change);
+    if (failure != reported && !failure.empty()) {
+      log_.warning("Error watching the cluster, polling every second instead: {}", failure);
     }
-    told = trouble;
-    co_await runtime_.clock.sleep_for(kLookAgain);
+    reported = failure;
+    co_await runtime_.clock.sleep_for(kRetryInterval);
     on_change();
   }
 }
 
-// Why the cluster cannot be followed; empty if it can.
+// Returns the error of the watch; empty if it has ended normally.
 Task<std::string> Watcher::follow_once(std::string name, std::string path, std::string query,
                                        std::function<void()> on_change) {
-  std::string trouble;
+  std::string failure;
   try {
     co_await api_.watch(std::move(name), std::move(path), std::move(query), std::move(on_change));
   } catch (const driver::CloudError& error) {
-    trouble = error.what();
+    failure = error.what();
   }
-  co_return trouble;
+  co_return failure;
 }
 
 }  // namespace nodepool::drivers::kubernetes

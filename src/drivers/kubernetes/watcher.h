@@ -9,14 +9,14 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// Follows collections of a cluster for as long as it is started: whoever looks at them is told when
-// to look. A collection that cannot be followed is to be looked at every second instead.
+// Watches collections of a cluster, to trigger polls. If a watch fails, triggers a poll every
+// second instead.
 class Watcher {
  public:
   // `api` outlives it.
   Watcher(const async::Runtime& runtime, KubeApi& api, const telemetry::Logger& log);
 
-  // Calls `on_change` from now on. `name` and so on as of KubeApi::watch().
+  // Starts a watch that calls `on_change`. The other parameters are those of KubeApi::watch().
   void follow(std::string name, std::string path, std::string query,
               std::function<void()> on_change);
 

@@ -24,7 +24,7 @@ using Kind = StoreError::Kind;
 BackingNodes::BackingNodes(driver::ProviderContext context, std::string provider)
     : context_(std::move(context)), provider_(std::move(provider)), owner_(owner_of(provider_)) {}
 
-// --- what there is
+// --- queries
 
 void BackingNodes::follow() {
   subscription_ =
@@ -62,7 +62,7 @@ void BackingNodes::update_tenant(const std::string& id, const model::Node* befor
                                  const model::Node* after) {
   const auto place_in = [this](const model::Node* node) {
     const bool is_own = node != nullptr && node->provider == provider_;
-    return is_own ? place_of(*node) : std::nullopt;
+    return is_own ? slot_of(*node) : std::nullopt;
   };
   const std::optional<Slot> from = place_in(before);
   const std::optional<Slot> to = place_in(after);
@@ -91,7 +91,7 @@ void BackingNodes::touch(const std::string& backing_node) {
 async::Event& BackingNodes::changed(std::string_view label) {
   const auto known = changed_.find(label);
   if (known != changed_.end()) return known->second;
-  return changed_.try_emplace(std::string(label), "a place on a backing node").first->second;
+  return changed_.try_emplace(std::string(label), "a slot of a backing node").first->second;
 }
 
 std::set<std::string, std::less<>> BackingNodes::ids() const {
@@ -105,8 +105,8 @@ const BackingRecord* BackingNodes::find(std::string_view id) const {
   return entry == entries_.end() ? nullptr : &entry->second.record;
 }
 
-// One that was left by the Python Nodepool does not say since when it has been idle. Where the wall
-// clock has been set back behind what a record says, it counts what this process has seen.
+// Records of the Python Nodepool lack the time since when a node is idle. If that is missing, or in
+// the future because the system clock was set back, uses what this process has seen.
 BackingFacts BackingNodes::facts(std::string_view id) const {
   const auto found = entries_.find(id);
   if (found == entries_.end()) return {};
@@ -149,7 +149,7 @@ bool BackingNodes::has_free_slot(std::string_view id) const {
   return !record.failed && free_slot(record, occupied(id)).has_value();
 }
 
-std::optional<Slot> BackingNodes::place_of_node(const driver::Metadata& metadata) const {
+std::optional<Slot> BackingNodes::slot_of_node(const driver::Metadata& metadata) const {
   for (const auto& [id, entry] : entries_) {
     for (const auto& [slot, tenant] : entry.record.tenants) {
       if (driver::carries(tenant.metadata, metadata)) return Slot{id, slot};
@@ -190,7 +190,7 @@ Task<BackingNodes::Outcome> BackingNodes::change(std::string id, Change change, 
   }
 }
 
-// Nothing: somebody else has written the record meanwhile.
+// Returns nothing if another launcher has written the record meanwhile.
 Task<std::optional<BackingNodes::Outcome>> BackingNodes::try_change(std::string id,
                                                                     const Change& change,
                                                                     const Transaction& also) {
@@ -205,7 +205,7 @@ Task<std::optional<BackingNodes::Outcome>> BackingNodes::try_change(std::string 
   Transaction transaction;
   transaction.set(model::node_path(id), to_record(node), node.stat.version);
   transaction.check(lock);
-  constexpr std::size_t kLock = 1;  // the index of its check
+  constexpr std::size_t kLock = 1;  // index of the lock's check
   transaction.append(also);
   std::vector<coordination::OperationResult> results;
   try {
@@ -223,7 +223,7 @@ Task<std::optional<BackingNodes::Outcome>> BackingNodes::try_change(std::string 
   co_return Outcome::written;
 }
 
-// The contender by which the provider has the node locked; empty if somebody has taken it away.
+// The contender with which the provider has locked the node; empty if the lock was lost.
 Task<std::string> BackingNodes::own_lock(std::string id) {
   if (const auto known = entries_.find(id);
       known != entries_.end() && !known->second.lock.empty()) {
@@ -243,7 +243,7 @@ void BackingNodes::forget_lock(const std::string& id) {
   if (const auto known = entries_.find(id); known != entries_.end()) known->second.lock.clear();
 }
 
-// The paths of all contenders for its lock, first the one that has it.
+// The paths of all contenders for its lock; the first one holds it.
 Task<std::vector<std::string>> BackingNodes::contenders(std::string id) {
   const std::string root = model::node_lock_path(id);
   std::vector<std::string> names;
@@ -259,7 +259,7 @@ Task<std::vector<std::string>> BackingNodes::contenders(std::string id) {
   co_return paths;
 }
 
-// Whether it carries the provider's name.
+// Whether the contender has the provider's name.
 Task<bool> BackingNodes::is_own(std::string contender) {
   try {
     const coordination::Entry entry = co_await context_.store.get(std::move(contender));
@@ -280,17 +280,17 @@ Task<> BackingNodes::read_again(std::string id) {
   }
 }
 
-Task<> BackingNodes::release_slot(Slot place, std::string external_id) {
+Task<> BackingNodes::release_slot(Slot slot, std::string external_id) {
   const double now = context_.runtime.clock.wall_seconds();
-  const Change leave = [&place, &external_id, now](model::Node&, BackingRecord& record,
-                                                   const std::set<std::int64_t>&) {
-    const auto tenant = record.tenants.find(place.slot);
+  const Change leave = [&slot, &external_id, now](model::Node&, BackingRecord& record,
+                                                  const std::set<std::int64_t>&) {
+    const auto tenant = record.tenants.find(slot.slot);
     if (tenant == record.tenants.end() || tenant->second.external_id != external_id) return false;
     record.tenants.erase(tenant);
     record.used = now;
     return true;
   };
-  co_await change(place.backing_node, leave);
+  co_await change(slot.backing_node, leave);
 }
 
 Task<> BackingNodes::retire(std::string id) {
@@ -300,8 +300,8 @@ Task<> BackingNodes::retire(std::string id) {
   co_await change(std::move(id), fail);
 }
 
-// In the same transaction as the locks that this provider has on it: whoever sees that it is used
-// may take it back at once.
+// Releases the provider's locks in the same transaction: another launcher may reclaim the node as
+// soon as its record is `used`.
 Task<bool> BackingNodes::release(std::string id) {
   Transaction unlock = co_await unlocking(id);
   const double now = context_.runtime.clock.wall_seconds();
@@ -316,7 +316,7 @@ Task<bool> BackingNodes::release(std::string id) {
   co_return outcome == Outcome::written;
 }
 
-// The removal of all contenders for its lock that carry the provider's name.
+// A transaction that removes all contenders for its lock with the provider's name.
 Task<Transaction> BackingNodes::unlocking(std::string id) {
   Transaction transaction;
   const std::vector<std::string> line = co_await contenders(std::move(id));

@@ -20,75 +20,73 @@ namespace nodepool::drivers::metastatic {
 
 using async::Task;
 
-// The backing nodes of one provider, whichever launcher has got them, as the records show them; and
-// the changes of their records, which all launchers make by version.
+// The backing nodes of one provider, of all launchers, according to their records. Updates the
+// records with optimistic locking by version.
 class BackingNodes {
  public:
-  // `context` as ProviderContext says.
+  // `context` outlives this.
   BackingNodes(driver::ProviderContext context, std::string provider);
 
-  // From now on it shows what the table of nodes does.
+  // Starts to follow the table of nodes.
   void follow();
 
   // Whether the table is complete.
   bool is_ready() const { return context_.nodes.ready(); }
 
-  // Is set when a place may have become free on a backing node for this label, or one has gone.
+  // Set when a slot of a backing node for this label may be free, or a backing node is gone.
   async::Event& changed(std::string_view label);
 
   // All ids.
   std::set<std::string, std::less<>> ids() const;
 
-  // nullptr: it is none, or none any more. Valid until the next co_await.
+  // nullptr if it is no backing node. Valid until the next co_await.
   const BackingRecord* find(std::string_view id) const;
   BackingFacts facts(std::string_view id) const;
 
-  // The first that has a place left for a node with this label.
+  // The first backing node with a free slot for a node with this label.
   std::optional<std::string> with_free_slot(std::string_view label,
                                             const BackingRules& rules) const;
 
-  // Whether this one has, also if it is older than it may be to get a node that has not waited for
+  // Whether this backing node has a free slot. Ignores max-age, for the nodes that have waited for
   // it.
   bool has_free_slot(std::string_view id) const;
 
-  // Where the node is whose machine would carry this metadata; where the machine with this external
-  // id is.
-  std::optional<Slot> place_of_node(const driver::Metadata& metadata) const;
+  // The slot of the node with these owner tags; the slots of the tenant with this external id.
+  std::optional<Slot> slot_of_node(const driver::Metadata& metadata) const;
   std::set<Slot> slots_of_machine(std::string_view external_id) const;
 
   enum class Outcome {
     written,
-    unchanged,  // `change` found nothing to do
-    gone,       // it is no backing node any more, or its lock is not ours
-    refused,    // `also` is: nothing has happened
+    unchanged,  // `change` returned false
+    gone,       // no backing node any more, or its lock is not this provider's
+    refused,    // `also` was refused: nothing was written
   };
-  // Returns whether there is something to be written. `occupied`: the slots that the records of
-  // nodes say they are on, beside the tenants.
+  // Changes the record; returns whether to write it. `occupied`: the slots in the records of nodes,
+  // besides the tenants'.
   using Change = std::function<bool(model::Node& node, BackingRecord& record,
                                     const std::set<std::int64_t>& occupied)>;
 
-  // Writes what `change` makes of the record, if the provider has it locked and nobody else has
-  // written it meanwhile: else `change` is called with what that is now. `also` happens in the same
-  // transaction. Waits as long as the store is out of reach. Throws StoreError, Cancelled from its
-  // waits.
+  // Writes the record changed by `change`, if this provider has locked the node. Calls `change`
+  // again if another launcher has written the record meanwhile. `also` is part of the transaction.
+  // Retries while the store is unreachable. Throws StoreError, Cancelled.
   Task<Outcome> change(std::string id, Change change, coordination::Transaction also = {});
 
-  // Takes the tenant with this external id off its place.
-  Task<> release_slot(Slot place, std::string external_id);
+  // Removes the tenant with this external id from its slot.
+  Task<> release_slot(Slot slot, std::string external_id);
 
-  // It gets no more nodes.
+  // Marks it as failed: it gets no more nodes.
   Task<> retire(std::string id);
 
-  // Gives it back, unless a node has come to it. Returns whether it has.
+  // Releases it, unless it has a tenant. Returns whether it was released.
   Task<bool> release(std::string id);
 
  private:
   struct Entry {
     BackingRecord record;
-    async::Clock::TimePoint known_since;  // to this process
-    async::Clock::TimePoint quiet_since;  // when it last saw a node come or go
-    std::string lock = {};                // the path of the provider's contender; empty: not known
-    bool is_lost = false;                 // it has none: whoever makes such nodes takes it back
+    async::Clock::TimePoint known_since;  // when this process has learned of it
+    async::Clock::TimePoint quiet_since;  // when this process last saw a tenant come or go
+    std::string lock = {};                // path of the provider's contender; empty: unknown
+    bool is_lost = false;                 // not locked: its launcher will reclaim it
   };
 
   void on_change(const model::NodeTable::Change& change);
@@ -111,10 +109,10 @@ class BackingNodes {
   std::string owner_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> by_label_;
-  // By backing node and slot: the nodes whose records say that they are there.
+  // Nodes by the backing node and slot in their records.
   std::map<std::string, std::map<std::int64_t, std::set<std::string>>, std::less<>> standing_;
   std::map<std::string, async::Event, std::less<>> changed_;  // by label
-  std::map<std::string, async::Slots, std::less<>> turns_;    // of those who change a record
+  std::map<std::string, async::Slots, std::less<>> turns_;    // serialize changes of a record
   coordination::Subscription subscription_;
 };
 

@@ -12,13 +12,13 @@ using json::Json;
 
 constexpr std::string_view kOwnerPrefix = "NodePool:metastatic:";
 
-// Anything that is no object of this kind reads as null.
+// Returns null unless the text is a JSON object.
 Json parsed(std::string_view text) {
   try {
     Json json = json::parse(text);
     if (json.is_object()) return json;
   } catch (const json::ParseError&) {
-    // Somebody else's.
+    // Written by another program.
   }
   return {};
 }
@@ -40,7 +40,7 @@ std::optional<std::int64_t> integer_at(const Json& object, const char* key) {
   return found->get<std::int64_t>();
 }
 
-std::optional<std::int64_t> parse_slot(std::string_view text) {
+std::optional<std::int64_t> parse_slot_number(std::string_view text) {
   std::int64_t slot = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slot);
   if (error != std::errc() || end != text.data() + text.size() || slot < 0) return std::nullopt;
@@ -62,7 +62,7 @@ std::map<std::int64_t, Tenant> tenants_at(const Json& object) {
   const auto found = object.find("nodes");
   if (found == object.end() || !found->is_object()) return tenants;
   for (const auto& [key, value] : found->items()) {
-    const std::optional<std::int64_t> slot = parse_slot(key);
+    const std::optional<std::int64_t> slot = parse_slot_number(key);
     if (slot && value.is_object()) {
       tenants.emplace(*slot, Tenant{text_at(value, "id"), metadata_at(value)});
     }
@@ -84,7 +84,7 @@ std::string owner_of(std::string_view provider) {
 
 std::optional<BackingRecord> backing_record_of(const model::Node& node, std::string_view owner) {
   if (node.state != model::NodeState::in_use) return std::nullopt;
-  if (!node.user_data.text.contains(kOwnerPrefix)) return std::nullopt;  // most: not worth reading
+  if (!node.user_data.text.contains(kOwnerPrefix)) return std::nullopt;  // avoids parsing most data
   const Json json = parsed(node.user_data.string_value());
   if (json.is_null() || text_at(json, "owner") != owner) return std::nullopt;
   BackingRecord record;
@@ -126,19 +126,19 @@ std::optional<std::int64_t> free_slot(const BackingRecord& record,
   return std::nullopt;
 }
 
-std::string to_string(const Slot& place) {
-  return place.backing_node + ":" + std::to_string(place.slot);
+std::string to_string(const Slot& slot) {
+  return slot.backing_node + ":" + std::to_string(slot.slot);
 }
 
-std::optional<Slot> parse_place(std::string_view text) {
+std::optional<Slot> parse_slot(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == 0 || colon == std::string_view::npos) return std::nullopt;
-  const std::optional<std::int64_t> slot = parse_slot(text.substr(colon + 1));
+  const std::optional<std::int64_t> slot = parse_slot_number(text.substr(colon + 1));
   if (!slot) return std::nullopt;
   return Slot{std::string(text.substr(0, colon)), *slot};
 }
 
-std::optional<Slot> place_of(const model::Node& node) {
+std::optional<Slot> slot_of(const model::Node& node) {
   if (!node.driver_data.text.contains("backing_node")) return std::nullopt;
   const Json json = parsed(node.driver_data.text);
   if (json.is_null()) return std::nullopt;
@@ -148,12 +148,12 @@ std::optional<Slot> place_of(const model::Node& node) {
   return Slot{backing_node, *slot};
 }
 
-model::Json driver_data(const Slot& place, std::string_view node_id,
+model::Json driver_data(const Slot& slot, std::string_view node_id,
                         const driver::Metadata& metadata) {
   Json json = Json::object();
   json["metadata"] = to_json(metadata);
-  json["backing_node"] = place.backing_node;
-  json["slot"] = place.slot;
+  json["backing_node"] = slot.backing_node;
+  json["slot"] = slot.slot;
   json["node"] = node_id;
   return model::Json::parse(json.dump());
 }

@@ -26,13 +26,13 @@ using State = BackingRequest::State;
 using coordination::StoreError;
 using coordination::Transaction;
 
-// Before a request is made once more because its node was not to be had.
+// Before a request is repeated because its node could not be accepted.
 constexpr auto kAskAgainPause = std::chrono::seconds(1);
 
 std::string why_failed(const model::NodeRequest& request) {
   std::set<std::string> reasons;
   for (const auto& [pool, reason] : request.decline_reasons) reasons.insert(reason);
-  std::string text = fmt::format("backing request {} for label {} has failed", request.id,
+  std::string text = fmt::format("backing request {} for label {} failed", request.id,
                                  fmt::join(request.node_types, ", "));
   if (!reasons.empty()) text += fmt::format(": {}", fmt::join(reasons, "; "));
   return text;
@@ -105,10 +105,10 @@ Task<> BackingRequests::serve(std::shared_ptr<BackingRequest> request) {
   nodes_.changed(request->label).set();
 }
 
-// Returns whether it has come to its end. A store that is out of reach, or has lost the session and
-// the request with it, says nothing of the backing node.
+// Returns whether the request has ended. If the store is unreachable, or the request was lost with
+// the session, it is repeated.
 Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
-  std::string trouble;
+  std::string failure;
   request->id.clear();
   try {
     requestor::NodeRequestSpec request_spec{
@@ -118,11 +118,11 @@ Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
         .data = driver::backing_purpose_data({provider_, request->label, request->first_node})};
     request->id =
         co_await requestor::ask(context_.runtime, context_.store, std::move(request_spec));
-    log_.info("Request {} asks for a node with label {}, to put nodes with label {} on",
+    log_.info("Request {}: requested a node with label {} as backing node for label {}",
               request->id, request->backing_label, request->label);
-    const requestor::Progress nobody;
+    const requestor::Progress unobserved;
     requestor::Answer answer = co_await requestor::await_answer(
-        context_.runtime, context_.store, request->id, async::Clock::TimePoint::max(), nobody);
+        context_.runtime, context_.store, request->id, async::Clock::TimePoint::max(), unobserved);
     if (answer.kind == requestor::Answer::Kind::fulfilled) {
       co_await accept(request, std::move(answer.request));
     } else {
@@ -132,19 +132,19 @@ Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
     }
     co_return true;
   } catch (const requestor::RequestError& error) {
-    trouble = error.what();
+    failure = error.what();
   } catch (const model::RecordError& error) {
-    trouble = error.what();
+    failure = error.what();
   } catch (const StoreError& error) {
     if (error.kind() == StoreError::Kind::closed) throw;
-    trouble = error.what();
+    failure = error.what();
   }
-  log_.warning("Asking for a node with label {} once more: {}", request->backing_label, trouble);
+  log_.warning("Requesting a node with label {} again: {}", request->backing_label, failure);
   co_return false;
 }
 
-// Whatever goes wrong, the request goes too: its node is free again then. A store that is out of
-// reach is waited for.
+// Removes the request in any case, so that its node is released after a failure. Retries while the
+// store is unreachable.
 Task<> BackingRequests::accept(std::shared_ptr<BackingRequest> request, model::NodeRequest answer) {
   const std::function<Task<>()> withdraw = [this, id = answer.id] {
     return requestor::withdraw(context_.store, id);
@@ -170,8 +170,8 @@ Task<> BackingRequests::take_until_known(std::shared_ptr<BackingRequest> request
   }
 }
 
-// The lock of the session is exchanged for one that outlives it in the same transaction that says
-// what the node is used for: at no moment is it locked for nobody.
+// Replaces the session's lock with a persistent one in the transaction that writes the node's
+// purpose, so that the node is never unlocked.
 Task<> BackingRequests::take(std::shared_ptr<BackingRequest> request, model::NodeRequest answer,
                              requestor::LockedNodes& locked) {
   co_await locked.lock(std::move(answer));
@@ -198,13 +198,13 @@ Task<> BackingRequests::take(std::shared_ptr<BackingRequest> request, model::Nod
   locked.released();
   request->node = node.id;
   log_.about({}, request->id, node.id)
-      .info("Node {} of provider {} has room for {} node(s) with label {}", node.id,
+      .info("Accepted node {} of provider {} as backing node: {} slot(s) for label {}", node.id,
             node.provider.value_or(""), record.slots, record.label);
   const coordination::Stat& stat = results.front().stat;
   if (stat.mzxid != 0) context_.nodes.written(std::move(node), stat);
 }
 
-// --- the end
+// --- withdrawal
 
 void BackingRequests::withdraw_unwanted(const MetastaticConfig& config) {
   const auto now = context_.runtime.clock.now();
@@ -225,7 +225,7 @@ void BackingRequests::withdraw_unwanted(const MetastaticConfig& config) {
 }
 
 Task<> BackingRequests::withdraw(PendingRequest asking) {
-  log_.info("Request {} is withdrawn: nobody waits for its node any more", asking.request->id);
+  log_.info("Withdrawing request {}: no node waits for it any more", asking.request->id);
   co_await asking.scope->stop();
 }
 

@@ -14,25 +14,24 @@
 
 namespace nodepool::drivers::metastatic {
 
-// A backing node that has been asked for: a request as any requestor makes it, which vanishes with
-// this process's session.
+// A request for a backing node: an ordinary node request, which ends with this process's session.
 struct BackingRequest {
   enum class State { open, served, failed };
 
-  std::string label;          // of the nodes that are to be on it
-  std::string backing_label;  // that is asked for
+  std::string label;          // of the tenants
+  std::string backing_label;  // of the backing node
   std::size_t slots = 1;
-  double launched = 0;     // when it was asked for, seconds since the epoch
-  std::string first_node;  // the node that it was made for
+  double launched = 0;     // when it was requested, seconds since the epoch
+  std::string first_node;  // id of the first tenant
   State state = State::open;
-  std::string id = {};       // of the request; empty: it is not in the store yet
-  std::string failure = {};  // why it failed
-  std::string node = {};     // that it was served with
-  std::size_t waiting = 0;   // nodes that count on it
-  std::optional<async::Clock::TimePoint> unwanted_since = {};  // when the last one has left
+  std::string id = {};       // of the request; empty: not in the store yet
+  std::string failure = {};  // reason for State::failed
+  std::string node = {};     // id of the backing node, for State::served
+  std::size_t waiting = 0;   // number of nodes that wait for it
+  std::optional<async::Clock::TimePoint> unwanted_since = {};  // when the last one stopped waiting
 };
 
-// The right to a place on the backing node that is asked for; gives it up when it goes.
+// Keeps a place among the nodes that wait for a requested backing node; the destructor gives it up.
 class Expectation {
  public:
   Expectation(std::shared_ptr<BackingRequest> request, async::Clock& clock);
@@ -47,22 +46,23 @@ class Expectation {
   async::Clock& clock_;
 };
 
-// Asks the launchers for backing nodes, and takes them.
+// Requests backing nodes and accepts them.
 class BackingRequests {
  public:
-  // `context` as ProviderContext says; `nodes` outlives it.
+  // `context` and `nodes` outlive it.
   BackingRequests(driver::ProviderContext context, std::string provider, BackingNodes& nodes,
                   telemetry::Logger log);
 
-  // A place on a backing node that has been asked for, or is asked for now. `node_id`: for whom.
+  // Waits for a slot of a backing node that has been requested, or requests one. `node_id`: the
+  // node that needs the slot.
   std::unique_ptr<Expectation> expect(const std::string& label, const BackingRules& rules,
                                       const std::string& node_id);
 
-  // Withdraws what nobody has been waiting for during the label's grace time: an attempt that has
-  // taken too long is followed by another one, which is not to go to the end of the line.
+  // Withdraws requests that no node has waited for during the label's grace time. The delay keeps
+  // the position in the queue for the next attempt after a timeout.
   void withdraw_unwanted(const MetastaticConfig& config);
 
-  // Withdraws all.
+  // Withdraws all requests.
   Task<> stop();
 
  private:

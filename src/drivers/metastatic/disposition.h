@@ -5,26 +5,26 @@
 
 namespace nodepool::drivers::metastatic {
 
-// What becomes of a backing node.
+// What to do with a backing node.
 enum class Disposition {
   keep,
-  retire,   // it gets no more nodes, and is given back when the last one has gone
-  release,  // it is given back now
+  retire,   // it gets no more nodes, and is released after the last one has gone
+  release,  // release it now
 };
 
-// What is known of one beside its record, in seconds.
+// The state of a backing node besides its record. Times are in seconds.
 struct BackingFacts {
-  bool is_empty = false;  // no node is on it
-  double idle = 0;        // since when
-  double age = 0;         // since it was asked for
+  bool is_empty = false;  // it has no tenants
+  double idle = 0;        // time without tenants
+  double age = 0;         // time since it was requested
 };
 
-// `rules`: of its label; nullptr if the configuration has none any more: then it is only kept for
-// the nodes on it, as one that has failed is.
+// Decides what to do. `rules` are its label's; nullptr if the label is no longer configured: then,
+// like a failed one, it is kept only for its tenants.
 Disposition disposition_of(const BackingRecord& record, const BackingRules* rules,
                            const BackingFacts& facts);
 
-// Whether it may get another node.
+// Whether it may get another tenant.
 bool takes_nodes(const BackingRecord& record, const BackingRules& rules, double age);
 
 }  // namespace nodepool::drivers::metastatic

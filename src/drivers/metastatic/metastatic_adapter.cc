@@ -22,12 +22,12 @@ using driver::LaunchSteps;
 using driver::Resource;
 using Outcome = BackingNodes::Outcome;
 
-// What the takings of nodes that nobody knows are called.
+// Resource::type of slots.
 constexpr const char* kSlotResource = "slot";
 
-CloudError lost(const Slot& place) {
+CloudError lost(const Slot& slot) {
   return {CloudError::Kind::failed,
-          fmt::format("backing node {} is gone, or not ours any more", place.backing_node)};
+          fmt::format("backing node {} is gone, or its lock was lost", slot.backing_node)};
 }
 
 driver::Connection connection_of(const model::Node& backing) {
@@ -65,23 +65,22 @@ Task<> MetastaticAdapter::stop() {
   co_await requests_.stop();
 }
 
-// --- nodes that come
+// --- creating nodes
 
-// A node that waits for its place has its id already: that it waits is all that there is of it.
+// A node that waits for a slot has an external id already, although it has no resources yet.
 Task<Instance> MetastaticAdapter::create(CreateSpec spec, LaunchSteps& steps) {
-  const LaunchSteps::Make make = [&] { return take_place(spec, steps); };
-  const LaunchSteps::Find find = [&] { return find_place(spec, steps); };
+  const LaunchSteps::Make make = [&] { return take_slot(spec, steps); };
+  const LaunchSteps::Find find = [&] { return find_slot(spec, steps); };
   steps.set_external_id(model::json_string(spec.node_id));
   const std::string taken = co_await steps.step("slot", make, find);
-  const std::optional<Slot> place = parse_place(taken);
-  if (!place) throw CloudError(CloudError::Kind::permanent, "no slot has the name " + taken);
-  co_return co_await describe(*place, spec);
+  const std::optional<Slot> slot = parse_slot(taken);
+  if (!slot) throw CloudError(CloudError::Kind::permanent, "invalid slot " + taken);
+  co_return co_await describe(*slot, spec);
 }
 
-// Waits until a place is free, or a backing node that was asked for is there. Only who has the
-// node's record as it is now may take one for it: a launcher that has lost it, and does not know
-// yet, takes none.
-Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSteps& steps) {
+// Waits until a slot is free, or a requested backing node is ready. `proof` checks the version of
+// the node's record: a launcher that has lost the node's lock without noticing takes no slot.
+Task<std::string> MetastaticAdapter::take_slot(const CreateSpec& spec, LaunchSteps& steps) {
   const BackingRules rules = *config_->find_rules(spec.label);
   Transaction proof;
   if (const model::Node* node = context_.nodes.find(spec.node_id)) {
@@ -89,7 +88,7 @@ Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSt
   }
   std::unique_ptr<Expectation> expectation;
   while (true) {
-    if (const auto known = place_of_tenant(spec, steps)) co_return *known;
+    if (const auto known = slot_of_tenant(spec, steps)) co_return *known;
     std::optional<std::string> backing = nodes_.with_free_slot(spec.label, rules);
     const bool was_served =
         expectation && expectation->request().state == BackingRequest::State::served;
@@ -97,8 +96,8 @@ Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSt
       backing = expectation->request().node;
     }
     if (backing) {
-      const std::optional<std::string> place = co_await occupy(spec, *backing, proof);
-      if (place) co_return *place;
+      const std::optional<std::string> slot = co_await occupy(spec, *backing, proof);
+      if (slot) co_return *slot;
       continue;
     }
     if (expectation && expectation->request().state == BackingRequest::State::failed) {
@@ -115,55 +114,55 @@ Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSt
   }
 }
 
-// Nothing: others were faster.
+// Returns nothing if other nodes have taken all slots.
 Task<std::optional<std::string>> MetastaticAdapter::occupy(const CreateSpec& spec,
                                                            std::string backing_node,
                                                            const Transaction& proof) {
-  Slot place{std::move(backing_node), 0};
+  Slot slot{std::move(backing_node), 0};
   const double now = context_.runtime.clock.wall_seconds();
   const BackingNodes::Change take = [&](model::Node&, BackingRecord& record,
                                         const std::set<std::int64_t>& occupied) {
-    const std::optional<std::int64_t> slot = free_slot(record, occupied);
-    if (record.failed || !slot) return false;
-    place.slot = *slot;
-    record.tenants.emplace(*slot, Tenant{spec.node_id, spec.metadata});
+    const std::optional<std::int64_t> number = free_slot(record, occupied);
+    if (record.failed || !number) return false;
+    slot.slot = *number;
+    record.tenants.emplace(*number, Tenant{spec.node_id, spec.metadata});
     record.used = now;
     return true;
   };
-  const Outcome outcome = co_await nodes_.change(place.backing_node, take, proof);
+  const Outcome outcome = co_await nodes_.change(slot.backing_node, take, proof);
   if (outcome == Outcome::refused) {
     throw coordination::store_error(StoreError::Kind::bad_version, model::node_path(spec.node_id),
-                                    "somebody else has the node");
+                                    "another launcher has the node");
   }
   if (outcome != Outcome::written) co_return std::nullopt;
-  co_return to_string(place);
+  co_return to_string(slot);
 }
 
-Task<std::optional<std::string>> MetastaticAdapter::find_place(const CreateSpec& spec,
-                                                               LaunchSteps& steps) const {
-  if (!nodes_.is_ready()) {
-    throw CloudError(CloudError::Kind::transient, "the records are being read");
-  }
-  co_return place_of_tenant(spec, steps);
-}
-
-std::optional<std::string> MetastaticAdapter::place_of_tenant(const CreateSpec& spec,
+Task<std::optional<std::string>> MetastaticAdapter::find_slot(const CreateSpec& spec,
                                                               LaunchSteps& steps) const {
-  const std::optional<Slot> place = nodes_.place_of_node(spec.metadata);
-  if (!place) return std::nullopt;
-  const BackingRecord* record = nodes_.find(place->backing_node);
-  steps.set_external_id(model::json_string(record->tenants.at(place->slot).external_id));
-  return to_string(*place);
+  if (!nodes_.is_ready()) {
+    throw CloudError(CloudError::Kind::transient, "the node records are still being read");
+  }
+  co_return slot_of_tenant(spec, steps);
 }
 
-Task<Instance> MetastaticAdapter::describe(Slot place, const CreateSpec& spec) {
-  const model::Node backing = co_await read_backing(place);
+std::optional<std::string> MetastaticAdapter::slot_of_tenant(const CreateSpec& spec,
+                                                             LaunchSteps& steps) const {
+  const std::optional<Slot> slot = nodes_.slot_of_node(spec.metadata);
+  if (!slot) return std::nullopt;
+  const BackingRecord* record = nodes_.find(slot->backing_node);
+  steps.set_external_id(model::json_string(record->tenants.at(slot->slot).external_id));
+  return to_string(*slot);
+}
+
+Task<Instance> MetastaticAdapter::describe(Slot slot, const CreateSpec& spec) {
+  const model::Node backing = co_await read_backing(slot);
   const std::optional<BackingRecord> record = backing_record_of(backing, owner_);
-  if (!record) throw lost(place);
-  const auto tenant = record->tenants.find(place.slot);
+  if (!record) throw lost(slot);
+  const auto tenant = record->tenants.find(slot.slot);
   const bool is_there =
       tenant != record->tenants.end() && driver::carries(tenant->second.metadata, spec.metadata);
-  if (!is_there) throw lost(place);
+  if (!is_there) throw lost(slot);
   Instance instance;
   instance.external_id = model::json_string(tenant->second.external_id);
   instance.metadata = spec.metadata;
@@ -175,38 +174,38 @@ Task<Instance> MetastaticAdapter::describe(Slot place, const CreateSpec& spec) {
   instance.az = backing.az.to_optional();
   instance.region = backing.region.to_optional();
   instance.cloud = backing.cloud.to_optional();
-  instance.slot = place.slot;
-  instance.driver_data = driver_data(place, spec.node_id, spec.metadata);
+  instance.slot = slot.slot;
+  instance.driver_data = driver_data(slot, spec.node_id, spec.metadata);
   instance.node_attributes = backing.attributes;
   instance.connection = connection_of(backing);
   co_return instance;
 }
 
-// The table may not have heard yet of what another launcher has written.
-Task<model::Node> MetastaticAdapter::read_backing(Slot place) {
-  const BackingRecord* known = nodes_.find(place.backing_node);
-  if (known != nullptr && known->tenants.contains(place.slot)) {
-    co_return *context_.nodes.find(place.backing_node);
+// Reads the store, as the table may lack recent writes of other launchers.
+Task<model::Node> MetastaticAdapter::read_backing(Slot slot) {
+  const BackingRecord* known = nodes_.find(slot.backing_node);
+  if (known != nullptr && known->tenants.contains(slot.slot)) {
+    co_return *context_.nodes.find(slot.backing_node);
   }
   while (true) {
     try {
       const coordination::Entry entry =
-          co_await context_.store.get(model::node_path(place.backing_node));
-      if (entry.data.empty()) throw lost(place);
-      co_return model::parse_node(place.backing_node, entry);
+          co_await context_.store.get(model::node_path(slot.backing_node));
+      if (entry.data.empty()) throw lost(slot);
+      co_return model::parse_node(slot.backing_node, entry);
     } catch (const StoreError& error) {
-      if (error.kind() == StoreError::Kind::no_node) throw lost(place);
+      if (error.kind() == StoreError::Kind::no_node) throw lost(slot);
       if (!coordination::may_recover(error)) throw;
     }
     co_await coordination::wait_for_store(context_.runtime, context_.store);
   }
 }
 
-// --- nodes that go
+// --- deleting nodes
 
 Task<> MetastaticAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/) {
   const std::string id = external_id.string_value();
-  for (const Slot& place : nodes_.slots_of_machine(id)) co_await nodes_.release_slot(place, id);
+  for (const Slot& slot : nodes_.slots_of_machine(id)) co_await nodes_.release_slot(slot, id);
 }
 
 Task<std::vector<Instance>> MetastaticAdapter::instances() {
@@ -233,34 +232,32 @@ Task<std::vector<Resource>> MetastaticAdapter::resources() {
 }
 
 bool MetastaticAdapter::may_be_of(const Resource& resource, const model::Node& node) const {
-  const std::optional<Slot> place = place_of(node);
-  return !place || to_string(*place) == resource.id;
+  const std::optional<Slot> slot = slot_of(node);
+  return !slot || to_string(*slot) == resource.id;
 }
 
 Task<> MetastaticAdapter::remove_resource(Resource resource) {
-  // What is no place is not deleted as one.
   if (resource.type != kSlotResource) co_await driver::Adapter::remove_resource(resource);
-  const std::optional<Slot> place = parse_place(resource.id);
-  const BackingRecord* record = place ? nodes_.find(place->backing_node) : nullptr;
-  if (record == nullptr || !record->tenants.contains(place->slot)) co_return;
-  const std::string external_id = record->tenants.at(place->slot).external_id;
-  co_await nodes_.release_slot(*place, external_id);
+  const std::optional<Slot> slot = parse_slot(resource.id);
+  const BackingRecord* record = slot ? nodes_.find(slot->backing_node) : nullptr;
+  if (record == nullptr || !record->tenants.contains(slot->slot)) co_return;
+  const std::string external_id = record->tenants.at(slot->slot).external_id;
+  co_await nodes_.release_slot(*slot, external_id);
 }
 
 Task<bool> MetastaticAdapter::is_usable(model::Node node) {
-  const std::optional<Slot> place = place_of(node);
-  co_return place&& nodes_.find(place->backing_node) != nullptr;
+  const std::optional<Slot> slot = slot_of(node);
+  co_return slot.has_value() && nodes_.find(slot->backing_node) != nullptr;
 }
 
 void MetastaticAdapter::nodescan_failed(const model::Json& external_id) {
-  for (const Slot& place : nodes_.slots_of_machine(external_id.string_value())) {
-    log_.warning("Backing node {} gets no more nodes: no host keys could be read there",
-                 place.backing_node);
-    scope_.spawn("retire backing node " + place.backing_node, nodes_.retire(place.backing_node));
+  for (const Slot& slot : nodes_.slots_of_machine(external_id.string_value())) {
+    log_.warning("Retiring backing node {}: its host keys could not be read", slot.backing_node);
+    scope_.spawn("retire backing node " + slot.backing_node, nodes_.retire(slot.backing_node));
   }
 }
 
-// --- backing nodes that go
+// --- deleting backing nodes
 
 Task<std::map<std::string, std::int64_t>> MetastaticAdapter::remove_leftovers() {
   requests_.withdraw_unwanted(*config_);
@@ -277,12 +274,12 @@ Task<> MetastaticAdapter::apply_disposition(std::string id) {
   try {
     if (disposition == Disposition::retire) {
       co_await nodes_.retire(id);
-      log_.info("Backing node {} gets no more nodes: it is older than max-age", id);
+      log_.info("Retiring backing node {}: it is older than max-age", id);
     } else if (co_await nodes_.release(id)) {
-      log_.info("Backing node {} is given back: no node is on it", id);
+      log_.info("Released backing node {}, which has no nodes", id);
     }
   } catch (const StoreError& error) {
-    log_.warning("Backing node {} could not be given back yet: {}", id, error.what());
+    log_.warning("Error retiring or releasing backing node {}, retrying: {}", id, error.what());
   }
 }
 

@@ -14,7 +14,8 @@
 
 namespace nodepool::drivers::metastatic {
 
-// Nodes on nodes: the cloud is Nodepool itself, and what is in it is in the store.
+// The adapter for nodes on backing nodes: its cloud is Nodepool itself, with all state in the
+// store.
 class MetastaticAdapter final : public driver::Adapter {
  public:
   MetastaticAdapter(std::shared_ptr<const MetastaticConfig> config,
@@ -28,23 +29,23 @@ class MetastaticAdapter final : public driver::Adapter {
   Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
   Task<> remove_resource(driver::Resource resource) override;
-  // Gives back the backing nodes whose time has come.
+  // Retires and releases backing nodes.
   Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   Task<bool> is_usable(model::Node node) override;
   void nodescan_failed(const model::Json& external_id) override;
-  // Until the table of nodes has surely heard of what another launcher did before it died.
+  // How long the table of nodes may lack the last writes of a launcher that has died.
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
-  Task<std::string> take_place(const driver::CreateSpec& spec, driver::LaunchSteps& steps);
+  Task<std::string> take_slot(const driver::CreateSpec& spec, driver::LaunchSteps& steps);
   Task<std::optional<std::string>> occupy(const driver::CreateSpec& spec, std::string backing_node,
                                           const coordination::Transaction& proof);
-  Task<std::optional<std::string>> find_place(const driver::CreateSpec& spec,
-                                              driver::LaunchSteps& steps) const;
-  std::optional<std::string> place_of_tenant(const driver::CreateSpec& spec,
+  Task<std::optional<std::string>> find_slot(const driver::CreateSpec& spec,
                                              driver::LaunchSteps& steps) const;
-  Task<driver::Instance> describe(Slot place, const driver::CreateSpec& spec);
-  Task<model::Node> read_backing(Slot place);
+  std::optional<std::string> slot_of_tenant(const driver::CreateSpec& spec,
+                                            driver::LaunchSteps& steps) const;
+  Task<driver::Instance> describe(Slot slot, const driver::CreateSpec& spec);
+  Task<model::Node> read_backing(Slot slot);
   Task<> apply_disposition(std::string id);
 
   std::shared_ptr<const MetastaticConfig> config_;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace config;
 
-// What `image_id` of all nodes says. Reference: the Python Nodepool's.
+// `image_id` of all nodes. Source: the Python Nodepool.
 constexpr const char* kNoImage = "unused";
 
 const Schema& label_schema() {
@@ -86,7 +86,7 @@ Field launch_timeout() {
 
 double seconds(const Section& section, std::string_view key) {
   const std::int64_t value = section.integer(key);
-  if (value < 0) throw section.error(key, "is to be 0 or more seconds");
+  if (value < 0) throw section.error(key, "must be 0 or more seconds");
   return static_cast<double>(value);
 }
 
@@ -94,14 +94,14 @@ BackingRules load_rules(const Section& section) {
   BackingRules rules;
   rules.label = section.text("backing-label");
   rules.slots = section.integer("max-parallel-jobs");
-  if (rules.slots < 1) throw section.error("max-parallel-jobs", "is to be 1 or more");
+  if (rules.slots < 1) throw section.error("max-parallel-jobs", "must be 1 or more");
   rules.grace_time = seconds(section, "grace-time");
   rules.min_retention = seconds(section, "min-retention-time");
   const std::int64_t max_age = section.optional_integer("max-age").value_or(0);
-  if (max_age < 0) throw section.error("max-age", "is to be 0 or more seconds");
+  if (max_age < 0) throw section.error("max-age", "must be 0 or more seconds");
   if (max_age > 0) rules.max_age = static_cast<double>(max_age);
   if (rules.max_age && *rules.max_age < rules.min_retention) {
-    throw section.error("max-age", "is to be at least min-retention-time");
+    throw section.error("max-age", "must be at least min-retention-time");
   }
   return rules;
 }
@@ -150,7 +150,7 @@ void MetastaticConfig::load_pool(const Section& section, const ProviderSection& 
   pools_.insert_or_assign(pool.name, std::move(pool));
 }
 
-// Labels on the same backing label share no backing node, but have to want the same of them.
+// Labels with the same backing label share no backing nodes, but must have the same rules.
 void MetastaticConfig::load_label(const Section& section, const Section& pool_section,
                                   const Config& config, driver::MachinePool& machines) {
   const std::string name = section.text("name");
@@ -161,7 +161,7 @@ void MetastaticConfig::load_label(const Section& section, const Section& pool_se
     if (!belongs || known == rules) continue;
     throw section.section_error(fmt::format(
         "label {} has the backing label {}, as label {} has, and max-parallel-jobs, grace-time, "
-        "min-retention-time and max-age are to be the same for both",
+        "min-retention-time and max-age must be equal for both",
         name, rules.label, other));
   }
   driver::MachineLabel machine;

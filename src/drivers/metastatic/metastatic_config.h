@@ -11,24 +11,24 @@
 
 namespace nodepool::drivers::metastatic {
 
-// What the nodes of one label stand on. It is the same in all pools of a provider.
+// The rules for the backing nodes of one label, in all pools of a provider. Times are in seconds.
 struct BackingRules {
   std::string label;              // of the backing nodes
-  std::int64_t slots = 1;         // of each: as many nodes share one
-  double grace_time = 60;         // seconds that one is kept without any node on it
-  double min_retention = 0;       // seconds that one is kept at least
-  std::optional<double> max_age;  // seconds, after which one gets no more nodes
+  std::int64_t slots = 1;         // of each backing node
+  double grace_time = 60;         // how long one is kept without nodes
+  double min_retention = 0;       // how long one is kept at least
+  std::optional<double> max_age;  // after which one gets no more nodes; nothing: unlimited
 
   friend bool operator==(const BackingRules&, const BackingRules&) = default;
 };
 
-// A provider section.
+// The configuration of a provider with `driver: metastatic`.
 class MetastaticConfig final : public driver::StateMachineConfig {
  public:
   // Throws config::ConfigError.
   MetastaticConfig(const config::ProviderSection& section, const config::Config& config);
 
-  // The rules of a label of any pool; nullptr: no pool has it.
+  // The rules of a label; nullptr if no pool has the label.
   const BackingRules* find_rules(std::string_view label) const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace nodepool::drivers::metastatic {
 
-// `driver: metastatic`: several nodes on one that another provider has made. See
+// `driver: metastatic`: several nodes on one node of another provider. See
 // docs/drivers/metastatic.md.
 class MetastaticDriver final : public driver::StateMachineDriver {
  public:

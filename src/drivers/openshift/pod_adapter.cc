@@ -87,7 +87,7 @@ Task<PodList> PodAdapter::ask_pods() {
   co_return PodList(co_await list_pods(std::string(kubernetes::kOfNodes)));
 }
 
-// --- making
+// --- making pods
 
 Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
   const driver::LaunchSteps::Make make = [&] { return make_pod(spec, steps); };
@@ -95,11 +95,11 @@ Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::Launc
   driver::PollWaiter awaited = pods_.await(spec.expectation());
   const std::string name = co_await steps.step("pod", make, find);
   steps.enter("waiting for the pod");
-  const std::function<void(std::string)> tell = [&steps](std::string state) {
+  const std::function<void(std::string)> enter = [&steps](std::string state) {
     steps.enter(std::move(state));
   };
   Pod running =
-      co_await kubernetes::wait_until_running(pods_, awaited, spec.pool, name, tell, log_);
+      co_await kubernetes::wait_until_running(pods_, awaited, spec.pool, name, enter, log_);
   spec.learn(awaited.taken(runtime_.clock.now()));
   co_return co_await describe(std::move(spec), std::move(running));
 }
@@ -117,7 +117,7 @@ Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSt
     co_return name;
   }
   throw CloudError(CloudError::Kind::failed,
-                   fmt::format("pods {} and {} of {} are there, and not the node's", names.front(),
+                   fmt::format("pods {} and {} of {} already exist for others", names.front(),
                                names.back(), spec.pool));
 }
 
@@ -133,14 +133,14 @@ Task<std::optional<std::string>> PodAdapter::find_pod(driver::CreateSpec spec,
   co_return std::nullopt;
 }
 
-Task<bool> PodAdapter::is_ours(std::string path, driver::Metadata marks) {
+Task<bool> PodAdapter::is_ours(std::string path, driver::Metadata tags) {
   const std::optional<Element> found = co_await api_.find("get pod", path);
   if (!found) co_return false;
   const Pod pod = kubernetes::read_pod(*found);
-  co_return !pod.is_going && driver::carries(pod.attached, marks);
+  co_return !pod.is_going && driver::carries(pod.attached, tags);
 }
 
-// Whoever uses the node does so as the provider's own user.
+// The node is accessed as the provider's own user.
 Task<driver::Instance> PodAdapter::describe(driver::CreateSpec spec, Pod pod) {
   const kubernetes::Cluster& cluster = config_->cluster();
   const std::string ca = cluster.ca.empty() ? "" : cloud::base64(content_of(cluster.ca));
@@ -157,20 +157,20 @@ Task<driver::Instance> PodAdapter::describe(driver::CreateSpec spec, Pod pod) {
   co_return instance;
 }
 
-// --- deleting
+// --- deleting pods
 
-// The id is the namespace and the pod's name with "-" between them, as the Python Nodepool writes
-// it: only the cluster knows where one ends where a pool's name begins another's.
-Task<std::optional<PodAdapter::Place>> PodAdapter::place_of(std::string id) {
+// The id is the namespace and the pod's name joined with "-", as in the Python Nodepool. If a
+// pool's name is a prefix of another's, asks the cluster which one it is.
+Task<std::optional<PodAdapter::PodName>> PodAdapter::find_name(std::string id) {
   for (const auto& [space, pool] : config_->pools()) {
     if (!id.starts_with(space + "-")) continue;
-    Place place{.space = space, .name = id.substr(space.size() + 1)};
-    const auto found = co_await api_.find("get pod", pods_of(space) + "/" + place.name);
+    PodName pod_name{.space = space, .name = id.substr(space.size() + 1)};
+    const auto found = co_await api_.find("get pod", pods_of(space) + "/" + pod_name.name);
     if (!found) continue;
     const Pod pod = kubernetes::read_pod(*found);
     const bool is_ours =
         driver::value_of(pod.attached, driver::kProviderNameKey) == config_->name();
-    if (is_ours) co_return place;
+    if (is_ours) co_return pod_name;
   }
   co_return std::nullopt;
 }
@@ -184,26 +184,26 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
   const bool has_pool = std::ranges::any_of(
       config_->pools(), [&id](const auto& entry) { return id.starts_with(entry.first + "-"); });
   if (!has_pool) {
-    log_.error("Pod {} is in no project that is a pool now: it is left alone", id);
+    log_.error("Not deleting pod {}: no pool is configured for its project", id);
     co_return;
   }
-  const std::optional<Place> place = co_await place_of(id);
-  if (!place) co_return;
+  const std::optional<PodName> pod_name = co_await find_name(id);
+  if (!pod_name) co_return;
   const bool was_there =
-      co_await api_.remove("delete pod", pods_of(place->space) + "/" + place->name);
+      co_await api_.remove("delete pod", pods_of(pod_name->space) + "/" + pod_name->name);
   if (!was_there) co_return;
   if (accepted) accepted();
   driver::PollWaiter awaited = pods_.await_removal();
   while (true) {
-    const auto list = co_await driver::if_answered(pods_.next(awaited), "Pods", log_);
+    const auto list = co_await driver::if_answered(pods_.next(awaited), "pods", log_);
     if (!list) continue;
-    const Pod* pod = list->find(place->space, place->name);
-    // One that is not going has been made under the same name since then.
+    const Pod* pod = list->find(pod_name->space, pod_name->name);
+    // If it is not being deleted, it is a new one with the same name.
     if (pod == nullptr || !pod->is_going) co_return;
   }
 }
 
-// --- what there is
+// --- listings and limits
 
 Task<std::vector<driver::Instance>> PodAdapter::instances() {
   std::vector<driver::Instance> instances;
@@ -232,7 +232,6 @@ Task<std::vector<driver::Resource>> PodAdapter::resources() {
 }
 
 Task<> PodAdapter::remove_resource(driver::Resource resource) {
-  // What is no pod is not deleted as one.
   if (resource.type != driver::kInstanceResource)
     co_await driver::Adapter::remove_resource(resource);
   co_await remove_pod(std::move(resource.id), {});
@@ -246,7 +245,7 @@ Task<driver::Limits> PodAdapter::limits() {
   co_return sum_of(limits);
 }
 
-// Not everybody may look at them.
+// The user may not be allowed to list them.
 Task<std::vector<Element>> PodAdapter::quotas_of(std::string space) {
   try {
     co_return co_await api_.list("list resource quotas",
@@ -254,8 +253,8 @@ Task<std::vector<Element>> PodAdapter::quotas_of(std::string space) {
                                  std::identity());
   } catch (const CloudError& error) {
     if (!is_forbidden(error)) throw;
-    if (!told_of_quotas_) log_.warning("Quotas do not count until they refuse: {}", error.what());
-    told_of_quotas_ = true;
+    if (!has_reported_quotas_) log_.warning("Ignoring resource quotas: {}", error.what());
+    has_reported_quotas_ = true;
   }
   co_return std::vector<Element>{};
 }

@@ -15,11 +15,11 @@
 
 namespace nodepool::drivers::openshift {
 
-// A cluster whose nodes are pods in namespaces that are there already: a pool's name is that of its
-// namespace. See docs/drivers/openshiftpods.md for the calls.
+// The adapter for nodes that are pods in existing namespaces. A pool has the name of its namespace.
+// docs/drivers/openshiftpods.md lists its calls.
 class PodAdapter final : public driver::Adapter {
  public:
-  // `threads` outlive it. `on_attempt` is told of every attempt at a call.
+  // `threads` outlives it. `on_attempt` is called for every attempt of a call.
   PodAdapter(const async::Runtime& runtime, std::shared_ptr<const kubernetes::KubeConfig> config,
              async::ThreadPool& threads, telemetry::Logger log,
              http::Client::Observer on_attempt = {},
@@ -42,8 +42,8 @@ class PodAdapter final : public driver::Adapter {
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
-  // Where a node's pod is.
-  struct Place {
+  // The namespace and name of a node's pod.
+  struct PodName {
     std::string space;
     std::string name;
   };
@@ -51,10 +51,10 @@ class PodAdapter final : public driver::Adapter {
   async::Task<std::string> make_pod(driver::CreateSpec spec, driver::LaunchSteps& steps);
   async::Task<std::optional<std::string>> find_pod(driver::CreateSpec spec,
                                                    driver::LaunchSteps& steps);
-  async::Task<bool> is_ours(std::string path, driver::Metadata marks);
+  async::Task<bool> is_ours(std::string path, driver::Metadata tags);
   async::Task<driver::Instance> describe(driver::CreateSpec spec, kubernetes::Pod pod);
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
-  async::Task<std::optional<Place>> place_of(std::string id);
+  async::Task<std::optional<PodName>> find_name(std::string id);
   async::Task<std::vector<kubernetes::Pod>> list_pods(std::string query);
   async::Task<kubernetes::PodList> ask_pods();
   async::Task<std::vector<kubernetes::Element>> quotas_of(std::string space);
@@ -65,15 +65,14 @@ class PodAdapter final : public driver::Adapter {
   kubernetes::KubeApi api_;
   kubernetes::Watcher watcher_;
   driver::SharedPoller<kubernetes::PodList> pods_;
-  bool told_of_quotas_ = false;
+  bool has_reported_quotas_ = false;
 };
 
-// What one namespace may have at most, by its quotas. One that counts for some pods only is left
-// out.
+// The limits of one namespace, by its quotas. Ignores quotas that apply to some pods only.
 driver::Limits limits_of(const std::vector<kubernetes::Element>& quotas);
 
-// The most of several namespaces together: a resource that one of them does not limit is not
-// limited.
+// The sum of the limits of several namespaces. A resource that one of them does not limit is
+// unlimited.
 driver::Limits sum_of(const std::vector<driver::Limits>& limits);
 
 }  // namespace nodepool::drivers::openshift

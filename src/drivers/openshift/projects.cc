@@ -23,7 +23,7 @@ std::string path_of(const std::string& name) {
   return std::string(kApi) + "/projects/" + name;
 }
 
-// Anybody may have written it.
+// Other users may have written the description.
 driver::Metadata described(const std::string& description) {
   driver::Metadata metadata;
   try {
@@ -46,7 +46,7 @@ Space read_project(const Element& object) {
   return space;
 }
 
-// A project that is not there is one that the user may not look at.
+// For a missing project, OpenShift returns "forbidden".
 bool may_be_missing(const CloudError& error) {
   return error.kind() == CloudError::Kind::permanent || error.kind() == CloudError::Kind::not_found;
 }
@@ -98,8 +98,8 @@ Task<> Projects::grant(std::string name, bool /*has_pod*/) {
                      KubeApi::Twice::harmless);
 }
 
-// Who may ask for projects may list the pods of each, and not of all. One that has gone meanwhile
-// is none of the others' business.
+// The user may list the pods of each project, but not of all at once. Ignores a project that has
+// been deleted meanwhile.
 Task<std::vector<Pod>> Projects::pods(std::set<std::string> awaited) {
   std::vector<Pod> pods;
   for (const std::string& name : awaited) {

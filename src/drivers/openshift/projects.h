@@ -8,8 +8,8 @@ using kubernetes::Element;
 using kubernetes::Json;
 using kubernetes::KubeApi;
 
-// The projects of OpenShift: namespaces that those may ask for who may not make namespaces. Labels
-// are not for them to set, so what is attached to a project is its description.
+// The projects of OpenShift. Users who may not make namespaces can request projects, but cannot set
+// labels: the tags are in the project's description.
 class Projects final : public kubernetes::Spaces {
  public:
   // `api` outlives it.

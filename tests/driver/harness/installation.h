@@ -43,7 +43,7 @@ class Installation {
   void remove_upload(const std::string& image, const std::string& build_id,
                      const std::string& provider, const std::string& id);
 
-  // What its launchers mark machines with.
+  // The installation in the owner tags of its machines.
   model::Installation identity{.id = kInstallationId, .first_node = 0};
   // Has the store say so.
   void write_identity();

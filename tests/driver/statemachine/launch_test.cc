@@ -436,7 +436,7 @@ TEST_F(LaunchTest, what_is_half_made_is_taken_back_whether_it_is_known_or_not) {
   node.launch_journal = journal.to_json();
   node.external_id = model::json_string("np" + node.id);
   installation_.write(node);
-  const Metadata ours = marks(node);
+  const Metadata ours = owner_tags(node);
   cloud_->disks = {
       {.id = "disk-1", .name = "np" + node.id, .metadata = ours, .image = {}, .shows_at = {}}};
   cloud_->servers = {
@@ -460,7 +460,7 @@ TEST_F(LaunchTest, what_else_may_have_been_made_is_taken_back_with_the_node) {
   journal.steps["address"] = {installation_.clock.wall_seconds() - 10, std::nullopt};
   node.launch_journal = journal.to_json();
   installation_.write(node);
-  const Metadata ours = marks(node);
+  const Metadata ours = owner_tags(node);
   Metadata others = ours;
   others.insert_or_assign("nodepool_installation_id", "there");
   cloud_->others = {{"address", "a1", ours}, {"address", "a2", others}, {"address", "a3", {}}};
@@ -480,7 +480,7 @@ TEST_F(LaunchTest, a_journal_that_cannot_be_read_keeps_no_node_from_being_taken_
   node.launch_journal = Json{R"({"steps": 7})"};
   installation_.write(node);
   cloud_->servers = {
-      {.id = "s1", .name = "np-1", .metadata = marks(node), .image = {}, .shows_at = {}}};
+      {.id = "s1", .name = "np-1", .metadata = owner_tags(node), .image = {}, .shows_at = {}}};
   auto job = start().launch(node.id);
   process_->run_until_ended(*job);
   EXPECT_THAT(job->failure(), HasSubstr("invalid 'launch_journal'"));

@@ -285,7 +285,7 @@ TEST_F(LeakTest, what_was_made_for_an_earlier_node_with_the_same_id_is_deleted) 
   volume.type = "volume";
   cloud_->others = {of_node("m1", id), of_node("m2", id), of_node("m3", ready.id), volume};
   for (Resource& other : cloud_->others) other.metadata[std::string(kNodeCreatedKey)] = "16.000000";
-  cloud_->others[1].metadata = marks(node(id));
+  cloud_->others[1].metadata = owner_tags(node(id));
   look();
   look();
   EXPECT_THAT(cloud_->others, ElementsAre(Field(&Resource::id, "m2")));

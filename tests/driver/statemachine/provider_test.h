@@ -55,7 +55,7 @@ class ProviderTest : public testing::Test {
   }
 
   // What is made for a node carries this.
-  Metadata marks(const model::Node& node) const {
+  Metadata owner_tags(const model::Node& node) const {
     return Ownership(std::make_shared<const model::Installation>(installation_.identity), "cloud")
         .of_node(node);
   }

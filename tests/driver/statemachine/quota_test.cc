@@ -26,7 +26,7 @@ class QuotaTest : public ProviderTest {
     cloud_->other_instances.push_back(instance);
   }
 
-  static Metadata marks(const std::string& provider, const std::string& node) {
+  static Metadata owner_tags(const std::string& provider, const std::string& node) {
     return {{std::string(kProviderNameKey), provider},
             {std::string(kNodeIdKey), node},
             {std::string(kInstallationIdKey), harness::kInstallationId}};
@@ -35,13 +35,13 @@ class QuotaTest : public ProviderTest {
 
 TEST_F(QuotaTest, what_others_use_is_not_available) {
   const std::string id = add_node();
-  add_machine(marks("cloud", id), 1);  // counted by its record
+  add_machine(owner_tags("cloud", id), 1);  // counted by its record
   add_machine({}, 2);
-  add_machine(marks("elsewhere", id), 4);
-  Metadata of_another_installation = marks("cloud", id);
+  add_machine(owner_tags("elsewhere", id), 4);
+  Metadata of_another_installation = owner_tags("cloud", id);
   of_another_installation[std::string(kInstallationIdKey)] = "there";
   add_machine(of_another_installation, 16);
-  add_machine(marks("cloud", "0000009999"), 8);  // leaked
+  add_machine(owner_tags("cloud", "0000009999"), 8);  // leaked
   start();
   EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 6), Pair("cores", 70)));
 }

@@ -88,9 +88,9 @@ class AwsFixture : public CloudFixture {
       case Trouble::broken_machine:
         cloud_.broken = times;
         return;
-      case Trouble::answer_lost:
+      case Trouble::response_lost:
         return fail("RunInstances", times * kUnansweredAttempts, {-1});
-      case Trouble::question_lost:
+      case Trouble::request_lost:
         return fail("RunInstances", times * kUnansweredAttempts, {0});
       case Trouble::deletion_error:
         return fail("TerminateInstances", times, {400, "OperationNotPermitted"});
@@ -110,7 +110,7 @@ class AwsFixture : public CloudFixture {
   }
 
   void set_boot_time(async::Duration time) override { cloud_.boot_time = time; }
-  void set_room(std::size_t machines) override { cloud_.room = machines; }
+  void set_capacity(std::size_t machines) override { cloud_.room = machines; }
   void add_machine(driver::Metadata metadata) override {
     const std::string id = cloud_.add_instance("t3.medium", {metadata.begin(), metadata.end()});
     cloud_.instances[id].state = "running";
@@ -200,8 +200,8 @@ class HostFixture final : public AwsFixture {
   // The machine's call goes over a connection that has been used for the host's: libcurl itself
   // makes it once more, over a new one.
   void provoke(Trouble trouble, std::size_t times) override {
-    if (trouble == Trouble::answer_lost || trouble == Trouble::question_lost) {
-      const StandIn::Failure failure{trouble == Trouble::answer_lost ? -1 : 0};
+    if (trouble == Trouble::response_lost || trouble == Trouble::request_lost) {
+      const StandIn::Failure failure{trouble == Trouble::response_lost ? -1 : 0};
       const std::size_t calls = times * kUnansweredAttempts;
       cloud().fail("AllocateHosts", std::vector<StandIn::Failure>(calls, failure));
       cloud().fail("RunInstances", std::vector<StandIn::Failure>(calls + times, failure));
@@ -416,7 +416,7 @@ TEST_P(DiskOfAws, an_image_without_a_disk_of_its_own_is_said) {
   aws().own_images["ami-1"] = {
       .name = "diskless", .snapshot = {}, .description = {}, .tags = {}, .blocks = {}};
   const auto failed = fail_to_launch();
-  EXPECT_THAT(failed.error.what(), testing::HasSubstr("ami-1 begins with no EBS disk"));
+  EXPECT_THAT(failed.error.what(), testing::HasSubstr("ami-1 has no EBS root volume"));
   EXPECT_EQ(aws().count("RunInstances"), 0);
 }
 
@@ -435,7 +435,7 @@ TEST_P(AwsContract, a_host_on_which_aws_itself_has_put_a_machine_is_not_released
 
 // The last label that wants a host may be gone from the configuration.
 TEST_P(AwsContract, a_host_that_no_node_has_is_released_though_no_label_wants_one) {
-  const driver::Metadata ours = marks(kProvider, "0000009999");
+  const driver::Metadata ours = owner_tags(kProvider, "0000009999");
   aws().dedicated_hosts.hosts["h-ours"] = {
       .type = "t3.medium", .zone = "north-1a", .tags = {ours.begin(), ours.end()}, .instance = {}};
   aws().dedicated_hosts.hosts["h-operator"] = {
@@ -447,7 +447,7 @@ TEST_P(AwsContract, a_host_that_no_node_has_is_released_though_no_label_wants_on
 
 TEST_P(AwsContract, who_has_no_hosts_needs_no_permission_to_look_for_them) {
   aws().fail("DescribeHosts", std::vector<StandIn::Failure>(9, {403, "UnauthorizedOperation"}));
-  cloud_->add_machine(marks(kProvider, "0000009999"));
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
   start();
   for (int look = 0; look < 3; ++look) {
     process_->run(provider().launching()->remove_leaks());

@@ -248,7 +248,7 @@ TEST_F(CredentialsTest, an_answer_that_is_none_is_a_failure_of_the_credentials) 
 
 TEST_F(CredentialsTest, a_token_is_no_file_without_end) {
   EXPECT_THAT(failure_of({.kind = SourceKind::web_identity, .token_file = "/dev/zero"}),
-              HasSubstr("there is no token in this file"));
+              HasSubstr("the file contains no token"));
 }
 
 // --- IAM Identity Center
@@ -309,7 +309,7 @@ TEST_F(CredentialsTest, a_sign_in_that_cannot_be_renewed_is_used_to_its_end) {
 
 TEST_F(CredentialsTest, whoever_has_to_sign_in_is_told_how) {
   EXPECT_THAT(failure_of(sign_in(-1)), HasSubstr("aws sso login --sso-session s"));
-  EXPECT_THAT(failure_of(sign_in(-1, registration(-1))), HasSubstr("the sign-in has run out"));
+  EXPECT_THAT(failure_of(sign_in(-1, registration(-1))), HasSubstr("the sign-in has expired"));
   token_status_ = 400;
   renewed_token_ = R"({"error": "invalid_grant", "message": "not again"})";
   const std::string refused = failure_of(sign_in(-1, registration(3600)));
@@ -319,7 +319,7 @@ TEST_F(CredentialsTest, whoever_has_to_sign_in_is_told_how) {
   EXPECT_THAT(refused, Not(HasSubstr("not again"))) << "the refresh token stands in it";
   CredentialSource source = sign_in(0);
   source.sso.token_file = "/nonexistent";
-  EXPECT_THAT(failure_of(source), HasSubstr("nobody has signed in: aws sso login"));
+  EXPECT_THAT(failure_of(source), HasSubstr("not signed in; to sign in: aws sso login"));
 }
 
 TEST_F(CredentialsTest, an_account_that_may_not_be_used_says_so_and_no_token) {

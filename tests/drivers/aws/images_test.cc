@@ -56,7 +56,7 @@ constexpr const char* kName = "trixie-1700000000";
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 constexpr std::size_t kSize = 20 * kMebibyte;  // three parts, forty blocks
 
-Metadata marks(const std::string& upload = "0000000007") {
+Metadata owner_tags(const std::string& upload = "0000000007") {
   return {{std::string(driver::kBuildIdKey), "b1"},
           {std::string(driver::kUploadIdKey), upload},
           {std::string(driver::kProviderNameKey), "sky"},
@@ -107,7 +107,7 @@ class AwsImagesTest : public testing::Test {
   async::Task<std::string> uploading(const std::string& upload = "0000000007") {
     driver::ProviderImage image;
     image.name = "trixie";
-    return process_->provider().images()->upload(image, kName, file_, marks(upload),
+    return process_->provider().images()->upload(image, kName, file_, owner_tags(upload),
                                                  [this](std::uint64_t bytes) { sent_ = bytes; });
   }
 
@@ -141,9 +141,9 @@ class AwsImagesTest : public testing::Test {
   void expect_only(const std::string& id) {
     EXPECT_THAT(cloud_.own_images, ElementsAre(Key(id)));
     const OwnThing& image = cloud_.own_images.at(id);
-    EXPECT_THAT(image.tags, IsSupersetOf(marks()));
+    EXPECT_THAT(image.tags, IsSupersetOf(owner_tags()));
     EXPECT_THAT(cloud_.snapshots, ElementsAre(Key(image.snapshot)));
-    EXPECT_THAT(cloud_.snapshots.at(image.snapshot).tags, IsSupersetOf(marks()));
+    EXPECT_THAT(cloud_.snapshots.at(image.snapshot).tags, IsSupersetOf(owner_tags()));
     expect_empty_bucket();
     EXPECT_EQ(sent_, kSize);
   }
@@ -298,7 +298,7 @@ TEST_F(AwsImagesTest, parts_that_are_there_are_not_sent_again) {
 }
 
 TEST_F(AwsImagesTest, parts_of_another_content_are_sent_again) {
-  const std::string key = object_key(kName, "raw", marks());
+  const std::string key = object_key(kName, "raw", owner_tags());
   services().uploads["upload-x"] = {
       .key = key,
       .tags = {},
@@ -372,7 +372,7 @@ std::string mark_of(const driver::CloudImage& image) {
 
 TEST_F(AwsImagesTest, what_a_builder_that_is_gone_has_imported_gets_the_tags_of_its_own_task) {
   const auto add_task = [this](const std::string& upload, bool is_image) {
-    const Metadata tags = marks(upload);
+    const Metadata tags = owner_tags(upload);
     const std::string key = "key-of-" + upload;
     services().objects[key] = {.size = 1, .tags = {}};
     services().tasks["import-" + upload] = {.is_image = is_image,
@@ -459,7 +459,7 @@ TEST_F(AwsImagesTest, an_image_on_a_later_page_is_not_taken_for_gone) {
 
 TEST_F(AwsImagesTest, an_object_whose_tags_may_not_be_read_hides_no_other) {
   start("snapshot");
-  const Metadata ours = marks("0000000001");
+  const Metadata ours = owner_tags("0000000001");
   services().objects["a"] = {.size = 1, .tags = {}, .hides_tags = true};
   services().objects["b"] = {.size = 1, .tags = {ours.begin(), ours.end()}};
   services().objects["c"] = {.size = 1, .tags = {ours.begin(), ours.end()}, .hides_tags = true};
@@ -472,8 +472,8 @@ TEST_F(AwsImagesTest, an_object_whose_tags_may_not_be_read_hides_no_other) {
 
 TEST_F(AwsImagesTest, an_own_object_is_listed_once_its_tags_may_be_read) {
   start("snapshot");
-  const std::string key = object_key(kName, "raw", marks());
-  const Metadata ours = marks();
+  const std::string key = object_key(kName, "raw", owner_tags());
+  const Metadata ours = owner_tags();
   services().objects[key] = {.size = 1, .tags = {ours.begin(), ours.end()}, .hides_tags = true};
   EXPECT_THAT(listed(), IsEmpty());
   services().objects[key].hides_tags = false;
@@ -483,7 +483,7 @@ TEST_F(AwsImagesTest, an_own_object_is_listed_once_its_tags_may_be_read) {
 // What an operator has copied from what our import has made, or has put tags on.
 TEST_F(AwsImagesTest, what_others_have_made_of_an_import_is_not_adopted) {
   start("image");
-  const Metadata ours = marks("0000000002");
+  const Metadata ours = owner_tags("0000000002");
   services().objects["key"] = {.size = 1, .tags = {}};
   services().tasks["import-ami-1"] = {.is_image = true,
                                       .key = "key",
@@ -520,22 +520,22 @@ TEST_F(AwsImagesTest, what_others_have_made_of_an_import_is_not_adopted) {
 
 TEST(ObjectKey, says_whose_it_is) {
   const model::Installation installation{driver::harness::kInstallationId};
-  const std::string key = object_key("a.b-1", "raw", marks());
-  const auto found = marks_in_key(key, "sky", installation);
+  const std::string key = object_key("a.b-1", "raw", owner_tags());
+  const auto found = tags_in_key(key, "sky", installation);
   ASSERT_TRUE(found);
-  Metadata expected = marks();
+  Metadata expected = owner_tags();
   expected.erase("team");
   EXPECT_EQ(*found, expected);
-  EXPECT_FALSE(marks_in_key(key, "sea", installation));
-  EXPECT_FALSE(marks_in_key(key, "sky", model::Installation{"another"}));
-  EXPECT_FALSE(marks_in_key("trixie-1.raw", "sky", installation));
-  EXPECT_FALSE(marks_in_key("", "sky", installation));
+  EXPECT_FALSE(tags_in_key(key, "sea", installation));
+  EXPECT_FALSE(tags_in_key(key, "sky", model::Installation{"another"}));
+  EXPECT_FALSE(tags_in_key("trixie-1.raw", "sky", installation));
+  EXPECT_FALSE(tags_in_key("", "sky", installation));
 }
 
 TEST(UploadToken, is_the_same_for_the_same_call_of_the_same_upload) {
-  EXPECT_EQ(upload_token(marks(), "a"), upload_token(marks(), "a"));
-  EXPECT_NE(upload_token(marks(), "a"), upload_token(marks(), "b"));
-  EXPECT_NE(upload_token(marks(), "a"), upload_token(marks("0000000008"), "a"));
+  EXPECT_EQ(upload_token(owner_tags(), "a"), upload_token(owner_tags(), "a"));
+  EXPECT_NE(upload_token(owner_tags(), "a"), upload_token(owner_tags(), "b"));
+  EXPECT_NE(upload_token(owner_tags(), "a"), upload_token(owner_tags("0000000008"), "a"));
 }
 
 }  // namespace

@@ -31,20 +31,20 @@ std::string ec2_error(const std::string& code) {
 }
 
 ErrorKind kind_of_code(const std::string& code, int status = 400, bool creates = false) {
-  return kind_of(refusal_in(answer(status, ec2_error(code))), status, creates);
+  return kind_of(error_in(answer(status, ec2_error(code))), status, creates);
 }
 
 TEST(ErrorResponse, is_understood_in_all_forms) {
-  EXPECT_EQ(refusal_in(answer(400, ec2_error("A.B"))).code, "A.B");
-  EXPECT_EQ(refusal_in(answer(400, ec2_error("A.B"))).message, "why");
+  EXPECT_EQ(error_in(answer(400, ec2_error("A.B"))).code, "A.B");
+  EXPECT_EQ(error_in(answer(400, ec2_error("A.B"))).message, "why");
   EXPECT_EQ(
-      refusal_in(answer(400, "<ErrorResponse><Error><Code>C</Code></Error></ErrorResponse>")).code,
+      error_in(answer(400, "<ErrorResponse><Error><Code>C</Code></Error></ErrorResponse>")).code,
       "C");
-  EXPECT_EQ(refusal_in(answer(404, "<Error><Code>NoSuchKey</Code></Error>")).code, "NoSuchKey");
-  EXPECT_EQ(refusal_in(answer(400, R"({"__type": "com.aws#Throttled", "Message": "m"})")).code,
+  EXPECT_EQ(error_in(answer(404, "<Error><Code>NoSuchKey</Code></Error>")).code, "NoSuchKey");
+  EXPECT_EQ(error_in(answer(400, R"({"__type": "com.aws#Throttled", "Message": "m"})")).code,
             "Throttled");
-  EXPECT_EQ(refusal_in(answer(502, "<html>")).code, "");
-  EXPECT_EQ(refusal_in(answer(502, "{")).code, "");
+  EXPECT_EQ(error_in(answer(502, "<html>")).code, "");
+  EXPECT_EQ(error_in(answer(502, "{")).code, "");
 }
 
 TEST(ErrorResponse, says_what_to_do) {
@@ -71,7 +71,7 @@ TEST(XmlElement, says_where_something_is_missing) {
     root.items("b").at(0).number("c");
     ADD_FAILURE() << "a number";
   } catch (const CloudError& error) {
-    EXPECT_STREQ(error.what(), "call: the answer.b.item[0].c is no number");
+    EXPECT_STREQ(error.what(), "call: the response.b.item[0].c is no number");
   }
   EXPECT_THROW(XmlElement::parse("call", "{}"), CloudError);
 }

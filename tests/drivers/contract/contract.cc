@@ -100,14 +100,15 @@ void DriverContract::expect_one_machine(const std::string& id) {
   EXPECT_THAT(machines_of(id), testing::ElementsAre(cloud_->machine_of(found)));
 }
 
-driver::Metadata DriverContract::marks(const std::string& provider, const std::string& node_id) {
+driver::Metadata DriverContract::owner_tags(const std::string& provider,
+                                            const std::string& node_id) {
   return {{std::string(driver::kProviderNameKey), provider},
           {std::string(driver::kPoolNameKey), kPool},
           {std::string(driver::kNodeIdKey), node_id},
           {std::string(driver::kInstallationIdKey), harness::kInstallationId}};
 }
 
-driver::Metadata DriverContract::marks(const model::Node& node) {
+driver::Metadata DriverContract::owner_tags(const model::Node& node) {
   return driver::Ownership(std::make_shared<const model::Installation>(harness::kInstallationId),
                            kProvider)
       .of_node(node);

@@ -39,33 +39,32 @@ namespace nodepool::drivers::contract {
 namespace harness = driver::harness;
 
 // The configuration that the suite expects: a provider with one pool and two labels, one made from
-// an image that is in the cloud, the other from a diskimage; launch-retries 3, launch-timeout 900
-// where there is one, no limits of the pool's own. Nobody looks for the machines' host keys, or all
-// have some.
+// a cloud image, the other from a diskimage; launch-retries 3, launch-timeout 900 if supported, and
+// no limits of the pool. Host keys are not checked, or all machines have some.
 inline constexpr const char* kProvider = "fake-contract";
 inline constexpr const char* kPool = "main";
 inline constexpr const char* kLabel = "small";
 inline constexpr const char* kBuiltLabel = "built";
 inline constexpr const char* kDiskimage = "trixie";
 
-// What can go wrong with a cloud.
+// Failures of a cloud.
 enum class Trouble {
-  quota,           // a machine is refused for want of quota                  (QuotaContract)
-  no_capacity,     // … because the cloud is full
-  creation_error,  // … for another reason, which may pass
+  quota,           // creating a machine exceeds the quota                    (QuotaContract)
+  no_capacity,     // creating a machine fails for lack of capacity
+  creation_error,  // creating a machine fails for another, temporary reason
   broken_machine,  // a machine is made, but does not come up
-  answer_lost,     // a machine is made, and the answer is lost
-  question_lost,   // a machine is not made, and the answer is lost
-  deletion_error,  // a machine is not deleted
-  listing_error,   // looking at machines, one or all, fails
-  listing_failed,  // … and nothing says that it may pass, as if the answer could not be read
-  limits_error,    // the limits are not told                                 (QuotaContract)
-  image_error,     // an image is not accepted
-  busy,            // any call: "later", as with the statuses 429 and 503    (WireContract)
-  token_expired,   // any call: the credentials are to be shown anew         (WireContract)
+  response_lost,   // a machine is made, and the response is lost
+  request_lost,    // a machine is not made, and there is no response
+  deletion_error,  // deleting a machine fails
+  listing_error,   // listing or getting machines fails temporarily
+  listing_failed,  // listing or getting machines fails, such as with an unreadable response
+  limits_error,    // reading the limits fails                                (QuotaContract)
+  image_error,     // uploading an image fails
+  busy,            // any call: try later, such as the statuses 429 and 503   (WireContract)
+  token_expired,   // any call: the credentials have expired                  (WireContract)
 };
 
-// A machine that there is in the cloud.
+// A machine in the cloud.
 struct Machine {
   std::string id;
   driver::Metadata metadata;
@@ -73,8 +72,7 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
-// One cloud, and what the suite does to it behind Nodepool's back. One is made for each test, and
-// outlives all launchers.
+// A cloud under the control of the suite. There is one for each test, which outlives all launchers.
 class CloudFixture {
  public:
   CloudFixture() = default;
@@ -82,30 +80,29 @@ class CloudFixture {
   CloudFixture(const CloudFixture&) = delete;
   CloudFixture& operator=(const CloudFixture&) = delete;
 
-  // The provider as a program makes it that has just been started: it shares nothing with those of
-  // before but the cloud. See kProvider.
+  // Makes the provider as in a new process: it shares only the cloud with earlier ones. See
+  // kProvider.
   virtual std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) = 0;
 
-  // All machines that are not gone.
+  // All existing machines.
   virtual std::vector<Machine> machines() = 0;
-  // The id that the node's machine has among them; by its record.
+  // The id of the node's machine among them, from its record.
   virtual std::string machine_of(const model::Node& node) { return node.external_id_text(); }
 
-  // The next `times` calls that this concerns go wrong; none of those that were to.
+  // Makes the next `times` calls of that kind fail. Replaces an earlier setting.
   virtual void provoke(Trouble trouble, std::size_t times) = 0;
-  // Machines take so long to come up. Called before the provider is made, as the next one is.
+  // Sets the boot time of machines. Called before make_provider(), like set_capacity().
   virtual void set_boot_time(async::Duration time) = 0;
-  // The quota is such that so many machines with kLabel fit, with nothing else there.
-  // (QuotaContract)
-  virtual void set_room(std::size_t machines) = 0;
-  // Makes a machine with kLabel's needs that Nodepool knows nothing of.
+  // Sets the quota so that this number of machines with kLabel fits. (QuotaContract)
+  virtual void set_capacity(std::size_t machines) = 0;
+  // Makes a machine with kLabel's resources that Nodepool does not know.
   virtual void add_machine(driver::Metadata metadata) = 0;
-  // The cloud takes a machine away, and says so. (EndContract)
+  // The cloud terminates a machine, and reports that. (EndContract)
   virtual void end_machine(const std::string& /*id*/) {}
 
   // --- time
 
-  // How long an attempt at a launch may take.
+  // Timeout of a launch attempt.
   virtual async::Duration launch_timeout() const { return std::chrono::seconds(900); }
   // See LauncherProcess::WaitForWire.
   virtual bool wait_for_wire() { return false; }
@@ -119,14 +116,14 @@ struct Backend {
   friend void PrintTo(const Backend& /*backend*/, std::ostream* out) { *out << "backend"; }
 };
 
-// `Fixture` is constructed with the installation, which outlives it: for its clock, above all.
+// `Fixture` is constructed with the installation, which outlives it.
 template <typename Fixture>
 Backend backend() {
   return {
       [](harness::Installation& installation) { return std::make_unique<Fixture>(installation); }};
 }
 
-// The first provider of a nodepool.yaml with this text, as `driver` reads it: for fixtures. Throws
+// Reads the first provider of a nodepool.yaml with this text. For fixtures. Throws
 // config::ConfigError.
 std::shared_ptr<const driver::ProviderConfig> read_provider(const driver::Driver& driver,
                                                             const std::string& yaml);
@@ -135,7 +132,7 @@ class DriverContract : public testing::TestWithParam<Backend> {
  protected:
   DriverContract() : cloud_(GetParam().make_fixture(installation_)) {}
 
-  // A launcher is started; the one that ran before, if any, dies.
+  // Starts a launcher; an earlier one dies.
   harness::LauncherProcess& start();
   driver::Provider& provider() { return process_->provider(); }
 
@@ -145,7 +142,7 @@ class DriverContract : public testing::TestWithParam<Backend> {
   model::Node node(const std::string& id) { return installation_.node(id); }
   bool is_recorded(const std::string& id);
 
-  // Runs what has been begun to its end.
+  // Runs the job to its end.
   std::shared_ptr<harness::Job> finish(std::shared_ptr<harness::Job> job);
 
   // Launches a new node with the running launcher (if there is none, a new one), and expects that
@@ -159,23 +156,23 @@ class DriverContract : public testing::TestWithParam<Backend> {
   };
   Failed fail_to_launch(std::string_view label = kLabel);
 
-  // Takes a node back and expects that this goes well.
+  // Reclaims a node, and expects success.
   void reclaim(const std::string& id);
-  // The same, as the launcher does when it fails: tries so many times. Expects that a failure
-  // leaves the record, and success nothing.
+  // Reclaims a node with retries, up to `attempts`. Expects that a failure leaves the record, and
+  // success removes it.
   void reclaim_in_the_end(const std::string& id, int attempts);
 
-  // The ids of all machines in the cloud; of those that carry a node's id.
+  // The ids of all machines in the cloud; of those with the owner tags of a node.
   std::set<std::string> machine_ids();
   std::set<std::string> machines_of(const std::string& node_id);
 
-  // Expects that the node is ready, and that the cloud has one machine of it: its own.
+  // Expects that the node is ready, and that the cloud has exactly one machine of it.
   void expect_one_machine(const std::string& id);
 
-  // What a machine carries that this installation has made.
-  static driver::Metadata marks(const std::string& provider, const std::string& node_id);
-  // The same for a machine of this node.
-  static driver::Metadata marks(const model::Node& node);
+  // The owner tags of a machine of this installation.
+  static driver::Metadata owner_tags(const std::string& provider, const std::string& node_id);
+  // The owner tags of this node's machine.
+  static driver::Metadata owner_tags(const model::Node& node);
 
   harness::Installation installation_;
   std::unique_ptr<CloudFixture> cloud_;
@@ -216,17 +213,16 @@ class DeathContract : public DriverContract {
   Outcome outcome_ = Outcome::none;  // of the first job of a life
 };
 
-// For drivers whose cloud has a quota, tells it, and refuses what goes beyond.
+// For drivers whose cloud has a quota, reports it, and enforces it.
 class QuotaContract : public DriverContract {};
 
-// For drivers that learn from their listing that a machine has ended by itself.
+// For drivers whose listing shows that the cloud has terminated a machine.
 class EndContract : public DriverContract {};
 
-// For drivers that take images.
+// For drivers that upload images.
 class ImageContract : public DriverContract {};
 
-// For drivers whose calls go over a wire of their own: who waits for its turn there, and shows
-// credentials, is the driver.
+// For drivers with their own HTTP calls, which handle rate limits and credentials themselves.
 class WireContract : public DriverContract {};
 
 }  // namespace nodepool::drivers::contract

@@ -124,7 +124,7 @@ TEST_P(DeathContract, attempts_that_fail_and_launchers_that_die_leave_one_machin
 }
 
 TEST_P(DeathContract, a_launcher_dies_while_nobody_knows_whether_a_machine_was_made) {
-  for (const Trouble trouble : {Trouble::answer_lost, Trouble::question_lost}) {
+  for (const Trouble trouble : {Trouble::response_lost, Trouble::request_lost}) {
     at_each_moment([this, trouble] {
       cloud_->provoke(trouble, 1);
       const std::string id = add_node();

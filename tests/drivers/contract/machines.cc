@@ -32,7 +32,7 @@ class UnsavedRecord final : public driver::NodeRecord {
 TEST_P(DriverContract, a_node_gets_a_machine_that_says_whose_it_is) {
   const Node node = launch_new();
   expect_one_machine(node.id);
-  EXPECT_THAT(cloud_->machines().at(0).metadata, IsSupersetOf(marks(kProvider, node.id)));
+  EXPECT_THAT(cloud_->machines().at(0).metadata, IsSupersetOf(owner_tags(kProvider, node.id)));
   EXPECT_FALSE(node.interface_ip.value_or("").empty());
   EXPECT_EQ(
       driver::Resources::parse(node.resources).value_or(driver::Resources()).amount("instances"),

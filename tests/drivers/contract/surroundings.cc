@@ -30,7 +30,7 @@ TEST_P(DriverContract, a_node_takes_what_its_label_was_said_to_need) {
 }
 
 TEST_P(QuotaContract, what_is_available_does_not_depend_on_the_own_nodes) {
-  cloud_->set_room(4);
+  cloud_->set_capacity(4);
   start();
   const Limits before = process_->run(provider().available());
   EXPECT_THAT(before, testing::Not(IsEmpty()));
@@ -39,11 +39,11 @@ TEST_P(QuotaContract, what_is_available_does_not_depend_on_the_own_nodes) {
 }
 
 TEST_P(QuotaContract, what_others_use_is_not_available) {
-  cloud_->set_room(4);
+  cloud_->set_capacity(4);
   start();
   const Limits before = process_->run(provider().available());
   cloud_->add_machine({});
-  cloud_->add_machine(marks("other", "0000000000"));
+  cloud_->add_machine(owner_tags("other", "0000000000"));
   process_->pass(std::chrono::minutes(1));
   const Limits after = process_->run(provider().available());
   const Resources need = provider().need(kPool, kLabel);
@@ -51,7 +51,7 @@ TEST_P(QuotaContract, what_others_use_is_not_available) {
 }
 
 TEST_P(QuotaContract, limits_of_before_count_while_the_cloud_does_not_tell_them) {
-  cloud_->set_room(4);
+  cloud_->set_capacity(4);
   start();
   const Limits before = process_->run(provider().available());
   cloud_->provoke(Trouble::limits_error, 1);
@@ -61,7 +61,7 @@ TEST_P(QuotaContract, limits_of_before_count_while_the_cloud_does_not_tell_them)
 // --- leaks
 
 TEST_P(DriverContract, what_belongs_to_no_node_is_deleted_at_the_second_look) {
-  cloud_->add_machine(marks(kProvider, "0000009999"));
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
   const Node node = launch_new();
   process_->run(provider().launching()->remove_leaks());
   EXPECT_THAT(machine_ids(), SizeIs(2));
@@ -87,18 +87,18 @@ TEST_P(DriverContract, what_is_of_an_unknown_type_is_not_deleted) {
 
 TEST_P(DriverContract, what_belongs_to_others_stays) {
   cloud_->add_machine({});
-  cloud_->add_machine(marks("other", "0000009999"));
+  cloud_->add_machine(owner_tags("other", "0000009999"));
   start();
   for (int look = 0; look < 3; ++look) process_->run(provider().launching()->remove_leaks());
   EXPECT_THAT(machine_ids(), SizeIs(2));
 }
 
 TEST_P(DriverContract, what_another_installation_may_have_made_is_shown_and_stays) {
-  driver::Metadata unmarked = marks(kProvider, "0000009999");
+  driver::Metadata unmarked = owner_tags(kProvider, "0000009999");
   unmarked.erase(std::string(driver::kInstallationIdKey));
   cloud_->add_machine(unmarked);
   const std::string id = add_node();
-  driver::Metadata of_another = marks(kProvider, id);
+  driver::Metadata of_another = owner_tags(kProvider, id);
   of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
   cloud_->add_machine(of_another);
   EXPECT_EQ(finish(start().launch(id))->failure(), "");

@@ -27,7 +27,7 @@ TEST_P(QuotaContract, want_of_quota_ends_the_launch_and_leaves_nothing) {
 }
 
 TEST_P(QuotaContract, a_project_that_is_full_has_room_again_when_a_machine_goes) {
-  cloud_->set_room(2);
+  cloud_->set_capacity(2);
   const Node first = launch_new();
   launch_new();
   const Failed failed = fail_to_launch();
@@ -61,13 +61,13 @@ TEST_P(DriverContract, attempts_come_to_an_end_and_leave_nothing) {
 }
 
 TEST_P(DriverContract, a_machine_whose_making_was_not_answered_is_found) {
-  cloud_->provoke(Trouble::answer_lost, 1);
+  cloud_->provoke(Trouble::response_lost, 1);
   expect_one_machine(launch_new().id);
   EXPECT_THAT(machine_ids(), SizeIs(1));
 }
 
 TEST_P(DriverContract, a_machine_that_was_never_asked_for_is_made_after_all) {
-  cloud_->provoke(Trouble::question_lost, 2);
+  cloud_->provoke(Trouble::request_lost, 2);
   expect_one_machine(launch_new().id);
   EXPECT_THAT(machine_ids(), SizeIs(1));
 }
@@ -75,12 +75,12 @@ TEST_P(DriverContract, a_machine_that_was_never_asked_for_is_made_after_all) {
 // After an older copy of the store is back, ids are given once more.
 TEST_P(DriverContract, a_machine_of_an_earlier_node_with_the_same_id_is_not_used) {
   const std::string id = add_node();
-  driver::Metadata earlier = marks(node(id));
+  driver::Metadata earlier = owner_tags(node(id));
   earlier[std::string(driver::kNodeCreatedKey)] = "1600000000.000000";
   cloud_->add_machine(earlier);
   const std::set<std::string> before = machine_ids();
   ASSERT_THAT(before, SizeIs(1));
-  cloud_->provoke(Trouble::question_lost, 1);
+  cloud_->provoke(Trouble::request_lost, 1);
   const auto job = start().launch(id);
   process_->run(provider().launching()->remove_leaks());
   process_->run(provider().launching()->remove_leaks());
@@ -94,10 +94,10 @@ TEST_P(DriverContract, a_machine_of_an_earlier_node_with_the_same_id_is_not_used
 
 TEST_P(DriverContract, a_machine_that_does_not_say_when_its_node_was_made_is_found) {
   const std::string id = add_node();
-  driver::Metadata unmarked = marks(node(id));
+  driver::Metadata unmarked = owner_tags(node(id));
   unmarked.erase(std::string(driver::kNodeCreatedKey));
   cloud_->add_machine(unmarked);
-  cloud_->provoke(Trouble::question_lost, 1);
+  cloud_->provoke(Trouble::request_lost, 1);
   const auto job = finish(start().launch(id));
   EXPECT_EQ(job->failure(), "");
   EXPECT_THAT(machine_ids(), ElementsAre(cloud_->machine_of(node(id))));
@@ -113,7 +113,7 @@ TEST_P(DriverContract, machines_that_cannot_be_seen_for_a_while_are_not_made_twi
     cloud_->provoke(Trouble::listing_error, times);
     const Node node = launch_new();
     expect_one_machine(node.id);
-    cloud_->provoke(Trouble::answer_lost, 1);
+    cloud_->provoke(Trouble::response_lost, 1);
     cloud_->provoke(Trouble::listing_error, times);
     expect_one_machine(launch_new().id);
   }

@@ -101,7 +101,7 @@ TEST_F(ExampleAdapterTest, what_the_cloud_refuses_has_a_kind) {
 
 TEST_F(ExampleAdapterTest, a_label_needs_an_image_of_the_cloud) {
   EXPECT_EQ(adapter_.label_problem("main", "small"), std::nullopt);
-  EXPECT_EQ(adapter_.label_problem("main", "lost"), "there is no image nix");
+  EXPECT_EQ(adapter_.label_problem("main", "lost"), "no image nix");
   EXPECT_EQ(adapter_.label_problem("main", "bare"), "the label has no cloud-image");
 }
 

@@ -55,11 +55,11 @@ class TroubledAdapter final : public driver::SimpleAdapter {
     fail_at(Trouble::quota, CloudError::Kind::quota);
     fail_at(Trouble::no_capacity, CloudError::Kind::no_capacity);
     fail_at(Trouble::creation_error, CloudError::Kind::failed);
-    fail_at(Trouble::question_lost, CloudError::Kind::unknown_outcome);
+    fail_at(Trouble::request_lost, CloudError::Kind::unknown_outcome);
     std::string id = adapter_->create_instance(spec);
     world_->made[id] = world_->clock.now();
     if (world_->goes_wrong(Trouble::broken_machine)) world_->broken.insert(id);
-    fail_at(Trouble::answer_lost, CloudError::Kind::unknown_outcome);
+    fail_at(Trouble::response_lost, CloudError::Kind::unknown_outcome);
     return id;
   }
 
@@ -157,7 +157,7 @@ class ExampleFixture final : public CloudFixture {
 
   void set_boot_time(async::Duration time) override { world_->boot_time = time; }
 
-  void set_room(std::size_t machines) override {
+  void set_capacity(std::size_t machines) override {
     world_->cloud = std::make_shared<sample_cloud::Cloud>(
         sample_cloud::Quota{.machines = static_cast<std::int64_t>(machines)});
   }

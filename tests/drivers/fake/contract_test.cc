@@ -64,9 +64,9 @@ class FakeFixture final : public CloudFixture {
         return fail(CloudCall::create, {.kind = Kind::failed});
       case Trouble::broken_machine:
         return cloud().break_next(times);
-      case Trouble::answer_lost:
+      case Trouble::response_lost:
         return fail(CloudCall::create, {.kind = Kind::unknown_outcome, .is_done = true});
-      case Trouble::question_lost:
+      case Trouble::request_lost:
         return fail(CloudCall::create, {.kind = Kind::unknown_outcome});
       case Trouble::deletion_error:
         return fail(CloudCall::remove, {});
@@ -88,7 +88,7 @@ class FakeFixture final : public CloudFixture {
     boot_time_ = std::chrono::duration<double>(time).count();
   }
 
-  void set_room(std::size_t machines) override { room_ = machines; }
+  void set_capacity(std::size_t machines) override { room_ = machines; }
 
   void add_machine(driver::Metadata metadata) override {
     fake::ServerSpec spec;

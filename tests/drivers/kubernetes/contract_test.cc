@@ -24,7 +24,7 @@ class NamespaceFixture : public KubeFixture {
  public:
   explicit NamespaceFixture(harness::Installation& installation)
       : KubeFixture(installation, "namespaces") {
-    set_room(10);
+    set_capacity(10);
   }
 
   std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
@@ -41,7 +41,7 @@ class NamespaceFixture : public KubeFixture {
     return all;
   }
 
-  void set_room(std::size_t machines) override {
+  void set_capacity(std::size_t machines) override {
     cluster_.room = machines;
     const auto amount = static_cast<int>(machines);
     cluster_.add("nodes/worker-1", {{"status",

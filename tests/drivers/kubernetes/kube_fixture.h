@@ -41,9 +41,9 @@ class KubeFixture : public CloudFixture {
       case Trouble::broken_machine:
         cluster_.broken_pods = times;
         return;
-      case Trouble::answer_lost:
+      case Trouble::response_lost:
         return fail("POST " + machine_, times, -1);
-      case Trouble::question_lost:
+      case Trouble::request_lost:
         return fail("POST " + machine_, times, 0);
       case Trouble::deletion_error:
         return fail("DELETE " + removed_, times, 400);

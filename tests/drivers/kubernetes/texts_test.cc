@@ -58,19 +58,19 @@ TEST(KubeTexts, a_pod_says_why_it_does_not_run) {
         "pod"));
   };
   EXPECT_TRUE(pod(R"({"phase": "Failed", "reason": "Evicted", "message": "no room"})").is_lost);
-  EXPECT_EQ(pod(R"({"phase": "Failed", "reason": "Evicted", "message": "no room"})").trouble,
+  EXPECT_EQ(pod(R"({"phase": "Failed", "reason": "Evicted", "message": "no room"})").problem,
             "Evicted: no room");
   const Pod pulling = pod(
       R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting":
           {"reason": "ImagePullBackOff", "message": "back-off"}}}]})");
   EXPECT_FALSE(pulling.is_lost) << "the registry may come back";
-  EXPECT_EQ(pulling.trouble, "ImagePullBackOff: back-off");
+  EXPECT_EQ(pulling.problem, "ImagePullBackOff: back-off");
   EXPECT_TRUE(pod(R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting":
                       {"reason": "InvalidImageName"}}}]})")
                   .is_lost);
   EXPECT_EQ(pod(R"({"phase": "Pending", "conditions": [{"type": "PodScheduled",
                     "status": "False", "message": "0/3 nodes"}]})")
-                .trouble,
+                .problem,
             "0/3 nodes");
   EXPECT_THROW(pod(R"({"phase": 1})"), driver::CloudError);
 }

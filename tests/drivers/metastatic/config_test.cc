@@ -47,7 +47,7 @@ TEST_F(MetastaticTest, a_max_age_of_0_is_none) {
 
 TEST_F(MetastaticTest, what_makes_no_sense_is_refused) {
   rules = "min-retention-time: 100, max-age: 99";
-  EXPECT_THAT(load_error(), HasSubstr("max-age: is to be at least min-retention-time"));
+  EXPECT_THAT(load_error(), HasSubstr("max-age: must be at least min-retention-time"));
   rules = "max-parallel-jobs: 0";
   EXPECT_THAT(load_error(), HasSubstr("max-parallel-jobs"));
   rules = "grace-time: -1";
@@ -120,9 +120,9 @@ TEST(BackingRecord, the_lowest_slot_is_taken_first) {
 
 TEST(BackingRecord, places_have_names) {
   EXPECT_EQ(to_string(Slot{"0000000012", 3}), "0000000012:3");
-  EXPECT_EQ(parse_place("0000000012:3"), (Slot{"0000000012", 3}));
+  EXPECT_EQ(parse_slot("0000000012:3"), (Slot{"0000000012", 3}));
   for (const char* text : {"", ":1", "1", "1:", "1:x", "1:-1", "1:1x"}) {
-    EXPECT_EQ(parse_place(text), std::nullopt) << text;
+    EXPECT_EQ(parse_slot(text), std::nullopt) << text;
   }
 }
 

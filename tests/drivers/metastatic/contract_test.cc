@@ -80,9 +80,9 @@ class MetastaticFixture final : public CloudFixture {
       case Trouble::broken_machine:
         launchers_.to_be_failed = times;
         return;
-      case Trouble::answer_lost:
+      case Trouble::response_lost:
         return lose(LossyStore::Loss::answer, times);
-      case Trouble::question_lost:
+      case Trouble::request_lost:
         return lose(LossyStore::Loss::question, times);
       case Trouble::deletion_error:
       case Trouble::listing_error:
@@ -100,7 +100,9 @@ class MetastaticFixture final : public CloudFixture {
   }
 
   void set_boot_time(async::Duration time) override { launchers_.boot_time = time; }
-  void set_room(std::size_t /*machines*/) override { throw std::logic_error("there is no quota"); }
+  void set_capacity(std::size_t /*machines*/) override {
+    throw std::logic_error("there is no quota");
+  }
 
   void add_machine(driver::Metadata metadata) override {
     BackingRecord record;

@@ -49,7 +49,7 @@ TEST_F(MetastaticDeathsTest, a_node_gets_one_place_on_one_backing_node) {
     EXPECT_THAT(launchers_.lock_holders(nodes.at(0).id), ElementsAre(owner_of(kProvider)));
     EXPECT_THAT(record_of(nodes.at(0)).tenants,
                 ElementsAre(Pair(0, testing::Field(&Tenant::external_id, id))));
-    EXPECT_EQ(place_of(installation_.node(id)), (Slot{nodes.at(0).id, 0}));
+    EXPECT_EQ(slot_of(installation_.node(id)), (Slot{nodes.at(0).id, 0}));
     EXPECT_THAT(launchers_.requests(), IsEmpty());
     reclaim(id);
     forget_all();

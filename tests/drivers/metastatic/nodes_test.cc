@@ -118,7 +118,7 @@ TEST_F(MetastaticTest, a_request_that_fails_fails_all_who_wait_for_it) {
   launchers_.to_be_failed = 100;
   const std::string failure = failure_of_launch();
   EXPECT_THAT(failure, HasSubstr("backing request 100-"));
-  EXPECT_THAT(failure, HasSubstr("for label big has failed: the launch failed"));
+  EXPECT_THAT(failure, HasSubstr("for label big failed: the launch failed"));
   EXPECT_EQ(launchers_.to_be_failed, 97) << "three attempts";
   EXPECT_THAT(launchers_.requests(), IsEmpty()) << "what has failed is removed";
 }

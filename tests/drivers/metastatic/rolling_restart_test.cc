@@ -50,7 +50,7 @@ class MetastaticRollingRestartTest : public MetastaticTest {
   // Each of the nodes has a backing node of its own, which the provider has locked.
   void expect_places(const std::vector<std::string>& ids) {
     for (const std::string& id : ids) {
-      const std::optional<Slot> place = place_of(installation_.node(id));
+      const std::optional<Slot> place = slot_of(installation_.node(id));
       ASSERT_TRUE(place);
       const Node on = installation_.node(place->backing_node);
       EXPECT_EQ(on.state, NodeState::in_use);
@@ -121,11 +121,11 @@ TEST_F(MetastaticRollingRestartTest, leaves_backing_nodes_to_the_launchers_that_
   restart(first_);
   restart(second_);
   expect_places({of_first, of_second});
-  const std::string on = place_of(installation_.node(of_first))->backing_node;
+  const std::string on = slot_of(installation_.node(of_first))->backing_node;
   second_->run_until_ended(*second_->reclaim(of_first));
   const std::string next = add_node();
   make_ready(*first_, *second_, next);
-  EXPECT_EQ(place_of(installation_.node(next))->backing_node, on) << "its place is free again";
+  EXPECT_EQ(slot_of(installation_.node(next))->backing_node, on) << "its place is free again";
   for (const std::string& id : {of_second, next}) {
     first_->run_until_ended(*first_->reclaim(id));
   }

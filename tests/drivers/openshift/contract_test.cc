@@ -50,7 +50,7 @@ class ProjectFixture final : public KubeFixture {
       : KubeFixture(installation, "projectrequests") {
     removed_ = "projects";
     cluster_.space_kind = "projects";
-    set_room(10);
+    set_capacity(10);
   }
 
   std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
@@ -68,7 +68,7 @@ class ProjectFixture final : public KubeFixture {
     return all;
   }
 
-  void set_room(std::size_t machines) override {
+  void set_capacity(std::size_t machines) override {
     cluster_.room = machines;
     const std::string amount = std::to_string(machines);
     cluster_.add(
@@ -89,7 +89,7 @@ class PodFixture final : public KubeFixture {
  public:
   explicit PodFixture(harness::Installation& installation) : KubeFixture(installation, "pods") {
     limits_ = "resourcequotas";
-    set_room(10);
+    set_capacity(10);
   }
 
   std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
@@ -107,7 +107,7 @@ class PodFixture final : public KubeFixture {
     return all;
   }
 
-  void set_room(std::size_t machines) override {
+  void set_capacity(std::size_t machines) override {
     cluster_.room = machines;
     const std::string amount = std::to_string(machines);
     cluster_.add(

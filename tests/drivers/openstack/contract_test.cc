@@ -86,9 +86,9 @@ class OpenStackFixture : public CloudFixture {
       case Trouble::broken_machine:
         cloud_.broken_servers = times;
         return;
-      case Trouble::answer_lost:
+      case Trouble::response_lost:
         return fail(kCreate, times, -1);
-      case Trouble::question_lost:
+      case Trouble::request_lost:
         return fail(kCreate, times, 0);
       case Trouble::deletion_error:
         return fail("DELETE /compute/servers/ID", times, 409);
@@ -108,7 +108,7 @@ class OpenStackFixture : public CloudFixture {
   }
 
   void set_boot_time(async::Duration time) override { cloud_.boot_time = time; }
-  void set_room(std::size_t machines) override { cloud_.room = machines; }
+  void set_capacity(std::size_t machines) override { cloud_.room = machines; }
   void add_machine(driver::Metadata metadata) override {
     cloud_.add_server("other", "id-small", metadata);
   }

@@ -269,7 +269,7 @@ TEST_F(AdapterTest, what_a_cloud_repeats_of_a_request_has_no_secrets) {
 TEST_F(AdapterTest, a_machine_that_vanishes_is_no_reason_to_wait_for_ever) {
   cloud_.looks_until_active = 1'000'000;
   cloud_.servers_answer = R"({"servers": []})";
-  EXPECT_THAT(failure().what(), HasSubstr("vanished"));
+  EXPECT_THAT(failure().what(), HasSubstr("disappeared"));
 }
 
 TEST_F(AdapterTest, flavors_and_images_that_are_missing_are_named) {

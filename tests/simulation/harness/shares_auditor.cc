@@ -100,7 +100,7 @@ void SharesAuditor::look_at_node(const std::string& path) {
   }
   if (after && is_share(*after)) {
     if (after->state == model::NodeState::building) launched_[after->type.front()].insert(id);
-    if (const auto place = drivers::metastatic::place_of(*after)) shares_.emplace(id, *place);
+    if (const auto place = drivers::metastatic::slot_of(*after)) shares_.emplace(id, *place);
   }
   const auto record = after ? backing_record(*after) : std::nullopt;
   if (record) {

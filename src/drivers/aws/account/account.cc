@@ -6,7 +6,7 @@ namespace nodepool::drivers::aws {
 
 namespace {
 
-// Where the hosts of a region are. Reference: the partitions of AWS' SDKs.
+// The domain of a region's hosts. Source: the partitions of AWS's SDKs.
 std::string_view domain_of(std::string_view region) {
   if (region.starts_with("cn-")) return "amazonaws.com.cn";
   if (region.starts_with("us-isob-")) return "sc2s.sgov.gov";

@@ -9,36 +9,36 @@
 
 namespace nodepool::drivers::aws {
 
-// What calls are signed with. Never to be logged.
+// The keys that sign calls. Never log them.
 struct Keys {
   std::string access_key_id;
   std::string secret_access_key;
-  std::string session_token;  // empty: they are long-lived
+  std::string session_token;  // empty: long-lived keys
 
   friend bool operator==(const Keys&, const Keys&) = default;
 };
 
-// A sign-in to IAM Identity Center. `aws sso login` leaves its token in a file.
+// A sign-in to IAM Identity Center. `aws sso login` writes its token to a file.
 struct SsoSource {
   std::string region;  // of the Identity Center
   std::string account_id;
   std::string role_name;
   std::string token_file;
-  std::string sign_in;  // the command by which a person signs in
+  std::string sign_in;  // the command to sign in
 
   friend bool operator==(const SsoSource&, const SsoSource&) = default;
 };
 
-// Where the keys come from.
+// The source of the keys.
 struct CredentialSource {
   enum class Kind {
-    keys,               // as they stand in a file or in the environment
-    assumed_role,       // of STS, asked with the keys of `base`
-    web_identity,       // of STS, for the token in `token_file`
-    single_sign_on,     // of IAM Identity Center, for the token of a sign-in
-    program,            // of a program's output
-    container,          // of the address that a container is given
-    instance_metadata,  // of the instance that this process runs on
+    keys,               // from a file or the environment
+    assumed_role,       // from STS, with the keys of `base`
+    web_identity,       // from STS, with the token in `token_file`
+    single_sign_on,     // from IAM Identity Center, with the token of a sign-in
+    program,            // from a program's output
+    container,          // from the container's credentials service
+    instance_metadata,  // from the metadata service of this instance
   };
 
   Kind kind = Kind::keys;
@@ -49,7 +49,7 @@ struct CredentialSource {
   std::string external_id = {};  // empty: none
   std::int64_t duration = 3600;  // seconds, of an assumed role
   std::string token_file = {};   // of a web identity, or a container's authorization
-  std::string token = {};        // a container's authorization, if there is no file
+  std::string token = {};        // a container's authorization, without a file
   std::string url = {};          // of the container's or the instance's service
   SsoSource sso = {};
   std::vector<std::string> command = {};  // the program and its arguments
@@ -57,7 +57,7 @@ struct CredentialSource {
   friend bool operator==(const CredentialSource&, const CredentialSource&) = default;
 };
 
-// The services that are called, by the names that the variables AWS_ENDPOINT_URL_… have for them.
+// The services that the driver calls, named as in the variables AWS_ENDPOINT_URL_….
 enum class ServiceKind { ec2, service_quotas, sts, s3, ebs, sso, sso_oidc };
 inline constexpr ServiceKind kAllServices[] = {ServiceKind::ec2,     ServiceKind::service_quotas,
                                                ServiceKind::sts,     ServiceKind::s3,
@@ -66,25 +66,25 @@ inline constexpr ServiceKind kAllServices[] = {ServiceKind::ec2,     ServiceKind
 
 // "EC2", "SERVICE_QUOTAS", …
 std::string_view variable_name(ServiceKind service);
-// "ec2", "servicequotas", …: in a host's name, a signature, messages.
+// "ec2", "servicequotas", …: for host names, signatures and messages.
 std::string_view host_name(ServiceKind service);
 
-// An account in a region, and how to reach it.
+// An account in a region, and its endpoints.
 struct Account {
   std::string region;
   CredentialSource credentials;
-  std::map<ServiceKind, std::string> endpoints = {};  // those that are configured
-  std::string ca_file = {};                           // empty: the system's authorities
+  std::map<ServiceKind, std::string> endpoints = {};  // configured ones
+  std::string ca_file = {};                           // empty: the system's CA certificates
 
-  // "https://ec2.eu-central-1.amazonaws.com": without a slash at its end.
+  // "https://ec2.eu-central-1.amazonaws.com": without a slash at the end.
   std::string endpoint(ServiceKind service) const { return endpoint(service, region); }
-  // The same of a service that is in another region.
+  // The endpoint of a service in another region.
   std::string endpoint(ServiceKind service, const std::string& in_region) const;
 
   friend bool operator==(const Account&, const Account&) = default;
 };
 
-// What the files and the environment say cannot be used.
+// The files or the environment are invalid.
 class AccountError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

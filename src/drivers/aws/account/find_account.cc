@@ -30,13 +30,13 @@ bool is_true(const std::string& text) {
   return text == "true" || text == "True" || text == "TRUE" || text == "1";
 }
 
-// Where `aws sso login` leaves the token of a session, or of a start URL.
+// The file where `aws sso login` writes the token of a session or a start URL.
 std::string sso_token_file(const config::Environment& environment, const std::string& name) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   const int done =
       ::EVP_Digest(name.data(), name.size(), digest.data(), &size, ::EVP_sha1(), nullptr);
-  if (done != 1) throw std::runtime_error("SHA-1 cannot be computed");
+  if (done != 1) throw std::runtime_error("error computing SHA-1");
   std::string file = variable(environment, "HOME") + "/.aws/sso/cache/";
   for (unsigned int i = 0; i < size; ++i) file += fmt::format("{:02x}", digest.at(i));
   return file + ".json";
@@ -53,8 +53,8 @@ class Finder {
     const bool is_named = !profile_.empty();
     if (!is_named) profile_ = "default";
     if (is_named && !files_.profiles.contains(profile_) && !files_.credentials.contains(profile_)) {
-      throw AccountError(fmt::format(
-          "there is no profile `{}` in AWS' files of credentials and configuration", profile_));
+      throw AccountError(
+          fmt::format("no profile `{}` in AWS's credentials and config files", profile_));
     }
   }
 
@@ -99,7 +99,7 @@ class Finder {
   }
 
  private:
-  // Of both files; those of the credentials go over the others.
+  // From both files; the credentials file overrides the config file.
   ProfileKeys keys_of(const std::string& profile) const {
     ProfileKeys keys;
     const auto credentials = files_.credentials.find(profile);
@@ -121,7 +121,7 @@ class Finder {
     }
     if (source.keys.access_key_id.empty()) return std::nullopt;
     if (source.keys.secret_access_key.empty()) {
-      throw AccountError("AWS_ACCESS_KEY_ID is set, and AWS_SECRET_ACCESS_KEY is not");
+      throw AccountError("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not");
     }
     return source;
   }
@@ -135,12 +135,12 @@ class Finder {
     if (source.keys.access_key_id.empty()) return std::nullopt;
     if (source.keys.secret_access_key.empty()) {
       throw AccountError(fmt::format(
-          "profile `{}` has an aws_access_key_id and no aws_secret_access_key", profile));
+          "profile `{}` has an aws_access_key_id, but no aws_secret_access_key", profile));
     }
     return source;
   }
 
-  // What the profile has for itself: a sign-in, keys, a program.
+  // The profile's own sign-in, keys or program.
   std::optional<CredentialSource> own_source(const std::string& profile) const {
     if (auto sign_in = sso_of(profile)) return sign_in;
     const ProfileKeys keys = keys_of(profile);
@@ -153,8 +153,9 @@ class Finder {
     source.kind = Kind::program;
     try {
       source.command = config::split_command(command->second);
-    } catch (const std::runtime_error&) {  // its text may hold a secret
-      throw AccountError(fmt::format("profile `{}`: `credential_process` is no command", profile));
+    } catch (const std::runtime_error&) {  // its text may contain a secret
+      throw AccountError(
+          fmt::format("profile `{}`: `credential_process` is no valid command", profile));
     }
     return source;
   }
@@ -167,13 +168,12 @@ class Finder {
     const auto of_session = files_.sso_sessions.find(session);
     if (!session.empty() && of_session == files_.sso_sessions.end()) {
       throw AccountError(
-          fmt::format("profile `{}`: there is no section `sso-session {}`", profile, session));
+          fmt::format("profile `{}`: no section `sso-session {}`", profile, session));
     }
     const auto needed = [&](const ProfileKeys& from, const char* key) {
       std::string value = value_of(from, key);
       if (!value.empty()) return value;
-      throw AccountError(
-          fmt::format("profile `{}`: there is no `{}` for its sign-in", profile, key));
+      throw AccountError(fmt::format("profile `{}`: its sign-in has no `{}`", profile, key));
     };
     const ProfileKeys& center = session.empty() ? keys : of_session->second;
     CredentialSource source;
@@ -189,13 +189,13 @@ class Finder {
     return source;
   }
 
-  // A role of the profile's, whoever it is assumed from.
+  // The profile's role, with any source of its credentials.
   std::optional<CredentialSource> role_of(const std::string& profile) {
     const ProfileKeys keys = keys_of(profile);
     if (!keys.contains("role_arn")) return std::nullopt;
     if (keys.contains("mfa_serial")) {
-      throw AccountError(
-          fmt::format("profile `{}`: `mfa_serial`: nobody is there to enter a token", profile));
+      throw AccountError(fmt::format(
+          "profile `{}`: `mfa_serial` is not supported, as it needs a prompt", profile));
     }
     CredentialSource role;
     role.role_arn = value_of(keys, "role_arn");
@@ -216,7 +216,7 @@ class Finder {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), duration);
     if (error != std::errc() || end != text.data() + text.size() || duration < 900) {
       throw AccountError(
-          fmt::format("profile `{}`: `duration_seconds` is no number from 900 on", profile));
+          fmt::format("profile `{}`: `duration_seconds` is no number >= 900", profile));
     }
     return duration;
   }
@@ -228,7 +228,7 @@ class Finder {
     const std::string source = value_of(keys, "source_profile");
     const std::string kind = value_of(keys, "credential_source");
     if (!source.empty()) {
-      // Keys of its own go over a role that it names as well.
+      // Its own keys override its role.
       if (auto found = file_keys(source)) return *found;
       if (auto role = source == profile ? std::nullopt : role_of(source)) return *role;
       if (auto found = own_source(source)) return *found;
@@ -240,7 +240,7 @@ class Finder {
     if (kind == "EcsContainer") base = container();
     if (kind == "Ec2InstanceMetadata") base = metadata();
     if (base) return *base;
-    throw AccountError(fmt::format("profile `{}` has a `role_arn`, and {}", profile,
+    throw AccountError(fmt::format("profile `{}` has a `role_arn`, but {}", profile,
                                    kind.empty()
                                        ? "neither `source_profile` nor `credential_source`"
                                        : "its `credential_source` " + kind + " has no keys"));
@@ -257,7 +257,7 @@ class Finder {
   static std::optional<CredentialSource> web_identity(CredentialSource source) {
     if (source.token_file.empty()) return std::nullopt;
     if (source.role_arn.empty()) {
-      throw AccountError("there is a file with a web identity's token, and no role to assume");
+      throw AccountError("a web identity token file is set, but no role to assume");
     }
     source.kind = Kind::web_identity;
     if (source.session_name.empty()) source.session_name = kSessionName;
@@ -279,9 +279,7 @@ class Finder {
   CredentialSource metadata() const {
     if (is_true(variable(environment_, "AWS_EC2_METADATA_DISABLED"))) {
       throw AccountError(
-          "there are no credentials in the environment or AWS' files, and "
-          "AWS_EC2_METADATA_DISABLED "
-          "is set");
+          "no credentials in the environment or AWS's files, and AWS_EC2_METADATA_DISABLED is set");
     }
     CredentialSource source;
     source.kind = Kind::instance_metadata;
@@ -308,7 +306,7 @@ Account find_account(const std::optional<std::string>& profile,
   account.region = region.value_or("");
   if (account.region.empty()) account.region = finder.region();
   if (account.region.empty()) {
-    throw AccountError("there is no region: neither `region-name` nor AWS_DEFAULT_REGION says it");
+    throw AccountError("no region is set: neither `region-name` nor AWS_DEFAULT_REGION");
   }
   account.credentials = finder.credentials();
   account.ca_file = finder.ca_file();

@@ -8,10 +8,10 @@
 
 namespace nodepool::drivers::aws {
 
-// The account that the provider's `profile-name` and `region-name` mean, in the order of AWS' own
-// SDK for Python: the environment (unless a profile is named), the profile's role, web identity,
-// the profile's sign-in, keys or program, the container's, the instance's. Reads files, calls
-// nobody. Throws AccountError, without any secret.
+// Finds the account for the provider's `profile-name` and `region-name`, in the order of AWS's SDK
+// for Python: the environment (unless a profile is configured), the profile's role, web identity,
+// the profile's sign-in, keys or program, the container, the instance. Reads files, but makes no
+// calls. Throws AccountError, without secrets.
 Account find_account(const std::optional<std::string>& profile,
                      const std::optional<std::string>& region,
                      const config::Environment& environment);

@@ -12,7 +12,7 @@ namespace nodepool::drivers::aws {
 
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 20;  // bytes
+constexpr std::size_t kMaxFileSize = std::size_t{1} << 20;  // bytes
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r";
@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// What follows ` #` or ` ;` is a comment.
+// Strips a comment, which begins with ` #` or ` ;`.
 std::string_view without_comment(std::string_view value) {
   for (const std::string_view mark : {" #", " ;", "\t#", "\t;"}) {
     value = value.substr(0, value.find(mark));
@@ -64,11 +64,11 @@ std::map<std::string, ProfileKeys, std::less<>> read_file(const std::string& pat
   if (path.empty()) return {};
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};
-  std::string text(kLargestFile + 1, '\0');
+  std::string text(kMaxFileSize + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad()) throw AccountError(path + ": cannot be read");
-  if (text.size() > kLargestFile) throw AccountError(path + ": is too large");
+  if (text.size() > kMaxFileSize) throw AccountError(path + ": is too large");
   return parse_profiles(text, path);
 }
 
@@ -83,7 +83,7 @@ std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view 
                                                                const std::string& name) {
   std::map<std::string, ProfileKeys, std::less<>> sections;
   ProfileKeys* section = nullptr;
-  std::string block;  // the key that an indented line belongs to
+  std::string block;  // the key of the indented lines
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
@@ -96,7 +96,8 @@ std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view 
     if (content.front() == '[' && !is_indented) {
       const std::size_t close = content.find(']');
       if (close == std::string_view::npos) {
-        throw AccountError(fmt::format("{}:{}: the section's name has no end", name, number));
+        throw AccountError(
+            fmt::format("{}:{}: missing `]` after the section's name", name, number));
       }
       section = &sections[std::string(trimmed(content.substr(1, close - 1)))];
       block.clear();
@@ -104,11 +105,11 @@ std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view 
     }
     const std::size_t equals = content.find_first_of("=:");
     if (section == nullptr) {
-      throw AccountError(fmt::format("{}:{}: belongs to no section", name, number));
+      throw AccountError(fmt::format("{}:{}: not in a section", name, number));
     }
     if (equals == std::string_view::npos) {
-      if (is_indented) continue;  // more of a value that nobody here reads
-      throw AccountError(fmt::format("{}:{}: is no `key = value`", name, number));
+      if (is_indented) continue;  // continues an unused value
+      throw AccountError(fmt::format("{}:{}: not `key = value`", name, number));
     }
     const std::string key = lower(trimmed(content.substr(0, equals)));
     const std::string value(without_comment(content.substr(equals + 1)));

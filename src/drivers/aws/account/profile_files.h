@@ -9,10 +9,10 @@
 
 namespace nodepool::drivers::aws {
 
-// Keys of one section; those of an indented block below `ec2 =` are "ec2.endpoint_url".
+// The keys of one section. Keys in an indented block below `ec2 =` are "ec2.endpoint_url".
 using ProfileKeys = std::map<std::string, std::string, std::less<>>;
 
-// The files that AWS' own programs read, as they are now; empty where there are none.
+// The contents of AWS's credentials and config files; empty if they do not exist.
 struct ProfileFiles {
   std::map<std::string, ProfileKeys, std::less<>> credentials;   // by profile
   std::map<std::string, ProfileKeys, std::less<>> profiles;      // of `config`, by profile
@@ -20,15 +20,16 @@ struct ProfileFiles {
   std::map<std::string, ProfileKeys, std::less<>> sso_sessions;  // … `[sso-session NAME]`
 };
 
-// The sections of such a file. Throws AccountError, with the line but not its text: it may hold a
-// secret.
+// Parses such a file into its sections. Throws AccountError with the line number, but not its text:
+// it may contain a secret.
 std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view text,
                                                                const std::string& name);
 
-// AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE, or those in ~/.aws, whether or not they exist.
+// AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE, or the files in ~/.aws, whether or not they
+// exist.
 std::set<std::string> profile_file_names(const config::Environment& environment);
 
-// Throws AccountError for a file that is there and cannot be read.
+// Reads both files. Throws AccountError for an unreadable or invalid file.
 ProfileFiles read_profile_files(const config::Environment& environment);
 
 // The value of a variable; empty if it is not set.

@@ -7,12 +7,12 @@ namespace nodepool::drivers::aws {
 namespace {
 
 constexpr double kLooksForEachChange = 10;
-// Where no rate is configured, the first throttled call leads to this one.
+// Without a configured rate, the first throttled call sets this rate.
 constexpr double kFirstRate = 10;
 constexpr double kLeastRate = 0.2;
-// Each accepted call adds so much of a call a second to what was halved.
+// Each successful call adds this to a reduced rate, in calls per second.
 constexpr double kRecovery = 0.05;
-// Calls that were under way together are throttled together: that counts once.
+// Calls that are throttled together within this time count once.
 constexpr async::Duration kOneRefusal = std::chrono::seconds(1);
 
 }  // namespace

@@ -5,24 +5,24 @@
 
 namespace nodepool::drivers::aws {
 
-// How fast the calls of one account may follow each other: as fast as is configured, or more slowly
-// if AWS says so. Each throttled call halves the rate; calls that succeed bring it back by and by.
+// The rate limit for the calls of one account. A throttled call halves the configured rate;
+// successful calls restore it gradually.
 class CallRateLimit {
  public:
   explicit CallRateLimit(const async::Runtime& runtime);
 
-  // Of calls that change something, a second; 0: no limit. Those that look may be ten times as
-  // many.
+  // The rate of mutating calls, per second; 0: no limit. Reading calls may be ten times as
+  // frequent.
   void set_rate(double calls_per_second);
 
-  // Returns when it is the caller's turn. Throws Cancelled.
+  // Returns when the caller may make a call. Throws Cancelled.
   async::Task<> turn(http::Precedence precedence);
 
-  // How a call has ended.
+  // Report the outcome of a call.
   void throttled(http::Precedence precedence);
   void accepted(http::Precedence precedence);
 
-  // What is allowed now, of the calls that change something.
+  // The current rate of mutating calls.
   double rate() const { return changes_.now; }
 
  private:

@@ -19,11 +19,11 @@ using driver::CloudError;
 namespace {
 
 constexpr const char* kEc2Version = "2016-11-15";
-// Of what creates something, and was not answered: then it is looked for.
+// Attempts of a create call with unknown outcome; after these, the caller looks for its result.
 constexpr int kUnansweredAttempts = 2;
-constexpr std::chrono::seconds kDeadline{60};  // of each attempt, besides the time its body takes
-constexpr std::size_t kLeastSpeed = std::size_t{64} << 10;  // bytes a second
-// Between attempts; each is twice the one before, and a random part of it is left out.
+constexpr std::chrono::seconds kDeadline{60};  // of each attempt, plus the time to send its body
+constexpr std::size_t kMinSpeed = std::size_t{64} << 10;  // bytes a second
+// Between attempts; doubles each time, with jitter.
 constexpr async::Duration kFirstPause = std::chrono::milliseconds(500);
 
 std::string name_of(const Call& call) {
@@ -32,14 +32,14 @@ std::string name_of(const Call& call) {
 
 }  // namespace
 
-// How one attempt has ended: with an answer, or with what is thrown if there is no other attempt.
+// The outcome of one attempt: a response, or the error to throw if there is no further attempt.
 struct Caller::Outcome {
   std::optional<http::Response> response;
   std::optional<CloudError> error;
   bool is_worth_another = false;
 };
 
-// Each attempt is signed anew, and has its own turn: the signature's time is that of the sending.
+// Each attempt is rate limited and signed separately: the signature contains the current time.
 Caller::Caller(const async::Runtime& runtime, AccountState& state, const telemetry::Logger& log,
                const http::Client::Observer& on_attempt, int attempts)
     : runtime_(runtime),
@@ -50,14 +50,13 @@ Caller::Caller(const async::Runtime& runtime, AccountState& state, const telemet
               on_attempt) {}
 
 http::Request Caller::request(const Call& call) const {
-  http::Request request{
-      .method = call.method,
-      .url = state_.account().endpoint(call.service) + call.path,
-      .headers = call.headers,
-      .body = call.body,
-      .secrets = call.secrets,
-      .name = name_of(call),
-      .deadline = kDeadline + std::chrono::seconds(call.body.size() / kLeastSpeed)};
+  http::Request request{.method = call.method,
+                        .url = state_.account().endpoint(call.service) + call.path,
+                        .headers = call.headers,
+                        .body = call.body,
+                        .secrets = call.secrets,
+                        .name = name_of(call),
+                        .deadline = kDeadline + std::chrono::seconds(call.body.size() / kMinSpeed)};
   const bool may_repeat = !call.creates || call.has_token;
   request.repeatable = may_repeat ? http::Request::Repeatable::yes : http::Request::Repeatable::no;
   request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
@@ -68,9 +67,9 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
   using HttpKind = http::HttpError::Kind;
   const std::string what = call.about.empty() ? name_of(call) : name_of(call) + " " + call.about;
   const bool may_repeat = !call.creates || call.has_token;
-  CallRateLimit& poll_policy = state_.poll_policy(call.service);
+  CallRateLimit& rate_limit = state_.rate_limit(call.service);
   Outcome outcome;
-  co_await poll_policy.turn(call.precedence);
+  co_await rate_limit.turn(call.precedence);
   Credentials::Pointer keys;
   try {
     keys = co_await state_.credentials().get();
@@ -99,14 +98,14 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
     co_return outcome;
   }
   if (outcome.response->is_success()) {
-    poll_policy.accepted(call.precedence);
+    rate_limit.accepted(call.precedence);
     co_return outcome;
   }
   const int status = outcome.response->status;
-  ErrorResponse refusal = refusal_in(*outcome.response);
-  const bool is_slow = says_slower(refusal, status);
-  if (is_slow) poll_policy.throttled(call.precedence);
-  const bool has_old_keys = says_keys_are_old(refusal) || status == 401;
+  ErrorResponse refusal = error_in(*outcome.response);
+  const bool is_slow = is_throttled(refusal, status);
+  if (is_slow) rate_limit.throttled(call.precedence);
+  const bool has_old_keys = needs_new_keys(refusal) || status == 401;
   if (has_old_keys) state_.credentials().refused(keys);
   const std::string message = http::without_secrets(refusal.message, secrets);
   const CloudError::Kind kind =
@@ -120,7 +119,7 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
 }
 
 Task<http::Response> Caller::send(Call call) {
-  bool is_known = true;  // whether no attempt may have been carried out
+  bool is_known = true;  // no earlier attempt may have been carried out
   for (int number = 1;; ++number) {
     Outcome outcome = co_await attempt(call);
     if (outcome.response && !outcome.error) co_return std::move(*outcome.response);
@@ -128,14 +127,14 @@ Task<http::Response> Caller::send(Call call) {
     is_known = is_known && !is_unanswered;
     const int most = is_unanswered ? std::min(kUnansweredAttempts, attempts_) : attempts_;
     if (number >= most || !outcome.is_worth_another) {
-      // A later refusal says nothing of an attempt before it that nobody has heard of.
+      // A later refusal says nothing about an earlier attempt with unknown outcome.
       if (is_known) throw CloudError(*outcome.error);
       throw CloudError(CloudError::Kind::unknown_outcome, outcome.error->what());
     }
     const auto longest = kFirstPause * (1 << (number - 1));
     const auto pause = std::chrono::duration_cast<async::Duration>(
         longest * (0.5 + runtime_.random.fraction() / 2));
-    log_.debug("{}: again", outcome.error->what());
+    log_.debug("{}, retrying", outcome.error->what());
     co_await runtime_.clock.sleep_for(pause);
   }
 }

@@ -14,29 +14,29 @@
 
 namespace nodepool::drivers::aws {
 
-// What all calls of one account have in common, whoever makes them.
+// What all calls of one account share: credentials and rate limits.
 class AccountState {
  public:
-  // `account` and `threads` outlive it. `on_attempt` is told of calls that get credentials.
+  // `account` and `threads` outlive it. `on_attempt` is called for calls that get credentials.
   AccountState(const async::Runtime& runtime, const Account& account, async::ThreadPool& threads,
                const telemetry::Logger& log, const http::Client::Observer& on_attempt)
       : account_(account),
         pace_(runtime),
-        quota_pace_(runtime),
-        block_pace_(runtime),
-        object_pace_(runtime),
+        quota_limit_(runtime),
+        block_limit_(runtime),
+        object_limit_(runtime),
         credentials_(runtime, account, threads, log, on_attempt) {}
 
   const Account& account() const { return account_; }
-  CallRateLimit& poll_policy(ServiceKind service) {
-    if (service == ServiceKind::ebs) return block_pace_;
-    if (service == ServiceKind::s3) return object_pace_;
-    return service == ServiceKind::service_quotas ? quota_pace_ : pace_;
+  CallRateLimit& rate_limit(ServiceKind service) {
+    if (service == ServiceKind::ebs) return block_limit_;
+    if (service == ServiceKind::s3) return object_limit_;
+    return service == ServiceKind::service_quotas ? quota_limit_ : pace_;
   }
   Credentials& credentials() { return credentials_; }
   void set_rate(double calls_per_second) {
     pace_.set_rate(calls_per_second);
-    quota_pace_.set_rate(calls_per_second);
+    quota_limit_.set_rate(calls_per_second);
   }
 
   async::Task<> stop() { return credentials_.stop(); }
@@ -44,9 +44,9 @@ class AccountState {
  private:
   const Account& account_;
   CallRateLimit pace_;
-  CallRateLimit quota_pace_;
-  CallRateLimit block_pace_;   // without a limit, but for what AWS says
-  CallRateLimit object_pace_;  // the same
+  CallRateLimit quota_limit_;
+  CallRateLimit block_limit_;   // without a limit, but for what AWS says
+  CallRateLimit object_limit_;  // the same
   Credentials credentials_;
 };
 
@@ -54,34 +54,33 @@ class AccountState {
 struct Call {
   ServiceKind service = ServiceKind::ec2;
   std::string action;      // "DescribeInstances"
-  std::string about = {};  // the id of what it is about, for messages
+  std::string about = {};  // the id of the call's object, for messages
   http::Precedence precedence = http::Precedence::look;
   std::string method = "POST";
   std::string path = "/";
   http::Headers headers = {};
   std::string body = {};
-  std::string body_hash = {};  // sha256_hex() of the body, if that is known already
-  // Whether it makes something that would be there twice if it were made twice.
+  std::string body_hash = {};  // sha256_hex() of the body, if already known
+  // Whether a repeated call would create a duplicate.
   bool creates = false;
-  // Whether the service itself sees to it that a call that is sent twice is carried out once.
+  // Whether the call has an idempotency token.
   bool has_token = false;
   std::vector<std::string> secrets = {};
 };
 
-// Makes signed calls as the account. What it says about order, pace, keys that have run out and
-// what is sent again holds for all services.
+// Makes signed calls for all services: applies rate limits, renews expired keys, and retries.
 class Caller {
  public:
-  // `state` outlives it. `on_attempt` is told of every attempt at a call. `attempts`: of a call
-  // that may be made again.
+  // `state` outlives it. `on_attempt` is called for every attempt of a call. `attempts`: the
+  // maximum for a call that may be retried.
   Caller(const async::Runtime& runtime, AccountState& state, const telemetry::Logger& log,
          const http::Client::Observer& on_attempt, int attempts = 4);
 
-  // The answer, if it is a success. Throws CloudError.
+  // Makes the call, and returns the response if it is a success. Throws CloudError.
   async::Task<http::Response> send(Call call);
 
-  // A call in the Query form to EC2, whose answer is XML. An answer that cannot be read is
-  // CloudError(failed), but for calls that change something: see read_outcome().
+  // Makes a call with a Query body, such as EC2's, and returns its XML response. An unreadable
+  // response is CloudError(failed); for mutating calls, see read_outcome().
   async::Task<XmlElement> ask(Call call, Query query);
 
  private:

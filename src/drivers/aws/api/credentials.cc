@@ -23,11 +23,11 @@ using SourceKind = CredentialSource::Kind;
 namespace {
 
 constexpr const char* kFormType = "application/x-www-form-urlencoded; charset=utf-8";
-// Keys that do not say when they end.
+// Assumed lifetime of keys without expiry.
 constexpr double kUsualLife = 3600;  // seconds
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
 
-// `end`: in seconds since the epoch; nothing if AWS does not say.
+// `end`: in seconds since the epoch; nothing: unknown.
 Credentials::Current lasting_until(Keys keys, std::optional<double> end,
                                    const async::Clock& clock) {
   const double life = end ? *end - clock.wall_seconds() : kUsualLife;
@@ -40,7 +40,7 @@ Credentials::Current lasting_until(Keys keys, const std::string& expiration,
   return lasting_until(std::move(keys), cloud::parse_iso_time(expiration), clock);
 }
 
-constexpr std::size_t kLargestToken = std::size_t{64} << 10;  // bytes
+constexpr std::size_t kMaxTokenSize = std::size_t{64} << 10;  // bytes
 
 std::string trimmed(std::string text) {
   const std::size_t last = text.find_last_not_of(" \t\r\n");
@@ -63,7 +63,7 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
                [this](http::Request request) { return send(client_, std::move(request)); }),
       current_(runtime, "AWS credentials", std::move(log), [this] { return ask_account(); }) {}
 
-// Whatever goes wrong, there are no credentials.
+// All failures become CloudError(auth).
 Task<Credentials::Current> Credentials::ask_account() {
   std::string failure;
   try {
@@ -97,7 +97,7 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
   return known({.keys = source.keys, .life = {}});
 }
 
-// What these services send never stands in an error: it may hold keys.
+// Errors never contain the response's body: it may contain keys.
 Task<http::Response> Credentials::send(http::Client& client, http::Request request) {
   const std::string name = request.name;
   const std::vector<std::string> secrets = request.secrets;
@@ -110,7 +110,7 @@ Task<http::Response> Credentials::send(http::Client& client, http::Request reque
     throw CloudError(CloudError::Kind::auth, name + ": " + error.what());
   }
   if (!response.is_success()) {
-    const ErrorResponse refusal = refusal_in(response);
+    const ErrorResponse refusal = error_in(response);
     throw CloudError(
         CloudError::Kind::auth,
         presentable(fmt::format("{}: HTTP {} {} {}", name, response.status, refusal.code,
@@ -167,8 +167,8 @@ Task<Credentials::Current> Credentials::ask_sso(const CredentialSource& source) 
   co_return lasting_until(found.keys, found.expires, runtime_.clock);
 }
 
-// Reference: AWS SDKs and Tools Reference Guide, process credential provider. Keys that do not say
-// when they end are good until they are refused.
+// Source: AWS SDKs and Tools Reference Guide, process credential provider. Keys without expiry are
+// valid until they are rejected.
 Task<Credentials::Current> Credentials::ask_program(const CredentialSource& source) {
   cloud::HelperProgram program{.what = "credential_process:", .arguments = source.command};
   Task<std::string> running = cloud::output_of(runtime_, std::move(program));
@@ -201,7 +201,7 @@ Task<Credentials::Current> Credentials::ask_container(const CredentialSource& so
   co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
 }
 
-// The second version of the instance's service: all calls carry a token.
+// Instance Metadata Service version 2: all calls need a session token.
 Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& source) {
   const std::string roles = source.url + "/latest/meta-data/iam/security-credentials/";
   http::Request for_token{.method = "PUT",
@@ -227,10 +227,10 @@ Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& sou
 }
 
 Task<std::string> Credentials::read_token(std::string path) {
-  const auto read = [path] { return trimmed(read_at_most(path, kLargestToken).value_or("")); };
+  const auto read = [path] { return trimmed(read_at_most(path, kMaxTokenSize).value_or("")); };
   std::string token = co_await threads_.run("reading a token", read);
   if (token.empty()) {
-    throw CloudError(CloudError::Kind::auth, path + ": there is no token in this file");
+    throw CloudError(CloudError::Kind::auth, path + ": the file contains no token");
   }
   co_return token;
 }

@@ -12,11 +12,11 @@
 
 namespace nodepool::drivers::aws {
 
-// The keys that all calls of an account are signed with: got anew before they expire, and once they
-// are refused.
+// The keys that sign all calls of an account. Renews them before they expire and when they are
+// rejected.
 class Credentials {
  public:
-  // Never to be logged.
+  // Never log it.
   struct Current {
     Keys keys;
     cloud::TokenLife life;
@@ -27,10 +27,10 @@ class Credentials {
   Credentials(const async::Runtime& runtime, const Account& account, async::ThreadPool& threads,
               telemetry::Logger log, http::Client::Observer on_attempt);
 
-  // Keys that are good for some time yet. Throws CloudError: auth if they cannot be got.
+  // Valid keys. Throws CloudError(auth) if they cannot be obtained.
   async::Task<Pointer> get() { return current_.get(); }
 
-  // A service has not accepted these: the next get() asks for others.
+  // A service has rejected these keys: the next get() requests new ones.
   void refused(const Pointer& keys) { current_.refused(keys); }
 
   async::Task<> stop() { return current_.stop(); }
@@ -52,8 +52,7 @@ class Credentials {
   const Account& account_;
   async::ThreadPool& threads_;
   http::Client client_;
-  // For services of this machine's own: they answer it alone, and their keys are no proxy's
-  // business.
+  // For services of this host, which must not be called through a proxy.
   http::Client direct_client_;
   SsoSignIn sign_in_;
   cloud::TokenCache<Current> current_;

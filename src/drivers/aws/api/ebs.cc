@@ -54,7 +54,7 @@ Task<> Ebs::put(std::string snapshot, std::uint64_t index, std::string data) {
   const std::string_view arrived = response.header("x-amz-checksum");
   if (!arrived.empty() && arrived != checksum) {
     throw CloudError(CloudError::Kind::failed,
-                     fmt::format("ebs: block {} of {} has arrived damaged", index, snapshot));
+                     fmt::format("ebs: block {} of {} was corrupted", index, snapshot));
   }
 }
 

@@ -51,7 +51,7 @@ std::string from_base64(std::string text) {
                                      reinterpret_cast<const unsigned char*>(text.data()),
                                      static_cast<int>(text.size()));
   data.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
-  while (data.ends_with('\0')) data.pop_back();  // what the padding stood for
+  while (data.ends_with('\0')) data.pop_back();  // padding
   return data;
 }
 
@@ -63,7 +63,7 @@ std::string state_in_words(const Ec2Instance& instance) {
   if (!says_code) text += instance.reason_code;
   if (!says_code && !instance.reason.empty()) text += ": ";
   text += instance.reason;
-  if (instance.reason.empty() && instance.reason_code.empty()) text += "EC2 does not say why";
+  if (instance.reason.empty() && instance.reason_code.empty()) text += "no reason given";
   return presentable(std::move(text));
 }
 
@@ -282,7 +282,7 @@ Task<std::string> Ec2::create_fleet(Query query) {
   if (errors.empty()) {
     const bool is_fleet = !answer.text_or("fleetId").empty();
     throw CloudError(is_fleet ? CloudError::Kind::failed : CloudError::Kind::unknown_outcome,
-                     "ec2: CreateFleet: it has no instance");
+                     "ec2: CreateFleet: the response has no instance");
   }
   const ErrorResponse refusal{.code = errors.front().text_or("errorCode"),
                               .message = errors.front().text_or("errorMessage")};

@@ -13,11 +13,11 @@
 
 namespace nodepool::drivers::aws {
 
-// A machine as EC2 lists it.
+// An instance in EC2's listing.
 struct Ec2Instance {
   std::string id;
   std::string state;   // "pending", "running", "shutting-down", "terminated", "stopping", "stopped"
-  std::string reason;  // why it is in that state, in words; may be empty
+  std::string reason;  // message for the state; may be empty
   std::string reason_code;  // "Server.SpotInstanceTermination"; may be empty
   std::string type;
   std::string zone;
@@ -31,12 +31,12 @@ struct Ec2Instance {
 
   bool is_gone() const { return state == "terminated"; }
   bool is_going() const { return is_gone() || state == "shutting-down"; }
-  // Whether it has been stopped, or is going; not of a state that nobody has heard of.
+  // Whether it is stopped, stopping or going. False for unknown states.
   bool has_ended() const { return is_going() || state == "stopping" || state == "stopped"; }
 };
 
-// "instance i-1 is terminated: Server.SpotInstanceTermination: Spot instance termination": one
-// line, not too long.
+// "instance i-1 is terminated: Server.SpotInstanceTermination: Spot instance termination". One line
+// of limited length.
 std::string state_in_words(const Ec2Instance& instance);
 
 struct Ec2Volume {
@@ -48,10 +48,10 @@ struct Ec2Volume {
   driver::Metadata tags;
 };
 
-// An image, with the first of its block devices.
+// An AMI, with its first block device.
 struct Ami {
   std::string id;
-  std::string created;  // ISO 8601: later ones compare as greater
+  std::string created;  // ISO 8601: later times compare greater
   std::string state;
   struct RootDevice {
     std::string name;
@@ -70,7 +70,7 @@ struct Ami {
 struct Snapshot {
   std::string id;
   std::string state;        // "pending", "completed", "error"
-  std::string description;  // AWS' own, of what it has imported
+  std::string description;  // set by AWS for imports
   std::int64_t size = 0;    // GiB
   driver::Metadata tags;
 };
@@ -85,7 +85,7 @@ struct InstanceType {
 struct DedicatedHost {
   std::string id;
   std::string state;   // "available", "pending", "released", "permanent-failure", …
-  std::string family;  // of its instances, or their type
+  std::string family;  // of its instances, or their instance type
   driver::Metadata tags;
 
   bool is_gone() const { return state.starts_with("released"); }
@@ -101,64 +101,65 @@ class Ec2 {
  public:
   explicit Ec2(Caller& caller) : caller_(caller) {}
 
-  // All instances, those that were terminated within the last hour included.
+  // All instances, including those terminated within the last hour.
   async::Task<std::vector<Ec2Instance>> instances();
   async::Task<std::vector<Ec2Volume>> volumes();
-  // By their ids. One that is not there is left out.
+  // The images with these ids. Omits missing ones.
   async::Task<std::vector<Ami>> images(std::vector<std::string> ids);
-  // That meet the filters.
+  // The images that match the filters.
   async::Task<std::vector<Ami>> images_that(Query filters);
-  // The account's own, and its snapshots.
+  // The account's own images and snapshots.
   async::Task<std::vector<Ami>> own_images();
   async::Task<std::vector<Snapshot>> own_snapshots();
-  // Makes an image, and returns its id.
+  // Registers an image, and returns its id.
   async::Task<std::string> register_image(Query query);
-  // Return at once if they are not there.
+  // Succeed if the image or snapshot does not exist.
   async::Task<> deregister_image(std::string id);
   async::Task<> delete_snapshot(std::string id);
-  // Puts tags on things that are there already, over those that they have.
+  // Adds tags to existing resources, overriding theirs.
   async::Task<> create_tags(std::vector<std::string> ids, driver::Metadata tags);
-  // Of these names. Those that are not there are left out: a filter finds nothing where a list of
-  // names would be refused as a whole.
+  // The instance types with these names. Omits unknown ones: uses a filter, as a list of names
+  // would be refused as a whole.
   async::Task<std::vector<InstanceType>> instance_types(std::vector<std::string> names);
 
-  // Makes one machine of all the parameters, among them a ClientToken, and returns its id.
+  // Makes one instance, and returns its id. `query` contains a ClientToken.
   async::Task<std::string> run_instance(Query query);
-  // The same by a fleet that AWS keeps nothing of. CloudError(not_found): there is no such
-  // template.
+  // Makes one instance by an instant fleet, and returns its id. CloudError(not_found): the launch
+  // template does not exist.
   async::Task<std::string> create_fleet(Query query);
-  // Returns its id.
+  // Allocates a dedicated host, and returns its id.
   async::Task<std::string> allocate_host(Query query);
   async::Task<std::vector<DedicatedHost>> hosts();
-  // Returns whether it was there.
+  // Returns whether the host existed.
   async::Task<bool> release_host(std::string id);
-  // Also if there is one with that name: then it has the same in it.
+  // Succeeds if a template with that name exists: it has the same content.
   async::Task<> create_template(Query query);
   async::Task<std::vector<LaunchTemplate>> templates();
   async::Task<> delete_template(std::string name);
-  // Ends them. CloudError(not_found) if one of them is not there: then none is ended.
+  // Terminates the instances. CloudError(not_found): one of them does not exist, and none was
+  // terminated.
   async::Task<> terminate(std::vector<std::string> ids);
-  // Returns at once if it is not there.
+  // Succeeds if the volume does not exist.
   async::Task<> delete_volume(std::string id);
   async::Task<std::optional<std::string>> console_output(std::string id);
 
  private:
-  // Reads a page; returns how many things it and those before it have.
+  // Reads a page; returns the number of objects in it and all previous ones.
   using Take = std::function<std::size_t(const XmlElement& answer)>;
 
-  // A call about one thing; that it is not there is no error.
+  // Deletes one object; succeeds if it does not exist.
   async::Task<> remove(std::string action, std::string parameter, std::string id);
-  // Asks for a list page by page. `about`: as for Call.
+  // Requests a list page by page. `about`: as in Call.
   async::Task<> ask_pages(std::string action, Query query, Take take, std::string about = {});
   async::Task<std::vector<Ami>> describe_images(Query query, std::string about);
 
   Caller& caller_;
 };
 
-// The tags of something in an answer.
+// The tags of an object in a response.
 driver::Metadata read_tags(const XmlElement& item);
 
-// How a machine stands in an answer: for Ec2, and for tests of hostile answers.
+// An instance in a response. Public for tests of malformed responses.
 Ec2Instance read_instance(const XmlElement& item);
 
 }  // namespace nodepool::drivers::aws

@@ -49,7 +49,7 @@ constexpr std::array<std::string_view, 7> kGone = {
     "ResourceNotFoundException", "NoSuchBucket", "NoSuchUpload",
     "InvalidConversionTaskId"};
 
-// Whether it says that an id names nothing: nothing has it, or nothing could have it.
+// Whether the id does not exist or is malformed.
 bool is_of_no_thing(std::string_view code) {
   for (const char* end : {".NotFound", ".NotFoundException", "ID.Malformed", "Id.Malformed"}) {
     if (code.ends_with(end)) return true;
@@ -97,7 +97,7 @@ ErrorResponse refusal_in_json(const std::string& body) {
 
 }  // namespace
 
-ErrorResponse refusal_in(const http::Response& response) {
+ErrorResponse error_in(const http::Response& response) {
   const std::size_t first = response.body.find_first_not_of(" \t\r\n");
   const char start = first == std::string::npos ? '\0' : response.body[first];
   ErrorResponse refusal;
@@ -110,11 +110,11 @@ ErrorResponse refusal_in(const http::Response& response) {
   return refusal;
 }
 
-bool says_slower(const ErrorResponse& refusal, int status) {
+bool is_throttled(const ErrorResponse& refusal, int status) {
   return status == 429 || is_one_of(kSlower, refusal.code);
 }
 
-bool says_keys_are_old(const ErrorResponse& refusal) {
+bool needs_new_keys(const ErrorResponse& refusal) {
   return is_one_of(kOldKeys, refusal.code);
 }
 
@@ -122,14 +122,15 @@ Kind kind_of(const ErrorResponse& refusal, int status, bool creates) {
   const std::string& code = refusal.code;
   if (is_one_of(kQuota, code)) return Kind::quota;
   if (is_one_of(kFull, code)) return Kind::no_capacity;
-  if (says_slower(refusal, status)) return Kind::transient;
+  if (is_throttled(refusal, status)) return Kind::transient;
   if (is_one_of(kAuth, code) || is_one_of(kOldKeys, code)) return Kind::auth;
-  // Some conditions of a policy depend on what is asked for, and pass.
+  // For a create call, the policy may depend on the parameters.
   if (is_one_of(kForbidden, code)) return creates ? Kind::failed : Kind::permanent;
   if (code == "InvalidInstanceType") return Kind::permanent;
   if (is_one_of(kGone, code) || is_of_no_thing(code)) return Kind::not_found;
   if (status == 404 && code.empty()) return Kind::not_found;
-  if (code == "RequestTimeout") return Kind::transient;  // S3 has not had the whole body in time
+  if (code == "RequestTimeout")
+    return Kind::transient;  // S3 did not receive the whole body in time
   if (status >= 500) return creates ? Kind::unknown_outcome : Kind::transient;
   return Kind::failed;
 }

@@ -8,23 +8,25 @@
 
 namespace nodepool::drivers::aws {
 
-// An answer that is an error, in whichever of AWS' forms.
+// An error response.
 struct ErrorResponse {
-  std::string code;     // "InvalidInstanceID.NotFound"; empty: it names none
-  std::string message;  // in words
+  std::string code;  // "InvalidInstanceID.NotFound"; empty: none
+  std::string message;
 };
-ErrorResponse refusal_in(const http::Response& response);
 
-// Whether the caller is asked to go slower: it was not acted upon.
-bool says_slower(const ErrorResponse& refusal, int status);
+// Reads an error response in any of AWS's formats.
+ErrorResponse error_in(const http::Response& response);
 
-// Whether the keys are to be got anew: they have run out, or are not known (yet, or any more).
-bool says_keys_are_old(const ErrorResponse& refusal);
+// Whether the call was throttled; it was not carried out.
+bool is_throttled(const ErrorResponse& refusal, int status);
 
-// `creates`: the call makes something, and nobody can tell whether it has.
+// Whether the keys have expired or are unknown, so that new ones are needed.
+bool needs_new_keys(const ErrorResponse& refusal);
+
+// The kind of error. `creates`: whether a repeated call would create a duplicate.
 driver::CloudError::Kind kind_of(const ErrorResponse& refusal, int status, bool creates);
 
-// One line of readable text, not too long.
+// Converts a message to one line of limited length without control characters.
 std::string presentable(std::string message);
 
 }  // namespace nodepool::drivers::aws

@@ -41,7 +41,7 @@ ImportTask read_image_task(const XmlElement& item) {
   return task;
 }
 
-// One page of a list, the token of the next, and the size of the answer.
+// One page of a list, the token of the next one, and the size of the response.
 struct TaskPage {
   std::vector<ImportTask> tasks;
   std::string next;

@@ -9,18 +9,18 @@
 
 namespace nodepool::drivers::aws {
 
-// What an object of S3 becomes.
+// The result of an import.
 enum class ImportKind { snapshot, image };
 
-// An import of EC2's.
+// An import task of EC2.
 struct ImportTask {
   ImportKind kind = ImportKind::snapshot;
   std::string id;        // "import-snap-…", "import-ami-…"
   std::string status;    // "active", "completed", "deleting", "deleted"
-  std::string message;   // what it is doing, or why it has failed
-  std::string image_id;  // what it has made; empty as long as it has not
+  std::string message;   // progress, or the reason for a failure
+  std::string image_id;  // of the result; empty: none yet
   std::vector<std::string> snapshot_ids;
-  driver::Metadata tags;  // its own: what it makes has none
+  driver::Metadata tags;  // of the task; its results have none
 
   bool is_complete() const { return status == "completed"; }
   bool is_under_way() const {
@@ -33,14 +33,14 @@ class Imports {
  public:
   explicit Imports(Caller& caller) : caller_(caller) {}
 
-  // Begins an import of all the parameters, among them a ClientToken, and returns its id.
-  // CloudError(quota): too many are under way.
+  // Begins an import, and returns the task's id. `query` contains a ClientToken. CloudError(quota):
+  // too many imports are running.
   async::Task<std::string> begin(ImportKind kind, Query query);
-  // Those of the last days.
+  // The tasks of the last days.
   async::Task<std::vector<ImportTask>> tasks(ImportKind kind);
-  // Nothing if it is not shown.
+  // Returns nothing if the task is not listed.
   async::Task<std::optional<ImportTask>> task(ImportKind kind, std::string id);
-  // Ends it, and with it what it has made. Returns at once if it is not there.
+  // Cancels the task, and deletes its results. Succeeds if it does not exist.
   async::Task<> cancel(std::string id);
 
  private:

@@ -4,9 +4,9 @@
 
 namespace nodepool::drivers::aws {
 
-// Returns what `read` makes of the answer to a call that changes something. The call may have been
-// carried out, whatever the answer says: what cannot be read is CloudError(unknown_outcome) where
-// the call `creates` something, as for Call, or else CloudError(transient).
+// Reads the response to a mutating call with `read`, and returns its result. If the response is
+// unreadable, the call may have been carried out: throws CloudError(unknown_outcome) if it
+// `creates` something (see Call), otherwise CloudError(transient).
 template <typename Read>
 auto read_outcome(bool creates, Read read) {
   using Kind = driver::CloudError::Kind;

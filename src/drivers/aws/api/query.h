@@ -10,7 +10,7 @@
 
 namespace nodepool::drivers::aws {
 
-// The parameters of a call in AWS' Query form: "TagSpecification.1.Tag.2.Key".
+// The parameters of a call in AWS's Query format: "TagSpecification.1.Tag.2.Key".
 class Query {
  public:
   Query& add(std::string name, std::string value);
@@ -19,15 +19,15 @@ class Query {
   }
   Query& add(std::string name, std::int64_t value);
   Query& add(std::string name, bool value);
-  // Nothing if the value is empty.
+  // Adds nothing if the value is empty.
   Query& add_if_any(std::string name, std::string value);
   // NAME.1, NAME.2, …
   Query& add_list(const std::string& name, const std::vector<std::string>& values);
-  // A filter, the next one.
+  // Adds a filter with the next number.
   Query& add_filter(std::string name, const std::vector<std::string>& values);
 
   const std::vector<std::pair<std::string, std::string>>& parameters() const { return parameters_; }
-  // As the body of a form.
+  // The encoded form body.
   std::string text() const;
 
  private:
@@ -35,7 +35,7 @@ class Query {
   int filters_ = 0;
 };
 
-// `TagSpecification.NUMBER`: for the next thing of this type.
+// Adds `TagSpecification.NUMBER` for a resource type.
 void add_tags(Query& query, int number, std::string_view type, const driver::Metadata& tags);
 
 }  // namespace nodepool::drivers::aws

@@ -49,7 +49,7 @@ std::string tagging(const driver::Metadata& tags) {
   return text;
 }
 
-// An etag has quotation marks around it, which XML need not escape.
+// The quotation marks of an etag need no escaping in XML.
 std::string text_of(const std::vector<S3Part>& parts) {
   std::string text = R"(<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">)";
   for (const S3Part& part : parts) {
@@ -105,7 +105,7 @@ Task<S3Part> S3::put_part(S3Upload upload, std::int64_t number, std::string data
   const http::Response response = co_await caller_.send(std::move(put));
   part.etag = response.header("etag");
   if (part.etag.empty()) {
-    throw CloudError(CloudError::Kind::transient, "s3: UploadPart: the answer has no ETag");
+    throw CloudError(CloudError::Kind::transient, "s3: UploadPart: the response has no ETag");
   }
   co_return part;
 }
@@ -133,21 +133,21 @@ Task<std::vector<S3Part>> S3::parts(S3Upload upload) {
   }
 }
 
-// What cannot be done is said with a status of success, too.
+// S3 may return an error with a status of success.
 Task<> S3::complete(S3Upload upload, std::vector<S3Part> parts) {
   Call complete =
       call("CompleteMultipartUpload", "POST", upload.key, "uploadId=" + cloud::url_text(upload.id));
   complete.headers = {{"Content-Type", "application/xml"}};
   complete.body = text_of(parts);
   const http::Response response = co_await caller_.send(std::move(complete));
-  const ErrorResponse refusal = refusal_in(response);
+  const ErrorResponse refusal = error_in(response);
   if (refusal.code.empty()) {
     read_outcome(false, [&response] {
       return XmlElement::parse("s3: CompleteMultipartUpload", response.body).text("ETag");
     });
     co_return;
   }
-  constexpr int kStatus = 500;  // what it would have been, had it been known in time
+  constexpr int kStatus = 500;  // the error occurred after the status had been sent
   throw CloudError(kind_of(refusal, kStatus, false),
                    presentable("s3: CompleteMultipartUpload " + upload.key + ": " + refusal.code +
                                ": " + refusal.message));

@@ -9,56 +9,56 @@
 
 namespace nodepool::drivers::aws {
 
-// An object as the bucket lists it.
+// An object in the bucket's listing.
 struct S3Object {
   std::string key;
-  std::string etag;  // another one when its content is
+  std::string etag;  // changes with the content
   std::uint64_t size = 0;
 };
 
-// A part of an object that is being put there in parts.
+// A part of a multipart upload.
 struct S3Part {
-  std::int64_t number = 0;  // from 1 on
+  std::int64_t number = 0;  // from 1
   std::string etag;
   std::uint64_t size = 0;
-  std::string sha256;  // base64; empty: S3 does not say
+  std::string sha256;  // base64; empty: unknown
 };
 
-// An upload in parts that has not been completed.
+// A multipart upload that has not been completed.
 struct S3Upload {
   std::string key;
   std::string id;
 };
 
-// One bucket of S3. All functions throw CloudError. Reference: Amazon S3 API.
+// One bucket of S3. All functions throw CloudError. Source: Amazon S3 API.
 class S3 {
  public:
-  // Of one object.
-  static constexpr std::uint64_t kMostParts = 10'000;
-  // Of each part but the last.
-  static constexpr std::uint64_t kLeastPart = std::uint64_t{5} << 20;  // bytes
+  // Maximum number of parts of one object.
+  static constexpr std::uint64_t kMaxParts = 10'000;
+  // Minimum size of all parts except the last.
+  static constexpr std::uint64_t kMinPartSize = std::uint64_t{5} << 20;  // bytes
 
   S3(Caller& caller, std::string bucket) : caller_(caller), bucket_(std::move(bucket)) {}
 
   const std::string& bucket() const { return bucket_; }
 
-  // Begins an upload in parts, and returns its id. The object gets ten of the tags, which is all
-  // that S3 takes: those that say whose it is first.
+  // Begins a multipart upload, and returns its id. S3 accepts ten tags: the object gets the owner
+  // tags first.
   async::Task<std::string> begin(std::string key, driver::Metadata tags);
-  // `hash`: sha256() of the data, which S3 holds it against.
+  // `hash`: sha256() of the data, which S3 verifies.
   async::Task<S3Part> put_part(S3Upload upload, std::int64_t number, std::string data,
                                std::string hash);
   async::Task<std::vector<S3Part>> parts(S3Upload upload);
-  // Makes the object of its parts, which are in order.
+  // Completes the object. `parts` are in order.
   async::Task<> complete(S3Upload upload, std::vector<S3Part> parts);
-  // Returns at once if it is not there.
+  // Succeeds if the upload does not exist.
   async::Task<> abort(S3Upload upload);
 
-  // Whose keys begin so.
+  // Multipart uploads and objects whose keys have this prefix.
   async::Task<std::vector<S3Upload>> uploads(std::string prefix);
   async::Task<std::vector<S3Object>> objects(std::string prefix);
   async::Task<driver::Metadata> tags(std::string key);
-  // Returns at once if it is not there.
+  // Succeeds if the object does not exist.
   async::Task<> remove(std::string key);
 
  private:

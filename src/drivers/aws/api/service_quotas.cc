@@ -29,7 +29,7 @@ async::Task<cloud::Page> ask_page(Caller& caller, std::string service, std::stri
                         .bytes = response.body.size()};
 }
 
-// One that cannot be meant hides no other: it is -1.
+// An invalid value becomes -1, so that the others can be read.
 std::pair<std::string, double> read_quota(const cloud::Element& quota) {
   double value = -1;
   try {

@@ -12,8 +12,8 @@ class ServiceQuotas {
  public:
   explicit ServiceQuotas(Caller& caller) : caller_(caller) {}
 
-  // The value of every quota of a service ("ec2", "ebs"), by its code; without those whose value
-  // AWS cannot mean (number.h). Throws CloudError.
+  // The values of all quotas of a service ("ec2", "ebs") by code. Omits invalid values (number.h).
+  // Throws CloudError.
   async::Task<std::map<std::string, double>> values(std::string service);
 
  private:

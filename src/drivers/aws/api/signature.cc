@@ -25,7 +25,7 @@ std::string hmac(std::string_view key, std::string_view data) {
       ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),
              reinterpret_cast<const unsigned char*>(data.data()), data.size(),
              reinterpret_cast<unsigned char*>(digest.data()), &size);
-  if (made == nullptr) throw std::runtime_error("HMAC-SHA256 cannot be computed");
+  if (made == nullptr) throw std::runtime_error("error computing HMAC-SHA256");
   digest.resize(size);
   return digest;
 }
@@ -49,7 +49,7 @@ UrlParts parts_of(const std::string& url) {
   return parts;
 }
 
-// Encoded once more, but for its slashes.
+// Encoded a second time, except slashes.
 std::string encoded_path(const std::string& path) {
   std::string result;
   for (const char c : path) {
@@ -64,7 +64,7 @@ std::string encoded_path(const std::string& path) {
   return result;
 }
 
-// By name, then by value; a name without a value gets an empty one.
+// Sorted by name, then by value; a missing value becomes empty.
 std::string sorted_query(const std::string& query) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (std::size_t at = 0; at < query.size();) {
@@ -85,7 +85,7 @@ std::string sorted_query(const std::string& query) {
   return result;
 }
 
-// Without spaces around it, and with one for each row of them within.
+// Without leading and trailing spaces, and with inner spaces collapsed.
 std::string folded(std::string_view value) {
   std::string result;
   for (const char c : value) {
@@ -125,7 +125,7 @@ std::string sha256(std::string_view data) {
   const int done =
       ::EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
                    ::EVP_sha256(), nullptr);
-  if (done != 1) throw std::runtime_error("SHA-256 cannot be computed");
+  if (done != 1) throw std::runtime_error("error computing SHA-256");
   digest.resize(size);
   return digest;
 }

@@ -8,23 +8,23 @@
 
 namespace nodepool::drivers::aws {
 
-// What a signature is good for.
+// The scope of a signature.
 struct SigningScope {
   std::string region;
   std::string service;    // "ec2"
   double time = 0;        // seconds since the epoch
-  bool is_plain = false;  // S3: the path is signed as it is, and the body's hash is a header
+  bool is_plain = false;  // S3: signs the path unchanged, and adds the body's hash as a header
 };
 
-// The bytes; and in lower-case hexadecimal.
+// The hash as bytes, and in lower-case hexadecimal.
 std::string sha256(std::string_view data);
 std::string sha256_hex(std::string_view data);
 std::string hexadecimal(std::string_view bytes);
 
-// Adds the headers that prove who sends the request: X-Amz-Date, X-Amz-Security-Token where there
-// is a session, Authorization; all others it has are signed as well, but for User-Agent; Host
-// too, which it must not have: that is the URL's. The keys become its secrets. `payload_hash`:
-// sha256_hex() of the body, or a word that stands for it. Reference: AWS, Signature Version 4.
+// Signs a request: adds X-Amz-Date, X-Amz-Security-Token (with a session token) and Authorization.
+// Signs all headers except User-Agent, and Host, which is taken from the URL and must not be set.
+// Adds the keys to the request's secrets. `payload_hash`: sha256_hex() of the body, or a
+// placeholder. Source: AWS, Signature Version 4.
 void sign(http::Request& request, const Keys& keys, const SigningScope& scope,
           std::string_view payload_hash);
 

@@ -20,8 +20,8 @@ using driver::CloudError;
 
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{64} << 10;  // bytes
-// As AWS' own programs do.
+constexpr std::size_t kMaxFileSize = std::size_t{64} << 10;  // bytes
+// As in AWS's tools.
 constexpr double kRenewBefore = 15 * 60;  // seconds
 
 CloudError failure(const std::string& problem) {
@@ -33,7 +33,7 @@ bool may_be_renewed(const SsoToken& token, double now) {
          token.registration_expires > now;
 }
 
-// The file with another token in it; whatever else it has stays. Nobody sees half of it.
+// Replaces the token in the file atomically, and keeps its other contents.
 void write_token(const std::string& path, const std::string& text, const SsoToken& token) {
   nlohmann::ordered_json content = nlohmann::ordered_json::parse(text);
   content["accessToken"] = token.access_token;
@@ -45,7 +45,7 @@ void write_token(const std::string& path, const std::string& text, const SsoToke
   std::filesystem::permissions(draft, perms::owner_read | perms::owner_write);
   file << content.dump();
   file.close();
-  if (!file) throw std::runtime_error("it cannot be written");
+  if (!file) throw std::runtime_error("error writing the file");
   std::filesystem::rename(draft, path);
 }
 
@@ -115,16 +115,16 @@ Task<SsoSignIn::Found> SsoSignIn::keys(const SsoSource& source) {
                   .expires = got.number("expiration") / 1000};
 }
 
-// The one that lasts longest: the file's, or the last that was renewed.
+// The token that expires last: the file's or the renewed one.
 Task<SsoToken> SsoSignIn::token(const SsoSource& source) {
-  const auto read = [path = source.token_file] { return read_at_most(path, kLargestFile); };
+  const auto read = [path = source.token_file] { return read_at_most(path, kMaxFileSize); };
   const std::optional<std::string> file = co_await threads_.run("reading a token", read);
-  if (!file) throw failure("nobody has signed in: " + source.sign_in);
+  if (!file) throw failure("not signed in; to sign in: " + source.sign_in);
   SsoToken token = parse_sso_token(*file);
   if (renewed_ && renewed_->expires > token.expires) token = *renewed_;
   const double now = runtime_.clock.wall_seconds();
   if (token.expires - now > kRenewBefore) co_return token;
-  std::string problem = "the sign-in has run out";
+  std::string problem = "the sign-in has expired";
   if (may_be_renewed(token, now)) {
     try {
       co_return co_await renewed(source, token, *file);

@@ -12,26 +12,25 @@
 
 namespace nodepool::drivers::aws {
 
-// The token of a sign-in to IAM Identity Center, as AWS' own programs keep it in a file. Never to
-// be logged.
+// The token file of a sign-in to IAM Identity Center, in the format of AWS's tools. Never log it.
 struct SsoToken {
   std::string access_token;
   double expires = 0;  // seconds since the epoch
-  // By which it is renewed; empty: it cannot be.
+  // For renewing the token; empty: not renewable.
   std::string refresh_token;
   std::string client_id;
   std::string client_secret;
   double registration_expires = 0;  // of the client
 };
 
-// Reads such a file. Throws CloudError(auth), without its text.
+// Parses such a file. Throws CloudError(auth), without its text.
 SsoToken parse_sso_token(const std::string& text);
 
-// Keys of a role for somebody who has signed in. The token is renewed before it runs out, if the
-// file has what that takes, and the file is written anew: others use it too.
+// Gets the keys of a role with the token of a sign-in. Renews the token before it expires, if
+// possible, and updates the file, which other programs use too.
 class SsoSignIn {
  public:
-  // Sends a request and returns the answer, if it is a success. Throws CloudError(auth).
+  // Sends a request and returns the response, if it is a success. Throws CloudError(auth).
   using Send = std::function<async::Task<http::Response>(http::Request)>;
 
   struct Found {
@@ -43,7 +42,7 @@ class SsoSignIn {
   SsoSignIn(const async::Runtime& runtime, const Account& account, async::ThreadPool& threads,
             telemetry::Logger log, Send send);
 
-  // Throws CloudError(auth): it says what a person has to do.
+  // Throws CloudError(auth), with the command to sign in.
   async::Task<Found> keys(const SsoSource& source);
 
  private:
@@ -55,10 +54,10 @@ class SsoSignIn {
   async::ThreadPool& threads_;
   telemetry::Logger log_;
   Send send_;
-  std::optional<SsoToken> renewed_;  // the last one, in case that its file could not be written
+  std::optional<SsoToken> renewed_;  // the last one, in case writing the file failed
 };
 
-// What is in a file; nothing if it cannot be read, or has more than `most` bytes. Blocks.
+// Reads a file. Returns nothing if it cannot be read or has more than `most` bytes. Blocks.
 std::optional<std::string> read_at_most(const std::string& path, std::size_t most);
 
 }  // namespace nodepool::drivers::aws

@@ -17,10 +17,10 @@ XmlElement XmlElement::parse(const std::string& call, const std::string& text) {
   document->size = text.size();
   const pugi::xml_parse_result result = document->xml.load_buffer(text.data(), text.size());
   if (!result || document->xml.document_element().empty()) {
-    throw CloudError(CloudError::Kind::failed, call + ": the answer is no XML");
+    throw CloudError(CloudError::Kind::failed, call + ": the response is no XML");
   }
   const pugi::xml_node root = document->xml.document_element();
-  return {std::move(document), root, call + ": the answer"};
+  return {std::move(document), root, call + ": the response"};
 }
 
 pugi::xml_node XmlElement::find(std::string_view name) const {

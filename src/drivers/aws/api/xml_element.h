@@ -13,15 +13,14 @@
 
 namespace nodepool::drivers::aws {
 
-// An element of an answer in XML. Its readers throw CloudError(failed), naming the call and the
-// place, for what is missing or cannot be read: what a server sends is not to be relied on. Numbers
-// are those of number.h.
+// An element of an XML response. Its readers throw CloudError(failed), which names the call and the
+// path, for missing or invalid values. Numbers must be valid by number.h.
 class XmlElement {
  public:
-  // The root of the document. `call` is for messages. Throws if it is no XML.
+  // Parses a document, and returns its root. `call` is for messages. Throws if it is no XML.
   static XmlElement parse(const std::string& call, const std::string& text);
 
-  // The text of a child, which must be there and not empty; or what counts if it is not.
+  // The text of a child. text() throws if it is missing or empty; text_or() returns the default.
   std::string text(std::string_view name) const;
   std::string text_or(std::string_view name, std::string otherwise = {}) const;
   double number(std::string_view name) const;
@@ -30,15 +29,14 @@ class XmlElement {
   std::optional<std::int64_t> optional_integer(std::string_view name) const;
   bool boolean_or(std::string_view name, bool otherwise) const;
 
-  // A child; empty, and all it has missing, if there is none.
+  // A child; if it is missing, an empty element.
   XmlElement child(std::string_view name) const;
   bool exists() const { return !node_.empty(); }
-  // The children `item` of a child: EC2's form of a list.
+  // The children `item` of a child: EC2's format of a list.
   std::vector<XmlElement> items(std::string_view name) const;
-  // The same of a child that has to be there, also if it has none: what an answer is about. An
-  // answer without it is not EC2's.
+  // The same, but the child is required: a response without it is not from EC2.
   std::vector<XmlElement> list(std::string_view name) const;
-  // How long the text was that the document was made of, in bytes.
+  // The size of the parsed text, in bytes.
   std::size_t document_size() const { return document_->size; }
   // The children with this name.
   std::vector<XmlElement> all(std::string_view name) const;

@@ -22,11 +22,11 @@ AmiReference load_reference(const config::Section& image) {
   for (const config::Section& filter : image.sections("image-filters")) {
     const char* name = filter.has("Name") ? "Name" : "name";
     const char* values = filter.has("Values") ? "Values" : "values";
-    if (!filter.has(name)) throw filter.error("name", "a filter has no name");
+    if (!filter.has(name)) throw filter.error("name", "a filter needs a name");
     reference.filters.push_back({.name = filter.text(name), .values = filter.texts(values)});
   }
   if (reference.id.empty() == reference.filters.empty()) {
-    throw image.section_error("give either `image-id` or `image-filters`");
+    throw image.section_error("set either `image-id` or `image-filters`");
   }
   return reference;
 }
@@ -71,28 +71,28 @@ UploadOptions::Method load_method(const config::Section& image, const config::Se
   const std::string word = image.text("import-method");
   if (word == "ebs-direct") {
     if (provider.text("image-format") != "raw") {
-      throw provider.error("image-format", "`import-method: ebs-direct` takes `raw` only");
+      throw provider.error("image-format", "`import-method: ebs-direct` requires the format `raw`");
     }
     return Method::ebs_direct;
   }
   if (!provider.section("object-storage")) {
     throw image.error("import-method",
                       "`import-method: " + word +
-                          "` needs the provider's `object-storage` with a `bucket-name`; "
-                          "`ebs-direct` needs none");
+                          "` requires the provider's `object-storage` with a `bucket-name`; "
+                          "`ebs-direct` does not");
   }
   if (word == "snapshot") return Method::snapshot;
   if (image.optional_text("imds-support")) {
     throw image.error("imds-support",
-                      "`import-method: image` leaves this to AWS: it goes with `snapshot` and "
-                      "`ebs-direct` only");
+                      "not supported with `import-method: image`, only with `snapshot` and "
+                      "`ebs-direct`");
   }
   return Method::image;
 }
 
 }  // namespace
 
-// What labels may refer to.
+// The images that labels may refer to.
 struct AwsConfig::Images {
   cloud::CloudImages cloud_images;
   std::map<std::string, AmiReference, std::less<>> references;  // of these
@@ -110,7 +110,7 @@ AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Confi
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, provider, section, config, images);
   }
-  // Last, so that what is wrong in the file itself is found without it.
+  // Last, so that errors in nodepool.yaml are reported first.
   try {
     account_ = find_account(provider.optional_text("profile-name"),
                             provider.optional_text("region-name"), environment);

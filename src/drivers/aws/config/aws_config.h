@@ -14,7 +14,7 @@
 
 namespace nodepool::drivers::aws {
 
-// A condition of EC2's.
+// A filter for AMIs.
 struct ImageFilter {
   std::string name;
   std::vector<std::string> values;
@@ -22,41 +22,41 @@ struct ImageFilter {
   friend auto operator<=>(const ImageFilter&, const ImageFilter&) = default;
 };
 
-// An AMI that is there already: one of both.
+// An existing AMI. Either field is set.
 struct AmiReference {
-  std::string id;                    // used as it is
-  std::vector<ImageFilter> filters;  // or the newest one that meets all of these
+  std::string id;
+  std::vector<ImageFilter> filters;  // the newest AMI that matches all of these
 
   friend auto operator<=>(const AmiReference&, const AmiReference&) = default;
 };
 
-// Of the disk that a machine boots from; what is not said is as its image or its type has it.
+// Options of the root volume. Missing ones default to those of the image or the volume type.
 struct VolumeOptions {
   std::string type;
   std::optional<std::int64_t> size;  // GiB
   std::optional<std::int64_t> iops;
   std::optional<std::int64_t> throughput;  // MiB/s
 
-  // Whether anything is said.
+  // Whether any option is set.
   bool is_wanted() const { return !type.empty() || size || iops || throughput; }
 };
 
-// Instance types of which EC2 chooses one.
+// Instance types from which EC2 chooses one.
 struct Fleet {
   std::vector<std::string> instance_types;
   std::string allocation_strategy;
 };
 
-// One kind of machine, besides what the framework needs to know (driver::MachineLabel).
+// The settings of a label besides driver::MachineLabel.
 struct AwsLabel {
-  std::optional<AmiReference> cloud_image;  // nothing: it has a diskimage, or no image at all
-  std::string instance_type;                // empty: it has a fleet, or no type at all
+  std::optional<AmiReference> cloud_image;  // nothing: the label has a diskimage or no image
+  std::string instance_type;                // empty: the label has a fleet or no type
   std::optional<Fleet> fleet;
   std::optional<std::string> key_name;
   bool ebs_optimized = false;
   VolumeOptions volume;
   std::optional<std::string> userdata;
-  std::string profile_name;  // of IAM; or
+  std::string profile_name;  // IAM instance profile: name or ARN
   std::string profile_arn;
   std::map<std::string, std::string> tags;
   std::map<std::string, std::string> dynamic_tags;  // with {request.…}
@@ -65,12 +65,12 @@ struct AwsLabel {
   bool dedicated_host = false;
 };
 
-// How an image that is uploaded becomes an AMI.
+// How an uploaded image becomes an AMI.
 struct UploadOptions {
   enum class Method {
-    snapshot,    // an object of S3 is imported as a snapshot, of which an AMI is made
-    ebs_direct,  // a snapshot is written block by block
-    image,       // an object of S3 is imported as an AMI
+    snapshot,    // imports an S3 object as a snapshot, and registers an AMI
+    ebs_direct,  // writes a snapshot block by block, and registers an AMI
+    image,       // imports an S3 object as an AMI
   };
   Method method = Method::snapshot;
   std::string architecture = "x86_64";
@@ -79,6 +79,7 @@ struct UploadOptions {
   VolumeOptions volume;
 };
 
+// The settings of a pool besides driver::MachinePool.
 struct AwsPool {
   std::optional<std::string> subnet_id;
   std::optional<std::string> security_group_id;
@@ -87,28 +88,28 @@ struct AwsPool {
   std::map<std::string, AwsLabel, std::less<>> labels;
 };
 
-// A provider with `driver: aws`.
+// The configuration of a provider with `driver: aws`.
 class AwsConfig final : public driver::StateMachineConfig {
  public:
-  // `environment`: where AWS' files are, see find_account(). Throws config::ConfigError, also for
-  // an account that is not configured.
+  // `environment`: for finding AWS's files, see find_account(). Throws config::ConfigError, also if
+  // no account is configured.
   AwsConfig(const config::ProviderSection& section, const config::Config& config,
             const config::Environment& environment);
 
   const Account& account() const { return account_; }
-  double rate() const { return rate_; }  // calls a second that change something; 0: no limit
+  double rate() const { return rate_; }  // mutating calls a second; 0: no limit
 
-  // Throw std::out_of_range for what is not configured.
+  // These throw std::out_of_range for an unknown name.
   const AwsPool& pool(std::string_view pool) const;
   const AwsLabel& label(std::string_view pool, std::string_view label) const;
 
   const UploadOptions& upload(std::string_view image) const;
-  // Where images are put to be imported; empty: nowhere.
+  // The bucket for images to import; empty: none.
   const std::string& bucket() const { return bucket_; }
-  // How long an import is asked for anew while too many are under way.
+  // How long to retry an import while too many are running.
   async::Duration import_timeout() const { return import_timeout_; }
 
-  // Also when the account is another one.
+  // Also compares the account.
   bool same_as(const driver::ProviderConfig& other) const override;
 
  private:

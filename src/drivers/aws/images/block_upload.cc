@@ -16,13 +16,13 @@ using driver::CloudError;
 namespace {
 
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
-// Blocks that are under way at a time: what one upload holds in memory.
+// Concurrent blocks, which one upload holds in memory.
 constexpr int kBlockSenders = 10;
 constexpr async::Duration kCompletionPoll = std::chrono::seconds(2);
 constexpr async::Duration kCompletionLimit = std::chrono::hours(1);
-// How much of the work is done again at most.
+// How much work an interruption loses, at most.
 constexpr async::Duration kBetweenMarks = std::chrono::seconds(30);
-// All blocks of the file before this one have been written, as far as they are not empty.
+// Tag with the number of the file's first blocks that have been written or are empty.
 constexpr std::string_view kSentKey = "nodepool_blocks_sent";
 
 std::uint64_t sent_blocks(const driver::Metadata& tags) {
@@ -49,7 +49,7 @@ Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
   if (begun) {
     snapshot_ = *std::move(begun);
     sent_before_ = sent_blocks(snapshot_.tags);
-    log_.info("Going on with snapshot {} of {} after {} blocks", snapshot_.id, name_, sent_before_);
+    log_.info("Resuming snapshot {} of {} after {} blocks", snapshot_.id, name_, sent_before_);
   } else {
     snapshot_ = co_await begin(body->size);
   }
@@ -60,17 +60,18 @@ Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
   const PartSender::Send send = [this](std::uint64_t index, std::string block) {
     return this->send(index, std::move(block));
   };
-  const PartSender::Plan plan{.part_size = Ebs::kBlock, .at_once = kBlockSenders};
+  const PartSender::Plan plan{.part_size = Ebs::kBlock, .max_concurrent = kBlockSenders};
   sender_.emplace(runtime_, std::move(body), plan, send, std::move(progress));
   next_mark_ = runtime_.clock.now() + kBetweenMarks;
   co_await sender_->run();
   const std::function<Task<>()> mark_all = [this] { return mark(sender_->count()); };
-  co_await retry_while_unreachable(runtime_, log_, mark_all);  // from now on nothing can be written
+  co_await retry_while_unreachable(runtime_, log_,
+                                   mark_all);  // no blocks can be written after this
   co_await complete();
   co_return snapshot_;
 }
 
-// The token lets the call be made once more where the answer is lost.
+// The idempotency token makes the call safe to retry.
 Task<Snapshot> BlockUpload::begin(std::uint64_t bytes) {
   Snapshot snapshot{.id = {},
                     .state = "pending",
@@ -86,7 +87,7 @@ Task<Snapshot> BlockUpload::begin(std::uint64_t bytes) {
   co_return snapshot;
 }
 
-// What is never written is read as zeros.
+// Blocks that are not written read as zeros.
 Task<> BlockUpload::send(std::uint64_t index, std::string block) {
   if (block.find_first_not_of('\0') == std::string::npos) co_return;
   ++written_;
@@ -99,19 +100,19 @@ Task<> BlockUpload::send(std::uint64_t index, std::string block) {
   co_await refresh_periodically();
 }
 
-// That it cannot be marked costs no more than work that is done again.
+// A failure only costs repeated work after an interruption.
 Task<> BlockUpload::refresh_periodically() {
   if (runtime_.clock.now() < next_mark_) co_return;
   next_mark_ = runtime_.clock.now() + kBetweenMarks;
-  const std::uint64_t sent = std::max(sent_before_, sender_->sent_in_a_row());
+  const std::uint64_t sent = std::max(sent_before_, sender_->contiguous_count());
   try {
     co_await mark(sent);
   } catch (const CloudError& error) {
-    log_.warning("How far the upload of {} is cannot be marked: {}", name_, error.what());
+    log_.warning("Error recording the progress of the upload {}: {}", name_, error.what());
   }
 }
 
-// The provider's name says to whoever grants permissions that the snapshot is its own.
+// The provider's name is kept: IAM policies may depend on it.
 Task<> BlockUpload::mark(std::uint64_t blocks) {
   const std::string provider(driver::kProviderNameKey);
   co_await ec2_.create_tags({snapshot_.id}, {{std::string(kSentKey), std::to_string(blocks)},
@@ -127,7 +128,8 @@ Task<> BlockUpload::complete() {
     const bool is_complete = co_await retry_while_unreachable(runtime_, log_, ask);
     if (is_complete) co_return;
     if (runtime_.clock.now() >= until) {
-      throw CloudError(CloudError::Kind::failed, "snapshot " + snapshot_.id + " does not complete");
+      throw CloudError(CloudError::Kind::failed,
+                       "snapshot " + snapshot_.id + " has not completed in time");
     }
     co_await runtime_.clock.sleep_for(kCompletionPoll);
   }

@@ -15,16 +15,16 @@
 
 namespace nodepool::drivers::aws {
 
-// One image that becomes a snapshot, written block by block. A tag of the snapshot says from time
-// to time how much of it has been written: so whoever finds it goes on there.
+// Writes one image to a snapshot, block by block. A tag of the snapshot records the progress
+// periodically, so that another builder can resume the upload.
 class BlockUpload {
  public:
-  // All but the values outlive it. `metadata` is that of the upload.
+  // The references outlive it. `metadata` is the upload's.
   BlockUpload(const async::Runtime& runtime, Ebs& ebs, Ec2& ec2, telemetry::Logger log,
               std::string name, driver::Metadata metadata);
 
-  // Returns the snapshot, complete. `begun`: what the upload has begun before. Throws CloudError,
-  // what reading the file throws, Cancelled.
+  // Returns the completed snapshot. `begun`: the snapshot of an interrupted upload, to resume.
+  // Throws CloudError, the errors of reading the file, and Cancelled.
   async::Task<Snapshot> run(std::shared_ptr<const http::StreamedBody> body,
                             std::optional<Snapshot> begun, driver::ImageSupport::Progress progress);
 
@@ -42,8 +42,8 @@ class BlockUpload {
   std::string name_;
   driver::Metadata metadata_;
   Snapshot snapshot_;
-  std::uint64_t sent_before_ = 0;  // blocks, from the first one on
-  std::uint64_t written_ = 0;      // those that are not empty
+  std::uint64_t sent_before_ = 0;  // blocks sent before the upload was resumed
+  std::uint64_t written_ = 0;      // blocks that are not empty
   std::optional<PartSender> sender_;
   async::Clock::TimePoint next_mark_{};
 };

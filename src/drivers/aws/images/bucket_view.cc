@@ -30,7 +30,7 @@ Task<std::vector<driver::CloudImage>> BucketView::list() {
   const std::string base = std::string(kScheme) + s3_.bucket() + "/";
   const std::vector<S3Upload> uploads = co_await s3_.uploads("");
   for (const S3Upload& upload : uploads) {
-    const auto marks = marks_in_key(upload.key, provider_, *installation_);
+    const auto marks = tags_in_key(upload.key, provider_, *installation_);
     if (!marks) continue;
     found.push_back({.id = base + upload.key + std::string(kUploadId) + upload.id,
                      .name = upload.key,
@@ -56,8 +56,8 @@ Task<std::vector<driver::CloudImage>> BucketView::list() {
   co_return found;
 }
 
-// Nothing: it has just gone, or is asked about again next time. A refusal is remembered, as tags
-// are, unless the key says that the object is our own.
+// Returns nothing if the object is gone, or to retry next time. Caches a refusal like tags, unless
+// the key shows that the object belongs to this provider.
 Task<std::optional<BucketView::Known>> BucketView::ask_tags(S3Object object) {
   Known now{.etag = object.etag, .tags = {}};
   try {
@@ -65,9 +65,9 @@ Task<std::optional<BucketView::Known>> BucketView::ask_tags(S3Object object) {
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::not_found) co_return std::nullopt;
     if (error.kind() != CloudError::Kind::permanent) throw;
-    log_.warning("Object {}{}/{} is left alone: {}", kScheme, s3_.bucket(), object.key,
+    log_.warning("Not deleting object {}{}/{}: {}", kScheme, s3_.bucket(), object.key,
                  error.what());
-    if (marks_in_key(object.key, provider_, *installation_)) co_return std::nullopt;
+    if (tags_in_key(object.key, provider_, *installation_)) co_return std::nullopt;
   }
   co_return now;
 }

@@ -13,25 +13,26 @@
 
 namespace nodepool::drivers::aws {
 
-// What lies in the bucket of a provider, complete or in parts, with what it says of whose it is.
+// Lists and deletes the objects and multipart uploads in a provider's bucket, with their owner
+// tags.
 class BucketView {
  public:
   // `s3` outlives it.
   BucketView(S3& s3, std::string provider, std::shared_ptr<const model::Installation> installation,
              telemetry::Logger log);
 
-  // Objects of others, too; of uploads in parts only the provider's own. Their ids are for
-  // remove(). An object whose tags are refused is left out: nothing says whose it is. Throws
+  // All objects, including those of others, and the provider's own multipart uploads. Their ids are
+  // for remove(). Omits objects whose tags may not be read, as their owner is unknown. Throws
   // CloudError.
   async::Task<std::vector<driver::CloudImage>> list();
 
-  // Whether it is an id of list().
+  // Whether it is an id from list().
   static bool is_id(std::string_view id);
-  // Returns at once if it is not there. Throws CloudError.
+  // Deletes an object or upload. Succeeds if it does not exist. Throws CloudError.
   async::Task<> remove(std::string id);
 
  private:
-  // The tags of an object, as it was when they were asked for: Nodepool's do not change.
+  // Cached tags of an object version: Nodepool's do not change.
   struct Known {
     std::string etag;
     driver::Metadata tags;

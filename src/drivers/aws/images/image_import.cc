@@ -18,32 +18,32 @@ using driver::Metadata;
 
 namespace {
 
-// An import takes minutes; the Python Nodepool looks each half minute.
+// An import takes minutes; the Python Nodepool polls every 30 seconds.
 constexpr async::Duration kPoll = std::chrono::seconds(10);
-// After that a task that was made is shown, or gone.
+// How long lists may omit a new task.
 constexpr async::Duration kSettlingTime = std::chrono::minutes(1);
 
-Query query_of(const ImportRequest& order) {
-  const bool is_image = order.kind == ImportKind::image;
+Query query_of(const ImportRequest& request) {
+  const bool is_image = request.kind == ImportKind::image;
   Query query;
-  query.add("Description", order.name);
-  if (is_image) query.add("Architecture", order.architecture);
+  query.add("Description", request.name);
+  if (is_image) query.add("Architecture", request.architecture);
   const std::string container = is_image ? "DiskContainer.1." : "DiskContainer.";
-  query.add(container + "Format", order.format);
-  query.add(container + "UserBucket.S3Bucket", order.bucket);
-  query.add(container + "UserBucket.S3Key", order.key);
+  query.add(container + "Format", request.format);
+  query.add(container + "UserBucket.S3Bucket", request.bucket);
+  query.add(container + "UserBucket.S3Key", request.key);
   query.add("ClientToken",
-            upload_token(order.metadata, is_image ? "ImportImage" : "ImportSnapshot"));
-  add_tags(query, 1, is_image ? "import-image-task" : "import-snapshot-task", order.metadata);
+            upload_token(request.metadata, is_image ? "ImportImage" : "ImportSnapshot"));
+  add_tags(query, 1, is_image ? "import-image-task" : "import-snapshot-task", request.metadata);
   return query;
 }
 
-// What AWS' VM Import calls the snapshots of an image that it makes.
+// The description that AWS VM Import gives to the snapshots of an image.
 std::string description_by(const ImportTask& task) {
   return "Created by AWS-VMImport service for " + task.id;
 }
 
-// What an import makes has no tags. Others are those of whoever has taken it over, or copied it.
+// Whether it has no tags of others: an import makes untagged resources.
 bool has_foreign_tags(const Metadata& tags, const ImportTask& task) {
   return !std::ranges::all_of(tags, [&task](const auto& tag) {
     const auto own = task.tags.find(tag.first);
@@ -55,7 +55,7 @@ bool has_marks(const Metadata& tags) {
   return !driver::value_of(tags, driver::kUploadIdKey).empty();
 }
 
-// A copy may have the name: it counts only where the task itself names nothing.
+// Compares the name only if the task names no id: a copy may have the same name.
 bool is_made_by(const ImportTask& task, const Ami& image) {
   if (!task.image_id.empty()) return image.id == task.image_id;
   return task.kind == ImportKind::image && image.name == task.id;
@@ -80,36 +80,36 @@ Task<std::optional<ImportTask>> ImageImport::find(ImportKind kind, Metadata meta
   co_return std::nullopt;
 }
 
-// The token lets the call be made once more where the answer is lost.
-Task<std::string> ImageImport::begin(ImportRequest order) {
-  const Query query = query_of(order);
-  const auto until = runtime_.clock.now() + order.patience;
-  const std::function<Task<std::string>()> call = [this, &order, &query] {
-    return imports_.begin(order.kind, query);
+// The idempotency token makes the call safe to retry.
+Task<std::string> ImageImport::begin(ImportRequest request) {
+  const Query query = query_of(request);
+  const auto until = runtime_.clock.now() + request.retry_limit;
+  const std::function<Task<std::string>()> call = [this, &request, &query] {
+    return imports_.begin(request.kind, query);
   };
   while (true) {
     try {
       co_return co_await retry_while_unreachable(runtime_, log_, call);
     } catch (const CloudError& error) {
       if (error.kind() != CloudError::Kind::quota || runtime_.clock.now() >= until) throw;
-      log_.info("{}; it is tried again", error.what());
+      log_.info("{}, retrying", error.what());
     }
     co_await runtime_.clock.sleep_for(kPoll);
   }
 }
 
-Task<std::optional<ImportTask>> ImageImport::look(ImportKind kind, std::string id) {
+Task<std::optional<ImportTask>> ImageImport::poll(ImportKind kind, std::string id) {
   const std::function<Task<std::optional<ImportTask>>()> ask = [this, kind, &id] {
     return imports_.task(kind, id);
   };
   co_return co_await retry_while_unreachable(runtime_, log_, ask);
 }
 
-// AWS sees to it that a task ends.
+// Without a timeout: AWS ends every task.
 Task<ImportTask> ImageImport::finish(ImportKind kind, std::string id, Metadata metadata) {
   auto last_seen = runtime_.clock.now();
   while (true) {
-    const std::optional<ImportTask> task = co_await look(kind, id);
+    const std::optional<ImportTask> task = co_await poll(kind, id);
     if (task && task->is_complete()) {
       co_await put_tags(*task, std::move(metadata));
       co_return *task;
@@ -120,7 +120,7 @@ Task<ImportTask> ImageImport::finish(ImportKind kind, std::string id, Metadata m
     }
     if (task) last_seen = runtime_.clock.now();
     if (runtime_.clock.now() - last_seen > kSettlingTime) {
-      throw CloudError(CloudError::Kind::failed, id + " has vanished");
+      throw CloudError(CloudError::Kind::failed, id + " has disappeared");
     }
     co_await runtime_.clock.sleep_for(kPoll);
   }
@@ -129,7 +129,7 @@ Task<ImportTask> ImageImport::finish(ImportKind kind, std::string id, Metadata m
 Task<> ImageImport::put_tags(ImportTask task, Metadata metadata) {
   const bool is_image = task.kind == ImportKind::image;
   if (is_image ? task.image_id.empty() : task.snapshot_ids.empty()) {
-    throw CloudError(CloudError::Kind::failed, task.id + " has completed, and has made nothing");
+    throw CloudError(CloudError::Kind::failed, task.id + " has completed without a result");
   }
   std::vector<std::string> made = task.snapshot_ids;
   if (is_image) made.push_back(task.image_id);
@@ -150,7 +150,7 @@ Task<std::vector<ImportTask>> ImageImport::tasks_of(std::string provider) {
   co_return tasks;
 }
 
-// What a task makes while it is under way goes with it if it fails.
+// Skips running tasks: AWS deletes their results if they fail.
 Task<> ImageImport::adopt(std::vector<ImportTask> tasks, std::vector<Ami>& images,
                           std::vector<Snapshot>& snapshots) {
   for (const ImportTask& task : tasks) {
@@ -158,7 +158,7 @@ Task<> ImageImport::adopt(std::vector<ImportTask> tasks, std::vector<Ami>& image
   }
 }
 
-// What has marks was marked by whoever waited for it.
+// Results with owner tags were tagged by finish().
 Task<> ImageImport::adopt_by(ImportTask task, std::vector<Ami>& images,
                              std::vector<Snapshot>& snapshots) {
   std::vector<std::string> ids;
@@ -177,7 +177,7 @@ Task<> ImageImport::adopt_by(ImportTask task, std::vector<Ami>& images,
     snapshot.tags.insert(task.tags.begin(), task.tags.end());
   }
   if (ids.empty()) co_return;
-  log_.info("What {} has made gets its tags: {}", task.id, fmt::join(ids, ", "));
+  log_.info("Tagging the results of {}: {}", task.id, fmt::join(ids, ", "));
   co_await ec2_.create_tags(std::move(ids), task.tags);
 }
 

@@ -12,43 +12,43 @@
 
 namespace nodepool::drivers::aws {
 
-// What is to be imported.
+// The parameters of an import.
 struct ImportRequest {
   ImportKind kind = ImportKind::snapshot;
   std::string name;
   std::string format;
-  std::string architecture;  // of an image
+  std::string architecture;  // for an image
   std::string bucket;
   std::string key;
-  async::Duration patience{};  // with an import service that has too much to do
-  driver::Metadata metadata;   // of the upload
+  async::Duration retry_limit{};  // while too many imports are running
+  driver::Metadata metadata;      // of the upload
 };
 
-// Imports of uploads.
+// Imports uploaded objects of S3 as snapshots or AMIs.
 class ImageImport {
  public:
-  // All outlive it.
+  // The references outlive it.
   ImageImport(const async::Runtime& runtime, Imports& imports, Ec2& ec2, telemetry::Logger log)
       : runtime_(runtime), imports_(imports), ec2_(ec2), log_(std::move(log)) {}
 
-  // What the upload has begun before, unless it has failed.
+  // The task that the upload has begun earlier, unless it has failed.
   async::Task<std::optional<ImportTask>> find(ImportKind kind, driver::Metadata metadata);
-  // Begins one, and returns its id.
-  async::Task<std::string> begin(ImportRequest order);
-  // Returns what has been made, which has the task's tags then. Throws CloudError: also if it has
-  // failed, with what AWS says of it.
+  // Begins an import, and returns the task's id.
+  async::Task<std::string> begin(ImportRequest request);
+  // Waits for the task, tags what it has made, and returns it. Throws CloudError; if the task has
+  // failed, with AWS's message.
   async::Task<ImportTask> finish(ImportKind kind, std::string id, driver::Metadata metadata);
 
-  // All that the provider's uploads have begun in the last days.
+  // All recent tasks of the provider's uploads.
   async::Task<std::vector<ImportTask>> tasks_of(std::string provider);
-  // What tasks have made that have ended, and that has no tags of others, gets the tags of its
-  // task; in the lists, too.
+  // Tags what ended tasks have made with the tags of their task, unless it has tags of others.
+  // Updates the lists as well.
   async::Task<> adopt(std::vector<ImportTask> tasks, std::vector<Ami>& images,
                       std::vector<Snapshot>& snapshots);
 
  private:
   async::Task<> put_tags(ImportTask task, driver::Metadata metadata);
-  async::Task<std::optional<ImportTask>> look(ImportKind kind, std::string id);
+  async::Task<std::optional<ImportTask>> poll(ImportKind kind, std::string id);
   async::Task<> adopt_by(ImportTask task, std::vector<Ami>& images,
                          std::vector<Snapshot>& snapshots);
 

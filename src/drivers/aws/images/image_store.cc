@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kDevice = "/dev/sda1";
 constexpr std::string_view kSnapshotPrefix = "snap-";
 constexpr std::string_view kImportPrefix = "import-";
-// At a call that nobody has heard the answer of; in between what it makes is looked for.
+// Attempts of a call with unknown outcome. Before each retry, looks for its result.
 constexpr int kRegistrations = 3;
 
 template <typename Thing>
@@ -123,13 +123,13 @@ Task<std::string> ImageStore::make_by_snapshot(Job job, std::optional<Snapshot> 
   co_return co_await register_image(job, *std::move(begun));
 }
 
-// Returns the task, complete.
+// Returns the completed task.
 Task<ImportTask> ImageStore::run_import(Job job, ImportKind kind) {
   const std::optional<ImportTask> begun = co_await imports_.find(kind, job.metadata);
   std::string id;
   if (begun) {
     id = begun->id;
-    log_.info("Going on with {} of {}", id, job.name);
+    log_.info("Resuming {} of {}", id, job.name);
     if (job.progress) job.progress(job.file.size);
   } else {
     const std::string key = object_key(job.name, job.file.format, job.metadata);
@@ -142,9 +142,9 @@ Task<ImportTask> ImageStore::run_import(Job job, ImportKind kind) {
                                   .architecture = job.options.architecture,
                                   .bucket = apis_.s3.bucket(),
                                   .key = key,
-                                  .patience = config_.import_timeout(),
+                                  .retry_limit = config_.import_timeout(),
                                   .metadata = job.metadata});
-    log_.info("{} of {} has begun", id, job.name);
+    log_.info("Started {} of {}", id, job.name);
   }
   co_return co_await imports_.finish(kind, std::move(id), job.metadata);
 }
@@ -153,12 +153,13 @@ Task<Snapshot> ImageStore::find_snapshot(std::string id) {
   const std::vector<Snapshot> snapshots = co_await apis_.ec2.own_snapshots();
   const auto found = std::ranges::find(snapshots, id, &Snapshot::id);
   if (found == snapshots.end()) {
-    throw CloudError(CloudError::Kind::failed, "snapshot " + id + " is not shown");
+    throw CloudError(CloudError::Kind::failed, "snapshot " + id + " is not listed");
   }
   co_return *found;
 }
 
-// An AMI's name is its own in the account: a second one is refused.
+// RegisterImage has no client token. After an unknown outcome, looks for the AMI by its tags, then
+// retries. The name of an AMI is unique in the account: a duplicate is refused.
 Task<std::string> ImageStore::register_image(Job job, Snapshot snapshot) {
   const Query query = registration(job.options, job.name, snapshot, job.metadata);
   for (int attempt = 1;; ++attempt) {
@@ -170,7 +171,7 @@ Task<std::string> ImageStore::register_image(Job job, Snapshot snapshot) {
     }
     const bool is_known = failure->kind() != CloudError::Kind::unknown_outcome && attempt == 1;
     if (is_known) throw CloudError(*failure);
-    co_await runtime_.clock.sleep_for(kPatientPause);
+    co_await runtime_.clock.sleep_for(kRetryPause);
     const std::optional<std::string> made = co_await find_image(job.metadata);
     if (made) co_return *made;
     if (attempt == kRegistrations) throw CloudError(*failure);
@@ -194,17 +195,17 @@ Task<ImageStore::Inventory> ImageStore::inventory() {
   co_return found;
 }
 
-// If it stays it goes as a leak when the upload has no record any more.
+// If this fails, the object is deleted as a leak once the upload has no record.
 Task<> ImageStore::remove_object(Job job) {
   if (job.options.method == UploadOptions::Method::ebs_direct) co_return;
   try {
     co_await apis_.s3.remove(object_key(job.name, job.file.format, job.metadata));
   } catch (const CloudError& error) {
-    log_.error("What {} was imported from cannot be deleted: {}", job.name, error.what());
+    log_.error("Error deleting the imported object of {}: {}", job.name, error.what());
   }
 }
 
-// Also what AWS has made without our learning its id.
+// Finds resources by tags, as their ids may be unknown.
 Task<> ImageStore::remove_begun(Metadata metadata) {
   try {
     const std::vector<driver::CloudImage> all = co_await list();
@@ -212,7 +213,7 @@ Task<> ImageStore::remove_begun(Metadata metadata) {
       if (is_of_upload(one.metadata, metadata)) co_await remove(one.name, one.id);
     }
   } catch (const CloudError& error) {
-    log_.error("What a failed upload has begun cannot be deleted: {}", error.what());
+    log_.error("Error deleting the resources of a failed upload: {}", error.what());
   }
 }
 
@@ -244,7 +245,7 @@ Task<> ImageStore::remove(std::string name, std::string external_id) {
   }
 }
 
-// Imports first: what is deleted before its import has ended is made once more.
+// Imports first: a running import would make its results again.
 Task<std::vector<driver::CloudImage>> ImageStore::list() {
   const Inventory all = co_await inventory();
   std::vector<driver::CloudImage> result;
@@ -267,14 +268,14 @@ Task<std::vector<driver::CloudImage>> ImageStore::list() {
   co_return result;
 }
 
-// That S3 fails keeps nobody from what is in EC2.
+// A failure of S3 does not affect the images in EC2.
 Task<std::vector<driver::CloudImage>> ImageStore::list_bucket() {
   std::vector<driver::CloudImage> none;
   if (config_.bucket().empty()) co_return none;
   try {
     co_return co_await bucket_.list();
   } catch (const CloudError& error) {
-    log_.error("Bucket {} cannot be listed: {}", config_.bucket(), error.what());
+    log_.error("Error listing bucket {}: {}", config_.bucket(), error.what());
   }
   co_return none;
 }

@@ -21,20 +21,20 @@
 
 namespace nodepool::drivers::aws {
 
-// The APIs that make images. They outlive whoever has this.
+// The APIs for images. They outlive this.
 struct ImageApis {
   Ec2& ec2;
   Ebs& ebs;
   Imports& imports;
-  S3& s3;  // the configured bucket; not to be called if there is none
+  S3& s3;  // of the configured bucket; do not call it if there is none
 };
 
-// Uploaded images: AMIs of snapshots that are written block by block, or imported from S3; or AMIs
-// that are imported. What an upload makes carries its tags. So an upload that was cut off is gone
-// on with, wherever it was.
+// Uploads images: as a snapshot that is written block by block or imported from S3, or as an
+// imported AMI. All resources of an upload have its tags, so an interrupted upload can be resumed
+// at any point.
 class ImageStore final : public driver::ImageSupport {
  public:
-  // All but the values outlive it.
+  // The references outlive it.
   ImageStore(const async::Runtime& runtime, const AwsConfig& config, const ImageApis& apis,
              std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
              const telemetry::Logger& log);
@@ -44,11 +44,12 @@ class ImageStore final : public driver::ImageSupport {
                                   Progress progress) override;
   bool resumes_uploads() const override { return true; }
   async::Task<> remove(std::string name, std::string external_id) override;
-  // Also what is no AMI yet: snapshots, imports that are under way, what lies in the bucket.
+  // Includes the resources of incomplete uploads: snapshots, running imports, objects in the
+  // bucket.
   async::Task<std::vector<driver::CloudImage>> list() override;
 
  private:
-  // One upload, with what is asked for.
+  // One upload.
   struct Job {
     UploadOptions options;
     std::string name;
@@ -57,7 +58,7 @@ class ImageStore final : public driver::ImageSupport {
     Progress progress;
   };
 
-  // What the account has, and what of it is being imported for the provider.
+  // The account's images and snapshots, and the provider's import tasks.
   struct Inventory {
     std::vector<Ami> images;
     std::vector<Snapshot> snapshots;

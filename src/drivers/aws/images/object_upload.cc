@@ -16,16 +16,16 @@ using driver::CloudError;
 
 namespace {
 
-// Parts that are under way at a time: what one upload holds in memory.
+// Concurrent parts, which one upload holds in memory.
 constexpr int kPartSenders = 4;
 constexpr std::uint64_t kUsualPart = std::uint64_t{8} << 20;  // bytes
 
-// The same for the same file, by whomever it is sent.
+// Deterministic, so that an upload can be resumed by another process.
 std::uint64_t part_size(std::uint64_t size) {
-  return std::max(kUsualPart, (size + S3::kMostParts - 1) / S3::kMostParts);
+  return std::max(kUsualPart, (size + S3::kMaxParts - 1) / S3::kMaxParts);
 }
 
-// A part, and its hash, which is no work for the loop.
+// A part and its hash, which is computed on a thread.
 struct HashedPart {
   std::string data;
   std::string hash;
@@ -53,13 +53,13 @@ Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
   const PartSender::Send send = [this](std::uint64_t index, std::string part) {
     return this->send(index, std::move(part));
   };
-  const PartSender::Plan plan{.part_size = part_size(size), .at_once = kPartSenders};
+  const PartSender::Plan plan{.part_size = part_size(size), .max_concurrent = kPartSenders};
   PartSender sender(runtime_, std::move(body), plan, send, std::move(progress));
   co_await sender.run();
   co_await complete(size);
 }
 
-// The key is the upload's alone, and an object that was put there in parts is there as a whole.
+// The key is unique to the upload, and the object of a multipart upload is always complete.
 Task<bool> ObjectUpload::is_there(std::uint64_t size) {
   const std::vector<S3Object> objects = co_await s3_.objects(upload_.key);
   co_return std::ranges::any_of(objects, [&](const S3Object& object) {
@@ -67,8 +67,8 @@ Task<bool> ObjectUpload::is_there(std::uint64_t size) {
   });
 }
 
-// Returns whether the object is there already. Where nobody has heard whether the upload was begun,
-// the next call finds it.
+// Returns whether the object already exists. If the outcome of beginning the upload is unknown, the
+// next call finds it.
 Task<bool> ObjectUpload::find_or_begin(std::uint64_t size) {
   if (co_await is_there(size)) co_return true;
   const bool is_begun = co_await find_begun();
@@ -84,8 +84,7 @@ Task<bool> ObjectUpload::find_begun() {
   for (std::size_t i = 1; i < begun.size(); ++i) co_await s3_.abort(begun[i]);
   const std::vector<S3Part> parts = co_await s3_.parts(upload_);
   for (const S3Part& part : parts) parts_[part.number] = part;
-  log_.info("Going on with the upload of {}, of which {} parts are there", upload_.key,
-            parts_.size());
+  log_.info("Resuming the upload of {}, which has {} parts", upload_.key, parts_.size());
   co_return true;
 }
 
@@ -107,7 +106,7 @@ Task<> ObjectUpload::send(std::uint64_t index, std::string part) {
   parts_[number] = std::move(sent);
 }
 
-// Once it has been completed nobody knows the upload any more.
+// S3 returns not_found for an upload that an earlier call has completed.
 Task<> ObjectUpload::complete(std::uint64_t size) {
   std::vector<S3Part> parts;
   parts.reserve(parts_.size());

@@ -14,16 +14,16 @@
 
 namespace nodepool::drivers::aws {
 
-// One image that becomes an object of S3, put there in parts. Parts that are there already, and
-// have the file's content, are left as they are: so whoever finds them goes on.
+// Uploads one image to S3 as a multipart upload. Resumes an interrupted upload: skips parts that
+// exist with the same checksum.
 class ObjectUpload {
  public:
-  // All but the values outlive it. `metadata` is that of the upload.
+  // The references outlive it. `metadata` is the upload's.
   ObjectUpload(const async::Runtime& runtime, S3& s3, async::ThreadPool& threads,
                telemetry::Logger log, std::string key, driver::Metadata metadata);
 
-  // Returns when the object is there, at once if it is already. Throws CloudError, what reading the
-  // file throws, Cancelled.
+  // Returns when the object is complete; at once if it already is. Throws CloudError, the errors of
+  // reading the file, and Cancelled.
   async::Task<> run(std::shared_ptr<const http::StreamedBody> body,
                     driver::ImageSupport::Progress progress);
 
@@ -40,7 +40,7 @@ class ObjectUpload {
   telemetry::Logger log_;
   driver::Metadata metadata_;
   S3Upload upload_;
-  std::map<std::int64_t, S3Part> parts_;  // that are there, by their number
+  std::map<std::int64_t, S3Part> parts_;  // existing parts by number
 };
 
 }  // namespace nodepool::drivers::aws

@@ -21,8 +21,8 @@ PartSender::PartSender(const async::Runtime& runtime,
 
 Task<> PartSender::run() {
   async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
-  senders_ = plan_.at_once;
-  for (int i = 0; i < plan_.at_once; ++i) scope.spawn("sending an image", send_some());
+  senders_ = plan_.max_concurrent;
+  for (int i = 0; i < plan_.max_concurrent; ++i) scope.spawn("sending an image", send_some());
   Task<> waiting = wait();
   const auto stop = [&scope] { return scope.stop(); };
   co_await async::finally(std::move(waiting), stop);
@@ -59,9 +59,9 @@ Task<> PartSender::send_one(std::uint64_t index) {
 void PartSender::note_sent(std::uint64_t index, std::uint64_t bytes) {
   bytes_ += bytes;
   ahead_.insert(index);
-  while (!ahead_.empty() && *ahead_.begin() == in_a_row_) {
+  while (!ahead_.empty() && *ahead_.begin() == contiguous_) {
     ahead_.erase(ahead_.begin());
-    ++in_a_row_;
+    ++contiguous_;
   }
   if (progress_) progress_(bytes_);
 }

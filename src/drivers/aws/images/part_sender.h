@@ -14,27 +14,27 @@
 
 namespace nodepool::drivers::aws {
 
-// Sends a file in parts of one size, several at a time: so many of them are in memory.
+// Sends a file in parts of equal size, several concurrently; these are held in memory.
 class PartSender {
  public:
-  // Sends one part, the last of which may be shorter. `index` counts from 0.
+  // Sends one part; the last one may be shorter. `index` counts from 0.
   using Send = std::function<async::Task<>(std::uint64_t index, std::string part)>;
 
   struct Plan {
     std::uint64_t part_size = 0;  // bytes
-    int at_once = 1;
+    int max_concurrent = 1;
   };
 
   PartSender(const async::Runtime& runtime, std::shared_ptr<const http::StreamedBody> body,
              Plan plan, Send send, driver::ImageSupport::Progress progress);
 
-  // A file without content has one part, which is empty. Throws what reading and sending throw, and
-  // Cancelled; then no part is under way any more.
+  // Sends all parts. An empty file has one empty part. Throws the errors of reading and sending,
+  // and Cancelled, after all running calls have ended.
   async::Task<> run();
 
   std::uint64_t count() const { return count_; }
-  // This part and all before it have been sent: so many parts.
-  std::uint64_t sent_in_a_row() const { return in_a_row_; }
+  // The number of parts that have been sent without a gap, from the first one.
+  std::uint64_t contiguous_count() const { return contiguous_; }
 
  private:
   async::Task<> send_some();
@@ -48,12 +48,12 @@ class PartSender {
   Send send_;
   driver::ImageSupport::Progress progress_;
   std::uint64_t count_;
-  std::uint64_t next_ = 0;         // the part that is sent next
-  std::uint64_t in_a_row_ = 0;     // from the first one on
-  std::set<std::uint64_t> ahead_;  // those that have been sent after a gap
-  std::uint64_t bytes_ = 0;        // that have been sent
+  std::uint64_t next_ = 0;         // index of the next part to send
+  std::uint64_t contiguous_ = 0;   // parts sent without a gap
+  std::set<std::uint64_t> ahead_;  // parts sent after a gap
+  std::uint64_t bytes_ = 0;        // sent
   int senders_ = 0;
-  async::Event ended_{"a sender of parts has ended"};
+  async::Event ended_{"a sender of parts ends"};
   std::exception_ptr failure_;
 };
 

@@ -8,28 +8,28 @@
 
 namespace nodepool::drivers::aws {
 
-inline constexpr async::Duration kPatience = std::chrono::minutes(10);
-inline constexpr async::Duration kPatientPause = std::chrono::seconds(5);
+inline constexpr async::Duration kRetryLimit = std::chrono::minutes(10);
+inline constexpr async::Duration kRetryPause = std::chrono::seconds(5);
 
-// Makes a call that does no harm if it is carried out twice, again and again as long as AWS is out
-// of reach or asks for that, within limits: what has been sent of a large file is worth waiting
-// for. What `call` uses outlives this. Throws CloudError, Cancelled.
+// Makes an idempotent call, and retries it while AWS is unreachable or asks for a retry, for up to
+// kRetryLimit: an upload of a large file is expensive to repeat. What `call` refers to outlives
+// this. Throws CloudError, Cancelled.
 template <typename Result>
 async::Task<Result> retry_while_unreachable(async::Runtime runtime, telemetry::Logger log,
                                             std::function<async::Task<Result>()> call) {
   using Kind = driver::CloudError::Kind;
-  const auto until = runtime.clock.now() + kPatience;
+  const auto until = runtime.clock.now() + kRetryLimit;
   while (true) {
     try {
       async::Task<Result> calling = call();
       co_return co_await std::move(calling);
     } catch (const driver::CloudError& error) {
-      const bool may_pass =
+      const bool is_retryable =
           error.kind() == Kind::transient || error.kind() == Kind::unknown_outcome;
-      if (!may_pass || runtime.clock.now() >= until) throw;
-      log.warning("{}; it is tried again", error.what());
+      if (!is_retryable || runtime.clock.now() >= until) throw;
+      log.warning("{}, retrying", error.what());
     }
-    co_await runtime.clock.sleep_for(kPatientPause);
+    co_await runtime.clock.sleep_for(kRetryPause);
   }
 }
 

@@ -19,8 +19,8 @@ constexpr std::size_t kTokenSize = 32;  // AWS takes up to 64 characters
 constexpr std::size_t kMarkSize = 16;
 constexpr std::size_t kFieldsAtEnd = 4;  // build, upload, mark, format
 
-// Short, and without the characters that names of providers may have.
-std::string mark_of(const std::string& provider, const std::string& installation) {
+// Shorter than a provider's name, and without its special characters.
+std::string owner_key(const std::string& provider, const std::string& installation) {
   return sha256_hex(installation + "/" + provider).substr(0, kMarkSize);
 }
 
@@ -56,17 +56,17 @@ std::string upload_token(const Metadata& upload, std::string_view call) {
 std::string object_key(const std::string& name, const std::string& format, const Metadata& upload) {
   return fmt::format("{}.{}.{}.{}.{}", name, value_of(upload, driver::kBuildIdKey),
                      value_of(upload, driver::kUploadIdKey),
-                     mark_of(value_of(upload, driver::kProviderNameKey),
+                     owner_key(value_of(upload, driver::kProviderNameKey),
                              value_of(upload, driver::kInstallationIdKey)),
                      format);
 }
 
-std::optional<Metadata> marks_in_key(std::string_view key, const std::string& provider,
-                                     const model::Installation& installation) {
+std::optional<Metadata> tags_in_key(std::string_view key, const std::string& provider,
+                                    const model::Installation& installation) {
   const std::vector<std::string> fields = fields_of(key);
   if (fields.size() <= kFieldsAtEnd) return std::nullopt;
   const auto end = fields.end();
-  if (*(end - 2) != mark_of(provider, installation.id)) return std::nullopt;
+  if (*(end - 2) != owner_key(provider, installation.id)) return std::nullopt;
   return Metadata{{std::string(driver::kBuildIdKey), *(end - 4)},
                   {std::string(driver::kUploadIdKey), *(end - 3)},
                   {std::string(driver::kProviderNameKey), provider},

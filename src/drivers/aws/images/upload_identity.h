@@ -7,24 +7,23 @@
 #include "driver/images.h"
 #include "model/installation.h"
 
-// By what an upload finds again what it has made before somebody cut it off, and others find what
-// is left of it.
+// Identifies the resources of an upload: to resume it, and to find its remains.
 namespace nodepool::drivers::aws {
 
-// Whether both are of the same upload: its build, its number, its provider.
+// Whether both have the tags of the same upload: build, upload number and provider.
 bool is_of_upload(const driver::Metadata& tags, const driver::Metadata& upload);
 
-// By which a call is carried out once for the upload, whoever makes it, however often. `call` tells
-// the upload's calls apart.
+// The idempotency token of a call of the upload. `call` is the name of the call.
 std::string upload_token(const driver::Metadata& upload, std::string_view call);
 
-// The key of the object that is imported: NAME.BUILD.UPLOAD.MARK.FORMAT. An object that is being
-// put there in parts has no tags, so its key says whose it is.
+// The key of the object to import: NAME.BUILD.UPLOAD.MARK.FORMAT. MARK identifies the owner, as a
+// multipart upload in progress has no tags.
 std::string object_key(const std::string& name, const std::string& format,
                        const driver::Metadata& upload);
 
-// What tags would say, if it is the key of an upload to this provider of this installation.
-std::optional<driver::Metadata> marks_in_key(std::string_view key, const std::string& provider,
-                                             const model::Installation& installation);
+// The tags of the upload, from the key. Returns nothing if it is no upload of this provider and
+// installation.
+std::optional<driver::Metadata> tags_in_key(std::string_view key, const std::string& provider,
+                                            const model::Installation& installation);
 
 }  // namespace nodepool::drivers::aws

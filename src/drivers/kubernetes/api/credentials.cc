@@ -13,7 +13,7 @@ using driver::CloudError;
 
 namespace {
 
-// Whoever keeps a file with a token up to date writes the next one long before the end of the last.
+// How often a token file is read. It is updated long before its token expires.
 constexpr auto kFileIsGood = std::chrono::minutes(1);
 constexpr std::size_t kLongestToken = std::size_t{1} << 20;  // bytes
 
@@ -55,13 +55,13 @@ Task<Credential> Credentials::read_token_file() {
   try {
     Credential credential = bearer(co_await threads_.run(
         "reading a token", [path] { return config::read_file(path, kLongestToken); }));
-    // Its end is not known: where the file is gone, the token is good until it is refused.
+    // Its expiry is unknown: if the file disappears, the token is used until it is rejected.
     credential.life.renew_at = runtime_.clock.now() + kFileIsGood;
     co_return credential;
   } catch (const config::ConfigError& error) {
     failure = error.what();
   }
-  throw CloudError(CloudError::Kind::auth, "the token cannot be read: " + failure);
+  throw CloudError(CloudError::Kind::auth, "error reading the token: " + failure);
 }
 
 }  // namespace nodepool::drivers::kubernetes

@@ -11,15 +11,14 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// What shows the cluster who asks. Never to be logged.
+// The credential of a call. Never log it.
 struct Credential {
-  std::string header;  // of the name Authorization; empty: the client certificate says it
-  std::string token;   // the one that is in it; empty: there is none
+  std::string header;  // Authorization header; empty: a client certificate is used
+  std::string token;   // the token in the header; empty: none
   cloud::TokenLife life = {};
 };
 
-// The credential of a cluster's user: as the kubeconfig has it, from a file that somebody keeps up
-// to date, or from a program.
+// The credential of a cluster's user: from the kubeconfig, a token file or an exec plug-in.
 class Credentials {
  public:
   using Pointer = std::shared_ptr<const Credential>;
@@ -28,9 +27,9 @@ class Credentials {
   Credentials(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads,
               telemetry::Logger log);
 
-  // One that is good for some time yet. Throws CloudError(auth).
+  // A valid credential. Throws CloudError(auth).
   async::Task<Pointer> get() { co_return co_await cache_.get(); }
-  // It has not been accepted: the next get() asks for another one.
+  // The cluster has rejected the credential: the next get() obtains a new one.
   void refused(const Pointer& credential) { cache_.refused(credential); }
   // After the last call.
   async::Task<> stop() { return cache_.stop(); }

@@ -22,7 +22,7 @@ CloudError failure(const std::string& problem) {
   return {CloudError::Kind::auth, "exec plug-in " + problem};
 }
 
-// What the plug-in is told, as KUBERNETES_EXEC_INFO.
+// The value of KUBERNETES_EXEC_INFO for the plug-in.
 std::string exec_info(const Cluster& cluster) {
   Json info = {{"apiVersion", cluster.exec->api_version},
                {"kind", "ExecCredential"},
@@ -77,8 +77,8 @@ PluginToken parse_exec_credential(const std::string& text) {
     if (!expires.empty() && !told.expires) problem = "expirationTimestamp is no time";
     if (told.token.empty()) {
       problem = status.text_or("clientCertificateData").empty()
-                    ? "it tells no token"
-                    : "it tells a client certificate; only tokens are supported";
+                    ? "it returned no token"
+                    : "it returned a client certificate; only tokens are supported";
     }
   } catch (const json::ParseError&) {
     problem = "its output is no JSON";

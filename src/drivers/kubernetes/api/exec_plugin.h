@@ -8,15 +8,14 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// What an exec plug-in has told.
+// The token from an exec plug-in.
 struct PluginToken {
   std::string token;
-  std::optional<double>
-      expires;  // seconds since the epoch; nothing: when it is not accepted any more
+  std::optional<double> expires;  // seconds since the epoch; nothing: valid until it is rejected
 };
 
-// Runs the cluster's plug-in. What it writes to its standard error goes to that of this process.
-// Throws CloudError(auth): it cannot be run, fails, takes more than a minute, or tells no token.
+// Runs the cluster's exec plug-in. Its standard error goes to this process's. Throws
+// CloudError(auth) if it cannot be run, fails, takes more than a minute, or returns no token.
 async::Task<PluginToken> token_of_plugin(async::Runtime runtime, const Cluster& cluster);
 
 // Reads an ExecCredential. Throws CloudError(auth).

@@ -20,10 +20,10 @@ namespace {
 constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
 
-// Things of a list in one answer.
+// Page size of lists.
 constexpr int kPage = 500;
 
-// How long the cluster is to keep a watch, and how long it may.
+// The requested duration of a watch, and its timeout.
 constexpr auto kWatch = std::chrono::seconds(240);
 constexpr auto kLongestWatch = std::chrono::seconds(300);
 
@@ -48,7 +48,7 @@ bool is_not_found(int status) {
   return status == kNotFound;
 }
 
-// What is being deleted already is refused with a conflict by some releases.
+// Some releases return a conflict for an object that is already being deleted.
 bool is_gone_or_going(int status) {
   return status == kNotFound || status == kConflict;
 }
@@ -89,7 +89,7 @@ void KubeApi::show(http::Request& request, const Credential& credential) const {
   if (!credential.token.empty()) request.secrets.push_back(credential.token);
 }
 
-// A credential that is not accepted is renewed once.
+// Renews a rejected credential once.
 Task<http::Response> KubeApi::send(http::Request request, Effect effect,
                                    cloud::IsAnswer is_answer) {
   for (bool is_first = true;; is_first = false) {

@@ -17,28 +17,27 @@ namespace nodepool::drivers::kubernetes {
 using cloud::Element;
 using cloud::Json;
 
-// Whether the cluster's words speak of a quota that is used up.
+// Whether the cluster's message says that a quota is exceeded.
 bool speaks_of_quota(std::string_view message);
 
-// The API of one cluster, as one user of it. Every function throws CloudError; the cluster's words
-// are in its text, which name the permission where one is missing.
+// The API of one cluster. All functions throw CloudError with the cluster's message, which names a
+// missing permission.
 //
-// `name` says what for, without names of things: "create pod"; `path` is "/api/v1/…".
+// `name` is the call's name without names of objects: "create pod"; `path` is "/api/v1/…".
 class KubeApi {
  public:
   // `cluster` and `threads` outlive it.
   KubeApi(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads,
           telemetry::Logger log, http::Client::Observer on_attempt);
 
-  // Whether something that carries a name was made; not if something with that name is there.
-  // `once`: where another one must not be made if the answer is lost: CloudError(unknown_outcome).
-  // Otherwise the call is repeated, since it cannot make two.
+  // Makes an object; returns false if an object with its name exists. `once`: an unknown outcome is
+  // CloudError(unknown_outcome). `harmless`: the call is retried, as it cannot make a duplicate.
   enum class Twice { harmless, once };
   async::Task<bool> make(std::string name, std::string path, Json body, Twice twice);
 
   async::Task<std::optional<Element>> find(std::string name, std::string path);
 
-  // What `read` makes of each thing of a collection, page by page; `query` without "?", may be
+  // The results of `read` for all objects of a paginated collection. `query` without "?"; may be
   // empty.
   template <typename Read>
   async::Task<std::vector<cloud::ReadItem<Read>>> list(const std::string& name,
@@ -47,18 +46,18 @@ class KubeApi {
     return cloud::all_pages(name, pages_of(name, path, query), std::move(read));
   }
 
-  // Begins to delete it, and what is in it. Returns whether it was there.
+  // Begins to delete an object and its contents. Returns whether it existed.
   async::Task<bool> remove(std::string name, std::string path);
 
-  // Follows a collection for some minutes: calls `on_change` for what is there, and when something
-  // changes. Returns when the cluster ends it.
+  // Watches a collection for some minutes: calls `on_change` for existing objects, and for each
+  // change. Returns when the cluster ends the watch.
   async::Task<> watch(std::string name, std::string path, std::string query,
                       std::function<void()> on_change);
 
-  // The token that calls carry; empty if they carry none.
+  // The token of the calls; empty if there is none.
   async::Task<std::string> token();
 
-  // After the last call.
+  // Call it after the last call.
   async::Task<> stop() { return credentials_.stop(); }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 using json::Json;
 
-// What names of namespaces may be long, and what follows the pool's name in them.
+// Maximum length of a namespace's name, and of its part after the pool's name.
 constexpr std::size_t kLongestName = 63;
 constexpr std::size_t kNodeSuffix = 11;  // "-0000000001"
 
@@ -26,7 +26,7 @@ bool is_lower_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-// Names of things in Kubernetes begin with it.
+// The pool's name must be a valid prefix of Kubernetes names.
 bool is_name(std::string_view text) {
   return !text.empty() && is_lower_or_digit(text.front()) && is_lower_or_digit(text.back()) &&
          std::ranges::all_of(text, [](char c) { return is_lower_or_digit(c) || c == '-'; });
@@ -38,8 +38,8 @@ void check_pool_name(const config::Section& pool, Kind kind) {
       kind == Kind::openshiftpods ? kLongestName : kLongestName - kNodeSuffix;
   if (is_name(name) && name.size() <= longest) return;
   throw pool.error(
-      "name", fmt::format("`{}` cannot be a pool here: namespaces have its name in theirs", name),
-      fmt::format("small letters, digits and `-` between them, at most {} of them", longest));
+      "name", fmt::format("`{}` is invalid: the names of namespaces begin with the pool's", name),
+      fmt::format("use lower-case letters, digits and inner `-`, at most {} characters", longest));
 }
 
 Json json_at(const config::Section& section, std::string_view key) {
@@ -104,7 +104,7 @@ KubeConfig::KubeConfig(Kind kind, const config::ProviderSection& section,
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, section, provider, config);
   }
-  // Last, so that what is wrong in the file itself is found without it.
+  // Last, so that errors in nodepool.yaml are reported first.
   cluster_ = configured_cluster(provider, environment);
 }
 

@@ -15,14 +15,14 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// What a container asks for, or may use at most.
+// The requests or limits of a container.
 struct Amounts {
   std::optional<std::int64_t> cpu;      // cores
   std::optional<std::int64_t> memory;   // MiB
   std::optional<std::int64_t> storage;  // MB
 };
 
-// One kind of node, besides what the framework needs to know (driver::MachineLabel).
+// The settings of a label besides driver::MachineLabel.
 struct KubeLabel {
   bool has_pod = false;
   std::string image;
@@ -31,26 +31,26 @@ struct KubeLabel {
   Amounts limit;
   std::optional<double> gpu;
   std::string gpu_resource;
-  // As Kubernetes wants them; null: not said.
+  // In Kubernetes's format; null: not set.
   json::Json env;
   json::Json node_selector;
   json::Json volumes;
   json::Json volume_mounts;
   json::Json image_pull_secrets;
   json::Json annotations;
-  json::Json spec;  // of the pod, in place of all of these
+  json::Json spec;  // of the pod; replaces all of these
   std::string scheduler_name;
   std::optional<bool> privileged;
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> dynamic_labels;  // with {request.…}
-  driver::Resources need;                             // what a node takes
+  driver::Resources need;                             // of a node
 };
 
-// A provider of one of the drivers of Kind.
+// The configuration of a provider of one of the drivers in Kind.
 class KubeConfig final : public driver::StateMachineConfig {
  public:
-  // `environment`: where the kubeconfig is, see find_cluster(). Throws config::ConfigError, also
-  // for a context that is not configured.
+  // `environment`: for finding the kubeconfig, see find_cluster(). Throws config::ConfigError, also
+  // if the context does not exist.
   KubeConfig(Kind kind, const config::ProviderSection& section, const config::Config& config,
              const config::Environment& environment);
 
@@ -59,10 +59,10 @@ class KubeConfig final : public driver::StateMachineConfig {
   const std::optional<std::string>& context() const { return context_; }
   bool is_limited_to_capacity() const { return is_limited_to_capacity_; }
 
-  // Throws std::out_of_range for what is not configured.
+  // Throws std::out_of_range for an unknown pool or label.
   const KubeLabel& label(std::string_view pool, std::string_view label) const;
 
-  // Also when the context in the kubeconfig has changed.
+  // Also compares the context in the kubeconfig.
   bool same_as(const driver::ProviderConfig& other) const override;
 
  private:

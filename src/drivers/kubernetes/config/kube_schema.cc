@@ -22,7 +22,7 @@ const Schema& variable_schema() {
   return schema;
 }
 
-// Of labels whose pod the driver describes itself.
+// Keys of labels without `spec`.
 Fields container_fields() {
   return {
       {.key = "image",

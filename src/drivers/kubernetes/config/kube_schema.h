@@ -4,14 +4,14 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// The drivers that make nodes in such clusters. Their sections differ in few keys.
+// The drivers for Kubernetes and OpenShift. Their sections differ in few keys.
 enum class Kind {
-  kubernetes,     // a namespace for each node, alone or with a pod
-  openshift,      // the same, as a project
-  openshiftpods,  // a pod for each node, in a project that is there
+  kubernetes,     // a namespace for each node, with or without a pod
+  openshift,      // a project for each node, with or without a pod
+  openshiftpods,  // a pod for each node, in an existing project
 };
 
-// The provider section of the driver.
+// The schema of the driver's provider section.
 const config::Schema& kube_schema(Kind kind);
 
 }  // namespace nodepool::drivers::kubernetes

@@ -7,11 +7,11 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// A program that tells a token (client-go's exec plug-ins).
+// A program that returns a token (client-go's exec plug-ins).
 struct ExecPlugin {
-  std::string command;  // a path, or a name that is looked up in PATH
+  std::string command;  // a path, or a name to search in PATH
   std::vector<std::string> arguments;
-  std::vector<std::pair<std::string, std::string>> environment;  // besides that of this process
+  std::vector<std::pair<std::string, std::string>> environment;  // besides this process's
   std::string api_version;  // "client.authentication.k8s.io/v1"
   bool wants_cluster = false;
   std::string install_hint;
@@ -19,7 +19,7 @@ struct ExecPlugin {
   friend bool operator==(const ExecPlugin&, const ExecPlugin&) = default;
 };
 
-// Something that is in a file, or was given as text.
+// A text, or the file that contains it.
 struct TextOrFile {
   std::string text;
   std::string file;
@@ -28,19 +28,19 @@ struct TextOrFile {
   friend bool operator==(const TextOrFile&, const TextOrFile&) = default;
 };
 
-// How a cluster is reached, and as whom: a context of a kubeconfig.
+// A context of a kubeconfig: the cluster and its user.
 struct Cluster {
-  std::string context;  // its name; empty: this process runs in the cluster
+  std::string context;  // name; empty: the cluster that this process runs in
   std::string server;   // URL, without a slash at the end
-  TextOrFile ca;        // PEM; empty: the system's authorities
+  TextOrFile ca;        // PEM; empty: the system's CA certificates
   bool verify = true;
-  std::string proxy;  // URL; empty: as the environment says
+  std::string proxy;  // URL; empty: from the environment
 
-  // As whom: all that is set is used.
-  TextOrFile client_cert;  // PEM, as is the key
+  // The user: all fields that are set are used.
+  TextOrFile client_cert;  // PEM, like the key
   TextOrFile client_key;
   std::string token;
-  std::string token_file;  // read anew when the token in it may have been replaced
+  std::string token_file;  // read again periodically
   std::string username;
   std::string password;
   std::optional<ExecPlugin> exec;

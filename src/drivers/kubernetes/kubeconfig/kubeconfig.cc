@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// What is configured, and would be another cluster or user if it were passed over.
+// Unsupported keys. Ignoring them would select another cluster or user.
 struct Unsupported {
   const char* key;
   const char* instead;
@@ -52,7 +52,7 @@ std::vector<std::string> paths_of(const config::Environment& environment) {
   return paths;
 }
 
-// A kubeconfig, or an entry of one, with the file that it is in.
+// A kubeconfig or one of its entries, with its file.
 struct Part {
   json content = json::object();
   std::string file;
@@ -97,13 +97,13 @@ struct Part {
     return found;
   }
 
-  // A path in a kubeconfig is relative to it.
+  // Paths in a kubeconfig are relative to its directory.
   std::string path(const std::string& given) const {
     if (given.empty() || given.starts_with('/')) return given;
     return (std::filesystem::path(file).parent_path() / given).string();
   }
 
-  // `KEY-data` is the content in base64, and goes before the file that `KEY` names.
+  // `KEY-data` is the content in base64; it overrides the file `KEY`.
   TextOrFile text_or_file(const std::string& key) const {
     const std::string data = text(key + "-data");
     if (data.empty()) return {.text = {}, .file = path(text(key))};
@@ -136,7 +136,7 @@ std::vector<Part> read_files(const config::Environment& environment) {
   return files;
 }
 
-// The entry of a list of named ones: {"name": …, KEY: {…}}.
+// Finds an entry in a list of named entries: {"name": …, KEY: {…}}.
 Part entry_of(const std::vector<Part>& files, const std::string& list, const std::string& key,
               const std::string& name) {
   for (const Part& file : files) {
@@ -152,7 +152,7 @@ Part entry_of(const std::vector<Part>& files, const std::string& list, const std
   }
   std::string names;
   for (const Part& file : files) names += (names.empty() ? "" : ", ") + file.file;
-  throw KubeconfigError(fmt::format("there is no {} `{}` in {}", key, name, names));
+  throw KubeconfigError(fmt::format("no {} `{}` in {}", key, name, names));
 }
 
 std::string current_context(const std::vector<Part>& files) {
@@ -182,7 +182,7 @@ ExecPlugin read_exec(const Part& user) {
     exec.fail("`apiVersion` must be client.authentication.k8s.io/v1 or …/v1beta1");
   }
   if (exec.text("interactiveMode") == "Always") {
-    exec.fail("`interactiveMode: Always`: there is nobody to talk to");
+    exec.fail("`interactiveMode: Always` is not supported, as it needs a prompt");
   }
   plugin.wants_cluster = exec.truth("provideClusterInfo");
   plugin.install_hint = exec.text("installHint");
@@ -194,10 +194,10 @@ void read_user(const Part& user, Cluster& cluster) {
   cluster.client_cert = user.text_or_file("client-certificate");
   cluster.client_key = user.text_or_file("client-key");
   if (cluster.client_cert.empty() != cluster.client_key.empty()) {
-    user.fail("a client certificate needs a key, and a key a certificate");
+    user.fail("a client certificate and its key must be set together");
   }
   cluster.token = user.text("token");
-  // As client-go has it: the file goes over the text.
+  // As in client-go, the file overrides the text.
   cluster.token_file = user.path(user.text("tokenFile"));
   cluster.username = user.text("username");
   cluster.password = user.text("password");
@@ -257,7 +257,7 @@ Cluster find_cluster(const std::optional<std::string>& context,
   for (const std::string& path : paths_of(environment)) {
     paths += (paths.empty() ? "" : ", ") + path;
   }
-  throw KubeconfigError(fmt::format("there is no kubeconfig: {}{}", paths,
+  throw KubeconfigError(fmt::format("no kubeconfig exists: {}{}", paths,
                                     context ? "" : ", and this process does not run in a cluster"));
 }
 

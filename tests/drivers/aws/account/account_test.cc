@@ -57,7 +57,7 @@ TEST_F(AccountTest, a_profile_that_is_named_goes_over_the_environment) {
   set("AWS_ACCESS_KEY_ID", "a");
   set("AWS_SECRET_ACCESS_KEY", "b");
   EXPECT_EQ(find("ci").credentials.keys, (Keys{"file", "s", ""}));
-  EXPECT_THAT(error("other"), HasSubstr("there is no profile `other`"));
+  EXPECT_THAT(error("other"), HasSubstr("no profile `other`"));
 }
 
 TEST_F(AccountTest, a_profile_s_region_counts_where_none_is_configured) {
@@ -71,7 +71,7 @@ TEST_F(AccountTest, a_profile_s_region_counts_where_none_is_configured) {
 }
 
 TEST_F(AccountTest, without_a_region_nothing_can_be_called) {
-  EXPECT_THAT(error({}, std::nullopt), HasSubstr("there is no region"));
+  EXPECT_THAT(error({}, std::nullopt), HasSubstr("no region is set"));
 }
 
 TEST_F(AccountTest, a_role_is_assumed_with_the_keys_of_another_profile) {
@@ -94,8 +94,8 @@ TEST_F(AccountTest, roles_that_lead_nowhere_are_refused) {
       "source_profile = b\nduration_seconds = 10\n[profile mfa]\nrole_arn = r\nmfa_serial = m\n");
   EXPECT_THAT(error("alone"), HasSubstr("neither `source_profile` nor `credential_source`"));
   EXPECT_THAT(error("a"), HasSubstr("is its own `source_profile`"));
-  EXPECT_THAT(error("long"), HasSubstr("`duration_seconds` is no number from 900 on"));
-  EXPECT_THAT(error("mfa"), HasSubstr("`mfa_serial`: nobody is there to enter a token"));
+  EXPECT_THAT(error("long"), HasSubstr("`duration_seconds` is no number >= 900"));
+  EXPECT_THAT(error("mfa"), HasSubstr("`mfa_serial` is not supported"));
 }
 
 TEST_F(AccountTest, a_sign_in_is_that_of_a_session_or_of_the_profile) {
@@ -131,9 +131,9 @@ TEST_F(AccountTest, a_sign_in_that_lacks_something_is_refused) {
       "[profile b]\nsso_start_url = u\nsso_region = e\nsso_account_id = 1\n"
       "[profile c]\nsso_session = s\nsso_account_id = 1\nsso_role_name = r\n"
       "[sso-session s]\nsso_start_url = u\n");
-  EXPECT_THAT(error("a"), HasSubstr("there is no section `sso-session none`"));
-  EXPECT_THAT(error("b"), HasSubstr("there is no `sso_role_name`"));
-  EXPECT_THAT(error("c"), HasSubstr("there is no `sso_region`"));
+  EXPECT_THAT(error("a"), HasSubstr("no section `sso-session none`"));
+  EXPECT_THAT(error("b"), HasSubstr("its sign-in has no `sso_role_name`"));
+  EXPECT_THAT(error("c"), HasSubstr("its sign-in has no `sso_region`"));
 }
 
 TEST_F(AccountTest, a_program_is_run_where_there_are_no_keys_in_the_credentials) {
@@ -145,7 +145,7 @@ TEST_F(AccountTest, a_program_is_run_where_there_are_no_keys_in_the_credentials)
   const CredentialSource source = find("ci").credentials;
   EXPECT_EQ(source.kind, Kind::program);
   EXPECT_THAT(source.command, testing::ElementsAre("/opt/keys", "--for", "the ci"));
-  EXPECT_THAT(error("broken"), HasSubstr("`credential_process` is no command"));
+  EXPECT_THAT(error("broken"), HasSubstr("`credential_process` is no valid command"));
   EXPECT_THAT(error("broken"), Not(HasSubstr("hush")));
   EXPECT_EQ(find("role").credentials.base.at(0).kind, Kind::program);
   write_credentials("[ci]\naws_access_key_id = c\naws_secret_access_key = d\n");
@@ -174,7 +174,7 @@ TEST_F(AccountTest, a_web_identity_a_container_and_at_last_the_instance) {
 
 TEST_F(AccountTest, an_instance_may_not_be_asked) {
   set("AWS_EC2_METADATA_DISABLED", "true");
-  EXPECT_THAT(error(), HasSubstr("there are no credentials"));
+  EXPECT_THAT(error(), HasSubstr("no credentials in the environment"));
 }
 
 TEST_F(AccountTest, endpoints_are_the_region_s_or_configured) {
@@ -196,7 +196,7 @@ TEST_F(AccountTest, endpoints_are_the_region_s_or_configured) {
 
 TEST_F(AccountTest, what_is_wrong_with_a_file_is_said_without_its_text) {
   write_credentials("[default]\naws_secret_access_key wJalr\n");
-  EXPECT_THAT(error(), HasSubstr("credentials:2: is no `key = value`"));
+  EXPECT_THAT(error(), HasSubstr("credentials:2: not `key = value`"));
   EXPECT_THAT(error(), Not(HasSubstr("wJalr")));
 }
 

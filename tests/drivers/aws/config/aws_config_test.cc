@@ -159,7 +159,7 @@ TEST_F(AwsConfigTest, images_are_imported_from_a_bucket_or_written_directly) {
   };
   const std::string bucket = "    object-storage: {bucket-name: images}\n";
   EXPECT_THAT(load_error(with("    diskimages: [{name: built}]\n")),
-              HasSubstr("`import-method: snapshot` needs the provider's `object-storage`"));
+              HasSubstr("`import-method: snapshot` requires the provider's `object-storage`"));
   EXPECT_THAT(load_error(with(bucket + "    diskimages: [{name: built, import-method: image,\n"
                                        "                  imds-support: v2.0}]\n")),
               HasSubstr("imds-support"));
@@ -178,7 +178,7 @@ TEST_F(AwsConfigTest, images_are_imported_from_a_bucket_or_written_directly) {
             Method::image);
   EXPECT_THAT(load_error(with("    image-format: vhd\n"
                               "    diskimages: [{name: built, import-method: ebs-direct}]\n")),
-              HasSubstr("takes `raw` only"));
+              HasSubstr("requires the format `raw`"));
   const auto config = load(with(
       "    diskimages: [{name: built, import-method: ebs-direct, python-path: p, tags: {a: 1},\n"
       "                  architecture: arm64, imds-support: v2.0, volume-size: 20}]\n"));
@@ -217,7 +217,7 @@ TEST_F(AwsConfigTest, references_and_conditions_are_checked) {
   EXPECT_THAT(load_error(changed("cloud-image: jammy", "cloud-image: gone")),
               HasSubstr("the provider has no cloud image `gone`"));
   EXPECT_THAT(load_error(changed("image-id: ami-1", "python-path: auto")),
-              HasSubstr("give either `image-id` or `image-filters`"));
+              HasSubstr("set either `image-id` or `image-filters`"));
 }
 
 TEST_F(AwsConfigTest, what_only_daemons_accept_is_refused_by_the_strict_check) {

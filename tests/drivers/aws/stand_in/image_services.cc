@@ -13,7 +13,7 @@ namespace {
 
 using Reply = ImageServices::Reply;
 
-constexpr std::size_t kLeastPart = std::size_t{5} << 20;
+constexpr std::size_t kMinPartSize = std::size_t{5} << 20;
 
 std::string decoded_text(const std::string& text) {
   std::string result;
@@ -147,7 +147,7 @@ Reply ImageServices::complete(const std::string& upload, const http::HttpServer:
   Object object{.size = 0, .tags = done.tags};
   for (const auto& [number, part] : done.parts) {
     const bool is_last = number == done.parts.rbegin()->first;
-    if (!is_last && part.size < kLeastPart) return s3_refusal(400, "EntityTooSmall");
+    if (!is_last && part.size < kMinPartSize) return s3_refusal(400, "EntityTooSmall");
     const std::string listed = fmt::format(
         "<Part><ChecksumSHA256>{}</ChecksumSHA256><ETag>\"{}\"</ETag><PartNumber>{}"
         "</PartNumber></Part>",

@@ -110,7 +110,9 @@ TEST_F(KubeConfigTest, a_pool_s_name_is_part_of_namespaces_names) {
        {"Main", "a_b", "-a", "a234567890123456789012345678901234567890123456789012345"}) {
     std::string text = yaml("kubernetes", "", "", "{name: a, type: namespace}");
     text.replace(text.find("main"), 4, name);
-    EXPECT_THAT(load_error(Kind::kubernetes, text), HasSubstr("cannot be a pool here")) << name;
+    EXPECT_THAT(load_error(Kind::kubernetes, text),
+                HasSubstr("is invalid: the names of namespaces"))
+        << name;
   }
 }
 
@@ -138,7 +140,7 @@ TEST_F(KubeConfigTest, another_kubeconfig_is_another_provider) {
   write_kubeconfig("https://two");
   EXPECT_FALSE(before->same_as(*load(Kind::kubernetes, text)));
   environment_ = {{"KUBECONFIG", "/nowhere"}};
-  EXPECT_THAT(load_error(Kind::kubernetes, text), HasSubstr("there is no kubeconfig: /nowhere"));
+  EXPECT_THAT(load_error(Kind::kubernetes, text), HasSubstr("no kubeconfig exists: /nowhere"));
 }
 
 }  // namespace

@@ -89,13 +89,13 @@ TEST_F(KubeconfigTest, what_is_not_supported_is_refused) {
               HasSubstr("cluster c: `tls-server-name` is not"));
   EXPECT_THAT(error_of("", "auth-provider: {name: oidc}"), HasSubstr("use an exec plug-in"));
   EXPECT_THAT(error_of("", "as-uid: x"), HasSubstr("`as-uid` is not supported"));
-  EXPECT_THAT(error_of("", "client-certificate: x"), HasSubstr("needs a key"));
+  EXPECT_THAT(error_of("", "client-certificate: x"), HasSubstr("must be set together"));
   EXPECT_THAT(error_of("", "client-key-data: '#'"), HasSubstr("is not base64"));
   EXPECT_THAT(error_of("", "exec: {command: x}"), HasSubstr("`apiVersion` must be"));
   EXPECT_THAT(error_of("",
                        "exec: {apiVersion: client.authentication.k8s.io/v1, command: x,"
                        " interactiveMode: Always}"),
-              HasSubstr("nobody to talk to"));
+              HasSubstr("needs a prompt"));
 }
 
 TEST_F(KubeconfigTest, of_several_files_the_first_that_has_a_name_counts) {
@@ -109,7 +109,7 @@ TEST_F(KubeconfigTest, of_several_files_the_first_that_has_a_name_counts) {
     find_cluster("three", environment);
     ADD_FAILURE() << "there is no such context";
   } catch (const KubeconfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("there is no context `three` in " + one));
+    EXPECT_THAT(error.what(), HasSubstr("no context `three` in " + one));
   }
 }
 

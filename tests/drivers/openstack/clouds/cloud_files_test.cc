@@ -213,7 +213,7 @@ TEST_F(CloudFilesTest, without_a_name_the_variable_or_the_only_entry_counts) {
 }
 
 TEST_F(CloudFilesTest, a_cloud_that_is_not_there_is_said_with_those_that_are) {
-  EXPECT_THAT(error("one"), AllOf(HasSubstr("there is no clouds.yaml"),
+  EXPECT_THAT(error("one"), AllOf(HasSubstr("no clouds.yaml exists"),
                                   HasSubstr("home/.config/openstack/clouds.yaml")));
   use("clouds: {two: {auth: {password: hush}}, three: {}}");
   EXPECT_THAT(error("one"),

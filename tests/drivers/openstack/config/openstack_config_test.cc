@@ -237,7 +237,7 @@ providers: [{name: p, pools: [{name: q, labels: [{name: l}]}]}]
 TEST_F(OpenStackConfigTest, what_cannot_work_is_refused_with_its_place) {
   EXPECT_THAT(load_error("providers: [{name: p, cloud: none}]"),
               AllOf(HasSubstr("nodepool.yaml:1:"), HasSubstr("providers[0] (p).cloud"),
-                    HasSubstr("cloud none was not found")));
+                    HasSubstr("cloud none not found")));
   EXPECT_THAT(load_error("providers:\n  - name: p\n    cloud: fake\n    rate:\n"),
               HasSubstr("nodepool.yaml:4:"));
   EXPECT_THAT(load_error("providers: [{name: p, cloud: fake, diskimages: [{name: nope}]}]\n"
