@@ -104,12 +104,12 @@ Client::Scope scope_of(const std::string& word) {
   return word == "request" ? Client::Scope::request : Client::Scope::read;
 }
 
-// A list without an entry would not say "all" to its reader.
+// Throws if the list is present and empty: it must not mean "all".
 std::vector<std::string> allowed(const Section& section, std::string_view key) {
   std::vector<std::string> texts = section.texts(key);
   if (texts.empty() && section.has(key)) {
-    throw section.error(key, "is empty: the token could ask for nothing",
-                        fmt::format("leave it out if all {} are allowed", key));
+    throw section.error(key, "is empty: it would allow nothing",
+                        fmt::format("leave it out to allow all {}", key));
   }
   return texts;
 }
@@ -131,7 +131,7 @@ Client read_client(const Section& section) {
   client.rate = section.number("rate");
   constexpr double kHighestRate = 1e6;
   if (!(client.rate > 0 && client.rate <= kHighestRate)) {
-    throw section.error("rate", "must be more than 0 calls a second, and at most a million");
+    throw section.error("rate", "must be more than 0 and at most 1000000 calls a second");
   }
   return client;
 }
@@ -151,20 +151,20 @@ const config::Schema& token_file_schema() {
 Tokens Tokens::read(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return {};
-  // If stat() fails, reading fails as well, with the reason.
+  // If stat() fails otherwise, read_file() reports why.
   const bool is_foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
   if (is_foreign || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     throw config::ConfigError(
         {.file = path,
-         .message = "may be written by others, who could give themselves any right",
-         .hint = "chmod go-w; its owner has to be root or the launcher's user"});
+         .message = "is writable by other users, who could grant themselves any right",
+         .hint = "run chmod go-w; the owner must be root or the launcher's user"});
   }
   return parse(config::read_file(path, kTokenFileSize), path);
 }
 
 Tokens Tokens::parse(const std::string& text, const std::string& file) {
   const config::Value document = config::parse_yaml(text, file);
-  // What may be done depends on it: nothing that is not understood is passed over.
+  // Rights depend on it: every problem rejects the file.
   const std::vector<config::Problem> problems =
       config::check(document, token_file_schema(), {.file = file});
   if (!problems.empty()) throw config::ConfigError(problems.front());
@@ -178,7 +178,7 @@ Tokens Tokens::parse(const std::string& text, const std::string& file) {
       entry.expires = end;
     }
     const std::string hash = section.text("hash");
-    if (tokens.by_hash_.contains(hash)) throw section.error("hash", "is another token's, too");
+    if (tokens.by_hash_.contains(hash)) throw section.error("hash", "occurs twice");
     tokens.by_hash_.emplace(hash, std::move(entry));
   }
   return tokens;
@@ -210,9 +210,9 @@ std::string new_token() {
   constexpr std::size_t kBytes = 32;
   std::array<unsigned char, kBytes> bytes{};
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    throw std::runtime_error("there are no random numbers for a token");
+    throw std::runtime_error("creating a token failed: the random generator returned an error");
   }
-  std::string token = "np_";  // tells scanners for secrets what it is
+  std::string token = "np_";  // recognized by secret scanners
   for (const unsigned char byte : bytes) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     token += kDigits[byte >> 4U];

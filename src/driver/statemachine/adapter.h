@@ -94,7 +94,7 @@ class Adapter {
   // type: its id may be the id of something else. By default, supports no type.
   virtual Task<> remove_resource(Resource resource);
 
-  // Called every minute: deletes what the cloud leaves behind without owner tags. Returns the
+  // Called every minute: deletes leftovers of the cloud that have no owner tags. Returns the
   // number deleted for each type, for metrics. Logs failures and continues. By default, does
   // nothing.
   virtual Task<std::map<std::string, std::int64_t>> remove_leftovers();

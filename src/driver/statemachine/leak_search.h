@@ -15,7 +15,7 @@
 namespace nodepool::driver {
 
 // Finds and deletes the leaks of one provider: resources of nodes and uploads that have no record,
-// and what the cloud leaves behind. A failure of one service or deletion does not affect the
+// and leftovers of the cloud. A failure of one service or deletion does not affect the
 // others.
 class LeakSearch {
  public:

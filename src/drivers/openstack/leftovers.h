@@ -10,7 +10,7 @@
 
 namespace nodepool::drivers::openstack {
 
-// Deletes what clouds leave behind when servers are deleted: unused ports and unattached floating
+// Deletes leftovers of deleted servers: unused ports and unattached floating
 // IPs. These have no tags, so they are identified by their state, including those of other users of
 // the project.
 class Leftovers {
