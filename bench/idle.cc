@@ -74,9 +74,10 @@ Task<> ask(async::Runtime runtime, coordination::Store& store) {
   requestor::NodeRequestSpec request_spec;
   request_spec.labels = {"bench"};
   request_spec.requestor = "bench";
-  const std::string id = co_await requestor::ask(runtime, store, std::move(request_spec));
+  const std::string id =
+      co_await requestor::create_request(runtime, store, std::move(request_spec));
   requestor::Progress progress = [](const model::NodeRequest&) {};
-  co_await requestor::await_answer(runtime, store, id, runtime.clock.now() + kPatience,
+  co_await requestor::await_result(runtime, store, id, runtime.clock.now() + kPatience,
                                    std::move(progress));
 }
 

@@ -51,11 +51,12 @@ Task<> one_request(async::Runtime runtime, coordination::Store& store, Tally& ta
   requestor::NodeRequestSpec request_spec;
   request_spec.labels = {"bench"};
   request_spec.requestor = "bench";
-  const std::string id = co_await requestor::ask(runtime, store, std::move(request_spec));
+  const std::string id =
+      co_await requestor::create_request(runtime, store, std::move(request_spec));
   requestor::Progress progress = [](const model::NodeRequest&) {};
-  requestor::Answer answer =
-      co_await requestor::await_answer(runtime, store, id, start + kPatience, std::move(progress));
-  if (answer.kind != requestor::Answer::Kind::fulfilled) {
+  requestor::Result answer =
+      co_await requestor::await_result(runtime, store, id, start + kPatience, std::move(progress));
+  if (answer.kind != requestor::Result::Kind::fulfilled) {
     ++tally.not_fulfilled;
     co_return;
   }

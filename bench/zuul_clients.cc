@@ -74,7 +74,7 @@ std::string request_record(const Clients& clients) {
       fmt::join(clients.load.labels, R"(", ")"), now, now, clients.runtime.random.uuid_hex());
 }
 
-Task<model::NodeRequest> await_answer(Clients& clients, std::string path) {
+Task<model::NodeRequest> await_result(Clients& clients, std::string path) {
   async::Event& changed = clients.watch.changes_of(path);
   const auto deadline = clients.runtime.clock.now() + kPatience;
   while (true) {
@@ -148,7 +148,7 @@ Task<std::string> ask(Clients& clients) {
 Task<> one_request(Clients& clients) {
   const async::Clock::TimePoint start = clients.runtime.clock.now();
   const std::string path = co_await ask(clients);
-  const model::NodeRequest request = co_await await_answer(clients, path);
+  const model::NodeRequest request = co_await await_result(clients, path);
   if (request.state != model::RequestState::fulfilled) {
     ++clients.served.not_fulfilled;
     co_return;

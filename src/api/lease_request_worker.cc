@@ -124,21 +124,21 @@ Task<> LeaseRequestWorker::complete(std::string id) {
   if (request == nullptr) co_return;
   const telemetry::Logger log = log_.about(request->event_id.value_or(""), id, {});
   if (request->state == RequestState::fulfilled) {
-    const auto leased = co_await requestor::serve_order(runtime_, store_, id);
+    const auto leased = co_await requestor::serve_lease_request(runtime_, store_, id);
     if (leased) {
       log.info("Leased {} nodes to {}", leased->nodes.size(), leased->lease.owner);
     }
     co_return;
   }
   const bool is_failed = request->state == RequestState::failed;
-  const bool is_ended = co_await requestor::end_order(store_, id, request->stat.version);
+  const bool is_ended = co_await requestor::end_lease_request(store_, id, request->stat.version);
   if (is_ended && !is_failed) log.info("Withdrew the lease request: it has expired");
 }
 
 Task<> LeaseRequestWorker::remove_old_keys() {
   while (true) {
     try {
-      co_await requestor::forget_old_keys(runtime_, store_);
+      co_await requestor::remove_old_keys(runtime_, store_);
     } catch (const StoreError& error) {
       log_.debug("Removing old idempotency keys failed, retrying later: {}", error.what());
     }

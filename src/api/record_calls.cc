@@ -129,7 +129,7 @@ Task<web::Response> show_history(Call& call) {
   if (!call.view.is_complete()) {
     throw CallError(403, "The history contains all tenants; this token may read one tenant only");
   }
-  const std::vector<history::Entry> entries = co_await call.context.threads.run(
+  const std::vector<history::JournalEntry> entries = co_await call.context.threads.run(
       "reading the history", [journal = *call.context.journal, id = call.id,
                               now = call.context.runtime.clock.wall_seconds()] {
         return history::entries_of(journal, id, now);

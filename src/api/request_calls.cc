@@ -60,7 +60,7 @@ Task<> read_from_store(Call& call) {
   try {
     entry = co_await call.context.store.get(model::request_path(call.id));
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
   }
   if (entry) call.context.records.requests.seen(call.id, *entry);
 }
@@ -223,9 +223,9 @@ Task<> remove_in_flight(InFlightQuota& in_flight, std::string owner, std::size_t
 Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& in_flight, NewRequest wanted) {
   const std::size_t count = wanted.request_spec.labels.size();
   in_flight.add(call.client.name, count);
-  Task<std::optional<NodeRequest>> placing =
-      requestor::place_order(call.context.runtime, call.context.store,
-                             std::move(wanted.request_spec), std::move(wanted.lease_request));
+  Task<std::optional<NodeRequest>> placing = requestor::create_lease_request(
+      call.context.runtime, call.context.store, std::move(wanted.request_spec),
+      std::move(wanted.lease_request));
   const std::function<Task<>()> placed = [&in_flight, &call, count] {
     return remove_in_flight(in_flight, call.client.name, count);
   };
@@ -341,7 +341,7 @@ Task<web::Response> delete_request(Call& call) {
     const NodeRequest* request = call.context.records.requests.find(call.id);
     if (request == nullptr) break;
     const std::int32_t version = request->stat.version;
-    if (co_await requestor::end_order(call.context.store, call.id, version)) {
+    if (co_await requestor::end_lease_request(call.context.store, call.id, version)) {
       call.context.records.requests.removed(call.id);
       break;
     }

@@ -26,7 +26,7 @@ class CallTracer {
 
   virtual void called(const Call& call) = 0;
   // The task has used a list that several tasks share, such as all machines.
-  virtual void looked(std::string_view list) = 0;
+  virtual void polled(std::string_view list) = 0;
   // A connection to a machine: the target and the outcome.
   virtual void connected(std::string_view to, std::string_view outcome) = 0;
 };

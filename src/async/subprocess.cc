@@ -39,17 +39,17 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 }
 
 // A pipe that closes when the program starts, or transfers errno if it does not.
-class StartReport {
+class SpawnReport {
  public:
-  StartReport() {
+  SpawnReport() {
     if (::pipe2(ends_, O_CLOEXEC) != 0) fail("cannot create a pipe", errno);
   }
-  ~StartReport() {
+  ~SpawnReport() {
     ::close(ends_[0]);
     close_writing_end();
   }
-  StartReport(const StartReport&) = delete;
-  StartReport& operator=(const StartReport&) = delete;
+  SpawnReport(const SpawnReport&) = delete;
+  SpawnReport& operator=(const SpawnReport&) = delete;
 
   void send(int error) { [[maybe_unused]] auto sent = ::write(ends_[1], &error, sizeof(error)); }
 
@@ -127,7 +127,7 @@ void die_with(pid_t parent, int signal) {
 }
 
 [[noreturn]] void become_program(char* const* arguments, char* const* environment,
-                                 const BlockedSignals& blocked, StartReport& report) {
+                                 const BlockedSignals& blocked, SpawnReport& report) {
   blocked.restore_mask();
   ::execvpe(arguments[0], arguments, environment);
   report.send(errno);
@@ -135,7 +135,7 @@ void die_with(pid_t parent, int signal) {
 }
 
 [[noreturn]] void become_supervisor(char* const* arguments, char* const* environment,
-                                    StartReport& report) {
+                                    SpawnReport& report) {
   ::setpgid(0, 0);
   ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   report.move_to(SupervisorCommand::kStartReport);
@@ -153,7 +153,7 @@ pid_t start(const Subprocess::Command& command) {
       pointers_to(supervisor ? supervisor->arguments : command.arguments);
   const std::vector<char*> environment =
       pointers_to(supervisor ? supervisor->environment : command.environment);
-  StartReport report;
+  SpawnReport report;
   const pid_t parent = ::getpid();
   const BlockedSignals blocked;
   const pid_t child = ::fork();

@@ -136,7 +136,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
             context_.providers.size(), context_.builder_id);
 }
 
-void NodePoolBuilder::tell(const model::DaemonState& state) {
+void NodePoolBuilder::set_state(const model::DaemonState& state) {
   state_ = state;
   publish_state();
 }

@@ -59,7 +59,7 @@ class NodePoolBuilder {
   Task<> reconfigure(config::Config config);
 
   // Publishes the state of the daemon.
-  void tell(const model::DaemonState& state);
+  void set_state(const model::DaemonState& state);
 
   // Starts nothing new. Returns when all work in progress is completed. Throws Cancelled.
   Task<> finish();

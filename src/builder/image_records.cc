@@ -159,7 +159,7 @@ Task<std::optional<Stat>> ImageRecords::replace(std::string path, std::string te
       const auto results = co_await store_.commit(std::move(transaction));
       co_return results.back().stat;
     } catch (const StoreError& error) {
-      if (error.is_answer()) co_return std::nullopt;
+      if (error.is_rejection()) co_return std::nullopt;
       if (error.kind() == StoreError::Kind::closed) throw;
       uncertain = uncertain || error.kind() == StoreError::Kind::unknown_outcome;
     }

@@ -178,7 +178,8 @@ struct CreateToken {
 inline constexpr int kNeedsAttention = 1;
 inline constexpr int kCritical = 2;
 struct ShowStatus {
-  std::chrono::seconds waiting = report::kUsualPatience;  // a request that waits longer is reported
+  std::chrono::seconds waiting =
+      report::kDefaultWaitLimit;  // a request that waits longer is reported
   Listing listing = {};
 };
 

@@ -18,7 +18,7 @@ struct History {
 };
 
 // The history in the entries, of which there is at least one.
-History to_history(const std::vector<history::Entry>& entries);
+History to_history(const std::vector<history::JournalEntry>& entries);
 
 // The histories of requests and nodes, by id.
 using Histories = std::vector<std::pair<std::string, History>>;

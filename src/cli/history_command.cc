@@ -25,9 +25,9 @@ namespace {
 using report::Format;
 
 // Throws std::runtime_error if there are none.
-std::vector<history::Entry> entries_of(const history::Journal& journal, const std::string& id,
-                                       double now) {
-  std::vector<history::Entry> entries = history::entries_of(journal, id, now);
+std::vector<history::JournalEntry> entries_of(const history::Journal& journal,
+                                              const std::string& id, double now) {
+  std::vector<history::JournalEntry> entries = history::entries_of(journal, id, now);
   if (entries.empty()) {
     throw std::runtime_error(
         fmt::format("the history in {} has no entries for {}", journal.directory, id));
@@ -36,8 +36,9 @@ std::vector<history::Entry> entries_of(const history::Journal& journal, const st
 }
 
 // Adds the request and the node behind a metastatic node: their histories belong to its own.
-void add_backing_ids(std::vector<std::string>& ids, const std::vector<history::Entry>& entries) {
-  for (const history::Entry& entry : entries) {
+void add_backing_ids(std::vector<std::string>& ids,
+                     const std::vector<history::JournalEntry>& entries) {
+  for (const history::JournalEntry& entry : entries) {
     if (entry.event != "asks" && entry.event != "on") continue;
     try {
       const json::Json data = json::parse(entry.data);
@@ -71,9 +72,9 @@ std::string yaml_of(const Histories& histories) {
 
 }  // namespace
 
-History to_history(const std::vector<history::Entry>& entries) {
+History to_history(const std::vector<history::JournalEntry>& entries) {
   std::string launches;
-  for (const history::Entry& entry : entries) {
+  for (const history::JournalEntry& entry : entries) {
     const std::string text = report::launch_text(entry);
     if (!text.empty()) launches += "\n" + text + "\n";
   }
@@ -112,7 +113,7 @@ int perform(Context& context, const Arguments& arguments, const ShowHistory& com
       format != Format::names && format != Format::json && format != Format::yaml;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     try {
-      const std::vector<history::Entry> entries = entries_of(journal, ids[i], now);
+      const std::vector<history::JournalEntry> entries = entries_of(journal, ids[i], now);
       histories.emplace_back(ids[i], to_history(entries));
       if (is_for_people) add_backing_ids(ids, entries);
     } catch (const std::runtime_error& error) {

@@ -56,7 +56,7 @@ Task<std::vector<std::string>> contenders(Store& store, std::string id) {
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;
   }
-  co_return coordination::contenders_in_line(std::move(names));
+  co_return coordination::sorted_contenders(std::move(names));
 }
 
 // Prints that there is no such node; returns the exit status.

@@ -31,7 +31,7 @@ namespace nodepool::cli {
 
 namespace {
 
-using remote::Installation;
+using remote::RemoteInstallation;
 using report::Detail;
 using report::Table;
 
@@ -47,7 +47,7 @@ std::string token_of(const Context& context, const Remote& remote) {
   return token;
 }
 
-void explain_failure(Context& context, const Installation::Progress& progress) {
+void explain_failure(Context& context, const RemoteInstallation::Progress& progress) {
   if (progress.state != model::RequestState::failed) {
     context.err << fmt::format("nodepool: request {} timed out and has been withdrawn\n",
                                progress.id);
@@ -59,10 +59,10 @@ void explain_failure(Context& context, const Installation::Progress& progress) {
   }
 }
 
-Task<> request_nodes(Context& context, Installation& installation,
-                     Installation::LeaseRequest lease_request,
-                     std::optional<Installation::Outcome>& outcome) {
-  const auto on_progress = [&context](const Installation::Progress& progress) {
+Task<> request_nodes(Context& context, RemoteInstallation& installation,
+                     RemoteInstallation::LeaseRequest lease_request,
+                     std::optional<RemoteInstallation::Outcome>& outcome) {
+  const auto on_progress = [&context](const RemoteInstallation::Progress& progress) {
     if (!context.err_is_terminal || progress.state == model::RequestState::fulfilled) return;
     context.err << fmt::format("Request {}: {}{}\n", progress.id, to_string(progress.state),
                                progress.position
@@ -73,13 +73,13 @@ Task<> request_nodes(Context& context, Installation& installation,
   outcome = co_await installation.request(std::move(lease_request), on_progress);
 }
 
-Task<int> perform_on(Context& context, Installation& installation, RequestNodes command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, RequestNodes command) {
   LeaseFiles files(command.ssh_config, command.inventory);
-  Installation::LeaseRequest lease_request{.labels = command.labels,
-                                           .lease = command.lease,
-                                           .timeout = command.timeout,
-                                           .holder = holder_of(context),
-                                           .key = command.key};
+  RemoteInstallation::LeaseRequest lease_request{.labels = command.labels,
+                                                 .lease = command.lease,
+                                                 .timeout = command.timeout,
+                                                 .holder = holder_of(context),
+                                                 .key = command.key};
   int status = 0;
   async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
   const auto leased =
@@ -93,11 +93,11 @@ Task<int> perform_on(Context& context, Installation& installation, RequestNodes 
   co_return 0;
 }
 
-Task<int> perform_on(Context& context, Installation& installation, RunCommand command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, RunCommand command) {
   return run_remotely(context, installation, std::move(command));
 }
 
-Task<int> release(Context& context, Installation& installation, std::string id,
+Task<int> release(Context& context, RemoteInstallation& installation, std::string id,
                   std::optional<std::string> hold_reason) {
   const requestor::LeasedNodes leased = co_await installation.find_lease(id);
   const bool is_node = leased.lease.id != id;
@@ -114,7 +114,7 @@ Task<int> release(Context& context, Installation& installation, std::string id,
   co_return 0;
 }
 
-Task<int> perform_on(Context& context, Installation& installation, ReleaseNodes command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, ReleaseNodes command) {
   std::vector<std::string> ids = command.ids;
   if (command.all || command.mine) {
     const std::string holder = holder_of(context);
@@ -130,7 +130,7 @@ Task<int> perform_on(Context& context, Installation& installation, ReleaseNodes 
   co_return co_await for_each(context, std::move(ids), act);
 }
 
-Task<int> renew(Context& context, Installation& installation, std::string id,
+Task<int> renew(Context& context, RemoteInstallation& installation, std::string id,
                 std::optional<std::chrono::seconds> duration) {
   const requestor::LeasedNodes before = co_await installation.find_lease(id);
   const model::Lease lease = co_await installation.renew(std::move(id), duration);
@@ -138,34 +138,34 @@ Task<int> renew(Context& context, Installation& installation, std::string id,
   co_return 0;
 }
 
-Task<int> perform_on(Context& context, Installation& installation, RenewLeases command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, RenewLeases command) {
   const Act act = [&context, &installation, length = command.duration](std::string id) {
     return renew(context, installation, std::move(id), length);
   };
   co_return co_await for_each(context, std::move(command.leases), act);
 }
 
-Task<int> perform_on(Context& context, Installation& installation, UseShell command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, UseShell command) {
   const requestor::LeasedNodes leased = co_await installation.find_lease(command.id);
   model::Node node = only_node(leased);
   co_return co_await log_in(context, std::move(node), std::move(command));
 }
 
-Task<int> perform_on(Context& context, Installation& installation, Explain command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, Explain command) {
   const Explaining explaining = [&installation](std::string subject) {
     return installation.explain(std::move(subject));
   };
   return print_explanations(context, std::move(command.subjects), command.json, explaining);
 }
 
-Task<int> add_history(Installation& installation, std::string id, Histories& histories) {
-  const std::vector<history::Entry> entries = co_await installation.history(id);
+Task<int> add_history(RemoteInstallation& installation, std::string id, Histories& histories) {
+  const std::vector<history::JournalEntry> entries = co_await installation.history(id);
   if (entries.empty()) throw std::runtime_error("the history has no entries for " + id);
   histories.emplace_back(std::move(id), to_history(entries));
   co_return 0;
 }
 
-Task<int> perform_on(Context& context, Installation& installation, ShowHistory command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, ShowHistory command) {
   Histories histories;
   const Act act = [&installation, &histories](std::string id) {
     return add_history(installation, std::move(id), histories);
@@ -175,14 +175,15 @@ Task<int> perform_on(Context& context, Installation& installation, ShowHistory c
   co_return status;
 }
 
-Task<Table> fetch(Installation& installation, std::string listing, Table columns, Detail detail) {
+Task<Table> fetch(RemoteInstallation& installation, std::string listing, Table columns,
+                  Detail detail) {
   const Table table = co_await installation.list(std::move(listing), columns.columns());
   co_return table.with(detail);
 }
 
 // Prints one of the API's lists, with the columns of the command.
-Task<int> print_list(Context& context, Installation& installation, Listing listing, Detail detail,
-                     std::string name, Table columns) {
+Task<int> print_list(Context& context, RemoteInstallation& installation, Listing listing,
+                     Detail detail, std::string name, Table columns) {
   if (listing.watch)
     throw std::runtime_error("--watch needs the store and does not work with --url");
   const Source source = [&installation, name, columns](Detail wanted) {
@@ -191,23 +192,25 @@ Task<int> print_list(Context& context, Installation& installation, Listing listi
   co_return co_await show_once(context, std::move(listing), detail, source);
 }
 
-Task<int> perform_on(Context& context, Installation& installation, const ListNodes& command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, const ListNodes& command) {
   return print_list(context, installation, command.listing,
                     command.detail ? Detail::full : Detail::brief, "nodes",
                     report::node_columns(Detail::wide));
 }
 
-Task<int> perform_on(Context& context, Installation& installation, const ListRequests& command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation,
+                     const ListRequests& command) {
   return print_list(context, installation, command.listing, Detail::brief, "requests",
                     report::request_columns());
 }
 
-Task<int> perform_on(Context& context, Installation& installation, const ListLabels& command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation,
+                     const ListLabels& command) {
   return print_list(context, installation, command.listing, Detail::brief, "labels",
                     report::label_columns());
 }
 
-Task<Table> fetch_leases(Installation& installation, Detail detail) {
+Task<Table> fetch_leases(RemoteInstallation& installation, Detail detail) {
   Table table = report::lease_columns();
   const std::vector<requestor::LeasedNodes> leases = co_await installation.leases();
   for (const requestor::LeasedNodes& leased : leases) {
@@ -216,7 +219,7 @@ Task<Table> fetch_leases(Installation& installation, Detail detail) {
   co_return table.with(detail);
 }
 
-Task<int> perform_on(Context& context, Installation& installation, ListLeases command) {
+Task<int> perform_on(Context& context, RemoteInstallation& installation, ListLeases command) {
   const Source source = [&installation](Detail wanted) {
     return fetch_leases(installation, wanted);
   };
@@ -224,36 +227,37 @@ Task<int> perform_on(Context& context, Installation& installation, ListLeases co
 }
 
 template <typename Other>
-Task<int> perform_on(Context& /*context*/, Installation& /*installation*/,
+Task<int> perform_on(Context& /*context*/, RemoteInstallation& /*installation*/,
                      const Other& /*command*/) {
   throw std::runtime_error("this command needs the store and does not work with --url");
 }
 
 template <typename Kind>
-Task<int> perform_kind(Context& context, Installation& installation, Kind kind) {
+Task<int> perform_kind(Context& context, RemoteInstallation& installation, Kind kind) {
   return std::visit(
       [&](auto& command) { return perform_on(context, installation, std::move(command)); }, kind);
 }
 
 }  // namespace
 
-std::optional<remote::Address> remote_address(const Context& context, const Arguments& arguments) {
+std::optional<remote::ApiAddress> remote_address(const Context& context,
+                                                 const Arguments& arguments) {
   const Remote& remote = arguments.remote;
   std::string url = remote.url.value_or("");
   // With -c, the command uses that configuration's store and ignores $NODEPOOL_URL.
   const bool is_store_chosen = arguments.config != kUsualConfig;
   if (url.empty() && !is_store_chosen) url = variable(context.environment, "NODEPOOL_URL", "");
   if (url.empty()) return std::nullopt;
-  return remote::Address{
+  return remote::ApiAddress{
       .url = std::move(url),
       .token = token_of(context, remote),
       .ca_file = remote.ca_file.value_or(variable(context.environment, "NODEPOOL_CA_FILE", ""))};
 }
 
 Task<std::optional<requestor::LeasedNodes>> obtain_remotely(
-    Context& context, Installation& installation, Installation::LeaseRequest lease_request,
-    async::Signals& signals, int& status) {
-  std::optional<Installation::Outcome> outcome;
+    Context& context, RemoteInstallation& installation,
+    RemoteInstallation::LeaseRequest lease_request, async::Signals& signals, int& status) {
+  std::optional<RemoteInstallation::Outcome> outcome;
   Task<> requesting = request_nodes(context, installation, std::move(lease_request), outcome);
   const std::optional<int> interrupted = co_await signals.until_next(std::move(requesting));
   if (outcome && outcome->leased) co_return std::move(outcome->leased);
@@ -268,9 +272,9 @@ Task<std::optional<requestor::LeasedNodes>> obtain_remotely(
   co_return std::nullopt;
 }
 
-Task<int> perform_remotely(Context& context, remote::Address address, Command command,
+Task<int> perform_remotely(Context& context, remote::ApiAddress address, Command command,
                            std::shared_ptr<telemetry::Log> log) {
-  Installation installation(context.runtime, address, {std::move(log), "nodepool.api"});
+  RemoteInstallation installation(context.runtime, address, {std::move(log), "nodepool.api"});
   Task<int> performing = std::visit(
       [&](auto& kind) { return perform_kind(context, installation, std::move(kind)); }, command);
   const auto finish = [&installation] { return installation.finish(); };

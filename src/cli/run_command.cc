@@ -24,9 +24,9 @@ using async::Signals;
 using requestor::HeldNodes;
 
 Task<> obtain(Session& session, RunCommand command, HeldNodes& held,
-              std::optional<requestor::Answer>& answer) {
+              std::optional<requestor::Result>& answer) {
   answer = co_await request_and_wait(session, command.labels, command.timeout);
-  if (answer->kind != requestor::Answer::Kind::fulfilled) co_return;
+  if (answer->kind != requestor::Result::Kind::fulfilled) co_return;
   co_await held.accept(answer->request);
 }
 
@@ -83,10 +83,10 @@ Task<int> perform(Session& session, RunCommand command) {
   Context& context = session.context();
   Signals signals(session.runtime().executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   HeldNodes held(session.runtime(), session.store());
-  std::optional<requestor::Answer> answer;
+  std::optional<requestor::Result> answer;
   Task<> obtaining = obtain(session, command, held, answer);
   const std::optional<int> interrupted = co_await signals.until_next(std::move(obtaining));
-  if (!interrupted && answer->kind != requestor::Answer::Kind::fulfilled) {
+  if (!interrupted && answer->kind != requestor::Result::Kind::fulfilled) {
     context.err << "nodepool: " << explain(*answer) << '\n';
     co_return kNotRun;
   }

@@ -14,7 +14,7 @@ namespace nodepool::cli {
 
 namespace {
 
-using remote::Installation;
+using remote::RemoteInstallation;
 
 // After this process is killed, its nodes stay leased for at most kLease. Until a lease expires,
 // the launchers may be unreachable.
@@ -22,7 +22,7 @@ constexpr auto kLease = std::chrono::minutes(3);
 constexpr auto kRenewal = std::chrono::seconds(45);
 
 // Renews the lease until it is cancelled.
-Task<> keep_lease(Context& context, Installation& installation, std::string lease) {
+Task<> keep_lease(Context& context, RemoteInstallation& installation, std::string lease) {
   bool is_reported = false;
   while (true) {
     co_await context.runtime.clock.sleep_for(kRenewal);
@@ -39,7 +39,7 @@ Task<> keep_lease(Context& context, Installation& installation, std::string leas
   }
 }
 
-Task<> release_nodes(Context& context, Installation& installation, std::string lease,
+Task<> release_nodes(Context& context, RemoteInstallation& installation, std::string lease,
                      std::optional<std::string> keep) {
   try {
     if (keep) {
@@ -64,11 +64,11 @@ Task<int> run_leased(Context& context, RunCommand command, requestor::LeasedNode
 
 }  // namespace
 
-Task<int> run_remotely(Context& context, Installation& installation, RunCommand command) {
-  Installation::LeaseRequest lease_request{.labels = command.labels,
-                                           .lease = kLease,
-                                           .timeout = command.timeout,
-                                           .holder = holder_of(context)};
+Task<int> run_remotely(Context& context, RemoteInstallation& installation, RunCommand command) {
+  RemoteInstallation::LeaseRequest lease_request{.labels = command.labels,
+                                                 .lease = kLease,
+                                                 .timeout = command.timeout,
+                                                 .holder = holder_of(context)};
   // From here on, so that a signal between the lease and the command does not leak the nodes.
   async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   int status = 0;

@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 
 namespace nodepool::cli {
 
 class SanitizedOutput::Filter final : public std::streambuf {
  public:
   explicit Filter(std::streambuf* target) : target_(target) {}
-  ~Filter() override { pass(telemetry::harmless_text(unfinished_)); }
+  ~Filter() override { pass(telemetry::sanitized_text(unfinished_)); }
   Filter(const Filter&) = delete;
   Filter& operator=(const Filter&) = delete;
 
@@ -31,7 +31,7 @@ class SanitizedOutput::Filter final : public std::streambuf {
     const std::size_t whole = text.size() - telemetry::unfinished_character(text);
     unfinished_ = text.substr(whole);
     text.resize(whole);
-    return pass(telemetry::harmless_text(text)) ? size : 0;
+    return pass(telemetry::sanitized_text(text)) ? size : 0;
   }
 
   int_type overflow(int_type character) override {

@@ -6,7 +6,7 @@
 
 namespace nodepool::cli {
 
-// While it exists, text written to the stream passes telemetry::harmless_text(). So text from
+// While it exists, text written to the stream passes telemetry::sanitized_text(). So text from
 // records, files and responses cannot control the user's terminal.
 class SanitizedOutput {
  public:

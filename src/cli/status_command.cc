@@ -48,7 +48,7 @@ Task<int> perform(Session& session, ShowStatus command) {
                                 .providers = {},
                                 .diskimages = {},
                                 .now = session.now(),
-                                .patience = static_cast<double>(command.waiting.count())};
+                                .wait_limit = static_cast<double>(command.waiting.count())};
   sources.hosts = co_await model::read_host_reports(session.store());
   sources.providers = config::provider_names(session.config());
   sources.diskimages = config::images_to_build(session.config());

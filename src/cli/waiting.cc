@@ -146,7 +146,7 @@ class Reporter {
 
 }  // namespace
 
-Task<requestor::Answer> request_and_wait(Session& session, std::vector<std::string> labels,
+Task<requestor::Result> request_and_wait(Session& session, std::vector<std::string> labels,
                                          async::Duration timeout) {
   const auto deadline = session.runtime().clock.now() + timeout;
   const model::ComponentTable* components = co_await session.components();
@@ -154,22 +154,22 @@ Task<requestor::Answer> request_and_wait(Session& session, std::vector<std::stri
   if (session.context().err_is_terminal) requests = co_await session.requests();
   Reporter reporter(session, *components, requests, labels);
   requestor::NodeRequestSpec request_spec{labels, holder_of(session.context())};
-  const std::string id =
-      co_await requestor::ask(session.runtime(), session.store(), std::move(request_spec));
+  const std::string id = co_await requestor::create_request(session.runtime(), session.store(),
+                                                            std::move(request_spec));
   requestor::Progress progress = [&reporter](const NodeRequest& request) {
     reporter.report(request);
   };
   async::TaskScope scope(session.runtime(), [](const std::string&, const std::string&) {});
   if (requests != nullptr) scope.spawn("position in the queue", reporter.follow_queue());
-  Task<requestor::Answer> awaiting = requestor::await_answer(session.runtime(), session.store(), id,
+  Task<requestor::Result> awaiting = requestor::await_result(session.runtime(), session.store(), id,
                                                              deadline, std::move(progress));
   const auto stop = [&scope] { return scope.stop(); };
   co_return co_await async::finally(std::move(awaiting), stop);
 }
 
-std::string explain(const requestor::Answer& answer) {
+std::string explain(const requestor::Result& answer) {
   const NodeRequest& request = answer.request;
-  if (answer.kind == requestor::Answer::Kind::timed_out) {
+  if (answer.kind == requestor::Result::Kind::timed_out) {
     return fmt::format("request {} timed out and has been withdrawn", request.id);
   }
   std::string text = fmt::format("request {} failed: ", request.id);

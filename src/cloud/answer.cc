@@ -75,12 +75,12 @@ CloudError no_response(const std::string& call, const http::HttpError& error, Ef
 
 async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect,
                                  std::string about, SpeaksOfQuota speaks_of_quota,
-                                 IsAnswer is_answer) {
+                                 IsAnswer is_rejection) {
   const std::string call = about.empty() ? request.name : request.name + " " + about;
   const std::vector<std::string> secrets = request.secrets;
   try {
     http::Response response = co_await client.send(std::move(request));
-    const bool is_wanted = is_answer != nullptr && is_answer(response.status);
+    const bool is_wanted = is_rejection != nullptr && is_rejection(response.status);
     if (response.is_success() || is_wanted) co_return response;
     const std::string message = http::without_secrets(message_in(response.body), secrets);
     throw CloudError(kind_of(response.status, message, effect, speaks_of_quota),

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "async/runtime.h"
-#include "async/shared_answer.h"
+#include "async/shared_result.h"
 #include "telemetry/log.h"
 
 namespace nodepool::cloud {
@@ -31,7 +31,7 @@ template <typename Token>
 class TokenCache {
  public:
   using Pointer = std::shared_ptr<const Token>;
-  using Ask = typename async::SharedAnswer<Token>::Ask;
+  using Ask = typename async::SharedResult<Token>::Ask;
 
   // `name` is for stack dumps and messages; a literal.
   TokenCache(const async::Runtime& runtime, std::string_view name, telemetry::Logger log, Ask ask)
@@ -79,7 +79,7 @@ class TokenCache {
   async::Runtime runtime_;
   std::string_view name_;
   telemetry::Logger log_;
-  async::SharedAnswer<Token> answer_;
+  async::SharedResult<Token> answer_;
   Pointer current_;
   async::Clock::TimePoint ask_again_at_ = async::Clock::TimePoint::min();
 };

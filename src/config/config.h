@@ -25,7 +25,7 @@ struct WebApp {
 };
 
 // The request API. Read once, when the launcher starts. An empty path is not configured.
-struct Api {
+struct ApiSettings {
   std::string tokens = {};  // file
   bool anonymous_read = true;
   bool anonymous_build_logs = false;  // `anonymous-read: true` is in the file
@@ -37,7 +37,7 @@ struct Api {
   std::string tls_key = {};
   std::vector<std::string> host_names = {};  // accepted in Host on loopback
 
-  friend bool operator==(const Api&, const Api&) = default;
+  friend bool operator==(const ApiSettings&, const ApiSettings&) = default;
 };
 
 struct ZooKeeperServer {
@@ -102,12 +102,12 @@ struct StoreChoice {
 };
 
 // The launcher's history of requests and nodes.
-struct History {
+struct HistorySettings {
   std::string directory = "/var/lib/nodepool";
   std::int64_t max_size = 16 << 20;  // bytes, for each of its two files
   std::int64_t max_age = 0;          // days; 0: no limit
 
-  friend bool operator==(const History&, const History&) = default;
+  friend bool operator==(const HistorySettings&, const HistorySettings&) = default;
 };
 
 // A kind of node that can be requested.
@@ -170,7 +170,7 @@ struct ProviderSection {
 // The whole file, with the secure file applied.
 struct Config {
   WebApp webapp = {};
-  Api api = {};
+  ApiSettings api = {};
   std::optional<std::string> elements_dir = {};
   std::optional<std::string> images_dir = {};
   std::string build_log_dir = "/var/log/nodepool/builds";
@@ -179,7 +179,7 @@ struct Config {
   std::vector<GearmanServer> gearman_servers = {};
   ZooKeeper zookeeper = {};
   StoreChoice store = {};
-  History history = {};
+  HistorySettings history = {};
   std::optional<std::int64_t> max_hold_age = {};  // seconds; none: no limit
   std::optional<std::int64_t> max_lease = {};     // seconds; none: no limit
   std::int64_t pool_timeout = 120;  // seconds that a request waits for a departed pool

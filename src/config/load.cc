@@ -46,8 +46,8 @@ WebApp read_webapp(const Section& root) {
   return webapp;
 }
 
-Api read_api(const Section& root) {
-  Api api;
+ApiSettings read_api(const Section& root) {
+  ApiSettings api;
   const auto section = root.section("api");
   if (!section) return api;
   api.tokens = section->optional_text("tokens").value_or("");
@@ -302,8 +302,8 @@ StoreChoice choose_store(const Section& root, const Config& config,
           .is_default = false};
 }
 
-History read_history(const Section& root, const StoreChoice& store) {
-  History history;
+HistorySettings read_history(const Section& root, const StoreChoice& store) {
+  HistorySettings history;
   if (!store.sqlite_path.empty()) {
     history.directory =
         store.sqlite_path.substr(0, std::max<std::size_t>(1, store.sqlite_path.rfind('/')));

@@ -31,7 +31,7 @@ class StoreError : public std::runtime_error {
   Kind kind() const { return kind_; }
 
   // Whether a working store rejected the operation because of the tree or the arguments.
-  bool is_answer() const { return kind_ <= Kind::invalid; }
+  bool is_rejection() const { return kind_ <= Kind::invalid; }
 
  private:
   Kind kind_;

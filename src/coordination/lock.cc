@@ -35,7 +35,7 @@ std::string_view contender_sequence(std::string_view name) {
   return digits;
 }
 
-std::vector<std::string> contenders_in_line(std::vector<std::string> children) {
+std::vector<std::string> sorted_contenders(std::vector<std::string> children) {
   std::erase_if(children, [](const std::string& name) { return contender_sequence(name).empty(); });
   std::ranges::sort(children, {}, contender_sequence);
   return children;
@@ -138,7 +138,7 @@ Task<> Lock::find_lost_contender() {
 }
 
 Task<bool> Lock::is_lowest() {
-  const std::vector<std::string> contenders = contenders_in_line(co_await store_.children(root_));
+  const std::vector<std::string> contenders = sorted_contenders(co_await store_.children(root_));
   const std::string_view own = base_name(contender_);
   if (std::ranges::find(contenders, own) == contenders.end()) {
     contender_.clear();
@@ -224,7 +224,7 @@ void Lock::released() {
 
 Task<bool> force_unlock(Store& store, std::string root) {
   try {
-    const std::vector<std::string> contenders = contenders_in_line(co_await store.children(root));
+    const std::vector<std::string> contenders = sorted_contenders(co_await store.children(root));
     if (contenders.empty()) co_return false;
     co_await store.remove(join_path(root, contenders.front()), kAnyVersion);
   } catch (const StoreError& error) {

@@ -101,7 +101,7 @@ class Lock {
 std::string_view contender_sequence(std::string_view name);
 
 // The contenders among the children of a lock's root, the holder first.
-std::vector<std::string> contenders_in_line(std::vector<std::string> children);
+std::vector<std::string> sorted_contenders(std::vector<std::string> children);
 
 // Removes the holder's contender, of any session. Returns whether there was one. Throws StoreError
 // (not no_node).

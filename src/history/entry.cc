@@ -8,13 +8,13 @@ namespace {
 
 using json::Json;
 
-const char* key_of(Entry::Subject subject) {
-  return subject == Entry::Subject::node ? "node" : "request";
+const char* key_of(JournalEntry::Subject subject) {
+  return subject == JournalEntry::Subject::node ? "node" : "request";
 }
 
 }  // namespace
 
-std::string to_line(const Entry& entry) {
+std::string to_line(const JournalEntry& entry) {
   Json line{{"time", entry.time}, {key_of(entry.subject), entry.id}, {"event", entry.event}};
   if (!entry.related.empty()) line["related"] = entry.related;
   if (!entry.details.empty()) line["details"] = entry.details;
@@ -22,12 +22,13 @@ std::string to_line(const Entry& entry) {
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::optional<Entry> parse_line(std::string_view line) {
+std::optional<JournalEntry> parse_line(std::string_view line) {
   try {
     const Json json = json::parse(line);
     if (!json.is_object()) return std::nullopt;
-    Entry entry;
-    entry.subject = json.contains("node") ? Entry::Subject::node : Entry::Subject::request;
+    JournalEntry entry;
+    entry.subject =
+        json.contains("node") ? JournalEntry::Subject::node : JournalEntry::Subject::request;
     json.at("time").get_to(entry.time);
     json.at(key_of(entry.subject)).get_to(entry.id);
     json.at("event").get_to(entry.event);

@@ -8,7 +8,7 @@
 namespace nodepool::history {
 
 // One event of a request or a node.
-struct Entry {
+struct JournalEntry {
   enum class Subject { request, node };
 
   double time = 0;  // seconds since the epoch
@@ -20,15 +20,15 @@ struct Entry {
   std::string details;    // for people
   std::string data = {};  // for programs: a JSON object; empty: none
 
-  friend bool operator==(const Entry&, const Entry&) = default;
+  friend bool operator==(const JournalEntry&, const JournalEntry&) = default;
 };
 
 // One line of JSON with its newline:
 //   {"time":1763712345.1,"node":"0000000003","event":"allocated","related":["200-0000000001"]}
-std::string to_line(const Entry& entry);
+std::string to_line(const JournalEntry& entry);
 
 // Parses a line, with or without its newline. Returns nothing if it is invalid, for example torn by
 // a crash.
-std::optional<Entry> parse_line(std::string_view line);
+std::optional<JournalEntry> parse_line(std::string_view line);
 
 }  // namespace nodepool::history

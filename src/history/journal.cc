@@ -19,15 +19,15 @@ using Access = LockedFile::Access;
 constexpr std::int64_t kTail = 256 << 10;
 
 // Adds the entries about `id` to `found`.
-void collect(std::istream& file, std::string_view id, std::vector<Entry>& found) {
+void collect(std::istream& file, std::string_view id, std::vector<JournalEntry>& found) {
   for (std::string line; std::getline(file, line);) {
     if (!line.contains(id)) continue;  // much cheaper than parsing
-    std::optional<Entry> entry = parse_line(line);
+    std::optional<JournalEntry> entry = parse_line(line);
     if (entry && entry->id == id) found.push_back(std::move(*entry));
   }
 }
 
-bool is_repetition(const Entry& a, const Entry& b) {
+bool is_repetition(const JournalEntry& a, const JournalEntry& b) {
   return a.event == b.event && a.related == b.related && a.details == b.details;
 }
 
@@ -69,8 +69,8 @@ void append(const Journal& journal, std::string_view lines) {
   file->append(std::string(separator(*file)).append(lines));
 }
 
-std::vector<Entry> entries_of(const Journal& journal, std::string_view id,
-                              std::optional<double> now) {
+std::vector<JournalEntry> entries_of(const Journal& journal, std::string_view id,
+                                     std::optional<double> now) {
   std::ifstream current;
   std::ifstream previous;
   {
@@ -79,12 +79,12 @@ std::vector<Entry> entries_of(const Journal& journal, std::string_view id,
     current.open(journal.current());
     previous.open(journal.previous());
   }
-  std::vector<Entry> found;
+  std::vector<JournalEntry> found;
   collect(previous, id, found);
   collect(current, id, found);
   if (journal.max_age > 0 && now) {
     const double oldest = *now - journal.max_age;
-    std::erase_if(found, [oldest](const Entry& entry) { return entry.time < oldest; });
+    std::erase_if(found, [oldest](const JournalEntry& entry) { return entry.time < oldest; });
   }
   const auto repeated = std::ranges::unique(found, is_repetition);
   found.erase(repeated.begin(), repeated.end());

@@ -34,8 +34,8 @@ void append(const Journal& journal, std::string_view lines);
 // The entries about one request or node, oldest first, without repetitions, and without entries
 // older than max_age at `now` (seconds since the epoch; nothing: entries of any age). A missing
 // journal counts as empty. Blocks. Throws std::system_error.
-std::vector<Entry> entries_of(const Journal& journal, std::string_view id,
-                              std::optional<double> now = {});
+std::vector<JournalEntry> entries_of(const Journal& journal, std::string_view id,
+                                     std::optional<double> now = {});
 
 // The time of the last entry. Returns nothing if there is none. Blocks. Throws std::system_error.
 std::optional<double> last_time(const Journal& journal);

@@ -23,8 +23,8 @@ std::string beyond(const LockedFile& file, std::int64_t seen) {
 JournalNews::JournalNews(Journal journal, std::function<bool(std::string_view)> wanted)
     : journal_(std::move(journal)), wanted_(std::move(wanted)) {}
 
-std::vector<Entry> JournalNews::poll() {
-  std::vector<Entry> found;
+std::vector<JournalEntry> JournalNews::poll() {
+  std::vector<JournalEntry> found;
   const auto current = LockedFile::open(journal_.current(), LockedFile::Access::read);
   if (!current) return found;
   const bool is_rotated = current->size() < seen_;
@@ -40,13 +40,13 @@ std::vector<Entry> JournalNews::poll() {
   return found;
 }
 
-void JournalNews::collect(std::string_view text, std::vector<Entry>& found) const {
+void JournalNews::collect(std::string_view text, std::vector<JournalEntry>& found) const {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!wanted_(line)) continue;
-    std::optional<Entry> entry = parse_line(line);
+    std::optional<JournalEntry> entry = parse_line(line);
     if (entry) found.push_back(std::move(*entry));
   }
 }

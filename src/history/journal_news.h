@@ -20,10 +20,10 @@ class JournalNews {
 
   // The wanted entries since the last poll, oldest first. A missing journal counts as empty.
   // Blocks. Throws std::system_error.
-  std::vector<Entry> poll();
+  std::vector<JournalEntry> poll();
 
  private:
-  void collect(std::string_view text, std::vector<Entry>& found) const;
+  void collect(std::string_view text, std::vector<JournalEntry>& found) const;
 
   Journal journal_;
   std::function<bool(std::string_view)> wanted_;

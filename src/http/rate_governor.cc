@@ -11,7 +11,7 @@ namespace nodepool::http {
 
 namespace {
 
-constexpr auto kReads = static_cast<std::size_t>(Precedence::look);
+constexpr auto kReads = static_cast<std::size_t>(Precedence::read);
 
 // Maximum number of other calls before a waiting read. At one call a second, reads are then delayed
 // by less than a minute.
@@ -56,7 +56,7 @@ class RateGovernor::Queue {
 
   void take(Precedence precedence) {
     free_at_ = clock_.now() + spacing_;
-    const bool passes = precedence != Precedence::look && !waiters_[kReads].empty();
+    const bool passes = precedence != Precedence::read && !waiters_[kReads].empty();
     passed_ = passes ? passed_ + 1 : 0;
   }
 

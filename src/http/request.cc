@@ -8,7 +8,7 @@ namespace nodepool::http {
 Precedence precedence_of(const Request& request) {
   if (request.method == "DELETE") return Precedence::removal;
   const bool is_read = request.method == "GET" || request.method == "HEAD";
-  return is_read ? Precedence::look : Precedence::creation;
+  return is_read ? Precedence::read : Precedence::creation;
 }
 
 bool is_repeatable(const Request& request) {

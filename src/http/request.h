@@ -49,7 +49,7 @@ struct Request {
 bool is_repeatable(const Request& request);
 
 // The precedence of calls that wait for the rate limit, the highest first.
-enum class Precedence { removal, creation, look };
+enum class Precedence { removal, creation, read };
 inline constexpr std::size_t kPrecedences = 3;
 
 // The precedence by method: DELETE, other changes, reads.

@@ -200,7 +200,7 @@ Task<> CleanupWorker::reset_if_pending(std::string request_id, coordination::Loc
     NodeRequest request = model::parse_node_request(request_id, entry);
     if (request.state == RequestState::pending) co_await reset(std::move(request), lock);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
   }
 }
 
@@ -232,7 +232,7 @@ Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
     const coordination::Entry entry = co_await context_.store.get(model::request_path(request_id));
     request = model::parse_node_request(request_id, entry);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
     co_return;  // deleted: DeletedNodeWorker frees its nodes
   }
   if (request.state != RequestState::requested) co_return;
@@ -311,7 +311,7 @@ Task<> CleanupWorker::remove_request_locks() {
     try {
       co_await context_.store.commit(std::move(transaction));
     } catch (const StoreError& error) {
-      if (!error.is_answer()) throw;
+      if (!error.is_rejection()) throw;
       one_by_one = true;  // one is gone, or has contenders
     }
     for (std::size_t i = first; one_by_one && i < last; ++i) {
@@ -325,7 +325,7 @@ Task<> CleanupWorker::remove_request_lock(std::string request_id) {
   try {
     co_await context_.store.remove(model::request_lock_path(request_id), coordination::kAnyVersion);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
     if (error.kind() == StoreError::Kind::not_empty) gone_requests_.insert(request_id);
   }
 }

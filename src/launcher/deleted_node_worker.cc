@@ -106,7 +106,7 @@ Task<> DeletedNodeWorker::stop() {
 DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
   if (!context_.records.ready()) return Duty::none;
   if (!node.provider || !providers_.contains(*node.provider)) return Duty::none;
-  if (model::is_returnable(node.state)) return Duty::reclaim;
+  if (model::is_reclaimable(node.state)) return Duty::reclaim;
   const bool abandoned = node.state == NodeState::ready && node.allocated_to &&
                          context_.records.requests.find(*node.allocated_to) == nullptr;
   return abandoned ? Duty::free : Duty::none;
@@ -229,7 +229,7 @@ Task<bool> DeletedNodeWorker::is_leased(const Node& node, const coordination::Lo
   const double now = context_.runtime.clock.wall_seconds();
   if (!lease || node.state != NodeState::in_use || lease->expires <= now) co_return false;
   const std::vector<std::string> children = co_await context_.store.children(lock.root());
-  for (const std::string& name : coordination::contenders_in_line(children)) {
+  for (const std::string& name : coordination::sorted_contenders(children)) {
     const std::string path = coordination::join_path(lock.root(), name);
     if (path == lock.contender()) continue;
     if (co_await model::is_contender_of_lease(context_.store, path, lease->id)) co_return true;

@@ -170,7 +170,7 @@ Task<> ExpiryWorker::end_lease(Node node) {
   const std::string root = model::node_lock_path(node.id);
   const std::vector<std::string> children = co_await context_.store.children(root);
   std::vector<std::string> own;
-  for (const std::string& name : coordination::contenders_in_line(children)) {
+  for (const std::string& name : coordination::sorted_contenders(children)) {
     const std::string path = coordination::join_path(root, name);
     if (co_await model::is_contender_of_lease(context_.store, path, lease.id)) own.push_back(path);
     if (own.empty()) co_return;

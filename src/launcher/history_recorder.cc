@@ -15,7 +15,7 @@ namespace nodepool::launcher {
 
 namespace {
 
-using history::Entry;
+using history::JournalEntry;
 using model::Node;
 using model::NodeRequest;
 
@@ -25,12 +25,12 @@ constexpr auto kWriteDelay = std::chrono::milliseconds(100);
 // Bytes that may wait to be written.
 constexpr std::size_t kMostWaiting = 4 << 20;
 
-Entry about_node(const std::string& id, double time, std::string_view event) {
-  return {time, Entry::Subject::node, id, std::string(event), {}, {}};
+JournalEntry about_node(const std::string& id, double time, std::string_view event) {
+  return {time, JournalEntry::Subject::node, id, std::string(event), {}, {}};
 }
 
-Entry about_request(const std::string& id, double time, std::string_view event) {
-  return {time, Entry::Subject::request, id, std::string(event), {}, {}};
+JournalEntry about_request(const std::string& id, double time, std::string_view event) {
+  return {time, JournalEntry::Subject::request, id, std::string(event), {}, {}};
 }
 
 // "host1 of rack-main, label(s) a, b".
@@ -128,14 +128,14 @@ void HistoryRecorder::on_request(const model::RequestTable::Change& change) {
 void HistoryRecorder::on_new_request(const NodeRequest& request) {
   const auto time = first_seen(requests_.ready(), request.state_time);
   if (!time) return;
-  Entry entry = about_request(request.id, *time, to_string(request.state));
+  JournalEntry entry = about_request(request.id, *time, to_string(request.state));
   entry.related = request.nodes;
   entry.details =
       model::failure_text(description(request));  // its length is the requestor's choice
   record(entry);
   // For the node that waits for a backing node.
   if (const auto purpose = driver::backing_purpose_of(request)) {
-    Entry waits = about_node(purpose->node, *time, "asks");
+    JournalEntry waits = about_node(purpose->node, *time, "asks");
     waits.details = fmt::format("request {} for a backing node with label(s) {}", request.id,
                                 fmt::join(request.node_types, ", "));
     waits.data = fmt::format(R"({{"request": {}}})", model::json_string(request.id).text);
@@ -147,19 +147,19 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
   const double now = runtime_.clock.wall_seconds();
   for (const std::string& pool : after.declined_by) {
     if (before.declined(pool)) continue;
-    Entry entry = about_request(after.id, now, "declined");
+    JournalEntry entry = about_request(after.id, now, "declined");
     const auto reason = after.decline_reasons.find(pool);
     entry.details = short_pool_id(pool);
     if (reason != after.decline_reasons.end()) entry.details += ": " + reason->second;
     record(entry);
   }
   if (before.relative_priority != after.relative_priority) {
-    Entry entry = about_request(after.id, now, "priority");
+    JournalEntry entry = about_request(after.id, now, "priority");
     entry.details = fmt::format("relative priority {}", after.relative_priority);
     record(entry);
   }
   if (before.state != after.state) {
-    Entry entry = about_request(after.id, now, to_string(after.state));
+    JournalEntry entry = about_request(after.id, now, to_string(after.state));
     entry.related = after.nodes;
     record(entry);
   }
@@ -188,7 +188,7 @@ void HistoryRecorder::resumed(const std::string& request_id, std::string_view po
 void HistoryRecorder::attempt_ended(const std::string& node_id, const std::string& request_id,
                                     const driver::LaunchTrace& trace) {
   if (!journal_) return;
-  Entry entry = about_node(node_id, runtime_.clock.wall_seconds(), "launch");
+  JournalEntry entry = about_node(node_id, runtime_.clock.wall_seconds(), "launch");
   entry.related = {request_id};
   entry.details = summary(trace);
   entry.data = to_json(trace);
@@ -197,14 +197,14 @@ void HistoryRecorder::attempt_ended(const std::string& node_id, const std::strin
 
 void HistoryRecorder::machine_ended(const std::string& node_id, const std::string& reason) {
   if (!journal_) return;
-  Entry entry = about_node(node_id, runtime_.clock.wall_seconds(), "ended");
+  JournalEntry entry = about_node(node_id, runtime_.clock.wall_seconds(), "ended");
   entry.details = model::failure_text(reason);  // its length is the cloud's choice
   record(entry);
 }
 
 void HistoryRecorder::record_decision(const std::string& request_id, std::string_view pool_id,
                                       std::string_view text, std::string data) {
-  Entry entry = about_request(request_id, runtime_.clock.wall_seconds(), "decision");
+  JournalEntry entry = about_request(request_id, runtime_.clock.wall_seconds(), "decision");
   entry.details = fmt::format("{} {}", short_pool_id(pool_id), text);
   entry.data = std::move(data);
   record(entry);
@@ -239,12 +239,12 @@ void HistoryRecorder::on_new_node(const Node& node) {
   if (const auto lease = lease_on(node)) lease_ends_.try_emplace(lease->id, lease->expires);
   const auto time = first_seen(nodes_.ready(), node.state_time);
   if (!time) return;
-  Entry entry = about_node(node.id, *time, to_string(node.state));
+  JournalEntry entry = about_node(node.id, *time, to_string(node.state));
   if (node.allocated_to) entry.related = {*node.allocated_to};
   entry.details = description(node);
   if (!predecessor.empty()) {
     entry.details += ", replaces node " + predecessor;
-    Entry replaced = about_node(predecessor, *time, "replaced");
+    JournalEntry replaced = about_node(predecessor, *time, "replaced");
     replaced.details = "by node " + node.id;
     record(replaced);
   }
@@ -254,7 +254,8 @@ void HistoryRecorder::on_new_node(const Node& node) {
 void HistoryRecorder::on_changed_node(const Node& before, const Node& after) {
   const double now = runtime_.clock.wall_seconds();
   if (before.allocated_to != after.allocated_to) {
-    Entry entry = about_node(after.id, now, after.allocated_to ? "allocated" : "deallocated");
+    JournalEntry entry =
+        about_node(after.id, now, after.allocated_to ? "allocated" : "deallocated");
     entry.related = {after.allocated_to ? *after.allocated_to : *before.allocated_to};
     record(entry);
   }
@@ -262,7 +263,7 @@ void HistoryRecorder::on_changed_node(const Node& before, const Node& after) {
     on_backing(after.id, driver::backing_node_of(before), driver::backing_node_of(after), after);
   }
   if (before.state != after.state) {
-    Entry entry = about_node(after.id, now, to_string(after.state));
+    JournalEntry entry = about_node(after.id, now, to_string(after.state));
     if (after.state == model::NodeState::hold) entry.details = after.comment.value_or("");
     record(entry);
   }
@@ -278,7 +279,7 @@ void HistoryRecorder::on_lease(const std::optional<model::Lease>& before,
     const auto [known, is_new] = lease_ends_.try_emplace(after->id, after->expires);
     if (is_new || known->second != after->expires) {
       known->second = after->expires;
-      Entry entry = about_request(after->id, now, is_new ? "leased" : "renewed");
+      JournalEntry entry = about_request(after->id, now, is_new ? "leased" : "renewed");
       const model::IdSet& held = nodes_.allocated_to(after->id);
       entry.related.assign(held.begin(), held.end());
       entry.details = length_of(*after, now);
@@ -288,7 +289,7 @@ void HistoryRecorder::on_lease(const std::optional<model::Lease>& before,
     }
   }
   if (!before || (after && after->id == before->id)) return;
-  Entry entry = about_request(before->id, now, "released");
+  JournalEntry entry = about_request(before->id, now, "released");
   entry.related = {node.id};
   entry.details = fmt::format("the node is {}", to_string(node.state));
   record(entry);
@@ -307,16 +308,16 @@ void HistoryRecorder::on_backing(const std::string& id, const std::optional<std:
   if (before == after) return;
   const double now = runtime_.clock.wall_seconds();
   if (before) {
-    Entry left = about_node(*before, now, "left");
+    JournalEntry left = about_node(*before, now, "left");
     left.details = fmt::format("by node {}", id);
     record(left);
   }
   if (!after) return;
-  Entry on = about_node(id, now, "on");
+  JournalEntry on = about_node(id, now, "on");
   on.details = fmt::format("node {}, slot {}", *after, node.slot.value_or(0));
   on.data = fmt::format(R"({{"node": {}}})", model::json_string(*after).text);
   record(on);
-  Entry carries = about_node(*after, now, "carries");
+  JournalEntry carries = about_node(*after, now, "carries");
   carries.details =
       fmt::format("node {}, slot {}: {}", id, node.slot.value_or(0), description(node));
   record(carries);
@@ -337,7 +338,7 @@ void HistoryRecorder::on_lock(const std::string& node_id) {
 
 // --- writing
 
-void HistoryRecorder::record(const Entry& entry) {
+void HistoryRecorder::record(const JournalEntry& entry) {
   if (lines_.size() > kMostWaiting) {
     drop(1, "events occur faster than they can be written");
     return;

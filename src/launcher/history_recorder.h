@@ -91,7 +91,7 @@ class HistoryRecorder {
 
   // The time of the event of a new record. Returns nothing if an earlier run has recorded it.
   std::optional<double> first_seen(bool table_ready, double state_time) const;
-  void record(const history::Entry& entry);
+  void record(const history::JournalEntry& entry);
   async::Task<> run();
   async::Task<> write();
   void drop(std::uint64_t entries, const std::string& why);

@@ -172,7 +172,7 @@ Task<> Launcher::wait_for_departed_pools() {
   departed_pools_.notify();
 }
 
-void Launcher::tell(const model::DaemonState& state) {
+void Launcher::set_state(const model::DaemonState& state) {
   state_ = state;
   publish_state();
 }

@@ -78,7 +78,7 @@ class Launcher {
   telemetry::Health health() const;
 
   // Publishes the state of the daemon.
-  void tell(const model::DaemonState& state);
+  void set_state(const model::DaemonState& state);
 
  private:
   using PoolKey = std::pair<std::string, std::string>;  // provider, pool

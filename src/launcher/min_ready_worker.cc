@@ -239,7 +239,7 @@ Task<bool> MinReadyWorker::try_to_free(NodeRequest request, coordination::Lock& 
     if (!co_await lock.try_acquire()) co_return false;
     co_return co_await free_locked_node(request, lock);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
   }
   co_return false;
 }

@@ -217,8 +217,8 @@ Task<std::optional<bool>> NodeLaunches::try_to_read_again() {
   try {
     co_return co_await read_again();
   } catch (const StoreError& error) {
-    if (!error.is_answer() && !coordination::may_recover(error)) throw;
-    if (error.is_answer()) co_return false;
+    if (!error.is_rejection() && !coordination::may_recover(error)) throw;
+    if (error.is_rejection()) co_return false;
   }
   co_return std::nullopt;
 }

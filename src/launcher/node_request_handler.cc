@@ -130,7 +130,7 @@ Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
   try {
     co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;  // another process was faster
+    if (!error.is_rejection()) throw;  // another process was faster
   }
 }
 

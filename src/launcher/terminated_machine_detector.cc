@@ -89,7 +89,7 @@ Task<> TerminatedMachineDetector::comment(std::string id, std::string reason) {
   try {
     co_await batch.commit(context_.store);
   } catch (const coordination::StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
   }
 }
 

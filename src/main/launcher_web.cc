@@ -44,7 +44,7 @@ Task<> LauncherWeb::start(const config::Config& config) {
   client_limits_ = std::make_shared<web::ClientLimits>(
       web::ClientLimits::fitted(web::ClientLimits::Limits(), raise_descriptor_limit(kDescriptors)));
   anonymous_read_ = config.api.anonymous_read;
-  const config::Api& api = config.api;
+  const config::ApiSettings& api = config.api;
   co_await open(
       {.host = config.webapp.listen_address, .port = config.webapp.port, .names = api.host_names});
   if (api.port) {

@@ -70,7 +70,7 @@ class BuilderDaemon final : public program::Daemon {
   }
 
   void state_has_changed() override {
-    if (builder_) builder_->tell(state());
+    if (builder_) builder_->set_state(state());
   }
 
   std::vector<std::string> fixed_keys_changed(const config::Config& begun,

@@ -99,7 +99,7 @@ class LauncherDaemon final : public program::Daemon {
   }
 
   void state_has_changed() override {
-    if (launcher_) launcher_->tell(state());
+    if (launcher_) launcher_->set_state(state());
   }
 
   // Replaces the own warnings by those of the whole installation, which contain the own ones with
@@ -142,12 +142,12 @@ class LauncherDaemon final : public program::Daemon {
     const std::shared_ptr<const config::Config> config = config_;
     model::Records& records = launcher_->records();
     // Only the subject's own history is read, on a thread: reading blocks.
-    Task<std::vector<history::Entry>> reading = threads_.run(
+    Task<std::vector<history::JournalEntry>> reading = threads_.run(
         "reading the history",
         [journal = program::journal_of(*config), subject, now = runtime().clock.wall_seconds()] {
           return history::entries_of(journal, subject, now);
         });
-    const std::vector<history::Entry> entries = co_await std::move(reading);
+    const std::vector<history::JournalEntry> entries = co_await std::move(reading);
     report::Sources sources{.runtime = runtime(),
                             .store = store(),
                             .nodes = records.nodes,
@@ -159,7 +159,7 @@ class LauncherDaemon final : public program::Daemon {
                             .threads = threads_,
                             .log = log().child("explain"),
                             .history = [&entries, &subject](const std::string& id) {
-                              return id == subject ? entries : std::vector<history::Entry>();
+                              return id == subject ? entries : std::vector<history::JournalEntry>();
                             }};
     Task<std::optional<report::Explanation>> explaining =
         report::explain(std::move(sources), subject, {});

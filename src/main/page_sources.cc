@@ -14,7 +14,7 @@ namespace {
 
 using page::Amount;
 using page::CallFacts;
-using page::ProviderFacts;
+using page::ProviderView;
 
 // One entry for each resource that is limited or used.
 std::vector<Amount> amounts(const driver::Limits& limits, const driver::Resources& used) {
@@ -43,12 +43,12 @@ page::PoolFacts pool_facts(const launcher::Launcher& launcher, const driver::Pro
   return facts;
 }
 
-ProviderFacts provider_facts(const launcher::Launcher& launcher,
-                             const launcher::ProviderInService& service) {
+ProviderView provider_facts(const launcher::Launcher& launcher,
+                            const launcher::ProviderInService& service) {
   const driver::Provider& provider = *service.provider;
-  ProviderFacts facts{.name = provider.config().name(),
-                      .makes_machines = provider.launches(),
-                      .max_concurrency = provider.config().max_concurrency()};
+  ProviderView facts{.name = provider.config().name(),
+                     .launches_machines = provider.launches(),
+                     .max_concurrency = provider.config().max_concurrency()};
   driver::Limits limits;
   if (provider.launches()) {
     const planning::QuotaFacts quota = service.quota->facts();
@@ -95,14 +95,14 @@ bool is_error(const CallFacts& response) {
   return response.name == "0" || response.name >= "4";
 }
 
-std::vector<ProviderFacts> all_providers(const launcher::Launcher& launcher,
-                                         const telemetry::MetricsRegistry& registry) {
+std::vector<ProviderView> all_providers(const launcher::Launcher& launcher,
+                                        const telemetry::MetricsRegistry& registry) {
   const Sums calls = sums_of(registry, telemetry::kCloudCalls, "call");
   const Sums responses = sums_of(registry, telemetry::kCloudResponses, "status");
   const Sums launches = sums_of(registry, driver::kLaunches, "result");
-  std::vector<ProviderFacts> list;
+  std::vector<ProviderView> list;
   for (const auto& [name, service] : launcher.providers()) {
-    ProviderFacts& facts = list.emplace_back(provider_facts(launcher, service));
+    ProviderView& facts = list.emplace_back(provider_facts(launcher, service));
     facts.calls = of_provider(calls, name);
     facts.errors = of_provider(responses, name);
     std::erase_if(facts.errors, [](const CallFacts& response) { return !is_error(response); });
@@ -111,8 +111,8 @@ std::vector<ProviderFacts> all_providers(const launcher::Launcher& launcher,
   return list;
 }
 
-std::vector<page::Problem> page_problems(SiteProblems& problems) {
-  std::vector<page::Problem> list;
+std::vector<page::PageProblem> page_problems(SiteProblems& problems) {
+  std::vector<page::PageProblem> list;
   for (const report::StatusProblem& problem : problems.list()) {
     list.push_back({.level = std::string(to_string(problem.level)),
                     .text = problem.text,
@@ -122,9 +122,9 @@ std::vector<page::Problem> page_problems(SiteProblems& problems) {
   return list;
 }
 
-std::vector<page::Opinion> opinions_about(launcher::Launcher& launcher,
-                                          const std::string& request_id) {
-  std::vector<page::Opinion> opinions;
+std::vector<page::PoolDecision> opinions_about(launcher::Launcher& launcher,
+                                               const std::string& request_id) {
+  std::vector<page::PoolDecision> opinions;
   const auto* decisions = launcher.history().decisions_about(request_id);
   if (decisions == nullptr) return opinions;
   for (const auto& [pool, decision] : *decisions) {
@@ -137,8 +137,8 @@ std::vector<page::Opinion> opinions_about(launcher::Launcher& launcher,
 
 }  // namespace
 
-page::Sources page_sources(launcher::Launcher& launcher, const telemetry::MetricsRegistry& registry,
-                           SiteProblems& problems) {
+page::PageSources page_sources(launcher::Launcher& launcher,
+                               const telemetry::MetricsRegistry& registry, SiteProblems& problems) {
   return {.providers = [&] { return all_providers(launcher, registry); },
           .problems = [&] { return page_problems(problems); },
           .opinions = [&](const std::string& id) { return opinions_about(launcher, id); },

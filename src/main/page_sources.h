@@ -9,7 +9,7 @@ namespace nodepool {
 
 // The data of a launcher that the status page shows in addition to the records. The arguments
 // outlive the result.
-page::Sources page_sources(launcher::Launcher& launcher, const telemetry::MetricsRegistry& registry,
-                           SiteProblems& problems);
+page::PageSources page_sources(launcher::Launcher& launcher,
+                               const telemetry::MetricsRegistry& registry, SiteProblems& problems);
 
 }  // namespace nodepool

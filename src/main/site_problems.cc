@@ -31,7 +31,7 @@ const std::vector<report::StatusProblem>& SiteProblems::list() {
        .providers = providers_,
        .diskimages = diskimages_,
        .now = clock_.wall_seconds(),
-       .patience = std::chrono::duration<double>(report::kUsualPatience).count()});
+       .wait_limit = std::chrono::duration<double>(report::kDefaultWaitLimit).count()});
   computed_ = clock_.now();
   is_stale_ = false;
   return problems_;

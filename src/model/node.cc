@@ -122,7 +122,7 @@ std::optional<NodeState> parse_node_state(std::string_view text) {
   return std::nullopt;
 }
 
-bool is_returnable(NodeState state) {
+bool is_reclaimable(NodeState state) {
   switch (state) {
     case NodeState::used:
     case NodeState::in_use:

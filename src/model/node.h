@@ -37,7 +37,7 @@ inline constexpr NodeState kAllNodeStates[] = {
 
 // Whether an unlocked node in this state is to be reclaimed: its launcher died during the launch,
 // or its requestor released it.
-bool is_returnable(NodeState state);
+bool is_reclaimable(NodeState state);
 
 // A machine, or a slot of one: /nodepool/nodes/<id>. Field names are the record's keys, with '_'
 // for '-'; an absent optional is null in the record. Times are seconds since the epoch.

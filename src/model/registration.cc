@@ -66,7 +66,7 @@ async::Task<> Registration::unregister() {
       if (!path_.empty()) co_await store_.remove(path_, coordination::kAnyVersion);
     } catch (const StoreError& error) {
       log_.debug("Unregistering {}: {}", component_.hostname, error.what());
-      is_gone = error.is_answer() || error.kind() == StoreError::Kind::session_expired ||
+      is_gone = error.is_rejection() || error.kind() == StoreError::Kind::session_expired ||
                 error.kind() == StoreError::Kind::closed;
     }
     if (is_gone) {

@@ -32,9 +32,9 @@ struct CallFacts {
 };
 
 // A provider of this launcher.
-struct ProviderFacts {
+struct ProviderView {
   std::string name;
-  bool makes_machines = false;
+  bool launches_machines = false;
   std::int64_t max_concurrency = -1;  // launches at a time; negative: unlimited
   std::int64_t launches = 0;          // in progress
   bool is_refusing = false;           // the cloud has just rejected a launch
@@ -47,7 +47,7 @@ struct ProviderFacts {
 };
 
 // Something in the installation that needs attention.
-struct Problem {
+struct PageProblem {
   std::string level;    // "attention", "critical"
   std::string text;     // a sentence
   std::string kind;     // of its subject: "request", "host", …; empty: no single subject
@@ -55,7 +55,7 @@ struct Problem {
 };
 
 // The decision of a pool of this launcher about a request that it has not accepted.
-struct Opinion {
+struct PoolDecision {
   std::string pool;    // component id
   std::string text;    // "waits: the pool is full: … (until a node is free or gone)"
   std::string reason;  // stable code, "pool-full"; empty: none
@@ -63,10 +63,10 @@ struct Opinion {
 
 // Read the state of the launcher. Called at most a few times a second, only while there are
 // viewers.
-struct Sources {
-  std::function<std::vector<ProviderFacts>()> providers;
-  std::function<std::vector<Problem>()> problems;  // the worst first
-  std::function<std::vector<Opinion>(const std::string& request_id)> opinions;
+struct PageSources {
+  std::function<std::vector<ProviderView>()> providers;
+  std::function<std::vector<PageProblem>()> problems;  // the worst first
+  std::function<std::vector<PoolDecision>(const std::string& request_id)> opinions;
   // Calls the observer with the id of each request whose opinions have changed.
   std::function<coordination::Subscription(std::function<void(const std::string&)>)>
       observe_opinions;

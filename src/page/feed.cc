@@ -36,7 +36,7 @@ bool may_be_failure(std::string_view line) {
          (line.contains("\"declined\"") && line.contains("launch failed"));
 }
 
-bool is_failure(const history::Entry& entry) {
+bool is_failure(const history::JournalEntry& entry) {
   return entry.event.ends_with("failed") || entry.event == "aborted" || entry.event == "declined";
 }
 
@@ -50,7 +50,7 @@ std::set<std::string, std::less<>> ids_of(const std::map<std::string, Record, st
 }  // namespace
 
 Feed::Feed(const async::Runtime& runtime, model::Records& records, const telemetry::Logger& log,
-           Sources sources, std::optional<history::Journal> journal)
+           PageSources sources, std::optional<history::Journal> journal)
     : runtime_(runtime),
       records_(records),
       log_(log),
@@ -235,7 +235,7 @@ void Feed::render_host(const std::string& id) {
 
 void Feed::publish_sources() {
   Ids gone = std::exchange(providers_, {});
-  for (const ProviderFacts& provider : sources_.providers()) {
+  for (const ProviderView& provider : sources_.providers()) {
     gone.erase(provider.name);
     providers_.insert(provider.name);
     changes_->set("provider", provider.name, provider_row(provider));
@@ -245,7 +245,7 @@ void Feed::publish_sources() {
 }
 
 void Feed::render_problems() {
-  const std::vector<Problem> problems = sources_.problems();
+  const std::vector<PageProblem> problems = sources_.problems();
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const std::string id = std::to_string(i);
     changes_->set("problem", id, problem_row(id, problems[i]));
@@ -259,7 +259,7 @@ void Feed::render_problems() {
 // A task of its own: a slow disk must not delay other rows.
 Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
   while (true) {
-    std::vector<history::Entry> entries;
+    std::vector<history::JournalEntry> entries;
     try {
       auto read = [news] { return news->poll(); };
       entries = co_await threads_.run("reading the history", std::move(read));
@@ -272,8 +272,8 @@ Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
   }
 }
 
-void Feed::add_failures(std::vector<history::Entry>& entries) {
-  std::erase_if(entries, [](const history::Entry& entry) { return !is_failure(entry); });
+void Feed::add_failures(std::vector<history::JournalEntry>& entries) {
+  std::erase_if(entries, [](const history::JournalEntry& entry) { return !is_failure(entry); });
   if (entries.empty()) return;
   const std::size_t skipped = entries.size() - std::min(entries.size(), kMostFailures);
   for (std::size_t i = skipped; i < entries.size(); ++i) {

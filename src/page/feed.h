@@ -29,7 +29,7 @@ class Feed {
  public:
   // All arguments outlive this. Without a journal, no failures are shown.
   Feed(const async::Runtime& runtime, model::Records& records, const telemetry::Logger& log,
-       Sources sources, std::optional<history::Journal> journal);
+       PageSources sources, std::optional<history::Journal> journal);
   ~Feed();
 
   // Starts the feed if it is not running, for at least a minute. Returns when the rows are
@@ -82,12 +82,12 @@ class Feed {
   void render_problems();
   void publish_sources();
   async::Task<> follow_failures(std::shared_ptr<history::JournalNews> news);
-  void add_failures(std::vector<history::Entry>& entries);
+  void add_failures(std::vector<history::JournalEntry>& entries);
 
   async::Runtime runtime_;
   model::Records& records_;
   telemetry::Logger log_;
-  Sources sources_;
+  PageSources sources_;
   std::optional<history::Journal> journal_;
   async::ThreadPool threads_;
   std::optional<ChangeLog> changes_;  // while the feed runs

@@ -103,7 +103,7 @@ std::string node_row(const Node& node, bool is_locked, std::optional<double> req
 }
 
 std::string request_row(const NodeRequest& request, const model::IdSet& nodes,
-                        const std::vector<Opinion>& opinions) {
+                        const std::vector<PoolDecision>& opinions) {
   RowText row;
   row.text("id", request.id).text("state", to_string(request.state));
   row.time("since", request.state_time).texts("labels", request.node_types);
@@ -116,7 +116,7 @@ std::string request_row(const NodeRequest& request, const model::IdSet& nodes,
   row.objects("declined", declines(request)).object("order", lease_request_text(request));
   row.texts("nodes", {nodes.begin(), nodes.end()});
   std::vector<RowText> opinion_rows;
-  for (const Opinion& opinion : opinions) {
+  for (const PoolDecision& opinion : opinions) {
     opinion_rows.emplace_back()
         .text("pool", opinion.pool)
         .text("text", opinion.text)
@@ -161,16 +161,16 @@ std::string host_row(const std::string& id, const model::HostReport& host) {
   return row.str();
 }
 
-std::string problem_row(const std::string& id, const Problem& problem) {
+std::string problem_row(const std::string& id, const PageProblem& problem) {
   RowText row;
   row.text("id", id).text("level", problem.level).text("text", problem.text);
   row.text("kind", problem.kind).text("subject", problem.subject);
   return row.str();
 }
 
-std::string provider_row(const ProviderFacts& provider) {
+std::string provider_row(const ProviderView& provider) {
   RowText row;
-  row.text("id", provider.name).truth("makes_machines", provider.makes_machines);
+  row.text("id", provider.name).truth("makes_machines", provider.launches_machines);
   row.number("max_concurrency", static_cast<double>(provider.max_concurrency));
   row.number("launches", static_cast<double>(provider.launches));
   row.truth("refusing", provider.is_refusing).text("quota_failure", provider.quota_failure);
@@ -188,10 +188,10 @@ std::string provider_row(const ProviderFacts& provider) {
   return row.str();
 }
 
-std::string failure_row(const std::string& id, const history::Entry& entry) {
+std::string failure_row(const std::string& id, const history::JournalEntry& entry) {
   RowText row;
   row.text("id", id).time("time", entry.time);
-  const bool is_node = entry.subject == history::Entry::Subject::node;
+  const bool is_node = entry.subject == history::JournalEntry::Subject::node;
   row.text("subject", std::string_view(is_node ? "node" : "request")).text("of", entry.id);
   row.text("event", entry.event).texts("related", entry.related).text("details", entry.details);
   return row.str();

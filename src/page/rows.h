@@ -22,7 +22,7 @@ std::string node_row(const model::Node& node, bool is_locked, std::optional<doub
 
 // `nodes`: ids of the nodes that are allocated to it.
 std::string request_row(const model::NodeRequest& request, const model::IdSet& nodes,
-                        const std::vector<Opinion>& opinions);
+                        const std::vector<PoolDecision>& opinions);
 
 // Includes its builds, newest first, and their uploads.
 std::string image_row(const model::ImageTable& images, const std::string& image);
@@ -33,11 +33,11 @@ std::string component_row(const std::string& id, const model::Component& compone
 std::string host_row(const std::string& id, const model::HostReport& host);
 
 // `id`: its index in the list.
-std::string problem_row(const std::string& id, const Problem& problem);
+std::string problem_row(const std::string& id, const PageProblem& problem);
 
-std::string provider_row(const ProviderFacts& provider);
+std::string provider_row(const ProviderView& provider);
 
 // A failure from the history. Ids are in order of time.
-std::string failure_row(const std::string& id, const history::Entry& entry);
+std::string failure_row(const std::string& id, const history::JournalEntry& entry);
 
 }  // namespace nodepool::page

@@ -21,7 +21,7 @@ namespace nodepool::page {
 class StatusPage {
  public:
   struct Options {
-    Sources sources;
+    PageSources sources;
     std::optional<history::Journal> journal = {};
     std::string build_logs = {};  // directory
   };

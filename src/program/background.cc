@@ -20,7 +20,7 @@
 #include <system_error>
 #include <utility>
 
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 
 namespace nodepool::program {
 
@@ -77,7 +77,7 @@ std::optional<std::string> read_report(int pipe, std::chrono::milliseconds timeo
     ::_exit(EXIT_FAILURE);
   }
   if (report->size() > 1) {
-    std::cerr << name << ": " << telemetry::harmless_text(report->substr(1)) << std::endl;
+    std::cerr << name << ": " << telemetry::sanitized_text(report->substr(1)) << std::endl;
   }
   ::_exit(report->front() == kContinues ? EXIT_SUCCESS : EXIT_FAILURE);
 }

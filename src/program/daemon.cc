@@ -21,9 +21,9 @@
 #include "config/load.h"
 #include "coordination/outage.h"
 #include "program/log_config.h"
-#include "telemetry/harmless_text.h"
 #include "telemetry/process_metrics.h"
 #include "telemetry/process_values.h"
+#include "telemetry/sanitized_text.h"
 #include "telemetry/version.h"
 
 namespace nodepool::program {
@@ -399,7 +399,7 @@ int run_daemon(const Program& program, int argc, const char* const* argv, const 
     if (const int* status = std::get_if<int>(&parsed)) return *status;
     return run(program, std::get<Options>(parsed), make);
   } catch (const std::exception& error) {
-    std::cerr << program.name << ": " << telemetry::harmless_text(error.what()) << std::endl;
+    std::cerr << program.name << ": " << telemetry::sanitized_text(error.what()) << std::endl;
     return EXIT_FAILURE;
   }
 }

@@ -46,7 +46,7 @@ std::vector<std::string> bases_of(const std::string& url) {
   return bases;
 }
 
-http::ClientOptions client_options(const Address& address) {
+http::ClientOptions client_options(const ApiAddress& address) {
   http::ClientOptions options;
   options.transfers.ca_file = address.ca_file;
   if (address.url.starts_with(kUnix)) {
@@ -117,8 +117,8 @@ requestor::LeasedNodes read_lease(const Json& document) {
   return leased;
 }
 
-Installation::Progress read_progress(const Json& document) {
-  Installation::Progress progress{.id = text_at(document, "id")};
+RemoteInstallation::Progress read_progress(const Json& document) {
+  RemoteInstallation::Progress progress{.id = text_at(document, "id")};
   const auto state = model::parse_request_state(text_at(document, "state"));
   if (!state) throw invalid_response("no state");
   progress.state = *state;
@@ -135,8 +135,8 @@ Installation::Progress read_progress(const Json& document) {
   return progress;
 }
 
-Installation::Outcome read_outcome(const Json& document) {
-  Installation::Outcome outcome{.progress = read_progress(document)};
+RemoteInstallation::Outcome read_outcome(const Json& document) {
+  RemoteInstallation::Outcome outcome{.progress = read_progress(document)};
   const auto lease = document.find("lease");
   if (lease != document.end() && lease->is_object()) outcome.leased = read_lease(*lease);
   return outcome;
@@ -150,14 +150,15 @@ double withdrawal_time(const Json& document) {
 }
 
 // Parses a row of the history, in the form of report/history_listing.h.
-history::Entry read_entry(const Json& row, const std::string& id) {
-  history::Entry entry;
+history::JournalEntry read_entry(const Json& row, const std::string& id) {
+  history::JournalEntry entry;
   const auto time = row.find("time");
   if (time != row.end() && time->is_number()) entry.time = time->get<double>();
   const auto request = row.find("request");
   const auto nodes = row.find("nodes");
   const bool is_node = request != row.end();
-  entry.subject = is_node ? history::Entry::Subject::node : history::Entry::Subject::request;
+  entry.subject =
+      is_node ? history::JournalEntry::Subject::node : history::JournalEntry::Subject::request;
   entry.id = id;
   entry.event = text_at(row, "event");
   entry.details = text_at(row, "details");
@@ -216,13 +217,13 @@ report::Explanation read_explanation(const Json& document) {
 
 }  // namespace
 
-struct Installation::Reply {
+struct RemoteInstallation::Reply {
   int status = 0;
   Json document = Json();  // an object; null if there is none
 };
 
-Installation::Installation(const async::Runtime& runtime, const Address& address,
-                           const telemetry::Logger& log)
+RemoteInstallation::RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
+                                       const telemetry::Logger& log)
     : runtime_(runtime),
       bases_(bases_of(address.url)),
       token_(address.token),
@@ -233,8 +234,8 @@ Installation::Installation(const async::Runtime& runtime, const Address& address
 
 // Sends a call to the launcher that responded last, then to the others. Throws for error statuses
 // except 404.
-Task<Installation::Reply> Installation::call(std::string method, std::string path, std::string body,
-                                             std::string key) {
+Task<RemoteInstallation::Reply> RemoteInstallation::call(std::string method, std::string path,
+                                                         std::string body, std::string key) {
   std::string failure;
   for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
     const std::string& base = bases_.at((current_ + attempt) % bases_.size());
@@ -271,7 +272,7 @@ Task<Installation::Reply> Installation::call(std::string method, std::string pat
   throw RequestError("no launcher responds: " + failure);
 }
 
-Task<Installation::Outcome> Installation::request(
+Task<RemoteInstallation::Outcome> RemoteInstallation::request(
     LeaseRequest lease_request, std::function<void(const Progress&)> on_progress) {
   Json body = {{"labels", lease_request.labels}, {"timeout", lease_request.timeout.count()}};
   if (lease_request.lease) body["lease"] = lease_request.lease->count();
@@ -288,14 +289,15 @@ Task<Installation::Outcome> Installation::request(
   }
 }
 
-Task<Installation::Outcome> Installation::submit_and_follow(
+Task<RemoteInstallation::Outcome> RemoteInstallation::submit_and_follow(
     std::string lease_request, std::string key, async::Clock::TimePoint deadline,
     std::function<void(const Progress&)> on_progress) {
   Reply placed = co_await submit(std::move(lease_request), std::move(key));
   co_return co_await follow(std::move(placed), deadline, std::move(on_progress));
 }
 
-Task<Installation::Reply> Installation::submit(std::string lease_request, std::string key) {
+Task<RemoteInstallation::Reply> RemoteInstallation::submit(std::string lease_request,
+                                                           std::string key) {
   Reply placed = co_await call("POST", "requests", std::move(lease_request), std::move(key));
   if (placed.status == kNotFound) throw RequestError("the request has already ended");
   co_return placed;
@@ -303,7 +305,7 @@ Task<Installation::Reply> Installation::submit(std::string lease_request, std::s
 
 // Withdraws a cancelled request that may or may not exist: submitting it again with its key returns
 // its id.
-Task<> Installation::find_and_withdraw(std::string lease_request, std::string key) {
+Task<> RemoteInstallation::find_and_withdraw(std::string lease_request, std::string key) {
   try {
     const Reply placed = co_await submit(std::move(lease_request), std::move(key));
     co_await withdraw(text_at(placed.document, "id"));
@@ -312,8 +314,9 @@ Task<> Installation::find_and_withdraw(std::string lease_request, std::string ke
   }
 }
 
-Task<Installation::Outcome> Installation::follow(Reply reply, async::Clock::TimePoint deadline,
-                                                 std::function<void(const Progress&)> on_progress) {
+Task<RemoteInstallation::Outcome> RemoteInstallation::follow(
+    Reply reply, async::Clock::TimePoint deadline,
+    std::function<void(const Progress&)> on_progress) {
   while (true) {
     Outcome outcome = read_outcome(reply.document);
     if (on_progress) on_progress(outcome.progress);
@@ -338,12 +341,12 @@ Task<Installation::Outcome> Installation::follow(Reply reply, async::Clock::Time
   }
 }
 
-Task<> Installation::withdraw(std::string id) {
+Task<> RemoteInstallation::withdraw(std::string id) {
   co_await call("DELETE", "requests/" + escaped(id), {}, {});
 }
 
-Task<model::Lease> Installation::renew(std::string lease,
-                                       std::optional<std::chrono::seconds> duration) {
+Task<model::Lease> RemoteInstallation::renew(std::string lease,
+                                             std::optional<std::chrono::seconds> duration) {
   const std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
   const Reply reply =
       co_await call("POST", fmt::format("leases/{}/renew", escaped(lease)), body, {});
@@ -356,14 +359,15 @@ Task<model::Lease> Installation::renew(std::string lease,
   co_return renewed;
 }
 
-Task<> Installation::release(std::string lease, std::optional<std::string> node) {
+Task<> RemoteInstallation::release(std::string lease, std::optional<std::string> node) {
   std::string path = "leases/" + escaped(lease);
   if (node) path += "?node=" + escaped(*node);
   const Reply reply = co_await call("DELETE", std::move(path), {}, {});
   if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
 }
 
-Task<> Installation::hold(std::string lease, std::string reason, std::optional<std::string> node) {
+Task<> RemoteInstallation::hold(std::string lease, std::string reason,
+                                std::optional<std::string> node) {
   Json document = {{"reason", reason}};
   if (node) document["nodes"] = std::vector<std::string>{*node};
   const std::string body = document.dump();
@@ -372,7 +376,7 @@ Task<> Installation::hold(std::string lease, std::string reason, std::optional<s
   if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
 }
 
-Task<requestor::LeasedNodes> Installation::find_lease(std::string id) {
+Task<requestor::LeasedNodes> RemoteInstallation::find_lease(std::string id) {
   const Reply reply = co_await call("GET", "leases/" + escaped(id), {}, {});
   if (reply.status != kNotFound) co_return read_lease(reply.document);
   const Reply node = co_await call("GET", "nodes/" + escaped(id), {}, {});
@@ -387,7 +391,7 @@ Task<requestor::LeasedNodes> Installation::find_lease(std::string id) {
 }
 
 // The rows of a listing, each a JSON text.
-Task<std::vector<std::string>> Installation::pages(std::string listing) {
+Task<std::vector<std::string>> RemoteInstallation::pages(std::string listing) {
   std::vector<std::string> all;
   std::string after;
   while (true) {
@@ -403,7 +407,7 @@ Task<std::vector<std::string>> Installation::pages(std::string listing) {
   }
 }
 
-Task<std::vector<requestor::LeasedNodes>> Installation::leases() {
+Task<std::vector<requestor::LeasedNodes>> RemoteInstallation::leases() {
   std::vector<requestor::LeasedNodes> leases;
   const std::vector<std::string> rows = co_await pages("leases");
   leases.reserve(rows.size());
@@ -411,24 +415,25 @@ Task<std::vector<requestor::LeasedNodes>> Installation::leases() {
   co_return leases;
 }
 
-Task<report::Table> Installation::list(std::string listing, std::vector<report::Column> columns) {
+Task<report::Table> RemoteInstallation::list(std::string listing,
+                                             std::vector<report::Column> columns) {
   const std::vector<std::string> rows = co_await pages(std::move(listing));
   Json list = Json::array();
   for (const std::string& row : rows) list.push_back(json::parse(row));
   co_return read_table(list, std::move(columns));
 }
 
-Task<std::vector<history::Entry>> Installation::history(std::string id) {
+Task<std::vector<history::JournalEntry>> RemoteInstallation::history(std::string id) {
   const Reply reply = co_await call("GET", "history/" + escaped(id), {}, {});
   if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
   const auto rows = reply.document.find("history");
   if (rows == reply.document.end()) throw invalid_response("no history");
-  std::vector<history::Entry> entries;
+  std::vector<history::JournalEntry> entries;
   for (const Json& row : *rows) entries.push_back(read_entry(row, id));
   co_return entries;
 }
 
-Task<report::Explanation> Installation::explain(std::string subject) {
+Task<report::Explanation> RemoteInstallation::explain(std::string subject) {
   const Reply reply = co_await call("GET", "explain/" + escaped(subject), {}, {});
   if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
   co_return read_explanation(reply.document);

@@ -25,7 +25,7 @@ namespace nodepool::remote {
 
 using async::Task;
 
-struct Address {
+struct ApiAddress {
   // "https://launcher1:8006,https://launcher2:8006", "http://127.0.0.1:8005", or
   // "unix:///run/nodepool/api.socket". If one of several is unreachable, the next one is used.
   std::string url;
@@ -36,10 +36,11 @@ struct Address {
 // A client of the API. Its calls are idempotent, so they are retried. All functions throw
 // requestor::RequestError with the API's message if the API refuses the call, or if no launcher
 // responds, and Cancelled.
-class Installation {
+class RemoteInstallation {
  public:
   // Throws RequestError if the URL is invalid.
-  Installation(const async::Runtime& runtime, const Address& address, const telemetry::Logger& log);
+  RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
+                     const telemetry::Logger& log);
 
   struct LeaseRequest {
     std::vector<std::string> labels;
@@ -94,7 +95,7 @@ class Installation {
   Task<report::Table> list(std::string listing, std::vector<report::Column> columns);
 
   // The history of a request or node, from one launcher.
-  Task<std::vector<history::Entry>> history(std::string id);
+  Task<std::vector<history::JournalEntry>> history(std::string id);
 
   Task<report::Explanation> explain(std::string subject);
 

@@ -8,20 +8,20 @@
 
 namespace nodepool::report {
 
-using history::Entry;
+using history::JournalEntry;
 using model::Json;
 using model::json_string;
 
-Table history_listing(const std::vector<Entry>& entries) {
-  const bool of_node = entries.front().subject == Entry::Subject::node;
+Table history_listing(const std::vector<JournalEntry>& entries) {
+  const bool of_node = entries.front().subject == JournalEntry::Subject::node;
   Table table({{.key = "time", .header = "Time", .too_wide = TooWide::kept},
                {.key = "after", .header = "After", .too_wide = TooWide::kept},
                {"event", "Event"},
                of_node ? Column{"request", "Request"} : Column{"nodes", "Nodes"},
                {.key = "details", .header = "Details", .too_wide = TooWide::wrapped},
                {"data", ""}});  // for programs
-  const Entry* before = nullptr;
-  for (const Entry& entry : entries) {
+  const JournalEntry* before = nullptr;
+  for (const JournalEntry& entry : entries) {
     Cell after = Json();
     if (before != nullptr) after = Duration{entry.time - before->time};
     Json related = json_of(entry.related);

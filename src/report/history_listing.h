@@ -8,6 +8,6 @@
 namespace nodepool::report {
 
 // The history of one node or request. `entries` is not empty.
-Table history_listing(const std::vector<history::Entry>& entries);
+Table history_listing(const std::vector<history::JournalEntry>& entries);
 
 }  // namespace nodepool::report

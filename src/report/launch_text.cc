@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "json/json.h"
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 
 namespace nodepool::report {
 
@@ -61,12 +61,12 @@ std::string launch_text_of(const LaunchJson& data) {
 
 }  // namespace
 
-std::string launch_text(const history::Entry& entry) {
+std::string launch_text(const history::JournalEntry& entry) {
   if (entry.event != "launch" || entry.data.empty()) return {};
   try {
     const LaunchJson data = json::parse(entry.data);
     if (!data.is_object() || !data.contains("notes")) return {};
-    return telemetry::harmless_text(launch_text_of(data));
+    return telemetry::sanitized_text(launch_text_of(data));
   } catch (const json::ParseError&) {
     return {};
   } catch (const LaunchJson::exception&) {

@@ -8,6 +8,6 @@ namespace nodepool::report {
 
 // The trace of a failed launch, for people: lines without a newline at the end. Empty if the entry
 // is of another event or has no readable trace.
-std::string launch_text(const history::Entry& entry);
+std::string launch_text(const history::JournalEntry& entry);
 
 }  // namespace nodepool::report

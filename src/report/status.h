@@ -35,8 +35,8 @@ struct StatusSources {
   // As configured on this host.
   std::set<std::string> providers;
   std::set<std::string> diskimages;
-  double now = 0;       // seconds since the epoch
-  double patience = 0;  // seconds that a request may wait before it is a problem
+  double now = 0;         // seconds since the epoch
+  double wait_limit = 0;  // seconds that a request may wait before it is a problem
 };
 
 enum class StatusLevel {

@@ -158,7 +158,8 @@ std::vector<const NodeRequest*> overdue(const StatusSources& sources) {
   for (const auto& [id, request] : sources.requests.all()) {
     const bool is_open = request.state == model::RequestState::requested ||
                          request.state == model::RequestState::pending;
-    if (is_open && sources.now - made_at(request) > sources.patience) requests.push_back(&request);
+    if (is_open && sources.now - made_at(request) > sources.wait_limit)
+      requests.push_back(&request);
   }
   std::ranges::sort(requests, {}, [](const NodeRequest* request) {
     return std::tuple(request->stat.ctime, std::string_view(request->id));

@@ -9,7 +9,7 @@
 namespace nodepool::report {
 
 // The default of StatusSources::patience.
-inline constexpr auto kUsualPatience = std::chrono::minutes(10);
+inline constexpr auto kDefaultWaitLimit = std::chrono::minutes(10);
 
 // One thing that needs attention.
 struct StatusProblem {

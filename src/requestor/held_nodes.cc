@@ -68,7 +68,7 @@ Task<bool> HeldNodes::try_release(std::optional<std::string> hold_reason) {
     co_await commit_surely(store_, std::move(transaction));
     locked_.released();
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
     co_return false;
   }
   co_return true;
@@ -83,7 +83,7 @@ Task<> HeldNodes::read_again() {
       model::Node now = model::parse_node(node.id, entry);
       if (now.state == NodeState::in_use) node = std::move(now);
     } catch (const StoreError& error) {
-      if (!error.is_answer()) throw;
+      if (!error.is_rejection()) throw;
     } catch (const model::RecordError&) {
       continue;
     }

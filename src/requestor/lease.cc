@@ -111,7 +111,7 @@ Task<Removal> try_remove(Store& store, const std::string& node_id, const std::st
     for (const std::string& path : paths) transaction.remove(path);
     co_await commit_surely(store, std::move(transaction));
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
     co_return Removal::changed;
   }
   co_return Removal::done;
@@ -175,7 +175,7 @@ Task<std::optional<Lease>> try_renew(Store& store, const std::vector<std::string
   try {
     co_await commit_surely(store, std::move(transaction));
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
     renewed.reset();
   }
   co_return renewed;

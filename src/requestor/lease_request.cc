@@ -30,7 +30,7 @@ using model::NodeRequest;
 constexpr double kDay = 86400;
 
 std::string root_of_day(double seconds) {
-  return fmt::format("{}/{:%Y%m%d}", kOrderKeysRoot,
+  return fmt::format("{}/{:%Y%m%d}", kIdempotencyKeysRoot,
                      fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
@@ -110,7 +110,7 @@ Task<> reset_request(async::Runtime runtime, Store& store, NodeRequest request) 
     co_await store.set(model::request_path(request.id), model::to_record(request),
                        request.stat.version);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;  // otherwise it has been withdrawn
+    if (!error.is_rejection()) throw;  // otherwise it has been withdrawn
   }
 }
 
@@ -134,7 +134,7 @@ Task<std::optional<LeasedNodes>> serve_locked(async::Runtime runtime, Store& sto
   } catch (const model::RecordError&) {
     is_refused = true;
   } catch (const StoreError& error) {
-    if (!error.is_answer()) throw;
+    if (!error.is_rejection()) throw;
     is_refused = true;
   }
   if (is_refused) co_await reset_request(runtime, store, *std::move(request));
@@ -143,9 +143,9 @@ Task<std::optional<LeasedNodes>> serve_locked(async::Runtime runtime, Store& sto
 
 }  // namespace
 
-Task<std::optional<NodeRequest>> place_order(async::Runtime runtime, Store& store,
-                                             NodeRequestSpec request_spec,
-                                             LeaseRequest lease_request) {
+Task<std::optional<NodeRequest>> create_lease_request(async::Runtime runtime, Store& store,
+                                                      NodeRequestSpec request_spec,
+                                                      LeaseRequest lease_request) {
   const Priority priority = request_spec.priority;
   NodeRequest request = request_for(runtime, std::move(request_spec));
   request.requestor_data = lease_request_data(lease_request);
@@ -158,13 +158,14 @@ Task<std::optional<NodeRequest>> place_order(async::Runtime runtime, Store& stor
   co_return co_await create(store, priority, std::move(request), std::move(key_record));
 }
 
-Task<std::optional<LeasedNodes>> serve_order(async::Runtime runtime, Store& store, std::string id) {
+Task<std::optional<LeasedNodes>> serve_lease_request(async::Runtime runtime, Store& store,
+                                                     std::string id) {
   coordination::Lock lock(store, runtime.random, model::request_lock_path(id));
   Task<std::optional<LeasedNodes>> serving = serve_locked(runtime, store, lock, std::move(id));
   co_return co_await coordination::with_lock(lock, std::move(serving));
 }
 
-Task<bool> end_order(Store& store, std::string id, std::int32_t version) {
+Task<bool> end_lease_request(Store& store, std::string id, std::int32_t version) {
   try {
     co_await store.remove(model::request_path(id), version);
     co_return true;
@@ -175,16 +176,16 @@ Task<bool> end_order(Store& store, std::string id, std::int32_t version) {
   co_return false;
 }
 
-Task<> forget_old_keys(async::Runtime runtime, Store& store) {
+Task<> remove_old_keys(async::Runtime runtime, Store& store) {
   const std::string yesterday = root_of_day(runtime.clock.wall_seconds() - kDay);
   std::vector<std::string> days;
   try {
-    days = co_await store.children(std::string(kOrderKeysRoot));
+    days = co_await store.children(std::string(kIdempotencyKeysRoot));
   } catch (const StoreError& error) {
     if (error.kind() != Kind::no_node) throw;
   }
   for (const std::string& day : days) {
-    std::string path = coordination::join_path(kOrderKeysRoot, day);
+    std::string path = coordination::join_path(kIdempotencyKeysRoot, day);
     if (path < yesterday) co_await coordination::remove_tree(store, std::move(path));
   }
 }

@@ -16,25 +16,25 @@ namespace nodepool::requestor {
 
 // The records of idempotency keys. The first request with a key creates one, in the same
 // transaction as the request. They are kept for at least a day.
-inline constexpr std::string_view kOrderKeysRoot = "/nodepool/order-keys";
+inline constexpr std::string_view kIdempotencyKeysRoot = "/nodepool/idempotency-keys";
 
 // Creates the request; returns its record. Returns nothing if the key has been used before. Throws
 // StoreError: unless its outcome is unknown, there is no request.
-Task<std::optional<model::NodeRequest>> place_order(async::Runtime runtime,
-                                                    coordination::Store& store,
-                                                    NodeRequestSpec request_spec,
-                                                    model::LeaseRequest lease_request);
+Task<std::optional<model::NodeRequest>> create_lease_request(async::Runtime runtime,
+                                                             coordination::Store& store,
+                                                             NodeRequestSpec request_spec,
+                                                             model::LeaseRequest lease_request);
 
 // Leases the nodes of a fulfilled lease request. Returns nothing if another process does or did so,
 // and if the nodes are not available: then the request is served again. Throws StoreError,
 // Cancelled.
-Task<std::optional<LeasedNodes>> serve_order(async::Runtime runtime, coordination::Store& store,
-                                             std::string id);
+Task<std::optional<LeasedNodes>> serve_lease_request(async::Runtime runtime,
+                                                     coordination::Store& store, std::string id);
 
 // Removes the request if it still has this version; returns false if not. Throws StoreError.
-Task<bool> end_order(coordination::Store& store, std::string id, std::int32_t version);
+Task<bool> end_lease_request(coordination::Store& store, std::string id, std::int32_t version);
 
 // Removes the keys that are more than a day old. Throws StoreError.
-Task<> forget_old_keys(async::Runtime runtime, coordination::Store& store);
+Task<> remove_old_keys(async::Runtime runtime, coordination::Store& store);
 
 }  // namespace nodepool::requestor

@@ -119,7 +119,8 @@ Task<std::optional<model::NodeRequest>> find_by_event(Store& store, Priority pri
   co_return std::nullopt;
 }
 
-Task<std::string> ask(async::Runtime runtime, Store& store, NodeRequestSpec request_spec) {
+Task<std::string> create_request(async::Runtime runtime, Store& store,
+                                 NodeRequestSpec request_spec) {
   const Priority priority = request_spec.priority;
   const model::NodeRequest request = request_for(runtime, std::move(request_spec));
   const std::string record = model::to_record(request);
@@ -143,7 +144,7 @@ Task<std::string> ask(async::Runtime runtime, Store& store, NodeRequestSpec requ
   }
 }
 
-Task<Answer> await_answer(async::Runtime runtime, Store& store, std::string id,
+Task<Result> await_result(async::Runtime runtime, Store& store, std::string id,
                           async::Clock::TimePoint deadline, Progress progress) {
   std::optional<model::NodeRequest> request;
   Task<bool> following = follow(runtime, store, id, deadline, progress, request);
@@ -152,10 +153,10 @@ Task<Answer> await_answer(async::Runtime runtime, Store& store, std::string id,
   const bool fulfilled = answered && request->state == model::RequestState::fulfilled;
   if (!fulfilled) co_await withdraw(store, id);
   if (!request) throw RequestError("request " + id + " could not be read in time");
-  const Answer::Kind kind = fulfilled  ? Answer::Kind::fulfilled
-                            : answered ? Answer::Kind::failed
-                                       : Answer::Kind::timed_out;
-  co_return Answer{kind, std::move(*request)};
+  const Result::Kind kind = fulfilled  ? Result::Kind::fulfilled
+                            : answered ? Result::Kind::failed
+                                       : Result::Kind::timed_out;
+  co_return Result{kind, std::move(*request)};
 }
 
 Task<> withdraw(Store& store, std::string id) {

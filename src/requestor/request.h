@@ -41,10 +41,10 @@ Task<std::optional<model::NodeRequest>> find_by_event(coordination::Store& store
 
 // Creates a request that is removed with this session; returns its id. Throws StoreError: then
 // there is no request; Cancelled: then there may be one, if the store is unreachable.
-Task<std::string> ask(async::Runtime runtime, coordination::Store& store,
-                      NodeRequestSpec request_spec);
+Task<std::string> create_request(async::Runtime runtime, coordination::Store& store,
+                                 NodeRequestSpec request_spec);
 
-struct Answer {
+struct Result {
   enum class Kind {
     fulfilled,  // the nodes are in the request: accept them
     failed,     // every pool has declined
@@ -60,7 +60,7 @@ using Progress = std::function<void(const model::NodeRequest&)>;
 // Returns when the request is fulfilled or has failed, or at `deadline`. A request that is not
 // fulfilled is withdrawn before this returns, also if it throws Cancelled. Throws RequestError if
 // another process removed the request, and StoreError.
-Task<Answer> await_answer(async::Runtime runtime, coordination::Store& store, std::string id,
+Task<Result> await_result(async::Runtime runtime, coordination::Store& store, std::string id,
                           async::Clock::TimePoint deadline, Progress progress);
 
 // Removes the request, if it exists. The launchers then free its nodes. Throws StoreError, unless

@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 
 namespace nodepool::telemetry {
 
@@ -130,7 +130,7 @@ void Log::write(std::string_view logger, LogLevel level, std::string_view messag
 
 void Log::put(std::string_view logger, LogLevel level, std::string_view message) {
   if (consume_) return consume_(level, logger, message);
-  const std::string harmless = harmless_text(render(logger, level, message));
+  const std::string harmless = sanitized_text(render(logger, level, message));
   if (output_->file) {
     output_->file->write(harmless, std::time(nullptr));
     return;

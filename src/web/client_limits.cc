@@ -43,23 +43,23 @@ void ClientLimits::ConnectionSlot::set_busy() {
 
 std::unique_ptr<ClientLimits::ConnectionSlot> ClientLimits::admit(const Peer& peer,
                                                                   std::function<void()> disconnect,
-                                                                  Refusal& refusal) {
+                                                                  BadRequest& refusal) {
   const std::string from = origin(peer);
   if (of_origin_.of(from) >=
       (is_on_this_machine(peer) ? limits_.per_local_origin : limits_.per_origin)) {
     ConnectionSlot* idle = longest_idle(from);
-    refusal = Refusal::origin_is_full;
+    refusal = BadRequest::origin_is_full;
     if (idle == nullptr) return nullptr;
     evict(*idle);
   }
   const bool is_local = peer.user.has_value();
   if (count_of(peer) >= (is_local ? limits_.local : limits_.connections)) {
     ConnectionSlot* idle = longest_idle(is_local);
-    refusal = Refusal::all_is_full;
+    refusal = BadRequest::all_is_full;
     if (idle == nullptr) return nullptr;
     evict(*idle);
   }
-  refusal = Refusal::none;
+  refusal = BadRequest::none;
   return std::make_unique<ConnectionSlot>(*this, peer, std::move(disconnect));
 }
 

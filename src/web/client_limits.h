@@ -67,7 +67,7 @@ class ClientLimits {
     std::list<ConnectionSlot*>::iterator position_;  // among the idle ones
   };
 
-  enum class Refusal {
+  enum class BadRequest {
     none,
     origin_is_full,  // limit of the origin reached, all its connections are busy
     all_is_full,     // total limit reached, all connections are busy
@@ -77,7 +77,7 @@ class ClientLimits {
   // origin or of all, by calling its `disconnect`. If none is idle, returns null and sets
   // `refusal`.
   std::unique_ptr<ConnectionSlot> admit(const Peer& peer, std::function<void()> disconnect,
-                                        Refusal& refusal);
+                                        BadRequest& refusal);
 
   // Returns when a connection has ended or becomes idle. Throws Cancelled.
   async::Task<> wait_for_capacity();

@@ -22,7 +22,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-Refusal refusal_of(const boost::system::error_code& error) {
+BadRequest refusal_of(const boost::system::error_code& error) {
   if (error == http::error::body_limit) return {413, "The body is too large."};
   if (error == http::error::header_limit) return {431, "The headers are too large."};
   return {400, "The request is malformed."};
@@ -30,19 +30,19 @@ Refusal refusal_of(const boost::system::error_code& error) {
 
 // Prevents request smuggling: proxies and servers disagree about requests with an ambiguous or
 // unknown length of the body (RFC 9112, 6.1).
-std::optional<Refusal> refusal_of_framing(const Message& message) {
+std::optional<BadRequest> refusal_of_framing(const Message& message) {
   const auto codings = message.count(http::field::transfer_encoding);
   if (codings > 0) {
     if (message.version() < 11 || message.count(http::field::content_length) > 0) {
-      return Refusal{
+      return BadRequest{
           400, "The length of the body is ambiguous: remove Content-Length or Transfer-Encoding."};
     }
     if (codings > 1 || lower_case(message[http::field::transfer_encoding]) != "chunked") {
-      return Refusal{501, "Unsupported transfer encoding; use chunked."};
+      return BadRequest{501, "Unsupported transfer encoding; use chunked."};
     }
   }
   if (message.count(http::field::host) > 1)
-    return Refusal{400, "The request has several Host headers."};
+    return BadRequest{400, "The request has several Host headers."};
   return std::nullopt;
 }
 
@@ -56,15 +56,15 @@ bool is_form(const Request& request, std::string_view body) {
 
 }  // namespace
 
-std::optional<Refusal> read_request(const boost::system::error_code& error, Message& message,
-                                    Request& request) {
+std::optional<BadRequest> read_request(const boost::system::error_code& error, Message& message,
+                                       Request& request) {
   if (error) return refusal_of(error);
   request.method = std::string(message.method_string());
-  if (std::optional<Refusal> refusal = refusal_of_framing(message)) return refusal;
+  if (std::optional<BadRequest> refusal = refusal_of_framing(message)) return refusal;
   for (const auto& field : message) {
     request.headers.emplace(lower_case(field.name_string()), std::string(field.value()));
   }
-  if (!parse_target(message.target(), request)) return Refusal{400, "The request is malformed."};
+  if (!parse_target(message.target(), request)) return BadRequest{400, "The request is malformed."};
   request.has_form = is_form(request, message.body());
   if (request.has_form) add_parameters(message.body(), request);
   request.body = std::move(message.body());

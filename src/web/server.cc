@@ -174,11 +174,11 @@ Task<std::unique_ptr<ClientLimits::ConnectionSlot>> Server::admit(
     if (const std::shared_ptr<Connection> present = client.lock()) present->disconnect();
   };
   while (true) {
-    ClientLimits::Refusal refusal{};
+    ClientLimits::BadRequest refusal{};
     std::unique_ptr<ClientLimits::ConnectionSlot> slot =
         client_limits_->admit(peer, disconnect, refusal);
     if (slot) co_return slot;
-    if (refusal == ClientLimits::Refusal::origin_is_full) {
+    if (refusal == ClientLimits::BadRequest::origin_is_full) {
       refusals_.warn("Too many connections from one address, refused", origin(peer));
       co_return nullptr;
     }
@@ -214,10 +214,10 @@ Task<bool> Server::serve_request(Connection& connection, ClientLimits::Connectio
   if (is_gone) co_return false;
   Request request;
   request.peer = connection.peer();
-  std::optional<Refusal> refusal = read_request(error, parser.get(), request);
+  std::optional<BadRequest> refusal = read_request(error, parser.get(), request);
   if (!refusal && listener_->is_on_loopback() &&
       !is_host_allowed(request, listener_->listen_address())) {
-    refusal = Refusal{
+    refusal = BadRequest{
         421, "Unknown host name; use a loopback name or add the name to the configuration."};
   }
   Response response = refusal ? error_page(refusal->status, refusal->reason, request) : Response();

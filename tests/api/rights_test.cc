@@ -65,7 +65,7 @@ class RightsTest : public ApiTest {
                             const json& body = nullptr) {
       return std::to_string(run(first_->api().answer(request(method, path, client, body))).status);
     };
-    history::Entry entry;
+    history::JournalEntry entry;
     entry.id = waiting.id();
     entry.event = "requested";
     history::append(*journal_, history::to_line(entry));

@@ -23,7 +23,7 @@
 namespace nodepool::builder {
 namespace {
 
-using drivers::fake::Server;
+using drivers::fake::FakeServer;
 using testing::ElementsAre;
 using testing::SizeIs;
 
@@ -99,7 +99,7 @@ class BuilderAndLauncherTest : public testing::Test {
   // The images of all machines.
   std::vector<std::string> images_in_use() {
     std::vector<std::string> images;
-    for (const Server& server : clouds_->cloud("fake-1")->servers(clock_.now())) {
+    for (const FakeServer& server : clouds_->cloud("fake-1")->servers(clock_.now())) {
       images.push_back(server.spec.image);
     }
     return images;

@@ -193,7 +193,7 @@ TEST_F(ValidationTest, a_builder_that_dies_leaves_a_node_to_take_back_and_starts
   kill();
   ASSERT_THAT(nodes(), SizeIs(1));
   const Node left = nodes().front();
-  EXPECT_TRUE(is_returnable(left.state));
+  EXPECT_TRUE(is_reclaimable(left.state));
   EXPECT_FALSE(is_locked(left.id));
   EXPECT_EQ(left.external_id_text(), "machine of " + left.id);
   start_validating("");

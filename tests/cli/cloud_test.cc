@@ -14,7 +14,7 @@ namespace nodepool::cli {
 namespace {
 
 using drivers::fake::CloudCall;
-using drivers::fake::Failure;
+using drivers::fake::FakeFailure;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -77,7 +77,7 @@ class CloudTest : public CliTest {
   }
 
   void refuse_to_list(const std::string& provider) {
-    cloud(provider).fail_next(CloudCall::list_images, Failure{}, 100);
+    cloud(provider).fail_next(CloudCall::list_images, FakeFailure{}, 100);
   }
 
  private:
@@ -137,7 +137,7 @@ TEST_F(CloudTest, a_machine_that_has_a_record_is_not_deleted_as_a_leak) {
 
 TEST_F(CloudTest, leaks_of_a_cloud_that_does_not_answer_are_not_known) {
   add_machine("south", "m3", "0000000079", "there");
-  cloud("north").fail_next(CloudCall::list, Failure{}, 100);
+  cloud("north").fail_next(CloudCall::list, FakeFailure{}, 100);
   EXPECT_EQ(nodepool_logging({"leak-list"}), 1);
   EXPECT_THAT(log(), HasSubstr("Provider north cannot be queried: "));
   EXPECT_THAT(out(), HasSubstr("m3"));

@@ -62,7 +62,7 @@ class ExplainTest : public CliTest {
                     const std::string& decision) {
     history::append({.directory = directory_.path()},
                     history::to_line({clock_.wall_seconds() - 5,
-                                      history::Entry::Subject::request,
+                                      history::JournalEntry::Subject::request,
                                       request_id,
                                       "decision",
                                       {},
@@ -217,7 +217,7 @@ TEST_F(ExplainTest, a_node_that_was_launched_in_vain_says_why_and_where_all_of_i
         std::pair{31, R"({"failure":"no room","notes":[]})"}, std::pair{2, "{}"}}) {
     history::append({.directory = directory_.path()},
                     history::to_line({clock_.wall_seconds() - ago,
-                                      history::Entry::Subject::node,
+                                      history::JournalEntry::Subject::node,
                                       id,
                                       "launch",
                                       {},

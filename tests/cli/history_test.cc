@@ -6,7 +6,7 @@
 namespace nodepool::cli {
 namespace {
 
-using history::Entry;
+using history::JournalEntry;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
@@ -17,22 +17,32 @@ class HistoryCommandTest : public CliTest {
               "\nlabels: []\nproviders: []\n";
   }
 
-  void add(const Entry& entry) {
+  void add(const JournalEntry& entry) {
     history::append({.directory = directory_.path()}, to_line(entry));
   }
 };
 
 TEST_F(HistoryCommandTest, a_request_is_shown_with_its_nodes) {
   const std::string id = "200-0000000001";
-  add({1763700000.5, Entry::Subject::request, id, "requested", {}, "label(s) a for ada@build1"});
+  add({1763700000.5,
+       JournalEntry::Subject::request,
+       id,
+       "requested",
+       {},
+       "label(s) a for ada@build1"});
   add({1763700000.504,
-       Entry::Subject::request,
+       JournalEntry::Subject::request,
        id,
        "decision",
        {},
        "l1-PoolWorker.rack-main accepts",
        R"({"decision":"accepts"})"});
-  add({1763703600.504, Entry::Subject::request, id, "fulfilled", {"0000000003", "0000000004"}, ""});
+  add({1763703600.504,
+       JournalEntry::Subject::request,
+       id,
+       "fulfilled",
+       {"0000000003", "0000000004"},
+       ""});
   EXPECT_EQ(nodepool({"history", id}), 0) << err();
   const std::string time = "[0-9-]+ [0-9:]+\\.";
   EXPECT_THAT(
@@ -66,7 +76,7 @@ TEST_F(HistoryCommandTest, a_request_is_shown_with_its_nodes) {
 }
 
 TEST_F(HistoryCommandTest, a_node_is_shown_with_its_request) {
-  add({1, Entry::Subject::node, "0000000003", "allocated", {"200-0000000001"}, ""});
+  add({1, JournalEntry::Subject::node, "0000000003", "allocated", {"200-0000000001"}, ""});
   EXPECT_EQ(nodepool({"history", "0000000003"}), 0) << err();
   EXPECT_THAT(out(), HasSubstr("| Request        |"));
   EXPECT_THAT(out(), HasSubstr("| allocated | 200-0000000001 |"));
@@ -81,14 +91,15 @@ TEST_F(HistoryCommandTest, an_unknown_id_is_an_error) {
 
 TEST_F(HistoryCommandTest, the_configuration_says_where_it_is) {
   config_ += "history: {directory: " + (directory_.path() / "elsewhere").string() + "}\n";
-  history::append({.directory = directory_.path() / "elsewhere"},
-                  to_line(Entry{1, Entry::Subject::node, "0000000003", "gone", {}, ""}));
+  history::append(
+      {.directory = directory_.path() / "elsewhere"},
+      to_line(JournalEntry{1, JournalEntry::Subject::node, "0000000003", "gone", {}, ""}));
   EXPECT_EQ(nodepool({"history", "0000000003"}), 0) << err();
 }
 
 TEST_F(HistoryCommandTest, what_happened_during_a_failed_launch_is_shown_to_people_below) {
   add({1763700000.5,
-       Entry::Subject::node,
+       JournalEntry::Subject::node,
        "0000000003",
        "launch",
        {"200-1"},
@@ -118,8 +129,8 @@ TEST_F(HistoryCommandTest, what_happened_during_a_failed_launch_is_shown_to_peop
 }
 
 TEST_F(HistoryCommandTest, several_are_shown_and_one_without_history_keeps_none_from_it) {
-  add({1763700000, Entry::Subject::node, "0000000003", "created", {}, ""});
-  add({1763700001, Entry::Subject::node, "0000000004", "created", {}, ""});
+  add({1763700000, JournalEntry::Subject::node, "0000000003", "created", {}, ""});
+  add({1763700001, JournalEntry::Subject::node, "0000000004", "created", {}, ""});
   EXPECT_EQ(nodepool({"history", "0000000003", "0000000009", "0000000004", "--no-headers"}), 1);
   EXPECT_THAT(out(), MatchesRegex("0000000003:\n2025-[^\n]* created [^\n]*\n\n"
                                   "0000000004:\n2025-[^\n]* created [^\n]*\n"));

@@ -181,13 +181,14 @@ TEST(Load, RefusesATimeoutThatNoSessionCanHave) {
 }
 
 TEST(Load, KeepsTheHistoryBesideTheStore) {
-  EXPECT_EQ(load_text("labels: []").config.history, History{});
+  EXPECT_EQ(load_text("labels: []").config.history, HistorySettings{});
   EXPECT_EQ(load_text("store: sqlite:///n.db").config.history.directory, "/");
   EXPECT_EQ(load_text("store: sqlite:///srv/np/n.db").config.history.directory, "/srv/np");
   EXPECT_EQ(load_text("zookeeper-servers: [{host: a}]").config.history.directory,
             "/var/lib/nodepool");
-  const History given = load_text("history: {directory: /var/log/np, max-size: 2}").config.history;
-  EXPECT_EQ(given, (History{.directory = "/var/log/np", .max_size = 2 << 20}));
+  const HistorySettings given =
+      load_text("history: {directory: /var/log/np, max-size: 2}").config.history;
+  EXPECT_EQ(given, (HistorySettings{.directory = "/var/log/np", .max_size = 2 << 20}));
   EXPECT_THAT(refusal("history: {max-size: 0}\n"), HasSubstr("history.max-size: must be"));
 }
 

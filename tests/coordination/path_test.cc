@@ -84,8 +84,8 @@ TEST(TransactionTest, operations_are_kept_in_order_with_their_arguments) {
 TEST(StoreErrorTest, the_message_names_kind_path_and_detail) {
   const StoreError error = store_error(StoreError::Kind::bad_version, "/a", "version 2, not 1");
   EXPECT_STREQ(error.what(), "version conflict: /a (version 2, not 1)");
-  EXPECT_TRUE(error.is_answer());
-  EXPECT_FALSE(store_error(StoreError::Kind::unknown_outcome, "/a").is_answer());
+  EXPECT_TRUE(error.is_rejection());
+  EXPECT_FALSE(store_error(StoreError::Kind::unknown_outcome, "/a").is_rejection());
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "model/node.h"
 #include "report/rendering/table_text.h"
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 #include "tests/fuzz/target.h"
 
 namespace nodepool::fuzz {
@@ -27,7 +27,7 @@ std::ptrdiff_t lines_with(std::string_view text, std::string_view word) {
 }  // namespace
 
 void read(std::string_view input) {
-  telemetry::harmless_text(input);
+  telemetry::sanitized_text(input);
   coordination::Entry entry;
   entry.data = input;
   model::Node node;

@@ -9,15 +9,15 @@
 #include "nodescan/address.h"
 #include "report/rendering/fitting.h"
 #include "report/rendering/table_text.h"
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 #include "tests/fuzz/target.h"
 
 namespace nodepool::fuzz {
 
 void read(std::string_view input) {
   const std::string text(input);
-  const std::string harmless = telemetry::harmless_text(input);
-  require(telemetry::harmless_text(harmless) == harmless, "what is harmless stays as it is");
+  const std::string harmless = telemetry::sanitized_text(input);
+  require(telemetry::sanitized_text(harmless) == harmless, "what is harmless stays as it is");
   telemetry::unfinished_character(input);
   config::parse_duration(input);
   constexpr std::size_t kWidth = 10;

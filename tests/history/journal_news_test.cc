@@ -17,11 +17,11 @@ using testing::IsEmpty;
 class JournalNewsTest : public testing::Test {
  protected:
   void add(const std::string& id, const std::string& event) const {
-    append(journal_, to_line({1, Entry::Subject::node, id, event, {}, {}}));
+    append(journal_, to_line({1, JournalEntry::Subject::node, id, event, {}, {}}));
   }
   std::vector<std::string> look() {
     std::vector<std::string> ids;
-    for (const Entry& entry : news_.poll()) ids.push_back(entry.id);
+    for (const JournalEntry& entry : news_.poll()) ids.push_back(entry.id);
     return ids;
   }
 

@@ -18,8 +18,9 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
 
-Entry node_entry(std::string id, double time, std::string event, std::string details = {}) {
-  return {time, Entry::Subject::node, std::move(id), std::move(event), {}, std::move(details)};
+JournalEntry node_entry(std::string id, double time, std::string event, std::string details = {}) {
+  return {time, JournalEntry::Subject::node, std::move(id), std::move(event),
+          {},   std::move(details)};
 }
 
 class JournalTest : public testing::Test {
@@ -31,12 +32,12 @@ class JournalTest : public testing::Test {
   }
   std::vector<std::string> events_of(const std::string& id) const {
     std::vector<std::string> events;
-    for (const Entry& entry : entries_of(journal_, id)) events.push_back(entry.event);
+    for (const JournalEntry& entry : entries_of(journal_, id)) events.push_back(entry.event);
     return events;
   }
-  void add(const Entry& entry) const { append(journal_, to_line(entry)); }
+  void add(const JournalEntry& entry) const { append(journal_, to_line(entry)); }
   // As left by a crash.
-  void add_torn(const Entry& entry) const {
+  void add_torn(const JournalEntry& entry) const {
     const std::string line = to_line(entry);
     std::ofstream(journal_.current(), std::ios::app) << line.substr(0, line.size() / 2);
   }
@@ -46,20 +47,20 @@ class JournalTest : public testing::Test {
 };
 
 TEST(EntryTest, a_line_is_read_as_it_was_written) {
-  const Entry full{1763712345.125,
-                   Entry::Subject::request,
-                   "200-0000000001",
-                   "fulfilled",
-                   {"0000000003", "0000000004"},
-                   "a \"quoted\"\nline",
-                   R"({"reason":"pool-full"})"};
+  const JournalEntry full{1763712345.125,
+                          JournalEntry::Subject::request,
+                          "200-0000000001",
+                          "fulfilled",
+                          {"0000000003", "0000000004"},
+                          "a \"quoted\"\nline",
+                          R"({"reason":"pool-full"})"};
   EXPECT_EQ(
       to_line(full),
       R"({"time":1763712345.125,"request":"200-0000000001","event":"fulfilled",)"
       R"("related":["0000000003","0000000004"],"details":"a \"quoted\"\nline","data":{"reason":"pool-full"}})"
       "\n");
   EXPECT_EQ(parse_line(to_line(full)), full);
-  const Entry brief = node_entry("0000000003", 1, "gone");
+  const JournalEntry brief = node_entry("0000000003", 1, "gone");
   EXPECT_EQ(to_line(brief), "{\"time\":1.0,\"node\":\"0000000003\",\"event\":\"gone\"}\n");
   EXPECT_EQ(parse_line(to_line(brief)), brief);
 }
@@ -96,7 +97,7 @@ TEST_F(JournalTest, what_is_too_old_is_not_told_and_goes_with_the_file_before) {
   EXPECT_TRUE(std::filesystem::exists(journal_.previous())) << "the first is older than 100";
   EXPECT_THAT(events_of("0000000001"), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(entries_of(journal_, "0000000001", 170),
-              ElementsAre(Field(&Entry::event, "c"), Field(&Entry::event, "d")));
+              ElementsAre(Field(&JournalEntry::event, "c"), Field(&JournalEntry::event, "d")));
   add(node_entry("0000000001", 212, "e"));
   EXPECT_THAT(events_of("0000000001"), ElementsAre("d", "e")) << "what went was older than 100";
   journal_.max_age = 0;
@@ -110,7 +111,7 @@ TEST_F(JournalTest, two_files_within_the_limit_are_kept) {
     ASSERT_LE(std::filesystem::file_size(journal_.current()), 4096U);
   }
   EXPECT_LE(std::filesystem::file_size(journal_.previous()), 4096U);
-  const std::vector<Entry> kept = entries_of(journal_, "0000000001");
+  const std::vector<JournalEntry> kept = entries_of(journal_, "0000000001");
   ASSERT_GT(kept.size(), 50U);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     EXPECT_EQ(kept[i].time, static_cast<double>(kEntries - kept.size() + i));

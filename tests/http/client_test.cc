@@ -111,7 +111,7 @@ class Listener final : public async::CallTracer {
     calls +=
         fmt::format("{}|{}|{}|{}|{}\n", call.name, call.method, call.path, call.status, call.id);
   }
-  void looked(std::string_view /*list*/) override {}
+  void polled(std::string_view /*list*/) override {}
   void connected(std::string_view /*to*/, std::string_view /*outcome*/) override {}
   std::string calls;
 };
@@ -376,7 +376,7 @@ TEST(RateGovernorTest, calls_are_spaced_and_a_pause_holds_all_of_them) {
   const auto call = [start](RateGovernor& governor, async::VirtualClock& clock,
                             std::vector<double>& turns) -> Task<> {
     const auto begin = start;
-    co_await governor.turn(Precedence::look);
+    co_await governor.turn(Precedence::read);
     turns.push_back(std::chrono::duration<double>(clock.now() - begin).count());
   };
   for (int i = 0; i < 3; ++i) scope.spawn("call", call(governor, clock, turns));
@@ -428,9 +428,9 @@ class PrecedenceTest : public testing::Test {
 };
 
 TEST_F(PrecedenceTest, what_deletes_goes_before_what_makes_and_that_before_looks) {
-  call("first", Precedence::look);
-  call("look", Precedence::look);
-  call("another look", Precedence::look);
+  call("first", Precedence::read);
+  call("look", Precedence::read);
+  call("another look", Precedence::read);
   call("make", Precedence::creation);
   call("delete", Precedence::removal);
   EXPECT_THAT(after(std::chrono::seconds(2)), testing::ElementsAre("first", "delete", "make"));
@@ -442,15 +442,15 @@ TEST_F(PrecedenceTest, what_deletes_goes_before_what_makes_and_that_before_looks
 
 TEST_F(PrecedenceTest, a_look_gets_its_turn_however_much_is_made) {
   call("first", Precedence::creation);
-  call("look", Precedence::look);
+  call("look", Precedence::read);
   for (int i = 0; i < 100; ++i) call("make", Precedence::creation);
   const auto turns = after(std::chrono::seconds(60));
   EXPECT_EQ(std::ranges::find(turns, "look") - turns.begin(), 51);
 }
 
 TEST_F(PrecedenceTest, who_is_cancelled_leaves_the_line) {
-  call("first", Precedence::look);
-  call("second", Precedence::look);
+  call("first", Precedence::read);
+  call("second", Precedence::read);
   async::TaskScope other({loop_.executor(), clock_, random_},
                          [](const std::string&, const std::string&) {});
   other.spawn("gone", in_turn("gone", Precedence::removal));

@@ -95,11 +95,12 @@ class Client {
     requestor::NodeRequestSpec request_spec;
     request_spec.labels = {label_};
     request_spec.requestor = "requestors";
-    const std::string id = co_await requestor::ask(runtime_, store, std::move(request_spec));
+    const std::string id =
+        co_await requestor::create_request(runtime_, store, std::move(request_spec));
     requestor::Progress progress = [](const model::NodeRequest&) {};
-    requestor::Answer answer = co_await requestor::await_answer(
+    requestor::Result answer = co_await requestor::await_result(
         runtime_, store, id, runtime_.clock.now() + test_support::kPatience, std::move(progress));
-    if (answer.kind != requestor::Answer::Kind::fulfilled) {
+    if (answer.kind != requestor::Result::Kind::fulfilled) {
       throw requestor::RequestError("request " + id + " has not been fulfilled");
     }
     requestor::HeldNodes nodes(runtime_, store);

@@ -37,7 +37,7 @@ class HistoryTest : public LauncherFixture {
   // "EVENT [RELATED] DETAILS" for each entry.
   std::vector<std::string> lines(const std::string& id) const {
     std::vector<std::string> lines;
-    for (const history::Entry& entry : history::entries_of(*journal_, id)) {
+    for (const history::JournalEntry& entry : history::entries_of(*journal_, id)) {
       std::string line = entry.event;
       for (const std::string& other : entry.related) line += " [" + other + "]";
       if (!entry.details.empty()) line += " " + entry.details;
@@ -142,13 +142,14 @@ TEST_F(HistoryTest, each_attempt_at_a_launch_that_fails_is_there_with_what_happe
   pass(std::chrono::minutes(10));
   stop();
   const std::string node = "0000000000";
-  std::vector<history::Entry> launches = history::entries_of(*journal_, node);
-  std::erase_if(launches, [](const history::Entry& entry) { return entry.event != "launch"; });
+  std::vector<history::JournalEntry> launches = history::entries_of(*journal_, node);
+  std::erase_if(launches,
+                [](const history::JournalEntry& entry) { return entry.event != "launch"; });
   ASSERT_EQ(launches.size(), 2U);
   EXPECT_THAT(launches[0].related, ElementsAre(id));
   EXPECT_THAT(launches[0].details, StartsWith("attempt 1 of 2 failed after "));
   EXPECT_THAT(launches[1].details, StartsWith("attempt 2 of 2 failed after "));
-  for (const history::Entry& entry : launches) {
+  for (const history::JournalEntry& entry : launches) {
     EXPECT_THAT(entry.data, AllOf(HasSubstr(R"("notes":[)"), HasSubstr(R"("step":")"),
                                   HasSubstr(R"("failure":")")));
   }
@@ -161,7 +162,7 @@ TEST_F(HistoryTest, a_launch_that_succeeds_is_one_entry_without_what_happened) {
   stop();
   EXPECT_THAT(lines("0000000000"),
               testing::Contains(HasSubstr("attempt 1 of 2 succeeded after 20.")));
-  for (const history::Entry& entry : history::entries_of(*journal_, "0000000000")) {
+  for (const history::JournalEntry& entry : history::entries_of(*journal_, "0000000000")) {
     EXPECT_THAT(entry.data, testing::Not(HasSubstr("notes")));
   }
 }

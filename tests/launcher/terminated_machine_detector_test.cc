@@ -43,7 +43,7 @@ class TerminatedMachineDetectorTest : public LauncherFixture {
   std::vector<std::string> history_of(const std::string& id) {
     stop();
     std::vector<std::string> lines;
-    for (const history::Entry& entry : history::entries_of(*journal_, id)) {
+    for (const history::JournalEntry& entry : history::entries_of(*journal_, id)) {
       lines.push_back(entry.event + " " + entry.details);
     }
     return lines;

@@ -117,12 +117,12 @@ TEST(NodeStateTest, every_state_has_a_name_that_leads_back_to_it) {
 TEST(NodeStateTest, only_abandoned_states_are_taken_back) {
   for (const NodeState state :
        {NodeState::ready, NodeState::hold, NodeState::init, NodeState::testing}) {
-    EXPECT_FALSE(is_returnable(state)) << to_string(state);
+    EXPECT_FALSE(is_reclaimable(state)) << to_string(state);
   }
   for (const NodeState state :
        {NodeState::used, NodeState::in_use, NodeState::building, NodeState::failed,
         NodeState::aborted, NodeState::deleting, NodeState::deleted}) {
-    EXPECT_TRUE(is_returnable(state)) << to_string(state);
+    EXPECT_TRUE(is_reclaimable(state)) << to_string(state);
   }
 }
 

@@ -125,7 +125,7 @@ class StatusPageTest : public testing::Test {
     co_await std::move(taking);
   }
 
-  Sources sources() {
+  PageSources sources() {
     return {.providers = [this] { return providers_; },
             .problems = [this] { return problems_; },
             .opinions = [this](const std::string& id) { return opinions_[id]; },
@@ -147,9 +147,9 @@ class StatusPageTest : public testing::Test {
   async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
                             ADD_FAILURE() << name << ": " << error;
                           }};
-  std::vector<ProviderFacts> providers_;
-  std::vector<Problem> problems_;
-  std::map<std::string, std::vector<Opinion>> opinions_;
+  std::vector<ProviderView> providers_;
+  std::vector<PageProblem> problems_;
+  std::map<std::string, std::vector<PoolDecision>> opinions_;
   model::Observers<const std::string&> opinion_changes_;
   StatusPage page_{
       runtime_, records_, log_, {.sources = sources(), .build_logs = directory_.path()}};
@@ -318,7 +318,7 @@ TEST_F(StatusPageTest, what_the_pools_decide_is_told_when_they_do) {
 
 TEST_F(StatusPageTest, providers_are_shown_with_what_they_take_and_may_take) {
   providers_ = {{.name = "cloud",
-                 .makes_machines = true,
+                 .launches_machines = true,
                  .launches = 2,
                  .is_refusing = true,
                  .amounts = {{"instances", 3, 10}, {"ram", 4096}},
@@ -407,7 +407,8 @@ TEST_F(StatusPageTest, no_other_file_can_be_had_as_a_log) {
 TEST_F(StatusPageTest, failures_are_told_from_the_history_the_last_of_very_many) {
   const history::Journal journal{.directory = directory_.path() / "history"};
   const auto add = [&journal](const std::string& id, const std::string& event) {
-    append(journal, history::to_line({1, history::Entry::Subject::node, id, event, {}, "why"}));
+    append(journal,
+           history::to_line({1, history::JournalEntry::Subject::node, id, event, {}, "why"}));
   };
   for (int i = 0; i < 300; ++i) add(std::to_string(i), i % 2 == 0 ? "failed" : "ready");
   StatusPage page(runtime_, records_, log_, {.sources = sources(), .journal = journal});

@@ -100,7 +100,7 @@ class InstallationTest : public api::ApiTest {
     return "http://127.0.0.1:" + std::to_string(doors_.at(launcher)->port());
   }
 
-  Installation client(const std::string& name) {
+  RemoteInstallation client(const std::string& name) {
     return {runtime_, {.url = url(0), .token = "secret of " + name}, log_};
   }
 
@@ -119,8 +119,8 @@ class InstallationTest : public api::ApiTest {
 };
 
 TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_back) {
-  Installation installation = client("gitlab");
-  const Installation::Outcome outcome = run(installation.request(
+  RemoteInstallation installation = client("gitlab");
+  const RemoteInstallation::Outcome outcome = run(installation.request(
       {.labels = {"large", "small"}, .lease = hours(1), .holder = "job 4"}, nullptr));
   ASSERT_TRUE(outcome.leased);
   const requestor::LeasedNodes& leased = *outcome.leased;
@@ -144,10 +144,10 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
 }
 
 TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
-  Installation installation = client("gitlab");
-  const Installation::LeaseRequest order{.labels = {"small"}, .key = "job 4"};
-  const Installation::Outcome first = run(installation.request(order, nullptr));
-  const Installation::Outcome second = run(client("gitlab").request(order, nullptr));
+  RemoteInstallation installation = client("gitlab");
+  const RemoteInstallation::LeaseRequest order{.labels = {"small"}, .key = "job 4"};
+  const RemoteInstallation::Outcome first = run(installation.request(order, nullptr));
+  const RemoteInstallation::Outcome second = run(client("gitlab").request(order, nullptr));
   ASSERT_TRUE(first.leased && second.leased);
   EXPECT_EQ(first.leased->lease.id, second.leased->lease.id);
   EXPECT_THAT(run(installation.leases()), SizeIs(1));
@@ -160,15 +160,16 @@ TEST_F(InstallationTest, who_is_refused_is_told_why) {
               HasSubstr("token is unknown"));
   EXPECT_THAT(refusal(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
               HasSubstr("limited to 1h"));
-  EXPECT_THROW(Installation(runtime_, {.url = "launcher:8006"}, log_), RequestError);
-  EXPECT_THROW(Installation(runtime_, {.url = ""}, log_), RequestError);
+  EXPECT_THROW(RemoteInstallation(runtime_, {.url = "launcher:8006"}, log_), RequestError);
+  EXPECT_THROW(RemoteInstallation(runtime_, {.url = ""}, log_), RequestError);
 }
 
 TEST_F(InstallationTest, a_request_that_fails_says_who_has_declined_it) {
   launcher_.react(LauncherDouble::Reaction::decline);
   run(launcher_.add_pool("rack", {"small"}));
-  Installation installation = client("gitlab");
-  const Installation::Outcome outcome = run(installation.request({.labels = {"small"}}, nullptr));
+  RemoteInstallation installation = client("gitlab");
+  const RemoteInstallation::Outcome outcome =
+      run(installation.request({.labels = {"small"}}, nullptr));
   EXPECT_FALSE(outcome.leased);
   EXPECT_EQ(outcome.progress.state, model::RequestState::failed);
   ASSERT_THAT(outcome.progress.declined, SizeIs(1));
@@ -179,8 +180,8 @@ TEST_F(InstallationTest, an_order_that_a_launcher_has_withdrawn_in_time_was_not_
   launcher_.react(LauncherDouble::Reaction::ignore);
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return pass_at_once(seconds(21)); });
-  Installation installation = client("gitlab");
-  const Installation::Outcome outcome =
+  RemoteInstallation installation = client("gitlab");
+  const RemoteInstallation::Outcome outcome =
       run(installation.request({.labels = {"small"}, .timeout = seconds(20)}, nullptr));
   EXPECT_FALSE(outcome.leased);
   EXPECT_EQ(outcome.progress.state, model::RequestState::requested);
@@ -196,8 +197,8 @@ TEST_F(InstallationTest, who_asks_again_with_a_key_waits_for_as_long_as_the_firs
   pass(seconds(15));
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return pass_at_once(seconds(16)); });
-  Installation installation = client("gitlab");
-  const Installation::Outcome outcome = run(installation.request(
+  RemoteInstallation installation = client("gitlab");
+  const RemoteInstallation::Outcome outcome = run(installation.request(
       {.labels = {"small"}, .timeout = seconds(120), .key = "job 4"}, nullptr));
   EXPECT_FALSE(outcome.leased);
   EXPECT_EQ(outcome.progress.state, model::RequestState::requested);
@@ -213,14 +214,14 @@ TEST_F(InstallationTest, an_order_that_is_removed_before_its_time_is_an_error) {
 
 TEST_F(InstallationTest, who_goes_away_while_waiting_leaves_no_request_behind) {
   launcher_.react(LauncherDouble::Reaction::ignore);
-  Installation installation = client("gitlab");
+  RemoteInstallation installation = client("gitlab");
   async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
     ADD_FAILURE() << name << ": " << error;
   });
   bool is_seen = false;
-  const auto wait = [](Installation& installation, bool& is_seen) -> Task<> {
-    co_await installation.request({.labels = {"small"}},
-                                  [&is_seen](const Installation::Progress&) { is_seen = true; });
+  const auto wait = [](RemoteInstallation& installation, bool& is_seen) -> Task<> {
+    co_await installation.request(
+        {.labels = {"small"}}, [&is_seen](const RemoteInstallation::Progress&) { is_seen = true; });
   };
   scope.spawn("request", wait(installation, is_seen));
   // The call that waits for the end is under way.
@@ -234,14 +235,14 @@ TEST_F(InstallationTest, who_goes_away_while_waiting_leaves_no_request_behind) {
 TEST_F(InstallationTest, the_next_launcher_is_asked_if_one_does_not_answer) {
   run(doors_[0]->stop());
   const std::string dead = "http://127.0.0.1:1";
-  Installation installation(runtime_, {.url = dead + "," + url(1), .token = "secret of gitlab"},
-                            log_);
+  RemoteInstallation installation(runtime_,
+                                  {.url = dead + "," + url(1), .token = "secret of gitlab"}, log_);
   async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
     ADD_FAILURE() << name << ": " << error;
   });
-  std::optional<Installation::Outcome> outcome;
-  const auto request = [](Installation& installation,
-                          std::optional<Installation::Outcome>& outcome) -> Task<> {
+  std::optional<RemoteInstallation::Outcome> outcome;
+  const auto request = [](RemoteInstallation& installation,
+                          std::optional<RemoteInstallation::Outcome>& outcome) -> Task<> {
     outcome = co_await installation.request({.labels = {"small"}}, nullptr);
   };
   scope.spawn("request", request(installation, outcome));
@@ -254,7 +255,7 @@ TEST_F(InstallationTest, the_next_launcher_is_asked_if_one_does_not_answer) {
 }
 
 TEST_F(InstallationTest, lists_are_those_of_the_commands) {
-  Installation installation = client("gitlab");
+  RemoteInstallation installation = client("gitlab");
   for (int i = 0; i < 3; ++i) run(installation.request({.labels = {"small"}}, nullptr));
   settle();
   const std::vector<report::Column> columns = report::node_columns(report::Detail::wide).columns();
@@ -272,8 +273,9 @@ TEST_F(InstallationTest, a_unix_socket_will_do) {
     return first_->api().answer(std::move(request));
   });
   run(listen_address.start({.kind = web::ListenAddress::Kind::local, .path = path}));
-  Installation installation(runtime_, {.url = "unix://" + path}, log_);
-  const Installation::Outcome outcome = run(installation.request({.labels = {"small"}}, nullptr));
+  RemoteInstallation installation(runtime_, {.url = "unix://" + path}, log_);
+  const RemoteInstallation::Outcome outcome =
+      run(installation.request({.labels = {"small"}}, nullptr));
   EXPECT_EQ(outcome.leased->lease.owner, "user:" + std::to_string(::geteuid()));
   run(listen_address.stop());
 }

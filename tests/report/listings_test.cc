@@ -22,10 +22,10 @@ TEST(AgeTest, the_future_is_a_negative_day) {
 }
 
 TEST(HistoryListing, has_moments_and_the_time_between_them) {
-  history::Entry first;
-  first.subject = history::Entry::Subject::node;
+  history::JournalEntry first;
+  first.subject = history::JournalEntry::Subject::node;
   first.time = 100;
-  history::Entry second = first;
+  history::JournalEntry second = first;
   second.time = 160.5;
   const Table table = history_listing({first, second});
   ASSERT_EQ(table.rows().size(), 2U);

@@ -62,7 +62,7 @@ class StatusTest : public testing::Test {
                       .providers = providers_,
                       .diskimages = diskimages_,
                       .now = clock_.wall_seconds(),
-                      .patience = 600});
+                      .wait_limit = 600});
   }
 
   // The texts of the problems.

@@ -19,8 +19,9 @@ using testing::IsEmpty;
 class HeldNodesTest : public RequestorTest {
  protected:
   model::NodeRequest fulfilled(std::vector<std::string> labels) {
-    const std::string id = run(ask(runtime_, *store_, {std::move(labels), "nodepool:ada@host"}));
-    Answer answer = run(await_answer(runtime_, *store_, id, clock_.now() + minutes(10), nullptr));
+    const std::string id =
+        run(create_request(runtime_, *store_, {std::move(labels), "nodepool:ada@host"}));
+    Result answer = run(await_result(runtime_, *store_, id, clock_.now() + minutes(10), nullptr));
     return std::move(answer.request);
   }
 };

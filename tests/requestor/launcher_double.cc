@@ -53,7 +53,7 @@ async::Task<std::vector<std::string>> LauncherDouble::lock_line(std::string node
   const std::string root = model::node_lock_path(node_id);
   if (!co_await store_.exists(root)) co_return std::vector<std::string>();
   const std::vector<std::string> names =
-      coordination::contenders_in_line(co_await store_.children(root));
+      coordination::sorted_contenders(co_await store_.children(root));
   std::vector<std::string> data;
   for (const std::string& name : names) {
     const Entry entry = co_await store_.get(coordination::join_path(root, name));

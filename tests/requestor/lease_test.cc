@@ -25,9 +25,9 @@ constexpr const char* kHolder = "nodepool:ada@host";
 class LeaseTest : public RequestorTest {
  protected:
   model::NodeRequest fulfilled(std::vector<std::string> labels) {
-    const std::string id = run(ask(runtime_, *store_, {std::move(labels), kHolder}));
-    Answer answer = run(await_answer(runtime_, *store_, id, clock_.now() + minutes(10), nullptr));
-    EXPECT_EQ(answer.kind, Answer::Kind::fulfilled);
+    const std::string id = run(create_request(runtime_, *store_, {std::move(labels), kHolder}));
+    Result answer = run(await_result(runtime_, *store_, id, clock_.now() + minutes(10), nullptr));
+    EXPECT_EQ(answer.kind, Result::Kind::fulfilled);
     return std::move(answer.request);
   }
   Task<LeasedNodes> accepting(model::NodeRequest request) {

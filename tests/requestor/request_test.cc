@@ -18,10 +18,10 @@ using testing::SizeIs;
 class RequestTest : public RequestorTest {
  protected:
   std::string ask_for(std::vector<std::string> labels) {
-    return run(ask(runtime_, *store_, {std::move(labels), "nodepool:ada@host"}));
+    return run(create_request(runtime_, *store_, {std::move(labels), "nodepool:ada@host"}));
   }
-  Task<Answer> answer_to(std::string id) {
-    return await_answer(runtime_, *store_, std::move(id), clock_.now() + minutes(10),
+  Task<Result> answer_to(std::string id) {
+    return await_result(runtime_, *store_, std::move(id), clock_.now() + minutes(10),
                         [this](const model::NodeRequest& request) {
                           seen_.emplace_back(to_string(request.state));
                         });
@@ -48,8 +48,8 @@ TEST_F(RequestTest, the_record_has_every_key_that_zuul_expects) {
 
 TEST_F(RequestTest, a_fulfilled_request_stays_for_being_accepted) {
   const std::string id = ask_for({"small", "large"});
-  const Answer answer = run(answer_to(id));
-  EXPECT_EQ(answer.kind, Answer::Kind::fulfilled);
+  const Result answer = run(answer_to(id));
+  EXPECT_EQ(answer.kind, Result::Kind::fulfilled);
   EXPECT_THAT(answer.request.nodes, ElementsAre("0000000000", "0000000001"));
   EXPECT_EQ(seen_.back(), "fulfilled");
   EXPECT_THAT(run(launcher_.requests()), ElementsAre(id));
@@ -58,8 +58,8 @@ TEST_F(RequestTest, a_fulfilled_request_stays_for_being_accepted) {
 TEST_F(RequestTest, a_failed_request_is_withdrawn_and_says_who_declined) {
   launcher_.react(LauncherDouble::Reaction::decline);
   const std::string pool = run(launcher_.add_pool("rack", {"small"}));
-  const Answer answer = run(answer_to(ask_for({"small"})));
-  EXPECT_EQ(answer.kind, Answer::Kind::failed);
+  const Result answer = run(answer_to(ask_for({"small"})));
+  EXPECT_EQ(answer.kind, Result::Kind::failed);
   EXPECT_THAT(answer.request.declined_by, ElementsAre(pool));
   EXPECT_EQ(answer.request.decline_reasons.at(pool), "it would exceed quota");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
@@ -67,9 +67,9 @@ TEST_F(RequestTest, a_failed_request_is_withdrawn_and_says_who_declined) {
 
 TEST_F(RequestTest, a_request_is_withdrawn_when_the_time_is_over) {
   launcher_.react(LauncherDouble::Reaction::ignore);
-  std::optional<Answer::Kind> kind;
-  auto requestor = [](Task<Answer> answer, std::optional<Answer::Kind>& out) -> Task<> {
-    const Answer got = co_await std::move(answer);
+  std::optional<Result::Kind> kind;
+  auto requestor = [](Task<Result> answer, std::optional<Result::Kind>& out) -> Task<> {
+    const Result got = co_await std::move(answer);
     out = got.kind;
   };
   scope_.spawn("requestor", requestor(answer_to(ask_for({"small"})), kind));
@@ -78,13 +78,13 @@ TEST_F(RequestTest, a_request_is_withdrawn_when_the_time_is_over) {
   EXPECT_FALSE(kind);
   clock_.advance_by(minutes(10));
   settle();
-  EXPECT_EQ(kind, Answer::Kind::timed_out);
+  EXPECT_EQ(kind, Result::Kind::timed_out);
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
 TEST_F(RequestTest, a_request_is_withdrawn_when_its_requestor_is_cancelled) {
   launcher_.react(LauncherDouble::Reaction::ignore);
-  auto requestor = [](Task<Answer> answer) -> Task<> { co_await std::move(answer); };
+  auto requestor = [](Task<Result> answer) -> Task<> { co_await std::move(answer); };
   scope_.spawn("requestor", requestor(answer_to(ask_for({"small"}))));
   settle();
   run(scope_.stop());
@@ -94,7 +94,7 @@ TEST_F(RequestTest, a_request_is_withdrawn_when_its_requestor_is_cancelled) {
 TEST_F(RequestTest, a_request_that_somebody_removes_is_an_error) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   std::string error;
-  auto requestor = [](Task<Answer> answer, std::string& out) -> Task<> {
+  auto requestor = [](Task<Result> answer, std::string& out) -> Task<> {
     try {
       co_await std::move(answer);
     } catch (const RequestError& thrown) {
@@ -112,9 +112,9 @@ TEST_F(RequestTest, a_request_that_somebody_removes_is_an_error) {
 TEST_F(RequestTest, a_disconnection_does_not_end_the_wait) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const std::string id = ask_for({"small"});
-  std::optional<Answer::Kind> kind;
-  auto requestor = [](Task<Answer> answer, std::optional<Answer::Kind>& out) -> Task<> {
-    const Answer got = co_await std::move(answer);
+  std::optional<Result::Kind> kind;
+  auto requestor = [](Task<Result> answer, std::optional<Result::Kind>& out) -> Task<> {
+    const Result got = co_await std::move(answer);
     out = got.kind;
   };
   scope_.spawn("requestor", requestor(answer_to(id), kind));
@@ -129,7 +129,7 @@ TEST_F(RequestTest, a_disconnection_does_not_end_the_wait) {
   EXPECT_FALSE(kind);
   store_->resume_for_tests();
   settle();
-  EXPECT_EQ(kind, Answer::Kind::failed);
+  EXPECT_EQ(kind, Result::Kind::failed);
 }
 
 TEST_F(RequestTest, a_create_without_an_answer_is_not_repeated) {
@@ -148,7 +148,7 @@ TEST_F(RequestTest, a_create_without_an_answer_is_looked_for_when_the_store_is_b
     out = co_await std::move(asking);
   };
   scope_.spawn("requestor",
-               requestor(ask(runtime_, *store_, {{"small"}, "nodepool:ada@host"}), id));
+               requestor(create_request(runtime_, *store_, {{"small"}, "nodepool:ada@host"}), id));
   settle();
   EXPECT_EQ(id, "");
   store_->resume_for_tests();

@@ -41,7 +41,7 @@ class GuestsTest : public testing::Test {
                                .streams_per_client = 2,
                                .output = 100,
                                .output_per_origin = 50}};
-  ClientLimits::Refusal refusal_{};
+  ClientLimits::BadRequest refusal_{};
   int entered_ = 0;
   std::vector<int> gone_;  // evicted connections, in order
 };
@@ -78,7 +78,7 @@ TEST_F(GuestsTest, nobody_is_hung_up_on_who_has_a_request) {
     slots.back()->set_busy();
   }
   EXPECT_THAT(admit(at("192.0.2.4")), IsNull());
-  EXPECT_EQ(refusal_, ClientLimits::Refusal::all_is_full);
+  EXPECT_EQ(refusal_, ClientLimits::BadRequest::all_is_full);
   EXPECT_THAT(admit(kUser), NotNull()) << "the Unix socket has a limit of its own";
   slots.pop_back();
   EXPECT_THAT(admit(at("192.0.2.4")), NotNull());
@@ -94,7 +94,7 @@ TEST_F(GuestsTest, an_address_takes_from_itself_when_it_has_all_that_it_may) {
   second->set_busy();
   third->set_busy();
   EXPECT_THAT(admit(at("2001:db8::4")), IsNull());
-  EXPECT_EQ(refusal_, ClientLimits::Refusal::origin_is_full);
+  EXPECT_EQ(refusal_, ClientLimits::BadRequest::origin_is_full);
 }
 
 TEST_F(GuestsTest, streams_are_limited_by_address_token_and_in_all) {

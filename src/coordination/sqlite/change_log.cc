@@ -12,8 +12,8 @@ static_assert(static_cast<int>(WatchEvent::Kind::created) == 0);
 static_assert(static_cast<int>(WatchEvent::Kind::changed) == 1);
 static_assert(static_cast<int>(WatchEvent::Kind::removed) == 2);
 
-std::int64_t number_from(Statement& statement) {
-  Statement::Rows rows = statement.query();
+std::int64_t number_from(SqlStatement& statement) {
+  SqlStatement::Rows rows = statement.query();
   rows.next();
   return rows.integer(0);
 }
@@ -46,7 +46,7 @@ std::vector<WatchEvent> ChangeLog::read_new() {
   std::vector<WatchEvent> events;
   std::int64_t seen = seen_;
   bool gap = false;
-  Statement::Rows rows = read_.query(seen_);
+  SqlStatement::Rows rows = read_.query(seen_);
   while (rows.next()) {
     gap = gap || rows.integer(0) != seen + 1;
     seen = rows.integer(0);

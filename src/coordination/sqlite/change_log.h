@@ -33,11 +33,11 @@ class ChangeLog {
   std::vector<WatchEvent> read_new();
 
  private:
-  Statement last_;
-  Statement first_;
-  Statement append_;
-  Statement prune_;
-  Statement read_;
+  SqlStatement last_;
+  SqlStatement first_;
+  SqlStatement append_;
+  SqlStatement prune_;
+  SqlStatement read_;
   std::int64_t seen_;
 };
 

@@ -186,11 +186,11 @@ void Database::fail(int code, std::string_view doing) const {
   throw store_error(busy ? Kind::disconnected : Kind::storage, path_, detail);
 }
 
-void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
+void SqlStatement::Finalizer::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Statement::Statement(Database& database, std::string_view sql) : database_(database) {
+SqlStatement::SqlStatement(Database& database, std::string_view sql) : database_(database) {
   sqlite3_stmt* statement = nullptr;
   const int code =
       sqlite3_prepare_v3(database.connection_.get(), sql.data(), static_cast<int>(sql.size()),
@@ -199,47 +199,47 @@ Statement::Statement(Database& database, std::string_view sql) : database_(datab
   if (code != SQLITE_OK) database.fail(code, "prepare " + std::string(sql));
 }
 
-void Statement::bind(int index, std::int64_t value) {
+void SqlStatement::bind(int index, std::int64_t value) {
   const int code = sqlite3_bind_int64(statement_.get(), index, value);
   if (code != SQLITE_OK) fail(code);
 }
 
-void Statement::bind(int index, std::string_view text) {
+void SqlStatement::bind(int index, std::string_view text) {
   const int code = sqlite3_bind_text(statement_.get(), index, address_of(text),
                                      static_cast<int>(text.size()), SQLITE_TRANSIENT);
   if (code != SQLITE_OK) fail(code);
 }
 
-void Statement::bind(int index, Blob blob) {
+void SqlStatement::bind(int index, Blob blob) {
   const int code = sqlite3_bind_blob(statement_.get(), index, address_of(blob.bytes),
                                      static_cast<int>(blob.bytes.size()), SQLITE_TRANSIENT);
   if (code != SQLITE_OK) fail(code);
 }
 
-std::int64_t Statement::changed_rows() const {
+std::int64_t SqlStatement::changed_rows() const {
   return sqlite3_changes64(database_.connection_.get());
 }
 
-void Statement::fail(int code) const {
+void SqlStatement::fail(int code) const {
   database_.fail(code, std::string("execute ") + sqlite3_sql(statement_.get()));
 }
 
-Statement::Rows::~Rows() {
+SqlStatement::Rows::~Rows() {
   sqlite3_reset(statement_.statement_.get());
 }
 
-bool Statement::Rows::next() {
+bool SqlStatement::Rows::next() {
   const int code = sqlite3_step(statement_.statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) statement_.fail(code);
   return false;
 }
 
-std::int64_t Statement::Rows::integer(int column) const {
+std::int64_t SqlStatement::Rows::integer(int column) const {
   return sqlite3_column_int64(statement_.statement_.get(), column);
 }
 
-std::string Statement::Rows::text(int column) const {
+std::string SqlStatement::Rows::text(int column) const {
   sqlite3_stmt* const statement = statement_.statement_.get();
   // A blob may contain zeros, and an empty one is a null pointer.
   const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));

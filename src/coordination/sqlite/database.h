@@ -38,7 +38,7 @@ class Database {
   [[noreturn]] void fail(int code, std::string_view doing) const;
 
  private:
-  friend class Statement;
+  friend class SqlStatement;
 
   struct Closer {
     void operator()(sqlite3* connection) const;
@@ -61,12 +61,12 @@ struct Blob {
 };
 
 // A prepared SQL statement.
-class Statement {
+class SqlStatement {
  public:
   // The rows of one run. A statement has one run at a time.
   class Rows {
    public:
-    explicit Rows(Statement& statement) : statement_(statement) {}
+    explicit Rows(SqlStatement& statement) : statement_(statement) {}
     ~Rows();
     Rows(const Rows&) = delete;
     Rows& operator=(const Rows&) = delete;
@@ -79,10 +79,10 @@ class Statement {
     std::string text(int column) const;
 
    private:
-    Statement& statement_;
+    SqlStatement& statement_;
   };
 
-  Statement(Database& database, std::string_view sql);
+  SqlStatement(Database& database, std::string_view sql);
 
   // Starts a run with these parameters. The statement must outlive the rows.
   template <typename... Values>

@@ -78,7 +78,7 @@ NodeTree::NodeTree(Database& database, ChangeLog& log)
 Entry NodeTree::get(std::string_view path) {
   require_valid_path(path);
   const Key key(path);
-  Statement::Rows rows = get_.query(key.parent, key.name);
+  SqlStatement::Rows rows = get_.query(key.parent, key.name);
   if (!rows.next() || is_hidden(rows.integer(kOwner))) throw store_error(Kind::no_node, path);
   return {rows.text(kData), node_of(rows).stat};
 }
@@ -96,7 +96,7 @@ std::vector<std::string> NodeTree::children(std::string_view path) {
   std::vector<std::string> names;
   if (node.stat.num_children == 0) return names;
   names.reserve(static_cast<std::size_t>(node.stat.num_children));
-  Statement::Rows rows = children_.query(path);
+  SqlStatement::Rows rows = children_.query(path);
   while (rows.next()) {
     if (!is_hidden(rows.integer(1))) names.push_back(rows.text(0));
   }
@@ -115,7 +115,7 @@ std::vector<OperationResult> NodeTree::apply(const Transaction& transaction, con
     try {
       results.push_back(apply(operation, context));
     } catch (const StoreError& error) {
-      if (!error.is_answer()) throw;
+      if (!error.is_rejection()) throw;
       throw TransactionError(error, results.size());
     }
   }
@@ -125,7 +125,7 @@ std::vector<OperationResult> NodeTree::apply(const Transaction& transaction, con
 void NodeTree::remove_ephemerals(std::int64_t session) {
   std::vector<std::string> paths;
   {
-    Statement::Rows rows = ephemerals_.query(session);
+    SqlStatement::Rows rows = ephemerals_.query(session);
     while (rows.next()) paths.push_back(join_path(rows.text(0), rows.text(1)));
   }
   for (const std::string& path : paths) erase(path);
@@ -207,12 +207,12 @@ OperationResult NodeTree::check(const Transaction::Operation& operation) {
 
 std::optional<NodeTree::Node> NodeTree::find(std::string_view path) {
   const Key key(path);
-  Statement::Rows rows = find_.query(key.parent, key.name);
+  SqlStatement::Rows rows = find_.query(key.parent, key.name);
   if (!rows.next() || is_hidden(rows.integer(kOwner))) return std::nullopt;
   return node_of(rows);
 }
 
-NodeTree::Node NodeTree::node_of(const Statement::Rows& rows) {
+NodeTree::Node NodeTree::node_of(const SqlStatement::Rows& rows) {
   return {
       .stat = {.czxid = rows.integer(0),
                .mzxid = rows.integer(1),

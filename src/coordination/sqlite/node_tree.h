@@ -63,22 +63,22 @@ class NodeTree {
   OperationResult check(const Transaction::Operation& operation);
 
   std::optional<Node> find(std::string_view path);
-  static Node node_of(const Statement::Rows& rows);
+  static Node node_of(const SqlStatement::Rows& rows);
   Node find_at(std::string_view path, std::int32_t expected);
   void erase(std::string_view path);
   bool is_hidden(std::int64_t owner) const;
 
   ChangeLog& log_;
   std::vector<std::int64_t> hidden_;  // sessions
-  Statement find_;
-  Statement get_;
-  Statement children_;
-  Statement insert_;
-  Statement count_new_child_;
-  Statement count_removed_child_;
-  Statement update_;
-  Statement delete_;
-  Statement ephemerals_;
+  SqlStatement find_;
+  SqlStatement get_;
+  SqlStatement children_;
+  SqlStatement insert_;
+  SqlStatement count_new_child_;
+  SqlStatement count_removed_child_;
+  SqlStatement update_;
+  SqlStatement delete_;
+  SqlStatement ephemerals_;
 };
 
 }  // namespace nodepool::coordination::sqlite

@@ -53,8 +53,8 @@ constexpr const char* kSchema = R"sql(
 )sql";
 
 std::int64_t integer_of(Database& database, std::string_view sql) {
-  Statement statement(database, sql);
-  Statement::Rows rows = statement.query();
+  SqlStatement statement(database, sql);
+  SqlStatement::Rows rows = statement.query();
   return rows.next() ? rows.integer(0) : 0;
 }
 
@@ -89,10 +89,10 @@ bool is_empty(Database& database) {
 // lock here.
 void use_write_ahead_log(Database& database) {
   constexpr std::chrono::milliseconds kPause(1);
-  Statement statement(database, "PRAGMA journal_mode = WAL");
+  SqlStatement statement(database, "PRAGMA journal_mode = WAL");
   for (std::chrono::milliseconds waited{};; waited += kPause) {
     try {
-      Statement::Rows rows = statement.query();
+      SqlStatement::Rows rows = statement.query();
       if (rows.next() && rows.text(0) == "wal") return;
       refuse(database,
              "its file system does not support shared memory, which SQLite's write-ahead log "

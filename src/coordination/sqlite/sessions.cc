@@ -19,7 +19,7 @@ Sessions::Sessions(Database& database, LiveDirectory& directory, NodeTree& tree)
 SessionLock Sessions::open(std::int64_t now) {
   std::int64_t session = 0;
   {
-    Statement::Rows rows = insert_.query(std::int64_t{::getpid()}, now);
+    SqlStatement::Rows rows = insert_.query(std::int64_t{::getpid()}, now);
     rows.next();
     session = rows.integer(0);
     while (rows.next()) {
@@ -72,7 +72,7 @@ void Sessions::end_dead() {
 
 std::vector<std::int64_t> Sessions::open_sessions() {
   std::vector<std::int64_t> open;
-  Statement::Rows rows = list_.query();
+  SqlStatement::Rows rows = list_.query();
   while (rows.next()) open.push_back(rows.integer(0));
   return open;
 }

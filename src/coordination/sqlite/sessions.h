@@ -44,10 +44,10 @@ class Sessions {
 
   LiveDirectory& directory_;
   NodeTree& tree_;
-  Statement insert_;
-  Statement find_;
-  Statement list_;
-  Statement delete_;
+  SqlStatement insert_;
+  SqlStatement find_;
+  SqlStatement list_;
+  SqlStatement delete_;
 };
 
 }  // namespace nodepool::coordination::sqlite

@@ -28,7 +28,7 @@ Database& with_schema(Database& database, const SqliteOptions& options) {
 
 // Whether an error concerns only this operation, not the database.
 bool is_refusal(const StoreError& error) {
-  return error.is_answer() || error.kind() == StoreError::Kind::session_expired;
+  return error.is_rejection() || error.kind() == StoreError::Kind::session_expired;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace nodepool::coordination::zookeeper {
 
 // The parameters of a client's ConnectRequest.
 struct ConnectParameters {
-  Credentials credentials;
+  DigestCredentials credentials;
   std::int64_t last_zxid = 0;  // a server that is behind rejects the client
   std::chrono::milliseconds session_timeout{};
 };

@@ -58,7 +58,7 @@ std::string read_request(OpCode type, std::string_view path) {
 
 }  // namespace
 
-std::string connect_request(const Credentials& credentials, std::int64_t last_zxid,
+std::string connect_request(const DigestCredentials& credentials, std::int64_t last_zxid,
                             std::int32_t timeout_ms) {
   Writer writer;
   writer.integer(kProtocolVersion)
@@ -91,7 +91,7 @@ void set_xid(std::string& frame, std::int32_t xid) {
 }
 
 // DigestAuthenticationProvider.generateDigest(): SHA-1, in Base64.
-Acl acl_of(const Digest& digest) {
+Acl acl_of(const DigestAuth& digest) {
   const std::string secret = digest.user + ":" + digest.password;
   unsigned char hash[SHA_DIGEST_LENGTH];
   SHA1(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(), hash);
@@ -102,7 +102,7 @@ Acl acl_of(const Digest& digest) {
           .id = digest.user + ":" + std::string(reinterpret_cast<const char*>(text), kEncoded)};
 }
 
-std::string auth_request(const Digest& digest) {
+std::string auth_request(const DigestAuth& digest) {
   Writer writer = begin_request(OpCode::auth);
   writer.integer(0).string(kDigestScheme).string(digest.user + ":" + digest.password);
   return std::move(writer).finish();

@@ -27,17 +27,17 @@ inline constexpr std::int32_t kPingXid = -2;
 // --- Opening a session
 
 // The credentials to resume a session on another connection.
-struct Credentials {
+struct DigestCredentials {
   std::int64_t session_id = 0;  // 0: request a new session
   std::string password = std::string(16, '\0');
 };
 
-std::string connect_request(const Credentials& credentials, std::int64_t last_zxid,
+std::string connect_request(const DigestCredentials& credentials, std::int64_t last_zxid,
                             std::int32_t timeout_ms);
 
 struct ConnectReply {
   std::int32_t timeout_ms = 0;  // as the server granted it; 0: the session has expired
-  Credentials credentials;
+  DigestCredentials credentials;
 };
 
 ConnectReply read_connect_reply(Reader reader);
@@ -52,11 +52,11 @@ struct Acl {
 };
 
 // The access list for clients that know the user's password. The ACL contains a digest of it.
-Acl acl_of(const Digest& digest);
+Acl acl_of(const DigestAuth& digest);
 
 // --- Requests. Each function returns a whole frame whose xid is 0: see set_xid().
 
-std::string auth_request(const Digest& digest);
+std::string auth_request(const DigestAuth& digest);
 std::string create_request(std::string_view path, std::string_view data, CreateMode mode,
                            const Acl& acl);
 std::string get_request(std::string_view path);

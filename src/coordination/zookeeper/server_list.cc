@@ -34,7 +34,7 @@ const Server& ServerList::next() {
   return server;
 }
 
-async::Duration Backoff::next() {
+async::Duration ReconnectBackoff::next() {
   const double factor = 1 - kJitter + 2 * kJitter * random_.fraction();
   const auto pause = std::chrono::duration_cast<async::Duration>(pause_ * factor);
   pause_ = std::min(2 * pause_, kLongestPause);

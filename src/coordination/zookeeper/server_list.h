@@ -28,9 +28,9 @@ class ServerList {
 };
 
 // The pauses between rounds of attempts: exponential backoff up to a few seconds, with jitter.
-class Backoff {
+class ReconnectBackoff {
  public:
-  explicit Backoff(async::Random& random) : random_(random) {}
+  explicit ReconnectBackoff(async::Random& random) : random_(random) {}
 
   async::Duration next();
 

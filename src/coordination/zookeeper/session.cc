@@ -169,7 +169,7 @@ std::int64_t Session::now() const {
 
 // --- Watches and listeners
 
-Request Session::authentication(const Digest& digest) {
+Request Session::authentication(const DigestAuth& digest) {
   Request request;
   request.frame = auth_request(digest);
   request.on_response = [user = digest.user](const ReplyHeader& header, Reader&) {
@@ -236,7 +236,7 @@ Task<> Session::run() {
 }
 
 Task<> Session::reconnect() {
-  Backoff backoff(runtime_.random);
+  ReconnectBackoff backoff(runtime_.random);
   while (!co_await try_all_servers()) {
     co_await runtime_.clock.sleep_for(backoff.next());
   }

@@ -59,7 +59,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Subscription watch(const std::string& root, WatchHandler handler);
   Subscription on_session(SessionHandler handler);
   SessionState state() const { return state_; }
-  const Credentials& credentials() const { return credentials_; }
+  const DigestCredentials& credentials() const { return credentials_; }
   const Paths& paths() const { return paths_; }
   // The access list of created nodes.
   const Acl& acl() const { return acl_; }
@@ -103,7 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void take(std::string_view message);
   void deliver_held_events();
 
-  static Request authentication(const Digest& digest);
+  static Request authentication(const DigestAuth& digest);
   Request watch_request(const std::string& root);
   void unwatch(const std::string& root);
   void enter(SessionState state);
@@ -117,7 +117,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   SessionState state_ = SessionState::suspended;
   bool closing_ = false;
-  Credentials credentials_;
+  DigestCredentials credentials_;
   async::Duration timeout_{};   // as granted
   std::int64_t last_zxid_ = 0;  // the latest one from a server
   std::string problem_;         // why there is no connection

@@ -25,8 +25,8 @@ struct TlsFiles {
   std::string key;
 };
 
-// Credentials for ZooKeeper's "digest" scheme. Without TLS they are sent in plain text.
-struct Digest {
+// DigestCredentials for ZooKeeper's "digest" scheme. Without TLS they are sent in plain text.
+struct DigestAuth {
   std::string user;  // without a colon
   std::string password;
 };
@@ -46,7 +46,7 @@ struct ZooKeeperOptions {
 
   // None: created nodes are open to all clients. Otherwise only clients with the same digest have
   // access to them. Nodes of other clients keep their access lists.
-  std::optional<Digest> digest;
+  std::optional<DigestAuth> digest;
 
   // The servers end the session after this time without contact. They may grant less or more (2 to
   // 20 of their ticks, by default).

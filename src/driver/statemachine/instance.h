@@ -13,7 +13,7 @@
 namespace nodepool::driver {
 
 // How to connect to a node. Fields that are set override the label's settings.
-struct Connection {
+struct ConnectionSettings {
   std::optional<std::string> type;
   // A number; or an object, such as the credentials of a cluster, if there is no host to connect
   // to. An object is copied to the node's record unchanged.
@@ -44,7 +44,7 @@ struct Instance {
   std::optional<std::int64_t> slot;
   model::Json node_properties{"{}"};
   model::Json node_attributes;  // an object; the pool's node-attributes override its keys
-  Connection connection = {};
+  ConnectionSettings connection = {};
 };
 
 // Resource::type of a machine. Its Resource::id is its external id: as it is if that is text,

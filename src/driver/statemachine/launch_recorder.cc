@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "model/failure_text.h"
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 
 namespace nodepool::driver {
 
@@ -53,7 +53,7 @@ void LaunchRecorder::called(const Call& call) {
        .milliseconds = std::chrono::duration<double, std::milli>(call.taken).count()});
 }
 
-void LaunchRecorder::looked(std::string_view list) {
+void LaunchRecorder::polled(std::string_view list) {
   add({.kind = EventKind::poll, .what = clipped(list)});
 }
 
@@ -101,7 +101,7 @@ void LaunchRecorder::add(TraceEvent event) {
 std::string console_tail(std::string_view text) {
   // Escaping makes the text no shorter.
   if (text.size() > kConsoleBytes) text.remove_prefix(text.size() - kConsoleBytes);
-  std::string tail = telemetry::harmless_text(text);
+  std::string tail = telemetry::sanitized_text(text);
   while (tail.ends_with('\n')) tail.pop_back();
   std::size_t begin = tail.size() > kConsoleBytes ? tail.size() - kConsoleBytes : 0;
   while (begin < tail.size() && continues_character(tail[begin])) ++begin;

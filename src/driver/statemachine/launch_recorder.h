@@ -17,7 +17,7 @@ class LaunchRecorder final : public async::CallTracer {
   explicit LaunchRecorder(const async::Clock& clock) : clock_(clock), begun_(clock.now()) {}
 
   void called(const Call& call) override;
-  void looked(std::string_view list) override;
+  void polled(std::string_view list) override;
   void connected(std::string_view to, std::string_view outcome) override;
   // A step of the launch begins.
   void entered(std::string_view step);

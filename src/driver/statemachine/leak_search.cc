@@ -102,7 +102,7 @@ Records::Node LeakSearch::record_of(const std::string& node_id, const Resource& 
   const model::Node* node = context_.nodes.find(node_id);
   if (node == nullptr || node->provider != provider_) return Records::Node::none;
   if (is_of_another_record(resource.metadata, *node)) return Records::Node::is_another;
-  const bool is_made = !model::is_returnable(node->state) && node->state != model::NodeState::init;
+  const bool is_made = !model::is_reclaimable(node->state) && node->state != model::NodeState::init;
   const bool may_be_its = !is_made || adapter_.may_be_of(resource, *node);
   return may_be_its ? Records::Node::has_it : Records::Node::has_other;
 }

@@ -240,7 +240,7 @@ void MachineLaunch::describe_image() {
 }
 
 // The label's settings apply where `connection` has none.
-void MachineLaunch::describe_connection(const Connection& connection) {
+void MachineLaunch::describe_connection(const ConnectionSettings& connection) {
   model::Node& node = launch_.node();
   const ImageAccess& access = label().access;
   node.username = connection.username ? connection.username : access.username;

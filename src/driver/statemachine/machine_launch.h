@@ -52,7 +52,7 @@ class MachineLaunch {
   Task<> undo();
   CreateSpec spec() const;
   void describe(const Instance& instance);
-  void describe_connection(const Connection& connection);
+  void describe_connection(const ConnectionSettings& connection);
   Task<> scan();
   Task<> report_scan_failure(std::string reason);
   void emit_trace(const std::optional<Failure>& failure);

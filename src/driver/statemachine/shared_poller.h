@@ -16,7 +16,7 @@
 #include "async/call_tracer.h"
 #include "async/event.h"
 #include "async/runtime.h"
-#include "async/shared_answer.h"
+#include "async/shared_result.h"
 #include "driver/cloud_error.h"
 #include "driver/statemachine/next_poll.h"
 #include "telemetry/log.h"
@@ -154,7 +154,7 @@ class SharedPoller {
     awaited.too_late = *polled_at_ > due + std::max(intervals_.unknown, tolerance);
     awaited.seen = number_;
     const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
-    if (tracer) tracer->looked(name_);
+    if (tracer) tracer->polled(name_);
     co_return latest_;
   }
 
@@ -255,7 +255,7 @@ class SharedPoller {
   std::string_view name_;
   PollIntervals intervals_;
   Ask ask_;
-  async::SharedAnswer<Pointer> answer_;
+  async::SharedResult<Pointer> answer_;
   std::shared_ptr<Waiters> waiters_ = std::make_shared<Waiters>();  // may outlive this
   Pointer latest_;
   std::uint64_t number_ = 0;                    // of the latest listing

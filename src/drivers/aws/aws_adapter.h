@@ -63,7 +63,7 @@ class AwsAdapter final : public driver::Adapter {
   S3 s3_;
   LaunchTemplates templates_;
   MachineContext context_;
-  ImageStore images_;
+  AmiStore images_;
   bool may_list_hosts_ = true;
   std::set<std::string> codes_;  // of the relevant quotas
 };

@@ -89,10 +89,10 @@ Task<std::optional<std::string>> CloudView::image_id(AmiReference reference) {
   if (!reference.id.empty()) co_return reference.id;
   auto& lookup = images_[reference];
   if (!lookup) {
-    lookup = std::make_unique<async::SharedAnswer<ImageId>>(
+    lookup = std::make_unique<async::SharedResult<ImageId>>(
         runtime_, "an AMI", [this, reference] { return ask_image(reference); });
   }
-  async::SharedAnswer<ImageId>& answer = *lookup;
+  async::SharedResult<ImageId>& answer = *lookup;
   const std::shared_ptr<const ImageId> id = co_await answer.get(poll_policy_.lookup_age);
   co_return *id;
 }

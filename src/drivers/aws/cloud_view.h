@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "async/runtime.h"
-#include "async/shared_answer.h"
+#include "async/shared_result.h"
 #include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/aws/api/ec2.h"
@@ -93,11 +93,11 @@ class CloudView {
   const PollPolicy& poll_policy_;
   Instances instances_;
   driver::BootTimes removal_times_;
-  async::SharedAnswer<ById<Ec2Volume>> volumes_;
-  async::SharedAnswer<ById<DedicatedHost>> hosts_;
-  async::SharedAnswer<std::map<std::string, double>> quotas_;
+  async::SharedResult<ById<Ec2Volume>> volumes_;
+  async::SharedResult<ById<DedicatedHost>> hosts_;
+  async::SharedResult<std::map<std::string, double>> quotas_;
   // Only references of the configurations.
-  std::map<AmiReference, std::unique_ptr<async::SharedAnswer<ImageId>>> images_;
+  std::map<AmiReference, std::unique_ptr<async::SharedResult<ImageId>>> images_;
   std::map<std::string, std::optional<Ami::RootDevice>> roots_;  // by the AMI's id
   std::map<std::string, std::optional<InstanceType>> types_;     // nothing: unknown type
 };

@@ -24,9 +24,9 @@ constexpr driver::PollIntervals kPace{.unknown = std::chrono::milliseconds(100),
 constexpr const char* kHostId = "fake";
 
 // Chooses like the driver openstack.
-const Flavor& choose_flavor(const FakeLabel& label) {
+const FakeFlavor& choose_flavor(const FakeLabel& label) {
   const std::string& wanted = label.flavor_name;
-  const auto fits = [&](const Flavor& flavor) {
+  const auto fits = [&](const FakeFlavor& flavor) {
     if (label.min_ram == 0) return flavor.name == wanted;
     return flavor.ram >= static_cast<double>(label.min_ram) && flavor.name.contains(wanted);
   };
@@ -93,7 +93,7 @@ Task<Instance> FakeAdapter::create(CreateSpec spec, driver::LaunchSteps& steps) 
   const driver::LaunchSteps::Find find = [&] { return find_server(spec, steps); };
   const std::string id = co_await steps.step("server", make, find);
   steps.enter("waiting for the server");
-  const Server server = co_await wait_until_active(id, awaited);
+  const FakeServer server = co_await wait_until_active(id, awaited);
   spec.learn(awaited.taken(runtime_.clock.now()));
   co_return describe(server);
 }
@@ -109,8 +109,8 @@ Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::Launc
 
 Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec,
                                                           driver::LaunchSteps& steps) {
-  const std::vector<Server> servers = co_await client_.servers();
-  const auto found = std::ranges::find_if(servers, [&](const Server& server) {
+  const std::vector<FakeServer> servers = co_await client_.servers();
+  const auto found = std::ranges::find_if(servers, [&](const FakeServer& server) {
     return driver::carries(server.spec.metadata, spec.metadata);
   });
   if (found == servers.end()) co_return std::nullopt;
@@ -118,22 +118,23 @@ Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec
   co_return found->id;
 }
 
-Task<Server> FakeAdapter::wait_until_active(std::string id, driver::PollWaiter& awaited) {
+Task<FakeServer> FakeAdapter::wait_until_active(std::string id, driver::PollWaiter& awaited) {
   while (true) {
-    const std::optional<Server> server = co_await poll(id, awaited);
+    const std::optional<FakeServer> server = co_await poll(id, awaited);
     if (!server) throw CloudError(CloudError::Kind::failed, "server " + id + " has disappeared");
-    if (server->status == Server::Status::active) co_return *server;
-    if (server->status == Server::Status::error) {
+    if (server->status == FakeServer::Status::active) co_return *server;
+    if (server->status == FakeServer::Status::error) {
       throw CloudError(CloudError::Kind::failed, "server " + id + " is in state ERROR");
     }
   }
 }
 
-Task<std::optional<Server>> FakeAdapter::poll(const std::string& id, driver::PollWaiter& awaited) {
+Task<std::optional<FakeServer>> FakeAdapter::poll(const std::string& id,
+                                                  driver::PollWaiter& awaited) {
   while (true) {
     const auto servers = co_await driver::if_answered(listing_.next(awaited), "servers", log_);
     if (!servers) continue;
-    const auto found = std::ranges::lower_bound(*servers, id, {}, &Server::id);
+    const auto found = std::ranges::lower_bound(*servers, id, {}, &FakeServer::id);
     if (found == servers->end() || found->id != id) co_return std::nullopt;
     co_return *found;
   }
@@ -155,7 +156,7 @@ Task<> FakeAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) 
 
 // --- listings and limits
 
-Instance FakeAdapter::describe(const Server& server) const {
+Instance FakeAdapter::describe(const FakeServer& server) const {
   Instance instance;
   instance.external_id = model::json_string(server.id);
   instance.metadata = server.spec.metadata;
@@ -177,18 +178,18 @@ Instance FakeAdapter::describe(const Server& server) const {
 }
 
 Task<std::vector<Instance>> FakeAdapter::instances() {
-  const std::vector<Server> servers = co_await client_.servers();
+  const std::vector<FakeServer> servers = co_await client_.servers();
   std::vector<Instance> all;
   all.reserve(servers.size());
-  for (const Server& server : servers) all.push_back(describe(server));
+  for (const FakeServer& server : servers) all.push_back(describe(server));
   co_return all;
 }
 
 Task<std::vector<Resource>> FakeAdapter::resources() {
-  const std::vector<Server> servers = co_await client_.servers();
+  const std::vector<FakeServer> servers = co_await client_.servers();
   std::vector<Resource> all;
   all.reserve(servers.size());
-  for (const Server& server : servers) {
+  for (const FakeServer& server : servers) {
     all.push_back({std::string(driver::kInstanceResource), server.id, server.spec.metadata});
   }
   co_return all;
@@ -206,7 +207,7 @@ Task<driver::Limits> FakeAdapter::limits() {
 
 Task<Resources> FakeAdapter::need(std::string pool, std::string label) {
   const FakeLabel& wanted = config_->label(pool, label);
-  const Flavor& flavor = choose_flavor(wanted);
+  const FakeFlavor& flavor = choose_flavor(wanted);
   Resources need({{"instances", 1}, {"cores", flavor.cores}, {"ram", flavor.ram}});
   if (wanted.boot_from_volume) {
     need += Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(wanted.volume_size)}});

@@ -41,10 +41,10 @@ class FakeAdapter final : public driver::Adapter {
                                 driver::PollWaiter& awaited);
   Task<std::optional<std::string>> find_server(const driver::CreateSpec& spec,
                                                driver::LaunchSteps& steps);
-  Task<Server> wait_until_active(std::string id, driver::PollWaiter& awaited);
+  Task<FakeServer> wait_until_active(std::string id, driver::PollWaiter& awaited);
   // The server in the next list; nothing if it is absent.
-  Task<std::optional<Server>> poll(const std::string& id, driver::PollWaiter& awaited);
-  driver::Instance describe(const Server& server) const;
+  Task<std::optional<FakeServer>> poll(const std::string& id, driver::PollWaiter& awaited);
+  driver::Instance describe(const FakeServer& server) const;
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -52,7 +52,7 @@ class FakeAdapter final : public driver::Adapter {
   std::shared_ptr<FakeCloud> cloud_;
   FakeClient client_;
   FakeImages images_;
-  driver::SharedPoller<std::vector<Server>> listing_;
+  driver::SharedPoller<std::vector<FakeServer>> listing_;
 };
 
 }  // namespace nodepool::drivers::fake

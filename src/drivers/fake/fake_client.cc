@@ -21,7 +21,7 @@ Task<> FakeClient::simulate_latency() {
 
 Task<> FakeClient::call(CloudCall call, std::string what, std::function<void()> act) {
   co_await simulate_latency();
-  std::optional<Failure> failure = cloud_->take_failure(call);
+  std::optional<FakeFailure> failure = cloud_->take_failure(call);
   if (!failure) failure = draw_failure(call);
   std::exception_ptr refusal;
   if (!failure || failure->is_done) {
@@ -36,19 +36,19 @@ Task<> FakeClient::call(CloudCall call, std::string what, std::function<void()> 
   if (refusal) std::rethrow_exception(refusal);
 }
 
-std::optional<Failure> FakeClient::draw_failure(CloudCall call) {
+std::optional<FakeFailure> FakeClient::draw_failure(CloudCall call) {
   using Kind = CloudError::Kind;
   const FakeBehaviour& behaviour = cloud_->behaviour;
   const FakeBehaviour::CreateFailures& create = behaviour.create_failures;
   if (call == CloudCall::create) {
-    if (draw(create.error)) return Failure{.kind = Kind::failed};
-    if (draw(create.no_capacity)) return Failure{.kind = Kind::no_capacity};
+    if (draw(create.error)) return FakeFailure{.kind = Kind::failed};
+    if (draw(create.no_capacity)) return FakeFailure{.kind = Kind::no_capacity};
     if (draw(create.lost_answer)) {
-      return Failure{.kind = Kind::unknown_outcome, .is_done = draw(0.5)};
+      return FakeFailure{.kind = Kind::unknown_outcome, .is_done = draw(0.5)};
     }
   }
-  if (call == CloudCall::remove && draw(behaviour.remove_failures)) return Failure{};
-  if (call == CloudCall::list && draw(behaviour.list_failures)) return Failure{};
+  if (call == CloudCall::remove && draw(behaviour.remove_failures)) return FakeFailure{};
+  if (call == CloudCall::list && draw(behaviour.list_failures)) return FakeFailure{};
   return std::nullopt;
 }
 
@@ -71,15 +71,15 @@ Task<> FakeClient::remove(std::string id) {
   co_await call(CloudCall::remove, what, act);
 }
 
-Task<std::vector<Server>> FakeClient::servers() {
-  std::vector<Server> found;
+Task<std::vector<FakeServer>> FakeClient::servers() {
+  std::vector<FakeServer> found;
   const std::function<void()> act = [&] { found = cloud_->servers(runtime_.clock.now()); };
   co_await call(CloudCall::list, "listing servers", act);
   co_return found;
 }
 
-Task<std::optional<Server>> FakeClient::server(std::string id) {
-  std::optional<Server> found;
+Task<std::optional<FakeServer>> FakeClient::server(std::string id) {
+  std::optional<FakeServer> found;
   const std::function<void()> act = [&] { found = cloud_->server(id, runtime_.clock.now()); };
   co_await call(CloudCall::list, "getting server " + id, act);
   co_return found;

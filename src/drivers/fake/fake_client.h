@@ -24,9 +24,9 @@ class FakeClient {
   // Returns the machine's id.
   Task<std::string> create(ServerSpec spec);
   Task<> remove(std::string id);
-  Task<std::vector<Server>> servers();
+  Task<std::vector<FakeServer>> servers();
   // Returns nothing if there is none.
-  Task<std::optional<Server>> server(std::string id);
+  Task<std::optional<FakeServer>> server(std::string id);
 
   // The cloud's quota.
   Task<driver::Limits> limits();
@@ -39,7 +39,7 @@ class FakeClient {
  private:
   Task<> call(CloudCall call, std::string what, std::function<void()> act);
   Task<> simulate_latency();
-  std::optional<Failure> draw_failure(CloudCall call);
+  std::optional<FakeFailure> draw_failure(CloudCall call);
   bool draw(double probability) { return runtime_.random.fraction() < probability; }
 
   async::Runtime runtime_;

@@ -17,14 +17,14 @@ constexpr const char* kAddress6 = "fake_v6";
 constexpr const char* kNetworkWithoutPublicAddress = "no-auto-ip-network-name";
 constexpr const char* kNetworkWithIpv6 = "fake-ipv6-network-name";
 
-const Flavor& flavor_of(const std::string& name) {
+const FakeFlavor& flavor_of(const std::string& name) {
   const auto& all = FakeCloud::flavors();
-  const auto found = std::ranges::find(all, name, &Flavor::name);
+  const auto found = std::ranges::find(all, name, &FakeFlavor::name);
   if (found == all.end()) throw CloudError(CloudError::Kind::failed, "no flavor " + name);
   return *found;
 }
 
-void give_addresses(Server& server) {
+void give_addresses(FakeServer& server) {
   const auto has = [&](const char* network) {
     return std::ranges::find(server.spec.networks, network) != server.spec.networks.end();
   };
@@ -34,7 +34,7 @@ void give_addresses(Server& server) {
 }
 
 Resources instance_resources(const ServerSpec& spec) {
-  const Flavor& flavor = flavor_of(spec.flavor);
+  const FakeFlavor& flavor = flavor_of(spec.flavor);
   Resources resources({{"instances", 1}, {"cores", flavor.cores}, {"ram", flavor.ram}});
   if (spec.volume_gb > 0) {
     resources += Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(spec.volume_gb)}});
@@ -48,8 +48,9 @@ FakeCloud::FakeCloud() {
   add_image({.id = "fake-image-id", .name = "Fake Precise", .metadata = {}});
 }
 
-const std::vector<Flavor>& FakeCloud::flavors() {
-  static const std::vector<Flavor> kFlavors{{"Fake Flavor", 8192, 4}, {"Unreal Flavor", 8192, 4}};
+const std::vector<FakeFlavor>& FakeCloud::flavors() {
+  static const std::vector<FakeFlavor> kFlavors{{"Fake Flavor", 8192, 4},
+                                                {"Unreal Flavor", 8192, 4}};
   return kFlavors;
 }
 
@@ -66,7 +67,7 @@ void FakeCloud::create(std::string id, ServerSpec spec, bool is_broken, TimePoin
   if (std::ranges::find(zones(), spec.zone) == zones().end()) {
     throw CloudError(CloudError::Kind::failed, "no availability zone " + spec.zone);
   }
-  Server server;
+  FakeServer server;
   server.id = id;
   server.resources = instance_resources(spec);
   Resources used;
@@ -95,15 +96,15 @@ void FakeCloud::remove(const std::string& id, TimePoint now) {
   if (!found->second.gone_at) found->second.gone_at = now + behaviour.delete_time;
 }
 
-std::vector<Server> FakeCloud::servers(TimePoint now) {
+std::vector<FakeServer> FakeCloud::servers(TimePoint now) {
   forget_gone(now);
-  std::vector<Server> all;
+  std::vector<FakeServer> all;
   all.reserve(machines_.size());
   for (const auto& [id, machine] : machines_) all.push_back(seen(machine, now));
   return all;
 }
 
-std::optional<Server> FakeCloud::server(const std::string& id, TimePoint now) {
+std::optional<FakeServer> FakeCloud::server(const std::string& id, TimePoint now) {
   forget_gone(now);
   const auto found = machines_.find(id);
   if (found == machines_.end()) return std::nullopt;
@@ -116,10 +117,10 @@ void FakeCloud::forget_gone(TimePoint now) {
   });
 }
 
-Server FakeCloud::seen(const Machine& machine, TimePoint now) {
-  Server server = machine.server;
+FakeServer FakeCloud::seen(const Machine& machine, TimePoint now) {
+  FakeServer server = machine.server;
   if (machine.up_at <= now) {
-    server.status = machine.is_broken ? Server::Status::error : Server::Status::active;
+    server.status = machine.is_broken ? FakeServer::Status::error : FakeServer::Status::active;
   }
   return server;
 }
@@ -151,11 +152,11 @@ std::optional<CloudImage> FakeCloud::image(std::string_view id_or_name) const {
 
 // --- failures
 
-void FakeCloud::fail_next(CloudCall call, Failure failure, std::size_t times) {
+void FakeCloud::fail_next(CloudCall call, FakeFailure failure, std::size_t times) {
   failures_[call] = {failure, times};
 }
 
-std::optional<Failure> FakeCloud::take_failure(CloudCall call) {
+std::optional<FakeFailure> FakeCloud::take_failure(CloudCall call) {
   auto& [failure, times] = failures_[call];
   if (times == 0) return std::nullopt;
   --times;

@@ -17,7 +17,7 @@
 
 namespace nodepool::drivers::fake {
 
-struct Flavor {
+struct FakeFlavor {
   std::string name;
   double ram = 0;  // MiB
   double cores = 0;
@@ -34,7 +34,7 @@ struct ServerSpec {
   driver::Metadata metadata;
 };
 
-struct Server {
+struct FakeServer {
   enum class Status { build, active, error };
 
   std::string id;
@@ -47,7 +47,7 @@ struct Server {
 };
 
 // A simulated failure of a call, for tests.
-struct Failure {
+struct FakeFailure {
   driver::CloudError::Kind kind = driver::CloudError::Kind::transient;
   bool is_done = false;  // the call takes effect nevertheless
 };
@@ -62,7 +62,7 @@ class FakeCloud {
 
   FakeBehaviour behaviour;
 
-  static const std::vector<Flavor>& flavors();
+  static const std::vector<FakeFlavor>& flavors();
   static const std::vector<std::string>& zones();
 
   // Makes a machine with this id.
@@ -72,8 +72,8 @@ class FakeCloud {
   void remove(const std::string& id, TimePoint now);
 
   // The existing machines, sorted by id.
-  std::vector<Server> servers(TimePoint now);
-  std::optional<Server> server(const std::string& id, TimePoint now);
+  std::vector<FakeServer> servers(TimePoint now);
+  std::optional<FakeServer> server(const std::string& id, TimePoint now);
 
   void add_image(driver::CloudImage image);
   void remove_image(const std::string& id);  // throws not_found
@@ -82,27 +82,28 @@ class FakeCloud {
   std::optional<driver::CloudImage> image(std::string_view id_or_name) const;
 
   // For tests: the next `times` calls of this kind fail; replaces an earlier setting.
-  void fail_next(CloudCall call, Failure failure, std::size_t times = 1);
+  void fail_next(CloudCall call, FakeFailure failure, std::size_t times = 1);
   // For tests: the next `times` machines do not come up.
   void break_next(std::size_t times = 1) { to_be_broken_ = times; }
 
   // Consumes the failure set for the next call of this kind, if any.
-  std::optional<Failure> take_failure(CloudCall call);
+  std::optional<FakeFailure> take_failure(CloudCall call);
 
  private:
   struct Machine {
-    Server server;
+    FakeServer server;
     TimePoint up_at;
     bool is_broken = false;
     std::optional<TimePoint> gone_at;
   };
 
   void forget_gone(TimePoint now);
-  static Server seen(const Machine& machine, TimePoint now);
+  static FakeServer seen(const Machine& machine, TimePoint now);
 
-  std::map<std::string, Machine> machines_;                        // by id
-  std::map<std::string, driver::CloudImage> images_;               // by id
-  std::map<CloudCall, std::pair<Failure, std::size_t>> failures_;  // and how often they are to come
+  std::map<std::string, Machine> machines_;           // by id
+  std::map<std::string, driver::CloudImage> images_;  // by id
+  std::map<CloudCall, std::pair<FakeFailure, std::size_t>>
+      failures_;  // and how often they are to come
   std::size_t to_be_broken_ = 0;
 };
 

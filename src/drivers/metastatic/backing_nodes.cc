@@ -253,7 +253,7 @@ Task<std::vector<std::string>> BackingNodes::contenders(std::string id) {
     if (error.kind() != Kind::no_node) throw;
   }
   std::vector<std::string> paths;
-  for (const std::string& name : coordination::contenders_in_line(std::move(names))) {
+  for (const std::string& name : coordination::sorted_contenders(std::move(names))) {
     paths.push_back(coordination::join_path(root, name));
   }
   co_return paths;

@@ -40,13 +40,13 @@ std::string why_failed(const model::NodeRequest& request) {
 
 }  // namespace
 
-Expectation::Expectation(std::shared_ptr<BackingRequest> request, async::Clock& clock)
+BackingWait::BackingWait(std::shared_ptr<BackingRequest> request, async::Clock& clock)
     : request_(std::move(request)), clock_(clock) {
   ++request_->waiting;
   request_->unwanted_since.reset();
 }
 
-Expectation::~Expectation() {
+BackingWait::~BackingWait() {
   if (--request_->waiting == 0) request_->unwanted_since = clock_.now();
 }
 
@@ -69,7 +69,7 @@ std::unique_ptr<async::TaskScope> BackingRequests::make_scope() {
       });
 }
 
-std::unique_ptr<Expectation> BackingRequests::expect(const std::string& label,
+std::unique_ptr<BackingWait> BackingRequests::expect(const std::string& label,
                                                      const BackingRules& rules,
                                                      const std::string& node_id) {
   std::erase_if(open_, [](const PendingRequest& asking) {
@@ -79,7 +79,7 @@ std::unique_ptr<Expectation> BackingRequests::expect(const std::string& label,
     const BackingRequest& request = *asking.request;
     const bool fits = request.state == State::open && request.label == label &&
                       request.backing_label == rules.label && request.waiting < request.slots;
-    if (fits) return std::make_unique<Expectation>(asking.request, context_.runtime.clock);
+    if (fits) return std::make_unique<BackingWait>(asking.request, context_.runtime.clock);
   }
   auto request = std::make_shared<BackingRequest>(
       BackingRequest{.label = label,
@@ -87,7 +87,7 @@ std::unique_ptr<Expectation> BackingRequests::expect(const std::string& label,
                      .slots = static_cast<std::size_t>(rules.slots),
                      .launched = context_.runtime.clock.wall_seconds(),
                      .first_node = node_id});
-  auto expectation = std::make_unique<Expectation>(request, context_.runtime.clock);
+  auto expectation = std::make_unique<BackingWait>(request, context_.runtime.clock);
   const PendingRequest& asking = open_.emplace_back(PendingRequest{request, make_scope()});
   asking.scope->spawn("backing node for label " + label, serve(std::move(request)));
   return expectation;
@@ -116,14 +116,14 @@ Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
         .requestor = owner_,
         .priority = requestor::Priority::high,
         .data = driver::backing_purpose_data({provider_, request->label, request->first_node})};
-    request->id =
-        co_await requestor::ask(context_.runtime, context_.store, std::move(request_spec));
+    request->id = co_await requestor::create_request(context_.runtime, context_.store,
+                                                     std::move(request_spec));
     log_.info("Request {}: requested a node with label {} as backing node for label {}",
               request->id, request->backing_label, request->label);
     const requestor::Progress unobserved;
-    requestor::Answer answer = co_await requestor::await_answer(
+    requestor::Result answer = co_await requestor::await_result(
         context_.runtime, context_.store, request->id, async::Clock::TimePoint::max(), unobserved);
-    if (answer.kind == requestor::Answer::Kind::fulfilled) {
+    if (answer.kind == requestor::Result::Kind::fulfilled) {
       co_await accept(request, std::move(answer.request));
     } else {
       request->failure = why_failed(answer.request);

@@ -32,12 +32,12 @@ struct BackingRequest {
 };
 
 // Keeps a place among the nodes that wait for a requested backing node; the destructor gives it up.
-class Expectation {
+class BackingWait {
  public:
-  Expectation(std::shared_ptr<BackingRequest> request, async::Clock& clock);
-  ~Expectation();
-  Expectation(const Expectation&) = delete;
-  Expectation& operator=(const Expectation&) = delete;
+  BackingWait(std::shared_ptr<BackingRequest> request, async::Clock& clock);
+  ~BackingWait();
+  BackingWait(const BackingWait&) = delete;
+  BackingWait& operator=(const BackingWait&) = delete;
 
   const BackingRequest& request() const { return *request_; }
 
@@ -55,7 +55,7 @@ class BackingRequests {
 
   // Waits for a slot of a backing node that has been requested, or requests one. `node_id`: the
   // node that needs the slot.
-  std::unique_ptr<Expectation> expect(const std::string& label, const BackingRules& rules,
+  std::unique_ptr<BackingWait> expect(const std::string& label, const BackingRules& rules,
                                       const std::string& node_id);
 
   // Withdraws requests that no node has waited for during the label's grace time. The delay keeps

@@ -30,8 +30,8 @@ CloudError lost(const Slot& slot) {
           fmt::format("backing node {} is gone, or its lock was lost", slot.backing_node)};
 }
 
-driver::Connection connection_of(const model::Node& backing) {
-  driver::Connection connection;
+driver::ConnectionSettings connection_of(const model::Node& backing) {
+  driver::ConnectionSettings connection;
   connection.type = backing.connection_type.to_optional();
   connection.port = backing.connection_port;
   connection.username = backing.username.to_optional();
@@ -86,7 +86,7 @@ Task<std::string> MetastaticAdapter::take_slot(const CreateSpec& spec, LaunchSte
   if (const model::Node* node = context_.nodes.find(spec.node_id)) {
     proof.check(model::node_path(spec.node_id), node->stat.version);
   }
-  std::unique_ptr<Expectation> expectation;
+  std::unique_ptr<BackingWait> expectation;
   while (true) {
     if (const auto known = slot_of_tenant(spec, steps)) co_return *known;
     std::optional<std::string> backing = nodes_.with_free_slot(spec.label, rules);

@@ -129,10 +129,10 @@ Task<std::optional<std::string>> CloudView::image_id(CloudImageReference image) 
   if (!image.id.empty()) co_return image.id;
   auto& lookup = images_[image.name];
   if (!lookup) {
-    lookup = std::make_unique<async::SharedAnswer<ImageId>>(
+    lookup = std::make_unique<async::SharedResult<ImageId>>(
         runtime_, "an OpenStack image", [this, name = image.name] { return ask_image(name); });
   }
-  async::SharedAnswer<ImageId>& answer = *lookup;
+  async::SharedResult<ImageId>& answer = *lookup;
   std::shared_ptr<const ImageId> id = co_await answer.get(kUntilForgotten);
   if (!*id) id = co_await answer.get(poll_policy_.missing);
   co_return *id;

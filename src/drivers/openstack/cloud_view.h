@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "async/runtime.h"
-#include "async/shared_answer.h"
+#include "async/shared_result.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/openstack/api/cloud_api.h"
 #include "drivers/openstack/config/openstack_config.h"
@@ -79,13 +79,13 @@ class CloudView {
   const Cloud& cloud_;
   const PollPolicy& poll_policy_;
   Servers servers_;
-  async::SharedAnswer<std::vector<FloatingIp>> floating_ips_;
-  async::SharedAnswer<std::vector<Volume>> volumes_;
-  async::SharedAnswer<std::vector<Flavor>> flavors_;
-  async::SharedAnswer<Topology> topology_;
-  async::SharedAnswer<std::vector<std::string>> zones_;
+  async::SharedResult<std::vector<FloatingIp>> floating_ips_;
+  async::SharedResult<std::vector<Volume>> volumes_;
+  async::SharedResult<std::vector<Flavor>> flavors_;
+  async::SharedResult<Topology> topology_;
+  async::SharedResult<std::vector<std::string>> zones_;
   // By name; only images of the configuration.
-  std::map<std::string, std::unique_ptr<async::SharedAnswer<ImageId>>, std::less<>> images_;
+  std::map<std::string, std::unique_ptr<async::SharedResult<ImageId>>, std::less<>> images_;
 };
 
 }  // namespace nodepool::drivers::openstack

@@ -54,11 +54,11 @@ std::shared_ptr<const http::StreamedBody> with_progress(
 
 }  // namespace
 
-ImageStore::ImageStore(ServerContext context, async::ThreadPool& threads)
+GlanceImages::GlanceImages(ServerContext context, async::ThreadPool& threads)
     : context_(std::move(context)), threads_(threads) {}
 
-Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::string name,
-                                     ImageFile file, Metadata metadata, Progress progress) {
+Task<std::string> GlanceImages::upload(driver::ProviderImage /*image*/, std::string name,
+                                       ImageFile file, Metadata metadata, Progress progress) {
   if (context_.config.cloud().image_api_use_tasks) {
     throw CloudError(CloudError::Kind::permanent,
                      "image_api_use_tasks: uploads through image import tasks are not supported");
@@ -69,8 +69,8 @@ Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::strin
   co_return co_await async::undo_on_failure(std::move(making), undo);
 }
 
-Metadata ImageStore::properties(const std::string& name, const ImageFile& file,
-                                const Metadata& metadata) const {
+Metadata GlanceImages::properties(const std::string& name, const ImageFile& file,
+                                  const Metadata& metadata) const {
   Metadata properties = metadata;
   for (const auto& [key, value] : context_.config.cloud().image_properties) {
     properties.try_emplace(key, value);
@@ -81,8 +81,8 @@ Metadata ImageStore::properties(const std::string& name, const ImageFile& file,
   return properties;
 }
 
-Task<std::string> ImageStore::make(std::string name, ImageFile file, Metadata metadata,
-                                   Progress progress) {
+Task<std::string> GlanceImages::make(std::string name, ImageFile file, Metadata metadata,
+                                     Progress progress) {
   const auto body = co_await http::file_body(threads_, file.path);
   ImageRequest request{
       .name = name, .format = file.format, .properties = properties(name, file, metadata)};
@@ -95,7 +95,7 @@ Task<std::string> ImageStore::make(std::string name, ImageFile file, Metadata me
   co_return id;
 }
 
-Task<> ImageStore::wait_until_active(std::string id) {
+Task<> GlanceImages::wait_until_active(std::string id) {
   async::Clock& clock = context_.runtime.clock;
   const auto until = clock.now() + context_.config.image_upload_timeout();
   while (true) {
@@ -113,7 +113,7 @@ Task<> ImageStore::wait_until_active(std::string id) {
 }
 
 // Finds the image by name and tags, as its id may be unknown.
-Task<> ImageStore::remove_begun(std::string name, Metadata metadata) {
+Task<> GlanceImages::remove_begun(std::string name, Metadata metadata) {
   try {
     const std::vector<Image> images = co_await context_.api.image().images_called(name);
     for (const Image& image : images) {
@@ -129,7 +129,7 @@ Task<> ImageStore::remove_begun(std::string name, Metadata metadata) {
   }
 }
 
-Task<> ImageStore::remove(std::string name, std::string external_id) {
+Task<> GlanceImages::remove(std::string name, std::string external_id) {
   if (!external_id.empty()) {
     co_await context_.api.image().remove(std::move(external_id));
     co_return;
@@ -143,7 +143,7 @@ Task<> ImageStore::remove(std::string name, std::string external_id) {
   }
 }
 
-Task<std::vector<driver::CloudImage>> ImageStore::list() {
+Task<std::vector<driver::CloudImage>> GlanceImages::list() {
   std::vector<driver::CloudImage> result;
   const std::vector<Image> images = co_await context_.api.image().own_images();
   result.reserve(images.size());

@@ -10,10 +10,10 @@
 namespace nodepool::drivers::openstack {
 
 // Uploads, lists and deletes images.
-class ImageStore final : public driver::ImageSupport {
+class GlanceImages final : public driver::ImageSupport {
  public:
   // `threads` outlive it.
-  ImageStore(ServerContext context, async::ThreadPool& threads);
+  GlanceImages(ServerContext context, async::ThreadPool& threads);
 
   async::Task<std::string> upload(driver::ProviderImage image, std::string name,
                                   driver::ImageFile file, driver::Metadata metadata,

@@ -56,7 +56,7 @@ class OpenStackAdapter final : public driver::Adapter {
   CloudApi api_;
   CloudView& view_;
   ServerContext context_;
-  ImageStore images_;
+  GlanceImages images_;
   Leftovers leftovers_;
 };
 

@@ -338,7 +338,7 @@ Task<> StaticProvider::withdraw(Node node) {
       context_.nodes.removed(node.id);
       co_return;
     } catch (const coordination::StoreError& error) {
-      if (!error.is_answer()) throw;
+      if (!error.is_rejection()) throw;
       if (error.kind() != coordination::StoreError::Kind::not_empty) co_return;
     }
   }

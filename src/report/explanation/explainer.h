@@ -33,7 +33,7 @@ struct Sources {
   async::ThreadPool& threads;
   telemetry::Logger log;
   // The journal entries of this host about a request or node.
-  std::function<std::vector<history::Entry>(const std::string& id)> history;
+  std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
 };
 
 // Adds the facts that only a cloud knows about these labels to `providers`. `input` is nullptr

@@ -10,8 +10,8 @@
 
 #include "model/lease.h"
 #include "planning/decision.h"
-#include "report/explanation/absent_pools.h"
 #include "report/explanation/backing.h"
+#include "report/explanation/departed_pools.h"
 #include "report/explanation/hosts.h"
 #include "report/explanation/silent_pools.h"
 #include "report/launch_text.h"
@@ -70,12 +70,12 @@ std::string position_in_queue(const ExplanationFacts& knowledge, const NodeReque
 // --- decisions of the pools
 
 // The last decision of this pool in the journal of this host.
-std::optional<history::Entry> last_decision(const std::vector<history::Entry>& history,
-                                            const Component& pool) {
+std::optional<history::JournalEntry> last_decision(
+    const std::vector<history::JournalEntry>& history, const Component& pool) {
   // "<fqdn>-PoolWorker.<provider>-<pool> waits: …"
   const std::string owner = "PoolWorker." + pool_name(pool) + " ";
-  std::optional<history::Entry> last;
-  for (const history::Entry& entry : history) {
+  std::optional<history::JournalEntry> last;
+  for (const history::JournalEntry& entry : history) {
     if (entry.event == "decision" && entry.details.find(owner) != std::string::npos) last = entry;
   }
   if (last) last->details.erase(0, last->details.find(owner) + owner.size());
@@ -103,7 +103,7 @@ const Decision* simulated_decision(const ExplanationFacts& knowledge, const Comp
 }
 
 void explain_pool(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request,
-                  const std::vector<history::Entry>& history, const Component& pool) {
+                  const std::vector<history::JournalEntry>& history, const Component& pool) {
   if (const auto reason = request.decline_reasons.find(pool.id);
       reason != request.decline_reasons.end()) {
     say(to, "declined", "declined: " + reason->second);
@@ -124,7 +124,7 @@ void explain_pool(Statements& to, const ExplanationFacts& knowledge, const NodeR
         fmt::format("{} (until {})", sentence(ineligible->reason), to_string(ineligible->until)));
     return;
   }
-  const std::optional<history::Entry> last = last_decision(history, pool);
+  const std::optional<history::JournalEntry> last = last_decision(history, pool);
   if (last) {
     say(to, "decided",
         fmt::format("{}; decided {} ago", last->details,
@@ -147,7 +147,7 @@ void say_no_pools(Statements& to) {
 
 void explain_pools(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request) {
   if (knowledge.pools.empty()) return say_no_pools(to);
-  const std::vector<history::Entry> history = knowledge.history(request.id);
+  const std::vector<history::JournalEntry> history = knowledge.history(request.id);
   Statement& pools = say(to, "pools", "Pools");
   for (const Component* pool : knowledge.pools) {
     const std::string paused = pool->paused ? " (paused: at capacity)" : "";
@@ -165,10 +165,10 @@ void explain_pools(Statements& to, const ExplanationFacts& knowledge, const Node
 
 // The failed launch attempts in the journal of this host, and the command that shows their traces.
 void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, const Node& node) {
-  const std::vector<history::Entry> history = knowledge.history(node.id);
+  const std::vector<history::JournalEntry> history = knowledge.history(node.id);
   std::size_t failed = 0;
-  const history::Entry* last = nullptr;
-  for (const history::Entry& entry : history) {
+  const history::JournalEntry* last = nullptr;
+  for (const history::JournalEntry& entry : history) {
     if (launch_text(entry).empty()) continue;
     ++failed;
     last = &entry;

@@ -30,7 +30,7 @@ struct ExplanationFacts {
   const Providers& providers;            // of `config`
   std::vector<model::HostReport> hosts;  // unhealthy
   // The journal entries of this host about a request or node.
-  std::function<std::vector<history::Entry>(const std::string& id)> history;
+  std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
 };
 
 // For a request: its position in the queue, each pool's decision with its figures and what would

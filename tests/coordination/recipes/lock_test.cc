@@ -33,8 +33,8 @@ TEST_F(LockTest, contenders_have_the_names_that_kazoo_gives_them) {
 
 TEST_F(LockTest, the_lowest_digits_hold_the_lock_whatever_comes_before_them) {
   EXPECT_THAT(
-      contenders_in_line({"ffff__lock__0000000002", "0000__lock__0000000010", "other",
-                          "aaaa__rlock__1", "bbbb__lock__0000000003", "cccc__lock__00000000aa"}),
+      sorted_contenders({"ffff__lock__0000000002", "0000__lock__0000000010", "other",
+                         "aaaa__rlock__1", "bbbb__lock__0000000003", "cccc__lock__00000000aa"}),
       ElementsAre("ffff__lock__0000000002", "bbbb__lock__0000000003", "0000__lock__0000000010"));
 }
 

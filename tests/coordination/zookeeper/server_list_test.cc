@@ -37,7 +37,7 @@ TEST(ZooKeeperServerList, clients_begin_with_different_servers) {
 TEST(ZooKeeperBackoff, pauses_double_up_to_seconds_and_vary) {
   using std::chrono::milliseconds;
   async::Random random(1);
-  Backoff backoff(random);
+  ReconnectBackoff backoff(random);
   for (const int usual : {100, 200, 400, 800, 1600, 3000, 3000, 3000}) {
     const async::Duration pause = backoff.next();
     EXPECT_GE(pause, milliseconds(usual) * 3 / 5);

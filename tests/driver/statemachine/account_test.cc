@@ -54,7 +54,7 @@ TEST_F(LaunchRecorderTest, the_same_thing_in_a_row_is_one_note_with_its_last_id)
   Call failed = poll;
   failed.status = 500;
   recorder_.called(failed);
-  recorder_.looked("servers");
+  recorder_.polled("servers");
   const LaunchTrace account = recorder_.take();
   EXPECT_EQ(account.calls, 3U);
   ASSERT_THAT(account.events, SizeIs(3));

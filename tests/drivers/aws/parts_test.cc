@@ -103,7 +103,7 @@ TEST(CallRateLimit, is_halved_when_asked_and_recovers) {
   clock.advance_by(std::chrono::seconds(10));
   poll_policy.throttled(http::Precedence::creation);
   EXPECT_EQ(poll_policy.rate(), 1);
-  poll_policy.throttled(http::Precedence::look);
+  poll_policy.throttled(http::Precedence::read);
   EXPECT_EQ(poll_policy.rate(), 1) << "looks have a pace of their own";
   for (int i = 0; i < 100; ++i) poll_policy.accepted(http::Precedence::creation);
   EXPECT_EQ(poll_policy.rate(), 4);

@@ -10,7 +10,7 @@ namespace {
 
 using driver::CloudError;
 using fake::CloudCall;
-using fake::Failure;
+using fake::FakeFailure;
 
 constexpr const char* kConfiguration = R"(
 labels: [{name: small}, {name: built}]
@@ -44,7 +44,7 @@ class FakeFixture final : public CloudFixture {
 
   std::vector<Machine> machines() override {
     std::vector<Machine> all;
-    for (const fake::Server& server : cloud().servers(clock_.now())) {
+    for (const fake::FakeServer& server : cloud().servers(clock_.now())) {
       all.push_back({server.id, server.spec.metadata});
     }
     return all;
@@ -52,7 +52,7 @@ class FakeFixture final : public CloudFixture {
 
   void provoke(Trouble trouble, std::size_t times) override {
     using Kind = CloudError::Kind;
-    const auto fail = [&](CloudCall call, Failure failure) {
+    const auto fail = [&](CloudCall call, FakeFailure failure) {
       cloud().fail_next(call, failure, times);
     };
     switch (trouble) {

@@ -34,7 +34,7 @@ class FakeCloudTest : public testing::Test {
     return "accepted";
   }
 
-  Server server(const std::string& id) { return cloud_.server(id, now_).value(); }
+  FakeServer server(const std::string& id) { return cloud_.server(id, now_).value(); }
 
   FakeCloud cloud_;
   FakeCloud::TimePoint now_{};
@@ -42,11 +42,11 @@ class FakeCloudTest : public testing::Test {
 
 TEST_F(FakeCloudTest, a_machine_comes_up_after_a_tenth_of_a_second) {
   create("a");
-  EXPECT_EQ(server("a").status, Server::Status::build);
+  EXPECT_EQ(server("a").status, FakeServer::Status::build);
   now_ += milliseconds(99);
-  EXPECT_EQ(server("a").status, Server::Status::build);
+  EXPECT_EQ(server("a").status, FakeServer::Status::build);
   now_ += milliseconds(1);
-  EXPECT_EQ(server("a").status, Server::Status::active);
+  EXPECT_EQ(server("a").status, FakeServer::Status::active);
   EXPECT_EQ(server("a").resources,
             driver::Resources({{"instances", 1}, {"cores", 4}, {"ram", 8192}}));
 }
@@ -55,10 +55,10 @@ TEST_F(FakeCloudTest, a_broken_one_does_not_come_up) {
   cloud_.break_next();
   create("a");
   create("b");
-  EXPECT_EQ(server("a").status, Server::Status::build);
+  EXPECT_EQ(server("a").status, FakeServer::Status::build);
   now_ += seconds(1);
-  EXPECT_EQ(server("a").status, Server::Status::error);
-  EXPECT_EQ(server("b").status, Server::Status::active);
+  EXPECT_EQ(server("a").status, FakeServer::Status::error);
+  EXPECT_EQ(server("b").status, FakeServer::Status::active);
 }
 
 TEST_F(FakeCloudTest, a_machine_goes_in_its_time) {

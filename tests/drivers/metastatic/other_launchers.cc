@@ -120,7 +120,7 @@ model::NodeRequest OtherLaunchers::request(const std::string& id) {
 std::vector<std::string> OtherLaunchers::lock_holders(const std::string& node_id) {
   const std::string root = model::node_lock_path(node_id);
   std::vector<std::string> holders;
-  const auto names = coordination::contenders_in_line(loop_.run(store_.children(root)));
+  const auto names = coordination::sorted_contenders(loop_.run(store_.children(root)));
   for (const std::string& name : names) {
     holders.push_back(loop_.run(store_.get(coordination::join_path(root, name))).data);
   }

@@ -245,8 +245,7 @@ TEST_F(LauncherOnZooKeeper, run_ends_as_its_command_does_although_no_server_answ
   proxy_.sever();
   requestor.directory().write("severed", "");
   EXPECT_EQ(program->wait(), 7);
-  EXPECT_THAT(program->standard_error(),
-              HasSubstr("that happens when this session ends"));
+  EXPECT_THAT(program->standard_error(), HasSubstr("that happens when this session ends"));
   host_.wait_until_all_ready(1);
 }
 

@@ -61,11 +61,12 @@ Task<> Load::one_request(coordination::Store& store) {
   requestor::NodeRequestSpec request_spec;
   request_spec.labels = {"a"};
   request_spec.requestor = "test";
-  const std::string id = co_await requestor::ask(runtime_, store, std::move(request_spec));
+  const std::string id =
+      co_await requestor::create_request(runtime_, store, std::move(request_spec));
   requestor::Progress progress = [](const model::NodeRequest&) {};
-  requestor::Answer answer = co_await requestor::await_answer(
+  requestor::Result answer = co_await requestor::await_result(
       runtime_, store, id, runtime_.clock.now() + test_support::kPatience, std::move(progress));
-  if (answer.kind != requestor::Answer::Kind::fulfilled) {
+  if (answer.kind != requestor::Result::Kind::fulfilled) {
     ++failed_;
     co_return;
   }

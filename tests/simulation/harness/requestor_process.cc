@@ -191,7 +191,7 @@ Task<> RequestorProcess::job(Plan plan) {
 }
 
 Task<> RequestorProcess::serve(const Plan& plan, const std::string& id) {
-  const std::optional<NodeRequest> answer = co_await await_answer(plan, id);
+  const std::optional<NodeRequest> answer = co_await await_result(plan, id);
   if (!answer) co_return;
   world_.journal.count(fmt::format("answered: {}", to_string(answer->state)));
   if (answer->state != RequestState::fulfilled) co_return;
@@ -218,7 +218,7 @@ Task<std::string> RequestorProcess::ask(const Plan& plan) {
 }
 
 // The answer; nothing if the request was cancelled, or removed by somebody else.
-Task<std::optional<NodeRequest>> RequestorProcess::await_answer(const Plan& plan, std::string id) {
+Task<std::optional<NodeRequest>> RequestorProcess::await_result(const Plan& plan, std::string id) {
   const async::Clock::TimePoint asked = runtime_.clock.now();
   const bool cancels = plan.patience != async::Duration::max();
   const async::Clock::TimePoint end =
@@ -338,13 +338,13 @@ Task<> RequestorProcess::lease_job(Plan plan) {
   std::string failure;
   std::string id;
   try {
-    id = co_await requestor::ask(runtime_, store_, request_spec);
+    id = co_await requestor::create_request(runtime_, store_, request_spec);
     own_.insert(id);
     world_.journal.count("requests");
     const auto patience = finishing_ ? minutes(60) : minutes(5);
-    const requestor::Answer answer = co_await requestor::await_answer(
+    const requestor::Result answer = co_await requestor::await_result(
         runtime_, store_, id, runtime_.clock.now() + patience, nullptr);
-    if (answer.kind == requestor::Answer::Kind::fulfilled) {
+    if (answer.kind == requestor::Result::Kind::fulfilled) {
       const requestor::LeasedNodes leased = co_await requestor::accept_with_lease(
           runtime_, store_, answer.request,
           {.duration = plan.run + seconds(1), .holder = system_id_});

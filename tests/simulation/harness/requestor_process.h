@@ -68,7 +68,7 @@ class RequestorProcess final : public Process {
   Task<> job(Plan plan);
   Task<> serve(const Plan& plan, const std::string& id);
   Task<std::string> ask(const Plan& plan);
-  Task<std::optional<model::NodeRequest>> await_answer(const Plan& plan, std::string id);
+  Task<std::optional<model::NodeRequest>> await_result(const Plan& plan, std::string id);
   Task<> revise(std::string id);
   Task<> use(const Plan& plan, model::NodeRequest request);
   Task<bool> accept(const model::NodeRequest& request, std::vector<Held>& held);

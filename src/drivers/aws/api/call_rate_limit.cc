@@ -26,7 +26,7 @@ void CallRateLimit::Lane::set(double rate) {
 }
 
 CallRateLimit::Lane& CallRateLimit::lane(http::Precedence precedence) {
-  return precedence == http::Precedence::look ? looks_ : changes_;
+  return precedence == http::Precedence::read ? looks_ : changes_;
 }
 
 void CallRateLimit::set_rate(double calls_per_second) {

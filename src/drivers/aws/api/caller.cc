@@ -36,7 +36,7 @@ std::string name_of(const Call& call) {
 struct Caller::Outcome {
   std::optional<http::Response> response;
   std::optional<CloudError> error;
-  bool is_worth_another = false;
+  bool is_retryable = false;
 };
 
 // Each attempt is rate limited and signed separately: the signature contains the current time.
@@ -94,7 +94,7 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
     if (error.kind() == HttpKind::not_sent || is_unknown) kind = CloudError::Kind::transient;
     if (has_arrived && call.creates) kind = CloudError::Kind::unknown_outcome;
     outcome.error.emplace(kind, what + ": " + error.what());
-    outcome.is_worth_another = error.kind() == HttpKind::not_sent || (is_unknown && may_repeat);
+    outcome.is_retryable = error.kind() == HttpKind::not_sent || (is_unknown && may_repeat);
     co_return outcome;
   }
   if (outcome.response->is_success()) {
@@ -112,9 +112,9 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
       status == 401 ? CloudError::Kind::auth : kind_of(refusal, status, call.creates);
   outcome.error.emplace(
       kind, presentable(fmt::format("{}: HTTP {} {}: {}", what, status, refusal.code, message)));
-  const bool says_later = kind == CloudError::Kind::transient ||
-                          (kind == CloudError::Kind::unknown_outcome && may_repeat);
-  outcome.is_worth_another = is_slow || has_old_keys || says_later;
+  const bool is_retryable_status = kind == CloudError::Kind::transient ||
+                                   (kind == CloudError::Kind::unknown_outcome && may_repeat);
+  outcome.is_retryable = is_slow || has_old_keys || is_retryable_status;
   co_return outcome;
 }
 
@@ -126,7 +126,7 @@ Task<http::Response> Caller::send(Call call) {
     const bool is_unanswered = outcome.error->kind() == CloudError::Kind::unknown_outcome;
     is_known = is_known && !is_unanswered;
     const int most = is_unanswered ? std::min(kUnansweredAttempts, attempts_) : attempts_;
-    if (number >= most || !outcome.is_worth_another) {
+    if (number >= most || !outcome.is_retryable) {
       // A later refusal says nothing about an earlier attempt with unknown outcome.
       if (is_known) throw CloudError(*outcome.error);
       throw CloudError(CloudError::Kind::unknown_outcome, outcome.error->what());
@@ -142,7 +142,7 @@ Task<http::Response> Caller::send(Call call) {
 Task<XmlElement> Caller::ask(Call call, Query query) {
   const std::string name = name_of(call);
   const bool creates = call.creates;
-  const bool is_look = call.precedence == http::Precedence::look;
+  const bool is_look = call.precedence == http::Precedence::read;
   Query all;
   all.add("Action", call.action).add("Version", kEc2Version);
   call.body = all.text();

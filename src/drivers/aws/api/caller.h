@@ -55,7 +55,7 @@ struct Call {
   ServiceKind service = ServiceKind::ec2;
   std::string action;      // "DescribeInstances"
   std::string about = {};  // the id of the call's object, for messages
-  http::Precedence precedence = http::Precedence::look;
+  http::Precedence precedence = http::Precedence::read;
   std::string method = "POST";
   std::string path = "/";
   http::Headers headers = {};

@@ -74,7 +74,7 @@ Call S3::call(std::string action, std::string method, const std::string& key,
   const bool is_look = method == "GET";
   http::Precedence precedence = http::Precedence::creation;
   if (is_removal) precedence = http::Precedence::removal;
-  if (is_look) precedence = http::Precedence::look;
+  if (is_look) precedence = http::Precedence::read;
   return {.service = ServiceKind::s3,
           .action = std::move(action),
           .about = key.empty() ? bucket_ : bucket_ + "/" + key,

@@ -55,10 +55,9 @@ Query registration(const UploadOptions& wanted, const std::string& name, const S
 
 }  // namespace
 
-ImageStore::ImageStore(const async::Runtime& runtime, const AwsConfig& config,
-                       const ImageApis& apis,
-                       std::shared_ptr<const model::Installation> installation,
-                       async::ThreadPool& threads, const telemetry::Logger& log)
+AmiStore::AmiStore(const async::Runtime& runtime, const AwsConfig& config, const ImageApis& apis,
+                   std::shared_ptr<const model::Installation> installation,
+                   async::ThreadPool& threads, const telemetry::Logger& log)
     : runtime_(runtime),
       config_(config),
       apis_(apis),
@@ -67,8 +66,8 @@ ImageStore::ImageStore(const async::Runtime& runtime, const AwsConfig& config,
       imports_(runtime, apis.imports, apis.ec2, log),
       bucket_(apis.s3, config.name(), std::move(installation), log) {}
 
-Task<std::string> ImageStore::upload(driver::ProviderImage image, std::string name,
-                                     driver::ImageFile file, Metadata metadata, Progress progress) {
+Task<std::string> AmiStore::upload(driver::ProviderImage image, std::string name,
+                                   driver::ImageFile file, Metadata metadata, Progress progress) {
   Task<std::string> making = make({.options = config_.upload(image.name),
                                    .name = std::move(name),
                                    .file = std::move(file),
@@ -78,7 +77,7 @@ Task<std::string> ImageStore::upload(driver::ProviderImage image, std::string na
   co_return co_await async::undo_on_failure(std::move(making), undo);
 }
 
-Task<std::string> ImageStore::make(Job job) {
+Task<std::string> AmiStore::make(Job job) {
   const std::function<Task<Inventory>()> look = [this] { return inventory(); };
   const Inventory begun = co_await retry_while_unreachable(runtime_, log_, look);
   const std::optional<Ami> image = made_for(begun.images, job.metadata);
@@ -93,7 +92,7 @@ Task<std::string> ImageStore::make(Job job) {
   co_return id;
 }
 
-Task<std::string> ImageStore::make_by_method(Job job, std::optional<Snapshot> begun) {
+Task<std::string> AmiStore::make_by_method(Job job, std::optional<Snapshot> begun) {
   using Method = UploadOptions::Method;
   if (job.options.method == Method::ebs_direct) {
     co_return co_await make_by_blocks(job, std::move(begun));
@@ -105,7 +104,7 @@ Task<std::string> ImageStore::make_by_method(Job job, std::optional<Snapshot> be
   co_return task.image_id;
 }
 
-Task<std::string> ImageStore::make_by_blocks(Job job, std::optional<Snapshot> begun) {
+Task<std::string> AmiStore::make_by_blocks(Job job, std::optional<Snapshot> begun) {
   const auto body = co_await http::file_body(threads_, job.file.path);
   BlockUpload upload(runtime_, apis_.ebs, apis_.ec2, log_, job.name, job.metadata);
   Snapshot snapshot = co_await upload.run(body, std::move(begun), job.progress);
@@ -113,7 +112,7 @@ Task<std::string> ImageStore::make_by_blocks(Job job, std::optional<Snapshot> be
   co_return co_await register_image(job, std::move(snapshot));
 }
 
-Task<std::string> ImageStore::make_by_snapshot(Job job, std::optional<Snapshot> begun) {
+Task<std::string> AmiStore::make_by_snapshot(Job job, std::optional<Snapshot> begun) {
   if (!begun || begun->state != "completed") {
     const ImportTask task = co_await run_import(job, ImportKind::snapshot);
     begun = co_await find_snapshot(task.snapshot_ids.front());
@@ -124,7 +123,7 @@ Task<std::string> ImageStore::make_by_snapshot(Job job, std::optional<Snapshot> 
 }
 
 // Returns the completed task.
-Task<ImportTask> ImageStore::run_import(Job job, ImportKind kind) {
+Task<ImportTask> AmiStore::run_import(Job job, ImportKind kind) {
   const std::optional<ImportTask> begun = co_await imports_.find(kind, job.metadata);
   std::string id;
   if (begun) {
@@ -149,7 +148,7 @@ Task<ImportTask> ImageStore::run_import(Job job, ImportKind kind) {
   co_return co_await imports_.finish(kind, std::move(id), job.metadata);
 }
 
-Task<Snapshot> ImageStore::find_snapshot(std::string id) {
+Task<Snapshot> AmiStore::find_snapshot(std::string id) {
   const std::vector<Snapshot> snapshots = co_await apis_.ec2.own_snapshots();
   const auto found = std::ranges::find(snapshots, id, &Snapshot::id);
   if (found == snapshots.end()) {
@@ -160,7 +159,7 @@ Task<Snapshot> ImageStore::find_snapshot(std::string id) {
 
 // RegisterImage has no client token. After an unknown outcome, looks for the AMI by its tags, then
 // retries. The name of an AMI is unique in the account: a duplicate is refused.
-Task<std::string> ImageStore::register_image(Job job, Snapshot snapshot) {
+Task<std::string> AmiStore::register_image(Job job, Snapshot snapshot) {
   const Query query = registration(job.options, job.name, snapshot, job.metadata);
   for (int attempt = 1;; ++attempt) {
     std::optional<CloudError> failure;
@@ -178,14 +177,14 @@ Task<std::string> ImageStore::register_image(Job job, Snapshot snapshot) {
   }
 }
 
-Task<std::optional<std::string>> ImageStore::find_image(Metadata metadata) {
+Task<std::optional<std::string>> AmiStore::find_image(Metadata metadata) {
   const std::vector<Ami> images = co_await apis_.ec2.own_images();
   const std::optional<Ami> image = made_for(images, metadata);
   if (!image) co_return std::nullopt;
   co_return image->id;
 }
 
-Task<ImageStore::Inventory> ImageStore::inventory() {
+Task<AmiStore::Inventory> AmiStore::inventory() {
   Inventory found;
   found.images = co_await apis_.ec2.own_images();
   found.snapshots = co_await apis_.ec2.own_snapshots();
@@ -196,7 +195,7 @@ Task<ImageStore::Inventory> ImageStore::inventory() {
 }
 
 // If this fails, the object is deleted as a leak once the upload has no record.
-Task<> ImageStore::remove_object(Job job) {
+Task<> AmiStore::remove_object(Job job) {
   if (job.options.method == UploadOptions::Method::ebs_direct) co_return;
   try {
     co_await apis_.s3.remove(object_key(job.name, job.file.format, job.metadata));
@@ -206,7 +205,7 @@ Task<> ImageStore::remove_object(Job job) {
 }
 
 // Finds resources by tags, as their ids may be unknown.
-Task<> ImageStore::remove_begun(Metadata metadata) {
+Task<> AmiStore::remove_begun(Metadata metadata) {
   try {
     const std::vector<driver::CloudImage> all = co_await list();
     for (const driver::CloudImage& one : all) {
@@ -217,14 +216,14 @@ Task<> ImageStore::remove_begun(Metadata metadata) {
   }
 }
 
-Task<> ImageStore::remove_image(Ami image) {
+Task<> AmiStore::remove_image(Ami image) {
   co_await apis_.ec2.deregister_image(image.id);
   for (const std::string& snapshot : image.snapshot_ids) {
     co_await apis_.ec2.delete_snapshot(snapshot);
   }
 }
 
-Task<> ImageStore::remove(std::string name, std::string external_id) {
+Task<> AmiStore::remove(std::string name, std::string external_id) {
   if (BucketView::is_id(external_id)) {
     co_await bucket_.remove(std::move(external_id));
     co_return;
@@ -246,7 +245,7 @@ Task<> ImageStore::remove(std::string name, std::string external_id) {
 }
 
 // Imports first: a running import would make its results again.
-Task<std::vector<driver::CloudImage>> ImageStore::list() {
+Task<std::vector<driver::CloudImage>> AmiStore::list() {
   const Inventory all = co_await inventory();
   std::vector<driver::CloudImage> result;
   for (const ImportTask& task : all.tasks) {
@@ -269,7 +268,7 @@ Task<std::vector<driver::CloudImage>> ImageStore::list() {
 }
 
 // A failure of S3 does not affect the images in EC2.
-Task<std::vector<driver::CloudImage>> ImageStore::list_bucket() {
+Task<std::vector<driver::CloudImage>> AmiStore::list_bucket() {
   std::vector<driver::CloudImage> none;
   if (config_.bucket().empty()) co_return none;
   try {

@@ -32,12 +32,12 @@ struct ImageApis {
 // Uploads images: as a snapshot that is written block by block or imported from S3, or as an
 // imported AMI. All resources of an upload have its tags, so an interrupted upload can be resumed
 // at any point.
-class ImageStore final : public driver::ImageSupport {
+class AmiStore final : public driver::ImageSupport {
  public:
   // The references outlive it.
-  ImageStore(const async::Runtime& runtime, const AwsConfig& config, const ImageApis& apis,
-             std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
-             const telemetry::Logger& log);
+  AmiStore(const async::Runtime& runtime, const AwsConfig& config, const ImageApis& apis,
+           std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
+           const telemetry::Logger& log);
 
   async::Task<std::string> upload(driver::ProviderImage image, std::string name,
                                   driver::ImageFile file, driver::Metadata metadata,

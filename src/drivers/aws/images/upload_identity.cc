@@ -57,7 +57,7 @@ std::string object_key(const std::string& name, const std::string& format, const
   return fmt::format("{}.{}.{}.{}.{}", name, value_of(upload, driver::kBuildIdKey),
                      value_of(upload, driver::kUploadIdKey),
                      owner_key(value_of(upload, driver::kProviderNameKey),
-                             value_of(upload, driver::kInstallationIdKey)),
+                               value_of(upload, driver::kInstallationIdKey)),
                      format);
 }
 

@@ -91,14 +91,14 @@ void KubeApi::show(http::Request& request, const Credential& credential) const {
 
 // Renews a rejected credential once.
 Task<http::Response> KubeApi::send(http::Request request, Effect effect,
-                                   cloud::IsAnswer is_answer) {
+                                   cloud::IsAnswer is_rejection) {
   for (bool is_first = true;; is_first = false) {
     const Credentials::Pointer credential = co_await credentials_.get();
     http::Request shown = request;
     show(shown, *credential);
     try {
       co_return co_await cloud::send(client_, std::move(shown), effect, "", speaks_of_quota,
-                                     is_answer);
+                                     is_rejection);
     } catch (const CloudError& error) {
       if (error.kind() != CloudError::Kind::auth || !is_first) throw;
     }

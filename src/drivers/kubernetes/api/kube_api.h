@@ -62,7 +62,7 @@ class KubeApi {
 
  private:
   async::Task<http::Response> send(http::Request request, cloud::Effect effect,
-                                   cloud::IsAnswer is_answer);
+                                   cloud::IsAnswer is_rejection);
   http::Request request(std::string name, std::string method, const std::string& path) const;
   void show(http::Request& request, const Credential& credential) const;
   cloud::AskPage pages_of(std::string name, const std::string& path, const std::string& query);

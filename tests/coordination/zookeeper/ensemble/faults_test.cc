@@ -46,7 +46,7 @@ Task<bool> write_on(Store& store, std::string path, int& version, const bool& st
       ++version;
       continue;
     } catch (const StoreError& error) {
-      EXPECT_FALSE(error.is_answer()) << error.what();
+      EXPECT_FALSE(error.is_rejection()) << error.what();
     }
     try {
       const Entry entry = co_await store.get(path);

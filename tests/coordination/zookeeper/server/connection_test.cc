@@ -310,7 +310,7 @@ TEST_F(ZooKeeperConnection, many_cuts_in_the_midst_of_writes_lose_and_repeat_not
         ++done;
         continue;
       } catch (const StoreError& error) {
-        EXPECT_FALSE(error.is_answer()) << error.what();
+        EXPECT_FALSE(error.is_rejection()) << error.what();
       }
       try {
         const Entry entry = co_await store.get("/a");

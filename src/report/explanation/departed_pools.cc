@@ -1,4 +1,4 @@
-#include "report/explanation/absent_pools.h"
+#include "report/explanation/departed_pools.h"
 
 #include <fmt/format.h>
 

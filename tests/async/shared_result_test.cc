@@ -1,4 +1,4 @@
-#include "async/shared_answer.h"
+#include "async/shared_result.h"
 
 #include <gtest/gtest.h>
 
@@ -12,14 +12,14 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(SharedAnswer, a_question_that_takes_long_is_asked_once_at_a_time) {
+TEST(SharedResult, a_question_that_takes_long_is_asked_once_at_a_time) {
   EventLoop loop;
   VirtualClock clock;
   Random random(1);
   const Runtime runtime{loop.executor(), clock, random};
   int under_way = 0;
   int asked = 0;
-  const SharedAnswer<Clock::TimePoint>::Ask ask = [&]() -> Task<Clock::TimePoint> {
+  const SharedResult<Clock::TimePoint>::Ask ask = [&]() -> Task<Clock::TimePoint> {
     const auto asked_at = clock.now();
     ++asked;
     EXPECT_EQ(++under_way, 1);
@@ -27,12 +27,12 @@ TEST(SharedAnswer, a_question_that_takes_long_is_asked_once_at_a_time) {
     --under_way;
     co_return asked_at;
   };
-  SharedAnswer<Clock::TimePoint> answer(runtime, "a test's question", ask);
+  SharedResult<Clock::TimePoint> answer(runtime, "a test's question", ask);
   TaskScope scope(runtime, [](const std::string& name, const std::string& error) {
     ADD_FAILURE() << name << ": " << error;
   });
   int answered = 0;
-  const auto look = [](SharedAnswer<Clock::TimePoint>& from, Clock& now, int& count) -> Task<> {
+  const auto look = [](SharedResult<Clock::TimePoint>& from, Clock& now, int& count) -> Task<> {
     const auto called_at = now.now();
     const auto got = co_await from.get(seconds(1));
     EXPECT_GE(*got, called_at - seconds(1)) << "older than was asked for";

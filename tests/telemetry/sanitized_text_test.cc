@@ -1,4 +1,4 @@
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 
 #include <gtest/gtest.h>
 
@@ -7,25 +7,25 @@ namespace {
 
 TEST(HarmlessTextTest, what_people_write_stays) {
   const std::string text = "a line\n\twith é, 日本 and 🙂";
-  EXPECT_EQ(harmless_text(text), text);
+  EXPECT_EQ(sanitized_text(text), text);
 }
 
 TEST(HarmlessTextTest, control_characters_become_escapes) {
-  EXPECT_EQ(harmless_text("\x1b]0;title\x07"), R"(\x1b]0;title\x07)");
-  EXPECT_EQ(harmless_text("a\r\x1b[Kb\x7f"), R"(a\x0d\x1b[Kb\x7f)");
-  EXPECT_EQ(harmless_text(std::string_view("a\0b", 3)), R"(a\x00b)");
-  EXPECT_EQ(harmless_text("\xc2\x9b"
-                          "2J"),
+  EXPECT_EQ(sanitized_text("\x1b]0;title\x07"), R"(\x1b]0;title\x07)");
+  EXPECT_EQ(sanitized_text("a\r\x1b[Kb\x7f"), R"(a\x0d\x1b[Kb\x7f)");
+  EXPECT_EQ(sanitized_text(std::string_view("a\0b", 3)), R"(a\x00b)");
+  EXPECT_EQ(sanitized_text("\xc2\x9b"
+                           "2J"),
             R"(\x9b2J)");
 }
 
 TEST(HarmlessTextTest, so_do_bytes_that_are_no_text) {
-  EXPECT_EQ(harmless_text("\x9b"
-                          "2J"),
+  EXPECT_EQ(sanitized_text("\x9b"
+                           "2J"),
             R"(\x9b2J)");
-  EXPECT_EQ(harmless_text("\xe2\x1b[K"), R"(\xe2\x1b[K)");
-  EXPECT_EQ(harmless_text("\xc0\x9b\xff"), R"(\xc0\x9b\xff)");
-  EXPECT_EQ(harmless_text("caf\xc3"), R"(caf\xc3)");
+  EXPECT_EQ(sanitized_text("\xe2\x1b[K"), R"(\xe2\x1b[K)");
+  EXPECT_EQ(sanitized_text("\xc0\x9b\xff"), R"(\xc0\x9b\xff)");
+  EXPECT_EQ(sanitized_text("caf\xc3"), R"(caf\xc3)");
 }
 
 TEST(HarmlessTextTest, a_character_may_be_cut) {

@@ -17,13 +17,13 @@ namespace nodepool::async {
 // Shares the result of a request between concurrent callers, such as the list of servers. One
 // request is in flight at a time; callers that need a newer result wait for the next request.
 template <typename T>
-class SharedAnswer {
+class SharedResult {
  public:
   using Ask = std::function<Task<T>()>;
   using Pointer = std::shared_ptr<const T>;
 
   // `name` names the request in stack dumps; a literal.
-  SharedAnswer(const Runtime& runtime, std::string_view name, Ask ask)
+  SharedResult(const Runtime& runtime, std::string_view name, Ask ask)
       : runtime_(runtime),
         name_(name),
         ask_(std::move(ask)),

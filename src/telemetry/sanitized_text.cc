@@ -1,4 +1,4 @@
-#include "telemetry/harmless_text.h"
+#include "telemetry/sanitized_text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -45,7 +45,7 @@ void append_escape(std::string& text, char c) {
 
 }  // namespace
 
-std::string harmless_text(std::string_view text) {
+std::string sanitized_text(std::string_view text) {
   std::string harmless;
   harmless.reserve(text.size());
   while (!text.empty()) {
