@@ -104,7 +104,7 @@ TEST_P(BackgroundTest, a_log_without_room_costs_its_messages_alone) {
   await([&] {
     return fs::exists(path("log")) &&
            test_support::read_file(path("log"))
-               .contains(" could not be written here: No space left on device");
+               .contains("could not be written to this log: No space left on device");
   });
   await([&] { return !status().contains("the log cannot be written"); });
   end();

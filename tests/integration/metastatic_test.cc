@@ -149,7 +149,7 @@ TEST_F(MetastaticProcessTest, a_label_that_nobody_serves_fails_and_says_why) {
   site_.start_launcher();
   const Completed asked = site_.nodepool({"request", "b"});
   EXPECT_EQ(asked.status, 2);
-  EXPECT_THAT(asked.error, HasSubstr("label a has failed: node type(s) [a] not available"));
+  EXPECT_THAT(asked.error, HasSubstr("label a failed: node type(s) [a] not available"));
   EXPECT_THAT(site_.json({"request-list"}), IsEmpty());
 }
 
