@@ -10,6 +10,7 @@ sys.path.insert(0, str(ROOT / 'tools/words'))
 
 import glossary  # noqa: E402
 import links  # noqa: E402
+import names  # noqa: E402
 import sentences  # noqa: E402
 import texts  # noqa: E402
 import tree  # noqa: E402
@@ -182,6 +183,19 @@ class Links(unittest.TestCase):
         self.assertEqual(1, len(links.check([file], set(places.values()), places.get)))
         places['docs/page.md'] = 'docs/page.md'
         self.assertEqual([], links.check([file], set(places.values()), places.get))
+
+
+class Names(unittest.TestCase):
+    def found(self, content, path='docs/architecture.md'):
+        return [(finding.line, finding.text.split(':')[0])
+                for finding in names.check([page(content, path)], {'PoolWorker', 'pool_worker', 'h'})]
+
+    def test_a_name_of_code_that_the_tree_does_not_have_is_found(self):
+        self.assertEqual([(1, 'PoolWorkers'), (2, 'look_at')], self.found('`PoolWorkers`\n`look_at()`\n'))
+
+    def test_names_that_there_are_and_other_words_pass(self):
+        self.assertEqual([], self.found('`PoolWorker` in `pool_worker.h`, `--help`, PoolWorkers\n'))
+        self.assertEqual([], self.found('`StateMachine`\n', 'docs/migrating.md'))
 
 
 class Tree(unittest.TestCase):

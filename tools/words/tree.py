@@ -1,6 +1,7 @@
 """All rules, for a whole tree."""
 import glossary
 import links
+import names
 import sentences
 import texts
 import unused
@@ -15,4 +16,5 @@ def check(root):
     findings += unused.check(rules, files)
     findings += sentences.check(files)
     findings += links.check_all(root, files)
+    findings += names.check_all(root, files)
     return sorted(set(findings))
