@@ -137,6 +137,8 @@ std::string plural(const Type& type) {
       return "lists of " + plural(type.parts[0]);
     case Type::Kind::mapping:
       return "mappings of strings to " + plural(type.parts[0]);
+    case Type::Kind::string:
+      return type.words.empty() ? type_name(type) + "s" : type_name(type);
     case Type::Kind::one_of:
       return "values: " + type_name(type);
     default:

@@ -176,21 +176,22 @@ bool NodeLaunches::exceeds(const QuotaBounds& bounds) const {
 // --- launching
 
 Task<bool> NodeLaunches::begin() {
-  std::optional<bool> begun = co_await try_to_begin();
-  while (!begun) {
+  Attempt begun = co_await try_to_begin();
+  while (begun == Attempt::unknown) {
     co_await coordination::wait_for_store(context_.runtime, context_.store);
     if (context_.store.session_id() != session_) {
       throw StoreError(StoreError::Kind::session_expired, "the session was lost");
     }
-    const std::optional<bool> unchanged = co_await try_to_read_again();
-    if (unchanged == false) co_return false;
-    if (unchanged) begun = co_await try_to_begin();
+    const Attempt read = co_await try_to_read_again();
+    if (read == Attempt::refused) co_return false;
+    if (read == Attempt::done) begun = co_await try_to_begin();
   }
-  if (*begun && !launches_.empty()) stages_.reached("reserved");
-  co_return *begun;
+  const bool is_begun = begun == Attempt::done;
+  if (is_begun && !launches_.empty()) stages_.reached("reserved");
+  co_return is_begun;
 }
 
-Task<std::optional<bool>> NodeLaunches::try_to_begin() {
+Task<NodeLaunches::Attempt> NodeLaunches::try_to_begin() {
   Transaction building;
   for (const auto& launch : launches_) {
     Node& node = launch->node();
@@ -205,22 +206,23 @@ Task<std::optional<bool>> NodeLaunches::try_to_begin() {
     log_.warning("A node was changed before it could be launched: {}", error.what());
   } catch (const StoreError& error) {
     if (!coordination::may_recover(error)) throw;
-    co_return std::nullopt;
+    co_return Attempt::unknown;
   }
   for (std::size_t i = 0; acquired && i < launches_.size(); ++i) {
     launches_[i]->written(locks_.also_results().at(i).stat);
   }
-  co_return acquired;
+  co_return acquired ? Attempt::done : Attempt::refused;
 }
 
-Task<std::optional<bool>> NodeLaunches::try_to_read_again() {
+Task<NodeLaunches::Attempt> NodeLaunches::try_to_read_again() {
   try {
-    co_return co_await read_again();
+    const bool is_own = co_await read_again();
+    co_return is_own ? Attempt::done : Attempt::refused;
   } catch (const StoreError& error) {
     if (!error.is_rejection() && !coordination::may_recover(error)) throw;
-    if (error.is_rejection()) co_return false;
+    if (error.is_rejection()) co_return Attempt::refused;
   }
-  co_return std::nullopt;
+  co_return Attempt::unknown;
 }
 
 // After begin() lost the response of its commit. Returns whether the records were written by it or

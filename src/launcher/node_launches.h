@@ -84,9 +84,13 @@ class NodeLaunches {
   class Launch;
 
   Task<bool> find_created(std::int64_t transaction);
-  // These return nothing if the store was unreachable.
-  Task<std::optional<bool>> try_to_begin();
-  Task<std::optional<bool>> try_to_read_again();
+  enum class Attempt {
+    done,
+    refused,  // a record or lock has changed
+    unknown,  // the store was unreachable
+  };
+  Task<Attempt> try_to_begin();
+  Task<Attempt> try_to_read_again();
   Task<bool> read_again();
   bool exceeds(const QuotaBounds& bounds) const;
   Task<> run_together();
