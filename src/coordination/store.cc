@@ -5,9 +5,9 @@ namespace nodepool::coordination {
 std::string_view to_string(StoreError::Kind kind) {
   switch (kind) {
     case StoreError::Kind::no_node:
-      return "no such node";
+      return "not found";
     case StoreError::Kind::node_exists:
-      return "node exists";
+      return "already exists";
     case StoreError::Kind::bad_version:
       return "version conflict";
     case StoreError::Kind::not_empty:

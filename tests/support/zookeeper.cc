@@ -10,9 +10,11 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "tests/support/patience.h"
+#include "tests/support/temporary_directory.h"
 
 namespace nodepool::test_support {
 
@@ -29,6 +31,17 @@ void require_success(const std::vector<std::string>& command) {
   const Completed result = run(command);
   if (result.status == 0) return;
   throw std::runtime_error(command[0] + " " + command[1] + ": " + result.error);
+}
+
+// Whether all threads are stopped: after SIGSTOP a running thread still works for a moment.
+bool is_stopped(pid_t process) {
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+    const std::string status = read_file(thread.path() / "stat");
+    const std::size_t name_end = status.rfind(')');  // the state follows: proc(5)
+    if (name_end == std::string::npos || status.substr(name_end, 4) != ") T ") return false;
+  }
+  return true;
 }
 
 // The manifest of Debian's zookeeper.jar lacks some dependencies for TLS.
@@ -170,7 +183,15 @@ void ZooKeeperEnsemble::kill(std::size_t member) {
 }
 
 void ZooKeeperEnsemble::pause(std::size_t member) {
-  members_.at(member)->process->signal(SIGSTOP);
+  Child& process = *members_.at(member)->process;
+  process.signal(SIGSTOP);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!is_stopped(process.pid())) {
+    if (std::chrono::steady_clock::now() > until) {
+      throw std::runtime_error("ZooKeeper does not stop");
+    }
+    std::this_thread::sleep_for(milliseconds(1));
+  }
 }
 
 void ZooKeeperEnsemble::resume(std::size_t member) {

@@ -106,7 +106,7 @@ TEST_P(StoreConformance, reads_that_are_asked_for_together_succeed_or_fail_each_
   EXPECT_EQ(data[0], "data 0 0");
   for (std::size_t i = 1; i < data.size(); ++i) {
     const std::string number = std::to_string(i);
-    const std::string missing = "no such node: /a/" + number;
+    const std::string missing = "not found: /a/" + number;
     EXPECT_EQ(data[i], i % 2 == 0 ? "data " + number + " 0" : missing);
     EXPECT_EQ(children[i], i % 2 == 0 ? "" : missing);
   }
