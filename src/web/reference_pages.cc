@@ -16,6 +16,7 @@
 #include "report/rendering/table_text.h"
 #include "web/error_pages.h"
 #include "web/http_date.h"
+#include "web/negotiation.h"
 
 namespace nodepool::web {
 
