@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -14,7 +15,6 @@
 #include <thread>
 
 #include "tests/support/patience.h"
-#include "tests/support/temporary_directory.h"
 
 namespace nodepool::test_support {
 
@@ -37,7 +37,9 @@ void require_success(const std::vector<std::string>& command) {
 bool is_stopped(pid_t process) {
   for (const auto& thread :
        std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
-    const std::string status = read_file(thread.path() / "stat");
+    std::ifstream file(thread.path() / "stat");  // unreadable if the thread has just ended
+    std::string status;
+    std::getline(file, status);
     const std::size_t name_end = status.rfind(')');  // the state follows: proc(5)
     if (name_end == std::string::npos || status.substr(name_end, 4) != ") T ") return false;
   }
