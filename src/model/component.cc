@@ -76,4 +76,9 @@ std::string to_record(const Component& component) {
   return writer.text();
 }
 
+std::string rejection_text(const std::string& configuration_problem) {
+  return "the configuration file was rejected, the previous one stays in effect: " +
+         configuration_problem;
+}
+
 }  // namespace nodepool::model

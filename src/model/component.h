@@ -51,4 +51,7 @@ Component parse_component(Component::Kind kind, const coordination::Entry& entry
 // The record's text, with sorted keys.
 std::string to_record(const Component& component);
 
+// The problem of a component with this `configuration_problem`, for people.
+std::string rejection_text(const std::string& configuration_problem);
+
 }  // namespace nodepool::model

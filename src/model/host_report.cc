@@ -23,7 +23,7 @@ HostReport parse_host_report(const coordination::Entry& entry) {
   reader.field("labels", report.labels);
   reader.field("problem", report.problem);
   reader.field("since", report.since);
-  reader.field("next_look", report.next_look);
+  reader.field("next_check", report.next_check);
   reader.field("launcher", report.launcher);
   return report;
 }
@@ -38,7 +38,7 @@ std::string to_record(const HostReport& report) {
   writer.field("labels", report.labels);
   writer.field("problem", report.problem);
   writer.field("since", report.since);
-  writer.field("next_look", report.next_look);
+  writer.field("next_check", report.next_check);
   writer.field("launcher", report.launcher);
   return writer.text();
 }

@@ -17,10 +17,10 @@ struct HostReport {
   std::string username;
   std::int64_t port = 0;
   std::vector<std::string> labels;
-  std::string problem;   // for people
-  double since = 0;      // since the epoch
-  double next_look = 0;  // the longest interval of the launcher's checks
-  std::string launcher;  // host name of the reporting launcher
+  std::string problem;    // for people
+  double since = 0;       // since the epoch
+  double next_check = 0;  // the longest interval of the launcher's checks
+  std::string launcher;   // host name of the reporting launcher
 
   friend bool operator==(const HostReport&, const HostReport&) = default;
 };

@@ -157,7 +157,7 @@ std::string host_row(const std::string& id, const model::HostReport& host) {
   row.text("id", id).text("provider", host.provider).text("pool", host.pool);
   row.text("host", host.host).number("port", static_cast<double>(host.port));
   row.texts("labels", host.labels).text("problem", host.problem).time("since", host.since);
-  row.number("next_look", host.next_look).text("launcher", host.launcher);
+  row.number("next_check", host.next_check).text("launcher", host.launcher);
   return row.str();
 }
 

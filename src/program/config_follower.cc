@@ -118,7 +118,7 @@ void ConfigFollower::report(const std::string& error, bool is_waiting, bool is_r
   if (is_waiting) {
     log_.warning("The configuration could not be reloaded, retrying: {}", error);
   } else {
-    log_.error("The configuration was not reloaded, the previous one stays in force: {}", error);
+    log_.error("The configuration was not reloaded, the previous one stays in effect: {}", error);
   }
 }
 

@@ -30,7 +30,7 @@ class ConfigFollower {
     std::function<config::Config()> load;
     // The other files that apply() reads, or would read if they existed.
     std::function<std::set<std::string>(const config::Config&)> further_files;
-    // Applies the configuration. Throws: the previous one stays in force; StoreError: it may be
+    // Applies the configuration. Throws: the previous one stays in effect; StoreError: it may be
     // partly applied.
     std::function<async::Task<>(config::Config)> apply;
     // Called after a reload if its result differs from the previous one: with the error, or with ""

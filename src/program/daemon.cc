@@ -128,9 +128,7 @@ telemetry::Health Daemon::health() const {
   }
   if (store_.is_open() && !serves_) health.obstacles.emplace_back("still starting");
   if (!state_.configuration_problem.empty()) {
-    health.warnings.push_back(
-        "the configuration file was rejected, the previous one stays in effect: " +
-        state_.configuration_problem);
+    health.warnings.push_back(model::rejection_text(state_.configuration_problem));
   }
   std::ranges::copy(state_.problems, std::back_inserter(health.warnings));
   return health;

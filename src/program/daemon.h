@@ -53,7 +53,7 @@ class Daemon {
   // Starts the service; the store is open. If this throws, the daemon exits, unless the store has
   // become unreachable. Then stop() follows, and another start() with a new store().
   virtual Task<> start(config::Config config) = 0;
-  // Applies another configuration. Throws: the previous one stays in force.
+  // Applies another configuration. Throws: the previous one stays in effect.
   virtual Task<> reconfigure(config::Config config) = 0;
   // The changed keys that take effect only after a restart: those that differ between `begun`, the
   // configuration of the start, and `now`. None by default.

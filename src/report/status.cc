@@ -38,7 +38,7 @@ Table daemon_table(const StatusSources& sources) {
                {"state", "State"},
                {"started", "Since"},
                {"configuration_loaded", "Configuration Loaded"},
-               {"configuration_refused", "Newer One Rejected"},
+               {"configuration_rejected", "Newer One Rejected"},
                {"configuration_problem", ""},
                {"problems", ""}});
   for (const auto& [id, component] : sources.components.all()) {

@@ -48,11 +48,8 @@ void add_daemons(Problems& to, const StatusSources& sources) {
     const std::string daemon =
         fmt::format("{} on {}", to_string(component.kind), component.hostname);
     if (!component.configuration_problem.empty()) {
-      add(to, "configuration-refused",
-          fmt::format(
-              "{}: the configuration file was rejected, the previous one stays in effect: {}",
-              daemon, component.configuration_problem),
-          "component", id);
+      add(to, "configuration-rejected",
+          daemon + ": " + model::rejection_text(component.configuration_problem), "component", id);
     }
     for (const std::string& problem : component.problems) {
       add(to, "daemon", fmt::format("{}: {}", daemon, problem), "component", id);

@@ -257,7 +257,7 @@ TEST_F(ExplainTest, a_label_says_who_offers_it_and_who_waits) {
   EXPECT_THAT(explain("large"), HasSubstr("No registered pool offers it"));
 }
 
-TEST_F(ExplainTest, hosts_unhealthy_are_told_with_the_reason_and_the_next_look) {
+TEST_F(ExplainTest, hosts_unhealthy_are_told_with_the_reason_and_the_next_check) {
   add_pool("rack", {"small"});
   model::HostReport report;
   report.provider = "rack";
@@ -268,7 +268,7 @@ TEST_F(ExplainTest, hosts_unhealthy_are_told_with_the_reason_and_the_next_look) 
   report.labels = {"small"};
   report.problem = "Could not contact host7 on port 2222: Connection refused";
   report.since = clock_.wall_seconds() - 600;
-  report.next_look = 60;
+  report.next_check = 60;
   report.launcher = "l1";
   run(coordination::ensure_path(store_, "/nodepool/hosts"));
   run(store_.create("/nodepool/hosts/1", to_record(report), coordination::CreateMode::ephemeral));

@@ -130,7 +130,7 @@ TEST_F(HealthTest, the_status_says_what_needs_somebody) {
   EXPECT_EQ(status.at("problems").at(0).at("about"), "unhealthy-host");
   const auto& launcher = status.at("daemons").at(0);
   EXPECT_EQ(launcher.at("kind"), "launcher");
-  EXPECT_EQ(launcher.at("configuration_refused"), false);
+  EXPECT_EQ(launcher.at("configuration_rejected"), false);
   EXPECT_GT(launcher.at("configuration_loaded").get<double>(), 1.7e9);
   EXPECT_GT(launcher.at("started").get<double>(), 1.7e9);
   EXPECT_EQ(status.at("store").at(0).at("kind"), "sqlite");

@@ -45,9 +45,9 @@ TEST_F(ReloadTest, sighup_reloads_and_says_what_came_of_it) {
   wait_for_log("Received signal 1 (HUP)");
   wait_for_log("Configuration reloaded: 1 pool(s)");
   site_.configure("  - name: rack\n    driver: sttic\n");
-  wait_for_log("the previous one stays in force");
+  wait_for_log("the previous one stays in effect");
   site_.signal_launcher(SIGHUP);
-  wait_for_log("the previous one stays in force", 2);
+  wait_for_log("the previous one stays in effect", 2);
   EXPECT_THAT(site_.log(), HasSubstr("did you mean `static`?"));
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }

@@ -260,7 +260,7 @@ TEST_F(StaticHostsTest, a_reload_adds_changes_and_removes_hosts) {
   // A mistake changes nothing.
   site_.directory().write("nodepool.yaml", "labels: [\n");
   site_.wait_until("the error is in the log", [this] {
-    return site_.log().find("the previous one stays in force") != std::string::npos;
+    return site_.log().find("the previous one stays in effect") != std::string::npos;
   });
   site_.configure(provider({host(stays, "a")}));
   site_.wait_until("the file is good again", [this] { return site_.nodes("ready").empty(); });

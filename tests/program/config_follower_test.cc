@@ -134,7 +134,7 @@ TEST_F(ConfigFollowerTest, a_load_that_fails_is_tried_again_and_told_once) {
   follow(1h);
   replace("config", "bad");
   wait_until([&] { return loads_ > 4; });
-  EXPECT_THAT(log_, ElementsAre(HasSubstr("the previous one stays in force: config: bad")));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("the previous one stays in effect: config: bad")));
   replace("config", "two");
   wait_until([&] { return !applied_.empty(); });
   EXPECT_THAT(applied_, ElementsAre("two"));

@@ -117,7 +117,7 @@ TEST_F(StatusTest, all_is_well_when_nothing_needs_somebody) {
   EXPECT_THAT(
       status_as(Format::json, status()),
       testing::AllOf(testing::StartsWith(R"({"status": "fine", "problems": [], "daemons": [)"),
-                     HasSubstr(R"("configuration_refused": false)"),
+                     HasSubstr(R"("configuration_rejected": false)"),
                      testing::EndsWith("\"waiting\": []}\n")));
   EXPECT_THAT(status_as(Format::yaml, status()),
               testing::StartsWith("status: fine\nproblems: []\ndaemons:\n- kind: \"launcher\"\n"));
@@ -148,7 +148,7 @@ TEST_F(StatusTest, a_python_launcher_says_less) {
   EXPECT_EQ(status().level, StatusLevel::fine);
   EXPECT_THAT(status_as(Format::json, status()),
               HasSubstr(R"("started": null, "configuration_loaded": null, )"
-                        R"("configuration_refused": null)"));
+                        R"("configuration_rejected": null)"));
 }
 
 TEST_F(StatusTest, images_need_somebody_when_the_last_build_or_upload_has_failed) {

@@ -129,7 +129,7 @@ const Pod* PodList::find(std::string_view space, std::string_view name) const {
 Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
                              std::string space, std::string name,
                              std::function<void(std::string)> enter, telemetry::Logger log) {
-  std::string told;
+  std::string reported;
   bool was_there = false;
   while (true) {
     const auto list = co_await driver::if_answered(pods.next(awaited), "pods", log);
@@ -145,8 +145,8 @@ Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWa
     const std::string state = fmt::format("pod {} of {} is {}{}{}", name, space, pod->phase,
                                           pod->problem.empty() ? "" : ": ", pod->problem);
     if (pod->is_lost) throw CloudError(CloudError::Kind::failed, state);
-    if (state != told) enter(state);
-    told = state;
+    if (state != reported) enter(state);
+    reported = state;
   }
 }
 

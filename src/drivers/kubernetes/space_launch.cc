@@ -105,11 +105,10 @@ Task<bool> SpaceLaunch::is_ours(std::string name) {
 
 Task<SpaceLaunch::Account> SpaceLaunch::make_account(std::string space) {
   steps_.enter("making the service account");
-  using enum KubeApi::Twice;
+  using enum KubeApi::Retry;
   co_await context_.api.make("create service account", core_path(space, "serviceaccounts"),
-                             service_account(), harmless);
-  co_await context_.api.make("create secret", core_path(space, "secrets"), token_secret(),
-                             harmless);
+                             service_account(), allowed);
+  co_await context_.api.make("create secret", core_path(space, "secrets"), token_secret(), allowed);
   co_await context_.spaces.grant(space, label_.has_pod);
   steps_.enter("waiting for the account's token");
   co_return co_await read_account(space);
@@ -167,7 +166,7 @@ Task<> SpaceLaunch::make_pod(std::string space) {
   for (Pauses pauses(context_.runtime);;) {
     try {
       co_await context_.api.make("create pod", core_path(space, "pods"), body,
-                                 KubeApi::Twice::harmless);
+                                 KubeApi::Retry::allowed);
       co_return;
     } catch (const CloudError& error) {
       if (!lacks_pod_account(error) || pauses.are_over()) throw;

@@ -29,7 +29,7 @@ Task<bool> Namespaces::make(std::string name, driver::Metadata attached) {
   Json body = {
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", object_metadata(name, attached)}};
   co_return co_await api_.make("create namespace", kCollection, std::move(body),
-                               KubeApi::Twice::once);
+                               KubeApi::Retry::forbidden);
 }
 
 Task<std::optional<Space>> Namespaces::find(std::string name) {
@@ -50,9 +50,9 @@ Task<> Namespaces::grant(std::string name, bool has_pod) {
   const std::string base = "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name;
   Json role = has_pod ? pod_role() : namespace_role();
   const std::string role_name = role["metadata"]["name"];
-  co_await api_.make("create role", base + "/roles", std::move(role), KubeApi::Twice::harmless);
+  co_await api_.make("create role", base + "/roles", std::move(role), KubeApi::Retry::allowed);
   co_await api_.make("create role binding", base + "/rolebindings",
-                     role_binding("zuul-role", name, "Role", role_name), KubeApi::Twice::harmless);
+                     role_binding("zuul-role", name, "Role", role_name), KubeApi::Retry::allowed);
 }
 
 Task<std::vector<Pod>> Namespaces::pods(std::set<std::string> /*awaited*/) {

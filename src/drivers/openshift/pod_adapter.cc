@@ -109,8 +109,9 @@ Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSt
   const driver::Metadata attached = kubernetes::attached_for(label, spec, log_);
   const std::vector<std::string> names = names_of(spec);
   for (const std::string& name : names) {
-    bool is_made = co_await api_.make("create pod", pods_of(spec.pool),
-                                      kubernetes::pod(label, name, attached), KubeApi::Twice::once);
+    bool is_made =
+        co_await api_.make("create pod", pods_of(spec.pool), kubernetes::pod(label, name, attached),
+                           KubeApi::Retry::forbidden);
     if (!is_made) is_made = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
     if (!is_made) continue;
     steps.set_external_id(model::json_string(id_of(spec.pool, name)));

@@ -60,7 +60,7 @@ Task<bool> Projects::make(std::string name, driver::Metadata attached) {
                {"displayName", name},
                {"description", Json(attached).dump()}};
   co_return co_await api_.make("create project", std::string(kApi) + "/projectrequests",
-                               std::move(body), KubeApi::Twice::once);
+                               std::move(body), KubeApi::Retry::forbidden);
 }
 
 Task<std::optional<Space>> Projects::find(std::string name) {
@@ -95,7 +95,7 @@ Task<> Projects::grant(std::string name, bool /*has_pod*/) {
       "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name + "/rolebindings";
   co_await api_.make("create role binding", path,
                      kubernetes::role_binding("admin-0", name, "ClusterRole", "admin"),
-                     KubeApi::Twice::harmless);
+                     KubeApi::Retry::allowed);
 }
 
 // The user may list the pods of each project, but not of all at once. Ignores a project that has

@@ -278,7 +278,7 @@ void StaticProvider::report(const Host& host, const HostState& state, const std:
   report.labels = host.labels;
   report.problem = reason;
   report.since = state.failing_since;
-  report.next_look = std::chrono::duration<double>(state.backoff.pause()).count();
+  report.next_check = std::chrono::duration<double>(state.backoff.pause()).count();
   reports_.report(host.key(), std::move(report));
   if (unhealthy_.insert(host.key()).second) report_unhealthy_hosts();
 }

@@ -137,7 +137,7 @@ function hostDetail(row) {
           ['Nodes', h('ul', {}, row.nodes.map((node) => h('li', {}, link('nodes', node.id, node.id, {class: 'mono'}), ' ', badge(node.state))))]),
     section('Problems', row.problems.map((report) => [h('p', {class: 'note bad'}, report.problem),
       facts(['Port', String(report.port)], ['Since', [age(report.since), ` ago, ${moment(report.since)}`]],
-            ['Next check', `within ${duration(report.next_look ?? 0)}`], ['Labels', labelLinks(report.labels)], ['Reported by', report.launcher])])),
+            ['Next check', `within ${duration(report.next_check ?? 0)}`], ['Labels', labelLinks(report.labels)], ['Reported by', report.launcher])])),
   ];
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t kMostHosts = 10;
 
 std::string next_poll(const HostReport& report) {
   return fmt::format("{} checks it again within {}", report.launcher,
-                     duration_text(report.next_look));
+                     duration_text(report.next_check));
 }
 
 std::string unhealthy_text(const ExplanationFacts& knowledge, const HostReport& report) {

@@ -40,10 +40,10 @@ Task<Credential> Credentials::ask() {
   }
   if (!cluster_.exec) co_return Credential{};
   const auto asked_at = runtime_.clock.now();
-  const PluginToken told = co_await token_of_plugin(runtime_, cluster_);
-  Credential credential = bearer(told.token);
-  if (told.expires) {
-    const std::chrono::duration<double> life(*told.expires - runtime_.clock.wall_seconds());
+  const PluginToken token = co_await token_of_plugin(runtime_, cluster_);
+  Credential credential = bearer(token.token);
+  if (token.expires) {
+    const std::chrono::duration<double> life(*token.expires - runtime_.clock.wall_seconds());
     credential.life = cloud::token_life(asked_at, life);
   }
   co_return credential;

@@ -28,12 +28,12 @@ std::string exec_info(const Cluster& cluster) {
                {"kind", "ExecCredential"},
                {"spec", {{"interactive", false}}}};
   if (cluster.exec->wants_cluster) {
-    Json& told = info["spec"]["cluster"];
-    told = {{"server", cluster.server}, {"insecure-skip-tls-verify", !cluster.verify}};
+    Json& described = info["spec"]["cluster"];
+    described = {{"server", cluster.server}, {"insecure-skip-tls-verify", !cluster.verify}};
     if (!cluster.ca.empty()) {
-      told["certificate-authority-data"] = cloud::base64(content_of(cluster.ca));
+      described["certificate-authority-data"] = cloud::base64(content_of(cluster.ca));
     }
-    if (!cluster.proxy.empty()) told["proxy-url"] = cluster.proxy;
+    if (!cluster.proxy.empty()) described["proxy-url"] = cluster.proxy;
   }
   return info.dump();
 }
@@ -66,16 +66,16 @@ Task<PluginToken> token_of_plugin(async::Runtime runtime, const Cluster& cluster
 }
 
 PluginToken parse_exec_credential(const std::string& text) {
-  PluginToken told;
+  PluginToken token;
   std::string problem;
   try {
     const cloud::Element credential(json::parse(text), "its output");
     const cloud::Element status = credential.object("status");
-    told.token = status.text_or("token");
+    token.token = status.text_or("token");
     const std::string expires = status.text_or("expirationTimestamp");
-    if (!expires.empty()) told.expires = cloud::parse_iso_time(expires);
-    if (!expires.empty() && !told.expires) problem = "expirationTimestamp is no time";
-    if (told.token.empty()) {
+    if (!expires.empty()) token.expires = cloud::parse_iso_time(expires);
+    if (!expires.empty() && !token.expires) problem = "expirationTimestamp is no time";
+    if (token.token.empty()) {
       problem = status.text_or("clientCertificateData").empty()
                     ? "it returned no token"
                     : "it returned a client certificate; only tokens are supported";
@@ -86,7 +86,7 @@ PluginToken parse_exec_credential(const std::string& text) {
     problem = error.what();
   }
   if (!problem.empty()) throw failure(": " + problem);
-  return told;
+  return token;
 }
 
 }  // namespace nodepool::drivers::kubernetes

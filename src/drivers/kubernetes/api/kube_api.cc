@@ -106,13 +106,13 @@ Task<http::Response> KubeApi::send(http::Request request, Effect effect,
   }
 }
 
-Task<bool> KubeApi::make(std::string name, std::string path, Json body, Twice twice) {
+Task<bool> KubeApi::make(std::string name, std::string path, Json body, Retry retry) {
   http::Request call = request(std::move(name), "POST", path);
   call.headers.emplace_back("Content-Type", "application/json");
   call.body = body.dump();
-  const bool is_harmless = twice == Twice::harmless;
-  if (is_harmless) call.repeatable = http::Request::Repeatable::yes;
-  const Effect effect = is_harmless ? Effect::none : Effect::creates;
+  const bool may_retry = retry == Retry::allowed;
+  if (may_retry) call.repeatable = http::Request::Repeatable::yes;
+  const Effect effect = may_retry ? Effect::none : Effect::creates;
   const http::Response response = co_await send(std::move(call), effect, is_conflict);
   co_return response.is_success();
 }

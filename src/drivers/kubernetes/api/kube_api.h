@@ -30,10 +30,11 @@ class KubeApi {
   KubeApi(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads,
           telemetry::Logger log, http::Client::Observer on_attempt);
 
-  // Makes an object; returns false if an object with its name exists. `once`: an unknown outcome is
-  // CloudError(unknown_outcome). `harmless`: the call is retried, as it cannot make a duplicate.
-  enum class Twice { harmless, once };
-  async::Task<bool> make(std::string name, std::string path, Json body, Twice twice);
+  // Makes an object; returns false if an object with its name exists. `forbidden`: an unknown
+  // outcome is CloudError(unknown_outcome). `allowed`: the call is retried, as it cannot make a
+  // duplicate.
+  enum class Retry { allowed, forbidden };
+  async::Task<bool> make(std::string name, std::string path, Json body, Retry retry);
 
   async::Task<std::optional<Element>> find(std::string name, std::string path);
 
