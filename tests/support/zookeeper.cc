@@ -61,22 +61,30 @@ std::string class_path() {
   return path;
 }
 
-// A server's response to a "four letter word"; empty if there is none.
-std::string ask(std::uint16_t port, const std::string& word) {
-  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+// A connected socket; nothing if the port refuses.
+std::optional<Descriptor> connect(std::uint16_t port) {
+  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   ::inet_pton(AF_INET, kLoopback, &address.sin_addr);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::send(socket.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) {
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return {};
+  }
+  return socket;
+}
+
+// A server's response to a "four letter word"; empty if there is none.
+std::string ask(std::uint16_t port, const std::string& word) {
+  const std::optional<Descriptor> connection = connect(port);
+  if (!connection || ::send(connection->get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) {
     return {};
   }
   std::string answer;
   char buffer[4096];
-  pollfd waiting{socket.get(), POLLIN, 0};
+  pollfd waiting{connection->get(), POLLIN, 0};
   while (::poll(&waiting, 1, 1000) > 0) {  // a paused server does not respond
-    const ssize_t size = ::recv(socket.get(), buffer, sizeof buffer, 0);
+    const ssize_t size = ::recv(connection->get(), buffer, sizeof buffer, 0);
     if (size <= 0) break;
     answer.append(buffer, static_cast<std::size_t>(size));
   }
@@ -203,7 +211,8 @@ void ZooKeeperEnsemble::resume(std::size_t member) {
 void ZooKeeperEnsemble::wait_until_serving(std::size_t member) {
   Member& target = *members_.at(member);
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (mode(target).empty()) {
+  // A server that responds on its plain port opens the other one only afterwards.
+  while (mode(target).empty() || !connect(target.tls.number())) {
     if (!target.process->running() || std::chrono::steady_clock::now() > until) {
       throw std::runtime_error("ZooKeeper does not respond: " + target.process->standard_error());
     }
