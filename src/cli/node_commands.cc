@@ -233,7 +233,6 @@ Task<> reclaim(Session& session, driver::Provider& provider, Node node, Lock& lo
   co_await removal.save();
   std::optional<Node> replacement = co_await provider.reclaim(removal);
   co_await replace(session.store(), removal.node(), std::move(replacement), lock);
-  provider.node_deleted(removal.node());
 }
 
 const config::ProviderSection* find_provider(const config::Config& config,

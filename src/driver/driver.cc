@@ -44,10 +44,6 @@ Task<Limits> Provider::available() {
   co_return Limits{};
 }
 
-Task<> LaunchingProvider::launch_together(std::vector<NodeLaunch*> /*launches*/) {
-  co_return;
-}
-
 bool resumes(Provider& provider) {
   const LaunchingProvider* launching = provider.launching();
   return launching != nullptr && launching->resumes();

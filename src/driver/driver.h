@@ -195,14 +195,6 @@ class Provider {
   // Returns the record that replaces the node's, if any; the caller then removes the node's record.
   // If it throws, the caller retries.
   virtual Task<std::optional<model::Node>> reclaim(NodeRecord& record) = 0;
-
-  // --- notifications
-
-  // This launcher has handed out a node that was ready.
-  virtual void node_reused(const model::Node& /*node*/) {}
-
-  // This launcher has reclaimed the node's machine and removed its record.
-  virtual void node_deleted(const model::Node& /*node*/) {}
 };
 
 // A provider that launches nodes for requests.
@@ -216,12 +208,6 @@ class LaunchingProvider : public Provider {
   // exception counts as LaunchError::failed. After a failure, the launcher calls reclaim(), which
   // deletes what was made.
   virtual Task<> launch(NodeLaunch& launch) = 0;
-
-  // Called once for all nodes of a request, before launch() is called for each: for clouds that
-  // make several machines in one call. Saves its results in the nodes' records, where launch()
-  // finds them. If it throws, all launches fail with that error. `launches` outlive the call. By
-  // default, does nothing.
-  virtual Task<> launch_together(std::vector<NodeLaunch*> launches);
 
   // Whether launch() can resume a launch that another launcher, or this one before a restart, has
   // begun. Otherwise the launcher reclaims such nodes.

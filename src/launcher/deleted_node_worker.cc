@@ -255,7 +255,6 @@ Task<> DeletedNodeWorker::reclaim(Node node, coordination::Lock& lock) {
     driver::report_deletion(context_.metrics, provider->config().name(), "gone",
                             context_.runtime.clock.wall_seconds() - released);
   }
-  provider->node_deleted(removal.node());
 }
 
 // Removes the record and its lock, and registers the replacement, in one transaction.

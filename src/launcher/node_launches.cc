@@ -272,7 +272,6 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
         ended_.set();
       });
   unfinished_ = launches_.size();
-  scope.spawn("nodes of a request", run_together());
   for (const auto& launch : launches_) {
     scope.spawn("launch node " + launch->node().id, run_one(*launch));
   }
@@ -293,22 +292,6 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
   co_return refused_ ? Outcome::refused : Outcome::ready;
 }
 
-// The common part of the launches, for which they wait.
-Task<> NodeLaunches::run_together() {
-  std::vector<driver::NodeLaunch*> all;
-  all.reserve(launches_.size());
-  for (const auto& launch : launches_) all.push_back(launch.get());
-  try {
-    co_await provider_.provider->launching()->launch_together(std::move(all));
-  } catch (const async::Cancelled&) {
-    throw;
-  } catch (...) {
-    together_failure_ = std::current_exception();
-  }
-  together_ended_ = true;
-  together_.set();
-}
-
 Task<> NodeLaunches::run_one(Launch& launch) {
   const auto log =
       log_.about(launch.request().event_id.value_or(""), launch.request().id, launch.node().id);
@@ -320,8 +303,6 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     const auto slot = co_await provider_.quota->launch_slot();
     stages.reached("turn");
     log.info("Launching node with label {}", launch.node().type.front());
-    while (!together_ended_) co_await together_.wait();
-    if (together_failure_) std::rethrow_exception(together_failure_);
     co_await provider_.provider->launching()->launch(launch);
     stages.begin();
     launch.node().set_state(NodeState::ready, context_.runtime.clock.wall_seconds());

@@ -93,7 +93,6 @@ class NodeLaunches {
   Task<Attempt> try_to_read_again();
   Task<bool> read_again();
   bool exceeds(const QuotaBounds& bounds) const;
-  Task<> run_together();
   Task<> run_one(Launch& launch);
   Task<> end(Launch& launch, model::NodeState state);
 
@@ -113,9 +112,6 @@ class NodeLaunches {
   bool session_lost_ = false;
   std::string failure_;
   async::Event ended_{"a launch ended"};
-  bool together_ended_ = false;  // the common part of the launches
-  std::exception_ptr together_failure_;
-  async::Event together_{"common part of the launches"};
 };
 
 }  // namespace nodepool::launcher

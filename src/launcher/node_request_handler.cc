@@ -52,12 +52,9 @@ NodeRequestHandler::NodeRequestHandler(const ServingContext& context, PoolIdenti
 
 Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector<std::string> plan,
                                          QuotaBounds bounds) {
-  const std::shared_ptr<driver::Provider> maker = provider.provider;
-  std::vector<std::string> reused;
   for (std::string& id : plan) {
     RequestedNode wanted{std::move(id), 0};
     if (!wanted.node_id.empty()) {
-      reused.push_back(wanted.node_id);
       wanted.lock = locks_.add(model::node_lock_path(wanted.node_id),
                                context_.records.nodes.has_lock_root(wanted.node_id));
     }
@@ -68,12 +65,7 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
     co_return taken.index == request_lock_ ? Outcome::locked : Outcome::try_again;
   }
   Task<Outcome> serving = serve(std::move(provider), std::move(bounds));
-  const Outcome outcome = co_await coordination::with_lock(locks_, std::move(serving));
-  for (const std::string& id : reused) {
-    const Node* node = context_.records.nodes.find(id);
-    if (node != nullptr && node->allocated_to == request_id_) maker->node_reused(*node);
-  }
-  co_return outcome;
+  co_return co_await coordination::with_lock(locks_, std::move(serving));
 }
 
 // Requires the locks of the request and its existing nodes.

@@ -61,12 +61,6 @@ class CloudProvider final : public driver::LaunchingProvider {
     co_return cloud_->limits;
   }
 
-  Task<> launch_together(std::vector<driver::NodeLaunch*> launches) override {
-    cloud_->together.push_back(launches.size());
-    co_await context_.runtime.clock.sleep_for(cloud_->together_time);
-    if (cloud_->together_error) throw driver::LaunchError(*cloud_->together_error);
-  }
-
   Task<> launch(driver::NodeLaunch& launch) override {
     ++cloud_->launches;
     co_await context_.runtime.clock.sleep_for(cloud_->launch_time);
@@ -83,12 +77,6 @@ class CloudProvider final : public driver::LaunchingProvider {
   Task<std::optional<std::string>> termination_reason(model::Node node) override {
     const auto found = cloud_->ended.find(node.external_id_text());
     co_return found == cloud_->ended.end() ? std::nullopt : std::optional(found->second);
-  }
-  void node_reused(const model::Node& node) override {
-    cloud_->events.push_back("reused " + node.id + " for " + node.allocated_to.value_or("none"));
-  }
-  void node_deleted(const model::Node& node) override {
-    cloud_->events.push_back("deleted " + node.id);
   }
   void take_over(driver::Provider& predecessor) override {
     cloud_->events.push_back("taken over from " + predecessor.config().name());

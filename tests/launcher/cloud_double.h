@@ -22,9 +22,6 @@ struct Cloud {
   std::map<std::string, std::string, std::less<>> label_problems;  // by label
   async::Duration launch_time{};
   std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time
-  async::Duration together_time{};
-  std::optional<driver::LaunchError> together_error;
-  std::vector<std::size_t> together;  // number of nodes of each call
   async::Duration delete_time{};
   std::set<std::string> machines;  // external ids
   // Machines that ended by themselves: external id -> reason. They are not usable.

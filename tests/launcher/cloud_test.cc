@@ -113,46 +113,6 @@ TEST_F(CloudTest, ready_nodes_are_reused_and_the_rest_is_launched_in_order) {
   EXPECT_TRUE(read_node(answered.nodes[2]).has_label("small"));
 }
 
-TEST_F(CloudTest, what_is_done_for_all_nodes_of_a_request_comes_first) {
-  cloud_->together_time = seconds(60);
-  start(kCloud);
-  const std::string id = request({"small", "large"});
-  pass(seconds(50));
-  EXPECT_THAT(cloud_->together, testing::ElementsAre(2U));
-  EXPECT_EQ(cloud_->launches, 0);
-  pass(seconds(30));
-  EXPECT_EQ(state(id), RequestState::fulfilled);
-  EXPECT_EQ(cloud_->launches, 2);
-}
-
-TEST_F(CloudTest, what_fails_for_all_nodes_of_a_request_has_failed_for_each) {
-  cloud_->together_error.emplace(driver::LaunchError::Kind::failed, "there is no batch");
-  start(kCloud);
-  const std::string id = request({"small", "large"});
-  pass(minutes(2));
-  EXPECT_EQ(state(id), RequestState::failed);
-  EXPECT_EQ(cloud_->launches, 0);
-  EXPECT_THAT(nodes(), testing::IsEmpty());
-}
-
-TEST_F(CloudTest, the_provider_is_told_of_its_nodes) {
-  start(kCloud);
-  const std::string first = request({"small"});
-  pass(seconds(30));
-  ASSERT_EQ(state(first), RequestState::fulfilled);
-  const std::string id = read_request(first).nodes.front();
-  EXPECT_THAT(cloud_->events, testing::IsEmpty()) << "it has been made for the request";
-  cancel(first);
-  pass(minutes(2));
-  ASSERT_EQ(nodes(NodeState::ready).size(), 1U);
-  const std::string second = request({"small"});
-  EXPECT_THAT(cloud_->events, testing::ElementsAre("reused " + id + " for " + second));
-  accept(second);
-  give_back(id);
-  pass(seconds(30));
-  EXPECT_EQ(cloud_->events.back(), "deleted " + id);
-}
-
 TEST_F(CloudTest, a_provider_may_take_over_from_the_one_that_it_replaces) {
   start(kCloud);
   EXPECT_THAT(cloud_->events, testing::IsEmpty());

@@ -131,10 +131,6 @@ class Adapter {
   // Called when no host keys could be read from the machine. By default, does nothing.
   virtual void nodescan_failed(const model::Json& external_id);
 
-  // See Provider.
-  virtual void node_reused(const model::Node& /*node*/) {}
-  virtual void node_deleted(const model::Node& /*node*/) {}
-
   // How long the cloud's listings may omit something that was just made (eventual consistency).
   // LaunchSteps::Find is called for this long.
   virtual async::Duration consistency_delay() const { return std::chrono::seconds(30); }

@@ -46,8 +46,6 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<bool> is_usable(model::Node node) override;
   Task<std::optional<std::string>> termination_reason(model::Node node) override;
   Task<std::optional<model::Node>> reclaim(NodeRecord& record) override;
-  void node_reused(const model::Node& node) override { adapter_->node_reused(node); }
-  void node_deleted(const model::Node& node) override { adapter_->node_deleted(node); }
 
  private:
   // What the cloud has reported for a label.

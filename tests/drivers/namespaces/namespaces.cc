@@ -125,12 +125,4 @@ Task<bool> ClusterAdapter::is_usable(model::Node /*node*/) {
   co_return cluster_->is_usable;
 }
 
-void ClusterAdapter::node_reused(const model::Node& node) {
-  cluster_->told.push_back("reused " + node.id);
-}
-
-void ClusterAdapter::node_deleted(const model::Node& node) {
-  cluster_->told.push_back("deleted " + node.id);
-}
-
 }  // namespace nodepool::drivers::namespaces

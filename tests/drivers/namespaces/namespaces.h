@@ -34,8 +34,6 @@ class ClusterAdapter final : public driver::Adapter {
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
   Task<> remove_resource(driver::Resource resource) override;
   Task<bool> is_usable(model::Node node) override;
-  void node_reused(const model::Node& node) override;
-  void node_deleted(const model::Node& node) override;
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:

@@ -154,7 +154,7 @@ TEST_F(NamespacesTest, leaks_are_told_by_the_adapter_and_removed) {
   EXPECT_FALSE(cluster_->namespaces.begin()->second.token.empty()) << "the node's";
 }
 
-TEST_F(NamespacesTest, the_adapter_is_asked_and_told) {
+TEST_F(NamespacesTest, an_unusable_node_is_noticed) {
   const std::string id = add_node();
   finish(start().launch(id));
   const model::Node node = installation_.node(id);
@@ -162,9 +162,6 @@ TEST_F(NamespacesTest, the_adapter_is_asked_and_told) {
   EXPECT_TRUE(process_->run(provider.is_usable(node)));
   cluster_->is_usable = false;
   EXPECT_FALSE(process_->run(provider.is_usable(node)));
-  provider.node_reused(node);
-  provider.node_deleted(node);
-  EXPECT_THAT(cluster_->told, testing::ElementsAre("reused " + id, "deleted " + id));
 }
 
 }  // namespace
