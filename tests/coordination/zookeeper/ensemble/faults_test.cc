@@ -113,7 +113,7 @@ TEST_F(ZooKeeperEnsembleFaults, a_paused_member_is_left_for_another) {
 TEST_F(ZooKeeperEnsembleFaults, a_session_whose_only_member_hangs_too_long_is_lost) {
   const std::size_t paused = (ensemble_.leader() + 1) % 3;
   const auto other = open_at((paused + 1) % 3, milliseconds(10'000));
-  const auto store = open_at(paused, milliseconds(1000));
+  const auto store = open_at(paused, milliseconds(4000));
   StateLog states(fixture_, *store);
   run(store->create("/mine", "", CreateMode::ephemeral));
   conformance::WatchLog log(fixture_, *other, "/");
