@@ -15,14 +15,16 @@ constexpr auto kLeastPause = std::chrono::milliseconds(20);
 
 }  // namespace
 
-SimpleMachines::SimpleMachines(const ProviderContext& context, std::string provider,
+SimpleMachines::SimpleMachines(const ProviderContext& context,
+                               std::shared_ptr<const StateMachineConfig> config,
                                std::shared_ptr<SimpleAdapter> cloud, SimpleOptions options)
     : runtime_(context.runtime),
-      log_(context.log.child("driver." + provider)),
-      provider_(std::move(provider)),
+      log_(context.log.child("driver." + config->name())),
+      config_(std::move(config)),
       cloud_(std::move(cloud)),
       options_(options),
-      tasks_(context.runtime, context.threads, provider_, options.tasks, context.metrics, log_),
+      tasks_(context.runtime, context.threads, config_->name(), options.tasks, context.metrics,
+             log_),
       listing_(context.runtime, "list_instances",
                {.unknown = options.poll_interval, .least = kLeastPause},
                [this] { return list(); }) {}
@@ -154,32 +156,40 @@ Task<> SimpleMachines::remove_resource(Resource resource) {
   co_await call_delete(std::move(resource.id));
 }
 
-Task<Limits> SimpleMachines::limits() {
+Task<CloudDescription> SimpleMachines::describe(CloudDescription::Purpose /*purpose*/) {
   auto call = [cloud = cloud_] { return cloud->quota_limits(); };
-  co_return co_await tasks_.submit("quota_limits", std::move(call));
+  CloudDescription described;
+  described.limits = co_await tasks_.submit("quota_limits", std::move(call));
+  const DescribeLabel describe = [this](std::string pool, std::string label) {
+    return describe_label(std::move(pool), std::move(label));
+  };
+  described.labels = co_await describe_labels(*config_, describe);
+  co_return described;
 }
 
-Task<Resources> SimpleMachines::need(std::string pool, std::string label) {
-  auto call = [cloud = cloud_, pool = std::move(pool), label = std::move(label)] {
-    return cloud->quota_for_label(pool, label);
-  };
-  co_return co_await tasks_.submit("quota_for_label", std::move(call));
-}
-
-Task<std::optional<std::string>> SimpleMachines::label_problem(std::string pool,
-                                                               std::string label) {
-  auto call = [cloud = cloud_, pool = std::move(pool), label = std::move(label)] {
-    return cloud->label_problem(pool, label);
-  };
-  co_return co_await tasks_.submit("label_problem", std::move(call));
+Task<LabelDescription> SimpleMachines::describe_label(std::string pool, std::string label) {
+  LabelDescription described;
+  const auto known = needs_.find({pool, label});
+  if (known != needs_.end()) {
+    described.need = known->second;
+  } else {
+    auto ask_need = [cloud = cloud_, pool, label] { return cloud->quota_for_label(pool, label); };
+    described.need = co_await tasks_.submit("quota_for_label", std::move(ask_need));
+    needs_.emplace(LabelKey(pool, label), described.need);
+  }
+  if (!config_->machine_label(pool, label).diskimage.empty()) co_return described;
+  auto ask_problem = [cloud = cloud_, pool, label] { return cloud->label_problem(pool, label); };
+  const auto problem = co_await tasks_.submit("label_problem", std::move(ask_problem));
+  if (problem) described.problem = images_unavailable(*problem);
+  co_return described;
 }
 
 std::unique_ptr<Adapter> SimpleDriver::adapter(std::shared_ptr<const ProviderConfig> config,
                                                ProviderContext context) const {
-  const std::string provider = config->name();
+  auto machine_config = std::dynamic_pointer_cast<const StateMachineConfig>(config);
   Cloud simple = cloud(std::move(config));
-  return std::make_unique<SimpleMachines>(context, provider, std::move(simple.adapter),
-                                          simple.options);
+  return std::make_unique<SimpleMachines>(context, std::move(machine_config),
+                                          std::move(simple.adapter), simple.options);
 }
 
 }  // namespace nodepool::driver

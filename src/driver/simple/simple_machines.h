@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@ namespace nodepool::driver {
 // The Adapter of a simple driver: calls a SimpleAdapter on threads.
 class SimpleMachines final : public Adapter {
  public:
-  SimpleMachines(const ProviderContext& context, std::string provider,
+  SimpleMachines(const ProviderContext& context, std::shared_ptr<const StateMachineConfig> config,
                  std::shared_ptr<SimpleAdapter> cloud, SimpleOptions options);
 
   Task<> start() override;
@@ -26,14 +27,13 @@ class SimpleMachines final : public Adapter {
   Task<std::vector<Instance>> instances() override;
   Task<std::vector<Resource>> resources() override;
   Task<> remove_resource(Resource resource) override;
-  Task<Limits> limits() override;
-  Task<Resources> need(std::string pool, std::string label) override;
-  Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
+  Task<CloudDescription> describe(CloudDescription::Purpose purpose) override;
   async::Duration consistency_delay() const override { return options_.consistency_delay; }
 
  private:
   using Instances = std::vector<SimpleInstance>;
 
+  Task<LabelDescription> describe_label(std::string pool, std::string label);
   Task<Instances> list();
   Task<std::string> make(const CreateSpec& spec, LaunchSteps& steps, PollWaiter& awaited);
   Task<std::optional<std::string>> find(Metadata ours, LaunchSteps& steps);
@@ -44,11 +44,12 @@ class SimpleMachines final : public Adapter {
 
   async::Runtime runtime_;
   telemetry::Logger log_;
-  std::string provider_;
+  std::shared_ptr<const StateMachineConfig> config_;
   std::shared_ptr<SimpleAdapter> cloud_;
   SimpleOptions options_;
   TaskManager tasks_;
   SharedPoller<Instances> listing_;
+  std::map<LabelKey, Resources> needs_;  // asked once
 };
 
 }  // namespace nodepool::driver

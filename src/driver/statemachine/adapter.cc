@@ -38,25 +38,8 @@ Task<std::map<std::string, std::int64_t>> Adapter::remove_leftovers() {
   co_return std::map<std::string, std::int64_t>{};
 }
 
-Task<Limits> Adapter::limits() {
-  co_return Limits{};
-}
-
-Task<Resources> Adapter::need(std::string /*pool*/, std::string /*label*/) {
-  co_return Resources({{"instances", 1}});
-}
-
-Task<std::vector<std::string>> Adapter::zones(std::string /*pool*/) {
-  co_return std::vector<std::string>{};
-}
-
-Task<std::optional<std::string>> Adapter::label_problem(std::string /*pool*/,
-                                                        std::string /*label*/) {
-  co_return std::nullopt;
-}
-
-Task<std::vector<std::string>> Adapter::missing() {
-  co_return std::vector<std::string>{};
+Task<CloudDescription> Adapter::describe(CloudDescription::Purpose /*purpose*/) {
+  co_return CloudDescription{};
 }
 
 Task<std::optional<std::string>> Adapter::console_log(model::Json /*external_id*/) {

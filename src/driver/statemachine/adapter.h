@@ -12,6 +12,7 @@
 #include "driver/images.h"
 #include "driver/resources.h"
 #include "driver/statemachine/boot_times.h"
+#include "driver/statemachine/cloud_description.h"
 #include "driver/statemachine/instance.h"
 #include "driver/statemachine/launch_steps.h"
 #include "model/node.h"
@@ -99,23 +100,9 @@ class Adapter {
   // nothing.
   virtual Task<std::map<std::string, std::int64_t>> remove_leftovers();
 
-  // The quota for all machines together. By default, unlimited.
-  virtual Task<Limits> limits();
-
-  // The resources that a machine with this label takes. By default, one instance.
-  // CloudError(permanent): the label cannot be served until the configuration changes.
-  virtual Task<Resources> need(std::string pool, std::string label);
-
-  // The zones to choose from for a pool whose configuration names none. Empty: the cloud chooses.
-  virtual Task<std::vector<std::string>> zones(std::string pool);
-
-  // Why no machine can be made for a label with a cloud image: the image does not exist. Returns
-  // nothing if it can. Called often: answer from a cache that is kept for some seconds at least.
-  virtual Task<std::optional<std::string>> label_problem(std::string pool, std::string label);
-
-  // The networks, zones, key pairs, … that the configuration names and the cloud does not have, a
-  // sentence each. need() and label_problem() report missing flavors and images.
-  virtual Task<std::vector<std::string>> missing();
+  // Limits, labels and zones. Throws if the cloud cannot be asked. Called every few minutes: answer
+  // from caches what changes rarely. By default, unlimited, and each label takes one instance.
+  virtual Task<CloudDescription> describe(CloudDescription::Purpose purpose);
 
   // The console log of a machine that did not come up. Called if the label's configuration enables
   // it. By default, returns nothing.

@@ -25,7 +25,7 @@ struct MachineLabel {
 
 // The settings of a pool that StateMachineProvider uses, besides PoolConfig.
 struct MachinePool {
-  std::vector<std::string> zones;  // empty: Adapter::zones()
+  std::vector<std::string> zones;  // empty: those of CloudDescription
   bool use_internal_ip = false;
   std::map<std::string, MachineLabel, std::less<>> labels;
 

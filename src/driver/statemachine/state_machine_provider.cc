@@ -77,102 +77,69 @@ Task<> StateMachineProvider::stop() {
 
 // --- facts about the cloud
 
+// nullptr: not known yet.
+const LabelDescription* StateMachineProvider::description_of(std::string_view pool,
+                                                             std::string_view label) const {
+  if (!cloud_) return nullptr;
+  const auto found = cloud_->labels.find(LabelKey(pool, label));
+  return found == cloud_->labels.end() ? nullptr : &found->second;
+}
+
 Resources StateMachineProvider::need(std::string_view pool, std::string_view label) const {
-  const auto facts = labels_.find(LabelKey(pool, label));
-  if (facts == labels_.end() || !facts->second.need_is_known) return Provider::need(pool, label);
-  return facts->second.need;
+  const LabelDescription* known = description_of(pool, label);
+  return known == nullptr ? Provider::need(pool, label) : known->need;
 }
 
 std::optional<std::string> StateMachineProvider::label_problem(std::string_view pool,
                                                                std::string_view label) const {
   const MachineLabel& machine = config_->machine_label(pool, label);
   if (!machine.diskimage.empty() && newest_upload(machine) == nullptr) {
-    return fmt::format("images are not available: no ready upload of {}", machine.diskimage);
+    return images_unavailable("no ready upload of " + machine.diskimage);
   }
-  const auto facts = labels_.find(LabelKey(pool, label));
-  if (facts == labels_.end() || facts->second.problem.empty()) return std::nullopt;
-  return facts->second.problem;
+  const LabelDescription* known = description_of(pool, label);
+  if (known == nullptr || known->problem.empty()) return std::nullopt;
+  return known->problem;
 }
 
 std::vector<std::string> StateMachineProvider::zones(std::string_view pool) const {
   const auto& configured = config_->machine_pool(pool).zones;
   if (!configured.empty()) return configured;
-  const auto known = zones_.find(pool);
-  return known == zones_.end() ? std::vector<std::string>() : known->second;
+  return cloud_ ? cloud_->zones : std::vector<std::string>();
 }
 
 Task<Limits> StateMachineProvider::available() {
   const RunningCall call(*this);
-  co_await learn_labels();
-  co_await learn_zones();
-  Limits limits = co_await ask_limits();
+  co_await describe_cloud();
   const Resources others = co_await taken_by_others();
-  co_return remaining(std::move(limits), others);
+  co_return remaining(cloud_->limits, others);
+}
+
+// Falls back to the last known description.
+Task<> StateMachineProvider::describe_cloud() {
+  std::string failure;
+  try {
+    cloud_ = co_await adapter_->describe(CloudDescription::Purpose::plan);
+  } catch (const CloudError& error) {
+    if (!cloud_) throw;
+    failure = error.what();
+  }
+  if (!failure.empty()) log_.warning("Error reading limits, using the last known: {}", failure);
+  for (const auto& [key, label] : cloud_->labels) {
+    if (label.problem.empty()) continue;
+    log_.warning("Label {} of pool {} cannot be served: {}", key.second, key.first, label.problem);
+  }
 }
 
 Task<std::vector<std::string>> StateMachineProvider::missing_in_cloud() {
   const RunningCall call(*this);
-  co_await learn_labels();
+  const CloudDescription cloud = co_await adapter_->describe(CloudDescription::Purpose::check);
   std::vector<std::string> missing;
-  for (const auto& [key, facts] : labels_) {
-    if (facts.problem.empty()) continue;
-    missing.push_back(fmt::format("pool {}, label {}: {}", key.first, key.second, facts.problem));
+  for (const auto& [key, label] : cloud.labels) {
+    if (label.problem.empty()) continue;
+    missing.push_back(fmt::format("pool {}, label {}: {}", key.first, key.second, label.problem));
   }
-  const std::vector<std::string> others = co_await adapter_->missing();
-  missing.insert(missing.end(), others.begin(), others.end());
+  missing.insert(missing.end(), cloud.missing.begin(), cloud.missing.end());
   co_return missing;
-}
-
-// The need of a label is asked once, the existence of its image each time.
-Task<> StateMachineProvider::learn_labels() {
-  for (const auto& [pool_name, pool] : config_->pools()) {
-    for (const std::string& label : pool.labels) {
-      LabelKey key(pool_name, label);
-      LabelFacts& known = labels_[key];
-      known = co_await learn_label(key, known);
-    }
-  }
-}
-
-Task<StateMachineProvider::LabelFacts> StateMachineProvider::learn_label(LabelKey key,
-                                                                         LabelFacts facts) {
-  const auto& [pool, label] = key;
-  facts.problem.clear();
-  try {
-    if (!facts.need_is_known) facts.need = co_await adapter_->need(pool, label);
-    facts.need_is_known = true;
-    if (config_->machine_label(pool, label).diskimage.empty()) {
-      const auto problem = co_await adapter_->label_problem(pool, label);
-      if (problem) facts.problem = "images are not available: " + *problem;
-    }
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::permanent) throw;
-    facts.problem = error.what();
-  }
-  if (!facts.problem.empty()) {
-    log_.warning("Label {} of pool {} cannot be served: {}", label, pool, facts.problem);
-  }
-  co_return facts;
-}
-
-Task<> StateMachineProvider::learn_zones() {
-  for (const auto& [pool_name, pool] : config_->pools()) {
-    if (!config_->machine_pool(pool_name).zones.empty()) continue;
-    zones_[pool_name] = co_await adapter_->zones(pool_name);
-  }
-}
-
-// Falls back to the last known limits.
-Task<Limits> StateMachineProvider::ask_limits() {
-  std::string failure;
-  try {
-    limits_ = co_await adapter_->limits();
-  } catch (const CloudError& error) {
-    if (!limits_) throw;
-    failure = error.what();
-  }
-  if (!failure.empty()) log_.warning("Error reading limits, using the last known: {}", failure);
-  co_return *limits_;
 }
 
 // The usage of all machines that are not nodes of this provider.

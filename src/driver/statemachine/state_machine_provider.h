@@ -48,22 +48,12 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<std::optional<model::Node>> reclaim(NodeRecord& record) override;
 
  private:
-  // What the cloud has reported for a label.
-  struct LabelFacts {
-    Resources need;
-    bool need_is_known = false;
-    std::string problem;  // why it cannot be served; empty: none
-  };
-  using LabelKey = std::pair<std::string, std::string>;  // pool, label
-
   // Running calls, which stop() waits for.
   struct Calls;
   class RunningCall;
 
-  Task<> learn_labels();
-  Task<LabelFacts> learn_label(LabelKey key, LabelFacts facts);
-  Task<> learn_zones();
-  Task<Limits> ask_limits();
+  Task<> describe_cloud();
+  const LabelDescription* description_of(std::string_view pool, std::string_view label) const;
   Task<Resources> taken_by_others();
   const model::ImageUpload* newest_upload(const MachineLabel& label) const;
   const model::ImageUpload* upload_for(const model::Node& node, const MachineLabel& label) const;
@@ -77,9 +67,7 @@ class StateMachineProvider final : public LaunchingProvider {
   std::unique_ptr<Adapter> adapter_;
   std::unique_ptr<nodescan::Scanner> scanner_;
   LeakSearch leak_search_;
-  std::map<LabelKey, LabelFacts, std::less<>> labels_;
-  std::map<std::string, std::vector<std::string>, std::less<>> zones_;  // by pool
-  std::optional<Limits> limits_;                                        // last known
+  std::optional<CloudDescription> cloud_;  // last known
   std::shared_ptr<Calls> calls_;
 };
 

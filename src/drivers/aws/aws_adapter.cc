@@ -80,7 +80,7 @@ Task<std::vector<driver::Instance>> AwsAdapter::instances() {
   co_await context_.view.types(std::move(types));  // caches all types with one call
   for (const Ec2Instance& instance : list->all()) {
     if (instance.is_gone()) continue;
-    driver::Instance described = describe(*config_, instance);
+    driver::Instance described = aws::describe(*config_, instance);
     described.resources = co_await instance_resources(context_, instance);
     instances.push_back(std::move(described));
   }
@@ -171,30 +171,42 @@ Task<driver::Limits> AwsAdapter::limits() {
   co_return limits_for(codes_, *values);
 }
 
-Task<driver::Resources> AwsAdapter::need(std::string pool, std::string label) {
+Task<driver::CloudDescription> AwsAdapter::describe(driver::CloudDescription::Purpose /*purpose*/) {
+  driver::CloudDescription described;
+  const driver::DescribeLabel describe = [this](std::string pool, std::string label) {
+    return describe_label(std::move(pool), std::move(label));
+  };
+  described.labels = co_await driver::describe_labels(*config_, describe);
+  described.limits = co_await limits();
+  co_return described;
+}
+
+Task<driver::LabelDescription> AwsAdapter::describe_label(std::string pool, std::string label) {
   const AwsLabel& wanted = config_->label(pool, label);
   const std::vector<std::string> names = types_of(wanted);
+  driver::LabelDescription described;
   if (names.empty()) {
-    throw CloudError(CloudError::Kind::permanent, "the label has no instance type");
+    described.problem = "the label has no instance type";
+    co_return described;
   }
   const auto known = co_await context_.view.types(names);
   std::vector<InstanceType> types;
   types.reserve(known.size());
   for (const auto& [name, type] : known) types.push_back(type);
   if (types.empty()) {
-    throw CloudError(
-        CloudError::Kind::permanent,
-        fmt::format("EC2 has no instance type {} in this region", fmt::join(names, ", ")));
+    described.problem =
+        fmt::format("EC2 has no instance type {} in this region", fmt::join(names, ", "));
+    co_return described;
   }
-  co_return least_need_of(wanted, types);
-}
-
-Task<std::optional<std::string>> AwsAdapter::label_problem(std::string pool, std::string label) {
-  const AwsLabel& wanted = config_->label(pool, label);
-  if (!wanted.cloud_image) co_return "the label has no image";
+  described.need = least_need_of(wanted, types);
+  if (!config_->machine_label(pool, label).diskimage.empty()) co_return described;
+  if (!wanted.cloud_image) {
+    described.problem = driver::images_unavailable("the label has no image");
+    co_return described;
+  }
   const std::optional<std::string> id = co_await context_.view.image_id(*wanted.cloud_image);
-  if (id) co_return std::nullopt;
-  co_return "no AMI matches the filters";
+  if (!id) described.problem = driver::images_unavailable("no AMI matches the filters");
+  co_return described;
 }
 
 Task<std::optional<std::string>> AwsAdapter::console_log(model::Json external_id) {

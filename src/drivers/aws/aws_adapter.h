@@ -37,10 +37,8 @@ class AwsAdapter final : public driver::Adapter {
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
-  async::Task<driver::Limits> limits() override;
-  async::Task<driver::Resources> need(std::string pool, std::string label) override;
-  async::Task<std::optional<std::string>> label_problem(std::string pool,
-                                                        std::string label) override;
+  async::Task<driver::CloudDescription> describe(
+      driver::CloudDescription::Purpose purpose) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
   async::Task<bool> is_usable(model::Node node) override;
   async::Task<std::optional<std::string>> termination_reason(model::Node node) override;
@@ -50,6 +48,8 @@ class AwsAdapter final : public driver::Adapter {
   }
 
  private:
+  async::Task<driver::Limits> limits();
+  async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
   async::Task<std::optional<Ec2Instance>> find(model::Node node, async::Duration age);
   async::Task<std::vector<driver::Resource>> host_resources();
 

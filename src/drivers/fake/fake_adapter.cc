@@ -95,7 +95,7 @@ Task<Instance> FakeAdapter::create(CreateSpec spec, driver::LaunchSteps& steps) 
   steps.enter("waiting for the server");
   const FakeServer server = co_await wait_until_active(id, awaited);
   spec.learn(awaited.taken(runtime_.clock.now()));
-  co_return describe(server);
+  co_return instance_of(server);
 }
 
 Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::LaunchSteps& steps,
@@ -156,7 +156,7 @@ Task<> FakeAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) 
 
 // --- listings and limits
 
-Instance FakeAdapter::describe(const FakeServer& server) const {
+Instance FakeAdapter::instance_of(const FakeServer& server) const {
   Instance instance;
   instance.external_id = model::json_string(server.id);
   instance.metadata = server.spec.metadata;
@@ -181,7 +181,7 @@ Task<std::vector<Instance>> FakeAdapter::instances() {
   const std::vector<FakeServer> servers = co_await client_.servers();
   std::vector<Instance> all;
   all.reserve(servers.size());
-  for (const FakeServer& server : servers) all.push_back(describe(server));
+  for (const FakeServer& server : servers) all.push_back(instance_of(server));
   co_return all;
 }
 
@@ -201,33 +201,36 @@ Task<> FakeAdapter::remove_resource(Resource resource) {
   co_await client_.remove(std::move(resource.id));
 }
 
-Task<driver::Limits> FakeAdapter::limits() {
-  co_return co_await client_.limits();
+Task<driver::CloudDescription> FakeAdapter::describe(
+    driver::CloudDescription::Purpose /*purpose*/) {
+  driver::CloudDescription described;
+  described.limits = co_await client_.limits();
+  described.zones = FakeCloud::zones();
+  const driver::DescribeLabel describe = [this](std::string pool, std::string label) {
+    return describe_label(std::move(pool), std::move(label));
+  };
+  described.labels = co_await driver::describe_labels(*config_, describe);
+  co_return described;
 }
 
-Task<Resources> FakeAdapter::need(std::string pool, std::string label) {
+Task<driver::LabelDescription> FakeAdapter::describe_label(std::string pool, std::string label) {
   const FakeLabel& wanted = config_->label(pool, label);
   const FakeFlavor& flavor = choose_flavor(wanted);
-  Resources need({{"instances", 1}, {"cores", flavor.cores}, {"ram", flavor.ram}});
+  driver::LabelDescription described;
+  described.need = Resources({{"instances", 1}, {"cores", flavor.cores}, {"ram", flavor.ram}});
   if (wanted.boot_from_volume) {
-    need += Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(wanted.volume_size)}});
+    described.need +=
+        Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(wanted.volume_size)}});
   }
-  co_return need;
-}
-
-Task<std::vector<std::string>> FakeAdapter::zones(std::string /*pool*/) {
-  co_return FakeCloud::zones();
-}
-
-Task<std::optional<std::string>> FakeAdapter::label_problem(std::string pool, std::string label) {
-  const FakeLabel& wanted = config_->label(pool, label);
-  if (!wanted.image_name || wanted.image_id) co_return std::nullopt;
+  if (!wanted.image_name || wanted.image_id) co_return described;
   const std::vector<driver::CloudImage> images = co_await client_.images();
   const bool is_there = std::ranges::any_of(images, [&](const driver::CloudImage& other) {
     return other.id == *wanted.image_name || other.name == *wanted.image_name;
   });
-  if (is_there) co_return std::nullopt;
-  co_return "the cloud has no image " + *wanted.image_name;
+  if (!is_there) {
+    described.problem = driver::images_unavailable("the cloud has no image " + *wanted.image_name);
+  }
+  co_return described;
 }
 
 }  // namespace nodepool::drivers::fake

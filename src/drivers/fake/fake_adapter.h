@@ -28,10 +28,7 @@ class FakeAdapter final : public driver::Adapter {
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   Task<> remove_resource(driver::Resource resource) override;
-  Task<driver::Limits> limits() override;
-  Task<driver::Resources> need(std::string pool, std::string label) override;
-  Task<std::vector<std::string>> zones(std::string pool) override;
-  Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
+  Task<driver::CloudDescription> describe(driver::CloudDescription::Purpose purpose) override;
   async::Duration consistency_delay() const override { return std::chrono::seconds(1); }
   driver::ImageSupport* images() override { return &images_; }
 
@@ -44,7 +41,8 @@ class FakeAdapter final : public driver::Adapter {
   Task<FakeServer> wait_until_active(std::string id, driver::PollWaiter& awaited);
   // The server in the next list; nothing if it is absent.
   Task<std::optional<FakeServer>> poll(const std::string& id, driver::PollWaiter& awaited);
-  driver::Instance describe(const FakeServer& server) const;
+  driver::Instance instance_of(const FakeServer& server) const;
+  Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
 
   async::Runtime runtime_;
   telemetry::Logger log_;

@@ -123,17 +123,12 @@ Task<> SpaceAdapter::remove_resource(driver::Resource resource) {
   co_await remove_space(std::move(resource.id), {});
 }
 
-Task<driver::Limits> SpaceAdapter::limits() {
-  if (!config_->is_limited_to_capacity()) co_return driver::Limits{};
-  co_return co_await cluster_capacity(api_);
-}
-
-Task<driver::Resources> SpaceAdapter::need(std::string pool, std::string label) {
-  co_return config_->label(pool, label).need;
-}
-
-Task<std::optional<std::string>> SpaceAdapter::label_problem(std::string pool, std::string label) {
-  co_return problem_of(config_->label(pool, label));
+Task<driver::CloudDescription> SpaceAdapter::describe(
+    driver::CloudDescription::Purpose /*purpose*/) {
+  driver::CloudDescription described;
+  described.labels = describe_labels(*config_);
+  if (config_->is_limited_to_capacity()) described.limits = co_await cluster_capacity(api_);
+  co_return described;
 }
 
 Task<bool> SpaceAdapter::is_usable(model::Node node) {
@@ -142,9 +137,19 @@ Task<bool> SpaceAdapter::is_usable(model::Node node) {
   co_return co_await runs(api_, node.external_id.string_value(), pod);
 }
 
-std::optional<std::string> problem_of(const KubeLabel& label) {
-  if (!label.has_pod || !label.image.empty() || !label.spec.is_null()) return std::nullopt;
-  return "the label has neither `image` nor `spec`";
+std::map<driver::LabelKey, driver::LabelDescription> describe_labels(const KubeConfig& config) {
+  std::map<driver::LabelKey, driver::LabelDescription> labels;
+  for (const auto& [pool_name, pool] : config.pools()) {
+    for (const std::string& name : pool.labels) {
+      const KubeLabel& label = config.label(pool_name, name);
+      driver::LabelDescription& described = labels[{pool_name, name}];
+      described.need = label.need;
+      if (label.has_pod && label.image.empty() && label.spec.is_null()) {
+        described.problem = driver::images_unavailable("the label has neither `image` nor `spec`");
+      }
+    }
+  }
+  return labels;
 }
 
 Task<bool> runs(KubeApi& api, std::string space, std::string pod) {

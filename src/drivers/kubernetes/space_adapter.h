@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -43,10 +44,8 @@ class SpaceAdapter final : public driver::Adapter {
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
-  async::Task<driver::Limits> limits() override;
-  async::Task<driver::Resources> need(std::string pool, std::string label) override;
-  async::Task<std::optional<std::string>> label_problem(std::string pool,
-                                                        std::string label) override;
+  async::Task<driver::CloudDescription> describe(
+      driver::CloudDescription::Purpose purpose) override;
   async::Task<bool> is_usable(model::Node node) override;
   // Short, because names are unique: a delayed call cannot create a duplicate.
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
@@ -67,8 +66,8 @@ class SpaceAdapter final : public driver::Adapter {
   driver::SharedPoller<PodList> pods_;
 };
 
-// Why no pod can be made for the label. Returns nothing if it can.
-std::optional<std::string> problem_of(const KubeLabel& label);
+// The descriptions of all labels, which depend on the configuration only.
+std::map<driver::LabelKey, driver::LabelDescription> describe_labels(const KubeConfig& config);
 
 // Whether the pod of a ready node runs. Returns true if that cannot be determined.
 async::Task<bool> runs(KubeApi& api, std::string space, std::string pod);

@@ -101,7 +101,7 @@ Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::Launc
   Pod running =
       co_await kubernetes::wait_until_running(pods_, awaited, spec.pool, name, enter, log_);
   spec.learn(awaited.taken(runtime_.clock.now()));
-  co_return co_await describe(std::move(spec), std::move(running));
+  co_return co_await instance_of(std::move(spec), std::move(running));
 }
 
 Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSteps& steps) {
@@ -142,7 +142,7 @@ Task<bool> PodAdapter::is_ours(std::string path, driver::Metadata tags) {
 }
 
 // The node is accessed as the provider's own user.
-Task<driver::Instance> PodAdapter::describe(driver::CreateSpec spec, Pod pod) {
+Task<driver::Instance> PodAdapter::instance_of(driver::CreateSpec spec, Pod pod) {
   const kubernetes::Cluster& cluster = config_->cluster();
   const std::string ca = cluster.ca.empty() ? "" : cloud::base64(content_of(cluster.ca));
   const std::string token = co_await api_.token();
@@ -238,12 +238,15 @@ Task<> PodAdapter::remove_resource(driver::Resource resource) {
   co_await remove_pod(std::move(resource.id), {});
 }
 
-Task<driver::Limits> PodAdapter::limits() {
+Task<driver::CloudDescription> PodAdapter::describe(driver::CloudDescription::Purpose /*purpose*/) {
+  driver::CloudDescription described;
+  described.labels = kubernetes::describe_labels(*config_);
   std::vector<driver::Limits> limits;
   for (const auto& [space, pool] : config_->pools()) {
     limits.push_back(limits_of(co_await quotas_of(space)));
   }
-  co_return sum_of(limits);
+  described.limits = sum_of(limits);
+  co_return described;
 }
 
 // The user may not be allowed to list them.
@@ -258,14 +261,6 @@ Task<std::vector<Element>> PodAdapter::quotas_of(std::string space) {
     has_reported_quotas_ = true;
   }
   co_return std::vector<Element>{};
-}
-
-Task<driver::Resources> PodAdapter::need(std::string pool, std::string label) {
-  co_return config_->label(pool, label).need;
-}
-
-Task<std::optional<std::string>> PodAdapter::label_problem(std::string pool, std::string label) {
-  co_return kubernetes::problem_of(config_->label(pool, label));
 }
 
 Task<bool> PodAdapter::is_usable(model::Node node) {

@@ -34,10 +34,8 @@ class PodAdapter final : public driver::Adapter {
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
-  async::Task<driver::Limits> limits() override;
-  async::Task<driver::Resources> need(std::string pool, std::string label) override;
-  async::Task<std::optional<std::string>> label_problem(std::string pool,
-                                                        std::string label) override;
+  async::Task<driver::CloudDescription> describe(
+      driver::CloudDescription::Purpose purpose) override;
   async::Task<bool> is_usable(model::Node node) override;
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
@@ -52,7 +50,7 @@ class PodAdapter final : public driver::Adapter {
   async::Task<std::optional<std::string>> find_pod(driver::CreateSpec spec,
                                                    driver::LaunchSteps& steps);
   async::Task<bool> is_ours(std::string path, driver::Metadata tags);
-  async::Task<driver::Instance> describe(driver::CreateSpec spec, kubernetes::Pod pod);
+  async::Task<driver::Instance> instance_of(driver::CreateSpec spec, kubernetes::Pod pod);
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
   async::Task<std::optional<PodName>> find_name(std::string id);
   async::Task<std::vector<kubernetes::Pod>> list_pods(std::string query);

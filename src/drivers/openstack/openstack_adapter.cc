@@ -48,7 +48,8 @@ Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
   std::vector<driver::Instance> instances;
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
   for (const Server& server : list->servers()) {
-    if (server.status != "DELETED") instances.push_back(co_await describe(context_, server));
+    if (server.status != "DELETED")
+      instances.push_back(co_await openstack::describe(context_, server));
   }
   co_return instances;
 }
@@ -82,13 +83,49 @@ Task<driver::Limits> OpenStackAdapter::limits() {
   co_return limits;
 }
 
-Task<std::vector<std::string>> OpenStackAdapter::missing() {
+Task<driver::CloudDescription> OpenStackAdapter::describe(
+    driver::CloudDescription::Purpose purpose) {
+  driver::CloudDescription described;
+  const driver::DescribeLabel describe = [this](std::string pool, std::string label) {
+    return describe_label(std::move(pool), std::move(label));
+  };
+  described.labels = co_await driver::describe_labels(*config_, describe);
+  described.zones = *co_await view_.zones();
+  described.limits = co_await limits();
+  if (purpose == driver::CloudDescription::Purpose::check) {
+    described.missing = co_await missing(described.zones);
+  }
+  co_return described;
+}
+
+Task<driver::LabelDescription> OpenStackAdapter::describe_label(std::string pool,
+                                                                std::string label) {
+  const OpenStackLabel& wanted = config_->label(pool, label);
+  driver::LabelDescription described;
+  described.need = instance_resources(co_await view_.flavor(wanted));
+  if (wanted.boot_from_volume) {
+    described.need +=
+        driver::Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(wanted.volume_size)}});
+  }
+  if (!config_->machine_label(pool, label).diskimage.empty()) co_return described;
+  if (!wanted.cloud_image) {
+    described.problem = driver::images_unavailable("the label has no image");
+    co_return described;
+  }
+  const std::optional<std::string> id = co_await view_.image_id(*wanted.cloud_image);
+  if (!id) {
+    described.problem = driver::images_unavailable("the cloud has no active image `" +
+                                                   wanted.cloud_image->name + "`");
+  }
+  co_return described;
+}
+
+Task<std::vector<std::string>> OpenStackAdapter::missing(std::vector<std::string> zones) {
   std::set<std::string> lacks;
   const auto topology = co_await view_.topology();
-  const auto zones = co_await view_.zones();
   for (const auto& [pool_name, pool] : config_->pools()) {
     for (const std::string& zone : config_->machine_pool(pool_name).zones) {
-      const bool is_there = zones->empty() || std::ranges::find(*zones, zone) != zones->end();
+      const bool is_there = zones.empty() || std::ranges::find(zones, zone) != zones.end();
       if (!is_there) lacks.insert("no availability zone `" + zone + "` is available");
     }
     for (const std::string& label : pool.labels) {
@@ -99,29 +136,6 @@ Task<std::vector<std::string>> OpenStackAdapter::missing() {
     }
   }
   co_return std::vector<std::string>(lacks.begin(), lacks.end());
-}
-
-Task<driver::Resources> OpenStackAdapter::need(std::string pool, std::string label) {
-  const OpenStackLabel& wanted = config_->label(pool, label);
-  driver::Resources need = instance_resources(co_await view_.flavor(wanted));
-  if (wanted.boot_from_volume) {
-    need +=
-        driver::Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(wanted.volume_size)}});
-  }
-  co_return need;
-}
-
-Task<std::vector<std::string>> OpenStackAdapter::zones(std::string /*pool*/) {
-  co_return *co_await view_.zones();
-}
-
-Task<std::optional<std::string>> OpenStackAdapter::label_problem(std::string pool,
-                                                                 std::string label) {
-  const OpenStackLabel& wanted = config_->label(pool, label);
-  if (!wanted.cloud_image) co_return "the label has no image";
-  const std::optional<std::string> id = co_await view_.image_id(*wanted.cloud_image);
-  if (id) co_return std::nullopt;
-  co_return "the cloud has no active image `" + wanted.cloud_image->name + "`";
 }
 
 Task<std::optional<std::string>> OpenStackAdapter::console_log(model::Json external_id) {

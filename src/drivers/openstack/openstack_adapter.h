@@ -37,12 +37,8 @@ class OpenStackAdapter final : public driver::Adapter {
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
-  async::Task<driver::Limits> limits() override;
-  async::Task<std::vector<std::string>> missing() override;
-  async::Task<driver::Resources> need(std::string pool, std::string label) override;
-  async::Task<std::vector<std::string>> zones(std::string pool) override;
-  async::Task<std::optional<std::string>> label_problem(std::string pool,
-                                                        std::string label) override;
+  async::Task<driver::CloudDescription> describe(
+      driver::CloudDescription::Purpose purpose) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
   async::Duration consistency_delay() const override {
     return endpoint_->poll_policy().consistency_delay;
@@ -50,6 +46,10 @@ class OpenStackAdapter final : public driver::Adapter {
   driver::ImageSupport* images() override { return &images_; }
 
  private:
+  async::Task<driver::Limits> limits();
+  async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
+  async::Task<std::vector<std::string>> missing(std::vector<std::string> zones);
+
   std::shared_ptr<const OpenStackConfig> config_;
   std::shared_ptr<CloudEndpoint> endpoint_;
   CloudEndpoint::Membership membership_;

@@ -52,6 +52,7 @@ class ScriptedCloud final : public SimpleAdapter {
   Limits quota_limits() override { return {{"instances", 7}}; }
 
   Resources quota_for_label(const std::string& pool, const std::string& label) override {
+    calls.push_back("need " + label);
     if (label == "odd") throw CloudError(CloudError::Kind::permanent, "no such type");
     return Resources({{"instances", 1}, {"cores", pool == "main" ? 2.0 : 4.0}});
   }
@@ -79,6 +80,19 @@ class ScriptedCloud final : public SimpleAdapter {
   void call(const std::string& what) {
     calls.push_back(what);
     before_call(what);
+  }
+};
+
+// A provider "sky" with a pool "main".
+class SkyConfig final : public StateMachineConfig {
+ public:
+  SkyConfig() : StateMachineConfig({.name = "sky"}) {
+    PoolConfig pool;
+    pool.name = "main";
+    pool.labels = {"small", "bare", "built", "odd"};
+    for (const std::string& label : pool.labels) machine_pools_["main"].labels[label];
+    machine_pools_["main"].labels["built"].diskimage = "trixie";
+    pools_.emplace(pool.name, pool);
   }
 };
 
@@ -182,8 +196,10 @@ class SimpleMachinesTest : public testing::Test {
   model::ImageTable images_{runtime_, store_, logger_};
   async::ThreadPool threads_{2, "test"};
   std::shared_ptr<ScriptedCloud> cloud_ = std::make_shared<ScriptedCloud>();
-  SimpleMachines machines_{
-      {runtime_, store_, nodes_, images_, threads_, logger_}, "sky", cloud_, {}};
+  SimpleMachines machines_{{runtime_, store_, nodes_, images_, threads_, logger_},
+                           std::make_shared<SkyConfig>(),
+                           cloud_,
+                           {}};
   std::deque<OneAttempt> attempts_;
   std::vector<Instance> made_;
   std::vector<std::string> failures_;
@@ -371,23 +387,20 @@ TEST_F(SimpleMachinesTest, all_machines_count_and_may_be_left_over) {
   EXPECT_EQ(cloud_->calls.back(), "delete m-1");
 }
 
-TEST_F(SimpleMachinesTest, the_cloud_is_asked_what_labels_need) {
-  const auto ask = [](SimpleMachines& machines, std::vector<std::string>& answers) -> Task<> {
-    const Limits limits = co_await machines.limits();
-    const Resources need = co_await machines.need("main", "small");
-    const auto fine = co_await machines.label_problem("main", "small");
-    const auto bare = co_await machines.label_problem("main", "bare");
-    answers = {std::to_string(limits.at("instances")), std::to_string(need.amount("cores")),
-               fine.value_or("fine"), bare.value_or("fine")};
-    try {
-      co_await machines.need("main", "odd");
-    } catch (const CloudError& error) {
-      answers.emplace_back(error.kind() == CloudError::Kind::permanent ? "permanent" : "other");
-    }
+TEST_F(SimpleMachinesTest, the_cloud_is_asked_for_limits_and_labels) {
+  const auto ask = [](SimpleMachines& machines, CloudDescription& described) -> Task<> {
+    described = co_await machines.describe(CloudDescription::Purpose::plan);
   };
-  std::vector<std::string> answers;
-  run(ask(machines_, answers));
-  EXPECT_THAT(answers, ElementsAre("7.000000", "2.000000", "fine", "no image", "permanent"));
+  CloudDescription described;
+  run(ask(machines_, described));
+  run(ask(machines_, described));
+  EXPECT_EQ(described.limits, (Limits{{"instances", 7}}));
+  const Resources need({{"instances", 1}, {"cores", 2}});
+  EXPECT_EQ(described.labels.at({"main", "small"}), (LabelDescription{.need = need}));
+  EXPECT_EQ(described.labels.at({"main", "bare"}).problem, "images are not available: no image");
+  EXPECT_EQ(described.labels.at({"main", "built"}).problem, "") << "its uploads count";
+  EXPECT_EQ(described.labels.at({"main", "odd"}).problem, "no such type");
+  EXPECT_EQ(std::ranges::count(cloud_->calls, "need small"), 1);
 }
 
 }  // namespace

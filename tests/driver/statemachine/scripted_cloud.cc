@@ -160,22 +160,26 @@ Task<std::map<std::string, std::int64_t>> ScriptedAdapter::remove_leftovers() {
   co_return cloud_->leftovers;
 }
 
-Task<Limits> ScriptedAdapter::limits() {
+Task<CloudDescription> ScriptedAdapter::describe(CloudDescription::Purpose /*purpose*/) {
+  const ScriptedConfig config;
+  const DescribeLabel describe = [this](std::string /*pool*/, std::string label) {
+    return describe_label(std::move(label));
+  };
+  CloudDescription described;
+  described.labels = co_await describe_labels(config, describe);
   const std::function<void()> act = [] {};
   co_await call("limits", act);
-  co_return cloud_->limits;
+  described.limits = cloud_->limits;
+  co_return described;
 }
 
-Task<Resources> ScriptedAdapter::need(std::string /*pool*/, std::string label) {
+Task<LabelDescription> ScriptedAdapter::describe_label(std::string label) {
   const std::function<void()> act = [] {};
   co_await call("need " + label, act);
-  co_return Resources({{"instances", 1}, {"cores", 4}});
-}
-
-Task<std::optional<std::string>> ScriptedAdapter::label_problem(std::string /*pool*/,
-                                                                std::string /*label*/) {
-  if (cloud_->label_problem.empty()) co_return std::nullopt;
-  co_return cloud_->label_problem;
+  LabelDescription described{.need = Resources({{"instances", 1}, {"cores", 4}})};
+  const bool has_problem = label == "small" && !cloud_->label_problem.empty();
+  if (has_problem) described.problem = images_unavailable(cloud_->label_problem);
+  co_return described;
 }
 
 Task<std::optional<std::string>> ScriptedAdapter::console_log(model::Json external_id) {

@@ -94,14 +94,14 @@ class ScriptedAdapter final : public Adapter {
   Task<std::vector<Resource>> resources() override;
   Task<> remove_resource(Resource resource) override;
   Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
-  Task<Limits> limits() override;
-  Task<Resources> need(std::string pool, std::string label) override;
-  Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
+  Task<CloudDescription> describe(CloudDescription::Purpose purpose) override;
   Task<std::optional<std::string>> console_log(model::Json external_id) override;
   void nodescan_failed(const model::Json& external_id) override;
   ImageSupport* images() override { return &images_; }
 
  private:
+  Task<LabelDescription> describe_label(std::string label);
+
   using Things = std::vector<ScriptedCloud::Thing>;
 
   Task<> call(std::string name, std::function<void()> act);

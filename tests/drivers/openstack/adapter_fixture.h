@@ -64,7 +64,7 @@ class AdapterTest : public testing::Test {
     config::LoadOptions options;
     options.path = directory_.write(
         "nodepool.yaml",
-        "labels: [{name: small}, {name: special}, {name: none}]\n"
+        "labels: [{name: small}, {name: special}, {name: none}, {name: bare}]\n"
         "providers:\n"
         "  - name: os\n    cloud: one\n    region-name: north\n    rate: 0\n" +
             provider_options_ +
@@ -75,7 +75,8 @@ class AdapterTest : public testing::Test {
             "[private],\n             boot-from-volume: true, volume-size: 20, key-name: k,\n"
             "             userdata: hello, instance-properties: {a: b},\n"
             "             dynamic-instance-properties: {r: 'for {request.requestor}'}}\n"
-            "          - {name: none, cloud-image: gone, flavor-name: m9}\n");
+            "          - {name: none, cloud-image: gone, flavor-name: m1.big}\n"
+            "          - {name: bare, cloud-image: jammy, flavor-name: m9}\n");
     options.drivers.schemas = {{"openstack", &openstack_schema()}};
     const config::Config config = config::load(options).config;
     const config::Environment environment = {{"OS_CLIENT_CONFIG_FILE", clouds}};
@@ -132,6 +133,15 @@ class AdapterTest : public testing::Test {
       return error;
     }
     return std::nullopt;
+  }
+
+  driver::CloudDescription describe(
+      driver::CloudDescription::Purpose purpose = driver::CloudDescription::Purpose::plan) {
+    return loop_.run(adapter().describe(purpose));
+  }
+
+  std::string problem(const std::string& label) {
+    return describe().labels.at({"main", label}).problem;
   }
 
   // How a launch fails.

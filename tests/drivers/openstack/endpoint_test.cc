@@ -90,10 +90,7 @@ class EndpointTest : public testing::Test {
 
   // What the launcher asks before it launches anything.
   static Task<> learn(OpenStackAdapter& adapter) {
-    co_await adapter.need("main", "small");
-    co_await adapter.label_problem("main", "small");
-    co_await adapter.zones("main");
-    co_await adapter.limits();
+    co_await adapter.describe(driver::CloudDescription::Purpose::plan);
     co_await adapter.instances();
   }
 

@@ -98,7 +98,7 @@ TEST_F(AdapterTest, a_machine_with_all_options_boots_from_a_volume) {
   const driver::Resources need(
       {{"instances", 1}, {"cores", 4}, {"ram", 8192}, {"volumes", 1}, {"volume-gb", 20}});
   EXPECT_EQ(instance.resources, need);
-  EXPECT_EQ(loop_.run(adapter().need("main", "special")), need);
+  EXPECT_EQ(describe().labels.at({"main", "special"}).need, need);
 }
 
 TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_lists) {
@@ -242,8 +242,7 @@ TEST_F(AdapterTest, an_expired_token_is_replaced_once) {
 
 TEST_F(AdapterTest, a_token_is_renewed_before_its_end) {
   cloud_.token_life = "0";
-  loop_.run(adapter().zones("main"));
-  loop_.run(adapter().limits());
+  describe();
   EXPECT_GE(cloud_.count_all("POST /identity"), 3);
 }
 
@@ -256,11 +255,11 @@ TEST_F(AdapterTest, credentials_that_are_not_accepted_are_told_as_such) {
 
 TEST_F(AdapterTest, what_a_cloud_repeats_of_a_request_has_no_secrets) {
   cloud_.fail("POST /identity/auth/tokens", {400}, "REQUEST");
-  const auto login = failure_of(adapter().limits());
+  const auto login = failure_of(adapter().describe(driver::CloudDescription::Purpose::plan));
   ASSERT_TRUE(login);
   EXPECT_THAT(login->what(), HasSubstr(R"("password":"***")"));
   cloud_.fail("GET /compute/limits", {400}, "REQUEST");
-  const auto call = failure_of(adapter().limits());
+  const auto call = failure_of(adapter().describe(driver::CloudDescription::Purpose::plan));
   ASSERT_TRUE(call);
   EXPECT_THAT(call->what(), HasSubstr(R"("x-auth-token", "***")"));
   EXPECT_THAT(call->what(), Not(HasSubstr("token-")));
@@ -273,13 +272,11 @@ TEST_F(AdapterTest, a_machine_that_vanishes_is_no_reason_to_wait_for_ever) {
 }
 
 TEST_F(AdapterTest, flavors_and_images_that_are_missing_are_named) {
-  const auto flavor = failure_of(adapter().need("main", "none"));
-  EXPECT_EQ(flavor->kind(), Kind::permanent);
-  EXPECT_THAT(flavor->what(), HasSubstr("`m9`"));
-  EXPECT_THAT(loop_.run(adapter().label_problem("main", "none")).value(), HasSubstr("`gone`"));
-  EXPECT_EQ(loop_.run(adapter().label_problem("main", "small")), std::nullopt);
+  EXPECT_THAT(problem("bare"), HasSubstr("`m9`"));
+  EXPECT_THAT(problem("none"), HasSubstr("`gone`"));
+  EXPECT_EQ(problem("small"), "");
   cloud_.add_image("gone");
-  EXPECT_EQ(loop_.run(adapter().label_problem("main", "none")), std::nullopt);
+  EXPECT_EQ(problem("none"), "");
 }
 
 TEST_F(AdapterTest, lists_are_read_page_by_page) {

@@ -17,13 +17,13 @@ using ProjectTest = AdapterTest;
 
 TEST_F(ProjectTest, limits_are_those_of_both_services_and_minus_one_is_none) {
   EXPECT_EQ(
-      loop_.run(adapter().limits()),
+      describe().limits,
       (driver::Limits{{"instances", 10}, {"ram", 51200}, {"volumes", 20}, {"volume-gb", 1000}}));
 }
 
 TEST_F(ProjectTest, a_cloud_without_volumes_has_no_limits_of_them) {
   cloud_.has_volume_service = false;
-  EXPECT_EQ(loop_.run(adapter().limits()), (driver::Limits{{"instances", 10}, {"ram", 51200}}));
+  EXPECT_EQ(describe().limits, (driver::Limits{{"instances", 10}, {"ram", 51200}}));
 }
 
 TEST_F(ProjectTest, machines_of_others_count_by_flavor_and_volumes) {
@@ -41,20 +41,21 @@ TEST_F(ProjectTest, machines_of_others_count_by_flavor_and_volumes) {
 }
 
 TEST_F(ProjectTest, zones_that_are_available_are_shown) {
-  EXPECT_THAT(loop_.run(adapter().zones("main")), ElementsAre("az1"));
+  EXPECT_THAT(describe().zones, ElementsAre("az1"));
 }
 
 TEST_F(ProjectTest, networks_of_the_configuration_that_are_missing_are_named) {
-  EXPECT_THAT(loop_.run(adapter().missing()), IsEmpty());
+  EXPECT_THAT(describe(driver::CloudDescription::Purpose::check).missing, IsEmpty());
   cloud_.networks[0]["name"] = "renamed";
   loop_.run(adapter().stop());
   make_adapter();
-  EXPECT_THAT(loop_.run(adapter().missing()), ElementsAre("there is no network `private`"));
+  EXPECT_THAT(describe(driver::CloudDescription::Purpose::check).missing,
+              ElementsAre("there is no network `private`"));
 }
 
 TEST_F(ProjectTest, a_cloud_may_keep_its_zones_to_itself) {
   cloud_.fail("GET /compute/os-availability-zone", {403}, "Policy");
-  EXPECT_THAT(loop_.run(adapter().zones("main")), IsEmpty());
+  EXPECT_THAT(describe().zones, IsEmpty());
 }
 
 TEST_F(ProjectTest, leaked_machines_are_shown_and_deleted) {

@@ -70,8 +70,10 @@ Instance instance_of(const std::string& id, const Clouds::Machine& machine) {
 
 class SimulatedAdapter final : public driver::Adapter {
  public:
-  SimulatedAdapter(std::string provider, driver::ProviderContext context, CloudWorld world)
-      : provider_(std::move(provider)),
+  SimulatedAdapter(std::shared_ptr<const driver::ProviderConfig> config,
+                   driver::ProviderContext context, CloudWorld world)
+      : config_(std::move(config)),
+        provider_(config_->name()),
         context_(std::move(context)),
         world_(world),
         tokens_(context_.runtime, "token", context_.log, [this] { return ask_token(); }) {}
@@ -137,7 +139,7 @@ class SimulatedAdapter final : public driver::Adapter {
     co_await remove(model::json_string(resource.id));
   }
 
-  Task<Limits> limits() override {
+  Task<driver::CloudDescription> describe(driver::CloudDescription::Purpose /*purpose*/) override {
     co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_answer);
     if (draw(world_.hardware.answer_fails)) {
@@ -145,13 +147,15 @@ class SimulatedAdapter final : public driver::Adapter {
       throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
     }
     if (is_unreadable()) throw CloudError(CloudError::Kind::failed, kUnreadable);
-    Limits limits = world_.clouds.limits(provider_);
-    world_.known.provider_may_take(world_.world.actor->number(), provider_, limits);
-    co_return limits;
-  }
-
-  Task<driver::Resources> need(std::string /*pool*/, std::string label) override {
-    co_return label_resources(label);
+    driver::CloudDescription described;
+    described.limits = world_.clouds.limits(provider_);
+    world_.known.provider_may_take(world_.world.actor->number(), provider_, described.limits);
+    const driver::DescribeLabel describe = [](std::string /*pool*/,
+                                              std::string label) -> Task<driver::LabelDescription> {
+      co_return driver::LabelDescription{.need = label_resources(label)};
+    };
+    described.labels = co_await driver::describe_labels(*config_, describe);
+    co_return described;
   }
 
   // No shorter than it may take to make a machine: the call of a dead launcher goes on. And then
@@ -284,6 +288,7 @@ class SimulatedAdapter final : public driver::Adapter {
     throw CloudError(CloudError::Kind::failed, why);
   }
 
+  std::shared_ptr<const driver::ProviderConfig> config_;
   std::string provider_;
   driver::ProviderContext context_;
   CloudWorld world_;
@@ -324,7 +329,7 @@ std::shared_ptr<const driver::ProviderConfig> CloudDriver::configure(
 
 std::unique_ptr<driver::Adapter> CloudDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
-  return std::make_unique<SimulatedAdapter>(config->name(), std::move(context), world_);
+  return std::make_unique<SimulatedAdapter>(std::move(config), std::move(context), world_);
 }
 
 }  // namespace nodepool::simulation
