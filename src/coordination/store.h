@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "async/task.h"
@@ -28,6 +29,9 @@ inline constexpr std::int32_t kAnyVersion = -1;
 // The largest data of one node, in bytes: ZooKeeper's default jute.maxbuffer, 1 MiB - 1 for a whole
 // request, minus the space for the longest paths.
 inline constexpr std::size_t kMaximumDataSize = 1'000'000;
+
+// Throws too_large if the data of the node at `path` exceeds it.
+void require_valid_size(std::string_view path, std::string_view data);
 
 // Metadata of a node. Names and meanings as in ZooKeeper ("ZooKeeper Stat Structure" in its
 // programmer's guide). Transaction ids order all changes of a store.
@@ -137,7 +141,7 @@ class Store {
 
   // Creates a node and returns its actual path. The sequential modes append digits to `path`, which
   // may then end in '/': the name is just the digits. Throws no_node if the parent is missing,
-  // node_exists, no_children, invalid.
+  // node_exists, no_children, invalid, too_large.
   virtual Task<std::string> create(std::string path, std::string data, CreateMode mode) = 0;
 
   // Throws no_node.
@@ -146,7 +150,7 @@ class Store {
   // The node's stat, or nothing if it does not exist.
   virtual Task<std::optional<Stat>> exists(std::string path) = 0;
 
-  // Replaces the data; returns the new stat. Throws no_node, bad_version, invalid.
+  // Replaces the data; returns the new stat. Throws no_node, bad_version, invalid, too_large.
   virtual Task<Stat> set(std::string path, std::string data, std::int32_t expected) = 0;
 
   // Throws no_node, bad_version, not_empty.
@@ -156,7 +160,7 @@ class Store {
   virtual Task<std::vector<std::string>> children(std::string path) = 0;
 
   // Commits atomically; an empty transaction succeeds. Throws TransactionError if an operation is
-  // rejected. A store may reject (invalid) a transaction larger than one node's data may be.
+  // rejected. A store may reject (too_large) a transaction larger than one node's data may be.
   virtual Task<std::vector<OperationResult>> commit(Transaction transaction) = 0;
 
   // Calls `handler` for every change, by any process, of `root` and its descendants, in order.
