@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "async/runtime.h"
-#include "coordination/store.h"
+#include "coordination/forwarding_store.h"
 
 namespace nodepool::bench {
 
@@ -18,10 +19,10 @@ struct StoreCounts {
 
 // Counts operations on another store and delays each like a server, so that waiting time shows the
 // number of round trips. Calls return in order.
-class CountingStore final : public coordination::Store {
+class CountingStore final : public coordination::ForwardingStore {
  public:
   CountingStore(coordination::Store& inner, async::Clock& clock, async::Duration round_trip)
-      : inner_(inner), clock_(clock), round_trip_(round_trip) {}
+      : ForwardingStore(inner), clock_(clock), round_trip_(round_trip) {}
 
   const StoreCounts& counts() const { return counts_; }
 
@@ -35,16 +36,10 @@ class CountingStore final : public coordination::Store {
   async::Task<std::vector<std::string>> children(std::string path) override;
   async::Task<std::vector<coordination::OperationResult>> commit(
       coordination::Transaction transaction) override;
-  coordination::Subscription watch(std::string root, coordination::WatchHandler handler) override;
-  coordination::Subscription on_session(coordination::SessionHandler handler) override;
-  coordination::SessionState session_state() const override { return inner_.session_state(); }
-  std::int64_t session_id() const override { return inner_.session_id(); }
-  async::Task<> close() override { return inner_.close(); }
 
  private:
   void count_write(std::size_t operations);
 
-  coordination::Store& inner_;
   async::Clock& clock_;
   async::Duration round_trip_;
   StoreCounts counts_;

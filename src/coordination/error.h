@@ -16,8 +16,8 @@ class StoreError : public std::runtime_error {
     bad_version,  // the node changed since the version was read
     not_empty,    // a removed node has children
     no_children,  // ephemeral nodes cannot have children
-    invalid,      // a malformed path or argument, or a record over the size limit: a programming
-                  // error, or hostile input
+    invalid,      // a malformed path or argument: a programming error, or hostile input
+    too_large,    // a record or a transaction exceeds the store's limit
     // Failures: the operation did not succeed, or its outcome is unknown.
     unknown_outcome,  // it may have happened: check before retrying
     disconnected,     // it has not happened; the store is unreachable
@@ -31,7 +31,10 @@ class StoreError : public std::runtime_error {
   Kind kind() const { return kind_; }
 
   // Whether a working store rejected the operation because of the tree or the arguments.
-  bool is_rejection() const { return kind_ <= Kind::invalid; }
+  bool is_rejection() const { return kind_ <= Kind::too_large; }
+
+  // Whether the store rejected the arguments themselves: the same call always fails.
+  bool is_argument_error() const { return kind_ == Kind::invalid || kind_ == Kind::too_large; }
 
  private:
   Kind kind_;

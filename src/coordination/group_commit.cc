@@ -256,59 +256,15 @@ GroupCommit::GroupCommit(const async::Runtime& runtime, Store& inner)
     : GroupCommit(runtime, inner, Limits()) {}
 
 GroupCommit::GroupCommit(const async::Runtime& runtime, Store& inner, Limits limits)
-    : inner_(inner), queue_(std::make_shared<Queue>(runtime, inner, limits)) {}
+    : ForwardingStore(inner), queue_(std::make_shared<Queue>(runtime, inner, limits)) {}
 
 GroupCommit::~GroupCommit() {
   queue_->close();
 }
 
-Task<std::string> GroupCommit::create(std::string path, std::string data, CreateMode mode) {
-  return inner_.create(std::move(path), std::move(data), mode);
-}
-
-Task<Entry> GroupCommit::get(std::string path) {
-  return inner_.get(std::move(path));
-}
-
-Task<std::optional<Stat>> GroupCommit::exists(std::string path) {
-  return inner_.exists(std::move(path));
-}
-
-Task<Stat> GroupCommit::set(std::string path, std::string data, std::int32_t expected) {
-  return inner_.set(std::move(path), std::move(data), expected);
-}
-
-Task<> GroupCommit::remove(std::string path, std::int32_t expected) {
-  return inner_.remove(std::move(path), expected);
-}
-
-Task<std::vector<std::string>> GroupCommit::children(std::string path) {
-  return inner_.children(std::move(path));
-}
-
 Task<std::vector<OperationResult>> GroupCommit::commit(Transaction transaction) {
-  if (transaction.empty()) return inner_.commit(std::move(transaction));
+  if (transaction.empty()) return ForwardingStore::commit(std::move(transaction));
   return Queue::commit(queue_, std::move(transaction));
-}
-
-Subscription GroupCommit::watch(std::string root, WatchHandler handler) {
-  return inner_.watch(std::move(root), std::move(handler));
-}
-
-Subscription GroupCommit::on_session(SessionHandler handler) {
-  return inner_.on_session(std::move(handler));
-}
-
-SessionState GroupCommit::session_state() const {
-  return inner_.session_state();
-}
-
-std::int64_t GroupCommit::session_id() const {
-  return inner_.session_id();
-}
-
-Task<> GroupCommit::close() {
-  return inner_.close();
 }
 
 std::size_t GroupCommit::groups() const {

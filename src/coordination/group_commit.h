@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "async/runtime.h"
-#include "coordination/store.h"
+#include "coordination/forwarding_store.h"
 
 namespace nodepool::coordination {
 
@@ -21,7 +22,7 @@ namespace nodepool::coordination {
 //
 // Transactions are committed in the order of submission. All other operations are forwarded at
 // once: to order one after a transaction, await the transaction first.
-class GroupCommit final : public Store {
+class GroupCommit final : public ForwardingStore {
  public:
   struct Limits {
     // For one group; a larger transaction is committed alone. Well below a store's own limit
@@ -38,18 +39,7 @@ class GroupCommit final : public Store {
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
 
-  Task<std::string> create(std::string path, std::string data, CreateMode mode) override;
-  Task<Entry> get(std::string path) override;
-  Task<std::optional<Stat>> exists(std::string path) override;
-  Task<Stat> set(std::string path, std::string data, std::int32_t expected) override;
-  Task<> remove(std::string path, std::int32_t expected) override;
-  Task<std::vector<std::string>> children(std::string path) override;
   Task<std::vector<OperationResult>> commit(Transaction transaction) override;
-  Subscription watch(std::string root, WatchHandler handler) override;
-  Subscription on_session(SessionHandler handler) override;
-  SessionState session_state() const override;
-  std::int64_t session_id() const override;
-  Task<> close() override;
 
   // The number of committed groups of several transactions, and of rejected ones.
   std::size_t groups() const;
@@ -58,7 +48,6 @@ class GroupCommit final : public Store {
  private:
   class Queue;
 
-  Store& inner_;
   std::shared_ptr<Queue> queue_;
 };
 

@@ -16,6 +16,8 @@ std::string_view to_string(StoreError::Kind kind) {
       return "ephemeral nodes cannot have children";
     case StoreError::Kind::invalid:
       return "invalid argument";
+    case StoreError::Kind::too_large:
+      return "too large";
     case StoreError::Kind::unknown_outcome:
       return "connection lost, outcome unknown";
     case StoreError::Kind::disconnected:
@@ -35,6 +37,13 @@ StoreError store_error(StoreError::Kind kind, std::string_view path, std::string
   if (!path.empty()) message.append(": ").append(path);
   if (!detail.empty()) message.append(" (").append(detail).append(")");
   return {kind, message};
+}
+
+void require_valid_size(std::string_view path, std::string_view data) {
+  if (data.size() <= kMaximumDataSize) return;
+  throw store_error(StoreError::Kind::too_large, path,
+                    std::to_string(data.size()) + " bytes exceed the limit of " +
+                        std::to_string(kMaximumDataSize));
 }
 
 Transaction& Transaction::create(std::string path, std::string data, CreateMode mode) {

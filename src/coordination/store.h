@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "async/task.h"
@@ -28,6 +29,9 @@ inline constexpr std::int32_t kAnyVersion = -1;
 // The largest data of one node, in bytes: ZooKeeper's default jute.maxbuffer, 1 MiB - 1 for a whole
 // request, minus the space for the longest paths.
 inline constexpr std::size_t kMaximumDataSize = 1'000'000;
+
+// Throws too_large if the data of the node at `path` exceeds it.
+void require_valid_size(std::string_view path, std::string_view data);
 
 // Metadata of a node. Names and meanings as in ZooKeeper ("ZooKeeper Stat Structure" in its
 // programmer's guide). Transaction ids order all changes of a store.
@@ -120,8 +124,6 @@ using SessionHandler = std::function<void(SessionState)>;
 // Keeps a handler registered. The handler is not called after its destruction.
 using Subscription = std::shared_ptr<void>;
 
-class LockSweeper;
-
 // A tree of small records shared by all processes of an installation, with ZooKeeper's semantics:
 // paths, versions, ephemeral and sequential nodes, transactions, persistent recursive watches.
 //
@@ -137,7 +139,7 @@ class Store {
 
   // Creates a node and returns its actual path. The sequential modes append digits to `path`, which
   // may then end in '/': the name is just the digits. Throws no_node if the parent is missing,
-  // node_exists, no_children, invalid.
+  // node_exists, no_children, invalid, too_large.
   virtual Task<std::string> create(std::string path, std::string data, CreateMode mode) = 0;
 
   // Throws no_node.
@@ -146,7 +148,7 @@ class Store {
   // The node's stat, or nothing if it does not exist.
   virtual Task<std::optional<Stat>> exists(std::string path) = 0;
 
-  // Replaces the data; returns the new stat. Throws no_node, bad_version, invalid.
+  // Replaces the data; returns the new stat. Throws no_node, bad_version, invalid, too_large.
   virtual Task<Stat> set(std::string path, std::string data, std::int32_t expected) = 0;
 
   // Throws no_node, bad_version, not_empty.
@@ -156,7 +158,7 @@ class Store {
   virtual Task<std::vector<std::string>> children(std::string path) = 0;
 
   // Commits atomically; an empty transaction succeeds. Throws TransactionError if an operation is
-  // rejected. A store may reject (invalid) a transaction larger than one node's data may be.
+  // rejected. A store may reject (too_large) a transaction larger than one node's data may be.
   virtual Task<std::vector<OperationResult>> commit(Transaction transaction) = 0;
 
   // Calls `handler` for every change, by any process, of `root` and its descendants, in order.
@@ -174,13 +176,6 @@ class Store {
 
   // Ends the session and removes its ephemeral nodes. No other call may follow.
   virtual Task<> close() = 0;
-
-  // Retries failed releases of this store's locks (coordination/lock_sweeper.h). Null: these throw.
-  LockSweeper* lock_sweeper() const { return lock_sweeper_; }
-  void set_lock_sweeper(LockSweeper* sweeper) { lock_sweeper_ = sweeper; }
-
- private:
-  LockSweeper* lock_sweeper_ = nullptr;
 };
 
 }  // namespace nodepool::coordination

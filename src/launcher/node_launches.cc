@@ -315,8 +315,8 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     state = error.kind() == LaunchError::Kind::quota ? NodeState::aborted : NodeState::failed;
   } catch (const StoreError& error) {
     failure = error.what();
-    // An invalid record has a text of the cloud. Any other error means that the node was lost.
-    lost = error.kind() != StoreError::Kind::invalid;
+    // A text of the cloud makes the record too large. Any other error means that the node was lost.
+    lost = error.kind() != StoreError::Kind::too_large;
     state = NodeState::failed;
   } catch (const std::exception& error) {
     failure = error.what();

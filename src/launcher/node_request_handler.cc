@@ -29,10 +29,9 @@ using model::RequestState;
 using planning::Reason;
 using Outcome = NodeRequestHandler::Outcome;
 
-// Throws the error again if the transaction is invalid, for example too large: a retry would not
-// help.
-void rethrow_if_invalid(const TransactionError& error) {
-  if (error.kind() == StoreError::Kind::invalid) throw TransactionError(error);
+// Throws the error again if a retry would not help, for example because a record is too large.
+void rethrow_argument_error(const TransactionError& error) {
+  if (error.is_argument_error()) throw TransactionError(error);
 }
 
 }  // namespace
@@ -170,7 +169,7 @@ Task<Outcome> NodeRequestHandler::hand_out() {
     co_await batch.commit_until_known(context_.runtime, context_.store);
     locks_.released();
   } catch (const TransactionError& error) {
-    rethrow_if_invalid(error);
+    rethrow_argument_error(error);
     log_.debug("Not fulfilled, a record has changed meanwhile: {}", error.what());
     co_return Outcome::try_again;
   }
@@ -271,7 +270,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   try {
     results = co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
-    rethrow_if_invalid(error);
+    rethrow_argument_error(error);
     log_.debug("Launches not started, a record has changed meanwhile: {}", error.what());
     is_node_missing = error.kind() == StoreError::Kind::no_node;
   }
@@ -479,7 +478,7 @@ Task<Outcome> NodeRequestHandler::write_decline(Reason reason) {
     co_await batch.commit_until_known(context_.runtime, context_.store);
     locks_.released();
   } catch (const TransactionError& error) {
-    rethrow_if_invalid(error);
+    rethrow_argument_error(error);
     log_.debug("Not declined, a record has changed meanwhile: {}", error.what());
     co_return Outcome::try_again;
   }

@@ -305,9 +305,8 @@ Task<PoolWorker::Result> PoolWorker::result_of(std::string request_id, Task<Outc
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    // A retry does not help if the store rejects the transaction as invalid.
     const auto* refusal = dynamic_cast<const coordination::StoreError*>(&error);
-    if (refusal != nullptr && refusal->kind() == coordination::StoreError::Kind::invalid) {
+    if (refusal != nullptr && refusal->kind() == coordination::StoreError::Kind::too_large) {
       co_return Result::too_large;
     }
     log_failure(context_.about(log_, request_id), "Could not serve the request", error);

@@ -93,9 +93,7 @@ async::Task<bool> Registration::try_to_write() {
   try {
     co_await write();
   } catch (const StoreError& error) {
-    if (error.kind() == StoreError::Kind::closed || error.kind() == StoreError::Kind::invalid) {
-      throw;
-    }
+    if (error.kind() == StoreError::Kind::closed || error.is_argument_error()) throw;
     log_.warning("Could not register: {}", error.what());
     co_return false;
   }

@@ -1,5 +1,6 @@
 #include "program/measured_store.h"
 
+#include <string_view>
 #include <utility>
 
 #include "telemetry/process_metrics.h"
@@ -31,57 +32,44 @@ class MeasuredStore::Measurement {
 
 MeasuredStore::MeasuredStore(const async::Clock& clock, coordination::Store& inner,
                              telemetry::Metrics metrics)
-    : clock_(clock), inner_(inner), metrics_(std::move(metrics)) {}
+    : ForwardingStore(inner), clock_(clock), metrics_(std::move(metrics)) {}
 
 Task<std::string> MeasuredStore::create(std::string path, std::string data,
                                         coordination::CreateMode mode) {
   const Measurement measurement(*this, "create");
-  co_return co_await inner_.create(std::move(path), std::move(data), mode);
+  co_return co_await ForwardingStore::create(std::move(path), std::move(data), mode);
 }
 
 Task<coordination::Entry> MeasuredStore::get(std::string path) {
   const Measurement measurement(*this, "get");
-  co_return co_await inner_.get(std::move(path));
+  co_return co_await ForwardingStore::get(std::move(path));
 }
 
 Task<std::optional<coordination::Stat>> MeasuredStore::exists(std::string path) {
   const Measurement measurement(*this, "exists");
-  co_return co_await inner_.exists(std::move(path));
+  co_return co_await ForwardingStore::exists(std::move(path));
 }
 
 Task<coordination::Stat> MeasuredStore::set(std::string path, std::string data,
                                             std::int32_t expected) {
   const Measurement measurement(*this, "set");
-  co_return co_await inner_.set(std::move(path), std::move(data), expected);
+  co_return co_await ForwardingStore::set(std::move(path), std::move(data), expected);
 }
 
 Task<> MeasuredStore::remove(std::string path, std::int32_t expected) {
   const Measurement measurement(*this, "remove");
-  co_await inner_.remove(std::move(path), expected);
+  co_await ForwardingStore::remove(std::move(path), expected);
 }
 
 Task<std::vector<std::string>> MeasuredStore::children(std::string path) {
   const Measurement measurement(*this, "children");
-  co_return co_await inner_.children(std::move(path));
+  co_return co_await ForwardingStore::children(std::move(path));
 }
 
 Task<std::vector<coordination::OperationResult>> MeasuredStore::commit(
     coordination::Transaction transaction) {
   const Measurement measurement(*this, "commit");
-  co_return co_await inner_.commit(std::move(transaction));
-}
-
-coordination::Subscription MeasuredStore::watch(std::string root,
-                                                coordination::WatchHandler handler) {
-  return inner_.watch(std::move(root), std::move(handler));
-}
-
-coordination::Subscription MeasuredStore::on_session(coordination::SessionHandler handler) {
-  return inner_.on_session(std::move(handler));
-}
-
-Task<> MeasuredStore::close() {
-  co_await inner_.close();
+  co_return co_await ForwardingStore::commit(std::move(transaction));
 }
 
 }  // namespace nodepool::program

@@ -167,10 +167,11 @@ Task<> withdraw(Store& store, std::string id) {
     } catch (const StoreError& error) {
       if (error.kind() == Kind::no_node) co_return;
       if (error.kind() == Kind::unknown_outcome) continue;
-      if (store.lock_sweeper() == nullptr) throw;
+      coordination::LockSweeper* const sweeper = coordination::LockSweeper::find(store);
+      if (sweeper == nullptr) throw;
+      sweeper->take_over(std::string(model::kRequestsRoot), id);
+      co_return;
     }
-    store.lock_sweeper()->take_over(std::string(model::kRequestsRoot), id);
-    co_return;
   }
 }
 

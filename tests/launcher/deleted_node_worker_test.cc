@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/yaml.h"
+#include "coordination/forwarding_store.h"
 #include "model/lease.h"
 #include "model/paths.h"
 #include "tests/launcher/cloud_double.h"
@@ -27,9 +28,9 @@ constexpr auto kReturnsOfSky =
 
 // A store that, after a node was read, fails to list the contenders for its lock `failures_left`
 // times.
-class ForgetfulStore final : public coordination::Store {
+class ForgetfulStore final : public coordination::ForwardingStore {
  public:
-  explicit ForgetfulStore(coordination::Store& inner) : inner_(inner) {}
+  using ForwardingStore::ForwardingStore;
 
   int failures_left = 0;
   int failures = 0;
@@ -37,20 +38,11 @@ class ForgetfulStore final : public coordination::Store {
   Task<std::string> create(std::string path, std::string data,
                            coordination::CreateMode mode) override {
     has_read_ = false;  // another contender for a lock
-    return inner_.create(std::move(path), std::move(data), mode);
+    return ForwardingStore::create(std::move(path), std::move(data), mode);
   }
   Task<coordination::Entry> get(std::string path) override {
     has_read_ = true;
-    return inner_.get(std::move(path));
-  }
-  Task<std::optional<coordination::Stat>> exists(std::string path) override {
-    return inner_.exists(std::move(path));
-  }
-  Task<coordination::Stat> set(std::string path, std::string data, std::int32_t expected) override {
-    return inner_.set(std::move(path), std::move(data), expected);
-  }
-  Task<> remove(std::string path, std::int32_t expected) override {
-    return inner_.remove(std::move(path), expected);
+    return ForwardingStore::get(std::move(path));
   }
   Task<std::vector<std::string>> children(std::string path) override {
     if (has_read_ && failures_left > 0) {
@@ -58,24 +50,10 @@ class ForgetfulStore final : public coordination::Store {
       ++failures;
       throw coordination::store_error(StoreError::Kind::disconnected, path);
     }
-    co_return co_await inner_.children(std::move(path));
+    co_return co_await ForwardingStore::children(std::move(path));
   }
-  Task<std::vector<coordination::OperationResult>> commit(
-      coordination::Transaction transaction) override {
-    return inner_.commit(std::move(transaction));
-  }
-  coordination::Subscription watch(std::string root, coordination::WatchHandler handler) override {
-    return inner_.watch(std::move(root), std::move(handler));
-  }
-  coordination::Subscription on_session(coordination::SessionHandler handler) override {
-    return inner_.on_session(std::move(handler));
-  }
-  coordination::SessionState session_state() const override { return inner_.session_state(); }
-  std::int64_t session_id() const override { return inner_.session_id(); }
-  Task<> close() override { return inner_.close(); }
 
  private:
-  coordination::Store& inner_;
   bool has_read_ = false;
 };
 

@@ -128,7 +128,7 @@ void FaultyStore::Link::send_event(const std::weak_ptr<Watch>& weak, const Watch
 
 FaultyStore::FaultyStore(Store& inner, const async::Runtime& runtime, FaultPlan plan,
                          std::uint64_t seed)
-    : inner_(inner), link_(std::make_shared<Link>(runtime, std::move(plan), seed)) {}
+    : ForwardingStore(inner), link_(std::make_shared<Link>(runtime, std::move(plan), seed)) {}
 
 FaultyStore::~FaultyStore() {
   link_->close();
@@ -143,64 +143,48 @@ const FaultCounts& FaultyStore::counts() const {
 }
 
 Task<std::string> FaultyStore::create(std::string path, std::string data, CreateMode mode) {
-  Task<std::string> operation = inner_.create(path, std::move(data), mode);
+  Task<std::string> operation = ForwardingStore::create(path, std::move(data), mode);
   return Link::perform(link_, std::move(operation), Link::Access::write, std::move(path));
 }
 
 Task<Entry> FaultyStore::get(std::string path) {
-  Task<Entry> operation = inner_.get(path);
+  Task<Entry> operation = ForwardingStore::get(path);
   return Link::perform(link_, std::move(operation), Link::Access::read, std::move(path));
 }
 
 Task<std::optional<Stat>> FaultyStore::exists(std::string path) {
-  Task<std::optional<Stat>> operation = inner_.exists(path);
+  Task<std::optional<Stat>> operation = ForwardingStore::exists(path);
   return Link::perform(link_, std::move(operation), Link::Access::read, std::move(path));
 }
 
 Task<Stat> FaultyStore::set(std::string path, std::string data, std::int32_t expected) {
-  Task<Stat> operation = inner_.set(path, std::move(data), expected);
+  Task<Stat> operation = ForwardingStore::set(path, std::move(data), expected);
   return Link::perform(link_, std::move(operation), Link::Access::write, std::move(path));
 }
 
 Task<> FaultyStore::remove(std::string path, std::int32_t expected) {
-  Task<> operation = inner_.remove(path, expected);
+  Task<> operation = ForwardingStore::remove(path, expected);
   return Link::perform(link_, std::move(operation), Link::Access::write, std::move(path));
 }
 
 Task<std::vector<std::string>> FaultyStore::children(std::string path) {
-  Task<std::vector<std::string>> operation = inner_.children(path);
+  Task<std::vector<std::string>> operation = ForwardingStore::children(path);
   return Link::perform(link_, std::move(operation), Link::Access::read, std::move(path));
 }
 
 Task<std::vector<OperationResult>> FaultyStore::commit(Transaction transaction) {
   std::string what = transaction.empty() ? std::string() : transaction.operations().front().path;
-  Task<std::vector<OperationResult>> operation = inner_.commit(std::move(transaction));
+  Task<std::vector<OperationResult>> operation = ForwardingStore::commit(std::move(transaction));
   return Link::perform(link_, std::move(operation), Link::Access::write, std::move(what));
 }
 
 Subscription FaultyStore::watch(std::string root, WatchHandler handler) {
   const auto watch = std::make_shared<Link::Watch>(std::move(handler));
   const std::weak_ptr<Link::Watch> weak = watch;
-  watch->inner = inner_.watch(std::move(root), [link = link_, weak](const WatchEvent& event) {
-    link->notify(weak, event);
-  });
+  watch->inner = ForwardingStore::watch(
+      std::move(root),
+      [link = link_, weak](const WatchEvent& event) { link->notify(weak, event); });
   return watch;
-}
-
-Subscription FaultyStore::on_session(SessionHandler handler) {
-  return inner_.on_session(std::move(handler));
-}
-
-SessionState FaultyStore::session_state() const {
-  return inner_.session_state();
-}
-
-std::int64_t FaultyStore::session_id() const {
-  return inner_.session_id();
-}
-
-Task<> FaultyStore::close() {
-  return inner_.close();
 }
 
 }  // namespace nodepool::coordination

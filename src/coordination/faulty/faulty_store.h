@@ -8,7 +8,7 @@
 
 #include "async/runtime.h"
 #include "coordination/faulty/fault_plan.h"
-#include "coordination/store.h"
+#include "coordination/forwarding_store.h"
 
 namespace nodepool::coordination {
 
@@ -17,7 +17,7 @@ namespace nodepool::coordination {
 // the same faults.
 //
 // close() and the session's state are forwarded without faults.
-class FaultyStore final : public Store {
+class FaultyStore final : public ForwardingStore {
  public:
   // `inner` outlives this.
   FaultyStore(Store& inner, const async::Runtime& runtime, FaultPlan plan, std::uint64_t seed);
@@ -39,15 +39,10 @@ class FaultyStore final : public Store {
   Task<std::vector<std::string>> children(std::string path) override;
   Task<std::vector<OperationResult>> commit(Transaction transaction) override;
   Subscription watch(std::string root, WatchHandler handler) override;
-  Subscription on_session(SessionHandler handler) override;
-  SessionState session_state() const override;
-  std::int64_t session_id() const override;
-  Task<> close() override;
 
  private:
   struct Link;
 
-  Store& inner_;
   std::shared_ptr<Link> link_;
 };
 

@@ -74,13 +74,6 @@ class Tree::Writer {
 
 namespace {
 
-void require_valid_size(std::string_view path, const std::string& data) {
-  if (data.size() <= kMaximumDataSize) return;
-  throw store_error(Kind::invalid, path,
-                    std::to_string(data.size()) + " bytes exceed the limit of " +
-                        std::to_string(kMaximumDataSize));
-}
-
 bool is_sequential(CreateMode mode) {
   return mode == CreateMode::persistent_sequential || mode == CreateMode::ephemeral_sequential;
 }

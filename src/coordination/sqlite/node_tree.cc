@@ -20,13 +20,6 @@ struct Key {
   std::string_view name;
 };
 
-void require_valid_size(std::string_view path, const std::string& data) {
-  if (data.size() <= kMaximumDataSize) return;
-  throw store_error(Kind::invalid, path,
-                    std::to_string(data.size()) + " bytes exceed the limit of " +
-                        std::to_string(kMaximumDataSize));
-}
-
 bool is_sequential(CreateMode mode) {
   return mode == CreateMode::persistent_sequential || mode == CreateMode::ephemeral_sequential;
 }

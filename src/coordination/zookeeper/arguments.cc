@@ -11,13 +11,6 @@ namespace {
 
 using Kind = StoreError::Kind;
 
-void require_valid_size(std::string_view path, std::string_view data) {
-  if (data.size() <= kMaximumDataSize) return;
-  throw store_error(Kind::invalid, path,
-                    std::to_string(data.size()) + " bytes exceed the limit of " +
-                        std::to_string(kMaximumDataSize));
-}
-
 void require_valid(const Transaction::Operation& operation) {
   switch (operation.kind) {
     case Transaction::Kind::create:
@@ -64,7 +57,7 @@ void require_committable(const Transaction& transaction) {
 
 void require_sendable(std::string_view path, const std::string& frame) {
   if (frame.size() <= kMaximumRequest + sizeof(std::int32_t)) return;
-  throw store_error(Kind::invalid, path,
+  throw store_error(Kind::too_large, path,
                     "the request of " + std::to_string(frame.size()) +
                         " bytes exceeds the limit of " + std::to_string(kMaximumRequest));
 }

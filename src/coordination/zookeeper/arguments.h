@@ -9,17 +9,19 @@
 // connection.
 namespace nodepool::coordination::zookeeper {
 
-// Throws invalid, and node_exists for the root.
+// Throws invalid, too_large, and node_exists for the root.
 void require_creatable(std::string_view path, std::string_view data, CreateMode mode);
 
-// Throws invalid.
+// Throws invalid, too_large.
 void require_settable(std::string_view path, std::string_view data);
+
+// Throws invalid.
 void require_removable(std::string_view path);
 
 // Throws TransactionError for the first operation that the checks above reject.
 void require_committable(const Transaction& transaction);
 
-// Throws invalid if the request is too large for a server.
+// Throws too_large if the request is too large for a server.
 void require_sendable(std::string_view path, const std::string& frame);
 
 }  // namespace nodepool::coordination::zookeeper

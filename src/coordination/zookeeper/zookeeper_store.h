@@ -68,7 +68,7 @@ class Session;
 //
 // After the servers have ended the session, the store is `expired` and operations fail as
 // `session_expired` until it has a new session. A transaction larger than one request may be, about
-// a megabyte, fails as `invalid`.
+// a megabyte, fails as `too_large`.
 //
 // TLS is 1.2 or later. The server's certificate must be signed by the configured CA; the system's
 // CAs do not count. A certificate for another name is only reported, unless verification is on: the

@@ -204,9 +204,9 @@ TEST_P(StoreConformance, data_may_be_as_large_as_the_limit) {
 
 TEST_P(StoreConformance, larger_data_is_refused) {
   const std::string too_large(kMaximumDataSize + 1, 'x');
-  expect_refused(Kind::invalid, "/a", store_->create("/a", too_large, CreateMode::persistent));
+  expect_refused(Kind::too_large, "/a", store_->create("/a", too_large, CreateMode::persistent));
   create("/a");
-  expect_refused(Kind::invalid, "/a", store_->set("/a", too_large, kAnyVersion));
+  expect_refused(Kind::too_large, "/a", store_->set("/a", too_large, kAnyVersion));
   EXPECT_EQ(run(store_->get("/a")).stat.version, 0);
 }
 

@@ -81,8 +81,8 @@ TEST_P(StoreConformance, malformed_operations_refuse_the_transaction) {
   create("/a");
   const std::string too_large(kMaximumDataSize + 1, 'x');
   expect_refused_at(1, Kind::invalid, Transaction().set("/a", "").create("/b/", ""));
-  expect_refused_at(1, Kind::invalid, Transaction().set("/a", "").create("/b", too_large));
-  expect_refused_at(1, Kind::invalid, Transaction().set("/a", "").set("/a", too_large));
+  expect_refused_at(1, Kind::too_large, Transaction().set("/a", "").create("/b", too_large));
+  expect_refused_at(1, Kind::too_large, Transaction().set("/a", "").set("/a", too_large));
   EXPECT_EQ(run(store_->get("/a")).stat.version, 0);
 }
 

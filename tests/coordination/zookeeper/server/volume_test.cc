@@ -121,7 +121,7 @@ TEST_P(ZooKeeperVolume, a_transaction_over_the_limit_is_refused_and_harms_nobody
     run(store_->commit(std::move(transaction)));
     ADD_FAILURE() << "not rejected";
   } catch (const StoreError& error) {
-    EXPECT_EQ(error.kind(), Kind::invalid) << error.what();
+    EXPECT_EQ(error.kind(), Kind::too_large) << error.what();
   }
   EXPECT_EQ(run(store_->exists("/a")), std::nullopt);
 }
