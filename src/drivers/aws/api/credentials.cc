@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <optional>
+#include <fstream>
 
 #include "cloud/answer.h"
 #include "cloud/helper_program.h"
@@ -27,24 +27,32 @@ constexpr const char* kFormType = "application/x-www-form-urlencoded; charset=ut
 constexpr double kUsualLife = 3600;  // seconds
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
 
-// `end`: in seconds since the epoch; nothing: unknown.
-Credentials::Current lasting_until(Keys keys, std::optional<double> end,
+constexpr std::size_t kMaxTokenSize = std::size_t{64} << 10;  // bytes
+
+// The keys in an answer, which is XML or JSON, without the session token.
+template <typename Answer>
+Keys keys_in(const Answer& answer) {
+  return {.access_key_id = answer.text("AccessKeyId"),
+          .secret_access_key = answer.text("SecretAccessKey"),
+          .session_token = {}};
+}
+
+Credentials::Current lasting_until(Keys keys, const std::string& expiration,
                                    const async::Clock& clock) {
+  const auto end = cloud::parse_iso_time(expiration);
   const double life = end ? *end - clock.wall_seconds() : kUsualLife;
   return {.keys = std::move(keys),
           .life = cloud::token_life(clock.now(), std::chrono::duration<double>(life))};
 }
 
-Credentials::Current lasting_until(Keys keys, const std::string& expiration,
-                                   const async::Clock& clock) {
-  return lasting_until(std::move(keys), cloud::parse_iso_time(expiration), clock);
-}
-
-constexpr std::size_t kMaxTokenSize = std::size_t{64} << 10;  // bytes
-
-std::string trimmed(std::string text) {
-  const std::size_t last = text.find_last_not_of(" \t\r\n");
-  text.resize(last == std::string::npos ? 0 : last + 1);
+// The token in a file; empty if the file cannot be read or is too large. Blocks.
+std::string token_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxTokenSize + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || text.size() > kMaxTokenSize) return {};
+  text.resize(text.find_last_not_of(" \t\r\n") + 1);  // 0 if there is nothing else
   return text;
 }
 
@@ -59,8 +67,6 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
       client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, on_attempt),
       direct_client_(runtime, {.transfers = {.ca_file = account.ca_file, .is_direct = true}}, log,
                      std::move(on_attempt)),
-      sign_in_(runtime, account, threads, log,
-               [this](http::Request request) { return send(client_, std::move(request)); }),
       current_(runtime, "AWS credentials", std::move(log), [this] { return ask_account(); }) {}
 
 // All failures become CloudError(auth).
@@ -84,8 +90,6 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
       return assume_role(source);
     case SourceKind::web_identity:
       return assume_with_identity(source);
-    case SourceKind::single_sign_on:
-      return ask_sso(source);
     case SourceKind::program:
       return ask_program(source);
     case SourceKind::container:
@@ -133,9 +137,8 @@ Task<Credentials::Current> Credentials::ask_sts(http::Request request, const Key
   const std::string name = request.name;
   const http::Response response = co_await send(client_, std::move(request));
   const XmlElement got = XmlElement::parse(name, response.body).child(result).child("Credentials");
-  Keys found{.access_key_id = got.text("AccessKeyId"),
-             .secret_access_key = got.text("SecretAccessKey"),
-             .session_token = got.text("SessionToken")};
+  Keys found = keys_in(got);
+  found.session_token = got.text("SessionToken");
   co_return lasting_until(std::move(found), got.text_or("Expiration"), runtime_.clock);
 }
 
@@ -162,11 +165,6 @@ Task<Credentials::Current> Credentials::assume_with_identity(const CredentialSou
   co_return co_await ask_sts(std::move(request), nullptr, "AssumeRoleWithWebIdentityResult");
 }
 
-Task<Credentials::Current> Credentials::ask_sso(const CredentialSource& source) {
-  const SsoSignIn::Found found = co_await sign_in_.keys(source.sso);
-  co_return lasting_until(found.keys, found.expires, runtime_.clock);
-}
-
 // Source: AWS SDKs and Tools Reference Guide, process credential provider. Keys without expiry are
 // valid until they are rejected.
 Task<Credentials::Current> Credentials::ask_program(const CredentialSource& source) {
@@ -178,9 +176,8 @@ Task<Credentials::Current> Credentials::ask_program(const CredentialSource& sour
   if (got.number("Version") != 1) {
     throw CloudError(CloudError::Kind::auth, "credential_process: Version is not 1");
   }
-  Keys keys{.access_key_id = got.text("AccessKeyId"),
-            .secret_access_key = got.text("SecretAccessKey"),
-            .session_token = got.text_or("SessionToken")};
+  Keys keys = keys_in(got);
+  keys.session_token = got.text_or("SessionToken");
   const std::string expiration = got.text_or("Expiration");
   if (expiration.empty()) {
     co_return Current{.keys = std::move(keys), .life = {}};
@@ -195,39 +192,34 @@ Task<Credentials::Current> Credentials::ask_container(const CredentialSource& so
   if (!token.empty()) request.headers.emplace_back("Authorization", token);
   const http::Response response = co_await send(direct_client_, std::move(request));
   const cloud::Element got = cloud::parse_answer("container: credentials", response);
-  Keys keys{.access_key_id = got.text("AccessKeyId"),
-            .secret_access_key = got.text("SecretAccessKey"),
-            .session_token = got.text_or("Token")};
+  Keys keys = keys_in(got);
+  keys.session_token = got.text_or("Token");
   co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
 }
 
 // Instance Metadata Service version 2: all calls need a session token.
 Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& source) {
-  const std::string roles = source.url + "/latest/meta-data/iam/security-credentials/";
   http::Request for_token{.method = "PUT",
                           .url = source.url + "/latest/api/token",
                           .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
                           .name = "instance metadata: token"};
   const http::Response token = co_await send(direct_client_, std::move(for_token));
-  const http::Headers headers = {{"X-aws-ec2-metadata-token", token.body}};
-  http::Request for_role{
-      .url = roles, .headers = headers, .secrets = {token.body}, .name = "instance metadata: role"};
-  const http::Response role = co_await send(direct_client_, std::move(for_role));
-  const std::string name = role.body.substr(0, role.body.find_first_of("\r\n"));
-  http::Request for_keys{.url = roles + name,
-                         .headers = headers,
-                         .secrets = {token.body},
-                         .name = "instance metadata: credentials"};
-  const http::Response response = co_await send(direct_client_, std::move(for_keys));
+  http::Request request{.url = source.url + "/latest/meta-data/iam/security-credentials/",
+                        .headers = {{"X-aws-ec2-metadata-token", token.body}},
+                        .secrets = {token.body},
+                        .name = "instance metadata: role"};
+  const http::Response role = co_await send(direct_client_, request);
+  request.url += role.body.substr(0, role.body.find_first_of("\r\n"));
+  request.name = "instance metadata: credentials";
+  const http::Response response = co_await send(direct_client_, std::move(request));
   const cloud::Element got = cloud::parse_answer("instance metadata: credentials", response);
-  Keys keys{.access_key_id = got.text("AccessKeyId"),
-            .secret_access_key = got.text("SecretAccessKey"),
-            .session_token = got.text("Token")};
+  Keys keys = keys_in(got);
+  keys.session_token = got.text("Token");
   co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
 }
 
 Task<std::string> Credentials::read_token(std::string path) {
-  const auto read = [path] { return trimmed(read_at_most(path, kMaxTokenSize).value_or("")); };
+  const auto read = [path] { return token_in(path); };
   std::string token = co_await threads_.run("reading a token", read);
   if (token.empty()) {
     throw CloudError(CloudError::Kind::auth, path + ": the file contains no token");
