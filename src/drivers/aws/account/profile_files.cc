@@ -29,12 +29,9 @@ std::string_view without_comment(std::string_view value) {
   return trimmed(value);
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  });
-  return result;
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return text;
 }
 
 std::string path_of(const config::Environment& environment, std::string_view name_variable,
@@ -70,11 +67,9 @@ ProfileSections parse_profiles(std::string_view text, const std::string& name) {
   ProfileKeys* section = nullptr;
   std::string block;  // the key of the indented lines
   std::size_t number = 0;
-  while (!text.empty()) {
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
     ++number;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view content = trimmed(line);
     if (content.empty() || content.front() == '#' || content.front() == ';') continue;
     const bool is_indented = line.front() == ' ' || line.front() == '\t';
@@ -96,7 +91,7 @@ ProfileSections parse_profiles(std::string_view text, const std::string& name) {
       if (is_indented) continue;  // continues an unused value
       throw AccountError(fmt::format("{}:{}: not `key = value`", name, number));
     }
-    const std::string key = lower(trimmed(content.substr(0, equals)));
+    const std::string key = lower(std::string(trimmed(content.substr(0, equals))));
     const std::string value(without_comment(content.substr(equals + 1)));
     if (is_indented && !block.empty()) {
       (*section)[fmt::format("{}.{}", block, key)] = value;

@@ -31,15 +31,11 @@ constexpr std::size_t kMaxTokenSize = std::size_t{64} << 10;  // bytes
 
 // The keys in an answer, which is XML or JSON, without the session token.
 template <typename Answer>
-Keys keys_in(const Answer& answer) {
-  return {.access_key_id = answer.text("AccessKeyId"),
-          .secret_access_key = answer.text("SecretAccessKey"),
-          .session_token = {}};
-}
-
-Credentials::Current lasting_until(Keys keys, const std::string& expiration,
-                                   const async::Clock& clock) {
-  const auto end = cloud::parse_iso_time(expiration);
+Credentials::Current keys_in(const Answer& answer, const async::Clock& clock) {
+  Keys keys{.access_key_id = answer.text("AccessKeyId"),
+            .secret_access_key = answer.text("SecretAccessKey"),
+            .session_token = {}};
+  const auto end = cloud::parse_iso_time(answer.text_or("Expiration"));
   const double life = end ? *end - clock.wall_seconds() : kUsualLife;
   return {.keys = std::move(keys),
           .life = cloud::token_life(clock.now(), std::chrono::duration<double>(life))};
@@ -71,15 +67,13 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
 
 // All failures become CloudError(auth).
 Task<Credentials::Current> Credentials::ask_account() {
-  std::string failure;
   try {
     co_return co_await ask(account_.credentials);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    failure = error.what();
+    throw CloudError(CloudError::Kind::auth, error.what());
   }
-  throw CloudError(CloudError::Kind::auth, failure);
 }
 
 Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
@@ -87,9 +81,8 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
     case SourceKind::keys:
       break;
     case SourceKind::assumed_role:
-      return assume_role(source);
     case SourceKind::web_identity:
-      return assume_with_identity(source);
+      return assume_role(source);
     case SourceKind::program:
       return ask_program(source);
     case SourceKind::container:
@@ -123,46 +116,37 @@ Task<http::Response> Credentials::send(http::Client& client, http::Request reque
   co_return response;
 }
 
-Task<Credentials::Current> Credentials::ask_sts(http::Request request, const Keys* keys,
-                                                std::string result) {
-  request.method = "POST";
-  request.url = account_.endpoint(ServiceKind::sts) + "/";
-  request.headers = {{"Content-Type", kFormType}};
-  if (keys != nullptr) {
+// A call with a web identity is not signed.
+Task<Credentials::Current> Credentials::assume_role(const CredentialSource& source) {
+  const bool has_token = source.kind == SourceKind::web_identity;
+  const std::string action = has_token ? "AssumeRoleWithWebIdentity" : "AssumeRole";
+  Query query;
+  query.add("Action", action).add("Version", "2011-06-15");
+  query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
+  http::Request request{.method = "POST",
+                        .url = account_.endpoint(ServiceKind::sts) + "/",
+                        .headers = {{"Content-Type", kFormType}},
+                        .name = "sts: " + action};
+  if (has_token) {
+    const std::string token = co_await read_token(source.token_file);
+    request.secrets = {token};
+    request.body = query.add("WebIdentityToken", token).text();
+  } else {
+    const Current base = co_await ask(source.base.at(0));
+    query.add("DurationSeconds", source.duration).add_if_any("ExternalId", source.external_id);
+    request.body = query.text();
     const SigningScope scope{.region = account_.region,
                              .service = std::string(host_name(ServiceKind::sts)),
                              .time = runtime_.clock.wall_seconds()};
-    sign(request, *keys, scope, sha256_hex(request.body));
+    sign(request, base.keys, scope, sha256_hex(request.body));
   }
   const std::string name = request.name;
   const http::Response response = co_await send(client_, std::move(request));
-  const XmlElement got = XmlElement::parse(name, response.body).child(result).child("Credentials");
-  Keys found = keys_in(got);
-  found.session_token = got.text("SessionToken");
-  co_return lasting_until(std::move(found), got.text_or("Expiration"), runtime_.clock);
-}
-
-Task<Credentials::Current> Credentials::assume_role(const CredentialSource& source) {
-  const Current base = co_await ask(source.base.at(0));
-  Query query;
-  query.add("Action", "AssumeRole").add("Version", "2011-06-15");
-  query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
-  query.add("DurationSeconds", source.duration).add_if_any("ExternalId", source.external_id);
-  http::Request request{.url = {}, .body = query.text(), .name = "sts: AssumeRole"};
-  co_return co_await ask_sts(std::move(request), &base.keys, "AssumeRoleResult");
-}
-
-Task<Credentials::Current> Credentials::assume_with_identity(const CredentialSource& source) {
-  const std::string token = co_await read_token(source.token_file);
-  Query query;
-  query.add("Action", "AssumeRoleWithWebIdentity").add("Version", "2011-06-15");
-  query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
-  query.add("WebIdentityToken", token);
-  http::Request request{.url = {},
-                        .body = query.text(),
-                        .secrets = {token},
-                        .name = "sts: AssumeRoleWithWebIdentity"};
-  co_return co_await ask_sts(std::move(request), nullptr, "AssumeRoleWithWebIdentityResult");
+  const XmlElement got =
+      XmlElement::parse(name, response.body).child(action + "Result").child("Credentials");
+  Current found = keys_in(got, runtime_.clock);
+  found.keys.session_token = got.text("SessionToken");
+  co_return found;
 }
 
 // Source: AWS SDKs and Tools Reference Guide, process credential provider. Keys without expiry are
@@ -176,13 +160,10 @@ Task<Credentials::Current> Credentials::ask_program(const CredentialSource& sour
   if (got.number("Version") != 1) {
     throw CloudError(CloudError::Kind::auth, "credential_process: Version is not 1");
   }
-  Keys keys = keys_in(got);
-  keys.session_token = got.text_or("SessionToken");
-  const std::string expiration = got.text_or("Expiration");
-  if (expiration.empty()) {
-    co_return Current{.keys = std::move(keys), .life = {}};
-  }
-  co_return lasting_until(std::move(keys), expiration, runtime_.clock);
+  Current found = keys_in(got, runtime_.clock);
+  found.keys.session_token = got.text_or("SessionToken");
+  if (got.text_or("Expiration").empty()) found.life = {};
+  co_return found;
 }
 
 Task<Credentials::Current> Credentials::ask_container(const CredentialSource& source) {
@@ -192,9 +173,9 @@ Task<Credentials::Current> Credentials::ask_container(const CredentialSource& so
   if (!token.empty()) request.headers.emplace_back("Authorization", token);
   const http::Response response = co_await send(direct_client_, std::move(request));
   const cloud::Element got = cloud::parse_answer("container: credentials", response);
-  Keys keys = keys_in(got);
-  keys.session_token = got.text_or("Token");
-  co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
+  Current found = keys_in(got, runtime_.clock);
+  found.keys.session_token = got.text_or("Token");
+  co_return found;
 }
 
 // Instance Metadata Service version 2: all calls need a session token.
@@ -213,9 +194,9 @@ Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& sou
   request.name = "instance metadata: credentials";
   const http::Response response = co_await send(direct_client_, std::move(request));
   const cloud::Element got = cloud::parse_answer("instance metadata: credentials", response);
-  Keys keys = keys_in(got);
-  keys.session_token = got.text("Token");
-  co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
+  Current found = keys_in(got, runtime_.clock);
+  found.keys.session_token = got.text("Token");
+  co_return found;
 }
 
 Task<std::string> Credentials::read_token(std::string path) {

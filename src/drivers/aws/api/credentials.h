@@ -38,12 +38,10 @@ class Credentials {
   async::Task<Current> ask_account();
   async::Task<Current> ask(const CredentialSource& source);
   async::Task<Current> assume_role(const CredentialSource& source);
-  async::Task<Current> assume_with_identity(const CredentialSource& source);
   async::Task<Current> ask_program(const CredentialSource& source);
   async::Task<Current> ask_container(const CredentialSource& source);
   async::Task<Current> ask_instance(const CredentialSource& source);
   async::Task<http::Response> send(http::Client& client, http::Request request);
-  async::Task<Current> ask_sts(http::Request request, const Keys* keys, std::string result);
   async::Task<std::string> read_token(std::string path);
 
   async::Runtime runtime_;
