@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "async/event_loop.h"
 #include "cloud/iso_time.h"
@@ -38,7 +36,6 @@ class CredentialsTest : public testing::Test {
         needed_header_.first.empty() ||
         (header != call.headers.end() && header->second == needed_header_.second);
     if (status_ != 200) co_return http::answer(status_, body_);
-    if (call.target == "/token") co_return http::answer(token_status_, renewed_token_);
     if (call.target == "/latest/api/token") co_return http::answer(200, "token");
     if (!has_header) co_return http::answer(401, "");
     if (call.target.ends_with("/security-credentials/")) co_return http::answer(200, "role\n");
@@ -57,33 +54,7 @@ class CredentialsTest : public testing::Test {
     return *credentials_;
   }
 
-  std::string in_seconds(double seconds) const {
-    return cloud::iso_time(clock_.wall_seconds() + seconds);
-  }
-  std::string in_an_hour() const { return in_seconds(3600); }
-
-  // A sign-in whose token runs out in so many seconds, and its file.
-  CredentialSource sign_in(double seconds, const std::string& more = {}) {
-    file_ = directory_.write("sign-in.json", R"({"startUrl": "https://a", "accessToken": "old",
-                                                 "expiresAt": ")" +
-                                                 in_seconds(seconds) + "\"" + more + "}");
-    return {.kind = SourceKind::single_sign_on,
-            .sso = {.region = "east-1",
-                    .account_id = "123",
-                    .role_name = "a role",
-                    .token_file = file_,
-                    .sign_in = "aws sso login --sso-session s"}};
-  }
-  std::string registration(double seconds) const {
-    return R"(, "clientId": "client", "clientSecret": "hush", "refreshToken": "again",
-              "registrationExpiresAt": ")" +
-           in_seconds(seconds) + "\"";
-  }
-  std::string role_credentials() const {
-    return R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
-               "expiration": )" +
-           std::to_string(static_cast<std::int64_t>((clock_.wall_seconds() + 3600) * 1000)) + "}}";
-  }
+  std::string in_an_hour() const { return cloud::iso_time(clock_.wall_seconds() + 3600); }
 
   // What getting keys fails with.
   std::string failure_of(CredentialSource source) {
@@ -122,9 +93,6 @@ class CredentialsTest : public testing::Test {
   test_support::TemporaryDirectory directory_;
   int status_ = 200;
   std::string body_;
-  int token_status_ = 200;
-  std::string renewed_token_;
-  std::string file_;  // of the sign-in
   std::pair<std::string, std::string> needed_header_;
   int calls_ = 0;
   http::HttpServer server_{runtime_,
@@ -249,86 +217,6 @@ TEST_F(CredentialsTest, an_answer_that_is_none_is_a_failure_of_the_credentials) 
 TEST_F(CredentialsTest, a_token_is_no_file_without_end) {
   EXPECT_THAT(failure_of({.kind = SourceKind::web_identity, .token_file = "/dev/zero"}),
               HasSubstr("the file contains no token"));
-}
-
-// --- IAM Identity Center
-
-TEST_F(CredentialsTest, who_has_signed_in_gets_keys_of_his_role) {
-  body_ = role_credentials();
-  needed_header_ = {"x-amz-sso_bearer_token", "old"};
-  const auto found = loop_.run(credentials(sign_in(3600)).get());
-  EXPECT_EQ(found->keys, kFound);
-  EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::minutes(50));
-  EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
-  EXPECT_EQ(server_.calls().at(0).target,
-            "/federation/credentials?role_name=a%20role&account_id=123");
-  EXPECT_EQ(calls_, 1);
-}
-
-TEST_F(CredentialsTest, a_sign_in_is_renewed_before_it_runs_out_and_kept_for_others) {
-  body_ = role_credentials();
-  needed_header_ = {"x-amz-sso_bearer_token", "new"};
-  renewed_token_ = R"({"accessToken": "new", "expiresIn": 3600, "refreshToken": "next"})";
-  EXPECT_EQ(loop_.run(credentials(sign_in(60, registration(3600))).get())->keys, kFound);
-  EXPECT_EQ(nlohmann::json::parse(server_.calls().at(0).body),
-            nlohmann::json::parse(R"({"clientId": "client", "clientSecret": "hush",
-                                      "grantType": "refresh_token", "refreshToken": "again"})"));
-  const SsoToken kept = parse_sso_token(test_support::read_file(file_));
-  EXPECT_EQ(kept.access_token, "new");
-  EXPECT_EQ(kept.refresh_token, "next");
-  EXPECT_GT(kept.expires, clock_.wall_seconds() + 3000);
-  EXPECT_THAT(test_support::read_file(file_), HasSubstr("https://a")) << "what else is in it stays";
-  EXPECT_EQ(std::filesystem::status(file_).permissions(),
-            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-}
-
-TEST_F(CredentialsTest, an_end_that_cannot_be_meant_makes_the_answer_unreadable) {
-  body_ = R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
-              "expiration": 1e300}})";
-  EXPECT_THAT(failure_of(sign_in(3600)), HasSubstr("expiration is out of range"));
-}
-
-TEST_F(CredentialsTest, a_sign_in_whose_end_no_clock_can_count_is_kept) {
-  body_ = R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
-              "expiration": 9007199254740991}})";
-  renewed_token_ = R"({"accessToken": "new", "expiresIn": 1e15, "refreshToken": "next"})";
-  const auto found = loop_.run(credentials(sign_in(60, registration(3600))).get());
-  EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::hours(1));
-  const SsoToken kept = parse_sso_token(test_support::read_file(file_));
-  EXPECT_GT(kept.expires, clock_.wall_seconds() + 3600);
-}
-
-TEST_F(CredentialsTest, a_sign_in_that_cannot_be_renewed_is_used_to_its_end) {
-  body_ = role_credentials();
-  EXPECT_EQ(loop_.run(credentials(sign_in(60)).get())->keys, kFound);
-  loop_.run(credentials_->stop());
-  token_status_ = 400;
-  renewed_token_ = R"({"error": "invalid_grant"})";
-  EXPECT_EQ(loop_.run(credentials(sign_in(60, registration(3600))).get())->keys, kFound);
-}
-
-TEST_F(CredentialsTest, whoever_has_to_sign_in_is_told_how) {
-  EXPECT_THAT(failure_of(sign_in(-1)), HasSubstr("aws sso login --sso-session s"));
-  EXPECT_THAT(failure_of(sign_in(-1, registration(-1))), HasSubstr("the sign-in has expired"));
-  token_status_ = 400;
-  renewed_token_ = R"({"error": "invalid_grant", "message": "not again"})";
-  const std::string refused = failure_of(sign_in(-1, registration(3600)));
-  EXPECT_THAT(refused, HasSubstr("CreateToken: HTTP 400"));
-  EXPECT_THAT(refused, HasSubstr("aws sso login --sso-session s"));
-  EXPECT_THAT(refused, Not(HasSubstr("hush")));
-  EXPECT_THAT(refused, Not(HasSubstr("not again"))) << "the refresh token stands in it";
-  CredentialSource source = sign_in(0);
-  source.sso.token_file = "/nonexistent";
-  EXPECT_THAT(failure_of(source), HasSubstr("not signed in; to sign in: aws sso login"));
-}
-
-TEST_F(CredentialsTest, an_account_that_may_not_be_used_says_so_and_no_token) {
-  status_ = 401;
-  body_ = R"({"message": "Session token old not found or invalid"})";
-  const std::string refused = failure_of(sign_in(3600));
-  EXPECT_THAT(refused, HasSubstr("sso: GetRoleCredentials: HTTP 401"));
-  EXPECT_THAT(refused, Not(HasSubstr("token old")));
-  EXPECT_THAT(refused, HasSubstr("aws sso login"));
 }
 
 // --- a program

@@ -17,26 +17,6 @@ std::string_view domain_of(std::string_view region) {
 
 }  // namespace
 
-std::string_view variable_name(ServiceKind service) {
-  switch (service) {
-    case ServiceKind::ec2:
-      return "EC2";
-    case ServiceKind::service_quotas:
-      return "SERVICE_QUOTAS";
-    case ServiceKind::sts:
-      return "STS";
-    case ServiceKind::s3:
-      return "S3";
-    case ServiceKind::ebs:
-      return "EBS";
-    case ServiceKind::sso:
-      return "SSO";
-    case ServiceKind::sso_oidc:
-      return "SSO_OIDC";
-  }
-  return {};
-}
-
 std::string_view host_name(ServiceKind service) {
   switch (service) {
     case ServiceKind::ec2:
@@ -49,21 +29,17 @@ std::string_view host_name(ServiceKind service) {
       return "s3";
     case ServiceKind::ebs:
       return "ebs";
-    case ServiceKind::sso:
-      return "portal.sso";
-    case ServiceKind::sso_oidc:
-      return "oidc";
   }
   return {};
 }
 
-std::string Account::endpoint(ServiceKind service, const std::string& in_region) const {
+std::string Account::endpoint(ServiceKind service) const {
   const auto configured = endpoints.find(service);
   if (configured != endpoints.end()) {
     const std::string& url = configured->second;
     return url.ends_with('/') ? url.substr(0, url.size() - 1) : url;
   }
-  return fmt::format("https://{}.{}.{}", host_name(service), in_region, domain_of(in_region));
+  return fmt::format("https://{}.{}.{}", host_name(service), region, domain_of(region));
 }
 
 }  // namespace nodepool::drivers::aws

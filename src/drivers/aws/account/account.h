@@ -18,24 +18,12 @@ struct Keys {
   friend bool operator==(const Keys&, const Keys&) = default;
 };
 
-// A sign-in to IAM Identity Center. `aws sso login` writes its token to a file.
-struct SsoSource {
-  std::string region;  // of the Identity Center
-  std::string account_id;
-  std::string role_name;
-  std::string token_file;
-  std::string sign_in;  // the command to sign in
-
-  friend bool operator==(const SsoSource&, const SsoSource&) = default;
-};
-
 // The source of the keys.
 struct CredentialSource {
   enum class Kind {
     keys,               // from a file or the environment
     assumed_role,       // from STS, with the keys of `base`
     web_identity,       // from STS, with the token in `token_file`
-    single_sign_on,     // from IAM Identity Center, with the token of a sign-in
     program,            // from a program's output
     container,          // from the container's credentials service
     instance_metadata,  // from the metadata service of this instance
@@ -46,26 +34,21 @@ struct CredentialSource {
   std::vector<CredentialSource> base = {};  // one, for an assumed role
   std::string role_arn = {};
   std::string session_name = {};
-  std::string external_id = {};  // empty: none
-  std::int64_t duration = 3600;  // seconds, of an assumed role
-  std::string token_file = {};   // of a web identity, or a container's authorization
-  std::string token = {};        // a container's authorization, without a file
-  std::string url = {};          // of the container's or the instance's service
-  SsoSource sso = {};
+  std::string external_id = {};           // empty: none
+  std::int64_t duration = 3600;           // seconds, of an assumed role
+  std::string token_file = {};            // of a web identity, or a container's authorization
+  std::string token = {};                 // a container's authorization, without a file
+  std::string url = {};                   // of the container's or the instance's service
   std::vector<std::string> command = {};  // the program and its arguments
 
   friend bool operator==(const CredentialSource&, const CredentialSource&) = default;
 };
 
-// The services that the driver calls, named as in the variables AWS_ENDPOINT_URL_….
-enum class ServiceKind { ec2, service_quotas, sts, s3, ebs, sso, sso_oidc };
-inline constexpr ServiceKind kAllServices[] = {ServiceKind::ec2,     ServiceKind::service_quotas,
-                                               ServiceKind::sts,     ServiceKind::s3,
-                                               ServiceKind::ebs,     ServiceKind::sso,
-                                               ServiceKind::sso_oidc};
+// The services that the driver calls.
+enum class ServiceKind { ec2, service_quotas, sts, s3, ebs };
+inline constexpr ServiceKind kAllServices[] = {ServiceKind::ec2, ServiceKind::service_quotas,
+                                               ServiceKind::sts, ServiceKind::s3, ServiceKind::ebs};
 
-// "EC2", "SERVICE_QUOTAS", …
-std::string_view variable_name(ServiceKind service);
 // "ec2", "servicequotas", …: for host names, signatures and messages.
 std::string_view host_name(ServiceKind service);
 
@@ -77,9 +60,7 @@ struct Account {
   std::string ca_file = {};                           // empty: the system's CA certificates
 
   // "https://ec2.eu-central-1.amazonaws.com": without a slash at the end.
-  std::string endpoint(ServiceKind service) const { return endpoint(service, region); }
-  // The endpoint of a service in another region.
-  std::string endpoint(ServiceKind service, const std::string& in_region) const;
+  std::string endpoint(ServiceKind service) const;
 
   friend bool operator==(const Account&, const Account&) = default;
 };

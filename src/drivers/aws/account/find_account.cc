@@ -1,10 +1,10 @@
 #include "drivers/aws/account/find_account.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <set>
 #include <stdexcept>
 
@@ -30,163 +30,140 @@ bool is_true(const std::string& text) {
   return text == "true" || text == "True" || text == "TRUE" || text == "1";
 }
 
-// The file where `aws sso login` writes the token of a session or a start URL.
-std::string sso_token_file(const config::Environment& environment, const std::string& name) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  const int done =
-      ::EVP_Digest(name.data(), name.size(), digest.data(), &size, ::EVP_sha1(), nullptr);
-  if (done != 1) throw std::runtime_error("error computing SHA-1");
-  std::string file = variable(environment, "HOME") + "/.aws/sso/cache/";
-  for (unsigned int i = 0; i < size; ++i) file += fmt::format("{:02x}", digest.at(i));
-  return file + ".json";
+// The first text that is not empty.
+std::string first_of(std::initializer_list<std::string> texts) {
+  const auto* found = std::ranges::find_if_not(texts, &std::string::empty);
+  return found == texts.end() ? std::string() : *found;
+}
+
+ProfileKeys section_of(const ProfileSections& sections, std::string_view name) {
+  const auto found = sections.find(name);
+  return found == sections.end() ? ProfileKeys() : found->second;
+}
+
+// Nothing if there is no access key. Throws AccountError(problem) if there is no secret for it.
+std::optional<CredentialSource> source_of(Keys keys, const std::string& problem) {
+  if (keys.access_key_id.empty()) return std::nullopt;
+  if (keys.secret_access_key.empty()) throw AccountError(problem);
+  return CredentialSource{.keys = std::move(keys)};
+}
+
+// The name of a service in `[services]`, and in upper case in the variables AWS_ENDPOINT_URL_….
+std::string key_of(ServiceKind service) {
+  if (service == ServiceKind::service_quotas) return "service_quotas";
+  return std::string(host_name(service));
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return text;
 }
 
 class Finder {
  public:
   Finder(const std::optional<std::string>& profile, const config::Environment& environment)
-      : environment_(environment), files_(read_profile_files(environment)) {
-    is_explicit_ = profile.has_value();
-    profile_ = profile.value_or("");
-    if (profile_.empty()) profile_ = variable(environment_, "AWS_PROFILE");
-    if (profile_.empty()) profile_ = variable(environment_, "AWS_DEFAULT_PROFILE");
-    const bool is_named = !profile_.empty();
-    if (!is_named) profile_ = "default";
-    if (is_named && !files_.profiles.contains(profile_) && !files_.credentials.contains(profile_)) {
+      : environment_(environment),
+        files_(read_profile_files(environment)),
+        is_explicit_(profile.has_value()) {
+    const std::string named =
+        first_of({profile.value_or(""), variable("AWS_PROFILE"), variable("AWS_DEFAULT_PROFILE")});
+    profile_ = named.empty() ? "default" : named;
+    if (!named.empty() && !files_.profiles.contains(named) && !files_.credentials.contains(named)) {
       throw AccountError(
-          fmt::format("no profile `{}` in AWS's credentials and config files", profile_));
+          fmt::format("no profile `{}` in AWS's credentials and config files", named));
     }
+    keys_ = keys_of(profile_);
   }
 
   std::string region() const {
-    const std::string region = variable(environment_, "AWS_DEFAULT_REGION");
-    return region.empty() ? value_of(keys_of(profile_), "region") : region;
+    return first_of({variable("AWS_DEFAULT_REGION"), value_of(keys_, "region")});
   }
 
   std::string ca_file() const {
-    const std::string file = variable(environment_, "AWS_CA_BUNDLE");
-    return file.empty() ? value_of(keys_of(profile_), "ca_bundle") : file;
+    return first_of({variable("AWS_CA_BUNDLE"), value_of(keys_, "ca_bundle")});
   }
 
   std::string endpoint(ServiceKind service) const {
-    const ProfileKeys profile = keys_of(profile_);
-    std::string ignored = variable(environment_, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
-    if (ignored.empty()) ignored = value_of(profile, "ignore_configured_endpoint_urls");
+    const std::string ignored = first_of({variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"),
+                                          value_of(keys_, "ignore_configured_endpoint_urls")});
     if (is_true(ignored)) return {};
-    const std::string name(variable_name(service));
-    std::string url = variable(environment_, "AWS_ENDPOINT_URL_" + name);
-    if (url.empty()) url = variable(environment_, "AWS_ENDPOINT_URL");
-    const auto services = files_.services.find(value_of(profile, "services"));
-    if (url.empty() && services != files_.services.end()) {
-      std::string key = name;
-      for (char& c : key) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-      url = value_of(services->second, key + ".endpoint_url");
-    }
-    return url.empty() ? value_of(profile, "endpoint_url") : url;
+    const ProfileKeys services = section_of(files_.services, value_of(keys_, "services"));
+    const std::string key = key_of(service);
+    return first_of({variable("AWS_ENDPOINT_URL_" + upper(key)), variable("AWS_ENDPOINT_URL"),
+                     value_of(services, key + ".endpoint_url"), value_of(keys_, "endpoint_url")});
   }
 
   CredentialSource credentials() {
-    if (!is_explicit_) {
-      if (auto keys = environment_keys()) return *keys;
-    }
-    if (auto role = role_of(profile_)) return *role;
-    if (!is_explicit_) {
-      if (auto source = web_identity(environment_identity())) return *source;
-    }
-    if (auto source = own_source(profile_)) return *source;
-    if (auto source = container()) return *source;
-    return metadata();
+    std::optional<CredentialSource> found;
+    if (!is_explicit_) found = environment_keys();
+    if (!found) found = role_of(profile_);
+    if (!found && !is_explicit_) found = environment_identity();
+    if (!found) found = own_source(profile_);
+    if (!found) found = container();
+    return found ? *found : metadata();
   }
 
  private:
+  std::string variable(std::string_view name) const { return aws::variable(environment_, name); }
+
   // From both files; the credentials file overrides the config file.
   ProfileKeys keys_of(const std::string& profile) const {
-    ProfileKeys keys;
-    const auto credentials = files_.credentials.find(profile);
-    if (credentials != files_.credentials.end()) keys = credentials->second;
-    const auto config = files_.profiles.find(profile);
-    if (config != files_.profiles.end()) {
-      for (const auto& [key, value] : config->second) keys.try_emplace(key, value);
-    }
+    ProfileKeys keys = section_of(files_.credentials, profile);
+    keys.merge(section_of(files_.profiles, profile));
     return keys;
   }
 
   std::optional<CredentialSource> environment_keys() const {
-    CredentialSource source;
-    source.keys.access_key_id = variable(environment_, "AWS_ACCESS_KEY_ID");
-    source.keys.secret_access_key = variable(environment_, "AWS_SECRET_ACCESS_KEY");
-    source.keys.session_token = variable(environment_, "AWS_SESSION_TOKEN");
-    if (source.keys.session_token.empty()) {
-      source.keys.session_token = variable(environment_, "AWS_SECURITY_TOKEN");
-    }
-    if (source.keys.access_key_id.empty()) return std::nullopt;
-    if (source.keys.secret_access_key.empty()) {
-      throw AccountError("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not");
-    }
-    return source;
+    return source_of({.access_key_id = variable("AWS_ACCESS_KEY_ID"),
+                      .secret_access_key = variable("AWS_SECRET_ACCESS_KEY"),
+                      .session_token = first_of(
+                          {variable("AWS_SESSION_TOKEN"), variable("AWS_SECURITY_TOKEN")})},
+                     "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not");
   }
 
   std::optional<CredentialSource> file_keys(const std::string& profile) const {
     const ProfileKeys keys = keys_of(profile);
-    CredentialSource source;
-    source.keys.access_key_id = value_of(keys, "aws_access_key_id");
-    source.keys.secret_access_key = value_of(keys, "aws_secret_access_key");
-    source.keys.session_token = value_of(keys, "aws_session_token");
-    if (source.keys.access_key_id.empty()) return std::nullopt;
-    if (source.keys.secret_access_key.empty()) {
-      throw AccountError(fmt::format(
-          "profile `{}` has an aws_access_key_id, but no aws_secret_access_key", profile));
-    }
-    return source;
+    return source_of(
+        {.access_key_id = value_of(keys, "aws_access_key_id"),
+         .secret_access_key = value_of(keys, "aws_secret_access_key"),
+         .session_token = value_of(keys, "aws_session_token")},
+        fmt::format("profile `{}` has an aws_access_key_id, but no aws_secret_access_key",
+                    profile));
   }
 
-  // The profile's own sign-in, keys or program.
+  // The profile's own keys or program.
   std::optional<CredentialSource> own_source(const std::string& profile) const {
-    if (auto sign_in = sso_of(profile)) return sign_in;
     const ProfileKeys keys = keys_of(profile);
-    const auto credentials = files_.credentials.find(profile);
-    const bool has_credentials = credentials != files_.credentials.end() &&
-                                 credentials->second.contains("aws_access_key_id");
     const auto command = keys.find("credential_process");
-    if (has_credentials || command == keys.end()) return file_keys(profile);
-    CredentialSource source;
-    source.kind = Kind::program;
+    const bool has_credentials =
+        section_of(files_.credentials, profile).contains("aws_access_key_id");
+    if (command != keys.end() && !has_credentials) return program(profile, command->second);
+    auto found = file_keys(profile);
+    if (!found) refuse_sign_in(profile);
+    return found;
+  }
+
+  static CredentialSource program(const std::string& profile, const std::string& command) {
     try {
-      source.command = config::split_command(command->second);
+      return {.kind = Kind::program, .command = config::split_command(command)};
     } catch (const std::runtime_error&) {  // its text may contain a secret
       throw AccountError(
           fmt::format("profile `{}`: `credential_process` is no valid command", profile));
     }
-    return source;
   }
 
-  // Reference: AWS SDKs and Tools Reference Guide, IAM Identity Center credential provider.
-  std::optional<CredentialSource> sso_of(const std::string& profile) const {
-    const ProfileKeys keys = keys_of(profile);
-    if (!keys.contains("sso_account_id") && !keys.contains("sso_role_name")) return std::nullopt;
-    const std::string session = value_of(keys, "sso_session");
-    const auto of_session = files_.sso_sessions.find(session);
-    if (!session.empty() && of_session == files_.sso_sessions.end()) {
-      throw AccountError(
-          fmt::format("profile `{}`: no section `sso-session {}`", profile, session));
-    }
-    const auto needed = [&](const ProfileKeys& from, const char* key) {
-      std::string value = value_of(from, key);
-      if (!value.empty()) return value;
-      throw AccountError(fmt::format("profile `{}`: its sign-in has no `{}`", profile, key));
+  // AWS's tools would sign in to IAM Identity Center.
+  void refuse_sign_in(const std::string& profile) const {
+    const auto has_sign_in = [](const ProfileKeys& keys) {
+      return keys.contains("sso_account_id") || keys.contains("sso_role_name");
     };
-    const ProfileKeys& center = session.empty() ? keys : of_session->second;
-    CredentialSource source;
-    source.kind = Kind::single_sign_on;
-    source.sso = {.region = needed(center, "sso_region"),
-                  .account_id = needed(keys, "sso_account_id"),
-                  .role_name = needed(keys, "sso_role_name"),
-                  .token_file = {},
-                  .sign_in = session.empty() ? "aws sso login --profile " + profile
-                                             : "aws sso login --sso-session " + session};
-    const std::string start_url = needed(center, "sso_start_url");
-    source.sso.token_file = sso_token_file(environment_, session.empty() ? start_url : session);
-    return source;
+    if (!has_sign_in(keys_of(profile))) return;
+    const bool is_in_config = has_sign_in(section_of(files_.profiles, profile));
+    throw AccountError(fmt::format(
+        "{0}: the only credentials of profile `{1}` are a sign-in to IAM Identity Center (`sso_…`),"
+        " which is not supported; add `credential_process = aws configure export-credentials"
+        " --profile {1} --format process` to the profile",
+        is_in_config ? config_file(environment_) : credentials_file(environment_), profile));
   }
 
   // The profile's role, with any source of its credentials.
@@ -197,13 +174,12 @@ class Finder {
       throw AccountError(fmt::format(
           "profile `{}`: `mfa_serial` is not supported, as it needs a prompt", profile));
     }
-    CredentialSource role;
-    role.role_arn = value_of(keys, "role_arn");
-    role.session_name = value_of(keys, "role_session_name");
-    role.token_file = value_of(keys, "web_identity_token_file");
+    CredentialSource role{.kind = Kind::assumed_role,
+                          .role_arn = value_of(keys, "role_arn"),
+                          .session_name = value_of(keys, "role_session_name"),
+                          .token_file = value_of(keys, "web_identity_token_file")};
     if (!role.token_file.empty()) return web_identity(role);
-    role.kind = Kind::assumed_role;
-    if (role.session_name.empty()) role.session_name = kSessionName;
+    role.session_name = first_of({role.session_name, kSessionName});
     role.external_id = value_of(keys, "external_id");
     role.duration = duration_of(profile, value_of(keys, "duration_seconds"));
     role.base.push_back(base_of(profile, keys));
@@ -246,12 +222,10 @@ class Finder {
                                        : "its `credential_source` " + kind + " has no keys"));
   }
 
-  CredentialSource environment_identity() const {
-    CredentialSource source;
-    source.token_file = variable(environment_, "AWS_WEB_IDENTITY_TOKEN_FILE");
-    source.role_arn = variable(environment_, "AWS_ROLE_ARN");
-    source.session_name = variable(environment_, "AWS_ROLE_SESSION_NAME");
-    return source;
+  std::optional<CredentialSource> environment_identity() const {
+    return web_identity({.role_arn = variable("AWS_ROLE_ARN"),
+                         .session_name = variable("AWS_ROLE_SESSION_NAME"),
+                         .token_file = variable("AWS_WEB_IDENTITY_TOKEN_FILE")});
   }
 
   static std::optional<CredentialSource> web_identity(CredentialSource source) {
@@ -260,39 +234,36 @@ class Finder {
       throw AccountError("a web identity token file is set, but no role to assume");
     }
     source.kind = Kind::web_identity;
-    if (source.session_name.empty()) source.session_name = kSessionName;
+    source.session_name = first_of({source.session_name, kSessionName});
     return source;
   }
 
   std::optional<CredentialSource> container() const {
-    CredentialSource source;
-    source.kind = Kind::container;
-    const std::string path = variable(environment_, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-    source.url = path.empty() ? variable(environment_, "AWS_CONTAINER_CREDENTIALS_FULL_URI")
-                              : kContainerHost + path;
-    source.token_file = variable(environment_, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-    source.token = variable(environment_, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
-    if (source.url.empty()) return std::nullopt;
-    return source;
+    const std::string path = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const std::string url =
+        path.empty() ? variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") : kContainerHost + path;
+    if (url.empty()) return std::nullopt;
+    return CredentialSource{.kind = Kind::container,
+                            .token_file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+                            .token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"),
+                            .url = url};
   }
 
   CredentialSource metadata() const {
-    if (is_true(variable(environment_, "AWS_EC2_METADATA_DISABLED"))) {
+    if (is_true(variable("AWS_EC2_METADATA_DISABLED"))) {
       throw AccountError(
           "no credentials in the environment or AWS's files, and AWS_EC2_METADATA_DISABLED is set");
     }
-    CredentialSource source;
-    source.kind = Kind::instance_metadata;
-    source.url = variable(environment_, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
-    if (source.url.empty()) source.url = kMetadataHost;
-    if (source.url.ends_with('/')) source.url.pop_back();
-    return source;
+    std::string url = first_of({variable("AWS_EC2_METADATA_SERVICE_ENDPOINT"), kMetadataHost});
+    if (url.ends_with('/')) url.pop_back();
+    return {.kind = Kind::instance_metadata, .url = url};
   }
 
   const config::Environment& environment_;
   ProfileFiles files_;
+  bool is_explicit_;
   std::string profile_;
-  bool is_explicit_ = false;
+  ProfileKeys keys_;  // of the profile
   std::set<std::string> seen_;
 };
 
@@ -303,8 +274,7 @@ Account find_account(const std::optional<std::string>& profile,
                      const config::Environment& environment) {
   Finder finder(profile, environment);
   Account account;
-  account.region = region.value_or("");
-  if (account.region.empty()) account.region = finder.region();
+  account.region = first_of({region.value_or(""), finder.region()});
   if (account.region.empty()) {
     throw AccountError("no region is set: neither `region-name` nor AWS_DEFAULT_REGION");
   }

@@ -29,38 +29,21 @@ std::string_view without_comment(std::string_view value) {
   return trimmed(value);
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  });
-  return result;
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return text;
 }
 
-std::string in_home(const config::Environment& environment, std::string_view name) {
+std::string path_of(const config::Environment& environment, std::string_view name_variable,
+                    std::string_view usual) {
+  std::string path = variable(environment, name_variable);
+  if (path.empty()) path = usual;
+  if (!path.starts_with("~/")) return path;
   const std::string home = variable(environment, "HOME");
-  return home.empty() ? std::string() : home + "/.aws/" + std::string(name);
+  return home.empty() ? std::string() : home + path.substr(1);
 }
 
-std::string expanded(const config::Environment& environment, const std::string& path) {
-  return path.starts_with("~/") ? variable(environment, "HOME") + path.substr(1) : path;
-}
-
-std::string file_name(const config::Environment& environment, std::string_view name_variable,
-                      std::string_view name) {
-  const std::string named = variable(environment, name_variable);
-  return named.empty() ? in_home(environment, name) : expanded(environment, named);
-}
-
-std::string credentials_file(const config::Environment& environment) {
-  return file_name(environment, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
-}
-
-std::string config_file(const config::Environment& environment) {
-  return file_name(environment, "AWS_CONFIG_FILE", "config");
-}
-
-std::map<std::string, ProfileKeys, std::less<>> read_file(const std::string& path) {
+ProfileSections read_file(const std::string& path) {
   if (path.empty()) return {};
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};
@@ -79,17 +62,14 @@ std::string variable(const config::Environment& environment, std::string_view na
   return found == environment.end() ? std::string() : found->second;
 }
 
-std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view text,
-                                                               const std::string& name) {
-  std::map<std::string, ProfileKeys, std::less<>> sections;
+ProfileSections parse_profiles(std::string_view text, const std::string& name) {
+  ProfileSections sections;
   ProfileKeys* section = nullptr;
   std::string block;  // the key of the indented lines
   std::size_t number = 0;
-  while (!text.empty()) {
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
     ++number;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view content = trimmed(line);
     if (content.empty() || content.front() == '#' || content.front() == ';') continue;
     const bool is_indented = line.front() == ' ' || line.front() == '\t';
@@ -111,7 +91,7 @@ std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view 
       if (is_indented) continue;  // continues an unused value
       throw AccountError(fmt::format("{}:{}: not `key = value`", name, number));
     }
-    const std::string key = lower(trimmed(content.substr(0, equals)));
+    const std::string key = lower(std::string(trimmed(content.substr(0, equals))));
     const std::string value(without_comment(content.substr(equals + 1)));
     if (is_indented && !block.empty()) {
       (*section)[fmt::format("{}.{}", block, key)] = value;
@@ -121,6 +101,14 @@ std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view 
     (*section)[key] = value;
   }
   return sections;
+}
+
+std::string credentials_file(const config::Environment& environment) {
+  return path_of(environment, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
+}
+
+std::string config_file(const config::Environment& environment) {
+  return path_of(environment, "AWS_CONFIG_FILE", "~/.aws/config");
 }
 
 std::set<std::string> profile_file_names(const config::Environment& environment) {
@@ -140,7 +128,6 @@ ProfileFiles read_profile_files(const config::Environment& environment) {
                                       : trimmed(std::string_view(name).substr(space));
     if (kind == "profile") files.profiles[std::string(rest)] = keys;
     if (kind == "services") files.services[std::string(rest)] = keys;
-    if (kind == "sso-session") files.sso_sessions[std::string(rest)] = keys;
     if (name == "default") files.profiles["default"] = keys;
   }
   return files;

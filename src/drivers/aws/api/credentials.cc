@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <optional>
+#include <fstream>
 
 #include "cloud/answer.h"
 #include "cloud/helper_program.h"
@@ -27,24 +27,28 @@ constexpr const char* kFormType = "application/x-www-form-urlencoded; charset=ut
 constexpr double kUsualLife = 3600;  // seconds
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
 
-// `end`: in seconds since the epoch; nothing: unknown.
-Credentials::Current lasting_until(Keys keys, std::optional<double> end,
-                                   const async::Clock& clock) {
+constexpr std::size_t kMaxTokenSize = std::size_t{64} << 10;  // bytes
+
+// The keys in an answer, which is XML or JSON, without the session token.
+template <typename Answer>
+Credentials::Current keys_in(const Answer& answer, const async::Clock& clock) {
+  Keys keys{.access_key_id = answer.text("AccessKeyId"),
+            .secret_access_key = answer.text("SecretAccessKey"),
+            .session_token = {}};
+  const auto end = cloud::parse_iso_time(answer.text_or("Expiration"));
   const double life = end ? *end - clock.wall_seconds() : kUsualLife;
   return {.keys = std::move(keys),
           .life = cloud::token_life(clock.now(), std::chrono::duration<double>(life))};
 }
 
-Credentials::Current lasting_until(Keys keys, const std::string& expiration,
-                                   const async::Clock& clock) {
-  return lasting_until(std::move(keys), cloud::parse_iso_time(expiration), clock);
-}
-
-constexpr std::size_t kMaxTokenSize = std::size_t{64} << 10;  // bytes
-
-std::string trimmed(std::string text) {
-  const std::size_t last = text.find_last_not_of(" \t\r\n");
-  text.resize(last == std::string::npos ? 0 : last + 1);
+// The token in a file; empty if the file cannot be read or is too large. Blocks.
+std::string token_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxTokenSize + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || text.size() > kMaxTokenSize) return {};
+  text.resize(text.find_last_not_of(" \t\r\n") + 1);  // 0 if there is nothing else
   return text;
 }
 
@@ -59,21 +63,17 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
       client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, on_attempt),
       direct_client_(runtime, {.transfers = {.ca_file = account.ca_file, .is_direct = true}}, log,
                      std::move(on_attempt)),
-      sign_in_(runtime, account, threads, log,
-               [this](http::Request request) { return send(client_, std::move(request)); }),
       current_(runtime, "AWS credentials", std::move(log), [this] { return ask_account(); }) {}
 
 // All failures become CloudError(auth).
 Task<Credentials::Current> Credentials::ask_account() {
-  std::string failure;
   try {
     co_return co_await ask(account_.credentials);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    failure = error.what();
+    throw CloudError(CloudError::Kind::auth, error.what());
   }
-  throw CloudError(CloudError::Kind::auth, failure);
 }
 
 Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
@@ -81,11 +81,8 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
     case SourceKind::keys:
       break;
     case SourceKind::assumed_role:
-      return assume_role(source);
     case SourceKind::web_identity:
-      return assume_with_identity(source);
-    case SourceKind::single_sign_on:
-      return ask_sso(source);
+      return assume_role(source);
     case SourceKind::program:
       return ask_program(source);
     case SourceKind::container:
@@ -119,52 +116,37 @@ Task<http::Response> Credentials::send(http::Client& client, http::Request reque
   co_return response;
 }
 
-Task<Credentials::Current> Credentials::ask_sts(http::Request request, const Keys* keys,
-                                                std::string result) {
-  request.method = "POST";
-  request.url = account_.endpoint(ServiceKind::sts) + "/";
-  request.headers = {{"Content-Type", kFormType}};
-  if (keys != nullptr) {
+// A call with a web identity is not signed.
+Task<Credentials::Current> Credentials::assume_role(const CredentialSource& source) {
+  const bool has_token = source.kind == SourceKind::web_identity;
+  const std::string action = has_token ? "AssumeRoleWithWebIdentity" : "AssumeRole";
+  Query query;
+  query.add("Action", action).add("Version", "2011-06-15");
+  query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
+  http::Request request{.method = "POST",
+                        .url = account_.endpoint(ServiceKind::sts) + "/",
+                        .headers = {{"Content-Type", kFormType}},
+                        .name = "sts: " + action};
+  if (has_token) {
+    const std::string token = co_await read_token(source.token_file);
+    request.secrets = {token};
+    request.body = query.add("WebIdentityToken", token).text();
+  } else {
+    const Current base = co_await ask(source.base.at(0));
+    query.add("DurationSeconds", source.duration).add_if_any("ExternalId", source.external_id);
+    request.body = query.text();
     const SigningScope scope{.region = account_.region,
                              .service = std::string(host_name(ServiceKind::sts)),
                              .time = runtime_.clock.wall_seconds()};
-    sign(request, *keys, scope, sha256_hex(request.body));
+    sign(request, base.keys, scope, sha256_hex(request.body));
   }
   const std::string name = request.name;
   const http::Response response = co_await send(client_, std::move(request));
-  const XmlElement got = XmlElement::parse(name, response.body).child(result).child("Credentials");
-  Keys found{.access_key_id = got.text("AccessKeyId"),
-             .secret_access_key = got.text("SecretAccessKey"),
-             .session_token = got.text("SessionToken")};
-  co_return lasting_until(std::move(found), got.text_or("Expiration"), runtime_.clock);
-}
-
-Task<Credentials::Current> Credentials::assume_role(const CredentialSource& source) {
-  const Current base = co_await ask(source.base.at(0));
-  Query query;
-  query.add("Action", "AssumeRole").add("Version", "2011-06-15");
-  query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
-  query.add("DurationSeconds", source.duration).add_if_any("ExternalId", source.external_id);
-  http::Request request{.url = {}, .body = query.text(), .name = "sts: AssumeRole"};
-  co_return co_await ask_sts(std::move(request), &base.keys, "AssumeRoleResult");
-}
-
-Task<Credentials::Current> Credentials::assume_with_identity(const CredentialSource& source) {
-  const std::string token = co_await read_token(source.token_file);
-  Query query;
-  query.add("Action", "AssumeRoleWithWebIdentity").add("Version", "2011-06-15");
-  query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
-  query.add("WebIdentityToken", token);
-  http::Request request{.url = {},
-                        .body = query.text(),
-                        .secrets = {token},
-                        .name = "sts: AssumeRoleWithWebIdentity"};
-  co_return co_await ask_sts(std::move(request), nullptr, "AssumeRoleWithWebIdentityResult");
-}
-
-Task<Credentials::Current> Credentials::ask_sso(const CredentialSource& source) {
-  const SsoSignIn::Found found = co_await sign_in_.keys(source.sso);
-  co_return lasting_until(found.keys, found.expires, runtime_.clock);
+  const XmlElement got =
+      XmlElement::parse(name, response.body).child(action + "Result").child("Credentials");
+  Current found = keys_in(got, runtime_.clock);
+  found.keys.session_token = got.text("SessionToken");
+  co_return found;
 }
 
 // Source: AWS SDKs and Tools Reference Guide, process credential provider. Keys without expiry are
@@ -178,14 +160,10 @@ Task<Credentials::Current> Credentials::ask_program(const CredentialSource& sour
   if (got.number("Version") != 1) {
     throw CloudError(CloudError::Kind::auth, "credential_process: Version is not 1");
   }
-  Keys keys{.access_key_id = got.text("AccessKeyId"),
-            .secret_access_key = got.text("SecretAccessKey"),
-            .session_token = got.text_or("SessionToken")};
-  const std::string expiration = got.text_or("Expiration");
-  if (expiration.empty()) {
-    co_return Current{.keys = std::move(keys), .life = {}};
-  }
-  co_return lasting_until(std::move(keys), expiration, runtime_.clock);
+  Current found = keys_in(got, runtime_.clock);
+  found.keys.session_token = got.text_or("SessionToken");
+  if (got.text_or("Expiration").empty()) found.life = {};
+  co_return found;
 }
 
 Task<Credentials::Current> Credentials::ask_container(const CredentialSource& source) {
@@ -195,39 +173,34 @@ Task<Credentials::Current> Credentials::ask_container(const CredentialSource& so
   if (!token.empty()) request.headers.emplace_back("Authorization", token);
   const http::Response response = co_await send(direct_client_, std::move(request));
   const cloud::Element got = cloud::parse_answer("container: credentials", response);
-  Keys keys{.access_key_id = got.text("AccessKeyId"),
-            .secret_access_key = got.text("SecretAccessKey"),
-            .session_token = got.text_or("Token")};
-  co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
+  Current found = keys_in(got, runtime_.clock);
+  found.keys.session_token = got.text_or("Token");
+  co_return found;
 }
 
 // Instance Metadata Service version 2: all calls need a session token.
 Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& source) {
-  const std::string roles = source.url + "/latest/meta-data/iam/security-credentials/";
   http::Request for_token{.method = "PUT",
                           .url = source.url + "/latest/api/token",
                           .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
                           .name = "instance metadata: token"};
   const http::Response token = co_await send(direct_client_, std::move(for_token));
-  const http::Headers headers = {{"X-aws-ec2-metadata-token", token.body}};
-  http::Request for_role{
-      .url = roles, .headers = headers, .secrets = {token.body}, .name = "instance metadata: role"};
-  const http::Response role = co_await send(direct_client_, std::move(for_role));
-  const std::string name = role.body.substr(0, role.body.find_first_of("\r\n"));
-  http::Request for_keys{.url = roles + name,
-                         .headers = headers,
-                         .secrets = {token.body},
-                         .name = "instance metadata: credentials"};
-  const http::Response response = co_await send(direct_client_, std::move(for_keys));
+  http::Request request{.url = source.url + "/latest/meta-data/iam/security-credentials/",
+                        .headers = {{"X-aws-ec2-metadata-token", token.body}},
+                        .secrets = {token.body},
+                        .name = "instance metadata: role"};
+  const http::Response role = co_await send(direct_client_, request);
+  request.url += role.body.substr(0, role.body.find_first_of("\r\n"));
+  request.name = "instance metadata: credentials";
+  const http::Response response = co_await send(direct_client_, std::move(request));
   const cloud::Element got = cloud::parse_answer("instance metadata: credentials", response);
-  Keys keys{.access_key_id = got.text("AccessKeyId"),
-            .secret_access_key = got.text("SecretAccessKey"),
-            .session_token = got.text("Token")};
-  co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
+  Current found = keys_in(got, runtime_.clock);
+  found.keys.session_token = got.text("Token");
+  co_return found;
 }
 
 Task<std::string> Credentials::read_token(std::string path) {
-  const auto read = [path] { return trimmed(read_at_most(path, kMaxTokenSize).value_or("")); };
+  const auto read = [path] { return token_in(path); };
   std::string token = co_await threads_.run("reading a token", read);
   if (token.empty()) {
     throw CloudError(CloudError::Kind::auth, path + ": the file contains no token");

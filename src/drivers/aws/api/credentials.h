@@ -6,7 +6,6 @@
 #include "async/thread_pool.h"
 #include "cloud/token_cache.h"
 #include "drivers/aws/account/account.h"
-#include "drivers/aws/api/sso_sign_in.h"
 #include "http/client.h"
 #include "telemetry/log.h"
 
@@ -39,13 +38,10 @@ class Credentials {
   async::Task<Current> ask_account();
   async::Task<Current> ask(const CredentialSource& source);
   async::Task<Current> assume_role(const CredentialSource& source);
-  async::Task<Current> assume_with_identity(const CredentialSource& source);
-  async::Task<Current> ask_sso(const CredentialSource& source);
   async::Task<Current> ask_program(const CredentialSource& source);
   async::Task<Current> ask_container(const CredentialSource& source);
   async::Task<Current> ask_instance(const CredentialSource& source);
   async::Task<http::Response> send(http::Client& client, http::Request request);
-  async::Task<Current> ask_sts(http::Request request, const Keys* keys, std::string result);
   async::Task<std::string> read_token(std::string path);
 
   async::Runtime runtime_;
@@ -54,7 +50,6 @@ class Credentials {
   http::Client client_;
   // For services of this host, which must not be called through a proxy.
   http::Client direct_client_;
-  SsoSignIn sign_in_;
   cloud::TokenCache<Current> current_;
 };
 

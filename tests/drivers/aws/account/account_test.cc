@@ -98,42 +98,23 @@ TEST_F(AccountTest, roles_that_lead_nowhere_are_refused) {
   EXPECT_THAT(error("mfa"), HasSubstr("`mfa_serial` is not supported"));
 }
 
-TEST_F(AccountTest, a_sign_in_is_that_of_a_session_or_of_the_profile) {
-  set("HOME", "/home/ada");
-  environment_.erase(environment_.begin());
-  write_config(
-      "[profile ci]\nsso_session = corp\nsso_account_id = 123\nsso_role_name = builder\n"
-      "[sso-session corp]\nsso_start_url = https://corp/start\nsso_region = east-1\n"
-      "[profile old]\nsso_start_url = https://corp/start\nsso_region = east-1\n"
-      "sso_account_id = 123\nsso_role_name = builder\naws_access_key_id = never\n");
-  CredentialSource source = find("ci").credentials;
-  EXPECT_EQ(source.kind, Kind::single_sign_on);
-  EXPECT_EQ(source.sso, (SsoSource{.region = "east-1",
-                                   .account_id = "123",
-                                   .role_name = "builder",
-                                   .token_file = "/home/ada/.aws/sso/cache/"
-                                                 "ee0bfd2552fbd840c02cc48b6e823320543c450f.json",
-                                   .sign_in = "aws sso login --sso-session corp"}));
-  source = find("old").credentials;
-  EXPECT_EQ(source.kind, Kind::single_sign_on);
-  EXPECT_EQ(source.sso.token_file,
-            "/home/ada/.aws/sso/cache/717f6b50ccf65f10839b090b78b6ff0786091a96.json");
-  EXPECT_EQ(source.sso.sign_in, "aws sso login --profile old");
-  EXPECT_EQ(find("ci").endpoint(ServiceKind::sso, source.sso.region),
-            "https://portal.sso.east-1.amazonaws.com");
-  EXPECT_EQ(find("ci").endpoint(ServiceKind::sso_oidc, source.sso.region),
-            "https://oidc.east-1.amazonaws.com");
-}
-
-TEST_F(AccountTest, a_sign_in_that_lacks_something_is_refused) {
-  write_config(
-      "[profile a]\nsso_session = none\nsso_account_id = 1\nsso_role_name = r\n"
-      "[profile b]\nsso_start_url = u\nsso_region = e\nsso_account_id = 1\n"
-      "[profile c]\nsso_session = s\nsso_account_id = 1\nsso_role_name = r\n"
-      "[sso-session s]\nsso_start_url = u\n");
-  EXPECT_THAT(error("a"), HasSubstr("no section `sso-session none`"));
-  EXPECT_THAT(error("b"), HasSubstr("its sign-in has no `sso_role_name`"));
-  EXPECT_THAT(error("c"), HasSubstr("its sign-in has no `sso_region`"));
+TEST_F(AccountTest, a_profile_with_nothing_but_a_sign_in_is_refused_and_told_what_to_add) {
+  const std::string sign_in = "sso_session = corp\nsso_account_id = 123\nsso_role_name = builder\n";
+  write_config("[profile ci]\n" + sign_in + "[profile role]\nrole_arn = r\nsource_profile = ci\n" +
+               "[profile program]\n" + sign_in + "credential_process = /opt/keys\n" +
+               "[profile keys]\n" + sign_in + "[sso-session corp]\nsso_start_url = u\n");
+  write_credentials("[keys]\naws_access_key_id = a\naws_secret_access_key = b\n[old]\n" + sign_in);
+  set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/keys");
+  const std::string refusal = directory_.path() /
+                              "config: the only credentials of profile `ci` are a sign-in to IAM "
+                              "Identity Center (`sso_…`), which is not supported; add "
+                              "`credential_process = aws configure export-credentials --profile ci "
+                              "--format process` to the profile";
+  EXPECT_EQ(error("ci"), refusal);
+  EXPECT_EQ(error("role"), refusal);
+  EXPECT_THAT(error("old"), HasSubstr("credentials: the only credentials of profile `old`"));
+  EXPECT_EQ(find("program").credentials.kind, Kind::program);
+  EXPECT_EQ(find("keys").credentials.keys, (Keys{"a", "b", ""}));
 }
 
 TEST_F(AccountTest, a_program_is_run_where_there_are_no_keys_in_the_credentials) {
