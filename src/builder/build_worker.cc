@@ -13,6 +13,7 @@
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "model/image_paths.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::builder {
 
@@ -142,7 +143,7 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
   BuildResult result;
   bool lost = false;
   async::Event ended("end of a build");
-  async::TaskScope scope(context_.runtime, context_.report_to(log_));
+  async::TaskScope scope(context_.runtime, telemetry::log_errors(log_));
   auto work = [](BuildJob job, ImageBuilder& builder, BuildResult& result,
                  async::Event& ended) -> Task<> {
     try {

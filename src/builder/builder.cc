@@ -11,6 +11,7 @@
 #include <boost/uuid/uuid_io.hpp>
 
 #include "config/names.h"
+#include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 
 namespace nodepool::builder {
@@ -89,9 +90,9 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       registration_(runtime, store, log_, builder_component(options)),
       state_(options.state),
       start_retrier_(runtime, log_),
-      tables_scope_(runtime, context_.report_to(log_)),
-      workers_scope_(runtime, context_.report_to(log_)),
-      retired_providers_(runtime, context_.report_to(log_)) {}
+      tables_scope_(runtime, telemetry::log_errors(log_)),
+      workers_scope_(runtime, telemetry::log_errors(log_)),
+      retired_providers_(runtime, telemetry::log_errors(log_)) {}
 
 NodePoolBuilder::~NodePoolBuilder() = default;
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "async/task_scope.h"
 #include "builder/build_worker.h"
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"

@@ -8,6 +8,7 @@
 #include "coordination/lock.h"
 #include "coordination/with_lock.h"
 #include "model/image_paths.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::builder {
 
@@ -91,7 +92,7 @@ CleanupWorker::CleanupWorker(BuilderContext& context, model::NodeTable& nodes)
                   return upload_retries_.not_before(key).value_or(context_.runtime.clock.now());
                 }),
       in_use_(nodes, [this](const std::string& image) { enqueue_image(image); }),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void CleanupWorker::start() {
   scope_.spawn("CleanupWorker", clean_images());

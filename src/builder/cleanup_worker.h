@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "async/task_scope.h"
 #include "builder/context.h"
 #include "builder/decisions.h"
 #include "builder/delay_queue.h"

@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "async/runtime.h"
-#include "async/task_scope.h"
+#include "async/task.h"
 #include "async/thread_pool.h"
 #include "builder/build_log.h"
 #include "builder/image_provider.h"
@@ -102,13 +102,6 @@ struct BuilderContext {
     constexpr double kDecades = 1e9;  // seconds
     const std::chrono::duration<double> left(std::clamp(wall - now(), -kDecades, kDecades));
     return runtime.clock.now() + std::chrono::duration_cast<async::Duration>(left);
-  }
-
-  // For TaskScope: logs the exceptions of tasks.
-  async::TaskScope::ErrorHandler report_to(telemetry::Logger logger) const {
-    return [logger = std::move(logger)](const std::string& name, const std::string& error) {
-      logger.error("{}: {}", name, error);
-    };
   }
 };
 

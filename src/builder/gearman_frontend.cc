@@ -10,6 +10,7 @@
 
 #include "builder/conversion.h"
 #include "builder/gearman_payload.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::builder {
 
@@ -91,7 +92,7 @@ GearmanFrontend::GearmanFrontend(BuilderContext& context, BuildSchedule& builds,
                {.jobs = {{std::string(kBuild), options_.build_workers},
                          {std::string(kUpload), options_.upload_workers},
                          {std::string(kDelete), 1}}}),
-      scope_(context.runtime, context.report_to(context.log)) {}
+      scope_(context.runtime, telemetry::log_errors(context.log)) {}
 
 void GearmanFrontend::serve(std::vector<gearman::Server> servers) {
   if (closed_) return;

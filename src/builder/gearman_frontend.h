@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "async/task_scope.h"
 #include "builder/build_schedule.h"
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"

@@ -14,6 +14,7 @@
 #include "coordination/with_lock.h"
 #include "model/image_paths.h"
 #include "model/node.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::builder {
 
@@ -67,7 +68,7 @@ UploadWorker::UploadWorker(BuilderContext& context, UploadSchedule& schedule,
       log_(context.log.child("UploadWorker")),
       validator_(context, environment, log_),
       slots_(max_concurrent),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void UploadWorker::start() {
   scope_.spawn("UploadWorker", run());

@@ -8,6 +8,7 @@
 
 #include "async/finally.h"
 #include "launcher/launcher_metrics.h"
+#include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 
 namespace nodepool::launcher {
@@ -91,8 +92,8 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       min_ready_(context_, providers_),
       stats_(context_, providers_, tenant_limits_,
              {options.metrics, options.hostname, options.store_queue}),
-      tables_scope_(runtime, context_.report_to(log_)),
-      retired_providers_(runtime, context_.report_to(log_)) {}
+      tables_scope_(runtime, telemetry::log_errors(log_)),
+      retired_providers_(runtime, telemetry::log_errors(log_)) {}
 
 Launcher::~Launcher() = default;
 

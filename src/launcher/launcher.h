@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "async/event.h"
+#include "async/task_scope.h"
 #include "config/load.h"
 #include "coordination/lock_sweeper.h"
 #include "driver/provider_start_retrier.h"
