@@ -131,7 +131,7 @@ void Authorizer::require(const Client& client, Scope scope, const web::Request& 
   if (!rate_limit_.allows(key, client.rate, seconds_since_start(runtime_))) {
     throw CallError(
         429, fmt::format("Rate limit exceeded ({} calls a second); retry later", client.rate),
-        {"Retry-After", "1"});
+        {{"Retry-After", "1"}});
   }
   if (client.scope >= scope) return;
   if (client.name.empty()) throw CallError(401, "A token is required");
