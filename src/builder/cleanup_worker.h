@@ -20,7 +20,7 @@ namespace nodepool::builder {
 class CleanupWorker {
  public:
   // `nodes` outlives it.
-  CleanupWorker(BuilderContext& context, model::NodeTable& nodes);
+  CleanupWorker(const BuilderContext& context, model::NodeTable& nodes);
 
   void start();
   // Cancels deletions in progress.
@@ -59,7 +59,7 @@ class CleanupWorker {
   Task<> remove_upload(UploadKey key);
   Task<> remove_locked(model::ImageUpload upload, coordination::Lock& lock);
 
-  BuilderContext& context_;
+  const BuilderContext& context_;
   telemetry::Logger log_;
   Retries<std::string> image_retries_;
   Retries<UploadKey> upload_retries_;
