@@ -36,7 +36,7 @@ CallError store_failure(const StoreError& error) {
               ? "The connection to the store was lost during the call: its outcome is unknown. "
                 "Check the result, or retry with the same idempotency key"
               : "The store is unreachable; nothing has been changed. Retry later",
-          {"Retry-After", "5"}};
+          {{"Retry-After", "5"}}};
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ const Api::Route& Api::find_route(const web::Request& request, std::string& id) 
   }
   if (methods.empty())
     throw CallError(404, "Unknown path; /api/v1/openapi.json describes all calls");
-  throw CallError(405, fmt::format("Method not allowed; use {}", methods), {"Allow", methods});
+  throw CallError(405, fmt::format("Method not allowed; use {}", methods), {{"Allow", methods}});
 }
 
 Task<web::Response> Api::answer(web::Request request) {
@@ -160,9 +160,7 @@ Task<web::Response> Api::answer(web::Request request) {
   }
   authorizer_.log_refusal(head, refusal->status());
   response = problem_response(refusal->status(), refusal->what());
-  for (std::size_t i = 0; i + 1 < refusal->headers().size(); i += 2) {
-    response.headers.emplace_back(refusal->headers()[i], refusal->headers()[i + 1]);
-  }
+  for (const auto& header : refusal->headers()) response.headers.push_back(header);
   if (refusal->status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   co_return response;
 }
@@ -198,7 +196,8 @@ void Api::check(const Route& route, const Call& call) {
   if (call.id.size() > kLongestId)
     throw CallError(404, fmt::format("id too long (at most {} characters)", kLongestId));
   if (!records_.ready() && route.scope != Scope::none) {
-    throw CallError(503, "The launcher is still reading the records; retry", {"Retry-After", "1"});
+    throw CallError(503, "The launcher is still reading the records; retry",
+                    {{"Retry-After", "1"}});
   }
 }
 

@@ -10,6 +10,7 @@
 #include "async/deadline.h"
 #include "async/event.h"
 #include "async/file_watch.h"
+#include "telemetry/log_errors.h"
 #include "web/origin.h"
 
 namespace nodepool::api {
@@ -66,9 +67,7 @@ Authorizer::Authorizer(const async::Runtime& runtime, const telemetry::Logger& l
       options_(std::move(options)),
       refusals_(runtime, log),
       wrong_tokens_(runtime, audit),
-      scope_(runtime, [log](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log)) {}
 
 void Authorizer::start() {
   if (options_.tokens.empty()) return;
@@ -132,7 +131,7 @@ void Authorizer::require(const Client& client, Scope scope, const web::Request& 
   if (!rate_limit_.allows(key, client.rate, seconds_since_start(runtime_))) {
     throw CallError(
         429, fmt::format("Rate limit exceeded ({} calls a second); retry later", client.rate),
-        {"Retry-After", "1"});
+        {{"Retry-After", "1"}});
   }
   if (client.scope >= scope) return;
   if (client.name.empty()) throw CallError(401, "A token is required");

@@ -26,19 +26,18 @@
 
 namespace nodepool::api {
 
-// The error response to a call: an HTTP status, and a detail text for people.
+// The error response to a call: an HTTP status, a detail text for people, and further headers.
 class CallError : public std::runtime_error {
  public:
-  CallError(unsigned status, const std::string& detail, std::vector<std::string> headers = {})
+  CallError(unsigned status, const std::string& detail, web::Headers headers = {})
       : std::runtime_error(detail), status_(status), headers_(std::move(headers)) {}
 
   unsigned status() const { return status_; }
-  // Names and values, alternating.
-  const std::vector<std::string>& headers() const { return headers_; }
+  const web::Headers& headers() const { return headers_; }
 
  private:
   unsigned status_;
-  std::vector<std::string> headers_;
+  web::Headers headers_;
 };
 
 // What the handlers of calls work with. It outlives them.

@@ -53,7 +53,7 @@ Json declines(const NodeRequest& request) {
 Json brief_node(const Node& node, bool is_locked, double now) {
   report::Table table = report::node_columns(report::Detail::full);
   report::add_node(table, node, is_locked, now, report::Detail::full);
-  return json::parse(report::table_json(table)).front();
+  return json::parse(report::row_json(table, table.rows().front()));
 }
 
 // The whole record, in the form of `nodepool request --json`.

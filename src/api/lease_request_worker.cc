@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "requestor/lease_request.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::api {
 
@@ -30,9 +31,7 @@ LeaseRequestWorker::LeaseRequestWorker(const async::Runtime& runtime, coordinati
       records_(records),
       lease_index_(lease_index),
       log_(log),
-      scope_(runtime, [log](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log)) {}
 
 void LeaseRequestWorker::start() {
   changes_ = lease_index_.observe_all([this](const std::string& id) { reevaluate(id); });

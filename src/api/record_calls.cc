@@ -56,11 +56,11 @@ void require_state(const std::string* state) {
 }
 
 // The columns of nodes that every reader gets: no login data.
-std::string node_rows(const report::Table& nodes) {
+report::Table public_columns(const report::Table& nodes) {
   std::set<std::string, std::less<>> keys = {"age_seconds"};
   const report::Table columns = report::node_columns(report::Detail::full);
   for (const report::Column& column : columns.columns()) keys.insert(column.key);
-  return report::table_json(nodes.only(keys));
+  return nodes.only(keys);
 }
 
 }  // namespace
@@ -90,7 +90,8 @@ Task<web::Response> list_nodes(Call& call) {
   const std::string next = is_more ? fmt::format(R"(, "next": "/api/v1/nodes?limit={}&after={}{}")",
                                                  most, last, filter.parameters())
                                    : std::string();
-  co_return json_response(200, fmt::format("{{\"nodes\": {}{}}}\n", node_rows(table), next));
+  const std::string rows = report::table_json(public_columns(table));
+  co_return json_response(200, fmt::format("{{\"nodes\": {}{}}}\n", rows, next));
 }
 
 Task<web::Response> show_node(Call& call) {
@@ -100,8 +101,8 @@ Task<web::Response> show_node(Call& call) {
   report::Table table = report::node_columns(report::Detail::wide);
   report::add_node(table, *node, nodes.is_locked(call.id),
                    call.context.runtime.clock.wall_seconds(), report::Detail::wide);
-  const std::string list = node_rows(table);
-  co_return json_response(200, list.substr(1, list.size() - 2) + "\n");
+  table = public_columns(table);
+  co_return json_response(200, report::row_json(table, table.rows().front()) + "\n");
 }
 
 Task<web::Response> list_labels(Call& call) {

@@ -19,18 +19,18 @@ BuildSchedule::BuildSchedule(const BuilderContext& context)
 
 BuildVerdict BuildSchedule::evaluate(const std::string& image, const Builds& builds,
                                      bool being_built) const {
-  const auto configured = context_.diskimages.find(image);
-  if (configured == context_.diskimages.end()) return {};
+  const auto configured = context_.settings.diskimages.find(image);
+  if (configured == context_.settings.diskimages.end()) return {};
   const model::ImageBuild* newest = newest_ready(builds);
   return evaluate_build(
       {.image = configured->second,
-       .formats = context_.wanted_formats.find(image)->second,
+       .formats = context_.settings.wanted_formats.find(image)->second,
        .paused = context_.images.is_paused(image),
        .requested =
            context_.images.build_requests().contains(image) || jobs_.next(image) != nullptr,
        .being_built = being_built,
        .builds = builds,
-       .local = newest == nullptr ? nullptr : context_.local_formats(image, newest->id)});
+       .local = newest == nullptr ? nullptr : context_.local.formats_of(image, newest->id)});
 }
 
 std::optional<async::Clock::TimePoint> BuildSchedule::due(const std::string& image) const {

@@ -13,6 +13,7 @@
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "model/image_paths.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::builder {
 
@@ -33,7 +34,7 @@ Builds newest_first(const std::vector<ImageBuild>& builds) {
 
 }  // namespace
 
-BuildWorker::BuildWorker(BuilderContext& context, BuildSchedule& schedule,
+BuildWorker::BuildWorker(const BuilderContext& context, BuildSchedule& schedule,
                          const ImageBuilders& builders)
     : context_(context),
       schedule_(schedule),
@@ -82,12 +83,12 @@ Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
   }
   const std::shared_ptr<ImageJob> image_job = schedule_.jobs().next(image);
   const BuildJob job{
-      .image = context_.diskimages.at(image),
+      .image = context_.settings.diskimages.at(image),
       .build_id = image_job ? image_job->build_id : context_.runtime.random.uuid_hex(),
-      .formats = context_.wanted_formats.at(image),
-      .elements_dir = context_.elements_dir,
-      .logs = context_.logs,
-      .store = context_.files};
+      .formats = context_.settings.wanted_formats.at(image),
+      .elements_dir = context_.settings.elements_dir,
+      .logs = context_.settings.logs,
+      .store = context_.local.files()};
   if (!co_await is_still_due(image, verdict.reason)) {
     schedule_.images().contended(image);
     co_return;
@@ -102,10 +103,10 @@ Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
   build.id = job.build_id;
   build.set_state(BuildState::building, context_.now());
   build.builder = context_.fqdn;
-  build.builder_id = context_.builder_id;
+  build.builder_id = context_.local.builder_id();
   build.formats = {job.formats.begin(), job.formats.end()};
   const ImageStore::Key key(build.image, build.id);
-  context_.builds_in_progress.insert(key);
+  context_.in_progress.builds.insert(key);
   schedule_.jobs().begin(image, build.id);
   std::exception_ptr failure;
   try {
@@ -124,7 +125,7 @@ Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
   } catch (...) {
     if (!failure) failure = std::current_exception();
   }
-  context_.builds_in_progress.erase(key);
+  context_.in_progress.builds.erase(key);
   if (!failure) co_return;
   schedule_.jobs().end(image, key.second, "internal error, see the log of the builder");
   std::rethrow_exception(failure);
@@ -142,7 +143,7 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
   BuildResult result;
   bool lost = false;
   async::Event ended("end of a build");
-  async::TaskScope scope(context_.runtime, context_.report_to(log_));
+  async::TaskScope scope(context_.runtime, telemetry::log_errors(log_));
   auto work = [](BuildJob job, ImageBuilder& builder, BuildResult& result,
                  async::Event& ended) -> Task<> {
     try {
@@ -190,14 +191,14 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
   }
   if (made) {
     build.set_state(BuildState::ready, context_.now());
-    co_await context_.scan_files();
+    co_await context_.local.scan();
   } else {
     build.fail(result.problem, context_.now());
   }
   const bool written = co_await context_.records.write(build, made ? &lock : nullptr);
   if (made && !written) {
     result.problem = "its record was deleted or its lock was lost";
-    const auto remove_files = [store = context_.files, image = build.image, id = build.id] {
+    const auto remove_files = [store = context_.local.files(), image = build.image, id = build.id] {
       store.remove(image, id);
     };
     co_await context_.threads.run("files of a lost build", remove_files);
@@ -240,7 +241,7 @@ Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result, async::
   }
   if (result.kind != BuildResult::Kind::ready) co_return;
   constexpr double kBlock = 512;  // of st_blocks
-  const std::string output = context_.files.output(build.image, build.id);
+  const std::string output = context_.local.files().output(build.image, build.id);
   const auto measure = [output, formats = build.formats] {
     std::map<std::string, double> sizes;
     for (const std::string& format : formats) {

@@ -11,7 +11,8 @@ namespace nodepool::builder {
 // Builds images, one at a time.
 class BuildWorker {
  public:
-  BuildWorker(BuilderContext& context, BuildSchedule& schedule, const ImageBuilders& builders);
+  BuildWorker(const BuilderContext& context, BuildSchedule& schedule,
+              const ImageBuilders& builders);
 
   // Works until the schedule is closed. Throws Cancelled, after ending the current build.
   Task<> run();
@@ -27,7 +28,7 @@ class BuildWorker {
   Task<> remove_request(model::ImageBuild build, double began);
   Task<> report_metrics(model::ImageBuild build, BuildResult result, async::Duration duration);
 
-  BuilderContext& context_;
+  const BuilderContext& context_;
   BuildSchedule& schedule_;
   const ImageBuilders& builders_;
   telemetry::Logger log_;

@@ -11,6 +11,7 @@
 #include <boost/uuid/uuid_io.hpp>
 
 #include "config/names.h"
+#include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 
 namespace nodepool::builder {
@@ -65,6 +66,9 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       lock_sweeper_(runtime, store),
       records_(runtime, store, log_),
       threads_(kThreads, "blocking calls"),
+      image_records_(runtime, store, records_.images),
+      local_(ImageStore(images_dir(config)), records_.images, threads_),
+      installation_(runtime, store, log_),
       context_{.runtime = runtime,
                .store = store,
                .images = records_.images,
@@ -72,8 +76,12 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
                .log = log_,
                .metrics = options.metrics,
                .fqdn = options.fqdn,
-               .files = ImageStore(images_dir(config)),
-               .records = ImageRecords(runtime, store, records_.images)},
+               .records = image_records_,
+               .local = local_,
+               .settings = settings_,
+               .providers = providers_,
+               .in_progress = in_progress_,
+               .installation = installation_.current()},
       makers_(makers ? *std::move(makers)
                      : make_image_makers({runtime, threads_, options.environment, options.grace},
                                          options.fake)),
@@ -85,33 +93,26 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       gauges_(context_, builds_, uploads_),
       gearman_(context_, builds_, uploads_, cleanup_,
                {.build_workers = options.build_workers, .upload_workers = options.upload_workers}),
-      installation_(runtime, store, log_),
       registration_(runtime, store, log_, builder_component(options)),
       state_(options.state),
       start_retrier_(runtime, log_),
-      tables_scope_(runtime, context_.report_to(log_)),
-      workers_scope_(runtime, context_.report_to(log_)),
-      retired_providers_(runtime, context_.report_to(log_)) {}
+      tables_scope_(runtime, telemetry::log_errors(log_)),
+      workers_scope_(runtime, telemetry::log_errors(log_)),
+      retired_providers_(runtime, telemetry::log_errors(log_)) {}
 
 NodePoolBuilder::~NodePoolBuilder() = default;
 
 Task<> NodePoolBuilder::start(config::Config config) {
-  const auto identify = [store = context_.files, id = uuid(context_.runtime.random)] {
-    return store.builder_id(id);
-  };
-  context_.builder_id = co_await threads_.run("builder_id.txt", identify);
+  co_await local_.identify(uuid(context_.runtime.random));
   // Must come first: it checks whether the store has nodes already.
   co_await installation_.start();
-  context_.installation = installation_.current();
   using Kind = model::Records::Kind;
   co_await records_.make_roots({Kind::components, Kind::images, Kind::nodes});
   tables_scope_.spawn("installation", installation_.run());
   records_.follow(tables_scope_, {Kind::images});
   co_await records_.until_ready();
   records_.follow(tables_scope_, {Kind::nodes});  // nothing waits for it but the clean-up
-  const auto clear = [store = context_.files] { store.remove_partials(); };
-  co_await threads_.run("partial images", clear);
-  co_await context_.scan_files();
+  co_await local_.start();
   co_await registration_.start();
   subscriptions_.push_back(
       records_.images.observe([this](const std::string& image) { enqueue(image); }));
@@ -132,8 +133,8 @@ Task<> NodePoolBuilder::start(config::Config config) {
   model::Component running = registration_.component();
   running.state = "running";
   registration_.update(std::move(running));
-  log_.info("Serving {} image(s) and {} provider(s) as {}", context_.diskimages.size(),
-            context_.providers.size(), context_.builder_id);
+  log_.info("Serving {} image(s) and {} provider(s) as {}", settings_.diskimages.size(),
+            providers_.size(), local_.builder_id());
 }
 
 void NodePoolBuilder::set_state(const model::DaemonState& state) {
@@ -155,8 +156,8 @@ void NodePoolBuilder::publish_state() {
 
 Task<> NodePoolBuilder::reconfigure(config::Config config) {
   co_await apply(std::move(config));
-  log_.info("Configuration reloaded: {} image(s) and {} provider(s)", context_.diskimages.size(),
-            context_.providers.size());
+  log_.info("Configuration reloaded: {} image(s) and {} provider(s)", settings_.diskimages.size(),
+            providers_.size());
 }
 
 Task<> NodePoolBuilder::apply(config::Config config) {
@@ -176,7 +177,7 @@ Task<> NodePoolBuilder::apply(config::Config config) {
   config_ = std::move(config);
   wanted_ = std::move(wanted);
   std::vector<std::shared_ptr<ImageProvider>> replaced;
-  for (auto entry = context_.providers.begin(); entry != context_.providers.end();) {
+  for (auto entry = providers_.begin(); entry != providers_.end();) {
     const auto found = wanted_.find(entry->first);
     if (found != wanted_.end() && found->second->same_as(entry->second->provider->config())) {
       ++entry;
@@ -184,7 +185,7 @@ Task<> NodePoolBuilder::apply(config::Config config) {
     }
     entry->second->provider->quiesce();
     replaced.push_back(entry->second);
-    entry = context_.providers.erase(entry);
+    entry = providers_.erase(entry);
   }
   co_await start_missing_providers();
   publish_state();
@@ -201,7 +202,7 @@ Task<> NodePoolBuilder::apply(config::Config config) {
 Task<> NodePoolBuilder::start_missing_providers() {
   for (const config::ProviderSection& section : config_.providers) {
     const auto found = wanted_.find(section.name);
-    if (found == wanted_.end() || context_.providers.contains(section.name)) continue;
+    if (found == wanted_.end() || providers_.contains(section.name)) continue;
     co_await start_provider(section, found->second);
   }
 }
@@ -227,7 +228,7 @@ Task<> NodePoolBuilder::start_provider(const config::ProviderSection& section,
   if (failure.empty() && !cancelled) {
     start_retrier_.succeeded(section.name);
     uploads_.reconfigured(section.name);
-    context_.providers.emplace(section.name, std::move(service));
+    providers_.emplace(section.name, std::move(service));
     co_return;
   }
   if (!cancelled) start_retrier_.failed(section.name, failure);
@@ -237,7 +238,7 @@ Task<> NodePoolBuilder::start_provider(const config::ProviderSection& section,
 
 bool NodePoolBuilder::has_all_providers() const {
   return std::ranges::all_of(
-      wanted_, [this](const auto& entry) { return context_.providers.contains(entry.first); });
+      wanted_, [this](const auto& entry) { return providers_.contains(entry.first); });
 }
 
 Task<bool> NodePoolBuilder::start_late() {
@@ -248,28 +249,28 @@ Task<bool> NodePoolBuilder::start_late() {
 }
 
 void NodePoolBuilder::update_settings() {
+  BuilderSettings settings{
+      .diskimages = config_.diskimages,
+      .elements_dir = config_.elements_dir,
+      .logs = {.directory = config_.build_log_dir,
+               .retention = config_.build_log_retention,
+               .limit = static_cast<std::uint64_t>(config_.build_log_limit) << 20}};
   for (const auto& [name, image] : config_.diskimages) {
-    const auto before = context_.diskimages.find(name);
-    if (before == context_.diskimages.end() || before->second != image) builds_.reconfigured(name);
+    settings.wanted_formats[name] = image.formats;
   }
-  context_.diskimages = config_.diskimages;
-  context_.elements_dir = config_.elements_dir;
-  context_.logs = {.directory = config_.build_log_dir,
-                   .retention = config_.build_log_retention,
-                   .limit = static_cast<std::uint64_t>(config_.build_log_limit) << 20};
-  context_.wanted_formats.clear();
-  for (const auto& [name, image] : config_.diskimages) {
-    context_.wanted_formats[name] = image.formats;
-  }
-  context_.managed_images.clear();
   for (const auto& [name, provider] : wanted_) {
     const driver::ManagedImages& managed = *provider->managed_images();
     for (const auto& [image, use] : managed.images) {
-      const auto known = context_.wanted_formats.find(image);
-      if (known != context_.wanted_formats.end()) known->second.insert(managed.format);
+      const auto known = settings.wanted_formats.find(image);
+      if (known != settings.wanted_formats.end()) known->second.insert(managed.format);
     }
-    context_.managed_images[name] = managed;
+    settings.managed_images[name] = managed;
   }
+  for (const auto& [name, image] : settings.diskimages) {
+    const auto before = settings_.diskimages.find(name);
+    if (before == settings_.diskimages.end() || before->second != image) builds_.reconfigured(name);
+  }
+  settings_ = std::move(settings);
 }
 
 Task<> NodePoolBuilder::retire(std::shared_ptr<ImageProvider> provider) {
@@ -285,7 +286,7 @@ void NodePoolBuilder::enqueue(const std::string& image) {
 }
 
 void NodePoolBuilder::enqueue_all() {
-  for (const auto& [name, image] : context_.diskimages) {
+  for (const auto& [name, image] : settings_.diskimages) {
     builds_.images().enqueue(name);
     uploads_.enqueue_image(name);
   }
@@ -313,11 +314,11 @@ Task<> NodePoolBuilder::stop() {
   subscriptions_.clear();
   co_await cleanup_.stop();
   co_await retired_providers_.join();
-  for (const auto& [name, provider] : context_.providers) {
+  for (const auto& [name, provider] : providers_) {
     provider->provider->quiesce();
     co_await retire(provider);
   }
-  context_.providers.clear();
+  providers_.clear();
   co_await registration_.stop();
   co_await lock_sweeper_.stop();
   co_await tables_scope_.stop();

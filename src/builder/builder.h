@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "async/task_scope.h"
 #include "builder/build_worker.h"
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"
@@ -88,6 +89,12 @@ class NodePoolBuilder {
   coordination::LockSweeper lock_sweeper_;
   model::Records records_;
   async::ThreadPool threads_;
+  ImageRecords image_records_;
+  LocalImages local_;
+  BuilderSettings settings_;
+  ImageProviders providers_;  // that are started
+  WorkInProgress in_progress_;
+  model::FollowedInstallation installation_;
   BuilderContext context_;
   ImageMakers makers_;
   FormatProvider formats_;
@@ -98,7 +105,6 @@ class NodePoolBuilder {
   ImageGauges gauges_;
   GearmanFrontend gearman_;
   std::vector<std::unique_ptr<BuildWorker>> build_workers_;
-  model::FollowedInstallation installation_;
   model::Registration registration_;
   model::DaemonState state_;  // of the process
   std::vector<coordination::Subscription> subscriptions_;

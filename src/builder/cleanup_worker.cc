@@ -8,6 +8,7 @@
 #include "coordination/lock.h"
 #include "coordination/with_lock.h"
 #include "model/image_paths.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::builder {
 
@@ -76,7 +77,7 @@ std::vector<Record> copies(const std::vector<const Record*>& records) {
 
 }  // namespace
 
-CleanupWorker::CleanupWorker(BuilderContext& context, model::NodeTable& nodes)
+CleanupWorker::CleanupWorker(const BuilderContext& context, model::NodeTable& nodes)
     : context_(context),
       log_(context.log.child("CleanupWorker")),
       image_retries_(kMinCleanupRetryDelay, kMaxCleanupRetryDelay),
@@ -91,7 +92,7 @@ CleanupWorker::CleanupWorker(BuilderContext& context, model::NodeTable& nodes)
                   return upload_retries_.not_before(key).value_or(context_.runtime.clock.now());
                 }),
       in_use_(nodes, [this](const std::string& image) { enqueue_image(image); }),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void CleanupWorker::start() {
   scope_.spawn("CleanupWorker", clean_images());
@@ -110,7 +111,7 @@ void CleanupWorker::enqueue_image(const std::string& image) {
 
 void CleanupWorker::enqueue_all() {
   for (const std::string& image : context_.images.images()) images_.enqueue(image);
-  for (const auto& [key, formats] : context_.local) images_.enqueue(key.first);
+  for (const auto& [key, formats] : context_.local.contents()) images_.enqueue(key.first);
 }
 
 CleanupWorker::UploadKey CleanupWorker::key_of(const ImageUpload& upload) {
@@ -118,29 +119,30 @@ CleanupWorker::UploadKey CleanupWorker::key_of(const ImageUpload& upload) {
 }
 
 CleanupPlan CleanupWorker::plan(const std::string& image) const {
-  CleanupInput input{.configured = context_.diskimages.contains(image),
+  CleanupInput input{.configured = context_.settings.diskimages.contains(image),
                      .builds = context_.images.builds_of(image),
                      .uploads = context_.images.uploads_of(image),
                      .being_built = context_.images.is_being_built(image)};
   // Includes the work of this builder even if its locks were lost with a session.
-  for (const auto& [built, id] : context_.builds_in_progress) {
+  for (const auto& [built, id] : context_.in_progress.builds) {
     if (built == image) input.being_built = true;
   }
-  for (const auto& [name, managed] : context_.managed_images) {
+  for (const auto& [name, managed] : context_.settings.managed_images) {
     if (!context_.providers.contains(name)) continue;
     input.providers[name] = managed.images.contains(image);
     if (context_.providers.at(name)->images().resumes_uploads()) input.resuming.insert(name);
   }
   for (const ImageBuild* build : input.builds) {
-    const std::set<std::string>* formats = context_.local_formats(image, build->id);
+    const std::set<std::string>* formats = context_.local.formats_of(image, build->id);
     const bool has_files = formats != nullptr && !formats->empty();
-    if (build->builder_id == context_.builder_id && !has_files) input.lost.insert(build->id);
+    if (build->builder_id == context_.local.builder_id() && !has_files)
+      input.lost.insert(build->id);
   }
   for (const ImageUpload* upload : input.uploads) {
     const bool is_locked =
         context_.images.is_being_uploaded(image, upload->build_id, upload->provider);
-    const UploadTarget target(image, upload->build_id, upload->provider);
-    if (is_locked || context_.uploads_in_progress.contains(target)) {
+    const WorkInProgress::UploadTarget target(image, upload->build_id, upload->provider);
+    if (is_locked || context_.in_progress.uploads.contains(target)) {
       input.being_uploaded.emplace(upload->build_id, upload->provider);
     }
     if (in_use_.contains(*upload)) input.in_use.insert(upload);
@@ -257,8 +259,8 @@ Task<> CleanupWorker::write_deleting(ImageBuild build) {
 }
 
 Task<> CleanupWorker::clean_files(std::string image) {
-  co_await context_.scan_files();
-  const ImageStore::Contents local = context_.local;
+  co_await context_.local.scan();
+  const ImageStore::Contents local = context_.local.contents();
   std::set<std::string> unneeded;  // ids of builds
   for (const ImageBuild* build : plan(image).unneeded_files) unneeded.insert(build->id);
   FirstFailure failure;
@@ -271,37 +273,37 @@ Task<> CleanupWorker::clean_files(std::string image) {
 
 Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> formats,
                                      bool are_unneeded) {
-  if (context_.builds_in_progress.contains(key) || !context_.images.ready()) co_return;
+  if (context_.in_progress.builds.contains(key) || !context_.images.ready()) co_return;
   const auto& [image, build_id] = key;
-  const auto configured = context_.diskimages.find(image);
+  const auto configured = context_.settings.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
   if (build == nullptr || build->state == BuildState::deleting || are_unneeded) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
-    const auto remove_files = [store = context_.files, key] {
+    const auto remove_files = [store = context_.local.files(), key] {
       store.remove(key.first, key.second);
     };
     co_await context_.threads.run("files of a build", remove_files);
-    co_await context_.scan_files();
+    co_await context_.local.scan();
     co_return;
   }
-  const std::set<std::string> unneeded_formats =
-      formats_to_delete(configured == context_.diskimages.end() ? nullptr : &configured->second,
-                        build, formats, consumers(image, build_id));
+  const std::set<std::string> unneeded_formats = formats_to_delete(
+      configured == context_.settings.diskimages.end() ? nullptr : &configured->second, build,
+      formats, consumers(image, build_id));
   for (const std::string& format : unneeded_formats) {
     log_.info("Deleting the {} file of build {} of image {}: it is uploaded", format, build_id,
               image);
-    const auto remove_file = [store = context_.files, key, format] {
+    const auto remove_file = [store = context_.local.files(), key, format] {
       store.remove_format(key.first, key.second, format);
     };
     co_await context_.threads.run("file of a build", remove_file);
   }
-  if (!unneeded_formats.empty()) co_await context_.scan_files();
+  if (!unneeded_formats.empty()) co_await context_.local.scan();
 }
 
 std::vector<Consumer> CleanupWorker::consumers(const std::string& image,
                                                const std::string& build_id) const {
   std::vector<Consumer> found;
-  for (const auto& [name, managed] : context_.managed_images) {
+  for (const auto& [name, managed] : context_.settings.managed_images) {
     if (!managed.images.contains(image)) continue;
     const Uploads uploads = context_.images.uploads_of(image, build_id, name);
     const bool ready = std::ranges::any_of(

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "async/task_scope.h"
 #include "builder/context.h"
 #include "builder/decisions.h"
 #include "builder/delay_queue.h"
@@ -19,7 +20,7 @@ namespace nodepool::builder {
 class CleanupWorker {
  public:
   // `nodes` outlives it.
-  CleanupWorker(BuilderContext& context, model::NodeTable& nodes);
+  CleanupWorker(const BuilderContext& context, model::NodeTable& nodes);
 
   void start();
   // Cancels deletions in progress.
@@ -58,7 +59,7 @@ class CleanupWorker {
   Task<> remove_upload(UploadKey key);
   Task<> remove_locked(model::ImageUpload upload, coordination::Lock& lock);
 
-  BuilderContext& context_;
+  const BuilderContext& context_;
   telemetry::Logger log_;
   Retries<std::string> image_retries_;
   Retries<UploadKey> upload_retries_;

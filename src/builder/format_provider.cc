@@ -18,40 +18,40 @@ Task<> FormatProvider::provide(std::string image, std::string build_id, std::str
   const ImageStore::Key key(image, build_id);
   const std::shared_ptr<async::Slots> turn = turn_of(key);
   const async::Slots::Hold hold = co_await turn->take();
-  const std::set<std::string>* local = context_.local_formats(image, build_id);
+  const std::set<std::string>* local = context_.local.formats_of(image, build_id);
   const ImageBuild* known = context_.images.find_build(image, build_id);
   const bool recorded = known != nullptr && known->has_format(format);
   if (recorded && local != nullptr && local->contains(format)) co_return;
 
-  co_await context_.scan_files();
-  local = context_.local_formats(image, build_id);
+  co_await context_.local.scan();
+  local = context_.local.formats_of(image, build_id);
   if (local == nullptr || !is_obtainable(*local, format)) {
     throw std::runtime_error(fmt::format(
         "build {} has no {} file on this host, and no file to convert from", build_id, format));
   }
   if (!local->contains(format)) co_await convert(key, *local, format);
-  const auto complete = [store = context_.files, key, format] {
+  const auto complete = [store = context_.local.files(), key, format] {
     store.complete(store.output(key.first, key.second), {format});
   };
   co_await context_.threads.run("checksums of an image", complete);
-  co_await context_.scan_files();
+  co_await context_.local.scan();
   co_await add_to_record(key, format);
 }
 
 Task<> FormatProvider::convert(ImageStore::Key key, std::set<std::string> formats,
                                std::string format) {
   const auto& [image, build_id] = key;
-  const auto configured = context_.diskimages.find(image);
-  if (configured == context_.diskimages.end()) {
+  const auto configured = context_.settings.diskimages.find(image);
+  if (configured == context_.settings.diskimages.end()) {
     throw std::runtime_error("image " + image + " is no longer configured");
   }
-  Conversion wanted{.store = context_.files,
+  Conversion wanted{.store = context_.local.files(),
                     .image = image,
                     .build_id = build_id,
                     .formats = std::move(formats),
                     .format = format,
                     .build_timeout = configured->second.build_timeout};
-  const auto open_log = [settings = context_.logs, key] {
+  const auto open_log = [settings = context_.settings.logs, key] {
     return std::make_shared<BuildLog>(settings.below("conversions"), key.first, key.second);
   };
   const auto log = co_await context_.threads.run("log of a conversion", open_log);
@@ -76,7 +76,7 @@ Task<> FormatProvider::add_to_record(ImageStore::Key key, std::string format) {
     if (written) co_return;
     // The record has changed meanwhile, most likely to `deleting`.
   }
-  const auto remove_file = [store = context_.files, key, format] {
+  const auto remove_file = [store = context_.local.files(), key, format] {
     store.remove_format(key.first, key.second, format);
   };
   co_await context_.threads.run("file of a deleted build", remove_file);

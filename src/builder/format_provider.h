@@ -16,7 +16,7 @@ namespace nodepool::builder {
 class FormatProvider {
  public:
   // All arguments outlive it.
-  FormatProvider(BuilderContext& context, FormatConverter& converter)
+  FormatProvider(const BuilderContext& context, FormatConverter& converter)
       : context_(context), converter_(converter), log_(context.log.child("FormatProvider")) {}
 
   // Returns when the file is on this disk with its checksums, and the record of the build has the
@@ -29,7 +29,7 @@ class FormatProvider {
   Task<> add_to_record(ImageStore::Key key, std::string format);
   std::shared_ptr<async::Slots> turn_of(const ImageStore::Key& key);
 
-  BuilderContext& context_;
+  const BuilderContext& context_;
   FormatConverter& converter_;
   telemetry::Logger log_;
   // At most one operation at a time for each build.

@@ -10,6 +10,7 @@
 
 #include "builder/conversion.h"
 #include "builder/gearman_payload.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::builder {
 
@@ -79,7 +80,7 @@ std::string requested_provider(std::string_view payload) {
   return name;
 }
 
-GearmanFrontend::GearmanFrontend(BuilderContext& context, BuildSchedule& builds,
+GearmanFrontend::GearmanFrontend(const BuilderContext& context, BuildSchedule& builds,
                                  UploadSchedule& uploads, CleanupWorker& cleanup, Options options)
     : context_(context),
       builds_(builds),
@@ -91,7 +92,7 @@ GearmanFrontend::GearmanFrontend(BuilderContext& context, BuildSchedule& builds,
                {.jobs = {{std::string(kBuild), options_.build_workers},
                          {std::string(kUpload), options_.upload_workers},
                          {std::string(kDelete), 1}}}),
-      scope_(context.runtime, context.report_to(context.log)) {}
+      scope_(context.runtime, telemetry::log_errors(context.log)) {}
 
 void GearmanFrontend::serve(std::vector<gearman::Server> servers) {
   if (closed_) return;
@@ -109,11 +110,12 @@ void GearmanFrontend::refresh() {
 
 gearman::Connection::Functions GearmanFrontend::functions() const {
   gearman::Connection::Functions functions;
-  for (const auto& [name, image] : context_.diskimages) {
-    const bool built_here = !image.pause && !context_.wanted_formats.find(name)->second.empty();
+  for (const auto& [name, image] : context_.settings.diskimages) {
+    const bool built_here =
+        !image.pause && !context_.settings.wanted_formats.find(name)->second.empty();
     if (built_here && options_.build_workers > 0) functions.insert(std::string(kBuild) + name);
   }
-  for (const auto& [key, formats] : context_.local) {
+  for (const auto& [key, formats] : context_.local.contents()) {
     const ImageBuild* build = find(key.second);
     if (build == nullptr || build->state != BuildState::ready || formats.empty()) continue;
     if (options_.upload_workers > 0) functions.insert(std::string(kUpload) + build->id);
@@ -148,10 +150,10 @@ Task<> GearmanFrontend::drain() {
 
 // A build with files on this host.
 const ImageBuild* GearmanFrontend::find(const std::string& build_id) const {
-  for (const auto& [key, formats] : context_.local) {
+  for (const auto& [key, formats] : context_.local.contents()) {
     if (key.second != build_id) continue;
     for (const ImageBuild* build : context_.images.builds_of(key.first)) {
-      if (build->id == build_id && context_.has_files_here(*build)) return build;
+      if (build->id == build_id && context_.local.has_files_of(*build)) return build;
     }
   }
   return nullptr;
@@ -188,12 +190,13 @@ Task<JobResult> GearmanFrontend::do_job(std::shared_ptr<Job> job) {
 // --- builds
 
 std::string GearmanFrontend::obstacle_to_build(const std::string& image) const {
-  const auto configured = context_.diskimages.find(image);
-  if (configured == context_.diskimages.end()) return "image " + image + " is not configured";
+  const auto configured = context_.settings.diskimages.find(image);
+  if (configured == context_.settings.diskimages.end())
+    return "image " + image + " is not configured";
   if (configured->second.pause || context_.images.is_paused(image)) {
     return "image " + image + " is paused";
   }
-  if (context_.wanted_formats.find(image)->second.empty()) {
+  if (context_.settings.wanted_formats.find(image)->second.empty()) {
     return "image " + image + " is not built: no format is required";
   }
   return {};
@@ -206,7 +209,7 @@ Task<JobResult> GearmanFrontend::build(std::shared_ptr<Job> job, std::string ima
     if (known->id != id) continue;
     // After a lost connection the server sends the same job again.
     if (known->state == BuildState::ready) co_return Complete{id};
-    if (!context_.builds_in_progress.contains({image, id})) {
+    if (!context_.in_progress.builds.contains({image, id})) {
       co_return Failed{fmt::format("build {} of image {} already exists", id, image)};
     }
   }
@@ -246,15 +249,15 @@ std::string GearmanFrontend::obstacle_to_upload(const UploadPair& pair,
   if (!context_.providers.contains(name)) {
     return "provider " + name + " not found, or without image support";
   }
-  const driver::ProviderImage* listed = context_.listed_image(name, image);
+  const driver::ProviderImage* listed = context_.settings.listed_image(name, image);
   if (listed == nullptr) return "provider " + name + " does not list image " + image;
   if (listed->pause) return "image " + image + " is paused in provider " + name;
-  const std::set<std::string>* local = context_.local_formats(image, build_id);
+  const std::set<std::string>* local = context_.local.formats_of(image, build_id);
   const ImageBuild* known = find(build_id);
   if (known == nullptr || known->state != BuildState::ready || local == nullptr) {
     return "image " + build_id + " not found on this builder";
   }
-  const std::string& format = context_.managed_images.find(name)->second.format;
+  const std::string& format = context_.settings.managed_images.find(name)->second.format;
   if (!is_obtainable(*local, format)) {
     return fmt::format(
         "image {} has no {} file, which provider {} requires, and none can be converted from: {}",
@@ -303,11 +306,11 @@ Task<JobResult> GearmanFrontend::remove(std::string build_id) {
     }
     is_uploaded = is_uploaded || upload->state == UploadState::ready;
   }
-  const auto remove_files = [store = context_.files, build] {
+  const auto remove_files = [store = context_.local.files(), build] {
     store.remove(build.image, build.id);
   };
   co_await context_.threads.run("files of a build", remove_files);
-  co_await context_.scan_files();
+  co_await context_.local.scan();
   context_.log.info("Deleted the files of build {} of image {}", build_id, build.image);
   // A build without files and uploads is useless.
   if (!is_uploaded) co_await cleanup_.mark_deleting(build);

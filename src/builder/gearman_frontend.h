@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "async/task_scope.h"
 #include "builder/build_schedule.h"
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"
@@ -36,7 +37,7 @@ class GearmanFrontend {
   };
 
   // All arguments outlive it.
-  GearmanFrontend(BuilderContext& context, BuildSchedule& builds, UploadSchedule& uploads,
+  GearmanFrontend(const BuilderContext& context, BuildSchedule& builds, UploadSchedule& uploads,
                   CleanupWorker& cleanup, Options options);
 
   // Sets the servers. Connections to servers that stay are kept; jobs of removed servers are
@@ -69,7 +70,7 @@ class GearmanFrontend {
   std::string obstacle_to_upload(const UploadPair& pair, const std::string& build_id) const;
   const model::ImageUpload* ready_upload(const UploadPair& pair, const std::string& build_id) const;
 
-  BuilderContext& context_;
+  const BuilderContext& context_;
   BuildSchedule& builds_;
   UploadSchedule& uploads_;
   CleanupWorker& cleanup_;

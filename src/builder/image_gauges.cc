@@ -34,14 +34,14 @@ void ImageGauges::report() const {
   for (const std::string& image : context_.images.images()) {
     batch.gauge(series<kBuildRequestsOfImage>(image), requests.contains(image) ? 1 : 0);
   }
-  for (const auto& [name, image] : context_.diskimages) {
+  for (const auto& [name, image] : context_.settings.diskimages) {
     const bool paused = image.pause || context_.images.is_paused(name);
     const bool building = builds_.images().is_taken(name);
     batch.gauge(series<kBuildState>(context_.fqdn, name), building ? kBuilding
                                                           : paused ? kPaused
                                                                    : kIdle);
   }
-  for (const auto& [name, managed] : context_.managed_images) {
+  for (const auto& [name, managed] : context_.settings.managed_images) {
     for (const auto& [image, use] : managed.images) {
       const bool uploading = uploads_.pairs().is_taken({name, image});
       batch.gauge(series<kUploadState>(context_.fqdn, image, name), uploading   ? kUploading

@@ -21,7 +21,7 @@ UploadSchedule::UploadSchedule(const BuilderContext& context)
 
 void UploadSchedule::enqueue_image(const std::string& image) {
   for (const auto& [name, provider] : context_.providers) {
-    if (context_.listed_image(name, image) != nullptr) schedule_.enqueue({name, image});
+    if (context_.settings.listed_image(name, image) != nullptr) schedule_.enqueue({name, image});
   }
 }
 
@@ -35,14 +35,14 @@ const ImageBuild* UploadSchedule::next_build(const UploadPair& pair) const {
 
 UploadVerdict UploadSchedule::evaluate(const UploadPair& pair) const {
   const auto& [name, image] = pair;
-  const driver::ProviderImage* listed = context_.listed_image(name, image);
+  const driver::ProviderImage* listed = context_.settings.listed_image(name, image);
   if (!context_.providers.contains(name) || listed == nullptr) return UploadVerdict::paused;
   UploadInput input{.paused = listed->pause,
                     .build = next_build(pair),
-                    .format = context_.managed_images.find(name)->second.format};
+                    .format = context_.settings.managed_images.find(name)->second.format};
   if (input.build != nullptr) {
     const std::string& id = input.build->id;
-    input.local = context_.local_formats(image, id);
+    input.local = context_.local.formats_of(image, id);
     input.uploads = context_.images.uploads_of(image, id, name);
     input.being_uploaded = context_.images.is_being_uploaded(image, id, name);
   }

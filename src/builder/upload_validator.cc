@@ -50,7 +50,7 @@ Task<> launch_on(driver::Provider& provider, driver::NodeLaunch& node) {
 
 }  // namespace
 
-UploadValidator::UploadValidator(BuilderContext& context, const Environment& environment,
+UploadValidator::UploadValidator(const BuilderContext& context, const Environment& environment,
                                  telemetry::Logger log)
     : context_(context), environment_(environment), log_(std::move(log)) {}
 
@@ -140,7 +140,7 @@ Task<> UploadValidator::validate(const ValidationJob& job, ValidationNode& node)
 }
 
 Task<std::string> UploadValidator::run_command(const ValidationJob& job, const model::Node& node) {
-  const auto open_log = [settings = context_.logs, upload = job.upload] {
+  const auto open_log = [settings = context_.settings.logs, upload = job.upload] {
     return std::make_shared<BuildLog>(settings.below("validations"), upload.image, upload.build_id);
   };
   const auto opened = co_await context_.threads.run("log of a validation", open_log);

@@ -27,7 +27,8 @@ struct ValidationJob {
 class UploadValidator {
  public:
   // `environment`: for ssh. The context outlives it.
-  UploadValidator(BuilderContext& context, const Environment& environment, telemetry::Logger log);
+  UploadValidator(const BuilderContext& context, const Environment& environment,
+                  telemetry::Logger log);
 
   // Launches a node from the upload, waits for its host keys and runs the command on it. Returns
   // after success; the node is then deleted, or left to the launchers. Launches that fail for a
@@ -44,7 +45,7 @@ class UploadValidator {
   Task<> reclaim(const ValidationJob& job, ValidationNode& node);
   std::optional<std::string> reason_to_skip(const ValidationJob& job) const;
 
-  BuilderContext& context_;
+  const BuilderContext& context_;
   Environment environment_;
   telemetry::Logger log_;
 };

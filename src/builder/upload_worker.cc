@@ -14,6 +14,7 @@
 #include "coordination/with_lock.h"
 #include "model/image_paths.h"
 #include "model/node.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::builder {
 
@@ -57,7 +58,7 @@ std::string cloud_name(std::string name, const ImageUpload& upload) {
 
 }  // namespace
 
-UploadWorker::UploadWorker(BuilderContext& context, UploadSchedule& schedule,
+UploadWorker::UploadWorker(const BuilderContext& context, UploadSchedule& schedule,
                            FormatProvider& formats, const Environment& environment,
                            std::size_t max_concurrent)
     : context_(context),
@@ -67,7 +68,7 @@ UploadWorker::UploadWorker(BuilderContext& context, UploadSchedule& schedule,
       log_(context.log.child("UploadWorker")),
       validator_(context, environment, log_),
       slots_(max_concurrent),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void UploadWorker::start() {
   scope_.spawn("UploadWorker", run());
@@ -143,13 +144,13 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   const bool uploaded = std::ranges::any_of(
       uploads, [](const ImageUpload& upload) { return upload.state == UploadState::ready; });
   const auto provider = context_.providers.find(name);
-  const bool wanted =
-      provider != context_.providers.end() && context_.listed_image(name, image) != nullptr;
+  const bool wanted = provider != context_.providers.end() &&
+                      context_.settings.listed_image(name, image) != nullptr;
   if (!known || known->state != BuildState::ready || uploaded || !wanted) {
     schedule_.pairs().contended(pair);
     co_return;
   }
-  const driver::ManagedImages& managed = context_.managed_images.at(name);
+  const driver::ManagedImages& managed = context_.settings.managed_images.at(name);
   Job job{.upload = {},
           .external_id = {},
           .provider = provider->second,
@@ -158,8 +159,8 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   const std::string format = managed.format;
   const std::string name_format = managed.name_format;
   const bool resumes = job.provider->images().resumes_uploads();
-  const UploadTarget target(image, build.id, name);
-  context_.uploads_in_progress.insert(target);
+  const WorkInProgress::UploadTarget target(image, build.id, name);
+  context_.in_progress.uploads.insert(target);
   try {
     std::optional<ImageUpload> resumed;
     if (resumes) resumed = co_await resume(uploads);
@@ -170,10 +171,10 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
     schedule_.jobs().begin(pair, build.id);
     co_await perform(std::move(job), slot);
   } catch (...) {
-    context_.uploads_in_progress.erase(target);
+    context_.in_progress.uploads.erase(target);
     throw;
   }
-  context_.uploads_in_progress.erase(target);
+  context_.in_progress.uploads.erase(target);
   schedule_.jobs().end(pair, build.id, "its record was deleted");  // no effect if it has ended
 }
 
@@ -260,7 +261,7 @@ Task<> UploadWorker::record_failure(ImageUpload upload, std::string failure) {
 Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, UploadSlot& slot) {
   const ImageUpload upload = job.upload;
   co_await formats_.provide(upload.image, upload.build_id, *upload.format);
-  const auto find_file = [store = context_.files, upload] {
+  const auto find_file = [store = context_.local.files(), upload] {
     return store.file(upload.image, upload.build_id, *upload.format);
   };
   const driver::ImageFile file = co_await context_.threads.run("checksums of an image", find_file);
@@ -293,8 +294,8 @@ Task<> UploadWorker::validate(const Job& job, std::string path) {
 // ones.
 driver::Metadata UploadWorker::metadata(const Job& job) const {
   driver::Metadata metadata;
-  const auto image = context_.diskimages.find(job.upload.image);
-  if (image != context_.diskimages.end() && image->second.metadata.is_mapping()) {
+  const auto image = context_.settings.diskimages.find(job.upload.image);
+  if (image != context_.settings.diskimages.end() && image->second.metadata.is_mapping()) {
     for (const auto& entry : image->second.metadata.as_mapping()) {
       metadata[entry.key] = entry.value.text();
     }
@@ -306,7 +307,7 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
 }
 
 Task<> UploadWorker::run_hook(const Job& job, std::string path) {
-  const auto open_log = [settings = context_.logs, upload = job.upload] {
+  const auto open_log = [settings = context_.settings.logs, upload = job.upload] {
     return std::make_shared<BuildLog>(settings.below("hooks"), upload.image, upload.build_id);
   };
   const auto log = co_await context_.threads.run("log of a hook", open_log);

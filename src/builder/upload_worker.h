@@ -21,7 +21,7 @@ namespace nodepool::builder {
 class UploadWorker {
  public:
   // `environment`: for hooks and ssh. All other arguments outlive it.
-  UploadWorker(BuilderContext& context, UploadSchedule& schedule, FormatProvider& formats,
+  UploadWorker(const BuilderContext& context, UploadSchedule& schedule, FormatProvider& formats,
                const Environment& environment, std::size_t max_concurrent);
 
   void start();
@@ -60,7 +60,7 @@ class UploadWorker {
   static Task<> remove_from_cloud(driver::ImageSupport& images, const Job& job);
   driver::Metadata metadata(const Job& job) const;
 
-  BuilderContext& context_;
+  const BuilderContext& context_;
   UploadSchedule& schedule_;
   FormatProvider& formats_;
   Environment environment_;

@@ -18,7 +18,7 @@ using model::NodeState;
 
 }  // namespace
 
-ValidationNode::ValidationNode(BuilderContext& context, model::Node node,
+ValidationNode::ValidationNode(const BuilderContext& context, model::Node node,
                                driver::UploadedImage image)
     : context_(context),
       locks_(context.store, context.runtime.random),

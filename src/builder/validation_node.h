@@ -17,7 +17,7 @@ namespace nodepool::builder {
 class ValidationNode final : public driver::NodeLaunch {
  public:
   // `node`: provider, pool and type.
-  ValidationNode(BuilderContext& context, model::Node node, driver::UploadedImage image);
+  ValidationNode(const BuilderContext& context, model::Node node, driver::UploadedImage image);
 
   // Creates and locks the record. Throws StoreError; std::runtime_error if another process has the
   // lock.
@@ -36,7 +36,7 @@ class ValidationNode final : public driver::NodeLaunch {
   Task<> leave();
 
  private:
-  BuilderContext& context_;
+  const BuilderContext& context_;
   coordination::LockSet locks_;
   std::size_t lock_ = 0;  // its index, once the node is created
   model::Node node_;

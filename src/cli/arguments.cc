@@ -114,6 +114,7 @@ class Parser {
     command->preparse_callback([this, &declaration](std::size_t /*left*/) {
       command_ = &declaration;
       if (declaration.command) arguments_.command = *declaration.command;
+      arguments_.store_use = declaration.store_use;
     });
   }
 

@@ -8,11 +8,14 @@
 #include <variant>
 #include <vector>
 
+#include "coordination/store_use.h"
 #include "report/filter.h"
 #include "report/rendering/table_text.h"
 #include "report/status_problems.h"
 
 namespace nodepool::cli {
+
+using coordination::StoreUse;
 
 // How a listing is printed.
 struct Listing {
@@ -210,6 +213,7 @@ struct Arguments {
   bool debug = false;
   Remote remote = {};
   Command command = {};
+  StoreUse store_use = StoreUse::write;  // by an online command
 };
 
 // There is no command to perform: help or an error has been printed.

@@ -122,6 +122,8 @@ std::vector<Option> listing_options(const ListingPart& listing, const ListingOpt
     options.push_back(flag("--watch", "Print the list again after each change, until Ctrl-C",
                            [listing](Arguments& arguments, const std::string& /*given*/) {
                              listing(arguments).watch = true;
+                             // A store that is opened for reading has no watches.
+                             arguments.store_use = StoreUse::write;
                            }));
   }
   return options;

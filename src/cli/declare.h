@@ -102,12 +102,14 @@ std::vector<std::string> names_of_states(const States& states) {
 std::vector<Option> listing_options(const std::function<Listing&(Arguments&)>& listing,
                                     const ListingOptions& which);
 
-// The declaration with the options of a listing, which go to the command's member `listing`.
+// The declaration of a command that only reads, with the options of a listing, which go to the
+// command's member `listing`.
 template <typename Kind>
 Declaration with_listing(Declaration declaration, const ListingOptions& which) {
   auto listing = [](Arguments& arguments) -> Listing& {
     return command_of<Kind>(arguments).listing;
   };
+  declaration.store_use = StoreUse::read;
   for (Option& option : listing_options(listing, which)) {
     declaration.options.push_back(std::move(option));
   }

@@ -144,6 +144,7 @@ Declaration export_data() {
           .group = Group::images,
           .summary = "Export the records of images to a file",
           .command = ExportImageData{},
+          .store_use = StoreUse::read,
           .operands = {{.value = {.name = "PATH", .is_file = true},
                         .help = "File to write",
                         .read = into(&ExportImageData::path)}}};
@@ -154,6 +155,7 @@ Declaration import_data() {
           .group = Group::images,
           .summary = "Import the records of images from a file, while no daemon runs",
           .command = ImportImageData{},
+          .store_use = StoreUse::create,
           .operands = {{.value = {.name = "PATH", .is_file = true},
                         .help = "File written by export-image-data",
                         .read = into(&ImportImageData::path)}}};

@@ -60,6 +60,7 @@ Declaration explain() {
       .group = Group::inspect,
       .summary = "Show why a request waits, or the state of a node, lease, label or host",
       .command = Explain{},
+      .store_use = StoreUse::read,
       .operands = {{.value = {.name = "REQUEST|LABEL|NODE|LEASE|HOST", .listed_by = "label-list"},
                     .help = "IDs, or names of labels or static hosts",
                     .read = into(&Explain::subjects),

@@ -9,6 +9,7 @@ Declaration validate() {
           .group = Group::site,
           .summary = "Validate the configuration file",
           .command = ValidateConfig{},
+          .store_use = StoreUse::read,
           .options = {flag("--online", "Also check that each cloud has what the file names",
                            into(&ValidateConfig::online))}};
 }

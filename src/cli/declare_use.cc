@@ -72,6 +72,7 @@ Declaration shell() {
           .group = Group::use,
           .summary = "Log in to a node, or run a command there",
           .command = UseShell{},
+          .store_use = StoreUse::read,
           .operands = {{.value = lease_value("NODE|LEASE"),
                         .help = "ID of a node, or of a lease with one node",
                         .read = into(&UseShell::id)}},

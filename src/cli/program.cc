@@ -6,7 +6,6 @@
 #include <exception>
 #include <optional>
 #include <ostream>
-#include <type_traits>
 #include <utility>
 
 #include "cli/arguments.h"
@@ -52,33 +51,6 @@ Task<> close(Session& session, bool failed) {
   }
 }
 
-// How a command uses the store. Only an import creates a missing store; for all others a mistyped
-// path is an error.
-struct UseOf {
-  template <typename Command>
-  coordination::StoreUse operator()(const Command& command) const {
-    // A store that is opened for reading has no watches.
-    if constexpr (requires { command.listing.watch; }) {
-      if (command.listing.watch) return coordination::StoreUse::write;
-    }
-    constexpr bool reads =
-        is_one_of<Command, ListNodes, ListRequests, ListLabels, ProviderInfo, ListBuilds,
-                  ListUploads, ImageStatus, ListAlienImages, CheckClouds, ExportImageData, Explain,
-                  ListLeaks, ListLeases, UseShell, ShowStatus>;
-    if (reads) return coordination::StoreUse::read;
-    return std::is_same_v<Command, ImportImageData> ? coordination::StoreUse::create
-                                                    : coordination::StoreUse::write;
-  }
-
- private:
-  template <typename Command, typename... Others>
-  static constexpr bool is_one_of = (std::is_same_v<Command, Others> || ...);
-};
-
-coordination::StoreUse use_of(const OnlineCommand& command) {
-  return std::visit(UseOf{}, command);
-}
-
 Task<int> perform_and_close(Session& session, OnlineCommand command) {
   int status = 0;
   std::exception_ptr failure;
@@ -96,9 +68,9 @@ Task<int> perform_and_close(Session& session, OnlineCommand command) {
 }
 
 Task<int> perform_online(Context& context, config::Config config,
-                         std::shared_ptr<telemetry::Log> log, OnlineCommand command) {
+                         std::shared_ptr<telemetry::Log> log, StoreUse use, OnlineCommand command) {
   Task<std::unique_ptr<coordination::Store>> opening =
-      context.open_store(config.store, config.zookeeper, use_of(command));
+      context.open_store(config.store, config.zookeeper, use);
   std::unique_ptr<coordination::Store> store = co_await std::move(opening);
   Session session(context, std::move(config), std::move(store), std::move(log));
   co_return co_await perform_and_close(session, std::move(command));
@@ -125,7 +97,8 @@ int perform_any(Context& context, const Arguments& arguments) {
     online = std::get<OnlineCommand>(arguments.command);
   }
   config::Config config = load_config(context, arguments, {log, "nodepool.config"});
-  return context.loop.run(perform_online(context, std::move(config), log, *std::move(online)));
+  return context.loop.run(
+      perform_online(context, std::move(config), log, arguments.store_use, *std::move(online)));
 }
 
 // The same as ssh's own, to distinguish it from the status of the command.

@@ -18,7 +18,6 @@ namespace {
 
 using config::StoreChoice;
 using coordination::Store;
-using coordination::StoreUse;
 
 constexpr std::string_view kElectionsRoot = "/nodepool/elections";
 constexpr std::string_view kSqliteScheme = "sqlite://";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "telemetry/log_errors.h"
+
 namespace nodepool::driver {
 
 namespace {
@@ -30,10 +32,7 @@ void ProviderStartRetrier::succeeded(const std::string& provider) {
 }
 
 void ProviderStartRetrier::begin(Start start) {
-  scope_ = std::make_unique<async::TaskScope>(
-      runtime_, [log = log_](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      });
+  scope_ = std::make_unique<async::TaskScope>(runtime_, telemetry::log_errors(log_));
   scope_->spawn("retry starting providers", run(std::move(start)));
 }
 

@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include "async/event.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::gearman {
 
@@ -60,9 +61,7 @@ struct GearmanWorker::Shared {
         server(std::move(called)),
         handler(std::move(do_job)),
         options(std::move(chosen)),
-        jobs(runtime, [log = log](const std::string& name, const std::string& error) {
-          log.error("{}: {}", name, error);
-        }) {}
+        jobs(runtime, telemetry::log_errors(log)) {}
 
   // --- used on the event loop
 

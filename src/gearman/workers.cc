@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "telemetry/log_errors.h"
+
 namespace nodepool::gearman {
 
 using async::Task;
@@ -13,9 +15,7 @@ GearmanWorkers::GearmanWorkers(const async::Runtime& runtime, telemetry::Logger 
       log_(std::move(log)),
       handler_(std::move(handler)),
       options_(std::move(options)),
-      scope_(runtime, [log = log_](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log_)) {}
 
 void GearmanWorkers::serve(std::vector<Server> servers) {
   for (auto entry = workers_.begin(); entry != workers_.end();) {

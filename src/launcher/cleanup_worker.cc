@@ -11,6 +11,7 @@
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/record_batch.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -49,7 +50,7 @@ CleanupWorker::CleanupWorker(const WorkerContext& context, const DepartedPools& 
     : context_(context),
       departed_pools_(departed_pools),
       log_(context.log.child("CleanupWorker")),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void CleanupWorker::start() {
   subscriptions_.push_back(

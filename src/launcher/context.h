@@ -5,7 +5,7 @@
 #include <string>
 
 #include "async/runtime.h"
-#include "async/task_scope.h"
+#include "async/task.h"
 #include "coordination/store.h"
 #include "launcher/departed_pools.h"
 #include "launcher/history_recorder.h"
@@ -44,13 +44,6 @@ struct WorkerContext {
   telemetry::Logger about(const telemetry::Logger& logger, const model::Node& node) const {
     return about(logger, node.allocated_to ? std::string(*node.allocated_to) : std::string(),
                  node.id);
-  }
-
-  // For TaskScope: logs exceptions of tasks.
-  async::TaskScope::ErrorHandler report_to(telemetry::Logger logger) const {
-    return [logger = std::move(logger)](const std::string& name, const std::string& error) {
-      logger.error("{}: {}", name, error);
-    };
   }
 };
 

@@ -9,6 +9,7 @@
 #include "model/paths.h"
 #include "model/record_batch.h"
 #include "planning/decision.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -72,7 +73,7 @@ DeletedNodeWorker::DeletedNodeWorker(const WorkerContext& context, const Provide
       own_pools_(own_pools),
       log_(context.log.child("DeletedNodeWorker")),
       deferral_(context.runtime, scope_, "node", [this](const std::string& id) { reevaluate(id); }),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void DeletedNodeWorker::start() {
   const auto on_event = [this](const std::string& id) {

@@ -8,6 +8,7 @@
 #include "model/lease.h"
 #include "model/paths.h"
 #include "model/record_batch.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -72,7 +73,7 @@ ExpiryWorker::ExpiryWorker(const WorkerContext& context, const Providers& provid
     : context_(context),
       providers_(providers),
       log_(context.log.child("ExpiryWorker")),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void ExpiryWorker::start() {
   subscriptions_.push_back(context_.records.nodes.observe(

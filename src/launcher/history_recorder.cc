@@ -10,6 +10,7 @@
 #include "config/duration.h"
 #include "driver/backing.h"
 #include "model/failure_text.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -77,9 +78,7 @@ HistoryRecorder::HistoryRecorder(const async::Runtime& runtime, model::NodeTable
       threads_(threads),
       log_(std::move(log)),
       journal_(std::move(journal)),
-      scope_(runtime, [this](const std::string& name, const std::string& error) {
-        log_.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log_)) {}
 
 async::Task<> HistoryRecorder::start() {
   if (!journal_) co_return;

@@ -8,6 +8,7 @@
 
 #include "async/finally.h"
 #include "launcher/launcher_metrics.h"
+#include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 
 namespace nodepool::launcher {
@@ -63,14 +64,13 @@ NodeAges node_ages(const config::Config& config) {
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                    std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                    const Options& options)
-    : context_{runtime, store, records_, telemetry::Logger(std::move(log), "nodepool"),
-               options.metrics},
-      lock_sweeper_(runtime, store),
-      drivers_(drivers),
-      metrics_(options.metrics),
-      log_(context_.log.child("NodePool")),
+    : drivers_(drivers),
       kinds_(options.records),
-      records_(runtime, store, context_.log),
+      records_(runtime, store, telemetry::Logger(log, "nodepool")),
+      context_{runtime, store, records_, telemetry::Logger(std::move(log), "nodepool"),
+               options.metrics},
+      log_(context_.log.child("NodePool")),
+      lock_sweeper_(runtime, store),
       threads_(options.threads, "blocking calls"),
       history_(runtime, records_.nodes, records_.requests, threads_, context_.log.child("history"),
                options.history),
@@ -91,8 +91,8 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       min_ready_(context_, providers_),
       stats_(context_, providers_, tenant_limits_,
              {options.metrics, options.hostname, options.store_queue}),
-      tables_scope_(runtime, context_.report_to(log_)),
-      retired_providers_(runtime, context_.report_to(log_)) {}
+      tables_scope_(runtime, telemetry::log_errors(log_)),
+      retired_providers_(runtime, telemetry::log_errors(log_)) {}
 
 Launcher::~Launcher() = default;
 
@@ -303,7 +303,7 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
       drivers_.driver(section.driver)
           .provider(std::move(config),
                     {context_.runtime, context_.store, records_.nodes, records_.images, threads_,
-                     context_.log, metrics_, installation_.current()});
+                     context_.log, context_.metrics, installation_.current()});
   if (driver::Provider* predecessor = predecessor_of(section.name)) {
     provider->take_over(*predecessor);
   }

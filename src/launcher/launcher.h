@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "async/event.h"
+#include "async/task_scope.h"
 #include "config/load.h"
 #include "coordination/lock_sweeper.h"
 #include "driver/provider_start_retrier.h"
@@ -111,16 +112,14 @@ class Launcher {
   void publish_state();
   void publish_problems();
 
-  WorkerContext context_;
-  coordination::LockSweeper lock_sweeper_;
   const driver::DriverRegistry& drivers_;
-  telemetry::Metrics metrics_;
-  telemetry::Logger log_;
   model::Records::Kinds kinds_;
   model::Records records_;
+  WorkerContext context_;
+  telemetry::Logger log_;
+  coordination::LockSweeper lock_sweeper_;
   async::ThreadPool threads_;
   HistoryRecorder history_;
-  coordination::Subscription history_problem_;
   model::FollowedInstallation installation_;
   model::Registration registration_;
   model::DaemonState state_;  // of the process
@@ -142,6 +141,7 @@ class Launcher {
   CleanupWorker cleanup_;
   MinReadyWorker min_ready_;
   StatsWorker stats_;
+  coordination::Subscription history_problem_;
   coordination::Subscription machines_;
   coordination::Subscription images_;
   std::map<std::string, coordination::Subscription> problem_sources_;  // by provider

@@ -8,6 +8,7 @@
 #include "model/paths.h"
 #include "model/record_batch.h"
 #include "planning/decision.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -46,7 +47,7 @@ MinReadyWorker::MinReadyWorker(const WorkerContext& context, const Providers& pr
     : context_(context),
       providers_(providers),
       log_(context.log.child("MinReadyWorker")),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void MinReadyWorker::start() {
   for (const auto& [id, node] : context_.records.nodes.all()) on_node({id, nullptr, &node});

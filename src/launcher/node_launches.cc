@@ -9,6 +9,7 @@
 #include "model/paths.h"
 #include "model/record_batch.h"
 #include "model/unseen_nodes.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -264,7 +265,7 @@ Task<bool> NodeLaunches::begin_again() {
 }
 
 Task<NodeLaunches::Outcome> NodeLaunches::run() {
-  async::TaskScope scope(context_.runtime, context_.report_to(log_));
+  async::TaskScope scope(context_.runtime, telemetry::log_errors(log_));
   const coordination::Subscription session =
       context_.store.on_session([this](coordination::SessionState state) {
         if (state != coordination::SessionState::expired) return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "launcher/trouble.h"
+#include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 
 namespace nodepool::launcher {
@@ -51,7 +52,7 @@ PoolWorker::PoolWorker(const ServingContext& context, ProviderInService provider
                          }),
       deferral_(context.runtime, scope_, "request",
                 [this](const std::string& id) { enqueue_again(id); }),
-      scope_(context.runtime, context.report_to(log_)) {
+      scope_(context.runtime, telemetry::log_errors(log_)) {
   stock_.reconfigure(provider_.provider);
 }
 

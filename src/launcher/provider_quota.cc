@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "async/backoff.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -28,9 +29,7 @@ ProviderQuota::ProviderQuota(const async::Runtime& runtime,
     : runtime_(runtime),
       provider_(std::move(provider)),
       log_(std::move(log)),
-      scope_(runtime, [logger = log_](const std::string& name, const std::string& error) {
-        logger.error("{}: {}", name, error);
-      }) {
+      scope_(runtime, telemetry::log_errors(log_)) {
   launches_ended_ = launches_->observe([this] { changes_.notify(); });
   const std::int64_t at_once = provider_->config().max_concurrency();
   if (at_once > 0) launch_slots_.emplace(static_cast<std::size_t>(at_once));

@@ -1,5 +1,7 @@
 #include "launcher/reconciler.h"
 
+#include "telemetry/log_errors.h"
+
 namespace nodepool::launcher {
 
 namespace {
@@ -14,9 +16,7 @@ Reconciler::Reconciler(const WorkerContext& context, HistoryRecorder& history,
       provider_(std::move(provider)),
       log_(std::move(log)),
       terminated_machines_(context, history, *provider_, log_),
-      scope_(runtime_, [logger = log_](const std::string& name, const std::string& error) {
-        logger.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime_, telemetry::log_errors(log_)) {}
 
 void Reconciler::start() {
   if (provider_->launches()) scope_.spawn("reconcile " + provider_->config().name(), run());

@@ -9,6 +9,7 @@
 #include "coordination/election.h"
 #include "coordination/error.h"
 #include "launcher/launcher_metrics.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -54,7 +55,7 @@ StatsWorker::StatsWorker(const WorkerContext& context, const Providers& provider
       options_(std::move(options)),
       metrics_(options_.metrics.to_statsd_alone()),
       log_(context.log.child("StatsWorker")),
-      scope_(context.runtime, context.report_to(log_)) {}
+      scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void StatsWorker::start() {
   if (!metrics_.has_statsd()) return;

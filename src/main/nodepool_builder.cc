@@ -13,6 +13,7 @@
 #include "main/daemon_programs.h"
 #include "program/daemon.h"
 #include "program/host_names.h"
+#include "telemetry/log_errors.h"
 
 namespace {
 
@@ -26,7 +27,7 @@ class BuilderDaemon final : public program::Daemon {
       : Daemon(options, std::move(log), "nodepool.builder"),
         choices_(choices),
         drivers_(drivers::all_drivers()),
-        finishing_(runtime(), reporter()) {}
+        finishing_(runtime(), telemetry::log_errors(Daemon::log())) {}
 
  private:
   const driver::DriverRegistry& drivers() const override { return drivers_; }

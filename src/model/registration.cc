@@ -3,6 +3,7 @@
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::model {
 
@@ -25,9 +26,7 @@ Registration::Registration(const async::Runtime& runtime, coordination::Store& s
       store_(store),
       log_(std::move(log)),
       component_(std::move(component)),
-      scope_(runtime, [this](const std::string& name, const std::string& error) {
-        log_.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log_)) {}
 
 async::Task<> Registration::start() {
   session_ = store_.on_session([this](coordination::SessionState state) {

@@ -10,6 +10,7 @@
 #include "coordination/error.h"
 #include "model/paths.h"
 #include "page/rows.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::page {
 
@@ -57,9 +58,7 @@ Feed::Feed(const async::Runtime& runtime, model::Records& records, const telemet
       sources_(std::move(sources)),
       journal_(std::move(journal)),
       threads_(1, "status page"),
-      scope_(runtime, [log](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log)) {}
 
 Feed::~Feed() = default;
 

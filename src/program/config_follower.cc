@@ -7,6 +7,7 @@
 
 #include "async/finally.h"
 #include "coordination/outage.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::program {
 
@@ -46,9 +47,7 @@ void ConfigFollower::expect(const std::set<std::string>& files) {
 }
 
 Task<> ConfigFollower::run() {
-  async::TaskScope scope(runtime_, [this](const std::string& name, const std::string& error) {
-    log_.error("{}: {}", name, error);
-  });
+  async::TaskScope scope(runtime_, telemetry::log_errors(log_));
   if (watch_) scope.spawn("watch of the configuration", watch());
   const auto end_watch = [&scope] { return scope.stop(); };
   Task<> following = follow();

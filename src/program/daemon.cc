@@ -21,6 +21,7 @@
 #include "config/load.h"
 #include "coordination/outage.h"
 #include "program/log_config.h"
+#include "telemetry/log_errors.h"
 #include "telemetry/process_metrics.h"
 #include "telemetry/process_values.h"
 #include "telemetry/sanitized_text.h"
@@ -92,8 +93,8 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
                   {.pause = loop_check_interval_,
                    .turned = [this](async::Duration lag) { loop_turned(lag); }}),
       store_(runtime_, log_),
-      main_scope_(runtime_, reporter()),
-      scope_(runtime_, reporter()),
+      main_scope_(runtime_, telemetry::log_errors(log_)),
+      scope_(runtime_, telemetry::log_errors(log_)),
       follower_(runtime_, log_,
                 {.files = own_files(),
                  .load = [this] { return load(); },
@@ -183,12 +184,6 @@ void Daemon::run(StartReport& report) {
   // Suspended tasks refer to members of the subclass, which is destroyed before the loop.
   loop_.abandon();
   if (failure_) std::rethrow_exception(failure_);
-}
-
-async::TaskScope::ErrorHandler Daemon::reporter() const {
-  return [this](const std::string& name, const std::string& error) {
-    log_.error("{}: {}", name, error);
-  };
 }
 
 Task<> Daemon::serve() {

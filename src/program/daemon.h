@@ -84,7 +84,6 @@ class Daemon {
   const model::DaemonState& state() const { return state_; }
   // The obstacles and warnings that do not depend on the service.
   telemetry::Health health() const;
-  async::TaskScope::ErrorHandler reporter() const;
 
  private:
   Task<> serve();

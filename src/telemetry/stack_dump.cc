@@ -17,6 +17,7 @@
 #include "async/finally.h"
 #include "async/signals.h"
 #include "async/task_scope.h"
+#include "telemetry/log_errors.h"
 #include "telemetry/thread_stacks.h"
 
 namespace nodepool::telemetry {
@@ -89,10 +90,7 @@ struct StackDump::Responder {
   }
 
   async::Task<> respond() {
-    async::TaskScope scope({loop.executor(), clock, random},
-                           [this](const std::string& name, const std::string& error) {
-                             log.error("{}: {}", name, error);
-                           });
+    async::TaskScope scope({loop.executor(), clock, random}, telemetry::log_errors(log));
     if (loop_watch->pause > async::Duration::zero()) scope.spawn("watchdog of the loop", watch());
     const auto end_watch = [&scope] { return scope.stop(); };
     async::Task<> answering = answer();

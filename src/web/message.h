@@ -55,11 +55,14 @@ class StreamSink {
 using Stream = std::function<async::Task<>(StreamSink& sink)>;
 inline constexpr auto kStreamSilence = std::chrono::seconds(15);
 
+// Names and values of a response.
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
 struct Response {
   unsigned status = 200;
-  std::vector<std::pair<std::string, std::string>> headers = {};  // without Content-Length
-  std::shared_ptr<const std::string> body = {};                   // null: empty
-  Stream stream = {};                                             // instead of a body
+  Headers headers = {};                          // without Content-Length
+  std::shared_ptr<const std::string> body = {};  // null: empty
+  Stream stream = {};                            // instead of a body
   std::string client = {};  // name of the token for which the stream counts; empty: none
 };
 

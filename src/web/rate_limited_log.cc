@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "telemetry/log_errors.h"
+
 namespace nodepool::web {
 
 namespace {
@@ -15,11 +17,7 @@ constexpr std::string_view kFurther = "Further warnings";
 }  // namespace
 
 RateLimitedLog::RateLimitedLog(const async::Runtime& runtime, const telemetry::Logger& log)
-    : runtime_(runtime),
-      log_(log),
-      scope_(runtime, [log](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+    : runtime_(runtime), log_(log), scope_(runtime, telemetry::log_errors(log)) {}
 
 void RateLimitedLog::warn(const std::string& kind, std::string text) {
   if (kinds_.size() >= kMostKinds && !kinds_.contains(kind) && kind != kFurther) {

@@ -9,6 +9,7 @@
 
 #include "async/deadline.h"
 #include "async/file_watch.h"
+#include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 #include "web/connection.h"
 #include "web/error_pages.h"
@@ -87,9 +88,7 @@ Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Hand
       limits_(limits),
       client_limits_(std::move(client_limits)),
       refusals_(runtime, log),
-      scope_(runtime, [log](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log)) {}
 
 Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler)
     : Server(runtime, log, std::move(handler), Limits(),

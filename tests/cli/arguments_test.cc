@@ -52,6 +52,18 @@ TEST_F(ArgumentsTest, the_version_is_printed) {
   }
 }
 
+TEST_F(ArgumentsTest, the_declaration_says_how_the_store_is_opened) {
+  EXPECT_EQ(parsed({"list"}).store_use, StoreUse::read);
+  EXPECT_EQ(parsed({"list", "--watch"}).store_use, StoreUse::write);  // reading has no watches
+  EXPECT_EQ(parsed({"status"}).store_use, StoreUse::read);
+  EXPECT_EQ(parsed({"explain", "debian"}).store_use, StoreUse::read);
+  EXPECT_EQ(parsed({"ssh", "0000000001"}).store_use, StoreUse::read);
+  EXPECT_EQ(parsed({"export-image-data", "file"}).store_use, StoreUse::read);
+  EXPECT_EQ(parsed({"config-validate", "--online"}).store_use, StoreUse::read);
+  EXPECT_EQ(parsed({"import-image-data", "file"}).store_use, StoreUse::create);
+  EXPECT_EQ(parsed({"delete", "0000000001"}).store_use, StoreUse::write);
+}
+
 TEST_F(ArgumentsTest, help_is_printed) {
   EXPECT_EQ(status({"--help"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("config-validate"));

@@ -3,6 +3,7 @@
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -30,7 +31,7 @@ PartsFixture::PartsFixture()
                departed_pools_,
                own_pools_,
                std::make_shared<const model::Installation>()},
-      scope_(runtime_, context_.report_to(log_)) {
+      scope_(runtime_, telemetry::log_errors(log_)) {
   loop_.run(records_.make_roots(model::Records::all()));
   records_.follow(scope_, model::Records::all());
   settle();

@@ -22,6 +22,7 @@ TEST(TableTest, columns_are_as_wide_as_their_widest_cell) {
             "| 0000000001 | a,b   |\n"
             "+------------+-------+");
   EXPECT_EQ(table_json(table), R"([{"id": "0000000001", "label": ["a", "b"]}])");
+  EXPECT_EQ(row_json(table, table.rows().front()), R"({"id": "0000000001", "label": ["a", "b"]})");
 }
 
 TEST(TableTest, without_rows_the_rule_is_there_twice) {

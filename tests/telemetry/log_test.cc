@@ -13,6 +13,8 @@
 #include <iterator>
 #include <vector>
 
+#include "telemetry/log_errors.h"
+
 namespace nodepool::telemetry {
 namespace {
 
@@ -151,6 +153,16 @@ TEST_F(LogFileTest, a_torn_line_ends_before_the_next_one) {
   ::waitpid(child, nullptr, 0);
   EXPECT_THAT(lines(path_),
               ElementsAre(testing::SizeIs(60), HasSubstr("1 message(s)"), EndsWith("whole")));
+}
+
+TEST(LogErrorsTest, the_error_of_a_task_is_logged_with_its_name) {
+  std::vector<std::string> messages;
+  const auto consume = [&](LogLevel level, std::string_view logger, std::string_view message) {
+    EXPECT_EQ(level, LogLevel::error);
+    messages.push_back(std::string(logger) + " " + std::string(message));
+  };
+  log_errors(Logger(Log::to_consumer(consume), "nodepool.x"))("a task", "it failed {}");
+  EXPECT_THAT(messages, ElementsAre("nodepool.x a task: it failed {}"));
 }
 
 TEST(LogLevelTest, python_names_are_understood) {

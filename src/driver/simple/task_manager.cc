@@ -13,6 +13,7 @@
 #include "async/parking.h"
 #include "driver/driver_metrics.h"
 #include "telemetry/cloud_call_metrics.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::driver {
 
@@ -62,9 +63,7 @@ TaskManager::TaskManager(const async::Runtime& runtime, async::ThreadPool& threa
       metrics_(std::move(metrics)),
       log_(std::move(log)),
       progress_(std::make_shared<Progress>()),
-      scope_(runtime, [logger = log_](const std::string& name, const std::string& error) {
-        logger.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log_)) {}
 
 TaskManager::~TaskManager() = default;
 

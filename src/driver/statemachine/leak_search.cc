@@ -5,6 +5,7 @@
 #include "async/task_scope.h"
 #include "driver/cloud_error.h"
 #include "driver/driver_metrics.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::driver {
 
@@ -148,10 +149,7 @@ Task<> LeakSearch::remove(Leak leak) {
 // Concurrently: a deletion that the cloud does not finish takes until its timeout.
 Task<> LeakSearch::remove_all(std::vector<Leak> leaks) {
   Removals removals{.unfinished = leaks.size()};
-  async::TaskScope scope(context_.runtime,
-                         [this](const std::string& name, const std::string& error) {
-                           log_.error("{}: {}", name, error);
-                         });
+  async::TaskScope scope(context_.runtime, telemetry::log_errors(log_));
   for (Leak& leak : leaks) {
     const std::string name = "delete leaked " + name_of(leak);
     scope.spawn(name, remove_one(std::move(leak), removals));

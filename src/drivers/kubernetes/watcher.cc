@@ -1,6 +1,7 @@
 #include "drivers/kubernetes/watcher.h"
 
 #include "driver/cloud_error.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -14,12 +15,7 @@ constexpr auto kRetryInterval = std::chrono::seconds(1);
 }  // namespace
 
 Watcher::Watcher(const async::Runtime& runtime, KubeApi& api, const telemetry::Logger& log)
-    : runtime_(runtime),
-      api_(api),
-      log_(log),
-      scope_(runtime, [log](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+    : runtime_(runtime), api_(api), log_(log), scope_(runtime, telemetry::log_errors(log)) {}
 
 void Watcher::follow(std::string name, std::string path, std::string query,
                      std::function<void()> on_change) {

@@ -17,6 +17,7 @@
 #include "model/paths.h"
 #include "requestor/error.h"
 #include "requestor/request.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::metastatic {
 
@@ -63,10 +64,7 @@ BackingRequests::BackingRequests(driver::ProviderContext context, std::string pr
                    }) {}
 
 std::unique_ptr<async::TaskScope> BackingRequests::make_scope() {
-  return std::make_unique<async::TaskScope>(
-      context_.runtime, [log = log_](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      });
+  return std::make_unique<async::TaskScope>(context_.runtime, telemetry::log_errors(log_));
 }
 
 std::unique_ptr<BackingWait> BackingRequests::expect(const std::string& label,

@@ -8,6 +8,7 @@
 #include "coordination/outage.h"
 #include "driver/ownership.h"
 #include "model/paths.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::metastatic {
 
@@ -51,9 +52,7 @@ MetastaticAdapter::MetastaticAdapter(std::shared_ptr<const MetastaticConfig> con
       owner_(owner_of(config_->name())),
       nodes_(context_, config_->name()),
       requests_(context_, config_->name(), nodes_, log_),
-      scope_(context_.runtime, [log = log_](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+      scope_(context_.runtime, telemetry::log_errors(log_)) {}
 
 Task<> MetastaticAdapter::start() {
   nodes_.follow();

@@ -7,6 +7,7 @@
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::static_nodes {
 
@@ -54,9 +55,7 @@ HostReports::HostReports(const async::Runtime& runtime, Store& store, telemetry:
     : runtime_(runtime),
       store_(store),
       log_(std::move(log)),
-      scope_(runtime, [this](const std::string& name, const std::string& error) {
-        log_.error("{}: {}", name, error);
-      }) {}
+      scope_(runtime, telemetry::log_errors(log_)) {}
 
 void HostReports::start() {
   session_ = store_.on_session([this](coordination::SessionState state) {

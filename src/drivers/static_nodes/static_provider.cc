@@ -8,6 +8,7 @@
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::static_nodes {
 
@@ -42,9 +43,7 @@ StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> confi
       checker_(context_.runtime, std::move(scanner)),
       reports_(context_.runtime, context_.store, log_),
       registrations_(kConcurrentRegistrations),
-      scope_(context_.runtime, [log = log_](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+      scope_(context_.runtime, telemetry::log_errors(log_)) {}
 
 Task<> StaticProvider::start() {
   for (const auto& [key, host] : config_->hosts()) states_.try_emplace(key);

@@ -64,6 +64,24 @@ std::string json_of(const Cell& cell) {
   return std::get<Json>(cell).text;
 }
 
+// The names of an object's members, each with the colon.
+std::vector<std::string> json_keys(const Table& table) {
+  std::vector<std::string> keys;
+  for (const Column& column : table.columns()) {
+    keys.push_back(model::json_string(column.key).text + ": ");
+  }
+  return keys;
+}
+
+void append_object(std::string& text, const std::vector<std::string>& keys, const Row& row) {
+  text += '{';
+  for (std::size_t column = 0; column < row.size(); ++column) {
+    if (column > 0) text += ", ";
+    text.append(keys[column]).append(json_of(row[column]));
+  }
+  text += '}';
+}
+
 // Wraps each line of the text.
 std::string wrapped(const std::string& text, std::size_t widest) {
   std::string all;
@@ -256,21 +274,19 @@ std::string table_names(const Table& table) {
 }
 
 std::string table_json(const Table& table) {
-  std::vector<std::string> keys;
-  for (const Column& column : table.columns()) {
-    keys.push_back(model::json_string(column.key).text + ": ");
-  }
+  const std::vector<std::string> keys = json_keys(table);
   std::string text = "[";
-  for (const auto& row : table.rows()) {
+  for (const Row& row : table.rows()) {
     if (text.size() > 1) text += ", ";
-    text += '{';
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      if (column > 0) text += ", ";
-      text.append(keys[column]).append(json_of(row[column]));
-    }
-    text += '}';
+    append_object(text, keys, row);
   }
   return text + "]";
+}
+
+std::string row_json(const Table& table, const Row& row) {
+  std::string text;
+  append_object(text, json_keys(table), row);
+  return text;
 }
 
 std::string table_as(Format format, const Table& table, const Style& style) {

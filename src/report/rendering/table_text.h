@@ -25,6 +25,9 @@ std::string table_names(const Table& table);
 // A JSON array of objects in the form of Python's json.dumps. Times are in seconds since the epoch.
 std::string table_json(const Table& table);
 
+// A row of the table as one of these objects.
+std::string row_json(const Table& table, const Row& row);
+
 // A YAML sequence of maps, in block style, with the values of table_json(). Strings are quoted, so
 // that ids stay strings. No newline at its end.
 std::string table_yaml(const Table& table);
