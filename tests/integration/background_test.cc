@@ -88,7 +88,7 @@ TEST_P(BackgroundTest, it_serves_when_the_command_returns) {
   end();
 }
 
-TEST_P(BackgroundTest, a_log_without_room_costs_its_messages_alone) {
+TEST_P(BackgroundTest, a_full_disk_loses_only_log_messages) {
   fs::create_symlink("/dev/full", path("log"));
   const Completed started = start();
   EXPECT_EQ(started.status, 0) << started.error;
@@ -129,7 +129,7 @@ TEST_P(BackgroundTest, without_status_pages_it_listens_nowhere) {
   end();
 }
 
-TEST_P(BackgroundTest, what_is_wrong_is_printed) {
+TEST_P(BackgroundTest, errors_are_printed) {
   configure("labels: [{nam: a}]\n");
   expect_refused(start(), "nodepool.yaml:1");
   configure("store: sqlite:///proc/nowhere/nodepool.db\nimages-dir: " + path("images") + "\n");

@@ -45,7 +45,7 @@ class HealthTest : public testing::Test {
   Installation site_;
 };
 
-TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
+TEST_F(HealthTest, a_launcher_reports_readiness_and_problems) {
   site_.start_launcher();
   wait_for_page("/ready", "\r\n\r\nOK");
   EXPECT_THAT(page("/ready"), StartsWith("HTTP/1.1 200 OK"));
@@ -71,7 +71,7 @@ TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
-TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
+TEST_F(HealthTest, all_interfaces_report_the_same_problems) {
   site_.start_launcher();
   wait_for_page("/metrics", "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n");
   site_.configure("  - {name: rack, driver: nothing}\n");
@@ -98,7 +98,7 @@ TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
-TEST_F(HealthTest, while_the_store_is_away_it_says_so) {
+TEST_F(HealthTest, an_unreachable_store_is_reported) {
   const test_support::ReservedPort nobody;
   site_.keep_records_in(
       "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(nobody.number()) +
@@ -114,7 +114,7 @@ TEST_F(HealthTest, while_the_store_is_away_it_says_so) {
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
-TEST_F(HealthTest, the_status_says_what_needs_somebody) {
+TEST_F(HealthTest, the_status_shows_what_needs_attention) {
   const Completed without_store = site_.nodepool({"status"});
   EXPECT_EQ(without_store.status, 2);
   EXPECT_THAT(without_store.error, HasSubstr("there is no store"));

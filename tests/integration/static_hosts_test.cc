@@ -118,7 +118,7 @@ TEST_F(StaticHostsTest, several_nodes_come_in_the_order_asked_for) {
   site_.wait_until_all_ready(3);
 }
 
-TEST_F(StaticHostsTest, what_nobody_offers_fails_with_the_reason) {
+TEST_F(StaticHostsTest, a_request_that_no_pool_can_serve_fails_with_the_reason) {
   const Sshd sshd;
   site_.configure(provider({host(sshd, "a")}));
   site_.start_launcher();
@@ -131,7 +131,7 @@ TEST_F(StaticHostsTest, what_nobody_offers_fails_with_the_reason) {
   EXPECT_THAT(too_many.error, HasSubstr("2 nodes with label a requested, the pool has 1"));
 }
 
-TEST_F(StaticHostsTest, who_has_waited_too_long_withdraws) {
+TEST_F(StaticHostsTest, a_request_that_times_out_is_withdrawn) {
   const Sshd sshd;
   site_.configure(provider({host(sshd, "a")}));
   site_.start_launcher();
@@ -306,7 +306,7 @@ TEST_F(StaticHostsTest, a_thousand_hosts_are_checked_side_by_side_within_limits)
   EXPECT_THAT(lease.at("nodes"), SizeIs(3));
 }
 
-TEST_F(StaticHostsTest, run_gives_the_nodes_back_whatever_happens) {
+TEST_F(StaticHostsTest, run_always_releases_the_nodes) {
   const Sshd sshd;
   site_.configure(provider({host(sshd, "a")}));
   site_.start_launcher();

@@ -72,7 +72,7 @@ TEST_F(DepartedPoolsTest, one_that_was_taken_out_of_the_configuration_does_not_c
   EXPECT_EQ(expected_for(request({"small"})), "");
 }
 
-TEST_F(DepartedPoolsTest, at_the_beginning_nodes_tell_what_pools_there_were) {
+TEST_F(DepartedPoolsTest, at_startup_pools_are_inferred_from_nodes) {
   model::Node node = idle_node("main", "small");
   node.provider = "sky";
   add_node(node);

@@ -54,7 +54,7 @@ class LauncherInstallationTest : public LauncherFixture {
   }
 };
 
-TEST_F(LauncherInstallationTest, what_it_makes_in_an_emptied_store_is_told_from_what_it_has_made) {
+TEST_F(LauncherInstallationTest, machines_from_before_a_store_was_emptied_are_foreign) {
   start(kSkyOfInstallation);
   const std::string first = installation();
   const std::string node = launch();

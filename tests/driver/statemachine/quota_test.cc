@@ -46,7 +46,7 @@ TEST_F(QuotaTest, what_others_use_is_not_available) {
   EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 6), Pair("cores", 70)));
 }
 
-TEST_F(QuotaTest, old_limits_count_while_the_cloud_does_not_tell_new_ones) {
+TEST_F(QuotaTest, the_last_known_limits_apply_while_the_cloud_gives_none) {
   start();
   cloud_->fail("limits", {Kind::transient});
   EXPECT_THROW(available(), CloudError) << "none are known yet";
@@ -57,14 +57,14 @@ TEST_F(QuotaTest, old_limits_count_while_the_cloud_does_not_tell_new_ones) {
   EXPECT_TRUE(has_logged("! Error reading limits, using the last known: limits went wrong"));
 }
 
-TEST_F(QuotaTest, without_a_listing_nobody_knows_what_is_left) {
+TEST_F(QuotaTest, without_a_listing_the_available_quota_is_unknown) {
   start();
   available();
   cloud_->fail("list", {Kind::transient});
   EXPECT_THROW(available(), CloudError);
 }
 
-TEST_F(QuotaTest, what_a_label_takes_is_asked_once) {
+TEST_F(QuotaTest, the_resources_of_a_label_are_queried_once) {
   start();
   const Provider& provider = process_->provider();
   EXPECT_EQ(provider.need("main", "small"), Resources({{"instances", 1}})) << "not known yet";

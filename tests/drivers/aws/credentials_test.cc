@@ -148,7 +148,7 @@ TEST_F(CredentialsTest, the_instance_is_asked_with_a_token) {
   EXPECT_EQ(calls_, 3) << "once for all";
 }
 
-TEST_F(CredentialsTest, services_of_this_machine_are_asked_through_no_proxy) {
+TEST_F(CredentialsTest, requests_to_local_services_bypass_the_proxy) {
   body_ = keys_as_json();
   ::setenv("http_proxy", "http://127.0.0.1:1", 1);
   Credentials& instance = credentials({.kind = SourceKind::instance_metadata});
@@ -169,7 +169,7 @@ TEST_F(CredentialsTest, the_container_s_service_is_asked_with_what_authorizes_it
   EXPECT_EQ(loop_.run(credentials(source).get())->keys, kFound);
 }
 
-TEST_F(CredentialsTest, keys_whose_end_no_clock_can_count_are_kept) {
+TEST_F(CredentialsTest, keys_with_a_distant_expiry_are_kept) {
   body_ = R"({"AccessKeyId": "A", "SecretAccessKey": "B", "Token": "C",
               "Expiration": "9999-12-31T23:59:59Z"})";
   Credentials& credentials = this->credentials({.kind = SourceKind::container, .url = "/keys"});
@@ -215,7 +215,7 @@ TEST_F(CredentialsTest, keys_that_are_refused_are_asked_for_anew) {
   EXPECT_EQ(calls_, 2);
 }
 
-TEST_F(CredentialsTest, a_failure_says_who_refused_and_no_secret) {
+TEST_F(CredentialsTest, a_failure_names_the_service_and_shows_no_secret) {
   status_ = 403;
   body_ =
       "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no ey.J.x</Message></Error>"
@@ -253,7 +253,7 @@ TEST_F(CredentialsTest, a_token_is_no_file_without_end) {
 
 // --- IAM Identity Center
 
-TEST_F(CredentialsTest, who_has_signed_in_gets_keys_of_his_role) {
+TEST_F(CredentialsTest, a_sign_in_yields_keys_of_the_role) {
   body_ = role_credentials();
   needed_header_ = {"x-amz-sso_bearer_token", "old"};
   const auto found = loop_.run(credentials(sign_in(3600)).get());
@@ -288,7 +288,7 @@ TEST_F(CredentialsTest, an_end_that_cannot_be_meant_makes_the_answer_unreadable)
   EXPECT_THAT(failure_of(sign_in(3600)), HasSubstr("expiration is out of range"));
 }
 
-TEST_F(CredentialsTest, a_sign_in_whose_end_no_clock_can_count_is_kept) {
+TEST_F(CredentialsTest, a_sign_in_with_a_distant_expiry_is_kept) {
   body_ = R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
               "expiration": 9007199254740991}})";
   renewed_token_ = R"({"accessToken": "new", "expiresIn": 1e15, "refreshToken": "next"})";
@@ -307,7 +307,7 @@ TEST_F(CredentialsTest, a_sign_in_that_cannot_be_renewed_is_used_to_its_end) {
   EXPECT_EQ(loop_.run(credentials(sign_in(60, registration(3600))).get())->keys, kFound);
 }
 
-TEST_F(CredentialsTest, whoever_has_to_sign_in_is_told_how) {
+TEST_F(CredentialsTest, an_expired_sign_in_names_the_login_command) {
   EXPECT_THAT(failure_of(sign_in(-1)), HasSubstr("aws sso login --sso-session s"));
   EXPECT_THAT(failure_of(sign_in(-1, registration(-1))), HasSubstr("the sign-in has expired"));
   token_status_ = 400;
@@ -357,7 +357,7 @@ echo '{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "B"}')"));
   EXPECT_EQ(test_support::read_file(count), "\n\n");
 }
 
-TEST_F(CredentialsTest, a_program_that_fails_says_so_and_not_what_it_wrote) {
+TEST_F(CredentialsTest, a_failing_program_is_reported_without_its_output) {
   EXPECT_THAT(failure_of(program("echo secret; exit 3")),
               testing::AllOf(HasSubstr("failed with exit status 3"), Not(HasSubstr("secret"))));
   EXPECT_THAT(failure_of(program("echo '{\"Version\": 2}'")), HasSubstr("Version is not 1"));

@@ -105,7 +105,7 @@ Task<std::string> first_bytes(tcp::acceptor& acceptor) {
   co_return bytes;
 }
 
-TEST_F(ZooKeeperOpen, a_server_is_told_by_which_name_it_is_asked_for) {
+TEST_F(ZooKeeperOpen, the_client_sends_the_server_name_in_tls) {
   tcp::acceptor acceptor(fixture_.runtime().executor, {boost::asio::ip::address_v4::loopback(), 0});
   const std::uint16_t port = acceptor.local_endpoint().port();
   const auto greeting = [&](const std::string& host) {
