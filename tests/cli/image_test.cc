@@ -217,7 +217,7 @@ TEST_F(ImageTest, the_status_of_images_is_that_of_the_store) {
                    "\n");
   run(coordination::remove_tree(store_, model::build_path("deb", "b1")));
   EXPECT_EQ(nodepool({"image-status"}), 0);
-  EXPECT_THAT(out(), HasSubstr("| pending       |")) << "whoever has the lock has not begun";
+  EXPECT_THAT(out(), HasSubstr("| pending       |")) << "the lock holder has not begun";
 }
 
 TEST_F(ImageTest, a_bad_record_is_left_out_of_listings_with_a_warning) {

@@ -15,7 +15,7 @@ using testing::Not;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
-constexpr auto kNobodysHost = R"(  - name: rack
+constexpr auto kUnreachableHost = R"(  - name: rack
     driver: static
     pools:
       - name: main
@@ -26,7 +26,7 @@ class HealthTest : public testing::Test {
  protected:
   HealthTest() {
     site_.show_pages_at(port_.number());
-    site_.configure(kNobodysHost);
+    site_.configure(kUnreachableHost);
   }
 
   // The response to a GET, with its head; empty if no server listens.
@@ -66,7 +66,7 @@ TEST_F(HealthTest, a_launcher_reports_readiness_and_problems) {
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK")) << "the old one is";
   wait_for_page("/metrics", "\nnodepool_configuration_rejected 1\n");
 
-  site_.configure(kNobodysHost);
+  site_.configure(kUnreachableHost);
   site_.wait_until("it is", [&] { return !page("/ready?detail").contains("was rejected"); });
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
@@ -87,7 +87,7 @@ TEST_F(HealthTest, all_interfaces_report_the_same_problems) {
   const std::string detail = page("/ready?detail");
   for (const std::string& problem : problems) EXPECT_THAT(detail, HasSubstr("warning: " + problem));
   wait_for_page("/metrics", "\nnodepool_problems 2\n");
-  site_.configure(kNobodysHost);
+  site_.configure(kUnreachableHost);
   site_.wait_until("it is in force",
                    [&] { return !page("/ready?detail").contains("was rejected"); });
   const auto status = nlohmann::json::parse(site_.nodepool({"status", "-o", "json"}).output);
@@ -99,11 +99,11 @@ TEST_F(HealthTest, all_interfaces_report_the_same_problems) {
 }
 
 TEST_F(HealthTest, an_unreachable_store_is_reported) {
-  const test_support::ReservedPort nobody;
+  const test_support::ReservedPort unused_port;
   site_.keep_records_in(
-      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(nobody.number()) +
+      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(unused_port.number()) +
       "}]\nzookeeper-tls: {insecure-plaintext: true}\n");
-  site_.configure(kNobodysHost);
+  site_.configure(kUnreachableHost);
   site_.start_launcher();
   wait_for_page("/ready?detail", "obstacle: waiting for the store: ");
   EXPECT_THAT(page("/ready"), StartsWith("HTTP/1.1 503 "));

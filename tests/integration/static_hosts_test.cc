@@ -168,17 +168,18 @@ TEST_F(StaticHostsTest, a_host_that_dies_is_taken_out_and_comes_back) {
 TEST_F(StaticHostsTest, a_wrong_host_key_and_an_unreachable_host_are_not_served) {
   const Sshd good;
   const Sshd impostor;
-  const test_support::ReservedPort nobody;
-  site_.configure(provider({host(good, "a", ", host-key: '" + good.host_keys().at(0) + "'"),
-                            host(impostor, "b", ", host-key: '" + good.host_keys().at(0) + "'"),
-                            "          - {name: 127.0.0.1, connection-port: " +
-                                std::to_string(nobody.number()) + ", labels: [c], timeout: 1}\n"}));
+  const test_support::ReservedPort unused_port;
+  site_.configure(provider(
+      {host(good, "a", ", host-key: '" + good.host_keys().at(0) + "'"),
+       host(impostor, "b", ", host-key: '" + good.host_keys().at(0) + "'"),
+       "          - {name: 127.0.0.1, connection-port: " + std::to_string(unused_port.number()) +
+           ", labels: [c], timeout: 1}\n"}));
   site_.start_launcher();
-  site_.wait_until("both warnings", [this, &nobody] {
+  site_.wait_until("both warnings", [this, &unused_port] {
     const std::string log = site_.log();
     return log.find("host key mismatches") != std::string::npos &&
-           log.find("Could not contact 127.0.0.1 on port " + std::to_string(nobody.number())) !=
-               std::string::npos;
+           log.find("Could not contact 127.0.0.1 on port " +
+                    std::to_string(unused_port.number())) != std::string::npos;
   });
   site_.wait_until_all_ready(1);
   EXPECT_EQ(site_.json({"request", "a"}).at("nodes").size(), 1U);

@@ -222,7 +222,7 @@ TEST_F(CloudTest, an_unknown_quota_does_not_block_other_requests) {
   pass(seconds(30));
   EXPECT_EQ(state(waiting), RequestState::fulfilled);
   pass(minutes(60));
-  EXPECT_LE(cloud_->questions, 4) << "nobody wants to know";
+  EXPECT_LE(cloud_->questions, 4) << "no request needs it";
 }
 
 TEST_F(CloudTest, a_provider_that_cannot_start_is_tried_again) {

@@ -169,7 +169,7 @@ TEST_P(DecisionSimulatorTest, a_simulated_decision_finds_no_missed_request) {
     pass(seconds(5));
     expect_that_nothing_is_left_to_do();
   }
-  EXPECT_GT(compared_, 0) << "nobody ever waited";
+  EXPECT_GT(compared_, 0) << "no request waited";
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, DecisionSimulatorTest, testing::Range(0u, 20u));

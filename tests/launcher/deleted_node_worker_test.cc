@@ -126,7 +126,7 @@ TEST_F(DeletedNodeWorkerTest, a_node_with_an_unknown_lease_state_stays) {
     EXPECT_THAT(cloud_->machines, Not(IsEmpty()));
     pass(seconds(5));
   }
-  EXPECT_EQ(nodes_.find(id), nullptr) << "nobody has a lease: now that is known";
+  EXPECT_EQ(nodes_.find(id), nullptr) << "it is known that there is no lease";
   EXPECT_THAT(cloud_->machines, IsEmpty());
 }
 

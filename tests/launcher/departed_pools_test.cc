@@ -45,7 +45,7 @@ class DepartedPoolsTest : public PartsFixture {
 TEST_F(DepartedPoolsTest, a_pool_that_has_left_is_waited_for_a_while) {
   pools_.left(pool("a", {"small", "large"}), clock_.now());
   EXPECT_EQ(expected_for(request({"small", "large"})), "sky-main");
-  EXPECT_EQ(expected_for(request({"small", "typo"})), "") << "nobody has ever offered it";
+  EXPECT_EQ(expected_for(request({"small", "typo"})), "") << "no pool has ever offered it";
   pass(seconds(119));
   EXPECT_EQ(expected_for(request({"small"})), "sky-main");
   pass(seconds(1));

@@ -66,8 +66,8 @@ class IdleNodeEvictorTest : public PartsFixture {
   planning::PoolIdentity pool_{"the-pool", "sky", "main"};
   planning::PoolStock stock_{nodes_, pool_};
   double since_ = clock_.wall_seconds();  // creation time of the request
-  int looks_ = 0;
-  IdleNodeEvictor idle_node_evictor_{context_, log_, scope_, [this] { ++looks_; }};
+  int evaluations_ = 0;
+  IdleNodeEvictor idle_node_evictor_{context_, log_, scope_, [this] { ++evaluations_; }};
 };
 
 TEST_F(IdleNodeEvictorTest, the_oldest_idle_node_of_the_pool_is_evicted) {
@@ -93,10 +93,10 @@ TEST_F(IdleNodeEvictorTest, after_a_long_wait_nodes_of_another_pool_are_evicted)
   recycle(Decision::Shortage::pool);
   recycle(Decision::Shortage::provider);
   pass(seconds(299));
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(evaluations_, 0);
   EXPECT_THAT(deleting(), IsEmpty());
   pass(seconds(1));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(evaluations_, 1);
   recycle(Decision::Shortage::pool);
   EXPECT_THAT(deleting(), IsEmpty()) << "that would make no room in this pool";
   recycle(Decision::Shortage::provider);
@@ -173,11 +173,11 @@ TEST_F(IdleNodeEvictorTest, one_node_is_evicted_at_a_time_unless_that_takes_long
   recycle(Decision::Shortage::pool);
   recycle(Decision::Shortage::pool);
   EXPECT_THAT(deleting(), ElementsAre(first));
-  EXPECT_EQ(looks_, 1) << "whoever waits for room of another kind looks again";
+  EXPECT_EQ(evaluations_, 1) << "requests that wait for other capacity are reevaluated";
   pass(seconds(299));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(evaluations_, 1);
   pass(seconds(2));
-  EXPECT_EQ(looks_, 2) << "whoever waits looks again";
+  EXPECT_EQ(evaluations_, 2) << "waiting requests are reevaluated";
   recycle(Decision::Shortage::pool);
   EXPECT_THAT(deleting(), ElementsAre(first, second));
 }
@@ -208,12 +208,12 @@ TEST_F(IdleNodeEvictorTest, the_earliest_reevaluation_counts) {
   idle_node_evictor_.carry_out({.reevaluate_in = 10});
   idle_node_evictor_.carry_out({.reevaluate_in = 20});
   pass(seconds(9));
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(evaluations_, 0);
   pass(seconds(1));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(evaluations_, 1);
   idle_node_evictor_.carry_out({.reevaluate_in = 10});
   pass(seconds(10));
-  EXPECT_EQ(looks_, 2);
+  EXPECT_EQ(evaluations_, 2);
 }
 
 TEST_F(IdleNodeEvictorTest, a_request_is_reevaluated_when_the_node_is_allocated_elsewhere) {
@@ -223,7 +223,7 @@ TEST_F(IdleNodeEvictorTest, a_request_is_reevaluated_when_the_node_is_allocated_
   taken.allocated_to = "200-0000000001";
   write_node(taken);
   pass(seconds(1));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(evaluations_, 1);
   EXPECT_THAT(deleting(), IsEmpty());
 }
 

@@ -71,7 +71,7 @@ TEST_F(LauncherInstallationTest, machines_from_before_a_store_was_emptied_are_fo
   ASSERT_THAT(after, SizeIs(1));
   EXPECT_EQ(after.begin()->second, installation());
   pass(minutes(10));
-  EXPECT_THAT(machines(), SizeIs(2)) << "nobody knows who uses the first one";
+  EXPECT_THAT(machines(), SizeIs(2)) << "the first one may be in use";
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_F(LauncherTest, a_surplus_record_with_a_lock_root_is_removed_at_once) {
   reconfigure_all_at_once(kTwoHosts);
   pass(seconds(3));
   server_.end_session(session);
-  EXPECT_GT(most, 3u) << "nobody was too late";
+  EXPECT_GT(most, 3u) << "no launcher was too late";
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
   EXPECT_THAT(nodes(), SizeIs(3));
 }

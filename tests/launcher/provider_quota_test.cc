@@ -45,7 +45,7 @@ TEST_F(ProviderQuotaTest, a_stale_quota_is_refreshed_on_demand) {
   EXPECT_EQ(cloud_->questions, 1);
   cloud_->limits = {{"instances", 6}};
   pass(minutes(6));
-  EXPECT_EQ(cloud_->questions, 1) << "nobody wants to know";
+  EXPECT_EQ(cloud_->questions, 1) << "no request needs it";
   EXPECT_EQ(quota_.available(), (driver::Limits{{"instances", 5}})) << "until the new one is there";
   settle();
   EXPECT_EQ(quota_.available(), (driver::Limits{{"instances", 6}}));

@@ -48,7 +48,7 @@ TEST(MinReadyTest, requests_of_launchers_count) {
   request.requestor = kMinReadyRequestor;
   EXPECT_TRUE(is_for_min_ready(request));
   request.node_types = {"small", "small"};
-  EXPECT_FALSE(is_for_min_ready(request)) << "somebody has borrowed the name";
+  EXPECT_FALSE(is_for_min_ready(request)) << "another requestor uses the name";
 }
 
 TEST(MinReadyTest, a_label_is_obtainable_from_a_pool_without_a_known_problem) {

@@ -44,12 +44,12 @@ TEST_P(StoreConformance, changes_of_all_sessions_are_reported_in_order) {
   run(store_->remove("/a/b", kAnyVersion));
   run(other->create("/a/b", "", CreateMode::persistent));
   run(other->close());
-  const auto told = ElementsAre("resync", "created /a/b", "changed /a/b", "changed /a/b",
-                                "created /a/c", "removed /a/b", "created /a/b", "removed /a/c");
+  const auto expected = ElementsAre("resync", "created /a/b", "changed /a/b", "changed /a/b",
+                                    "created /a/c", "removed /a/b", "created /a/b", "removed /a/c");
   ASSERT_TRUE(log.run_until_last_is("removed /a/c"));
   ASSERT_TRUE(bystander_log.run_until_last_is("removed /a/c"));
-  EXPECT_THAT(log.lines(), told);
-  EXPECT_THAT(bystander_log.lines(), told);
+  EXPECT_THAT(log.lines(), expected);
+  EXPECT_THAT(bystander_log.lines(), expected);
 }
 
 TEST_P(StoreConformance, the_watched_root_need_not_exist) {
@@ -201,17 +201,17 @@ TEST_P(StoreConformance, a_dropped_subscription_is_silent) {
 
 TEST_P(StoreConformance, a_handler_may_drop_its_own_subscription) {
   create("/a");
-  int told = 0;
+  int calls = 0;
   Subscription subscription;
-  subscription = store_->watch("/a", [&told, &subscription](const WatchEvent&) {
-    ++told;
+  subscription = store_->watch("/a", [&calls, &subscription](const WatchEvent&) {
+    ++calls;
     subscription.reset();
   });
   WatchLog kept(*fixture_, *store_, "/a");
   ASSERT_TRUE(kept.run_until_last_is("resync"));
   create("/a/b");
   ASSERT_TRUE(kept.run_until_last_is("created /a/b"));
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_P(StoreConformance, a_malformed_root_is_refused) {

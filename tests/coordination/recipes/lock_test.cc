@@ -73,8 +73,8 @@ TEST_F(LockTest, a_lost_response_without_a_root_is_no_missing_record) {
   EXPECT_EQ(acquired, true);
 }
 
-Task<> acquire_and_tell(Lock& lock, async::Clock& clock, seconds patience, std::string name,
-                        std::vector<std::string>& log) {
+Task<> acquire_and_log(Lock& lock, async::Clock& clock, seconds patience, std::string name,
+                       std::vector<std::string>& log) {
   try {
     co_await lock.acquire(clock, clock.now() + patience);
     log.push_back(name);
@@ -90,9 +90,9 @@ TEST_F(LockTest, waiters_get_the_lock_in_order_of_arrival) {
   Lock second(b_, random_, "/lock/x");
   Lock third(a_, random_, "/lock/x");
   ASSERT_TRUE(loop_.run(holder.try_acquire()));
-  scope_.spawn("second", acquire_and_tell(second, clock_, seconds(60), "second", log_));
+  scope_.spawn("second", acquire_and_log(second, clock_, seconds(60), "second", log_));
   settle();
-  scope_.spawn("third", acquire_and_tell(third, clock_, seconds(60), "third", log_));
+  scope_.spawn("third", acquire_and_log(third, clock_, seconds(60), "third", log_));
   settle();
   EXPECT_THAT(log_, IsEmpty());
   loop_.run(holder.release());
@@ -108,8 +108,8 @@ TEST_F(LockTest, a_waiter_leaves_the_queue_at_its_deadline_and_when_cancelled) {
   Lock impatient(b_, random_, "/lock/x");
   Lock cancelled(b_, random_, "/lock/x");
   ASSERT_TRUE(loop_.run(holder.try_acquire()));
-  scope_.spawn("1", acquire_and_tell(impatient, clock_, seconds(5), "impatient", log_));
-  scope_.spawn("2", acquire_and_tell(cancelled, clock_, seconds(60), "other", log_));
+  scope_.spawn("1", acquire_and_log(impatient, clock_, seconds(5), "impatient", log_));
+  scope_.spawn("2", acquire_and_log(cancelled, clock_, seconds(60), "other", log_));
   pass(seconds(5));
   EXPECT_THAT(log_, ElementsAre("impatient gave up"));
   EXPECT_THAT(children("/lock/x"), SizeIs(2));
@@ -122,7 +122,7 @@ TEST_F(LockTest, the_death_of_the_holder_frees_the_lock) {
   Lock holder(b_, random_, "/lock/x");
   Lock waiter(a_, random_, "/lock/x");
   ASSERT_TRUE(loop_.run(holder.try_acquire()));
-  scope_.spawn("waiter", acquire_and_tell(waiter, clock_, seconds(60), "waiter", log_));
+  scope_.spawn("waiter", acquire_and_log(waiter, clock_, seconds(60), "waiter", log_));
   settle();
   b_.kill_for_tests();
   settle();
@@ -133,7 +133,7 @@ TEST_F(LockTest, a_waiter_with_a_removed_contender_queues_again) {
   Lock holder(a_, random_, "/lock/x");
   Lock waiter(b_, random_, "/lock/x");
   ASSERT_TRUE(loop_.run(holder.try_acquire()));
-  scope_.spawn("waiter", acquire_and_tell(waiter, clock_, seconds(60), "waiter", log_));
+  scope_.spawn("waiter", acquire_and_log(waiter, clock_, seconds(60), "waiter", log_));
   settle();
   loop_.run(a_.remove(waiter.contender(), kAnyVersion));
   settle();

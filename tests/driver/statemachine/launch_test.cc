@@ -221,7 +221,7 @@ TEST_F(LaunchTest, an_attempt_that_is_cut_short_within_a_call_leaves_nothing) {
   const std::string id = add_node();
   const auto job = start().launch(id);
   process_->pass(minutes(9));
-  EXPECT_THAT(cloud_->disks, SizeIs(1)) << "made, but nobody has heard of it";
+  EXPECT_THAT(cloud_->disks, SizeIs(1)) << "made, and the response is still due";
   cloud_->latency = seconds(0);
   process_->run_until_ended(*job);
   job->result();
@@ -378,14 +378,14 @@ TEST_F(LaunchTest, a_machine_without_an_address_has_failed) {
   EXPECT_THAT(launch_error().what(), HasSubstr("no usable address"));
   EXPECT_EQ(cloud_->count("make server"), 3U);
   config_->label("small").host_key_checking = false;
-  EXPECT_THAT(launch_error().what(), HasSubstr("no usable address")) << "nobody could reach it";
+  EXPECT_THAT(launch_error().what(), HasSubstr("no usable address")) << "it is unreachable";
 }
 
 TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
   scan_ = scan_network;
-  const test_support::ReservedPort nobody;
-  cloud_->described.interface_ip = nobody.number() == 0 ? "" : test_support::kLoopback;
-  config_->label("small").access.connection_port = nobody.number();
+  const test_support::ReservedPort unused_port;
+  cloud_->described.interface_ip = unused_port.number() == 0 ? "" : test_support::kLoopback;
+  config_->label("small").access.connection_port = unused_port.number();
   config_->launch_retries_ = 1;
   const LaunchError error = launch_error();
   EXPECT_THAT(error.what(), HasSubstr("key scan: "));
@@ -407,9 +407,9 @@ TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
 
 TEST_F(LaunchTest, without_host_key_checking_the_machine_is_not_contacted) {
   scan_ = scan_network;
-  const test_support::ReservedPort nobody;
+  const test_support::ReservedPort unused_port;
   cloud_->described.interface_ip = test_support::kLoopback;
-  config_->label("small").access.connection_port = nobody.number();
+  config_->label("small").access.connection_port = unused_port.number();
   config_->label("small").host_key_checking = false;
   const Node node = launch_new();
   EXPECT_EQ(node.state, NodeState::ready);

@@ -222,7 +222,7 @@ TEST_F(SharedPollerTest, polling_is_deferred_to_the_last_queued_create) {
   EXPECT_THAT(seen_, SizeIs(kMachines));
   EXPECT_LE(asked_.size(), kMachines / 3U);
   EXPECT_NEAR(seen_.front(), 6, 0.7) << "the first has not queued for long";
-  EXPECT_NEAR(seen_.back(), kMachines + 5, 0.5) << "nobody comes after the last";
+  EXPECT_NEAR(seen_.back(), kMachines + 5, 0.5) << "no create is queued after the last";
 }
 
 TEST_F(SharedPollerTest, a_failed_poll_is_reported_to_its_waiters) {

@@ -76,10 +76,10 @@ TEST(KubeTexts, a_failing_pod_reports_the_reason) {
 }
 
 TEST(KubeTexts, a_plug_in_returns_a_token_and_its_expiry) {
-  const PluginToken told = parse_exec_credential(
+  const PluginToken parsed = parse_exec_credential(
       R"({"status": {"token": "t", "expirationTimestamp": "2026-11-21T11:00:00+01:00"}})");
-  EXPECT_EQ(told.token, "t");
-  EXPECT_EQ(told.expires, 1795255200.0);
+  EXPECT_EQ(parsed.token, "t");
+  EXPECT_EQ(parsed.expires, 1795255200.0);
   EXPECT_EQ(parse_exec_credential(R"({"status": {"token": "t"}})").expires, std::nullopt);
   for (const auto& [text, problem] : std::vector<std::pair<std::string, std::string>>{
            {"token", "no JSON"},

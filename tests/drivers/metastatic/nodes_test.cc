@@ -109,7 +109,7 @@ TEST_F(MetastaticTest, a_freed_slot_serves_the_waiting_launch) {
   EXPECT_THAT(launchers_.nodes(), SizeIs(1));
   EXPECT_THAT(launchers_.requests(), SizeIs(1));
   pass_minutes(2);
-  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "nobody waits for it any more";
+  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "no launch waits for it";
 }
 
 // --- what goes wrong with backing nodes
@@ -204,7 +204,7 @@ TEST_F(MetastaticTest, a_request_lost_with_its_session_is_repeated_for_its_waite
   process_->cancel();
   process_->lose_session();
   process_->pass(minutes(1));
-  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "nobody waits";
+  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "no launch waits";
 }
 
 TEST_F(MetastaticTest, a_backing_node_that_cannot_be_scanned_gets_no_more_nodes) {

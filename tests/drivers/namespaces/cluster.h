@@ -44,7 +44,7 @@ class Cluster {
   std::map<std::string, Namespace> namespaces = {};
   std::map<std::string, int> removals = {};  // asked for, by name
   bool is_usable = true;
-  std::vector<std::string> told = {};  // what the driver was told of nodes
+  std::vector<std::string> notifications = {};  // of reused and deleted nodes
 
  private:
   static async::Task<> call(async::Runtime runtime);

@@ -126,11 +126,11 @@ Task<bool> ClusterAdapter::is_usable(model::Node /*node*/) {
 }
 
 void ClusterAdapter::node_reused(const model::Node& node) {
-  cluster_->told.push_back("reused " + node.id);
+  cluster_->notifications.push_back("reused " + node.id);
 }
 
 void ClusterAdapter::node_deleted(const model::Node& node) {
-  cluster_->told.push_back("deleted " + node.id);
+  cluster_->notifications.push_back("deleted " + node.id);
 }
 
 }  // namespace nodepool::drivers::namespaces

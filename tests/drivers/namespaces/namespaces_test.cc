@@ -120,7 +120,7 @@ TEST_F(NamespacesTest, a_cluster_with_change_notifications_is_not_polled) {
   ASSERT_FALSE(job->ended);
   cluster_->activate();
   process_->pass(std::chrono::seconds(3));
-  EXPECT_TRUE(job->ended) << "nobody has waited for the hour to be over";
+  EXPECT_TRUE(job->ended) << "before the hour is over";
   EXPECT_EQ(installation_.node(id).state, model::NodeState::ready);
 }
 
@@ -164,7 +164,7 @@ TEST_F(NamespacesTest, the_adapter_is_queried_and_notified) {
   EXPECT_FALSE(process_->run(provider.is_usable(node)));
   provider.node_reused(node);
   provider.node_deleted(node);
-  EXPECT_THAT(cluster_->told, testing::ElementsAre("reused " + id, "deleted " + id));
+  EXPECT_THAT(cluster_->notifications, testing::ElementsAre("reused " + id, "deleted " + id));
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST_F(LauncherOnZooKeeper, records_can_be_protected_by_a_password) {
   host_.wait_until_all_ready(1);
   try {
     run(store_->children("/nodepool/nodes"));
-    FAIL() << "anybody can list them";
+    FAIL() << "they can be listed without the password";
   } catch (const StoreError& error) {
     EXPECT_THAT(error.what(), HasSubstr("refuses to list the children of /nodepool/nodes"));
   }

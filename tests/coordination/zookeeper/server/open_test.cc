@@ -44,10 +44,10 @@ class ZooKeeperOpen : public FaultTest {
 };
 
 TEST_F(ZooKeeperOpen, a_server_that_does_not_listen_is_passed_over) {
-  const test_support::ReservedPort nobody;
+  const test_support::ReservedPort unused_port;
   const ZooKeeperOptions good = options_;
-  options_.servers = {{"127.0.0.1", nobody.number()}};
-  expect_refused(Kind::disconnected, "127.0.0.1:" + std::to_string(nobody.number()), options_);
+  options_.servers = {{"127.0.0.1", unused_port.number()}};
+  expect_refused(Kind::disconnected, "127.0.0.1:" + std::to_string(unused_port.number()), options_);
   options_.servers.push_back(good.servers.front());
   for (int i = 0; i < 5; ++i) run(fixture_.open(options_)->close());
 }
