@@ -39,13 +39,13 @@ TEST_F(ApiTest, a_request_becomes_a_lease_with_all_that_is_needed_to_log_in) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
-TEST_F(ApiTest, the_answer_may_be_awaited_with_the_question) {
+TEST_F(ApiTest, the_request_call_can_wait_for_its_result) {
   const Got placed = call("POST", "/api/v1/requests?wait=30s", "gitlab", kSmall);
   EXPECT_EQ(placed.status, 201);
   EXPECT_EQ(placed.body.at("state"), "fulfilled");
 }
 
-TEST_F(ApiTest, a_request_that_waits_says_so_and_outlives_its_launcher) {
+TEST_F(ApiTest, a_waiting_request_reports_its_state_and_survives_its_launcher) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
   EXPECT_EQ(placed.body.at("state"), "requested");
@@ -87,7 +87,7 @@ TEST_F(ApiTest, a_lease_is_renewed_from_now_on) {
   EXPECT_DOUBLE_EQ(renewed.body.at("expires").get<double>(), clock_.wall_seconds() + 3600);
 }
 
-TEST_F(ApiTest, nodes_go_back_one_by_one_or_all_at_once) {
+TEST_F(ApiTest, nodes_are_released_one_by_one_or_all_at_once) {
   const Got done = leased("gitlab", {{"labels", {"small", "small", "small"}}});
   const std::string path = "/api/v1/leases/" + done.id();
   const json& nodes = done.body.at("lease").at("nodes");
@@ -104,7 +104,7 @@ TEST_F(ApiTest, nodes_go_back_one_by_one_or_all_at_once) {
   }
 }
 
-TEST_F(ApiTest, what_its_holder_wants_to_keep_is_held) {
+TEST_F(ApiTest, a_lease_can_be_held) {
   const Got done = leased("gitlab", {{"labels", {"small", "small"}}});
   const std::string path = "/api/v1/leases/" + done.id();
   const std::string first = done.body.at("lease").at("nodes").at(0).at("id");
@@ -167,7 +167,7 @@ TEST_F(ApiTest, renewals_add_up_to_no_more_than_a_lease_may_last) {
   EXPECT_EQ(call("POST", path, "jenkins").body.at("expires"), renewed.body.at("expires"));
 }
 
-TEST_F(ApiTest, the_limit_of_the_site_holds_for_all_tokens) {
+TEST_F(ApiTest, the_maximum_lease_of_the_launcher_applies_to_all_tokens) {
   first_->max_lease = std::chrono::minutes(10);
   EXPECT_EQ(
       call("POST", "/api/v1/requests", "gitlab", {{"labels", {"small"}}, {"lease", "24h"}}).status,
@@ -192,7 +192,7 @@ TEST_F(ApiTest, giving_up_withdraws_a_request_that_waits_and_releases_one_that_d
   EXPECT_EQ(node(done.body.at("lease").at("nodes").at(0).at("id")).state, model::NodeState::used);
 }
 
-TEST_F(ApiTest, a_request_that_failed_says_why_for_a_while) {
+TEST_F(ApiTest, a_failed_request_reports_its_reasons_for_a_while) {
   launcher_.react(LauncherDouble::Reaction::decline);
   run(launcher_.add_pool("rack", {"small"}));
   const Got placed = call("POST", "/api/v1/requests?wait=5s", "gitlab", kSmall);
@@ -205,7 +205,7 @@ TEST_F(ApiTest, a_request_that_failed_says_why_for_a_while) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
-TEST_F(ApiTest, nobody_waits_longer_than_was_said) {
+TEST_F(ApiTest, a_request_is_withdrawn_at_its_timeout) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   json body = kSmall;
   body["timeout"] = "90s";
@@ -216,7 +216,7 @@ TEST_F(ApiTest, nobody_waits_longer_than_was_said) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
-TEST_F(ApiTest, a_node_that_is_gone_before_it_is_leased_is_asked_for_anew) {
+TEST_F(ApiTest, a_node_that_vanishes_before_it_is_leased_is_requested_again) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
   run(launcher_.fulfil_with(placed.id(), {"0000009999"}));
@@ -228,7 +228,7 @@ TEST_F(ApiTest, a_node_that_is_gone_before_it_is_leased_is_asked_for_anew) {
   EXPECT_EQ(call("GET", path, "gitlab").body.at("state"), "fulfilled");
 }
 
-TEST_F(ApiTest, the_same_key_asks_once_whichever_launcher_is_asked) {
+TEST_F(ApiTest, an_idempotency_key_is_valid_at_every_launcher) {
   json body = kSmall;
   body["idempotency_key"] = "pipeline 4711";
   const Got first = call("POST", "/api/v1/requests", "gitlab", body);
@@ -246,7 +246,7 @@ TEST_F(ApiTest, the_same_key_asks_once_whichever_launcher_is_asked) {
   EXPECT_EQ(ended.status, 409);
 }
 
-TEST_F(ApiTest, two_launchers_that_are_asked_at_once_with_the_same_key_make_one_request) {
+TEST_F(ApiTest, concurrent_calls_with_the_same_key_create_one_request) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   json body = kSmall;
   body["idempotency_key"] = "pipeline 4711";
@@ -280,7 +280,7 @@ TEST_F(ApiTest, a_client_has_no_more_nodes_and_no_longer_leases_than_it_may) {
   EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 201);
 }
 
-TEST_F(ApiTest, whoever_calls_too_often_waits) {
+TEST_F(ApiTest, calls_over_the_rate_limit_are_rejected) {
   Got last;
   int calls = 0;
   for (; calls < 500 && last.status != 429; ++calls) last = call("GET", "/api/v1/client", "gitlab");
@@ -291,7 +291,7 @@ TEST_F(ApiTest, whoever_calls_too_often_waits) {
   EXPECT_EQ(call("GET", "/api/v1/client", "gitlab").status, 200);
 }
 
-TEST_F(ApiTest, those_without_a_token_have_a_pace_for_each_address) {
+TEST_F(ApiTest, unauthenticated_calls_are_rate_limited_by_address) {
   const auto look = [this](const std::string& address) {
     web::Request asked = request("GET", "/api/v1/client", "");
     asked.peer = {.address = address};
@@ -305,7 +305,7 @@ TEST_F(ApiTest, those_without_a_token_have_a_pace_for_each_address) {
   EXPECT_EQ(look("192.0.2.1"), 200U);
 }
 
-TEST(PaceTest, addresses_without_end_take_no_memory_without_end) {
+TEST(PaceTest, memory_for_rate_limits_is_bounded) {
   TokenBucket bucket;
   const auto others_share = [&bucket](double now) {
     bool is_allowed = true;
@@ -319,7 +319,7 @@ TEST(PaceTest, addresses_without_end_take_no_memory_without_end) {
   EXPECT_TRUE(bucket.allows("200.000000 7", 1, 200)) << "a known client keeps its bucket";
 }
 
-TEST_F(ApiTest, refusals_are_counted_and_not_written_down_one_by_one) {
+TEST_F(ApiTest, refusals_are_counted_and_not_logged_one_by_one) {
   const std::string path = "/api/v1/leases/" + std::string(10'000, 'x');
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(call("DELETE", path, "").status, 401U);
@@ -358,7 +358,7 @@ TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {
   for (const std::string& line : audit_) EXPECT_THAT(line, Not(HasSubstr("secret")));
 }
 
-TEST_F(ApiTest, bad_questions_are_told_what_is_wrong) {
+TEST_F(ApiTest, malformed_requests_get_an_error_that_names_the_fault) {
   const auto problem = [this](const json& body) {
     const Got answer = call("POST", "/api/v1/requests", "gitlab", body);
     EXPECT_EQ(answer.headers.at("Content-Type"), "application/problem+json");
@@ -384,7 +384,7 @@ TEST_F(ApiTest, bad_questions_are_told_what_is_wrong) {
   EXPECT_EQ(wrong_method.headers.at("Allow"), "POST, GET");
 }
 
-TEST_F(ApiTest, a_store_that_is_away_is_said_and_nothing_is_lost) {
+TEST_F(ApiTest, an_unreachable_store_is_reported_and_loses_nothing) {
   first_->store().suspend_for_tests();
   settle();
   const Got answer = call("POST", "/api/v1/requests", "gitlab", kSmall);
@@ -422,7 +422,7 @@ TEST_F(ApiTest, lists_come_in_pages) {
   EXPECT_THAT(mistyped.text, HasSubstr("one of init, building, testing, ready, in-use"));
 }
 
-TEST_F(ApiTest, a_stream_tells_each_change_until_the_end) {
+TEST_F(ApiTest, a_stream_sends_each_change_until_the_request_ends) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
   const web::Response response = run(first_->api().answer(
@@ -445,7 +445,7 @@ TEST_F(ApiTest, a_stream_tells_each_change_until_the_end) {
   run(scope.join());
 }
 
-TEST_F(ApiTest, what_waits_for_a_token_ends_when_the_token_does) {
+TEST_F(ApiTest, waiting_calls_end_when_their_token_is_revoked) {
   token("leaver", "scope: request");
   token("guest", "scope: read, expires: 2023-11-15");
   write_tokens();
@@ -502,7 +502,7 @@ TEST_F(ApiTest, wrong_tokens_are_in_the_audit_log_by_address) {
             "GET /api/v1/nodes");
 }
 
-TEST_F(ApiTest, texts_that_are_kept_have_a_length) {
+TEST_F(ApiTest, stored_texts_have_a_maximum_length) {
   const std::string longest(256, 'x');
   const std::string longer = longest + "x";
   const auto status = [this](const std::string& key, const json& value) {

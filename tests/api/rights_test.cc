@@ -90,7 +90,7 @@ class RightsTest : public ApiTest {
   }
 };
 
-TEST_F(RightsTest, each_may_do_what_the_table_says) {
+TEST_F(RightsTest, each_scope_allows_what_the_table_lists) {
   const std::vector<std::vector<std::string>> columns{column(""), column("viewer"), column("acme"),
                                                       column("owner"), column("boss")};
   std::string table;
@@ -110,7 +110,7 @@ TEST_F(RightsTest, each_may_do_what_the_table_says) {
   EXPECT_EQ(table, kRights);
 }
 
-TEST_F(ApiTest, a_token_that_others_could_read_is_refused) {
+TEST_F(ApiTest, a_token_over_an_unencrypted_connection_is_refused) {
   web::Request open = request("GET", "/api/v1/client", "gitlab");
   open.peer = {.address = "192.0.2.1", .is_private = false, .user = {}};
   const Got answer = call(*first_, open);
@@ -118,7 +118,7 @@ TEST_F(ApiTest, a_token_that_others_could_read_is_refused) {
   EXPECT_THAT(answer.body.at("detail"), HasSubstr("TLS"));
 }
 
-TEST_F(ApiTest, the_kernel_says_who_uses_the_socket) {
+TEST_F(ApiTest, the_unix_socket_identifies_the_user_of_the_client) {
   web::Request local = request("POST", "/api/v1/requests", "", {{"labels", {"small"}}});
   local.peer = {.address = {}, .is_private = true, .user = 4711};
   const Got placed = call(*first_, local);
@@ -132,7 +132,7 @@ TEST_F(ApiTest, the_kernel_says_who_uses_the_socket) {
   EXPECT_EQ(call(*first_, local).status, 204);
 }
 
-TEST_F(ApiTest, a_site_may_want_a_token_for_reading) {
+TEST_F(ApiTest, reading_may_require_a_token) {
   const std::unique_ptr<ApiServer> closed = serve(/*anonymous_read=*/false);
   EXPECT_EQ(call(*closed, request("GET", "/api/v1/nodes", "")).status, 401);
   EXPECT_EQ(call(*closed, request("GET", "/api/v1/nodes", "viewer")).status, 200);
@@ -152,7 +152,7 @@ TEST_F(ApiTest, a_site_may_want_a_token_for_reading) {
   run(closed->stop());
 }
 
-TEST_F(ApiTest, build_logs_need_a_token_unless_the_site_says_otherwise) {
+TEST_F(ApiTest, build_logs_require_a_token_by_default) {
   using Subject = Authorizer::Subject;
   const auto status = [this](const std::string& client) {
     const auto refusal = first_->api().authorizer().refuse_reading(
@@ -171,7 +171,7 @@ TEST_F(ApiTest, build_logs_need_a_token_unless_the_site_says_otherwise) {
 
 // All read-only calls, including future ones, with the ids of another tenant's requests, leases and
 // nodes in all states.
-TEST_F(RightsTest, no_call_tells_a_tenant_of_the_records_of_others) {
+TEST_F(RightsTest, no_call_shows_records_of_other_tenants) {
   const Got lease = leased("owner", {{"labels", {"small", "small"}}, {"holder", "their holder"}});
   const auto node_id = [&lease](int i) {
     return lease.body.at("lease").at("nodes").at(i).at("id").get<std::string>();
@@ -234,7 +234,7 @@ TEST_F(ApiTest, a_token_may_be_limited_to_labels_priorities_and_tenants) {
   EXPECT_EQ(call("GET", "/api/v1/client", "night").body.at("labels"), json({"small", "large"}));
 }
 
-TEST_F(ApiTest, nothing_is_said_of_other_tenants) {
+TEST_F(ApiTest, a_token_of_a_tenant_is_limited_to_its_tenant) {
   leased("gitlab");
   leased("acme");
   const Got own = call("GET", "/api/v1/leases", "acme");

@@ -36,7 +36,7 @@ TEST(TokenFile, a_token_is_known_by_its_hash) {
             "sha256:1f6076e3a47ba1ded08025ffe06e57af217c14f9407f33fba50f99b1c7019387");
 }
 
-TEST(TokenFile, a_day_that_is_over_ends_a_token_however_long_ago_it_was) {
+TEST(TokenFile, a_token_is_invalid_after_its_expiry_date) {
   for (const char* day : {"1970-01-01", "1969-07-20", "2026-01-01"}) {
     const Tokens tokens =
         Tokens::parse(one_token("    expires: " + std::string(day) + "\n"), "tokens.yaml");
@@ -45,7 +45,7 @@ TEST(TokenFile, a_day_that_is_over_ends_a_token_however_long_ago_it_was) {
   EXPECT_THAT(problem_of(one_token("    expires: 2027-01-31 or so\n")), HasSubstr("must be a day"));
 }
 
-TEST(TokenFile, one_that_others_may_write_is_refused) {
+TEST(TokenFile, a_file_that_other_users_may_write_is_rejected) {
   const test_support::TemporaryDirectory directory;
   const std::string file = directory.write("tokens.yaml", one_token(""));
   EXPECT_EQ(Tokens::read(file).size(), 1U);
@@ -56,7 +56,7 @@ TEST(TokenFile, one_that_others_may_write_is_refused) {
   }
 }
 
-TEST(TokenFile, who_deletes_it_revokes_all) {
+TEST(TokenFile, a_missing_file_has_no_tokens) {
   const test_support::TemporaryDirectory directory;
   EXPECT_EQ(Tokens::read(directory.path() / "tokens.yaml").size(), 0U);
 }

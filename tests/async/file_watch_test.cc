@@ -109,7 +109,7 @@ TEST_F(FileWatchTest, a_path_that_comes_into_being_is_noticed) {
   expect_change(watch);
 }
 
-TEST_F(FileWatchTest, other_files_of_the_directory_wake_nobody) {
+TEST_F(FileWatchTest, other_files_of_the_directory_are_ignored) {
   write("a", "1");
   FileWatch watch(loop_.executor(), {directory_ / "a"});
   write("b", "1");

@@ -73,7 +73,7 @@ Task<> await_event(Event& event) {
   co_await event.wait();
 }
 
-TEST_F(LiveTasksTest, tell_what_each_task_waits_for_and_since_when) {
+TEST_F(LiveTasksTest, list_what_each_task_waits_for_and_since_when) {
   TaskScope scope(runtime_, reporter());
   Event event("a node changed");
   scope.spawn("sleeper", sleep(clock_, seconds(60)));

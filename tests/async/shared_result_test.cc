@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(SharedResult, a_question_that_takes_long_is_asked_once_at_a_time) {
+TEST(SharedResult, concurrent_callers_share_one_computation) {
   EventLoop loop;
   VirtualClock clock;
   Random random(1);

@@ -120,7 +120,7 @@ TEST_F(SubprocessTest, the_standard_error_may_be_taken_apart_from_the_output) {
   }
 }
 
-TEST_F(SubprocessTest, a_program_nobody_waits_for_is_killed) {
+TEST_F(SubprocessTest, a_program_is_killed_with_its_object) {
   pid_t pid = 0;
   {
     const Subprocess process(loop_.executor(), {{"sleep", "1000"}, {"PATH=/usr/bin:/bin"}});

@@ -142,7 +142,7 @@ TEST_F(SupervisorTest, long_chains_of_processes_end_too) {
 
 // Each of these processes is a new shell, because a shell limits the recursion of a function and
 // reports it in its output.
-TEST_F(SupervisorTest, who_forks_while_being_killed_ends) {
+TEST_F(SupervisorTest, processes_that_fork_while_they_are_killed_end) {
   const auto program = start(R"(
     export next='sleep 0.002; sh -c "$next" & exit'
     echo $$; setsid sh -c 'echo away; eval "$next"' & wait; sleep 1000)");
@@ -166,7 +166,7 @@ TEST_F(SupervisorTest, sigterm_is_first_for_the_program_alone) {
   EXPECT_EQ(end_of(*program).exit_status, 5);
 }
 
-TEST_F(SupervisorTest, then_for_all_wherever_they_are) {
+TEST_F(SupervisorTest, sigterm_then_goes_to_all_descendants) {
   // The program waits for its child, like a shell with a trap.
   const auto program = start(R"(
     exec 2> /dev/null  # what a shell has to say about children that are killed
@@ -179,7 +179,7 @@ TEST_F(SupervisorTest, then_for_all_wherever_they_are) {
   EXPECT_EQ(end_of(*program).exit_status, 6);
 }
 
-TEST_F(SupervisorTest, and_then_they_are_killed) {
+TEST_F(SupervisorTest, descendants_are_killed_after_the_grace_time) {
   const auto program = start("trap '' TERM;" + std::string(kAway) + "while :; do sleep 1; done");
   EXPECT_EQ(read_line(), "away");
   program->send_signal(SIGTERM);
@@ -187,7 +187,7 @@ TEST_F(SupervisorTest, and_then_they_are_killed) {
   EXPECT_TRUE(output_has_ended());
 }
 
-TEST_F(SupervisorTest, nothing_outlives_one_that_nobody_waits_for) {
+TEST_F(SupervisorTest, no_process_outlives_a_destroyed_program) {
   auto program = start("trap '' TERM;" + std::string(kAway) + "sleep 1000", hours(1));
   EXPECT_EQ(read_line(), "away");
   program.reset();

@@ -168,7 +168,7 @@ def test_what_a_killed_launcher_has_begun_is_finished_or_cleared_away(nodepool, 
 
 
 @pytest.mark.smoke
-def test_what_nobody_knows_is_deleted(nodepool, sky, cloud):
+def test_resources_without_a_record_are_deleted(nodepool, sky, cloud):
     launcher = nodepool(sky())
     (node,) = launcher.ask('small').lease()['nodes']
     marks = {key: value for key, value in tags(cloud.instances()[0]).items() if key.startswith('nodepool_')}

@@ -123,7 +123,7 @@ TEST_F(BuilderTest, a_request_during_a_build_leads_to_another_one) {
   EXPECT_FALSE(exists(model::build_request_path("deb")));
 }
 
-TEST_F(BuilderTest, a_paused_image_is_not_built_until_it_goes_on) {
+TEST_F(BuilderTest, a_paused_image_is_not_built_until_it_is_unpaused) {
   put(model::image_pause_path("deb"));
   start(yaml(kDeb, kSky));
   put(model::build_request_path("deb"));
@@ -133,14 +133,14 @@ TEST_F(BuilderTest, a_paused_image_is_not_built_until_it_goes_on) {
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
 }
 
-TEST_F(BuilderTest, an_image_that_nobody_needs_in_any_format_is_not_built) {
+TEST_F(BuilderTest, an_image_without_a_needed_format_is_not_built) {
   start(yaml("  - {name: deb}\n  - {name: raw, formats: [raw, vhd]}\n",
              "  - {name: sky1, driver: sky, diskimages: []}\n"));
   EXPECT_THAT(workshop_->built, ElementsAre("raw"));
   EXPECT_THAT(builds("raw").front().formats, ElementsAre("raw", "vhd"));
 }
 
-TEST_F(BuilderTest, a_failing_image_is_tried_less_and_less_often_and_blocks_no_other) {
+TEST_F(BuilderTest, a_failing_image_backs_off_and_blocks_no_other) {
   workshop_->exit_codes["bad"] = 7;
   start(yaml("  - {name: bad, formats: [raw]}\n  - {name: deb, formats: [raw]}\n",
              "  - {name: sky1, driver: sky, diskimages: []}\n"));

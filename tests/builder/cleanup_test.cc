@@ -66,7 +66,7 @@ TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_fi
   EXPECT_THAT(builds(), IsEmpty());
 }
 
-TEST_F(CleanUpTest, an_image_that_a_provider_lists_no_longer_goes_from_there) {
+TEST_F(CleanUpTest, an_image_that_a_provider_no_longer_lists_is_deleted_there) {
   start_with_one();
   reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: []}\n"));
   EXPECT_THAT(uploads(), IsEmpty());
@@ -74,7 +74,7 @@ TEST_F(CleanUpTest, an_image_that_a_provider_lists_no_longer_goes_from_there) {
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
 }
 
-TEST_F(CleanUpTest, an_image_that_is_configured_no_longer_goes_altogether) {
+TEST_F(CleanUpTest, an_image_that_is_no_longer_configured_is_deleted) {
   start_with_one();
   reconfigure("diskimages: []\nproviders: [{name: sky1, driver: sky, diskimages: []}]\n");
   EXPECT_THAT(builds(), IsEmpty());

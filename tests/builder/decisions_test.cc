@@ -313,7 +313,7 @@ TEST(CleanupDecision, an_old_upload_stays_while_nodes_are_made_from_it) {
       << "the provider is not to have it";
 }
 
-TEST(CleanupDecision, what_somebody_wants_gone_goes_whatever_nodes_there_are) {
+TEST(CleanupDecision, a_requested_deletion_ignores_nodes_of_the_image) {
   Records records;
   records.build("b1", BuildState::deleting, 1);
   records.upload("b1", "sky", "1", UploadState::ready);
@@ -337,7 +337,7 @@ TEST(CleanupDecision, uploads_go_in_steps) {
   EXPECT_THAT(plan_for(last, kListed), ElementsAre("gone b1"));
 }
 
-TEST(CleanupDecision, an_upload_that_can_be_gone_on_with_stays_as_long_as_it_is_wanted) {
+TEST(CleanupDecision, a_resumable_upload_stays_while_it_is_needed) {
   Records records;
   records.build("b1", BuildState::ready, 1);
   records.upload("b1", "sky", "1", UploadState::failed);
@@ -359,7 +359,7 @@ TEST(CleanupDecision, an_upload_that_can_be_gone_on_with_stays_as_long_as_it_is_
       << "there is a newer one";
 }
 
-TEST(UploadDecision, only_the_last_upload_is_gone_on_with) {
+TEST(UploadDecision, only_the_last_upload_is_resumed) {
   Records records;
   records.build("b1", BuildState::ready, 1);
   EXPECT_EQ(interrupted_upload(records.uploads()), nullptr);
@@ -371,7 +371,7 @@ TEST(UploadDecision, only_the_last_upload_is_gone_on_with) {
   EXPECT_EQ(interrupted_upload(records.uploads()), nullptr) << "that one was begun after it";
 }
 
-TEST(CleanupDecision, what_is_in_progress_stays_and_what_was_left_goes) {
+TEST(CleanupDecision, uploads_in_progress_stay_and_abandoned_ones_are_removed) {
   Records records;
   records.build("b1", BuildState::ready, 1);
   records.upload("b1", "sky", "1", UploadState::uploading);
@@ -386,7 +386,7 @@ TEST(CleanupDecision, what_is_in_progress_stays_and_what_was_left_goes) {
       << "only one of them can have the lock";
 }
 
-TEST(CleanupDecision, the_last_failure_can_be_looked_at) {
+TEST(CleanupDecision, the_records_of_the_last_failures_stay) {
   Records records;
   records.build("b1", BuildState::ready, 1);
   records.upload("b1", "sky", "1", UploadState::failed);
@@ -408,7 +408,7 @@ TEST(CleanupDecision, a_provider_that_lists_the_image_no_longer_loses_all_its_up
               ElementsAre("unwanted b1/sky/1", "unwanted b1/sky/2"));
 }
 
-TEST(CleanupDecision, what_others_have_is_left_alone) {
+TEST(CleanupDecision, uploads_of_other_providers_are_left_alone) {
   Records records;
   records.build("b1", BuildState::ready, 1);
   for (const UploadState state :
@@ -420,7 +420,7 @@ TEST(CleanupDecision, what_others_have_is_left_alone) {
       << "its uploads keep the build";
 }
 
-TEST(CleanupDecision, an_image_that_is_configured_no_longer_goes_altogether) {
+TEST(CleanupDecision, an_image_that_is_no_longer_configured_is_deleted) {
   Records records;
   records.build("b1", BuildState::ready, 1);
   records.build("b2", BuildState::failed, 2);
@@ -431,7 +431,7 @@ TEST(CleanupDecision, an_image_that_is_configured_no_longer_goes_altogether) {
               ElementsAre("unwanted b3/sky/1", "unwanted build b1", "unwanted build b2"));
 }
 
-TEST(CleanupDecision, a_marked_build_loses_its_uploads) {
+TEST(CleanupDecision, a_build_in_state_deleting_loses_its_uploads) {
   Records records;
   records.build("b1", BuildState::deleting, 1);
   records.upload("b1", "sky", "1", UploadState::ready);

@@ -115,7 +115,7 @@ TEST_F(FormatProviderTest, what_has_been_deleted_after_its_upload_is_built) {
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(3));
 }
 
-TEST_F(FormatProviderTest, what_somebody_else_has_deleted_is_built) {
+TEST_F(FormatProviderTest, a_format_whose_source_file_is_missing_is_built) {
   start_with_raw();
   fs::remove(file("raw"));
   add_vmdk();
@@ -156,7 +156,7 @@ TEST_F(FormatProviderTest, two_providers_share_a_conversion) {
   EXPECT_THAT(workshop_->converted, ElementsAre("deb-" + id_ + ".vmdk.partial"));
 }
 
-TEST_F(FormatProviderTest, a_failure_is_said_and_tried_again_and_holds_up_no_other) {
+TEST_F(FormatProviderTest, a_failed_conversion_is_logged_and_retried_and_delays_no_other) {
   start_with_raw();
   workshop_->conversion_exit_code = 1;
   reconfigure(yaml(kBareDeb, kRaw + kVmdk + provider("sky3", "raw")));
@@ -175,7 +175,7 @@ TEST_F(FormatProviderTest, a_failure_is_said_and_tried_again_and_holds_up_no_oth
   EXPECT_THAT(builds(), SizeIs(1));
 }
 
-TEST_F(FormatProviderTest, a_builder_that_dies_leaves_nothing_that_looks_like_an_image) {
+TEST_F(FormatProviderTest, a_killed_builder_leaves_no_partial_file_as_an_image) {
   workshop_->conversion_time = minutes(10);
   start_with_raw();
   add_vmdk();
@@ -191,7 +191,7 @@ TEST_F(FormatProviderTest, a_builder_that_dies_leaves_nothing_that_looks_like_an
   EXPECT_THAT(builds(), SizeIs(1));
 }
 
-TEST_F(FormatProviderTest, a_builder_that_stops_gives_a_conversion_up) {
+TEST_F(FormatProviderTest, a_stopping_builder_cancels_a_conversion) {
   workshop_->conversion_time = minutes(10);
   start_with_raw();
   add_vmdk();
@@ -249,7 +249,7 @@ TEST_F(FormatProviderTest, a_builder_without_the_files_builds) {
   EXPECT_THAT(workshop_->converted, IsEmpty());
 }
 
-TEST_F(FormatProviderTest, the_log_says_how_far_a_long_upload_is) {
+TEST_F(FormatProviderTest, the_log_shows_the_progress_of_a_long_upload) {
   sky_->upload_time = minutes(10);
   start(yaml(kBareDeb, kRaw));
   pass(minutes(10));

@@ -245,7 +245,7 @@ TEST_F(GearmanFrontendTest, says_why_there_is_no_upload) {
 }
 
 // An older build, which the builder does not upload without a request.
-TEST_F(GearmanFrontendTest, converts_what_an_upload_needs_and_says_how_far_it_is) {
+TEST_F(GearmanFrontendTest, converts_what_an_upload_needs_and_reports_progress) {
   const std::string raw =
       "  - {name: sky, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n";
   start(yaml(kClientsDeb, raw));
@@ -278,7 +278,7 @@ TEST_F(GearmanFrontendTest, converts_what_an_upload_needs_and_says_how_far_it_is
   EXPECT_THAT(workshop_->built, SizeIs(2));
 }
 
-TEST_F(GearmanFrontendTest, a_flood_of_builds_leaves_room_for_uploads_and_deletions) {
+TEST_F(GearmanFrontendTest, many_build_jobs_do_not_block_uploads_and_deletions) {
   start(yaml());
   const std::string id = ready_build();
   until_offered("image-upload:" + id);
@@ -290,7 +290,7 @@ TEST_F(GearmanFrontendTest, a_flood_of_builds_leaves_room_for_uploads_and_deleti
   EXPECT_EQ(result("image-delete:" + id, ""), "");
 }
 
-TEST_F(GearmanFrontendTest, a_flood_of_uploads_leaves_room_for_builds) {
+TEST_F(GearmanFrontendTest, many_upload_jobs_do_not_block_builds) {
   start(yaml());
   const std::string id = ready_build();
   until_offered("image-upload:" + id);
@@ -308,7 +308,7 @@ TEST_F(GearmanFrontendTest, a_flood_of_uploads_leaves_room_for_builds) {
   until_offered("image-upload:" + id);
 }
 
-TEST_F(GearmanFrontendTest, who_has_asked_for_a_build_that_goes_is_answered) {
+TEST_F(GearmanFrontendTest, jobs_for_a_deleted_build_fail) {
   start(yaml());
   const std::string id = ready_build();
   until("the upload", [&] { return uploads(UploadState::ready).size() == 1; });
@@ -345,7 +345,7 @@ TEST_F(GearmanFrontendTest, says_what_it_cannot_convert) {
   EXPECT_THAT(result("image-upload:" + id, "sea"), HasSubstr("with qemu-img failed"));
 }
 
-TEST_F(GearmanFrontendTest, deletes_the_files_and_what_nobody_can_use) {
+TEST_F(GearmanFrontendTest, deletes_the_files_and_records_without_uploads) {
   start(yaml());
   const std::string id = ready_build();
   until("the upload", [&] { return uploads(UploadState::ready).size() == 1; });
@@ -426,7 +426,7 @@ TEST_F(GearmanFrontendTest, outlives_the_server) {
   EXPECT_EQ(result("image-build:deb", kClientsId), kClientsId);
 }
 
-TEST_F(GearmanFrontendTest, a_build_whose_builder_stops_is_for_another_one) {
+TEST_F(GearmanFrontendTest, another_builder_takes_over_the_build_of_a_stopped_one) {
   start(yaml(), "nb1");
   workshop_->build_time = std::chrono::hours(1);
   until_offered("image-build:deb");
@@ -479,7 +479,7 @@ TEST_F(GearmanFrontendTest, a_reload_takes_servers_away_and_disturbs_no_other) {
   until_offered("image-build:deb", 0);
 }
 
-TEST_F(GearmanFrontendTest, the_job_of_a_server_that_is_gone_is_still_done) {
+TEST_F(GearmanFrontendTest, a_job_of_a_removed_server_is_still_done) {
   const Gearmand other;
   start(served_at({&gearmand_, &other}));
   until_offered("image-build:deb");
@@ -503,7 +503,7 @@ TEST_F(GearmanFrontendTest, the_job_of_a_server_that_is_gone_is_still_done) {
   });
 }
 
-TEST_F(GearmanFrontendTest, who_stops_gives_also_jobs_of_a_server_that_is_gone_back) {
+TEST_F(GearmanFrontendTest, a_stopping_builder_also_returns_jobs_of_a_removed_server) {
   start(yaml(), "nb1");
   until_offered("image-build:deb");
   GearmanClient client(gearmand_.port());

@@ -40,7 +40,7 @@ TEST_F(InterruptionTest, of_two_builders_one_builds_and_uploads) {
   EXPECT_THAT(files("nb1"), SizeIs(3)) << "only their own builder deletes them";
 }
 
-TEST_F(InterruptionTest, what_a_dead_builder_leaves_is_cleaned_up_and_done_again) {
+TEST_F(InterruptionTest, work_of_a_dead_builder_is_cleaned_up_and_repeated) {
   workshop_->build_time = minutes(10);
   start(yaml(kDeb, kSky), "nb1");
   pass(minutes(5));
@@ -58,8 +58,7 @@ TEST_F(InterruptionTest, what_a_dead_builder_leaves_is_cleaned_up_and_done_again
   EXPECT_THAT(files("nb1"), IsEmpty());
 }
 
-TEST_F(InterruptionTest,
-       an_upload_of_a_dead_builder_is_removed_and_made_again_by_who_has_the_files) {
+TEST_F(InterruptionTest, the_builder_with_the_files_repeats_an_upload_of_a_dead_one) {
   sky_->upload_time = minutes(10);
   start(yaml(kDeb, kSky), "nb1");
   pass(minutes(5));
@@ -75,8 +74,7 @@ TEST_F(InterruptionTest,
   EXPECT_NE(uploads().front().id, left);
 }
 
-TEST_F(InterruptionTest,
-       an_upload_of_a_dead_builder_is_gone_on_with_by_who_has_the_files_where_the_cloud_can) {
+TEST_F(InterruptionTest, the_builder_with_the_files_resumes_an_upload_if_the_cloud_can) {
   sky_->resumes = true;
   sky_->upload_time = minutes(10);
   start(yaml(kDeb, kSky), "nb1");
@@ -95,7 +93,7 @@ TEST_F(InterruptionTest,
   EXPECT_EQ(sky_->uploads, 1) << "the cloud is asked for the same one";
 }
 
-TEST_F(InterruptionTest, an_upload_of_a_dead_builder_is_given_up_when_its_files_are_gone) {
+TEST_F(InterruptionTest, an_upload_of_a_dead_builder_is_discarded_when_its_files_are_gone) {
   sky_->resumes = true;
   sky_->upload_time = minutes(10);
   start(yaml(kDeb, kSky), "nb1");
@@ -133,7 +131,7 @@ TEST_F(InterruptionTest, a_stopped_builder_leaves_no_half_image_in_the_cloud) {
   EXPECT_EQ(uploads(UploadState::failed).front().failure, "the builder was stopped");
 }
 
-TEST_F(InterruptionTest, a_builder_that_is_stopped_says_what_it_leaves_in_the_cloud) {
+TEST_F(InterruptionTest, a_stopped_builder_logs_what_it_leaves_in_the_cloud) {
   sky_->upload_time = minutes(10);
   start(yaml(kDeb, kSky));
   pass(minutes(5));
@@ -159,7 +157,7 @@ TEST_F(InterruptionTest, a_lost_session_ends_the_build) {
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
 }
 
-TEST_F(InterruptionTest, a_build_whose_store_is_away_for_a_while_counts) {
+TEST_F(InterruptionTest, a_build_survives_a_store_outage) {
   workshop_->build_time = minutes(10);
   start(yaml(kDeb, kSky));
   pass(minutes(9));
@@ -173,7 +171,7 @@ TEST_F(InterruptionTest, a_build_whose_store_is_away_for_a_while_counts) {
   EXPECT_THAT(workshop_->built, SizeIs(1));
 }
 
-TEST_F(InterruptionTest, an_upload_whose_session_is_lost_counts_if_its_record_is_there) {
+TEST_F(InterruptionTest, an_upload_survives_a_lost_session_while_its_record_exists) {
   sky_->upload_time = minutes(10);
   start(yaml(kDeb, kSky));
   pass(minutes(5));
@@ -186,7 +184,7 @@ TEST_F(InterruptionTest, an_upload_whose_session_is_lost_counts_if_its_record_is
   EXPECT_THAT(sky_->images, SizeIs(uploads(UploadState::ready).size()));
 }
 
-TEST_F(InterruptionTest, an_upload_goes_on_when_its_session_is_replaced) {
+TEST_F(InterruptionTest, an_upload_continues_in_a_new_session) {
   sky_->upload_time = minutes(10);
   start(yaml(kDeb, kSky));
   pass(minutes(5));
@@ -203,7 +201,7 @@ TEST_F(InterruptionTest, an_upload_goes_on_when_its_session_is_replaced) {
   EXPECT_EQ(sky_->deletions, 0);
 }
 
-TEST_F(InterruptionTest, an_upload_whose_record_is_gone_is_deleted_from_the_cloud_again) {
+TEST_F(InterruptionTest, an_upload_without_a_record_is_deleted_from_the_cloud) {
   sky_->upload_time = minutes(10);
   start(yaml(kDeb, kSky));
   pass(minutes(5));

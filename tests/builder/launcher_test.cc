@@ -159,7 +159,7 @@ TEST_F(BuilderAndLauncherTest, nodes_are_made_from_the_newest_upload) {
   EXPECT_NE(images_in_use().front(), first) << "the next node has the newer image";
 }
 
-TEST_F(BuilderAndLauncherTest, an_upload_is_tried_out_by_a_node_that_nobody_else_gets) {
+TEST_F(BuilderAndLauncherTest, an_upload_is_validated_by_a_node_that_serves_no_request) {
   configure("{name: deb, validate: {label: small}}");
   clouds_->cloud("fake-1")->fail_next(drivers::fake::CloudCall::create,
                                       {.kind = driver::CloudError::Kind::quota});

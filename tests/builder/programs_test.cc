@@ -269,13 +269,13 @@ constexpr char kRunaway[] = R"(
     while [ ! -s child.pid ]; do sleep 0.01; done
 )";
 
-TEST_F(ProgramsTest, what_has_left_the_programs_session_ends_with_it) {
+TEST_F(ProgramsTest, processes_in_another_session_end_with_the_program) {
   fs::current_path(directory_.path());
   EXPECT_EQ(build(job(script(kRunaway + std::string("exit 7")))).exit_code, 7);
   wait_until_gone(directory_.path() / "child.pid");
 }
 
-TEST_F(ProgramsTest, what_has_left_the_session_of_one_that_takes_too_long_ends_with_it) {
+TEST_F(ProgramsTest, processes_in_another_session_end_with_a_program_that_times_out) {
   fs::current_path(directory_.path());
   for (const char* end : {"sleep 1000", "trap '' TERM; while true; do sleep 1000; done"}) {
     BuildJob slow = job(script(kRunaway + std::string(end)));
@@ -477,7 +477,7 @@ TEST(BoundedFile, has_its_beginning_its_end_and_what_is_missing) {
             "\n[... 8 bytes omitted: the log is limited to 10 bytes (build-log-limit)]\ne: 0\n");
 }
 
-TEST(BoundedFile, counts_what_the_disk_has_no_room_for) {
+TEST(BoundedFile, counts_what_does_not_fit_on_the_disk) {
   BoundedFile file("/dev/full", 1000);
   file.write("abc");
   file.write("de");

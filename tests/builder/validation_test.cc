@@ -88,7 +88,7 @@ TEST_F(ValidationTest, an_upload_is_ready_once_a_node_made_from_it_has_come_up) 
   EXPECT_THAT(log_, IsEmpty());
 }
 
-TEST_F(ValidationTest, an_image_whose_node_cannot_be_reached_has_failed_and_the_last_one_stays) {
+TEST_F(ValidationTest, an_image_with_an_unreachable_node_fails_and_the_previous_one_stays) {
   start_with_a_good_one("");
   sky_->launch_failures.assign(1, LaunchError(LaunchError::Kind::unreachable, "key scan: silence"));
   pass(minutes(1));
@@ -139,7 +139,7 @@ TEST_F(ValidationTest, logging_in_may_take_several_attempts) {
   ASSERT_THAT(log_, Contains(HasSubstr("failed with exit code 255")));
 }
 
-TEST_F(ValidationTest, a_launch_that_fails_for_want_of_room_is_made_again_later) {
+TEST_F(ValidationTest, a_launch_that_fails_for_lack_of_quota_is_retried) {
   sky_->launch_failures = {LaunchError(LaunchError::Kind::quota, "full"),
                            LaunchError(LaunchError::Kind::failed, "no flavor")};
   start_validating("");
@@ -153,7 +153,7 @@ TEST_F(ValidationTest, a_launch_that_fails_for_want_of_room_is_made_again_later)
   EXPECT_EQ(sky_->uploads, 1) << "the image was not to blame";
 }
 
-TEST_F(ValidationTest, another_configuration_ends_the_waiting_for_room) {
+TEST_F(ValidationTest, a_new_configuration_ends_the_wait_for_quota) {
   sky_->launch_failures = {LaunchError(LaunchError::Kind::quota, "full")};
   start_validating("");
   reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb}]}\n"));
@@ -164,7 +164,7 @@ TEST_F(ValidationTest, another_configuration_ends_the_waiting_for_room) {
   EXPECT_THAT(sky_->images, SizeIs(1));
 }
 
-TEST_F(ValidationTest, a_node_that_cannot_be_taken_back_is_left_to_the_launchers) {
+TEST_F(ValidationTest, a_node_that_cannot_be_reclaimed_is_left_to_the_launchers) {
   sky_->cannot_take_back = true;
   start_validating("");
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
@@ -173,7 +173,7 @@ TEST_F(ValidationTest, a_node_that_cannot_be_taken_back_is_left_to_the_launchers
   EXPECT_FALSE(is_locked(nodes().front().id));
 }
 
-TEST_F(ValidationTest, who_loses_the_node_blames_nobody) {
+TEST_F(ValidationTest, a_lost_node_does_not_fail_the_image) {
   sky_->launch_time = minutes(1);
   sky_->launch_failures = {LaunchError(LaunchError::Kind::unreachable, "it was deleted")};
   start_validating("");
@@ -187,7 +187,7 @@ TEST_F(ValidationTest, who_loses_the_node_blames_nobody) {
   EXPECT_EQ(sky_->uploads, 1);
 }
 
-TEST_F(ValidationTest, a_builder_that_dies_leaves_a_node_to_take_back_and_starts_anew) {
+TEST_F(ValidationTest, a_killed_builder_leaves_a_node_to_reclaim_and_starts_again) {
   sky_->launch_time = minutes(2);
   start_validating("");
   kill();
@@ -215,7 +215,7 @@ TEST_F(ValidationTest, a_builder_that_is_stopped_leaves_the_node_as_well) {
   EXPECT_THAT(sky_->images, IsEmpty());
 }
 
-TEST(NodeCommandTest, ssh_asks_nobody_and_trusts_the_scanned_keys_alone) {
+TEST(NodeCommandTest, ssh_is_non_interactive_and_trusts_only_the_scanned_keys) {
   Node node;
   node.interface_ip = "192.0.2.7";
   node.username = "ci";

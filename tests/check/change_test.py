@@ -76,7 +76,7 @@ class Map(unittest.TestCase):
 
 
 class ChangedTests(unittest.TestCase):
-    def test_those_whose_lines_have_changed(self):
+    def test_tests_with_changed_lines(self):
         self.assertEqual(change.tests_at(SOURCE, {5}), {('Pool', 'grows')})
         self.assertEqual(change.tests_at(SOURCE, {8}), {('PoolTest', 'shrinks')})
         self.assertEqual(change.tests_at(SOURCE, {1, 7}), set())

@@ -18,7 +18,7 @@ def perform(function):
 
 
 class Plan(unittest.TestCase):
-    def test_what_tells_most_in_the_least_time_comes_first(self):
+    def test_the_most_informative_steps_come_first(self):
         self.assertEqual(plan.steps_for({'aws': True, 'web': False}, is_ci=False),
                          ['format', 'headers', 'docs', 'words', 'quick', 'lint', 'web', 'aws', 'repeated', 'asan'])
 

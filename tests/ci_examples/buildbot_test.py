@@ -156,7 +156,7 @@ def test_a_launcher_may_be_away_while_a_node_is_asked_for(installation, project,
     installation.wait_until_free()
 
 
-def test_a_label_that_nobody_has_ends_the_build(installation, project, master):
+def test_an_unknown_label_ends_the_build(installation, project, master):
     master.stop()
     master.configure("label='debian-12'", "label='nothing'")
     master.start()

@@ -190,7 +190,7 @@ def test_a_launcher_may_be_away_for_a_while(installation, runner):
     installation.wait_until_free()
 
 
-def test_who_writes_jobs_writes_no_options(installation, runner):
+def test_a_job_cannot_pass_options(installation, runner):
     job = runner.start(variables={'CI_JOB_IMAGE': '--inventory=/tmp/x'})
     assert job.result() == {'result': 'system failure'}
     assert 'image: must be a label' in job.trace()

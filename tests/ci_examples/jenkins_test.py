@@ -115,7 +115,7 @@ def test_the_node_of_an_agent_that_died_comes_back_when_the_lease_ends(installat
     project.end_tests()
 
 
-def test_who_asks_twice_has_one_lease(installation, tmp_path):
+def test_a_repeated_request_has_one_lease(installation, tmp_path):
     scripts = EXAMPLE / 'resources/nodepool'
     directory = tmp_path / 'nodepool'
     environment = {**installation.environment, 'NODEPOOL_URL': installation.url, 'NODEPOOL_TOKEN': installation.token,

@@ -72,7 +72,7 @@ TEST_F(ArgumentsTest, help_is_printed) {
   EXPECT_EQ(err_.str(), "");
 }
 
-TEST_F(ArgumentsTest, help_tells_of_a_command) {
+TEST_F(ArgumentsTest, help_describes_a_command) {
   EXPECT_EQ(status({"help"}), 0);
   const std::string all = out_.str();
   EXPECT_EQ(status({"--help"}), 0);
@@ -100,7 +100,7 @@ TEST_F(ArgumentsTest, every_command_has_help) {
   }
 }
 
-TEST_F(ArgumentsTest, a_slip_is_answered_with_what_may_have_been_meant) {
+TEST_F(ArgumentsTest, a_misspelled_command_gets_a_suggestion) {
   EXPECT_EQ(status({"request-lits"}), 2);
   EXPECT_THAT(err_.str(),
               HasSubstr("unknown command 'request-lits'; did you mean `request-list`?"));

@@ -145,7 +145,7 @@ TEST_F(CloudTest, leaks_of_a_cloud_that_does_not_answer_are_not_known) {
 
 // --- alien-image-list
 
-TEST_F(CloudTest, images_are_aliens_if_they_say_they_are_nodepools_and_no_record_knows_them) {
+TEST_F(CloudTest, images_with_an_owner_tag_and_without_a_record_are_aliens) {
   add_image("north", "0000000001", /*is_marked=*/true);
   add_image("north", "0000000002", /*is_marked=*/true);
   add_image("north", "0000000003", /*is_marked=*/true);
@@ -172,7 +172,7 @@ TEST_F(CloudTest, aliens_are_printed_in_other_formats_too) {
                                     "image_id": "0000000001"}])"));
 }
 
-TEST_F(CloudTest, aliens_of_one_provider_are_looked_for_in_no_other) {
+TEST_F(CloudTest, an_alien_search_of_one_provider_skips_the_others) {
   add_image("north", "0000000001", /*is_marked=*/true);
   add_image("south", "0000000002", /*is_marked=*/true);
   EXPECT_EQ(nodepool({"alien-image-list", "south"}), 0) << err();
@@ -181,7 +181,7 @@ TEST_F(CloudTest, aliens_of_one_provider_are_looked_for_in_no_other) {
   EXPECT_TRUE(driver_log_->lines.empty());
 }
 
-TEST_F(CloudTest, a_cloud_that_does_not_answer_hides_no_aliens_of_others) {
+TEST_F(CloudTest, a_failing_cloud_hides_no_aliens_of_other_clouds) {
   add_image("south", "0000000002", /*is_marked=*/true);
   refuse_to_list("north");
   EXPECT_EQ(nodepool_logging({"alien-image-list"}), 0);
@@ -191,14 +191,14 @@ TEST_F(CloudTest, a_cloud_that_does_not_answer_hides_no_aliens_of_others) {
 
 // --- config-validate --online
 
-TEST_F(CloudTest, clouds_that_have_everything_are_well) {
+TEST_F(CloudTest, clouds_that_have_everything_pass_the_validation) {
   EXPECT_EQ(nodepool_logging({"config-validate", "--online"}), 0) << log();
   EXPECT_THAT(log(), HasSubstr("Provider north: nothing is missing"));
   EXPECT_THAT(log(), HasSubstr("Provider rack: nothing is missing"));
   EXPECT_THAT(driver_log_->lines, testing::ElementsAre("start rack", "stop"));
 }
 
-TEST_F(CloudTest, what_a_cloud_lacks_is_said_of_each) {
+TEST_F(CloudTest, each_missing_resource_of_a_cloud_is_reported) {
   config_ += provider("east", "Nowhere") + provider("west", "Neverland");
   EXPECT_EQ(nodepool_logging({"config-validate", "--online"}), 1);
   EXPECT_THAT(log(), HasSubstr("Provider east: pool main, label small: images are not available: "

@@ -100,7 +100,7 @@ TEST_F(ConfigCommandTest, servers_may_be_in_the_secure_file) {
   EXPECT_THAT(log, HasSubstr("unless the secure file (-s) has others"));
 }
 
-TEST_F(ConfigCommandTest, broken_yaml_is_said_to_be) {
+TEST_F(ConfigCommandTest, broken_yaml_is_reported) {
   config_ = "labels: [\n";
   const auto [status, log] = validate();
   EXPECT_EQ(status, 1);
@@ -108,7 +108,7 @@ TEST_F(ConfigCommandTest, broken_yaml_is_said_to_be) {
   EXPECT_THAT(log, HasSubstr(file()));
 }
 
-TEST_F(ConfigCommandTest, what_is_hardly_meant_is_a_warning) {
+TEST_F(ConfigCommandTest, a_probable_mistake_is_a_warning) {
   config_ =
       "labels: [{name: small}, {name: large}]\n"
       "providers:\n"

@@ -98,13 +98,13 @@ TEST_F(ExplainCloudsTest, a_request_is_explained_by_what_the_records_say) {
                         "    launches  1 under way, max-concurrency 5\n"));
 }
 
-TEST_F(ExplainCloudsTest, what_only_the_cloud_knows_is_said_to_be_so) {
+TEST_F(ExplainCloudsTest, values_that_only_the_cloud_knows_are_marked) {
   EXPECT_THAT(
       explain(add_request({"small"})),
       HasSubstr("needs     1 instances, plus what the cloud knows of small (use --online)"));
 }
 
-TEST_F(ExplainCloudsTest, the_cloud_tells_the_rest_if_it_is_asked) {
+TEST_F(ExplainCloudsTest, with_online_the_rest_comes_from_the_cloud) {
   add_node(NodeState::in_use, R"({"instances": 1, "cores": 4, "ram": 8192})");
   drivers::fake::ServerSpec other;
   other.flavor = "Fake Flavor";
@@ -119,12 +119,12 @@ TEST_F(ExplainCloudsTest, the_cloud_tells_the_rest_if_it_is_asked) {
                         "Nowhere\n"));
 }
 
-TEST_F(ExplainCloudsTest, a_cloud_that_does_not_answer_is_told_with_its_reason) {
+TEST_F(ExplainCloudsTest, a_failing_cloud_is_reported_with_the_reason) {
   clouds_->cloud("north")->fail_next(drivers::fake::CloudCall::limits, {}, 100);
   EXPECT_THAT(explain("small", /*online=*/true), HasSubstr("    provider  not known: "));
 }
 
-TEST_F(ExplainCloudsTest, how_long_machines_take_is_said_where_it_is_known) {
+TEST_F(ExplainCloudsTest, the_usual_boot_time_is_shown_where_it_is_known) {
   EXPECT_THAT(explain("small"), Not(HasSubstr("boots")));
   run(model::write_boot_record(store_, "north", {{"small", {4.0, 5.5, 5.0}}, {"built", {60.0}}}));
   EXPECT_THAT(explain("small"),
@@ -190,7 +190,7 @@ TEST_F(ExplainCloudsTest, why_there_is_no_image_is_what_the_last_attempt_has_lef
   EXPECT_THAT(explain("built"), Not(HasSubstr("    image "))) << "there is one";
 }
 
-TEST_F(ExplainCloudsTest, a_provider_that_is_not_understood_here_says_why) {
+TEST_F(ExplainCloudsTest, a_provider_with_an_invalid_configuration_shows_the_reason) {
   config_.replace(config_.find("cloud: sky"), 10, "cloud: sea");
   EXPECT_THAT(explain("small"), HasSubstr("its configuration on this host is invalid: "));
   EXPECT_THAT(out(), HasSubstr("sea"));
@@ -221,7 +221,7 @@ TEST_F(ExplainCloudsTest, what_a_failed_attempt_has_made_is_deleted_first) {
       HasSubstr("launch      attempt 3 of 3, deleting the resources of the previous attempt\n"));
 }
 
-TEST_F(ExplainCloudsTest, a_journal_that_cannot_be_read_is_said_to_be_so) {
+TEST_F(ExplainCloudsTest, an_unreadable_journal_is_reported) {
   EXPECT_THAT(explain(add_node(NodeState::building, "", R"({"attempt": "x"})")),
               HasSubstr("launch      invalid 'launch_journal'"));
 }

@@ -162,7 +162,7 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
   EXPECT_THAT(explain(id), HasSubstr("Every registered pool has declined it: it fails.\n"));
 }
 
-TEST_F(ExplainTest, a_failed_request_says_why) {
+TEST_F(ExplainTest, a_failed_request_shows_its_reasons) {
   const std::string id = add_request({"huge"}, [](NodeRequest& request) {
     request.state = RequestState::failed;
     request.declined_by = {"pool"};
@@ -189,11 +189,11 @@ TEST_F(ExplainTest, nothing_of_a_record_steers_the_terminal) {
   EXPECT_THAT(err(), Not(HasSubstr("\x1b")));
 }
 
-TEST_F(ExplainTest, without_any_launcher_that_is_the_reason) {
+TEST_F(ExplainTest, without_a_launcher_the_reason_is_that_no_pool_is_registered) {
   EXPECT_THAT(explain(add_request({"small"})), HasSubstr("No pool is registered"));
 }
 
-TEST_F(ExplainTest, a_node_says_who_has_it_and_what_comes_next) {
+TEST_F(ExplainTest, a_node_shows_its_user_and_the_next_step) {
   add_pool("rack", {"small"});
   model::Node node = make_node("small");
   node.state = NodeState::in_use;
@@ -208,7 +208,7 @@ TEST_F(ExplainTest, a_node_says_who_has_it_and_what_comes_next) {
   EXPECT_THAT(explain(id), HasSubstr("it is reclaimed when its requestor unlocks it"));
 }
 
-TEST_F(ExplainTest, a_node_that_was_launched_in_vain_says_why_and_where_all_of_it_is) {
+TEST_F(ExplainTest, a_failed_node_shows_the_reason_and_its_history) {
   model::Node node = make_node("small");
   node.state = NodeState::building;
   const std::string id = run(launcher_.add_node(node));
@@ -230,12 +230,12 @@ TEST_F(ExplainTest, a_node_that_was_launched_in_vain_says_why_and_where_all_of_i
                         id + "`)"));
 }
 
-TEST_F(ExplainTest, a_node_of_a_provider_that_nobody_serves_says_so) {
+TEST_F(ExplainTest, a_node_of_a_provider_without_a_launcher_is_marked) {
   EXPECT_THAT(explain(run(launcher_.add_node(make_node("small")))),
               HasSubstr("no registered launcher serves its provider"));
 }
 
-TEST_F(ExplainTest, a_held_node_says_how_long_it_is_kept) {
+TEST_F(ExplainTest, a_held_node_shows_the_end_of_its_hold) {
   add_pool("rack", {"small"});
   model::Node node = make_node("small");
   node.state = NodeState::hold;
@@ -244,7 +244,7 @@ TEST_F(ExplainTest, a_held_node_says_how_long_it_is_kept) {
   EXPECT_THAT(explain(run(launcher_.add_node(node))), HasSubstr("kept for 0:50:00 more"));
 }
 
-TEST_F(ExplainTest, a_label_says_who_offers_it_and_who_waits) {
+TEST_F(ExplainTest, a_label_shows_its_pools_and_waiting_requests) {
   add_pool("rack", {"small"});
   run(launcher_.add_node(make_node("small")));
   add_request({"large"});
@@ -257,7 +257,7 @@ TEST_F(ExplainTest, a_label_says_who_offers_it_and_who_waits) {
   EXPECT_THAT(explain("large"), HasSubstr("No registered pool offers it"));
 }
 
-TEST_F(ExplainTest, hosts_unhealthy_are_told_with_the_reason_and_the_next_check) {
+TEST_F(ExplainTest, unhealthy_hosts_are_shown_with_the_reason_and_the_next_check) {
   add_pool("rack", {"small"});
   model::HostReport report;
   report.provider = "rack";
@@ -288,7 +288,7 @@ TEST_F(ExplainTest, hosts_unhealthy_are_told_with_the_reason_and_the_next_check)
   EXPECT_EQ(err(), "nodepool: 1 unhealthy host(s): host7; see `nodepool explain HOST`\n");
 }
 
-TEST_F(ExplainTest, a_host_in_good_order_is_known_by_its_nodes) {
+TEST_F(ExplainTest, a_healthy_host_is_shown_by_its_nodes) {
   add_pool("rack", {"small"});
   model::Node node = make_node("small");
   node.hostname = "host8";
@@ -340,7 +340,7 @@ TEST_F(ExplainTest, without_any_launcher_ready_nodes_are_no_promise) {
                         "node(s) are ready, but no pool hands them out.\n"));
 }
 
-TEST_F(ExplainTest, what_is_unknown_is_an_error_that_names_the_history) {
+TEST_F(ExplainTest, an_unknown_id_is_an_error_that_names_the_history) {
   EXPECT_EQ(nodepool({"explain", "nix"}), 1);
   EXPECT_THAT(err(), HasSubstr("nodepool history nix"));
 }
@@ -354,7 +354,7 @@ TEST_F(ExplainTest, several_are_explained_and_one_that_is_unknown_keeps_none_fro
   EXPECT_THAT(err(), HasSubstr("there is no request, node, lease, label or host nix"));
 }
 
-TEST_F(ExplainTest, a_slip_in_a_label_is_answered_with_a_suggestion) {
+TEST_F(ExplainTest, a_misspelled_label_gets_a_suggestion) {
   EXPECT_EQ(nodepool({"explain", "smal"}), 1);
   EXPECT_THAT(err(), HasSubstr("label or host smal; did you mean `small`?\n"));
 }

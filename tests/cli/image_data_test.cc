@@ -101,7 +101,7 @@ TEST_F(ImageDataTest, only_records_of_images_are_exported_also_those_that_cannot
   EXPECT_EQ(read_file(file_), R"({"/nodepool/images/deb/builds/b1": "not JSON"})");
 }
 
-TEST_F(ImageDataTest, the_file_is_for_its_owner_only_and_a_longer_one_leaves_no_rest) {
+TEST_F(ImageDataTest, the_file_is_private_and_replaces_a_longer_one) {
   EXPECT_EQ(nodepool({"export-image-data", file_}), 0);
   struct stat status{};
   ASSERT_EQ(::stat(file_.c_str(), &status), 0);
@@ -121,7 +121,7 @@ TEST_F(ImageDataTest, a_file_that_cannot_be_used_is_named) {
   EXPECT_THAT(err(), HasSubstr(nowhere));
 }
 
-TEST_F(ImageDataTest, what_is_no_export_is_refused_before_anything_is_written) {
+TEST_F(ImageDataTest, a_file_that_is_no_export_is_rejected_before_any_write) {
   const std::string good = R"({"/nodepool/images/deb/builds/b1": "{}", )";
   EXPECT_THAT(refusal("{"), HasSubstr("invalid JSON"));
   EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));

@@ -195,7 +195,7 @@ TEST_F(ImageTest, without_details_the_listings_are_those_of_the_python_nodepool)
   EXPECT_THAT(out(), HasSubstr("| State  | Age         |\n"));
 }
 
-TEST_F(ImageTest, the_status_of_images_is_what_the_store_says_of_them) {
+TEST_F(ImageTest, the_status_of_images_is_that_of_the_store) {
   put(model::image_pause_path("bsd"), "");
   put_build("deb", "b1", model::BuildState::ready);
   EXPECT_EQ(nodepool({"image-build", "deb"}), 0);
@@ -217,7 +217,7 @@ TEST_F(ImageTest, the_status_of_images_is_what_the_store_says_of_them) {
                    "\n");
   run(coordination::remove_tree(store_, model::build_path("deb", "b1")));
   EXPECT_EQ(nodepool({"image-status"}), 0);
-  EXPECT_THAT(out(), HasSubstr("| pending       |")) << "whoever has the lock has not begun";
+  EXPECT_THAT(out(), HasSubstr("| pending       |")) << "the lock holder has not begun";
 }
 
 TEST_F(ImageTest, a_bad_record_is_left_out_of_listings_with_a_warning) {
@@ -267,7 +267,7 @@ async::Task<> begin_to_build_and_die(coordination::Store& store) {
   co_await store.remove(kBuilder, coordination::kAnyVersion);
 }
 
-TEST_F(ImageTest, whoever_follows_a_build_that_nobody_makes_is_told_so) {
+TEST_F(ImageTest, following_a_build_without_a_builder_fails_with_the_reason) {
   EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
   EXPECT_EQ(err(), "nodepool: No builder is running; the build starts when that changes\n");
   EXPECT_TRUE(exists(model::build_request_path("deb")));
@@ -279,7 +279,7 @@ TEST_F(ImageTest, whoever_follows_a_build_that_nobody_makes_is_told_so) {
       "nodepool: Image deb is paused (see image-unpause); the build starts when that changes\n");
 }
 
-TEST_F(ImageTest, whoever_follows_a_build_is_told_when_its_builder_goes) {
+TEST_F(ImageTest, following_a_build_fails_when_its_builder_dies) {
   register_builder();
   const coordination::Subscription asked =
       store_.watch(model::build_request_path("deb"), [this](const coordination::WatchEvent& event) {
@@ -290,7 +290,7 @@ TEST_F(ImageTest, whoever_follows_a_build_is_told_when_its_builder_goes) {
   EXPECT_THAT(err(), EndsWith("No builder is running any more: build deb-b1 was interrupted\n"));
 }
 
-TEST_F(ImageTest, whoever_wants_to_wait_waits_for_a_builder) {
+TEST_F(ImageTest, with_wait_the_command_waits_for_a_builder) {
   const coordination::Subscription asked =
       store_.watch(model::build_request_path("deb"), [this](const coordination::WatchEvent& event) {
         if (event.kind != coordination::WatchEvent::Kind::created) return;
@@ -301,7 +301,7 @@ TEST_F(ImageTest, whoever_wants_to_wait_waits_for_a_builder) {
   EXPECT_NE(nodepool({"image-build", "deb", "--wait"}), 0) << "there is nothing to wait for";
 }
 
-TEST_F(ImageTest, whoever_follows_a_build_is_told_why_it_has_failed) {
+TEST_F(ImageTest, following_a_build_shows_why_it_failed) {
   register_builder();
   config_ += "build-log-dir: " + (directory_.path() / "none").string() + "\n";
   const coordination::Subscription asked =
@@ -352,7 +352,7 @@ TEST_F(ImageTest, an_unknown_image_cannot_be_paused_but_unpaused) {
   EXPECT_EQ(err(), "nodepool: '..' is not a valid provider name\n");
 }
 
-TEST_F(ImageTest, a_build_is_marked_for_deletion) {
+TEST_F(ImageTest, image_delete_sets_the_state_of_a_build) {
   put(model::build_path("deb-12", "b1"),
       R"({"state": "ready", "state_time": 5.5, "formats": "raw", "later": [1]})");
   EXPECT_EQ(nodepool({"dib-image-delete", "deb-12-b1"}), 0);
@@ -409,7 +409,7 @@ TEST_F(ImageTest, some_builds_are_not_deleted) {
             "build state ''\n");
 }
 
-TEST_F(ImageTest, an_upload_is_marked_for_deletion) {
+TEST_F(ImageTest, image_delete_sets_the_state_of_an_upload) {
   put_upload("deb", "b1", "sky", "0000000001", model::UploadState::ready);
   put_upload("deb", "b1", "sky", "0000000002", model::UploadState::uploading);
   const auto remove = [this](const std::string& upload) {

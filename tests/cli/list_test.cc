@@ -20,7 +20,7 @@ class ListTest : public CliTest {
   }
 };
 
-TEST_F(ListTest, a_listing_is_printed_as_is_wanted) {
+TEST_F(ListTest, a_listing_is_printed_in_the_chosen_format) {
   EXPECT_EQ(nodepool({"label-list", "-o", "json"}), 0);
   EXPECT_EQ(out(), "[]\n");
   EXPECT_EQ(nodepool({"label-list", "--output=yaml"}), 0);
@@ -177,7 +177,7 @@ TEST_F(ListTest, labels_with_what_there_is_of_each) {
             "\n");
 }
 
-TEST_F(ListTest, what_is_stored_of_a_provider) {
+TEST_F(ListTest, the_records_of_a_provider) {
   run(launcher_.add_node(make_node("small")));
   model::Node unnamed = make_node("small");
   unnamed.external_id = {};

@@ -113,7 +113,7 @@ TEST_F(ListingFormsTest, a_terminal_gets_colours_and_what_fits) {
   EXPECT_THAT(listed({"list", "--json"}), StartsWith("[{\"id\": \"0000000000\""));
 }
 
-TEST_F(ListingFormsTest, who_wants_no_colours_gets_none) {
+TEST_F(ListingFormsTest, colours_can_be_disabled) {
   out_is_terminal_ = true;
   environment_.emplace_back("NO_COLOR", "1");
   EXPECT_THAT(listed({"list"}), Not(HasSubstr("\x1b")));
@@ -123,7 +123,7 @@ TEST_F(ListingFormsTest, who_wants_no_colours_gets_none) {
   EXPECT_THAT(listed({"list"}), Not(HasSubstr("\x1b")));
 }
 
-TEST_F(ListingFormsTest, a_record_does_not_steer_the_terminal) {
+TEST_F(ListingFormsTest, terminal_control_characters_of_a_record_are_escaped) {
   out_is_terminal_ = true;
   model::Node node = make_node("evil\x1b[2J");
   run(launcher_.add_node(node));

@@ -161,7 +161,7 @@ TEST_F(NodeCommandTest, delete_leaves_the_work_to_the_launcher) {
   EXPECT_THAT(driver_log_->lines, IsEmpty());
 }
 
-TEST_F(NodeCommandTest, delete_now_has_the_provider_take_the_node_back) {
+TEST_F(NodeCommandTest, delete_now_has_the_provider_reclaim_the_node) {
   const std::string id = run(launcher_.add_node(make_node("small")));
   EXPECT_EQ(nodepool({"delete", id, "--now"}), 0);
   EXPECT_EQ(out(), kEmptyTable);
@@ -178,7 +178,7 @@ TEST_F(NodeCommandTest, delete_now_registers_the_replacement) {
   EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::ready);
 }
 
-TEST_F(NodeCommandTest, delete_now_removes_the_node_from_under_those_in_line) {
+TEST_F(NodeCommandTest, delete_now_removes_a_node_with_waiting_contenders) {
   driver_log_->replaces = true;
   const std::string id = run(launcher_.add_node(make_node("small")));
   auto queue_up = [](coordination::Store& store, async::Random& random, std::string root,

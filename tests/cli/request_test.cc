@@ -111,7 +111,7 @@ TEST_F(RequestCommandTest, a_request_that_takes_too_long_is_withdrawn) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
-TEST_F(RequestCommandTest, a_label_that_nobody_offers_is_pointed_out_at_once) {
+TEST_F(RequestCommandTest, a_label_that_no_pool_offers_is_reported_at_once) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   run(launcher_.add_pool("rack", {"small"}));
   run(launcher_.add_pool("cloud", {"large"}));
@@ -202,7 +202,7 @@ TEST_F(RequestCommandTest, a_renewal_that_shortens_a_lease_says_so) {
             "+0000): --lease counts from now\n");
 }
 
-TEST_F(RequestCommandTest, the_place_in_line_is_shown_as_it_changes) {
+TEST_F(RequestCommandTest, the_queue_position_is_shown_as_it_changes) {
   terminal_ = true;
   launcher_.react(LauncherDouble::Reaction::ignore);
   run(launcher_.add_pool("rack", {"small"}));

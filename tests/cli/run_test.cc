@@ -92,7 +92,7 @@ TEST_F(RunCommandTest, a_command_killed_by_a_signal_has_its_number_in_the_status
   expect_given_back();
 }
 
-TEST_F(RunCommandTest, signals_are_passed_on_and_the_nodes_given_back) {
+TEST_F(RunCommandTest, signals_are_passed_on_and_the_nodes_released) {
   for (const int signal : {SIGTERM, SIGHUP}) {
     std::filesystem::remove(directory_.path() / "started");
     when_made("started", [signal] { std::raise(signal); });
@@ -144,7 +144,7 @@ TEST_F(RunCommandTest, files_need_a_directory) {
   EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
 }
 
-TEST_F(RunCommandTest, whatever_keeps_the_command_from_being_run_is_told_from_its_own_status) {
+TEST_F(RunCommandTest, failures_of_run_have_an_exit_status_of_their_own) {
   EXPECT_EQ(nodepool_bare({"-c", "/no/such/file", "run", "small", "--", "true"}), 125);
   EXPECT_THAT(err(), HasSubstr("/no/such/file"));
   store_failure_ = "no store today";
@@ -206,7 +206,7 @@ TEST_F(ShellCommandTest, ssh_gets_the_recorded_keys_and_its_status_is_returned) 
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() / "tmp"));
 }
 
-TEST_F(ShellCommandTest, one_node_has_to_be_meant) {
+TEST_F(ShellCommandTest, a_single_node_must_be_selected) {
   EXPECT_EQ(nodepool({"request", "small", "large"}), 0);
   EXPECT_EQ(nodepool({"ssh", "200-0000000000"}), 255);
   EXPECT_EQ(err(),
@@ -217,7 +217,7 @@ TEST_F(ShellCommandTest, one_node_has_to_be_meant) {
   EXPECT_FALSE(nodepool({"ssh", "0000000001", "ls"}) == 17);  // the command comes after --
 }
 
-TEST_F(ShellCommandTest, what_is_not_reached_by_ssh_is_said) {
+TEST_F(ShellCommandTest, a_node_without_ssh_is_reported) {
   model::Node node = make_node("windows");
   node.connection_type = "winrm";
   const std::string id = run(launcher_.add_node(node));

@@ -49,7 +49,7 @@ class HelperProgramTest : public testing::Test {
   test_support::TemporaryDirectory directory_;
 };
 
-TEST(HelperEnvironment, has_what_tools_of_clouds_need_and_no_secrets_of_others) {
+TEST(HelperEnvironment, has_the_variables_of_cloud_tools_and_no_other_secrets) {
   EXPECT_THAT(helper_environment({{"PATH", "/bin"},
                                   {"NODEPOOL_PASSWORD", "secret"},
                                   {"OS_PASSWORD", "secret"},
@@ -85,7 +85,7 @@ TEST_F(HelperProgramTest, one_that_takes_too_long_is_ended_with_all_that_it_has_
   EXPECT_EQ(::kill(std::stoi(test_support::read_file(file)), 0), -1) << "it is gone";
 }
 
-TEST_F(HelperProgramTest, what_it_writes_is_bounded) {
+TEST_F(HelperProgramTest, its_output_is_bounded) {
   EXPECT_EQ(failure(program("yes credentials")), "helper writes more than 1 MiB");
   testing::internal::CaptureStderr();
   EXPECT_EQ(output("yes complaint | head -c 10000000 >&2; echo done"), "done\n");
@@ -94,7 +94,7 @@ TEST_F(HelperProgramTest, what_it_writes_is_bounded) {
   EXPECT_EQ(errors.size(), std::size_t{64} << 10);
 }
 
-TEST_F(HelperProgramTest, a_failure_does_not_tell_what_it_has_written) {
+TEST_F(HelperProgramTest, a_failure_does_not_show_its_output) {
   EXPECT_EQ(failure(program("echo secret; exit 3")), "helper sh failed with exit status 3");
 }
 

@@ -30,7 +30,7 @@ class MetadataStoreTest : public testing::Test {
   coordination::MemoryStore store_{server_, runtime_};
 };
 
-TEST_F(MetadataStoreTest, what_is_put_is_there_for_whoever_comes_later) {
+TEST_F(MetadataStoreTest, stored_metadata_is_visible_to_other_instances) {
   const MetadataStore::Thing thing{"ip", "a/b c"};
   MetadataStore first(store_, "sky");
   EXPECT_THAT(all(first), IsEmpty());

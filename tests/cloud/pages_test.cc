@@ -59,7 +59,7 @@ TEST_F(PagesTest, a_listing_is_read_to_its_end) {
   EXPECT_THAT(list({1, 1, 1}, {}), ElementsAre(0, 1, 2));
 }
 
-TEST_F(PagesTest, a_listing_may_come_to_the_limits_and_not_beyond) {
+TEST_F(PagesTest, a_listing_may_reach_the_limits_but_not_exceed_them) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   EXPECT_THAT(list({kMiB, kMiB}, {.bytes = 2 * kMiB}), ElementsAre(0, 1));
   EXPECT_EQ(failure({kMiB, kMiB, 1, 1}, {.bytes = 2 * kMiB}),
@@ -85,7 +85,7 @@ TEST_F(PagesTest, a_listing_that_goes_in_circles_ends) {
 }
 
 // The machines of the largest users, with all their details.
-TEST_F(PagesTest, the_limits_leave_room_for_tens_of_thousands_of_machines) {
+TEST_F(PagesTest, the_limits_allow_tens_of_thousands_of_machines) {
   constexpr std::size_t kMachines = 30'000;
   constexpr std::size_t kMachine = std::size_t{8} << 10;  // bytes
   const ListingLimits limits;

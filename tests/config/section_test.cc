@@ -96,7 +96,7 @@ TEST_F(SectionTest, ReadsBooleansAsIntegers) {
   EXPECT_EQ(read("map: {a: 5, b: true}").integer_map("map").at("b"), 1);
 }
 
-TEST_F(SectionTest, TellsWhereItFails) {
+TEST_F(SectionTest, ReportsWhereItFails) {
   EXPECT_EQ(error("{user: a}", [](const Section& s) { s.text("name"); }),
             "f:1:1: top: the key `name` is missing");
   EXPECT_EQ(error("{name: }", [](const Section& s) { s.text("name"); }),

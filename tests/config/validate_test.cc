@@ -168,7 +168,7 @@ TEST(Validate, ListsEverythingInTheOrderOfTheFile) {
           "f:15:32: diskimages[0].parent: the parent `b` of the disk image `a` is not defined"));
 }
 
-TEST(Validate, TellsWhereTheYamlIsBroken) {
+TEST(Validate, ReportsWhereTheYamlIsBroken) {
   EXPECT_THAT(strict("labels:\n  - name: a\n - name: b\n"),
               ElementsAre(HasSubstr("f:3:2: this is not valid YAML")));
   EXPECT_THAT(strict("webapp:\n  port: %(NODEPOOL_UNSET)\n"), ElementsAre(HasSubstr("f:2:9: ")));

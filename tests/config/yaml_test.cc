@@ -307,7 +307,7 @@ TEST(Yaml, TakesLargeFiles) {
             kMaxAhead / 2);
 }
 
-TEST(ReadFile, TellsWhyItCannot) {
+TEST(ReadFile, ReportsWhyAFileCannotBeRead) {
   EXPECT_THROW(read_file("/nonexistent/nodepool.yaml"), ConfigError);
   try {
     read_file("/nonexistent/nodepool.yaml");

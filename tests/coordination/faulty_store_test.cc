@@ -147,7 +147,7 @@ TEST_F(FaultyStoreTest, delays_come_from_the_clock_and_keep_the_order) {
   EXPECT_GT(store.counts().delay, 0);
 }
 
-TEST_F(FaultyStoreTest, nobody_overtakes_a_task_that_is_just_arriving) {
+TEST_F(FaultyStoreTest, a_later_task_does_not_overtake_an_earlier_one) {
   faulty::Lane lane(process_.runtime);
   std::vector<std::string> arrived;
   auto first = [](faulty::Lane& way, std::vector<std::string>& log) -> Task<> {
@@ -220,7 +220,7 @@ TEST_F(FaultyStoreTest, a_cancellation_does_not_cut_a_delay_short) {
   EXPECT_THAT(log, ElementsAre("/a"));
 }
 
-TEST_F(FaultyStoreTest, what_is_under_way_is_never_heard_of_when_the_store_is_gone) {
+TEST_F(FaultyStoreTest, operations_under_way_never_end_after_the_store_is_gone) {
   FaultPlan plan{.delay = 1, .longest_delay = milliseconds(100)};
   std::optional<FaultyStore> store(std::in_place, process_.store, process_.runtime, plan, 1);
   std::vector<std::string> log;

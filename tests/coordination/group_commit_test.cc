@@ -89,7 +89,7 @@ class GroupCommitTest : public testing::Test {
   std::int64_t auditor_;
 };
 
-TEST_F(GroupCommitTest, what_is_handed_in_together_is_one_transaction) {
+TEST_F(GroupCommitTest, changes_that_are_submitted_together_are_one_transaction) {
   Answer one;
   Answer two;
   Answer three;
@@ -107,7 +107,7 @@ TEST_F(GroupCommitTest, what_is_handed_in_together_is_one_transaction) {
   EXPECT_EQ(store_.groups(), 1U);
 }
 
-TEST_F(GroupCommitTest, what_is_handed_in_while_one_is_under_way_goes_together_after_it) {
+TEST_F(GroupCommitTest, changes_submitted_during_a_commit_share_the_next_one) {
   faulty_.set_plan({.delay = 1, .longest_delay = milliseconds(5)});
   Answer one;
   Answer two;
@@ -166,7 +166,7 @@ TEST_F(GroupCommitTest, an_unknown_outcome_is_unknown_for_each) {
   EXPECT_EQ(data("/b"), "new");
 }
 
-TEST_F(GroupCommitTest, an_outage_is_told_to_each) {
+TEST_F(GroupCommitTest, each_waiter_gets_the_error_of_an_outage) {
   faulty_.set_plan({.disconnected = 1});
   Answer one;
   Answer two;
@@ -215,7 +215,7 @@ TEST_F(GroupCommitTest, changes_of_one_record_stay_apart) {
   EXPECT_EQ(store_.refused_groups(), 0U);
 }
 
-TEST_F(GroupCommitTest, what_was_handed_in_under_a_session_does_not_happen_under_another) {
+TEST_F(GroupCommitTest, changes_of_an_expired_session_are_not_committed) {
   faulty_.set_plan({.delay = 1, .longest_delay = milliseconds(5)});
   Answer under_way;
   Answer waiting;
@@ -230,7 +230,7 @@ TEST_F(GroupCommitTest, what_was_handed_in_under_a_session_does_not_happen_under
   EXPECT_EQ(data("/b"), "");
 }
 
-TEST_F(GroupCommitTest, who_waits_when_the_store_goes_is_told) {
+TEST_F(GroupCommitTest, waiters_get_an_error_when_the_store_is_closed) {
   faulty_.set_plan({.delay = 1, .longest_delay = milliseconds(5)});
   std::optional<GroupCommit> store(std::in_place, process_.runtime, faulty_);
   Answer under_way;

@@ -100,7 +100,7 @@ TEST_F(MemoryStoreTest, an_operation_is_done_before_it_is_answered) {
   EXPECT_TRUE(answered);
 }
 
-TEST_F(MemoryStoreTest, a_session_hears_of_changes_on_its_own_loop) {
+TEST_F(MemoryStoreTest, a_session_gets_its_events_on_its_own_loop) {
   Process other(server_, clock_, random_);
   const auto watching = log_watch(other.store, "/");
   other.poll();
@@ -126,7 +126,7 @@ TEST_F(MemoryStoreTest, a_suspended_session_is_out_of_reach_and_keeps_its_record
   EXPECT_THAT(states_, ElementsAre(SessionState::suspended, SessionState::connected));
 }
 
-TEST_F(MemoryStoreTest, what_happens_during_a_suspension_is_told_as_a_resync) {
+TEST_F(MemoryStoreTest, changes_during_a_suspension_are_reported_as_a_resync) {
   Process other(server_, clock_, random_);
   const auto watching = log_watch(other.store, "/");
   other.poll();
@@ -162,7 +162,7 @@ TEST_F(MemoryStoreTest, an_expired_session_loses_the_answers_under_way) {
   EXPECT_EQ(server_.tree().exists("/a"), std::nullopt);
 }
 
-TEST_F(MemoryStoreTest, a_session_that_expires_while_suspended_learns_of_it_when_resumed) {
+TEST_F(MemoryStoreTest, a_session_that_expires_while_suspended_is_notified_when_resumed) {
   create("/mine", CreateMode::ephemeral);
   const std::int64_t session = process_->store.session_id();
   const auto listening = log_states(process_->store);
@@ -193,7 +193,7 @@ TEST_F(MemoryStoreTest, a_session_the_server_ended_is_refused) {
   }
 }
 
-TEST_F(MemoryStoreTest, a_killed_session_is_never_heard_of_again) {
+TEST_F(MemoryStoreTest, a_killed_session_reports_nothing_more) {
   create("/mine", CreateMode::ephemeral);
   const auto watching = log_watch(process_->store, "/");
   const auto listening = log_states(process_->store);
@@ -281,7 +281,7 @@ TEST_F(MemoryStoreTest, a_store_may_live_in_a_task_of_its_own_loop) {
   EXPECT_THAT(log_, ElementsAre("resync", "/mine", "/mine"));
 }
 
-TEST_F(MemoryStoreTest, a_closed_session_hears_no_more_changes) {
+TEST_F(MemoryStoreTest, a_closed_session_gets_no_more_events) {
   Process other(server_, clock_, random_);
   const auto watching = log_watch(process_->store, "/");
   process_->poll();

@@ -51,7 +51,7 @@ TEST(LaunchMetrics, calls_of_the_cloud_count_for_the_label) {
   EXPECT_EQ(sent, "nodepool.provider.sky.launch_calls.debian-12:4|c\n");
 }
 
-TEST(LaunchMetrics, failures_of_the_cloud_have_the_words_of_the_python_nodepool) {
+TEST(LaunchMetrics, cloud_errors_have_the_names_of_the_python_nodepool) {
   using Kind = CloudError::Kind;
   EXPECT_EQ(result_of({Kind::no_capacity, "full"}), "error.capacity");
   EXPECT_EQ(result_of({Kind::failed, "in vain"}), "error.status");

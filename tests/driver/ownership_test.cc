@@ -41,7 +41,7 @@ TEST(Ownership, what_is_made_carries_the_installation_s_id) {
   EXPECT_FALSE(ownership.is_of_node(metadata, node_of("0000000001")));
 }
 
-TEST(Ownership, another_installation_s_node_of_the_same_id_is_not_ours) {
+TEST(Ownership, a_node_of_another_installation_with_the_same_id_is_foreign) {
   const Ownership ownership = ownership_from(0);
   for (const std::string installation : {"", "there"}) {
     const Metadata metadata = owner_tags("0000000007", installation);
@@ -64,7 +64,7 @@ TEST(Ownership, nodes_from_before_the_installation_had_an_id_carry_none) {
       << "a Python launcher beside this one has made it";
 }
 
-TEST(Ownership, what_was_made_for_an_earlier_node_with_the_same_id_is_told_from_it) {
+TEST(Ownership, resources_of_an_earlier_node_with_the_same_id_are_foreign) {
   const Ownership ownership = ownership_from(0);
   const model::Node node = node_of("0000000007", 1'700'000'000.25);
   const model::Node earlier = node_of("0000000007", 1'690'000'000.25);
@@ -78,7 +78,7 @@ TEST(Ownership, what_was_made_for_an_earlier_node_with_the_same_id_is_told_from_
   EXPECT_FALSE(ownership_from(8).may_be_of_node(metadata, node));
 }
 
-TEST(Ownership, who_does_not_say_when_the_node_was_made_may_mean_it) {
+TEST(Ownership, tags_without_a_creation_time_match_the_node) {
   const Ownership ownership = ownership_from(0);
   const model::Node node = node_of("0000000007", 1'700'000'000.25);
   const model::Node unknown = node_of("0000000007");

@@ -41,7 +41,7 @@ void require_linear_from(std::string_view input) {
   require_linear(input, piece, kSize, false, time_of(grown(input, piece, kSize, false)));
 }
 
-TEST(Growth, tells_cubic_readers_from_linear_ones) {
+TEST(Growth, distinguishes_cubic_from_linear_readers) {
   EXPECT_DEATH(require_linear_from("cubic"),
                "does not hold: time grows in proportion to the input");
   require_linear_from("linear");

@@ -135,7 +135,7 @@ TEST_F(GearmanWorkerTest, DoesWhatTheClientAsksFor) {
   EXPECT_EQ(client.standard_output(), "shout u-1 hello");
 }
 
-TEST_F(GearmanWorkerTest, TellsTheClientHowFarItIs) {
+TEST_F(GearmanWorkerTest, ReportsProgressToTheClient) {
   const auto handler = [](std::shared_ptr<Job> job) -> Task<JobResult> {
     job->data("some");
     job->warning("mind");
@@ -183,7 +183,7 @@ TEST_F(GearmanWorkerTest, TheCommandShowsTheReasonOfAFailure) {
   EXPECT_THAT(client.standard_output() + client.standard_error(), HasSubstr("no flour"));
 }
 
-TEST_F(GearmanWorkerTest, LimitsWhatComesAndGoes) {
+TEST_F(GearmanWorkerTest, LimitsRequestsAndResponses) {
   const auto handler = [](std::shared_ptr<Job> job) -> Task<JobResult> {
     job->warning(std::string(kLongestAnswer + 1, 'w'));
     co_return Complete{std::string(kLongestAnswer + 1, 'r')};
@@ -199,7 +199,7 @@ TEST_F(GearmanWorkerTest, LimitsWhatComesAndGoes) {
                   "result too long: 65537 bytes (at most 65536)"));
 }
 
-TEST_F(GearmanWorkerTest, AHugePayloadAndManyJobsDisturbNobody) {
+TEST_F(GearmanWorkerTest, AHugePayloadAndManyJobsAreServed) {
   worker({"talk", "other"}, echo, 3);
   until_offered("talk", 3);
   GearmanClient client(server_.port());
@@ -349,7 +349,7 @@ TEST_F(GearmanWorkerTest, WorkersShareAServer) {
   until_offered("both", 1);
 }
 
-TEST_F(GearmanWorkerTest, WhoStopsGivesItsJobsBack) {
+TEST_F(GearmanWorkerTest, AStoppedWorkerReturnsItsJobs) {
   worker({"wait"}, held(), 1);
   GearmanClient client(server_.port());
   client.submit("wait", "1", "");

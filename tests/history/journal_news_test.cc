@@ -30,7 +30,7 @@ class JournalNewsTest : public testing::Test {
   JournalNews news_{journal_, [](std::string_view line) { return line.contains("failed"); }};
 };
 
-TEST_F(JournalNewsTest, each_look_sees_what_is_new_and_wanted) {
+TEST_F(JournalNewsTest, each_poll_returns_new_matching_entries) {
   EXPECT_THAT(look(), IsEmpty());
   add("1", "failed");
   add("2", "ready");
@@ -55,7 +55,7 @@ TEST_F(JournalNewsTest, nothing_is_missed_when_another_file_is_begun) {
   EXPECT_EQ(seen, added);
 }
 
-TEST_F(JournalNewsTest, the_first_look_sees_the_file_before_as_well) {
+TEST_F(JournalNewsTest, the_first_poll_also_reads_the_previous_file) {
   for (int i = 0; i < 8; ++i) add(std::to_string(i), "failed");
   EXPECT_THAT(look(), testing::SizeIs(testing::Gt(5)));
 }

@@ -87,7 +87,7 @@ TEST_F(JournalTest, keeps_the_entries_of_each_id_in_their_order) {
   EXPECT_EQ(last_time(journal_), 3);
 }
 
-TEST_F(JournalTest, what_is_too_old_is_not_told_and_goes_with_the_file_before) {
+TEST_F(JournalTest, entries_beyond_the_maximum_age_are_not_returned) {
   journal_.max_age = 100;
   add(node_entry("0000000001", 10, "a"));
   add(node_entry("0000000001", 60, "b"));
@@ -144,7 +144,7 @@ TEST_F(JournalTest, an_entry_that_two_launchers_wrote_is_shown_once) {
                           node_entry("0000000001", 1.002, "ready", "host2")));
 }
 
-TEST_F(JournalTest, nobody_loses_a_line_while_others_write_and_read) {
+TEST_F(JournalTest, concurrent_writers_and_readers_lose_no_line) {
   journal_.max_size = 1 << 20;
   constexpr int kLines = 300;
   {

@@ -20,7 +20,7 @@ TEST(AttemptMetrics, every_attempt_is_timed_and_counted_by_its_status) {
             "nodepool.task.rack.compute_create_server.202:1|c");
 }
 
-TEST(AttemptMetrics, nobody_observes_when_nobody_listens) {
+TEST(AttemptMetrics, without_a_metrics_receiver_there_is_no_observer) {
   EXPECT_FALSE(attempt_metrics(telemetry::Metrics(), "rack"));
 }
 

@@ -95,7 +95,7 @@ TEST_F(HttpClientTest, a_request_arrives_and_its_answer_comes_back) {
               testing::Contains(std::pair<std::string, std::string>("x-auth-token", "secret")));
 }
 
-TEST_F(HttpClientTest, what_is_secret_is_not_logged) {
+TEST_F(HttpClientTest, secrets_are_not_logged) {
   send({.url = server_.url() + "/a?signature=hush",
         .headers = {{"X-Auth-Token", "hush"}},
         .body = {},
@@ -116,7 +116,7 @@ class Listener final : public async::CallTracer {
   std::string calls;
 };
 
-TEST_F(HttpClientTest, the_witness_of_the_task_is_told_of_each_attempt_and_of_nothing_secret) {
+TEST_F(HttpClientTest, the_call_tracer_gets_each_attempt_and_no_secret) {
   answers_ = {answer(503, "hush", "X-Compute-Request-Id: req-1\r\nRetry-After: 0\r\n"),
               answer(200, "hush", "X-Openstack-Request-Id: req-hush\r\nX-Other: hush\r\n"),
               answer(200, "hush", "X-Request-Id: no id: <b>\r\n")};
@@ -180,13 +180,13 @@ TEST_F(HttpClientTest, calls_go_side_by_side) {
   EXPECT_EQ(answered, 3);
 }
 
-TEST_F(HttpClientTest, what_may_be_repeated_is_sent_again) {
+TEST_F(HttpClientTest, idempotent_requests_are_retried) {
   answers_ = {"", answer(503, "busy"), answer(200, "at last")};
   EXPECT_EQ(send({.url = server_.url()}).body, "at last");
   EXPECT_THAT(statuses_, testing::ElementsAre(0, 503, 200));
 }
 
-TEST_F(HttpClientTest, what_may_not_is_not) {
+TEST_F(HttpClientTest, other_requests_are_not_retried) {
   answers_ = {answer(503, "busy"), answer(200, "twice")};
   EXPECT_EQ(send({.method = "POST", .url = server_.url()}).status, 503);
   answers_ = {answer(200, "once"), "", answer(200, "twice")};
@@ -200,7 +200,7 @@ TEST_F(HttpClientTest, what_may_not_is_not) {
   }
 }
 
-TEST_F(HttpClientTest, a_refusal_to_serve_so_many_is_obeyed_for_any_request) {
+TEST_F(HttpClientTest, a_rate_limit_response_is_obeyed_for_any_request) {
   answers_ = {answer(429, "slow down", "Retry-After: 1\r\n"), answer(200, "now")};
   const auto start = clock_.now();
   EXPECT_EQ(send({.method = "POST", .url = server_.url()}).body, "now");
@@ -213,7 +213,7 @@ TEST_F(HttpClientTest, the_last_answer_counts_when_attempts_are_used_up) {
   EXPECT_THAT(server_.calls(), SizeIs(2));
 }
 
-TEST_F(HttpClientTest, nobody_there_means_not_sent) {
+TEST_F(HttpClientTest, a_failed_connection_means_not_sent) {
   EXPECT_EQ(failure({.method = "POST", .url = "http://127.0.0.1:1/"}, {.attempts = 1}),
             HttpError::Kind::not_sent);
   EXPECT_EQ(failure({.url = "gopher://127.0.0.1/"}), HttpError::Kind::invalid);
@@ -273,7 +273,7 @@ TEST_F(HttpClientTest, a_server_that_does_not_answer_is_given_up_at_the_deadline
             HttpError::Kind::unknown_outcome);
 }
 
-TEST_F(HttpClientTest, a_cancelled_question_ends_at_once_and_a_change_runs_to_its_end) {
+TEST_F(HttpClientTest, a_cancelled_read_ends_at_once_and_a_change_completes) {
   constexpr int kCancelled = -1;
   async::Event hold;
   hold_ = &hold;
@@ -427,7 +427,7 @@ class PrecedenceTest : public testing::Test {
                           [](const std::string&, const std::string&) {}};
 };
 
-TEST_F(PrecedenceTest, what_deletes_goes_before_what_makes_and_that_before_looks) {
+TEST_F(PrecedenceTest, deletions_precede_creations_and_creations_precede_reads) {
   call("first", Precedence::read);
   call("look", Precedence::read);
   call("another look", Precedence::read);
@@ -440,7 +440,7 @@ TEST_F(PrecedenceTest, what_deletes_goes_before_what_makes_and_that_before_looks
       testing::ElementsAre("first", "delete", "make", "late delete", "look", "another look"));
 }
 
-TEST_F(PrecedenceTest, a_look_gets_its_turn_however_much_is_made) {
+TEST_F(PrecedenceTest, a_read_gets_its_turn_among_many_creations) {
   call("first", Precedence::creation);
   call("look", Precedence::read);
   for (int i = 0; i < 100; ++i) call("make", Precedence::creation);
@@ -448,7 +448,7 @@ TEST_F(PrecedenceTest, a_look_gets_its_turn_however_much_is_made) {
   EXPECT_EQ(std::ranges::find(turns, "look") - turns.begin(), 51);
 }
 
-TEST_F(PrecedenceTest, who_is_cancelled_leaves_the_line) {
+TEST_F(PrecedenceTest, a_cancelled_call_leaves_the_queue) {
   call("first", Precedence::read);
   call("second", Precedence::read);
   async::TaskScope other({loop_.executor(), clock_, random_},

@@ -34,7 +34,7 @@ def test_a_request_is_answered_and_given_back(site):
     assert site.tokens['gitlab'] not in launcher.log.read_text()
 
 
-def test_the_door_with_tls_takes_tokens_and_follows_its_certificate(site):
+def test_the_tls_port_takes_tokens_and_reloads_its_certificate(site):
     certificate, key = site.make_certificate()
     port = free_port()
     launcher = site.launch(api={'port': port, 'listen-address': '127.0.0.1', 'tls-cert': str(certificate),
@@ -61,7 +61,7 @@ def test_the_door_with_tls_takes_tokens_and_follows_its_certificate(site):
     wait_until('the new certificate is in use', is_followed)
 
 
-def test_a_token_is_not_taken_where_others_could_read_it(site):
+def test_a_token_over_an_unencrypted_connection_is_refused(site):
     # 127.0.0.1 is private; any other address of this machine is not.
     outside = subprocess.run(['hostname', '-I'], capture_output=True, text=True, check=True).stdout.split()
     assert outside, 'this machine has no address but the loopback'
@@ -71,7 +71,7 @@ def test_a_token_is_not_taken_where_others_could_read_it(site):
     assert answer.status == 403 and 'TLS' in answer.json()['detail']
 
 
-def test_what_needed_a_token_is_nobody_elses(site):
+def test_private_responses_are_not_cached_or_shared(site):
     launcher = site.launch(api={'anonymous-read': False})
 
     def headers(path, **more):
@@ -143,7 +143,7 @@ def test_nothing_is_left_when_the_client_dies(site):
     wait_until('its node is gone', lambda: not nodes(launcher, 'in-use', 'used', 'deleting'))
 
 
-def test_slow_and_many_clients_hurt_nobody(site):
+def test_slow_and_many_clients_do_not_delay_others(site):
     launcher = site.launch(api={'host-names': ['nodepool']})
     large = {'labels': ['large']}
     site.call(launcher, 'POST', '/api/v1/requests?wait=60s', large, 'gitlab')

@@ -72,7 +72,7 @@ def test_the_lease_of_a_command_that_is_killed_ends_by_itself(site):
     wait_until('its nodes are given back', lambda: not leases())
 
 
-def test_who_is_interrupted_while_waiting_leaves_no_request(site):
+def test_an_interrupted_command_leaves_no_request(site):
     launcher = site.launch()
     client = Client(site, launcher, 'gitlab')
     client.run('request', 'large')

@@ -88,7 +88,7 @@ TEST_P(BackgroundTest, it_serves_when_the_command_returns) {
   end();
 }
 
-TEST_P(BackgroundTest, a_log_without_room_costs_its_messages_alone) {
+TEST_P(BackgroundTest, a_full_disk_loses_only_log_messages) {
   fs::create_symlink("/dev/full", path("log"));
   const Completed started = start();
   EXPECT_EQ(started.status, 0) << started.error;
@@ -129,7 +129,7 @@ TEST_P(BackgroundTest, without_status_pages_it_listens_nowhere) {
   end();
 }
 
-TEST_P(BackgroundTest, what_is_wrong_is_printed) {
+TEST_P(BackgroundTest, errors_are_printed) {
   configure("labels: [{nam: a}]\n");
   expect_refused(start(), "nodepool.yaml:1");
   configure("store: sqlite:///proc/nowhere/nodepool.db\nimages-dir: " + path("images") + "\n");
@@ -140,13 +140,13 @@ TEST_P(BackgroundTest, what_is_wrong_is_printed) {
 }
 
 TEST_P(BackgroundTest, a_store_that_is_away_is_waited_for_in_the_background) {
-  const test_support::ReservedPort nobody;
-  configure("zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(nobody.number()) +
+  const test_support::ReservedPort unused_port;
+  configure("zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(unused_port.number()) +
             "}]\nzookeeper-tls: {insecure-plaintext: true}\nimages-dir: " + path("images") + "\n");
   const Completed started = start();
   EXPECT_EQ(started.status, 0);
   EXPECT_THAT(started.error, HasSubstr("waiting for the store"));
-  EXPECT_THAT(started.error, HasSubstr("127.0.0.1:" + std::to_string(nobody.number())));
+  EXPECT_THAT(started.error, HasSubstr("127.0.0.1:" + std::to_string(unused_port.number())));
   // It takes up another store without a restart.
   configure("store: sqlite://" + path("nodepool.db") + "\nimages-dir: " + path("images") + "\n");
   await([this] { return test_support::read_file(path("log")).contains("Serving "); });

@@ -119,7 +119,7 @@ TEST_F(BuilderProcess, with_fake_it_makes_no_real_images) {
   EXPECT_FALSE(std::filesystem::exists(host_.directory() / "pid"));
 }
 
-TEST_F(BuilderProcess, without_a_directory_for_images_it_says_so) {
+TEST_F(BuilderProcess, a_missing_image_directory_is_reported) {
   host_.write("nodepool.yaml",
               "store: sqlite://" + host_.directory().string() + "/nodepool.db\nproviders: []\n");
   host_.start();

@@ -15,7 +15,7 @@ using testing::Not;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
-constexpr auto kNobodysHost = R"(  - name: rack
+constexpr auto kUnreachableHost = R"(  - name: rack
     driver: static
     pools:
       - name: main
@@ -26,7 +26,7 @@ class HealthTest : public testing::Test {
  protected:
   HealthTest() {
     site_.show_pages_at(port_.number());
-    site_.configure(kNobodysHost);
+    site_.configure(kUnreachableHost);
   }
 
   // The response to a GET, with its head; empty if no server listens.
@@ -45,7 +45,7 @@ class HealthTest : public testing::Test {
   Installation site_;
 };
 
-TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
+TEST_F(HealthTest, a_launcher_reports_readiness_and_problems) {
   site_.start_launcher();
   wait_for_page("/ready", "\r\n\r\nOK");
   EXPECT_THAT(page("/ready"), StartsWith("HTTP/1.1 200 OK"));
@@ -66,12 +66,12 @@ TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK")) << "the old one is";
   wait_for_page("/metrics", "\nnodepool_configuration_rejected 1\n");
 
-  site_.configure(kNobodysHost);
+  site_.configure(kUnreachableHost);
   site_.wait_until("it is", [&] { return !page("/ready?detail").contains("was rejected"); });
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
-TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
+TEST_F(HealthTest, all_interfaces_report_the_same_problems) {
   site_.start_launcher();
   wait_for_page("/metrics", "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n");
   site_.configure("  - {name: rack, driver: nothing}\n");
@@ -87,7 +87,7 @@ TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
   const std::string detail = page("/ready?detail");
   for (const std::string& problem : problems) EXPECT_THAT(detail, HasSubstr("warning: " + problem));
   wait_for_page("/metrics", "\nnodepool_problems 2\n");
-  site_.configure(kNobodysHost);
+  site_.configure(kUnreachableHost);
   site_.wait_until("it is in force",
                    [&] { return !page("/ready?detail").contains("was rejected"); });
   const auto status = nlohmann::json::parse(site_.nodepool({"status", "-o", "json"}).output);
@@ -98,12 +98,12 @@ TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
-TEST_F(HealthTest, while_the_store_is_away_it_says_so) {
-  const test_support::ReservedPort nobody;
+TEST_F(HealthTest, an_unreachable_store_is_reported) {
+  const test_support::ReservedPort unused_port;
   site_.keep_records_in(
-      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(nobody.number()) +
+      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(unused_port.number()) +
       "}]\nzookeeper-tls: {insecure-plaintext: true}\n");
-  site_.configure(kNobodysHost);
+  site_.configure(kUnreachableHost);
   site_.start_launcher();
   wait_for_page("/ready?detail", "obstacle: waiting for the store: ");
   EXPECT_THAT(page("/ready"), StartsWith("HTTP/1.1 503 "));
@@ -114,7 +114,7 @@ TEST_F(HealthTest, while_the_store_is_away_it_says_so) {
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
-TEST_F(HealthTest, the_status_says_what_needs_somebody) {
+TEST_F(HealthTest, the_status_shows_what_needs_attention) {
   const Completed without_store = site_.nodepool({"status"});
   EXPECT_EQ(without_store.status, 2);
   EXPECT_THAT(without_store.error, HasSubstr("there is no store"));

@@ -144,7 +144,7 @@ TEST_F(MetastaticProcessTest, one_chain_leads_from_the_small_node_to_the_machine
   EXPECT_TRUE(site_.json({"history", small}).is_array()) << "programs get what they ask for";
 }
 
-TEST_F(MetastaticProcessTest, a_label_that_nobody_serves_fails_and_says_why) {
+TEST_F(MetastaticProcessTest, a_label_that_no_pool_serves_fails_with_the_reason) {
   site_.configure(kShares);
   site_.start_launcher();
   const Completed asked = site_.nodepool({"request", "b"});

@@ -39,7 +39,7 @@ class ReloadTest : public testing::Test {
   Installation site_;
 };
 
-TEST_F(ReloadTest, sighup_reloads_and_says_what_came_of_it) {
+TEST_F(ReloadTest, sighup_reloads_and_reports_the_result) {
   start();
   site_.signal_launcher(SIGHUP);
   wait_for_log("Received signal 1 (HUP)");
@@ -61,7 +61,7 @@ TEST_F(ReloadTest, the_builder_reloads_at_sighup_too) {
   EXPECT_EQ(host.stop(SIGTERM), 0);
 }
 
-TEST_F(ReloadTest, what_counts_only_at_a_start_is_said) {
+TEST_F(ReloadTest, settings_that_need_a_restart_are_reported) {
   start();
   const std::string said = "that wait for a restart: api";
   site_.configure(std::string(kOneHost) + "api: {anonymous-read: false}\n");

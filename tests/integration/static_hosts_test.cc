@@ -118,7 +118,7 @@ TEST_F(StaticHostsTest, several_nodes_come_in_the_order_asked_for) {
   site_.wait_until_all_ready(3);
 }
 
-TEST_F(StaticHostsTest, what_nobody_offers_fails_with_the_reason) {
+TEST_F(StaticHostsTest, a_request_that_no_pool_can_serve_fails_with_the_reason) {
   const Sshd sshd;
   site_.configure(provider({host(sshd, "a")}));
   site_.start_launcher();
@@ -131,7 +131,7 @@ TEST_F(StaticHostsTest, what_nobody_offers_fails_with_the_reason) {
   EXPECT_THAT(too_many.error, HasSubstr("2 nodes with label a requested, the pool has 1"));
 }
 
-TEST_F(StaticHostsTest, who_has_waited_too_long_withdraws) {
+TEST_F(StaticHostsTest, a_request_that_times_out_is_withdrawn) {
   const Sshd sshd;
   site_.configure(provider({host(sshd, "a")}));
   site_.start_launcher();
@@ -168,17 +168,18 @@ TEST_F(StaticHostsTest, a_host_that_dies_is_taken_out_and_comes_back) {
 TEST_F(StaticHostsTest, a_wrong_host_key_and_an_unreachable_host_are_not_served) {
   const Sshd good;
   const Sshd impostor;
-  const test_support::ReservedPort nobody;
-  site_.configure(provider({host(good, "a", ", host-key: '" + good.host_keys().at(0) + "'"),
-                            host(impostor, "b", ", host-key: '" + good.host_keys().at(0) + "'"),
-                            "          - {name: 127.0.0.1, connection-port: " +
-                                std::to_string(nobody.number()) + ", labels: [c], timeout: 1}\n"}));
+  const test_support::ReservedPort unused_port;
+  site_.configure(provider(
+      {host(good, "a", ", host-key: '" + good.host_keys().at(0) + "'"),
+       host(impostor, "b", ", host-key: '" + good.host_keys().at(0) + "'"),
+       "          - {name: 127.0.0.1, connection-port: " + std::to_string(unused_port.number()) +
+           ", labels: [c], timeout: 1}\n"}));
   site_.start_launcher();
-  site_.wait_until("both warnings", [this, &nobody] {
+  site_.wait_until("both warnings", [this, &unused_port] {
     const std::string log = site_.log();
     return log.find("host key mismatches") != std::string::npos &&
-           log.find("Could not contact 127.0.0.1 on port " + std::to_string(nobody.number())) !=
-               std::string::npos;
+           log.find("Could not contact 127.0.0.1 on port " +
+                    std::to_string(unused_port.number())) != std::string::npos;
   });
   site_.wait_until_all_ready(1);
   EXPECT_EQ(site_.json({"request", "a"}).at("nodes").size(), 1U);
@@ -306,7 +307,7 @@ TEST_F(StaticHostsTest, a_thousand_hosts_are_checked_side_by_side_within_limits)
   EXPECT_THAT(lease.at("nodes"), SizeIs(3));
 }
 
-TEST_F(StaticHostsTest, run_gives_the_nodes_back_whatever_happens) {
+TEST_F(StaticHostsTest, run_always_releases_the_nodes) {
   const Sshd sshd;
   site_.configure(provider({host(sshd, "a")}));
   site_.start_launcher();

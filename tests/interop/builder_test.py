@@ -165,7 +165,7 @@ def test_each_image_is_built_by_one_at_a_time(builder, images, tree, workshop):
 
 
 @BOTH
-def test_an_image_is_uploaded_by_who_has_it(builder, images, tree, workshop, first, second):
+def test_the_builder_with_the_image_uploads_it(builder, images, tree, workshop, first, second):
     maker = builder(first, [DEB], **hook())
     made = images.await_made('deb')
     spectator = builder(second, [DEB], **hook())
@@ -180,7 +180,7 @@ def test_an_image_is_uploaded_by_who_has_it(builder, images, tree, workshop, fir
 
 
 @BOTH
-def test_who_survives_builds_anew(builder, images, tree, workshop, first, second):
+def test_the_surviving_builder_repeats_the_build(builder, images, tree, workshop, first, second):
     workshop.order('hold-build')
     victim = builder(first, [DEB])
     left = images.await_build('deb', 'building')
@@ -199,7 +199,7 @@ def test_who_survives_builds_anew(builder, images, tree, workshop, first, second
 
 
 @BOTH
-def test_who_survives_removes_the_record_of_an_upload(builder, images, tree, workshop, first, second):
+def test_the_surviving_builder_removes_the_record_of_an_upload(builder, images, tree, workshop, first, second):
     workshop.order('hold-upload')
     victim = builder(first, [DEB], **hook())
     left = images.await_upload('deb', 'uploading')

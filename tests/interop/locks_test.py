@@ -116,7 +116,7 @@ def test_we_hold_and_kazoo_waits(tree, kazoo_client, holder):
     assert tree.children(ROOT) == []
 
 
-def test_who_does_not_wait_is_refused_and_leaves_nothing_behind(tree, kazoo_client, holder):
+def test_a_failed_attempt_leaves_no_contender(tree, kazoo_client, holder):
     lock = Lock(kazoo_client, ROOT)
     lock.acquire()
     holder('try').await_word('refused')
@@ -138,7 +138,7 @@ def test_kazoo_gives_up_in_time_and_we_keep_the_lock(tree, kazoo_client, holder)
     holding.release()
 
 
-def test_all_get_the_lock_in_the_order_of_their_coming(tree, kazoo_client, holder):
+def test_all_get_the_lock_in_order_of_arrival(tree, kazoo_client, holder):
     first = Lock(kazoo_client, ROOT)
     first.acquire()
     line = []

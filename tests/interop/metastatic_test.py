@@ -85,7 +85,7 @@ def test_the_records_are_the_same(ours, theirs, tree, more_zuuls):
 
 
 @pytest.mark.parametrize('way', ['there', 'back'])
-def test_either_goes_on_with_what_the_other_has_left(ours, theirs, tree, zuul, way):
+def test_either_adopts_the_backing_node_of_the_other(ours, theirs, tree, zuul, way):
     before, after = (theirs, ours) if way == 'there' else (ours, theirs)
     old = before([RACK, shares()], LABELS)
     tree.await_ready(1)

@@ -54,7 +54,7 @@ def test_the_files_are_taken_as_they_are(theirs, tree, rack):
     assert {row['label'] for row in pools} == {'small'}
 
 
-def test_leases_that_are_left_when_going_back_stay_in_use_until_somebody_deletes_them(ours, theirs, tree, zuul, rack):
+def test_leases_stay_in_use_after_a_return_to_the_python_nodepool(ours, theirs, tree, zuul, rack):
     own = ours(rack, LABELS)
     tree.await_ready(2)
     lease = json.loads(own.run('request', 'small', '--lease', '1s', '--json'))

@@ -53,7 +53,7 @@ def test_requests_for_the_labels_of_either_are_served_by_it(side_by_side, tree, 
     await_tidy(tree)
 
 
-def test_what_nobody_has_fails_after_both_have_declined(side_by_side, tree, zuul):
+def test_an_unknown_label_fails_after_both_have_declined(side_by_side, tree, zuul):
     requests = [zuul.ask('nobody-has-it') for _ in range(10)] + [zuul.ask('rack-only', 'cloud-only')]
     pools = sorted(pool['id'] for pool in tree.pools().values())
     for request in requests:

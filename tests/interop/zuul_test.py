@@ -174,7 +174,7 @@ def test_the_nodes_of_a_dead_executor_come_back(one_host, tree, zuul, more_zuuls
         pass
 
 
-def test_what_nobody_has_fails(rack, tree, zuul):
+def test_an_unknown_label_fails(rack, tree, zuul):
     request = zuul.ask('nobody-has-it')
     answer = zuul.answer(request)
     assert answer.state == model.STATE_FAILED

@@ -124,7 +124,7 @@ def test_a_pod_comes_up_and_goes_with_its_namespace(nodepool, admin):
     launcher.await_no_nodes()
 
 
-def test_all_that_a_label_says_reaches_the_pod(nodepool, admin):
+def test_all_keys_of_a_label_reach_the_pod(nodepool, admin):
     launcher = nodepool(cluster(
         pool={'default-label-cpu': 1, 'default-label-memory-limit': 2048, 'max-resources': {'x.org/gpu': 2}},
         labels=[{'name': 'full', 'type': 'pod', 'image': 'debian:12', 'image-pull': 'Always', 'memory': 1024,
@@ -215,7 +215,7 @@ def test_a_request_waits_for_what_the_cluster_has(nodepool, admin):
 
 
 @pytest.mark.smoke
-def test_an_exec_plug_in_tells_the_token(nodepool, plane, tmp_path):
+def test_an_exec_plug_in_provides_the_token(nodepool, plane, tmp_path):
     (tmp_path / 'plugin').write_text(
         '#!/bin/sh\necho "asked: $1 $FROM" >> "$0.log"\necho "$KUBERNETES_EXEC_INFO" >> "$0.log"\n'
         'echo \'{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", '

@@ -96,7 +96,7 @@ def test_a_permission_that_is_missing_is_named(nodepool, admin, as_user, missing
         admin.delete(f'/api/v1/namespaces/{TAKEN}')
 
 
-def test_who_may_not_delete_says_so(nodepool, admin, as_user):
+def test_a_missing_permission_to_delete_is_reported(nodepool, admin, as_user):
     missing = ('', 'namespaces', 'delete')
     user = User(admin, 'keeps')
     user.may_not(KUBERNETES, missing)

@@ -156,7 +156,7 @@ class DecisionSimulatorTest : public LauncherFixture, public testing::WithParamI
   async::TaskScope scope_{runtime_, [](const std::string&, const std::string&) {}};
 };
 
-TEST_P(DecisionSimulatorTest, who_decides_anew_finds_nothing_that_the_launcher_has_missed) {
+TEST_P(DecisionSimulatorTest, a_simulated_decision_finds_no_missed_request) {
   cloud_->limits = {{"instances", 5}};
   cloud_->launch_time = std::chrono::milliseconds(500);
   start(kWorld);
@@ -169,7 +169,7 @@ TEST_P(DecisionSimulatorTest, who_decides_anew_finds_nothing_that_the_launcher_h
     pass(seconds(5));
     expect_that_nothing_is_left_to_do();
   }
-  EXPECT_GT(compared_, 0) << "nobody ever waited";
+  EXPECT_GT(compared_, 0) << "no request waited";
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, DecisionSimulatorTest, testing::Range(0u, 20u));

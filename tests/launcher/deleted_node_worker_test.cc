@@ -92,7 +92,7 @@ class DeletedNodeWorkerTest : public PartsFixture {
 };
 
 // A requestor that turns its lock into a lease leaves the lock to the next contender for a moment.
-TEST_F(DeletedNodeWorkerTest, a_node_of_which_it_is_not_known_whether_it_is_leased_stays) {
+TEST_F(DeletedNodeWorkerTest, a_node_with_an_unknown_lease_state_stays) {
   forgetful_.failures_left = 2;
   const std::string id = add_leased();
   worker_.start();
@@ -104,11 +104,11 @@ TEST_F(DeletedNodeWorkerTest, a_node_of_which_it_is_not_known_whether_it_is_leas
     EXPECT_THAT(cloud_->machines, Not(IsEmpty()));
     pass(seconds(5));
   }
-  EXPECT_EQ(nodes_.find(id), nullptr) << "nobody has a lease: now that is known";
+  EXPECT_EQ(nodes_.find(id), nullptr) << "it is known that there is no lease";
   EXPECT_THAT(cloud_->machines, IsEmpty());
 }
 
-TEST_F(DeletedNodeWorkerTest, who_has_the_lease_after_all_keeps_the_node) {
+TEST_F(DeletedNodeWorkerTest, a_node_that_is_leased_after_all_stays) {
   forgetful_.failures_left = 1;
   const std::string id = add_leased();
   worker_.start();

@@ -45,7 +45,7 @@ class DepartedPoolsTest : public PartsFixture {
 TEST_F(DepartedPoolsTest, a_pool_that_has_left_is_waited_for_a_while) {
   pools_.left(pool("a", {"small", "large"}), clock_.now());
   EXPECT_EQ(expected_for(request({"small", "large"})), "sky-main");
-  EXPECT_EQ(expected_for(request({"small", "typo"})), "") << "nobody has ever offered it";
+  EXPECT_EQ(expected_for(request({"small", "typo"})), "") << "no pool has ever offered it";
   pass(seconds(119));
   EXPECT_EQ(expected_for(request({"small"})), "sky-main");
   pass(seconds(1));
@@ -72,7 +72,7 @@ TEST_F(DepartedPoolsTest, one_that_was_taken_out_of_the_configuration_does_not_c
   EXPECT_EQ(expected_for(request({"small"})), "");
 }
 
-TEST_F(DepartedPoolsTest, at_the_beginning_nodes_tell_what_pools_there_were) {
+TEST_F(DepartedPoolsTest, at_startup_pools_are_inferred_from_nodes) {
   model::Node node = idle_node("main", "small");
   node.provider = "sky";
   add_node(node);

@@ -92,7 +92,7 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
   EXPECT_NEAR(entries[7].time - entries[6].time, 300, 1);
 }
 
-TEST_F(HistoryTest, a_lease_is_told_of_until_its_node_is_back) {
+TEST_F(HistoryTest, a_lease_is_recorded_until_its_node_is_released) {
   start(std::string(kHostWithHistory));
   const std::string node_id = nodes().front().id;
   const std::string id = request({"a"});
@@ -136,7 +136,7 @@ std::string fake_sky(const std::string& failing) {
   return yaml.replace(yaml.find("FAILING"), 7, failing);
 }
 
-TEST_F(HistoryTest, each_attempt_at_a_launch_that_fails_is_there_with_what_happened) {
+TEST_F(HistoryTest, each_attempt_of_a_failed_launch_is_recorded_with_details) {
   start(fake_sky("1"));
   const std::string id = request({"small"});
   pass(std::chrono::minutes(10));
@@ -155,7 +155,7 @@ TEST_F(HistoryTest, each_attempt_at_a_launch_that_fails_is_there_with_what_happe
   }
 }
 
-TEST_F(HistoryTest, a_launch_that_succeeds_is_one_entry_without_what_happened) {
+TEST_F(HistoryTest, a_successful_launch_is_one_entry_without_details) {
   start(fake_sky("0"));
   request({"small"});
   pass(std::chrono::minutes(2));
@@ -176,7 +176,7 @@ TEST_F(HistoryTest, a_journal_that_cannot_be_written_keeps_no_launch_from_its_no
   stop();
 }
 
-TEST_F(HistoryTest, a_request_that_nobody_can_serve_has_the_reasons) {
+TEST_F(HistoryTest, a_request_that_no_pool_can_serve_has_the_reasons) {
   start(std::string(kHostWithHistory));
   const std::string id = request({"b"});
   stop();
@@ -235,7 +235,7 @@ TEST_F(HistoryTest, a_place_that_cannot_be_written_is_one_warning) {
                                       HasSubstr("/proc/no"))));
 }
 
-TEST_F(HistoryTest, what_is_missing_in_it_is_counted_and_told_until_it_is_written_again) {
+TEST_F(HistoryTest, dropped_entries_are_counted_and_reported_until_it_recovers) {
   journal_->directory = directory_.path() / "journal";
   directory_.write("journal", "in its place");
   start(std::string(kHostWithHistory));

@@ -66,11 +66,11 @@ class IdleNodeEvictorTest : public PartsFixture {
   planning::PoolIdentity pool_{"the-pool", "sky", "main"};
   planning::PoolStock stock_{nodes_, pool_};
   double since_ = clock_.wall_seconds();  // creation time of the request
-  int looks_ = 0;
-  IdleNodeEvictor idle_node_evictor_{context_, log_, scope_, [this] { ++looks_; }};
+  int evaluations_ = 0;
+  IdleNodeEvictor idle_node_evictor_{context_, log_, scope_, [this] { ++evaluations_; }};
 };
 
-TEST_F(IdleNodeEvictorTest, the_oldest_of_the_pool_makes_room) {
+TEST_F(IdleNodeEvictorTest, the_oldest_idle_node_of_the_pool_is_evicted) {
   add_idle("main", 20);
   const std::string oldest = add_idle("main", 10);
   recycle(Decision::Shortage::pool);
@@ -86,17 +86,17 @@ TEST_F(IdleNodeEvictorTest, nodes_of_other_pools_are_left_alone) {
   EXPECT_THAT(deleting(), ElementsAre(own));
 }
 
-TEST_F(IdleNodeEvictorTest, who_has_waited_long_gets_the_room_of_another_pool) {
+TEST_F(IdleNodeEvictorTest, after_a_long_wait_nodes_of_another_pool_are_evicted) {
   register_pool("sky", "main");
   register_pool("sky", "other");
   const std::string other = add_idle("other", 10);
   recycle(Decision::Shortage::pool);
   recycle(Decision::Shortage::provider);
   pass(seconds(299));
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(evaluations_, 0);
   EXPECT_THAT(deleting(), IsEmpty());
   pass(seconds(1));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(evaluations_, 1);
   recycle(Decision::Shortage::pool);
   EXPECT_THAT(deleting(), IsEmpty()) << "that would make no room in this pool";
   recycle(Decision::Shortage::provider);
@@ -104,7 +104,7 @@ TEST_F(IdleNodeEvictorTest, who_has_waited_long_gets_the_room_of_another_pool) {
 }
 
 // For example a pool that is no longer configured: no other launcher would use or delete its nodes.
-TEST_F(IdleNodeEvictorTest, who_has_waited_long_gets_the_room_of_a_pool_that_nobody_serves) {
+TEST_F(IdleNodeEvictorTest, after_a_long_wait_nodes_of_an_unserved_pool_are_evicted) {
   register_pool("sky", "main");
   const std::string left_over = add_idle("gone", 10);
   since_ -= 300;
@@ -112,7 +112,7 @@ TEST_F(IdleNodeEvictorTest, who_has_waited_long_gets_the_room_of_a_pool_that_nob
   EXPECT_THAT(deleting(), ElementsAre(left_over));
 }
 
-TEST_F(IdleNodeEvictorTest, what_a_tenant_has_where_nobody_could_delete_it_stays) {
+TEST_F(IdleNodeEvictorTest, tenant_nodes_of_an_unserved_provider_stay) {
   register_pool("sky", "main");
   Node elsewhere = idle_node("main", "small");
   elsewhere.provider = "sea";
@@ -123,7 +123,7 @@ TEST_F(IdleNodeEvictorTest, what_a_tenant_has_where_nobody_could_delete_it_stays
   EXPECT_THAT(deleting(), IsEmpty());
 }
 
-TEST_F(IdleNodeEvictorTest, a_tenant_that_has_waited_long_gives_up_what_it_has_elsewhere) {
+TEST_F(IdleNodeEvictorTest, after_a_long_wait_tenant_nodes_of_other_providers_are_evicted) {
   register_pool("sea", "main");
   Node elsewhere = idle_node("main", "small");
   elsewhere.provider = "sea";
@@ -142,7 +142,7 @@ TEST_F(IdleNodeEvictorTest, a_tenant_that_has_waited_long_gives_up_what_it_has_e
   EXPECT_THAT(deleting(), ElementsAre(second));
 }
 
-TEST_F(IdleNodeEvictorTest, what_counts_for_no_tenant_is_of_no_use_to_one) {
+TEST_F(IdleNodeEvictorTest, nodes_that_count_for_no_tenant_are_not_evicted_for_one) {
   Node host = idle_node("main", "small");
   host.resources = {};
   host.tenant_name = "acme";
@@ -151,13 +151,13 @@ TEST_F(IdleNodeEvictorTest, what_counts_for_no_tenant_is_of_no_use_to_one) {
   EXPECT_THAT(deleting(), IsEmpty());
 }
 
-TEST_F(IdleNodeEvictorTest, what_the_request_is_going_to_have_is_left_alone) {
+TEST_F(IdleNodeEvictorTest, nodes_chosen_for_the_request_are_not_evicted) {
   const std::string wanted = add_idle("main", 10);
   recycle(Decision::Shortage::pool, {}, {wanted, ""});
   EXPECT_THAT(deleting(), IsEmpty());
 }
 
-TEST_F(IdleNodeEvictorTest, a_tenant_at_its_limit_gives_up_what_counts_for_it) {
+TEST_F(IdleNodeEvictorTest, a_tenant_at_its_limit_evicts_its_own_nodes) {
   add_idle("main", 10);
   add_idle("main", 20, "globex");
   const std::string own = add_idle("main", 30, "acme");
@@ -167,22 +167,22 @@ TEST_F(IdleNodeEvictorTest, a_tenant_at_its_limit_gives_up_what_counts_for_it) {
   EXPECT_THAT(deleting(), ElementsAre(own));
 }
 
-TEST_F(IdleNodeEvictorTest, one_at_a_time_unless_that_takes_long) {
+TEST_F(IdleNodeEvictorTest, one_node_is_evicted_at_a_time_unless_that_takes_long) {
   const std::string first = add_idle("main", 10);
   const std::string second = add_idle("main", 20);
   recycle(Decision::Shortage::pool);
   recycle(Decision::Shortage::pool);
   EXPECT_THAT(deleting(), ElementsAre(first));
-  EXPECT_EQ(looks_, 1) << "whoever waits for room of another kind looks again";
+  EXPECT_EQ(evaluations_, 1) << "requests that wait for other capacity are reevaluated";
   pass(seconds(299));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(evaluations_, 1);
   pass(seconds(2));
-  EXPECT_EQ(looks_, 2) << "whoever waits looks again";
+  EXPECT_EQ(evaluations_, 2) << "waiting requests are reevaluated";
   recycle(Decision::Shortage::pool);
   EXPECT_THAT(deleting(), ElementsAre(first, second));
 }
 
-TEST_F(IdleNodeEvictorTest, room_that_comes_in_another_pool_of_a_full_provider_is_waited_for) {
+TEST_F(IdleNodeEvictorTest, a_deletion_in_another_pool_of_a_full_provider_is_waited_for) {
   const std::string elsewhere = add_idle("other", 10);
   const std::string own = add_idle("main", 20);
   Node going = node(elsewhere);
@@ -194,7 +194,7 @@ TEST_F(IdleNodeEvictorTest, room_that_comes_in_another_pool_of_a_full_provider_i
   EXPECT_THAT(deleting(), ElementsAre(elsewhere, own)) << "which is no room in this pool";
 }
 
-TEST_F(IdleNodeEvictorTest, once_a_node_is_gone_the_next_may_go) {
+TEST_F(IdleNodeEvictorTest, once_a_node_is_gone_the_next_may_be_evicted) {
   const std::string first = add_idle("main", 10);
   const std::string second = add_idle("main", 20);
   recycle(Decision::Shortage::pool);
@@ -203,27 +203,27 @@ TEST_F(IdleNodeEvictorTest, once_a_node_is_gone_the_next_may_go) {
   EXPECT_THAT(deleting(), ElementsAre(second));
 }
 
-TEST_F(IdleNodeEvictorTest, who_need_not_wait_as_long_as_another_one_does_not) {
+TEST_F(IdleNodeEvictorTest, the_earliest_reevaluation_counts) {
   idle_node_evictor_.carry_out({.reevaluate_in = 300});
   idle_node_evictor_.carry_out({.reevaluate_in = 10});
   idle_node_evictor_.carry_out({.reevaluate_in = 20});
   pass(seconds(9));
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(evaluations_, 0);
   pass(seconds(1));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(evaluations_, 1);
   idle_node_evictor_.carry_out({.reevaluate_in = 10});
   pass(seconds(10));
-  EXPECT_EQ(looks_, 2);
+  EXPECT_EQ(evaluations_, 2);
 }
 
-TEST_F(IdleNodeEvictorTest, whoever_waits_looks_again_when_somebody_else_has_the_node) {
+TEST_F(IdleNodeEvictorTest, a_request_is_reevaluated_when_the_node_is_allocated_elsewhere) {
   const std::string contested = add_idle("main", 10);
   begin_to_recycle(Decision::Shortage::pool);
   Node taken = node(contested);
   taken.allocated_to = "200-0000000001";
   write_node(taken);
   pass(seconds(1));
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(evaluations_, 1);
   EXPECT_THAT(deleting(), IsEmpty());
 }
 

@@ -54,7 +54,7 @@ class LauncherInstallationTest : public LauncherFixture {
   }
 };
 
-TEST_F(LauncherInstallationTest, what_it_makes_in_an_emptied_store_is_told_from_what_it_has_made) {
+TEST_F(LauncherInstallationTest, machines_from_before_a_store_was_emptied_are_foreign) {
   start(kSkyOfInstallation);
   const std::string first = installation();
   const std::string node = launch();
@@ -71,7 +71,7 @@ TEST_F(LauncherInstallationTest, what_it_makes_in_an_emptied_store_is_told_from_
   ASSERT_THAT(after, SizeIs(1));
   EXPECT_EQ(after.begin()->second, installation());
   pass(minutes(10));
-  EXPECT_THAT(machines(), SizeIs(2)) << "nobody knows who uses the first one";
+  EXPECT_THAT(machines(), SizeIs(2)) << "the first one may be in use";
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST_F(LauncherTest, launchers_that_disagree_about_a_host_do_so_at_a_slow_pace) 
 }
 
 // A command locks each new record at once, which leaves the root of its lock.
-TEST_F(LauncherTest, a_record_that_is_one_too_many_goes_at_once_though_somebody_has_looked_at_it) {
+TEST_F(LauncherTest, a_surplus_record_with_a_lock_root_is_removed_at_once) {
   const std::string nothing = "labels: [{name: small}, {name: large}]\nproviders: []\n";
   start(nothing);
   start_another(nothing);
@@ -133,7 +133,7 @@ TEST_F(LauncherTest, a_record_that_is_one_too_many_goes_at_once_though_somebody_
   reconfigure_all_at_once(kTwoHosts);
   pass(seconds(3));
   server_.end_session(session);
-  EXPECT_GT(most, 3u) << "nobody was too late";
+  EXPECT_GT(most, 3u) << "no launcher was too late";
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
   EXPECT_THAT(nodes(), SizeIs(3));
 }
@@ -150,7 +150,7 @@ TEST_F(LauncherTest, a_record_that_its_launcher_is_about_to_withdraw_is_left_alo
 }
 
 // `nodepool delete` or another launcher may lock a new record at once.
-TEST_F(LauncherTest, a_slot_is_not_put_into_service_while_somebody_has_its_record) {
+TEST_F(LauncherTest, a_slot_is_not_put_into_service_while_its_record_is_locked) {
   start(kOneHost);
   const std::string first = nodes().at(0).id;
   as_requestor(coordination::remove_tree(*requestor_, model::node_path(first)));
@@ -203,7 +203,7 @@ TEST_F(LauncherTest, a_request_is_fulfilled_with_an_unlocked_allocated_node) {
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
-TEST_F(LauncherTest, nodes_come_in_the_order_of_their_labels) {
+TEST_F(LauncherTest, nodes_are_in_the_order_of_their_labels) {
   start(kTwoHosts);
   const std::string id = request({"small", "large", "small"});
   const NodeRequest answered = read_request(id);
@@ -248,7 +248,7 @@ providers:
   - {name: hall, driver: static, pools: [{name: main, nodes: [{name: host-z, labels: [large]}]}]}
 )";
 
-TEST_F(LauncherTest, a_label_whose_pools_are_gone_for_a_moment_is_no_reason_to_fail) {
+TEST_F(LauncherTest, a_label_with_briefly_missing_pools_fails_no_request) {
   start_another(kOneHost);
   start(kOtherRack);
   kill();
@@ -263,7 +263,7 @@ TEST_F(LauncherTest, a_label_whose_pools_are_gone_for_a_moment_is_no_reason_to_f
   EXPECT_EQ(read_request(id).state, RequestState::fulfilled);
 }
 
-TEST_F(LauncherTest, pools_that_do_not_come_back_are_not_waited_for_any_longer) {
+TEST_F(LauncherTest, pools_that_do_not_return_are_not_waited_for) {
   start_another(std::string(kOneHost) + "pool-timeout: 20\n");
   start(kOtherRack);
   kill();
@@ -274,7 +274,7 @@ TEST_F(LauncherTest, pools_that_do_not_come_back_are_not_waited_for_any_longer) 
   EXPECT_EQ(read_request(id).state, RequestState::failed);
 }
 
-TEST_F(LauncherTest, a_request_for_more_than_anybody_needs_fails_with_a_short_reason) {
+TEST_F(LauncherTest, a_very_large_request_fails_with_a_short_reason) {
   start(kTwoHosts);
   for (const int count : {900, 40'000}) {
     const std::string id = post_request(many_labels(count));
@@ -396,7 +396,7 @@ TEST_F(LauncherTest, nodes_of_a_withdrawn_request_become_free) {
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
-TEST_F(LauncherTest, hosts_are_registered_anew_when_somebody_removes_all_nodes) {
+TEST_F(LauncherTest, hosts_are_registered_again_after_all_nodes_are_removed) {
   start(kTwoHosts);
   const std::size_t count = nodes().size();
   as_requestor(coordination::remove_tree(*requestor_, "/nodepool/nodes"));
@@ -404,7 +404,7 @@ TEST_F(LauncherTest, hosts_are_registered_anew_when_somebody_removes_all_nodes) 
   EXPECT_EQ(nodes(NodeState::ready).size(), count);
 }
 
-TEST_F(LauncherTest, a_pending_request_that_nobody_works_on_is_served) {
+TEST_F(LauncherTest, an_unlocked_pending_request_is_served) {
   start(kTwoHosts);
   const std::string user = request({"large"});
   Node node = read_node(read_request(user).nodes.at(0));
@@ -440,7 +440,7 @@ TEST_F(LauncherTest, locks_of_gone_requests_and_empty_records_are_removed) {
   EXPECT_THAT(nodes(), SizeIs(3));
 }
 
-TEST_F(LauncherTest, a_malformed_record_disturbs_nobody) {
+TEST_F(LauncherTest, a_malformed_record_does_not_affect_other_requests) {
   start(kTwoHosts);
   as_requestor(requestor_->create("/nodepool/requests/200-", "{\"state\": \"wishful\"}",
                                   coordination::CreateMode::persistent_sequential));
@@ -466,7 +466,7 @@ TEST_F(LauncherTest, an_orderly_stop_leaves_nothing_behind) {
   EXPECT_EQ(read_request(done).state, RequestState::fulfilled);
 }
 
-TEST_F(LauncherTest, a_restarted_launcher_takes_up_where_a_killed_one_stopped) {
+TEST_F(LauncherTest, a_restarted_launcher_resumes_the_work_of_a_killed_one) {
   start(kTwoHosts);
   const std::string user = request({"large"});
   const std::string node = read_request(user).nodes.at(0);

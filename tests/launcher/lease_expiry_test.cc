@@ -45,7 +45,7 @@ class LeaseExpiryTest : public LauncherFixture {
   }
 };
 
-TEST_F(LeaseExpiryTest, a_node_whose_lock_becomes_a_lease_at_that_moment_is_not_taken_back) {
+TEST_F(LeaseExpiryTest, a_node_that_becomes_leased_at_that_moment_is_not_reclaimed) {
   start(kOneHost);
   Node node = nodes().at(0);
   node.set_state(NodeState::in_use, clock_.wall_seconds());
@@ -81,7 +81,7 @@ TEST_F(LeaseExpiryTest, renewals_do_not_carry_a_lease_beyond_what_the_site_allow
 }
 
 // The contender of a dead launcher remains until its session ends.
-TEST_F(LeaseExpiryTest, an_expired_lease_behind_somebody_elses_lock_ends_after_that) {
+TEST_F(LeaseExpiryTest, an_expired_lease_behind_another_lock_ends_after_its_release) {
   start(kTwoHosts);
   const std::string id = request({"large"});
   Node node = read_node(read_request(id).nodes.at(0));
@@ -103,7 +103,7 @@ TEST_F(LeaseExpiryTest, an_expired_lease_behind_somebody_elses_lock_ends_after_t
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
-TEST_F(LeaseExpiryTest, an_expired_lease_ends_and_leaves_others_in_line) {
+TEST_F(LeaseExpiryTest, an_expired_lease_ends_and_keeps_other_contenders) {
   start(kTwoHosts);
   const std::string id = request({"large"});
   Node node = read_node(read_request(id).nodes.at(0));

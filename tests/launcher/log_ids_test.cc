@@ -37,7 +37,7 @@ class LogIdsTest : public LauncherFixture {
   }
 };
 
-TEST_F(LogIdsTest, every_line_of_a_requests_way_has_the_ids_of_the_event_and_the_request) {
+TEST_F(LogIdsTest, every_log_line_of_a_request_has_its_id_and_event_id) {
   log_level_ = telemetry::LogLevel::debug;
   start(kLoggedSite);
   log_.clear();

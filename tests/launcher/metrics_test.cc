@@ -38,7 +38,7 @@ class LauncherMetricsTest : public LauncherFixture {
   std::vector<std::string> lines_;
 };
 
-TEST_F(LauncherMetricsTest, limits_are_told_again_and_again) {
+TEST_F(LauncherMetricsTest, limits_are_sent_repeatedly) {
   start(R"(
 labels: [{name: small}]
 tenant-resource-limits:
@@ -88,7 +88,7 @@ TEST_F(LauncherMetricsTest, nodes_and_requests_are_counted) {
                                     "nodepool.provider.sky.pool.main.addressable_requests:1|g"}));
 }
 
-TEST_F(LauncherMetricsTest, one_launcher_counts_for_all_and_another_one_when_it_is_gone) {
+TEST_F(LauncherMetricsTest, one_launcher_counts_for_all_and_another_one_takes_over) {
   std::vector<std::string> others;
   start(kMeasuredSky);
   metrics_ = listener(others);
@@ -106,13 +106,13 @@ TEST_F(LauncherMetricsTest, one_launcher_counts_for_all_and_another_one_when_it_
   EXPECT_GT(counts(others), 0);
 }
 
-TEST_F(LauncherMetricsTest, nobody_stands_for_election_whom_nobody_listens_to) {
+TEST_F(LauncherMetricsTest, without_metrics_a_launcher_is_no_candidate) {
   metrics_ = {};
   start(kMeasuredSky);
   EXPECT_FALSE(exists("/nodepool/elections"));
 }
 
-TEST_F(LauncherMetricsTest, what_has_vanished_is_told_to_be_nothing) {
+TEST_F(LauncherMetricsTest, vanished_series_are_sent_as_zero) {
   start(kMeasuredSky);
   reconfigure(R"(
 labels: [{name: small}]

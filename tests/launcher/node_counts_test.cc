@@ -63,7 +63,7 @@ TEST_F(NodeCountsTest, nodes_count_for_their_state_provider_and_each_label) {
   EXPECT_EQ(figure("nodepool.label.large.nodes.in-use"), 0);
 }
 
-TEST_F(NodeCountsTest, what_nobody_offers_is_counted_while_it_is_there) {
+TEST_F(NodeCountsTest, nodes_without_a_pool_are_counted_while_they_exist) {
   Node strange = idle_node("main", "strange");
   strange.provider = "gone";
   const std::string id = add_node(strange);

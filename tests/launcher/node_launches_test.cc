@@ -49,7 +49,7 @@ class NodeLaunchesTest : public PartsFixture {
 
 // A launcher that lost its session is not registered for a moment, but continues its launches. Its
 // records may not be known here yet.
-TEST_F(NodeLaunchesTest, what_a_launcher_has_recorded_that_is_not_registered_counts) {
+TEST_F(NodeLaunchesTest, nodes_of_an_unregistered_launcher_count) {
   needs_["small"] = Resources({{"instances", 1}});
   fall_behind();
   NodeLaunches launches(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
@@ -58,7 +58,7 @@ TEST_F(NodeLaunchesTest, what_a_launcher_has_recorded_that_is_not_registered_cou
   EXPECT_FALSE(loop_.run(launches.fit(one_node_)));
 }
 
-TEST_F(NodeLaunchesTest, who_recorded_later_gives_way) {
+TEST_F(NodeLaunchesTest, the_later_record_yields) {
   needs_["small"] = Resources({{"instances", 1}});
   NodeLaunches launches(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
   record(launches);
@@ -66,7 +66,7 @@ TEST_F(NodeLaunchesTest, who_recorded_later_gives_way) {
   EXPECT_TRUE(loop_.run(launches.fit(one_node_)));
 }
 
-TEST_F(NodeLaunchesTest, a_node_that_somebody_has_locked_is_not_begun) {
+TEST_F(NodeLaunchesTest, a_locked_node_is_not_launched) {
   NodeLaunches launches(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
   record(launches);
   settle();

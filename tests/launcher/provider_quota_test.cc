@@ -40,19 +40,19 @@ class ProviderQuotaTest : public PartsFixture {
   coordination::Subscription subscription_;
 };
 
-TEST_F(ProviderQuotaTest, the_answer_is_asked_for_again_when_it_is_old_and_somebody_wants_it) {
+TEST_F(ProviderQuotaTest, a_stale_quota_is_refreshed_on_demand) {
   ASSERT_EQ(quota_.available(), (driver::Limits{{"instances", 5}}));
   EXPECT_EQ(cloud_->questions, 1);
   cloud_->limits = {{"instances", 6}};
   pass(minutes(6));
-  EXPECT_EQ(cloud_->questions, 1) << "nobody wants to know";
+  EXPECT_EQ(cloud_->questions, 1) << "no request needs it";
   EXPECT_EQ(quota_.available(), (driver::Limits{{"instances", 5}})) << "until the new one is there";
   settle();
   EXPECT_EQ(quota_.available(), (driver::Limits{{"instances", 6}}));
   EXPECT_EQ(cloud_->questions, 2);
 }
 
-TEST_F(ProviderQuotaTest, an_answer_stays_in_use_while_the_cloud_gives_none) {
+TEST_F(ProviderQuotaTest, a_stale_quota_stays_in_use_while_the_cloud_fails) {
   cloud_->limits_failure = "no route to host";
   pass(minutes(6));
   quota_.available();
@@ -61,7 +61,7 @@ TEST_F(ProviderQuotaTest, an_answer_stays_in_use_while_the_cloud_gives_none) {
   EXPECT_EQ(quota_.failure(), "no route to host");
 }
 
-TEST_F(ProviderQuotaTest, a_refusal_ends_after_a_minute_or_when_a_machine_goes) {
+TEST_F(ProviderQuotaTest, a_rejection_ends_after_a_minute_or_when_a_machine_is_deleted) {
   quota_.refused();
   EXPECT_TRUE(quota_.is_refusing());
   pass(seconds(59));
@@ -79,14 +79,14 @@ TEST_F(ProviderQuotaTest, a_refusal_ends_after_a_minute_or_when_a_machine_goes) 
   EXPECT_EQ(changes_, 1);
 }
 
-TEST_F(ProviderQuotaTest, other_limits_end_a_refusal) {
+TEST_F(ProviderQuotaTest, changed_limits_end_a_rejection) {
   quota_.refused();
   cloud_->limits = {{"instances", 9}};
   settle();
   EXPECT_FALSE(quota_.is_refusing());
 }
 
-TEST_F(ProviderQuotaTest, who_waits_for_launches_to_end_is_told) {
+TEST_F(ProviderQuotaTest, waiters_are_notified_when_launches_end) {
   quota_.launches()->begin(2);
   quota_.launches()->begin(1);
   EXPECT_EQ(quota_.launches()->under_way(), 3);

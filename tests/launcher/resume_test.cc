@@ -218,7 +218,7 @@ TEST_F(ResumeTest, a_launcher_of_another_provider_leaves_it_time_to_come_back) {
   }
 }
 
-TEST_F(ResumeTest, a_request_whose_pools_do_not_come_back_fails_in_the_end) {
+TEST_F(ResumeTest, a_request_with_pools_that_do_not_return_fails) {
   start_another(kRack);
   start(kFake);
   ASSERT_FALSE(request_and_run_for(150));

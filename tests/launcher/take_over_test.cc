@@ -87,7 +87,7 @@ class TakeOverTest : public PartsFixture {
   CloudDriver driver_{std::make_shared<Cloud>()};
 };
 
-TEST_F(TakeOverTest, a_request_that_its_launcher_has_left_is_handed_out) {
+TEST_F(TakeOverTest, a_request_abandoned_by_its_launcher_is_fulfilled) {
   serve_elsewhere(NodeState::ready);
   fall_behind();
   EXPECT_EQ(resume(), NodeRequestHandler::Outcome::done);
@@ -113,7 +113,7 @@ TEST_F(TakeOverTest, a_node_that_was_handed_out_meanwhile_is_not_taken_from_its_
 }
 
 // The other launcher has reset the request, and the node is about to be reclaimed.
-TEST_F(TakeOverTest, a_launch_for_a_request_that_was_put_back_meanwhile_is_not_gone_on_with) {
+TEST_F(TakeOverTest, a_launch_for_a_reset_request_is_not_resumed) {
   serve_elsewhere(NodeState::building);
   fall_behind();
   const Node before = stored_node();

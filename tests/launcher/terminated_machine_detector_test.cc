@@ -52,7 +52,7 @@ class TerminatedMachineDetectorTest : public LauncherFixture {
   test_support::TemporaryDirectory journals_;
 };
 
-TEST_F(TerminatedMachineDetectorTest, a_free_node_whose_machine_has_ended_goes) {
+TEST_F(TerminatedMachineDetectorTest, a_free_node_with_a_terminated_machine_is_deleted) {
   const Node node = nodes(NodeState::ready).at(0);
   end_machine(node);
   cloud_->delete_time = minutes(2);
@@ -66,7 +66,7 @@ TEST_F(TerminatedMachineDetectorTest, a_free_node_whose_machine_has_ended_goes) 
   EXPECT_THAT(log_, Contains(HasSubstr(kTakenAway)));
 }
 
-TEST_F(TerminatedMachineDetectorTest, a_node_that_is_asked_for_first_is_not_handed_out) {
+TEST_F(TerminatedMachineDetectorTest, a_node_with_a_terminated_machine_is_not_handed_out) {
   const Node node = nodes(NodeState::ready).at(0);
   end_machine(node);
   const std::string id = request({"small"});
@@ -75,7 +75,7 @@ TEST_F(TerminatedMachineDetectorTest, a_node_that_is_asked_for_first_is_not_hand
   EXPECT_THAT(history_of(node.id), Contains(std::string("ended ") + kTakenAway));
 }
 
-TEST_F(TerminatedMachineDetectorTest, a_node_in_use_stays_with_its_holder_and_says_why) {
+TEST_F(TerminatedMachineDetectorTest, a_node_in_use_stays_and_shows_the_reason) {
   const std::string id = request({"small"});
   const Node node = read_node(read_request(id).nodes.at(0));
   accept(id);

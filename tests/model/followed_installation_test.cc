@@ -93,7 +93,7 @@ TEST_F(FollowedInstallationTest, what_carries_no_id_is_not_its_own_then) {
   EXPECT_FALSE(followed_.current()->was_taken_over());
 }
 
-TEST_F(FollowedInstallationTest, an_id_that_somebody_else_has_given_it_holds) {
+TEST_F(FollowedInstallationTest, an_id_written_by_another_process_is_used) {
   write(R"({"id": "there", "first_node": 3})");
   EXPECT_EQ(*followed_.current(), (Installation{.id = "there", .first_node = 3}));
 }

@@ -200,7 +200,7 @@ TEST_F(ImageTableTest, pauses_and_build_requests_come_and_go) {
   EXPECT_THAT(table_.build_requests(), IsEmpty());
 }
 
-TEST_F(ImageTableTest, who_is_at_work_is_known_by_the_locks) {
+TEST_F(ImageTableTest, builds_and_uploads_under_way_are_known_by_their_locks) {
   put(builds_path("deb"), "");
   put(uploads_path("deb", "b1", "sky"), "");
   coordination::Lock building(store_, random_, builds_lock_path("deb"));
@@ -235,7 +235,7 @@ TEST_F(ImageTableTest, a_bad_record_is_reported_with_its_path_and_left_out) {
                                 HasSubstr("unknown upload state 'wishful'"))));
 }
 
-TEST_F(ImageTableTest, observers_hear_the_image_of_every_change) {
+TEST_F(ImageTableTest, observers_get_the_image_of_every_change) {
   std::set<std::string> changed;
   const auto subscription =
       table_.observe([&changed](const std::string& image) { changed.insert(image); });

@@ -55,7 +55,7 @@ TEST_F(InstallationTest, a_store_that_has_had_nodes_knows_how_many_though_they_a
   EXPECT_GE(make_node(), node_path("0000000002"));
 }
 
-TEST_F(InstallationTest, a_root_that_somebody_has_made_is_no_node) {
+TEST_F(InstallationTest, an_existing_root_is_no_node) {
   loop_.run(coordination::ensure_path(store_, std::string(kNodesRoot)));
   EXPECT_FALSE(establish().was_taken_over());
 }

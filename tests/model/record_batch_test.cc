@@ -102,7 +102,7 @@ TEST_F(RecordBatchTest, what_is_refused_leaves_the_tables_as_they_are) {
   EXPECT_EQ(records_.nodes.find(id)->comment, std::nullopt);
 }
 
-TEST_F(RecordBatchTest, tables_that_are_not_followed_keep_nobody_waiting) {
+TEST_F(RecordBatchTest, tables_that_are_not_followed_do_not_delay_readiness) {
   follow({TableKind::nodes});
   EXPECT_TRUE(records_.ready());
   EXPECT_FALSE(records_.images.ready());

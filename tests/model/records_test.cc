@@ -86,7 +86,7 @@ TEST(NodeRecordTest, values_inside_values_are_kept_as_they_are) {
   EXPECT_EQ(node.state, NodeState::ready);
 }
 
-TEST(NodeRecordTest, what_is_no_node_is_refused_with_a_reason) {
+TEST(NodeRecordTest, a_malformed_node_is_rejected_with_a_reason) {
   const auto reason = [](std::string text) -> std::string {
     try {
       parse_node("1", {std::move(text), {}});
@@ -114,7 +114,7 @@ TEST(NodeStateTest, every_state_has_a_name_that_leads_back_to_it) {
   EXPECT_EQ(parse_node_state("in_use"), std::nullopt);
 }
 
-TEST(NodeStateTest, only_abandoned_states_are_taken_back) {
+TEST(NodeStateTest, only_abandoned_states_are_reclaimed) {
   for (const NodeState state :
        {NodeState::ready, NodeState::hold, NodeState::init, NodeState::testing}) {
     EXPECT_FALSE(is_reclaimable(state)) << to_string(state);

@@ -80,7 +80,7 @@ TEST_F(RegistrationTest, a_lost_answer_leaves_no_second_record) {
   EXPECT_THAT(registered(), SizeIs(0));
 }
 
-TEST_F(RegistrationTest, it_registers_anew_when_somebody_has_removed_its_record) {
+TEST_F(RegistrationTest, it_registers_again_after_its_record_was_removed) {
   loop_.run(registration_.start());
   settle();
   const std::string record = std::string(kLaunchers) + "/" + registered().front();
@@ -132,7 +132,7 @@ TEST_F(RegistrationTest, a_session_lost_before_the_answer_to_the_registration_is
   EXPECT_THAT(registered(), SizeIs(0));
 }
 
-TEST_F(RegistrationTest, a_record_whose_creation_had_no_answer_is_removed_as_well) {
+TEST_F(RegistrationTest, a_record_with_a_lost_creation_response_is_removed_as_well) {
   loop_.run(registration_.start());
   store_.set_plan({.lost_answer = 1});
   inner_.expire_for_tests();

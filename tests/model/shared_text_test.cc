@@ -44,7 +44,7 @@ TEST(SharedTextsTest, equal_texts_become_one) {
   EXPECT_EQ(texts.size(), 1U);
 }
 
-TEST(SharedTextsTest, what_nobody_uses_is_forgotten) {
+TEST(SharedTextsTest, unused_texts_are_forgotten) {
   SharedTexts texts;
   SharedText kept = "kept";
   texts.share(kept);

@@ -30,7 +30,7 @@ class AddressTest : public testing::Test {
   async::Runtime runtime_{loop_.executor(), clock_, random_};
 };
 
-TEST_F(AddressTest, tells_addresses_from_names) {
+TEST_F(AddressTest, distinguishes_addresses_from_names) {
   EXPECT_THAT(parse_address("192.0.2.7"), Optional(Address{"192.0.2.7", false}));
   EXPECT_THAT(parse_address("2001:DB8::1"), Optional(Address{"2001:db8::1", true}));
   EXPECT_EQ(parse_address("example.org"), std::nullopt);

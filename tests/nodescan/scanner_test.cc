@@ -275,7 +275,7 @@ TEST_F(ScannerTest, a_name_that_leads_nowhere_fails_at_once) {
   EXPECT_THAT(outcome.text, StartsWith("Could not resolve no-such-host.invalid: "));
 }
 
-TEST_F(ScannerTest, scans_wait_for_their_turn_in_the_order_they_came) {
+TEST_F(ScannerTest, scans_are_made_in_order_of_arrival) {
   const Sshd sshd;
   NetworkScanner scanner(runtime_, pool_, {.concurrent_scans = 1});
   async::TaskScope scope(runtime_, no_errors());

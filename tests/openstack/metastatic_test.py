@@ -84,7 +84,7 @@ def test_one_chain_leads_from_the_small_node_to_the_server(stacked, project):
     assert backing['server_id'] == server['id']
 
 
-def test_who_waits_for_a_server_that_cannot_be_made_hears_why(stacked, project):
+def test_a_failed_backing_server_is_reported_to_the_request(stacked, project):
     launcher = stacked(**{'flavor-name': 'm1.toobig'})
     refusal = launcher.ask('quarter').refusal()
     assert 'for label big has failed' in refusal

@@ -69,7 +69,7 @@ TEST_F(ChangeLogTest, what_stays_as_it_is_is_no_change) {
   EXPECT_EQ(log_.revision(), "a-1");
 }
 
-TEST_F(ChangeLogTest, of_several_changes_of_a_row_the_last_is_told) {
+TEST_F(ChangeLogTest, of_several_changes_of_a_row_the_last_is_sent) {
   log_.commit(at({}));
   for (int value = 0; value < 10; ++value) log_.set("node", "1", row("1", value));
   log_.set("node", "2", row("2", 1));
@@ -80,14 +80,14 @@ TEST_F(ChangeLogTest, of_several_changes_of_a_row_the_last_is_told) {
   EXPECT_EQ(message["gone"]["node"], json::parse(R"(["2"])"));
 }
 
-TEST_F(ChangeLogTest, everybody_gets_the_same_text) {
+TEST_F(ChangeLogTest, all_clients_get_the_same_text) {
   log_.set("node", "1", row("1", 1));
   log_.commit(at({}));
   EXPECT_EQ(log_.rows(at({})), log_.rows(at({})));
   EXPECT_EQ(log_.since("a-0")->front(), log_.since("a-0")->front());
 }
 
-TEST_F(ChangeLogTest, who_is_too_far_behind_or_comes_from_elsewhere_takes_all_rows) {
+TEST_F(ChangeLogTest, a_client_with_an_old_or_foreign_revision_gets_all_rows) {
   for (int value = 1; value <= 5; ++value) {
     log_.set("node", "1", row("1", value));
     log_.commit(at({}));

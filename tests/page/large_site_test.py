@@ -57,7 +57,7 @@ def test_the_keyboard_reaches_the_last_row(large_site, browser):
     browser.wait('the first one', lambda: browser.run('return document.activeElement.closest("tr").ariaRowIndex') == '2')
 
 
-def test_a_change_among_them_is_seen_and_disturbs_nobody(large_site, browser):
+def test_a_change_among_them_is_shown_and_keeps_the_scroll_position(large_site, browser):
     browser.open(large_site, '#/nodes?sort=-state')
     browser.wait('the nodes', lambda: len(browser.ids()) > 10)
     browser.run('document.querySelector(".rows").scrollTop = 3400')

@@ -75,7 +75,7 @@ def test_rows_are_sorted_by_any_column_and_back(site, browser):
     assert browser.address() == '#/hosts?sort=-provider'
 
 
-def test_hosts_that_are_out_of_order_come_first_with_what_is_wrong(site, browser):
+def test_unhealthy_hosts_come_first_with_the_reason(site, browser):
     browser.open(site, '#/hosts')
     browser.wait('the host', lambda: browser.count('.rows tbody tr:not(.gap)') == 4)
     browser.wait('what is wrong', lambda: 'Connection refused' in (browser.text('.rows tbody tr:not(.gap)') or ''))

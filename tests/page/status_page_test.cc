@@ -179,7 +179,7 @@ TEST_F(StatusPageTest, a_file_that_the_browser_has_is_not_sent_again) {
   EXPECT_EQ(get("/", {{"if-none-match", "\"another\""}}).status, 200U);
 }
 
-TEST_F(StatusPageTest, files_are_for_everybody_and_data_for_those_who_may_read) {
+TEST_F(StatusPageTest, files_are_public_and_data_require_read_access) {
   const auto part = [](const std::string& path, const std::string& accept = "*/*") {
     return StatusPage::part_of(
         {.method = "GET", .path = path, .parameters = {}, .headers = {{"accept", accept}}});
@@ -195,7 +195,7 @@ TEST_F(StatusPageTest, files_are_for_everybody_and_data_for_those_who_may_read) 
   EXPECT_EQ(part("/node-list"), Part::none);
 }
 
-TEST_F(StatusPageTest, rows_say_what_is_there_and_nothing_that_helps_to_log_in) {
+TEST_F(StatusPageTest, rows_contain_no_login_data) {
   put_node("0000000001", "in-use", R"(, "interface_ip": "192.0.2.1", "username": "ci",
       "connection_port": {"token": "secret"}, "host_keys": ["ssh-rsa KEY"], "allocated_to": "200-0000000001")");
   put(model::request_path("200-0000000001"),
@@ -214,7 +214,7 @@ TEST_F(StatusPageTest, rows_say_what_is_there_and_nothing_that_helps_to_log_in) 
   EXPECT_THAT(all.dump(), Not(HasSubstr("KEY")));
 }
 
-TEST_F(StatusPageTest, who_looks_on_is_told_of_changes_and_several_at_a_time) {
+TEST_F(StatusPageTest, clients_get_changes_in_batches) {
   put_node("0000000001", "ready");
   Client client;
   follow(client, rows()["revision"]);
@@ -232,7 +232,7 @@ TEST_F(StatusPageTest, who_looks_on_is_told_of_changes_and_several_at_a_time) {
   EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"node":["0000000002"]})"));
 }
 
-TEST_F(StatusPageTest, all_who_look_on_are_sent_one_and_the_same_text) {
+TEST_F(StatusPageTest, all_clients_share_one_text) {
   const std::string revision = rows()["revision"];
   std::vector<Client> clients(20);
   for (Client& client : clients) follow(client, revision);
@@ -244,7 +244,7 @@ TEST_F(StatusPageTest, all_who_look_on_are_sent_one_and_the_same_text) {
   }
 }
 
-TEST_F(StatusPageTest, who_takes_changes_slowly_keeps_nothing_that_was_forgotten) {
+TEST_F(StatusPageTest, a_slow_client_does_not_keep_old_changes_in_memory) {
   class SlowClient final : public web::StreamSink {
    public:
     Task<bool> send(std::shared_ptr<const std::string> part) override {
@@ -282,7 +282,7 @@ TEST_F(StatusPageTest, who_takes_changes_slowly_keeps_nothing_that_was_forgotten
   EXPECT_THAT(slow.parts.back(), HasSubstr("event: behind"));
 }
 
-TEST_F(StatusPageTest, who_comes_from_an_earlier_launcher_takes_the_rows_again) {
+TEST_F(StatusPageTest, a_client_of_an_earlier_launcher_gets_all_rows) {
   Client client;
   follow(client, "00000000-17");
   EXPECT_THAT(client.text(), HasSubstr("event: behind\n"));
@@ -305,7 +305,7 @@ TEST_F(StatusPageTest, a_client_that_has_left_is_noticed_and_a_stream_ends_some_
   EXPECT_EQ(faithful.parts.size(), at_the_end);
 }
 
-TEST_F(StatusPageTest, what_the_pools_decide_is_told_when_they_do) {
+TEST_F(StatusPageTest, decisions_of_pools_are_sent_when_they_change) {
   put(model::request_path("200-0000000001"),
       R"({"state": "requested", "state_time": 5, "node_types": ["small"]})");
   Client client;
@@ -335,7 +335,7 @@ TEST_F(StatusPageTest, providers_are_shown_with_what_they_take_and_may_take) {
   EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"provider":["cloud"]})"));
 }
 
-TEST_F(StatusPageTest, hosts_that_are_out_of_order_come_and_go) {
+TEST_F(StatusPageTest, unhealthy_hosts_appear_and_disappear) {
   Client client;
   follow(client, rows()["revision"]);
   const std::string path = std::string(model::kHostsRoot) + "/1";
@@ -352,7 +352,7 @@ TEST_F(StatusPageTest, hosts_that_are_out_of_order_come_and_go) {
   EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"host":)"));
 }
 
-TEST_F(StatusPageTest, problems_are_told_in_their_order_until_they_are_over) {
+TEST_F(StatusPageTest, problems_are_listed_in_order_until_they_are_over) {
   problems_ = {{"critical", "no launcher is alive", "", ""},
                {"attention", "image debian has no build", "image", "debian"}};
   const json first = rows();
@@ -392,7 +392,7 @@ TEST_F(StatusPageTest, the_end_of_a_log_is_shown_of_builds_that_there_are) {
   EXPECT_EQ(part("")["text"].get<std::string>().size(), std::size_t{64} << 10);
 }
 
-TEST_F(StatusPageTest, no_other_file_can_be_had_as_a_log) {
+TEST_F(StatusPageTest, no_other_file_can_be_read_as_a_log) {
   std::ofstream(directory_.path() / "secret") << "secret";
   std::ofstream(directory_.path() / "debian-xyz.log") << "secret";
   for (const char* query : {"image=debian&build=xyz", "image=../x&build=abc", "image=debian", ""}) {
@@ -404,7 +404,7 @@ TEST_F(StatusPageTest, no_other_file_can_be_had_as_a_log) {
   EXPECT_EQ(get("/page/build-log?image=debian&build=abc").status, 404U);
 }
 
-TEST_F(StatusPageTest, failures_are_told_from_the_history_the_last_of_very_many) {
+TEST_F(StatusPageTest, the_latest_failures_of_the_history_are_listed) {
   const history::Journal journal{.directory = directory_.path() / "history"};
   const auto add = [&journal](const std::string& id, const std::string& event) {
     append(journal,
@@ -437,7 +437,7 @@ TEST_F(StatusPageTest, failures_are_told_from_the_history_the_last_of_very_many)
   loop_.run(page.stop());
 }
 
-TEST_F(StatusPageTest, nobody_looks_and_nothing_is_kept) {
+TEST_F(StatusPageTest, without_clients_no_changes_are_kept) {
   const std::string revision = rows()["revision"];
   pass(std::chrono::minutes(2));
   Client client;

@@ -71,7 +71,7 @@ TEST(DecisionTest, a_request_for_nothing_is_accepted) {
   EXPECT_EQ(situation.decide().kind, Kind::accept);
 }
 
-TEST(DecisionTest, only_requested_requests_are_anyones_business) {
+TEST(DecisionTest, only_requests_in_state_requested_are_decided) {
   for (const auto state : {model::RequestState::pending, model::RequestState::fulfilled,
                            model::RequestState::failed}) {
     Situation situation;
@@ -108,7 +108,7 @@ TEST(DecisionTest, unknown_labels_are_declined_with_their_names) {
   EXPECT_EQ(sentence(decision.reason), "node type(s) [alpha,zeta] not available");
 }
 
-TEST(DecisionTest, a_label_that_nobody_has_is_declined_even_while_another_one_is_used_up) {
+TEST(DecisionTest, an_unknown_label_is_declined_while_another_one_is_used_up) {
   Situation situation;
   situation.request.node_types = {"small", "unknown"};
   situation.input.missing = {"small", "unknown"};
@@ -121,7 +121,7 @@ TEST(DecisionTest, a_disabled_pool_declines) {
   EXPECT_EQ(sentence(situation.decide().reason), "pool is disabled by max_servers");
 }
 
-TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
+TEST(DecisionTest, a_request_beyond_the_size_of_the_pool_is_declined) {
   Situation situation;
   situation.input.capacity["small"] = 2;
   situation.request.node_types = {"small", "small", "small"};
@@ -173,7 +173,7 @@ TEST(DecisionTest, what_can_never_fit_into_the_limits_is_declined) {
             "it would exceed quota: in this provider it needs instances 2, the limit is 1");
 }
 
-TEST(DecisionTest, what_does_not_fit_now_waits_and_says_what_is_in_the_way) {
+TEST(DecisionTest, a_request_over_the_limits_waits_and_names_the_limit) {
   Situation situation;
   situation.launches();
   situation.input.pool_limits["instances"] = 3;
@@ -191,7 +191,7 @@ TEST(DecisionTest, what_does_not_fit_now_waits_and_says_what_is_in_the_way) {
             "the provider is full: instances: 5 used + 1 needed, limit 5");
 }
 
-TEST(DecisionTest, nodes_that_exist_already_need_no_room) {
+TEST(DecisionTest, existing_nodes_need_no_capacity) {
   Situation situation;
   situation.launches();
   situation.input.missing.clear();
@@ -201,7 +201,7 @@ TEST(DecisionTest, nodes_that_exist_already_need_no_room) {
   EXPECT_EQ(situation.decide().kind, Kind::accept);
 }
 
-TEST(DecisionTest, a_provider_whose_quota_is_unknown_is_waited_for) {
+TEST(DecisionTest, a_request_waits_while_the_quota_is_unknown) {
   Situation situation;
   situation.launches();
   situation.input.provider_limits.reset();
@@ -213,14 +213,14 @@ TEST(DecisionTest, a_provider_whose_quota_is_unknown_is_waited_for) {
   EXPECT_EQ(situation.decide().until, Until::capacity_is_free);
 }
 
-TEST(DecisionTest, a_provider_that_has_refused_is_left_alone) {
+TEST(DecisionTest, a_request_waits_after_a_quota_rejection) {
   Situation situation;
   situation.launches();
   situation.input.refused = true;
   EXPECT_EQ(situation.decide().until, Until::capacity_is_free);
 }
 
-TEST(DecisionTest, a_request_for_min_ready_does_not_wait_for_room) {
+TEST(DecisionTest, a_min_ready_request_does_not_wait_for_capacity) {
   Situation situation;
   situation.launches();
   situation.request.requestor = std::string(kMinReadyRequestor);
@@ -253,7 +253,7 @@ TEST(DecisionTest, while_no_pool_is_known_to_be_registered_nothing_fails) {
   EXPECT_FALSE(declined_by_all(request, {}));
 }
 
-TEST(DecisionTest, who_has_waited_long_is_not_passed) {
+TEST(DecisionTest, a_starved_request_is_served_first) {
   Situation situation;
   situation.input.behind = "200-0000000000";
   EXPECT_EQ(situation.decide().until, Until::earlier_one_is_served);
@@ -261,7 +261,7 @@ TEST(DecisionTest, who_has_waited_long_is_not_passed) {
   EXPECT_EQ(situation.decide().shortage, Decision::Shortage::none);
 }
 
-TEST(DecisionTest, launchers_of_one_pool_agree_on_who_is_preferred) {
+TEST(DecisionTest, launchers_of_one_pool_agree_on_the_preferred_launcher) {
   const std::vector<Component> some{pool("a", "rack", {"small"}), pool("b", "rack", {"small"}),
                                     pool("c", "rack", {"small"}), pool("d", "other", {"small"})};
   const std::vector<const Component*> pools{&some[0], &some[1], &some[2], &some[3]};
@@ -311,7 +311,7 @@ TEST(DecisionTest, a_pool_with_a_lower_priority_number_goes_first_unless_it_is_p
   EXPECT_EQ(situation.decide().kind, Kind::accept) << "it lacks the label";
 }
 
-TEST(DecisionTest, who_lacks_a_label_declines_only_when_nobody_else_can_serve) {
+TEST(DecisionTest, a_pool_without_the_label_declines_only_if_no_other_can_serve) {
   Situation situation;
   situation.request.node_types = {"special"};
   situation.others = {pool("p", "cloud", {"special"})};

@@ -117,7 +117,7 @@ TEST_F(EvictionTest, the_oldest_idle_node_of_the_pool_that_counts_for_the_limit_
       << "what is being handed out stays";
 }
 
-TEST_F(EvictionTest, the_room_of_others_is_for_whoever_has_waited_long) {
+TEST_F(EvictionTest, nodes_of_other_pools_are_evicted_after_a_long_wait) {
   register_pool("sky", "main");
   register_pool("sea", "main");
   fill({{.name = "of another pool", .pool = "other", .since = 20},

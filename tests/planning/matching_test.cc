@@ -9,17 +9,17 @@ namespace {
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-TEST(MatchingTest, each_position_gets_its_first_candidate_if_nobody_else_wants_it) {
+TEST(MatchingTest, each_position_gets_its_first_candidate_without_competition) {
   EXPECT_THAT(match({{"1", "2"}, {"3"}}), ElementsAre("1", "3"));
   EXPECT_THAT(match({}), ElementsAre());
 }
 
-TEST(MatchingTest, a_position_moves_over_for_one_with_less_choice) {
+TEST(MatchingTest, a_position_yields_to_one_with_fewer_candidates) {
   EXPECT_THAT(match({{"1", "2"}, {"1"}}), ElementsAre("2", "1"));
   EXPECT_THAT(match({{"1", "2"}, {"2", "3"}, {"1"}}), ElementsAre("2", "3", "1"));
 }
 
-TEST(MatchingTest, what_does_not_go_round_stays_empty) {
+TEST(MatchingTest, positions_without_a_candidate_stay_empty) {
   EXPECT_THAT(match({{"1"}, {"1"}}), ElementsAre("1", ""));
   EXPECT_THAT(match({{"1"}, {}}), ElementsAre("1", ""));
   EXPECT_THAT(match({{"1", "2"}, {"1", "2"}, {"1", "2"}}), UnorderedElementsAre("1", "2", ""));

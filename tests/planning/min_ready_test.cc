@@ -31,7 +31,7 @@ TEST(MinReadyTest, what_is_missing_is_requested_some_at_a_time) {
   for (const Row& row : rows) EXPECT_EQ(missing_nodes(row.stock), row.count) << row.what;
 }
 
-TEST(MinReadyTest, nodes_that_nobody_has_requested_count) {
+TEST(MinReadyTest, nodes_without_a_request_count) {
   for (const model::NodeState state : model::kAllNodeStates) {
     model::Node node;
     node.set_state(state, 0);
@@ -48,10 +48,10 @@ TEST(MinReadyTest, requests_of_launchers_count) {
   request.requestor = kMinReadyRequestor;
   EXPECT_TRUE(is_for_min_ready(request));
   request.node_types = {"small", "small"};
-  EXPECT_FALSE(is_for_min_ready(request)) << "somebody has borrowed the name";
+  EXPECT_FALSE(is_for_min_ready(request)) << "another requestor uses the name";
 }
 
-TEST(MinReadyTest, a_label_is_obtainable_of_whoever_offers_it_without_a_known_problem) {
+TEST(MinReadyTest, a_label_is_obtainable_from_a_pool_without_a_known_problem) {
   model::Component small;
   small.name = "small";
   small.supported_labels = {"small"};

@@ -54,7 +54,7 @@ class RequestQueueTest : public testing::Test {
   RequestQueue queue_;
 };
 
-TEST_F(RequestQueueTest, what_is_to_be_looked_at_comes_in_order_of_service) {
+TEST_F(RequestQueueTest, due_requests_come_in_order_of_service) {
   const NodeRequest first = request(1, {"a"});
   const NodeRequest second = request(2, {"b"});
   queue_.enqueue(second.service_key());
@@ -64,7 +64,7 @@ TEST_F(RequestQueueTest, what_is_to_be_looked_at_comes_in_order_of_service) {
   EXPECT_EQ(queue_.next(), std::nullopt);
 }
 
-TEST_F(RequestQueueTest, of_those_that_want_the_same_only_the_first_is_looked_at) {
+TEST_F(RequestQueueTest, of_equal_requests_only_the_first_is_evaluated) {
   const std::vector<NodeRequest> requests{request(1, {"a"}), request(2, {"a"}), request(3, {"b"}),
                                           request(4, {"b", "a"}), request(5, {"a", "b"})};
   for (const NodeRequest& each : requests) wait(each, Until::capacity_is_free);
@@ -74,7 +74,7 @@ TEST_F(RequestQueueTest, of_those_that_want_the_same_only_the_first_is_looked_at
                          requests[3].service_key()}));
 }
 
-TEST_F(RequestQueueTest, once_the_first_is_served_the_next_is_looked_at) {
+TEST_F(RequestQueueTest, once_the_first_is_served_the_next_is_evaluated) {
   const std::vector<NodeRequest> requests{request(1, {"a"}), request(2, {"a"})};
   for (const NodeRequest& each : requests) wait(each, Until::capacity_is_free);
   queue_.capacity_has_grown();
@@ -82,7 +82,7 @@ TEST_F(RequestQueueTest, once_the_first_is_served_the_next_is_looked_at) {
   EXPECT_EQ(queue_.next(), requests[1].service_key());
 }
 
-TEST_F(RequestQueueTest, who_follows_one_that_is_looked_at_again_is_looked_at_as_well) {
+TEST_F(RequestQueueTest, a_request_behind_a_served_one_is_evaluated_as_well) {
   const NodeRequest first = request(1, {"a"});
   const NodeRequest second = request(2, {"a"});
   wait_behind(second, request(0, {"a"}));  // deleted before the first one waits for capacity
@@ -93,7 +93,7 @@ TEST_F(RequestQueueTest, who_follows_one_that_is_looked_at_again_is_looked_at_as
   EXPECT_EQ(queue_.next(), second.service_key());
 }
 
-TEST_F(RequestQueueTest, an_event_wakes_those_whom_it_concerns) {
+TEST_F(RequestQueueTest, an_event_wakes_the_requests_that_wait_for_it) {
   const NodeRequest room = request(1, {"a"});
   const NodeRequest registry = request(2, {"b"});
   const NodeRequest launch = request(3, {"c"});
@@ -118,7 +118,7 @@ TEST_F(RequestQueueTest, an_event_wakes_those_whom_it_concerns) {
   EXPECT_EQ(queue_.next(), room.service_key());
 }
 
-TEST_F(RequestQueueTest, who_was_declined_by_others_is_of_another_shape) {
+TEST_F(RequestQueueTest, requests_with_declines_are_evaluated_separately) {
   NodeRequest declined = request(1, {"a"});
   declined.declined_by = {"pool"};
   const NodeRequest fresh = request(2, {"a"});
@@ -129,7 +129,7 @@ TEST_F(RequestQueueTest, who_was_declined_by_others_is_of_another_shape) {
             (std::vector{declined.service_key(), fresh.service_key()}));
 }
 
-TEST_F(RequestQueueTest, one_that_leaves_lets_those_behind_it_pass) {
+TEST_F(RequestQueueTest, a_removed_request_unblocks_those_behind_it) {
   const NodeRequest large = request(1, {"a", "a"});
   const NodeRequest small = request(2, {"a"});
   const NodeRequest other = request(3, {"b"});
@@ -144,7 +144,7 @@ TEST_F(RequestQueueTest, one_that_leaves_lets_those_behind_it_pass) {
   EXPECT_FALSE(queue_.is_short_of_capacity());
 }
 
-TEST_F(RequestQueueTest, one_that_no_longer_waits_for_room_lets_those_behind_it_pass) {
+TEST_F(RequestQueueTest, a_request_that_stops_waiting_for_capacity_unblocks_those_behind_it) {
   const NodeRequest large = request(1, {"a", "a"}, "acme");
   const NodeRequest small = request(2, {"a"});
   wait(large, Until::capacity_is_free);
@@ -159,7 +159,7 @@ TEST_F(RequestQueueTest, one_that_no_longer_waits_for_room_lets_those_behind_it_
   EXPECT_EQ(queue_.next(), small.service_key());
 }
 
-TEST_F(RequestQueueTest, lines_that_have_waited_for_each_other_do_not_wake_each_other_for_ever) {
+TEST_F(RequestQueueTest, queues_that_waited_for_each_other_do_not_wake_each_other_forever) {
   const NodeRequest first = request(1, {"a"});
   const NodeRequest second = request(2, {"b"});
   const NodeRequest behind_first = request(3, {"b"});
@@ -186,7 +186,7 @@ TEST_F(RequestQueueTest, limits_of_every_kind_may_allow_more) {
             (std::vector{room.service_key(), tenant.service_key(), other_tenant.service_key()}));
 }
 
-TEST_F(RequestQueueTest, who_has_waited_a_minute_for_room_comes_first) {
+TEST_F(RequestQueueTest, a_request_that_waited_a_minute_for_capacity_is_starved) {
   NodeRequest first = request(1, {"a"});
   NodeRequest second = request(2, {"b"});
   first.stat.ctime = 100'000;  // milliseconds
@@ -210,7 +210,7 @@ TEST_F(RequestQueueTest, who_has_waited_a_minute_for_room_comes_first) {
 }
 
 // With that many shapes, quadratic algorithms would take too long.
-TEST_F(RequestQueueTest, an_event_costs_nothing_for_those_that_it_does_not_concern) {
+TEST_F(RequestQueueTest, an_event_costs_nothing_for_unrelated_requests) {
   constexpr int kShapes = 50'000;
   std::vector<NodeRequest> requests;
   for (int i = 0; i < kShapes; ++i) {

@@ -62,7 +62,7 @@ TEST_F(UsageTest, a_node_without_resources_takes_what_its_label_does_and_nothing
 }
 
 // A pool of another launcher, or no longer configured: its machines still count.
-TEST_F(UsageTest, a_node_whose_label_is_not_served_here_counts_by_what_its_record_says) {
+TEST_F(UsageTest, a_node_with_an_unserved_label_counts_by_its_record) {
   Node node = small();
   node.type = {"gone"};
   node.tenant_name = "acme";
@@ -79,7 +79,7 @@ TEST_F(UsageTest, what_a_node_without_resources_takes_is_not_known_where_it_is_n
   EXPECT_TRUE(usage_.of_provider("sky").empty());
 }
 
-TEST_F(UsageTest, what_goes_is_subtracted_and_told) {
+TEST_F(UsageTest, removed_nodes_are_subtracted_and_reported) {
   Node first = small();
   first.tenant_name = "acme";
   const std::string id = add_node(first);
@@ -103,7 +103,7 @@ TEST_F(UsageTest, a_node_that_another_tenant_takes_over_counts_for_that_one) {
   EXPECT_THAT(less_, ElementsAre("sky/acme"));
 }
 
-TEST_F(UsageTest, what_was_promised_counts_until_the_records_say_it) {
+TEST_F(UsageTest, a_reservation_counts_until_its_node_is_recorded) {
   const ResourceUsage::UsageEntry booking{"sky", "main", "acme", needs_["small"], needs_["small"]};
   usage_.reserve("pool", "200-1", booking);
   usage_.reserve("another pool", "200-1", booking);

@@ -130,7 +130,7 @@ TEST_F(ConfigFollowerTest, a_change_without_an_event_is_found_by_looking) {
   EXPECT_EQ(applied_.back(), "three");
 }
 
-TEST_F(ConfigFollowerTest, a_load_that_fails_is_tried_again_and_told_once) {
+TEST_F(ConfigFollowerTest, a_failed_load_is_retried_and_logged_once) {
   follow(1h);
   replace("config", "bad");
   wait_until([&] { return loads_ > 4; });
@@ -151,7 +151,7 @@ TEST_F(ConfigFollowerTest, what_completes_a_file_after_it_was_read_counts) {
   EXPECT_THAT(applied_, ElementsAre("two", "complete"));
 }
 
-TEST_F(ConfigFollowerTest, who_asks_gets_it_loaded_and_told) {
+TEST_F(ConfigFollowerTest, a_requested_reload_is_done_and_logged) {
   follow(1h, 1h);
   follower_->reload();
   wait_until([&] { return applied_.size() == 1; });

@@ -96,7 +96,7 @@ TEST_F(PidFileTest, one_left_by_a_dead_process_is_free) {
   PidFile::require_free(path_);
 }
 
-TEST_F(PidFileTest, one_whose_number_another_program_has_by_now_is_free) {
+TEST_F(PidFileTest, a_file_with_the_process_id_of_another_program_is_free) {
   const test_support::Child other({"sleep", "1000"});
   std::ofstream(path_) << other.pid() << '\n';
   PidFile::require_free(path_);
@@ -153,7 +153,7 @@ std::pair<int, std::string> started(const std::function<void(StartReport&)>& act
   return {WEXITSTATUS(status), testing::internal::GetCapturedStderr()};
 }
 
-TEST(StartReportTest, who_has_started_a_daemon_learns_what_has_become_of_it) {
+TEST(StartReportTest, starting_a_daemon_reports_its_result) {
   using Result = std::pair<int, std::string>;
   EXPECT_EQ(started([](StartReport& report) { report.serving(); }), Result(0, ""));
   EXPECT_EQ(started([](StartReport& report) { report.failed("no such file"); }),
@@ -167,7 +167,7 @@ TEST(StartReportTest, who_has_started_a_daemon_learns_what_has_become_of_it) {
             Result(1, "daemon: exited during its start; see its log\n"));
 }
 
-TEST(StartReportTest, who_has_started_a_daemon_does_not_wait_for_ever) {
+TEST(StartReportTest, starting_a_daemon_times_out) {
   int goes_on[2];
   ASSERT_EQ(::pipe(goes_on), 0);
   const auto start_slowly = [&goes_on](StartReport& report) {

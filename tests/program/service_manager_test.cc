@@ -71,7 +71,7 @@ class ServiceManagerTest : public testing::Test {
   async::Runtime runtime_{loop_.executor(), clock_, random_};
 };
 
-TEST_F(ServiceManagerTest, it_is_told_of_the_start_and_the_end) {
+TEST_F(ServiceManagerTest, it_is_notified_of_the_start_and_the_end) {
   ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);
   ServiceManager manager(runtime_);
   manager.started("waiting\nfor the store");
@@ -79,7 +79,7 @@ TEST_F(ServiceManagerTest, it_is_told_of_the_start_and_the_end) {
   EXPECT_THAT(received(), ElementsAre("READY=1\nSTATUS=waiting for the store", "STOPPING=1"));
 }
 
-TEST_F(ServiceManagerTest, nobody_is_told_where_nobody_wants_to_know) {
+TEST_F(ServiceManagerTest, without_a_valid_socket_nothing_is_sent) {
   for (const char* socket : {"", "/nowhere/at/all", "@nobody"}) {
     ::setenv("NOTIFY_SOCKET", socket, 1);
     ServiceManager(runtime_).started("Serving");

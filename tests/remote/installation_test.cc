@@ -143,7 +143,7 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
   EXPECT_THAT(refusal(installation.release(leased.lease.id)), HasSubstr("not found"));
 }
 
-TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
+TEST_F(InstallationTest, two_requests_with_one_key_get_one_lease) {
   RemoteInstallation installation = client("gitlab");
   const RemoteInstallation::LeaseRequest order{.labels = {"small"}, .key = "job 4"};
   const RemoteInstallation::Outcome first = run(installation.request(order, nullptr));
@@ -153,7 +153,7 @@ TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
   EXPECT_THAT(run(installation.leases()), SizeIs(1));
 }
 
-TEST_F(InstallationTest, who_is_refused_is_told_why) {
+TEST_F(InstallationTest, a_rejection_names_the_reason) {
   EXPECT_THAT(refusal(client("viewer").request({.labels = {"small"}}, nullptr)),
               HasSubstr("has scope `read`"));
   EXPECT_THAT(refusal(client("nobody").request({.labels = {"small"}}, nullptr)),
@@ -164,7 +164,7 @@ TEST_F(InstallationTest, who_is_refused_is_told_why) {
   EXPECT_THROW(RemoteInstallation(runtime_, {.url = ""}, log_), RequestError);
 }
 
-TEST_F(InstallationTest, a_request_that_fails_says_who_has_declined_it) {
+TEST_F(InstallationTest, a_failed_request_names_the_declining_pools) {
   launcher_.react(LauncherDouble::Reaction::decline);
   run(launcher_.add_pool("rack", {"small"}));
   RemoteInstallation installation = client("gitlab");
@@ -176,7 +176,7 @@ TEST_F(InstallationTest, a_request_that_fails_says_who_has_declined_it) {
   EXPECT_EQ(outcome.progress.declined[0].second, "it would exceed quota");
 }
 
-TEST_F(InstallationTest, an_order_that_a_launcher_has_withdrawn_in_time_was_not_fulfilled_in_time) {
+TEST_F(InstallationTest, a_request_withdrawn_at_its_timeout_is_a_timeout) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return pass_at_once(seconds(21)); });
@@ -188,7 +188,7 @@ TEST_F(InstallationTest, an_order_that_a_launcher_has_withdrawn_in_time_was_not_
   EXPECT_EQ(outcome.progress.id, "200-0000000000");
 }
 
-TEST_F(InstallationTest, who_asks_again_with_a_key_waits_for_as_long_as_the_first_has_said) {
+TEST_F(InstallationTest, a_repeated_key_uses_the_timeout_of_the_first_request) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   web::Request first =
       request("POST", "/api/v1/requests", "gitlab", {{"labels", {"small"}}, {"timeout", 30}});
@@ -204,7 +204,7 @@ TEST_F(InstallationTest, who_asks_again_with_a_key_waits_for_as_long_as_the_firs
   EXPECT_EQ(outcome.progress.state, model::RequestState::requested);
 }
 
-TEST_F(InstallationTest, an_order_that_is_removed_before_its_time_is_an_error) {
+TEST_F(InstallationTest, a_request_removed_before_its_timeout_is_an_error) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return remove_request(); });
@@ -212,7 +212,7 @@ TEST_F(InstallationTest, an_order_that_is_removed_before_its_time_is_an_error) {
             "request 200-0000000000 was removed by another client");
 }
 
-TEST_F(InstallationTest, who_goes_away_while_waiting_leaves_no_request_behind) {
+TEST_F(InstallationTest, a_cancelled_wait_leaves_no_request_behind) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   RemoteInstallation installation = client("gitlab");
   async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
@@ -267,7 +267,7 @@ TEST_F(InstallationTest, lists_are_those_of_the_commands) {
   EXPECT_THAT(run(installation.explain("small")).statements, SizeIs(1));
 }
 
-TEST_F(InstallationTest, a_unix_socket_will_do) {
+TEST_F(InstallationTest, a_unix_socket_can_be_used) {
   const std::string path = directory_.path() / "socket";
   web::Server listen_address(runtime_, log_, [this](web::Request request) {
     return first_->api().answer(std::move(request));

@@ -107,7 +107,7 @@ TEST_F(StatusTest, without_a_launcher_it_is_critical_and_that_comes_first) {
                                       "host h1 of pool rack-main is unhealthy: refused"));
 }
 
-TEST_F(StatusTest, all_is_well_when_nothing_needs_somebody) {
+TEST_F(StatusTest, the_status_is_fine_when_nothing_needs_attention) {
   add_launcher(well());
   EXPECT_EQ(status().level, StatusLevel::fine);
   EXPECT_THAT(problems(), IsEmpty());
@@ -123,7 +123,7 @@ TEST_F(StatusTest, all_is_well_when_nothing_needs_somebody) {
               testing::StartsWith("status: fine\nproblems: []\ndaemons:\n- kind: \"launcher\"\n"));
 }
 
-TEST_F(StatusTest, what_daemons_say_of_themselves_is_passed_on) {
+TEST_F(StatusTest, problems_reported_by_daemons_are_included) {
   model::Component launcher = well();
   launcher.configuration_problem = "nodepool.yaml:3:1: labels: missing";
   launcher.problems = {"provider sky is not in service: no such cloud"};
@@ -139,7 +139,7 @@ TEST_F(StatusTest, what_daemons_say_of_themselves_is_passed_on) {
                   "provider sky is configured here, but no launcher serves it"));
 }
 
-TEST_F(StatusTest, a_python_launcher_says_less) {
+TEST_F(StatusTest, a_python_launcher_reports_less) {
   model::Component launcher;
   launcher.hostname = "old";
   launcher.state = "running";
@@ -151,7 +151,7 @@ TEST_F(StatusTest, a_python_launcher_says_less) {
                         R"("configuration_rejected": null)"));
 }
 
-TEST_F(StatusTest, images_need_somebody_when_the_last_build_or_upload_has_failed) {
+TEST_F(StatusTest, images_need_attention_when_the_last_build_or_upload_failed) {
   add_launcher(well());
   diskimages_ = {"new", "broken", "good"};
   const auto build = [this](const char* image, const char* id, const char* text) {

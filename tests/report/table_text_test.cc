@@ -75,7 +75,7 @@ TEST(TableTest, a_column_may_have_a_greatest_width) {
       << "not in JSON";
 }
 
-TEST(TableTest, what_nothing_looks_like_is_for_people_only) {
+TEST(TableTest, the_text_for_an_empty_value_is_only_in_tables) {
   Table table({{.key = "a", .header = "A", .widest = 0, .nothing = "None"}});
   table.add({Json{"null"}});
   EXPECT_THAT(table_text(table), testing::HasSubstr("| None |"));
@@ -162,7 +162,7 @@ TEST(CellTextTest, strings_in_objects_are_quoted_as_python_quotes_them) {
   EXPECT_EQ(cell(R"({"k": "\u00e9\u001b\u0085"})"), "{'k': 'é\\x1b\\x85'}");
 }
 
-TEST(CellTextTest, a_record_cannot_steer_the_terminal) {
+TEST(CellTextTest, terminal_control_characters_of_a_record_are_escaped) {
   EXPECT_EQ(cell(R"("\u001b]0;title\u0007")"), R"(\x1b]0;title\x07)");
   EXPECT_EQ(cell(R"("\u009b2J")"), R"(\x9b2J)");
   EXPECT_EQ(cell(R"(["a\rb"])"), R"(a\x0db)");

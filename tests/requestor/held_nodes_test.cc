@@ -52,7 +52,7 @@ TEST_F(HeldNodesTest, are_unlocked_when_the_session_dies) {
   EXPECT_THAT(run(launcher_.lock_line("0000000000")), IsEmpty());
 }
 
-TEST_F(HeldNodesTest, are_given_back_though_somebody_has_changed_one) {
+TEST_F(HeldNodesTest, are_released_although_one_was_changed) {
   HeldNodes held(runtime_, *store_);
   run(held.accept(fulfilled({"small", "large"})));
   run(coordination::remove_tree(launcher_store_, model::node_path("0000000000")));
@@ -60,7 +60,7 @@ TEST_F(HeldNodesTest, are_given_back_though_somebody_has_changed_one) {
   EXPECT_THAT(run(launcher_.lock_line("0000000001")), IsEmpty());
 }
 
-TEST_F(HeldNodesTest, are_held_though_somebody_has_commented_on_one) {
+TEST_F(HeldNodesTest, are_held_although_one_has_a_new_comment) {
   HeldNodes held(runtime_, *store_);
   run(held.accept(fulfilled({"small", "large"})));
   model::Node node = run(launcher_.node("0000000000"));

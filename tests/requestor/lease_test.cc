@@ -54,7 +54,7 @@ class LeaseTest : public RequestorTest {
   }
 };
 
-TEST_F(LeaseTest, leased_nodes_are_in_use_and_locked_after_the_session_has_gone) {
+TEST_F(LeaseTest, leased_nodes_stay_in_use_and_locked_after_the_session) {
   const LeasedNodes leased = lease({"small", "large"});
   EXPECT_EQ(leased.lease, (Lease{"200-0000000000", clock_.wall_seconds() + 7200, kHolder}));
   ASSERT_EQ(leased.nodes.size(), 2U);
@@ -209,7 +209,7 @@ TEST_F(LeaseTest, what_is_not_leased_cannot_be_renewed_or_released) {
             "node 0000000000 is not leased");
 }
 
-TEST_F(LeaseTest, releasing_gives_all_nodes_back) {
+TEST_F(LeaseTest, releasing_returns_all_nodes) {
   const LeasedNodes leased = lease({"small", "large"});
   EXPECT_THAT(run(release_lease(runtime_, *store_, node_table(), leased.lease.id)),
               ElementsAre("0000000000", "0000000001"));
@@ -232,7 +232,7 @@ TEST_F(LeaseTest, a_single_node_can_be_released_and_the_rest_goes_on) {
               ElementsAre("0000000000"));
 }
 
-TEST_F(LeaseTest, releasing_leaves_other_contenders_in_line) {
+TEST_F(LeaseTest, releasing_keeps_other_contenders) {
   const LeasedNodes leased = lease({"small"});
   run(launcher_store_.create(model::node_lock_path("0000000000") + "/abc__lock__", "operator",
                              coordination::CreateMode::ephemeral_sequential));

@@ -55,7 +55,7 @@ TEST_F(RequestTest, a_fulfilled_request_stays_for_being_accepted) {
   EXPECT_THAT(run(launcher_.requests()), ElementsAre(id));
 }
 
-TEST_F(RequestTest, a_failed_request_is_withdrawn_and_says_who_declined) {
+TEST_F(RequestTest, a_failed_request_is_withdrawn_and_names_the_declining_pools) {
   launcher_.react(LauncherDouble::Reaction::decline);
   const std::string pool = run(launcher_.add_pool("rack", {"small"}));
   const Result answer = run(answer_to(ask_for({"small"})));
@@ -65,7 +65,7 @@ TEST_F(RequestTest, a_failed_request_is_withdrawn_and_says_who_declined) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
-TEST_F(RequestTest, a_request_is_withdrawn_when_the_time_is_over) {
+TEST_F(RequestTest, a_request_is_withdrawn_at_its_timeout) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   std::optional<Result::Kind> kind;
   auto requestor = [](Task<Result> answer, std::optional<Result::Kind>& out) -> Task<> {
@@ -91,7 +91,7 @@ TEST_F(RequestTest, a_request_is_withdrawn_when_its_requestor_is_cancelled) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
-TEST_F(RequestTest, a_request_that_somebody_removes_is_an_error) {
+TEST_F(RequestTest, a_removed_request_is_an_error) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   std::string error;
   auto requestor = [](Task<Result> answer, std::string& out) -> Task<> {
@@ -140,7 +140,7 @@ TEST_F(RequestTest, a_create_without_an_answer_is_not_repeated) {
   EXPECT_THAT(run(launcher_.requests()), ElementsAre("200-0000000000", "200-0000000001"));
 }
 
-TEST_F(RequestTest, a_create_without_an_answer_is_looked_for_when_the_store_is_back) {
+TEST_F(RequestTest, a_create_without_a_response_is_found_when_the_store_is_back) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   lose_answer_about(model::request_path("200-0000000000"), /*is_back_at_once=*/false);
   std::string id;

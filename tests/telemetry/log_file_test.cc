@@ -50,7 +50,7 @@ TEST_F(LogRotationTest, what_was_there_before_counts) {
   EXPECT_EQ(content(".1"), "before.\n");
 }
 
-TEST_F(LogRotationTest, without_room_for_others_nothing_is_lost) {
+TEST_F(LogRotationTest, without_backups_nothing_is_lost) {
   LogFile file(path(), {.max_size = 10, .backups = 0}, kFridayNoon);
   file.write("one....\n", kFridayNoon);
   file.write("two....\n", kFridayNoon);

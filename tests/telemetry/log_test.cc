@@ -60,7 +60,7 @@ TEST_F(LogFileTest, lines_have_time_level_name_and_ids) {
                           MatchesRegex(begin + "  second line")));
 }
 
-TEST_F(LogFileTest, nobody_steers_the_terminal_of_who_reads_it) {
+TEST_F(LogFileTest, control_characters_are_escaped_in_the_log) {
   const Logger logger(open(), "nodepool");
   logger.info("refused: {}", "\x1b[2Jfine\r");
   EXPECT_THAT(lines(path_), ElementsAre(testing::HasSubstr(R"(refused: \x1b[2Jfine\x0d)")));
@@ -103,7 +103,7 @@ class FullDiskTest : public LogFileTest {
   void free_space() { std::filesystem::remove(path_); }
 };
 
-TEST_F(FullDiskTest, what_cannot_be_written_is_counted_and_told_when_there_is_room_again) {
+TEST_F(FullDiskTest, lost_messages_are_counted_and_logged_when_there_is_space) {
   const std::shared_ptr<Log> log = open();
   const Logger logger(log, "nodepool");
   logger.info("one");

@@ -53,7 +53,7 @@ TEST(FiguresTest, names_from_outside_cannot_take_all_memory) {
   EXPECT_EQ(std::ranges::count(text, '\n'), MetricsRegistry::kMostSeries + 2);
 }
 
-TEST(FiguresTest, metrics_go_to_whoever_asks_without_a_statsd_server) {
+TEST(FiguresTest, metrics_are_available_without_a_statsd_server) {
   const auto registry = std::make_shared<MetricsRegistry>();
   const Metrics metrics = Metrics().also_to(registry);
   EXPECT_TRUE(metrics.enabled());

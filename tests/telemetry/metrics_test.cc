@@ -84,7 +84,7 @@ class MetricsTest : public testing::Test {
   Metrics metrics_{[this](std::string_view datagram) { datagrams_.emplace_back(datagram); }};
 };
 
-TEST(Statsd, a_server_hears_every_kind_of_figure) {
+TEST(Statsd, a_server_receives_every_kind_of_metric) {
   const UdpReceiver server;
   const Metrics metrics = Metrics::to_statsd("127.0.0.1", server.port());
   ASSERT_TRUE(metrics.enabled());
@@ -96,7 +96,7 @@ TEST(Statsd, a_server_hears_every_kind_of_figure) {
   EXPECT_EQ(server.next(), "birds.oak:0|g\nbirds.oak:-1|g");
 }
 
-TEST(Statsd, a_host_is_looked_up) {
+TEST(Statsd, a_host_name_is_resolved) {
   const UdpReceiver server;
   const Metrics metrics = Metrics::to_statsd("", server.port());
   metrics.count(series<kSongs>());
@@ -109,7 +109,7 @@ TEST(Statsd, without_host_and_port_nothing_is_sent) {
   metrics.time(series<kFlights>(), seconds(1));
 }
 
-TEST(Statsd, what_nobody_hears_is_lost_without_an_error) {
+TEST(Statsd, metrics_without_a_receiver_are_lost_without_an_error) {
   std::string port;
   {
     const UdpReceiver gone;
@@ -119,7 +119,7 @@ TEST(Statsd, what_nobody_hears_is_lost_without_an_error) {
   for (int i = 0; i < 10; ++i) metrics.count(series<kSongs>());
 }
 
-TEST(Statsd, what_is_no_server_is_refused) {
+TEST(Statsd, an_invalid_server_is_rejected) {
   EXPECT_THROW(Metrics::to_statsd("no.such.host.invalid", ""), std::runtime_error);
   EXPECT_THROW(Metrics::to_statsd("127.0.0.1", "many"), std::runtime_error);
   EXPECT_THROW(Metrics::to_statsd("127.0.0.1", "70000"), std::runtime_error);

@@ -146,7 +146,7 @@ TEST(StackDumpTest, threads_come_though_the_loop_hangs_and_tasks_when_it_runs_ag
   loop.run(scope.stop());
 }
 
-TEST(StackDumpTest, a_loop_that_stands_still_is_told_of_once_and_by_itself) {
+TEST(StackDumpTest, a_blocked_loop_is_logged_once) {
   LogLines lines;
   async::EventLoop loop;
   async::SystemClock clock;
@@ -173,7 +173,7 @@ TEST(StackDumpTest, a_loop_that_stands_still_is_told_of_once_and_by_itself) {
   lines.wait_for_two("The event loop has been blocked");
 }
 
-TEST(StackDumpTest, says_what_tasks_wait_for) {
+TEST(StackDumpTest, shows_what_tasks_wait_for) {
   using std::chrono::milliseconds;
   using std::chrono::minutes;
   const async::LiveTask busy{"request 200-0000000001", minutes(125), {}};

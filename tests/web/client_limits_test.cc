@@ -57,7 +57,7 @@ TEST(OriginTest, a_network_is_one_place) {
   EXPECT_FALSE(is_on_this_machine(at("192.0.2.1")));
 }
 
-TEST_F(GuestsTest, who_waits_longest_without_a_request_makes_room) {
+TEST_F(GuestsTest, the_longest_idle_connection_is_closed_first) {
   const auto first = admit(at("192.0.2.1"));
   const auto second = admit(at("192.0.2.2"));
   const auto third = admit(at("192.0.2.3"));
@@ -71,7 +71,7 @@ TEST_F(GuestsTest, who_waits_longest_without_a_request_makes_room) {
   EXPECT_THAT(gone_, ElementsAre(2, 3));
 }
 
-TEST_F(GuestsTest, nobody_is_hung_up_on_who_has_a_request) {
+TEST_F(GuestsTest, connections_with_a_request_are_not_closed) {
   std::vector<std::unique_ptr<ClientLimits::ConnectionSlot>> slots;
   for (const char* address : {"192.0.2.1", "192.0.2.2", "192.0.2.3"}) {
     slots.push_back(admit(at(address)));
@@ -85,7 +85,7 @@ TEST_F(GuestsTest, nobody_is_hung_up_on_who_has_a_request) {
   EXPECT_THAT(gone_, IsEmpty());
 }
 
-TEST_F(GuestsTest, an_address_takes_from_itself_when_it_has_all_that_it_may) {
+TEST_F(GuestsTest, an_address_at_its_limit_loses_its_own_idle_connections) {
   const auto other = admit(at("192.0.2.1"));
   const auto first = admit(at("2001:db8::1"));
   const auto second = admit(at("2001:db8::2"));
@@ -109,7 +109,7 @@ TEST_F(GuestsTest, streams_are_limited_by_address_token_and_in_all) {
   EXPECT_THAT(client_limits_.reserve_stream(at("192.0.2.4"), "gitlab"), NotNull());
 }
 
-TEST_F(GuestsTest, what_many_are_sent_takes_memory_once) {
+TEST_F(GuestsTest, a_response_to_many_clients_takes_memory_once) {
   const auto page = std::make_shared<const std::string>(40, 'x');
   std::deque<std::unique_ptr<ClientLimits::Reservation>> held;
   for (int i = 0; i < 10; ++i) held.push_back(client_limits_.reserve_output(at("192.0.2.1"), page));
@@ -133,7 +133,7 @@ TEST_F(GuestsTest, the_largest_answer_can_be_had_by_itself) {
   EXPECT_THAT(held, NotNull());
 }
 
-TEST(GuestsLimitsTest, half_of_the_descriptors_is_left_to_the_program) {
+TEST(GuestsLimitsTest, half_of_the_file_descriptors_is_reserved) {
   const ClientLimits::Limits all;
   EXPECT_EQ(ClientLimits::fitted(all, 16384).connections, all.connections);
   const ClientLimits::Limits few = ClientLimits::fitted(all, 1024);

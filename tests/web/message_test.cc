@@ -42,7 +42,7 @@ TEST(TargetTest, of_a_repeated_parameter_the_last_counts) {
   EXPECT_EQ(request.parameter("c"), nullptr);
 }
 
-TEST(ResponseTest, what_needed_a_token_is_kept_by_nobody_and_read_by_no_other_site) {
+TEST(ResponseTest, private_responses_are_not_cached_or_shared_with_other_origins) {
   Response response{200,
                     {{"Access-Control-Allow-Origin", "*"},
                      {"Cache-Control", "max-age=1, public"},

@@ -65,7 +65,7 @@ TEST_F(RateLimitedLogTest, the_first_is_said_at_once_and_the_others_each_minute)
   EXPECT_THAT(said(), ElementsAre("refused: by 1"));
 }
 
-TEST_F(RateLimitedLogTest, kinds_without_end_are_counted_as_one) {
+TEST_F(RateLimitedLogTest, kinds_beyond_the_limit_are_counted_as_one) {
   for (int i = 0; i < 1000; ++i) warn("from " + std::to_string(i), 1);
   const std::vector<std::string> lines = said();
   ASSERT_EQ(lines.size(), 101U);

@@ -26,20 +26,20 @@ const Health kAway{.obstacles = {"no connection to <zk1> for 12 s", "the start i
                    .warnings = {"provider sky is not in service"}};
 const Health kWell{.obstacles = {}, .warnings = {"provider sky is not in service"}};
 
-TEST(ReadinessTest, who_is_ready_says_no_more_than_the_python_nodepool) {
+TEST(ReadinessTest, the_response_of_a_ready_daemon_equals_the_python_nodepool) {
   EXPECT_EQ(ask(kWell).status, 200U);
   EXPECT_EQ(*ask(kWell).body, "OK");
   EXPECT_EQ(*ask(kWell, "/ready", "application/json").body, "OK");
   EXPECT_EQ(ask(kWell, "/ready", "image/png").status, 406U);
 }
 
-TEST(ReadinessTest, pages_of_other_sites_may_ask_as_with_the_python_nodepool) {
+TEST(ReadinessTest, other_origins_may_read_it_as_with_the_python_nodepool) {
   EXPECT_THAT(ask(kWell).headers, IsSupersetOf({Pair("Access-Control-Allow-Origin", "*"),
                                                 Pair("Cache-Control", "max-age=1, public")}));
   EXPECT_THAT(ask(kAway).headers, Not(Contains(Key("Access-Control-Allow-Origin"))));
 }
 
-TEST(ReadinessTest, who_is_not_says_why) {
+TEST(ReadinessTest, a_daemon_that_is_not_ready_reports_the_reason) {
   const Response text = ask(kAway);
   EXPECT_EQ(text.status, 503U);
   EXPECT_THAT(*text.body, HasSubstr("Not ready: no connection to <zk1> for 12 s; the start"));
@@ -48,7 +48,7 @@ TEST(ReadinessTest, who_is_not_says_why) {
   EXPECT_THAT(*ask(kAway, "/ready", "text/html").body, HasSubstr("connection to &lt;zk1> for"));
 }
 
-TEST(ReadinessTest, the_details_have_what_somebody_should_see_to) {
+TEST(ReadinessTest, the_details_list_what_needs_attention) {
   EXPECT_EQ(*ask(kWell, "/ready?detail").body, "OK\nwarning: provider sky is not in service\n");
   EXPECT_EQ(*ask(kWell, "/ready?detail=1", "application/json").body,
             R"({"ready": true, "obstacles": [], "warnings": ["provider sky is not in service"]})");

@@ -204,7 +204,7 @@ TEST_F(ReferencePagesTest, the_loop_turns_while_a_long_list_is_made) {
   EXPECT_THAT(*response->body, HasSubstr("| 1000999 "));
 }
 
-TEST_F(ReferencePagesTest, many_who_choose_their_columns_do_not_keep_others_waiting) {
+TEST_F(ReferencePagesTest, many_column_selections_do_not_delay_other_clients) {
   add_node("0000000001", R"("type": ["small"])");
   std::vector<unsigned> statuses;
   const auto ask = [](ReferencePages& pages, std::string target,
@@ -224,7 +224,7 @@ TEST_F(ReferencePagesTest, many_who_choose_their_columns_do_not_keep_others_wait
   EXPECT_EQ(std::ranges::count(statuses, 503U), 36);
 }
 
-TEST_F(ReferencePagesTest, who_has_it_already_is_not_sent_it_again) {
+TEST_F(ReferencePagesTest, an_unmodified_page_is_not_sent_again) {
   const Response same = get("/node-list", {{"if-modified-since", "Tue, 14 Nov 2023 22:13:20 GMT"}});
   EXPECT_EQ(same.status, 304U);
   EXPECT_EQ(same.body, nullptr);

@@ -185,13 +185,13 @@ TEST_F(ServerTest, a_failure_is_logged_and_omitted) {
   EXPECT_THAT(lines_, ElementsAre("GET /fails: it is broken"));
 }
 
-TEST_F(ServerTest, who_says_nothing_is_let_go) {
+TEST_F(ServerTest, a_silent_client_is_disconnected) {
   start({.request = std::chrono::seconds(0)});
   EXPECT_THAT(received(""), IsEmpty());
   EXPECT_THAT(received("GET /a HT"), IsEmpty());
 }
 
-TEST_F(ServerTest, who_does_not_take_the_answer_is_let_go) {
+TEST_F(ServerTest, a_client_that_does_not_read_the_response_is_disconnected) {
   for (const Server::Limits limits :
        {Server::Limits{.response = milliseconds(50)}, Server::Limits{.piece = milliseconds(50)}}) {
     loop_.run(stop());
@@ -205,7 +205,7 @@ TEST_F(ServerTest, who_does_not_take_the_answer_is_let_go) {
   }
 }
 
-TEST_F(ServerTest, what_waits_to_be_read_takes_no_more_memory_than_it_may) {
+TEST_F(ServerTest, unread_responses_have_a_memory_limit) {
   start({}, {.output = kLarge + kLarge / 2, .output_per_local_origin = 2 * kLarge});
   const auto beside_much = [this](std::string request) -> Task<std::string> {
     const tcp::socket lazy = co_await ask_for_much();
@@ -217,7 +217,7 @@ TEST_F(ServerTest, what_waits_to_be_read_takes_no_more_memory_than_it_may) {
   EXPECT_THAT(lines_, Contains(HasSubstr("Too much unread output, refused: 127.0.0.1")));
 }
 
-TEST_F(ServerTest, many_clients_that_say_nothing_do_not_keep_others_out) {
+TEST_F(ServerTest, many_silent_clients_do_not_block_others) {
   start({.request = test_support::kPatience}, {.connections = 3});
   const auto beside_idle_ones = [this]() -> Task<std::string> {
     std::vector<tcp::socket> idle;
@@ -261,7 +261,7 @@ TEST_F(ServerTest, a_port_that_is_taken_is_said_once_and_waited_for) {
   loop_.run(other.stop());
 }
 
-TEST_F(ServerTest, a_name_may_be_listened_at_and_one_that_nobody_knows_is_waited_for) {
+TEST_F(ServerTest, a_host_name_can_be_used_and_an_unknown_one_is_retried) {
   Server server(runtime_, log_, [this](Request request) { return answer(std::move(request)); });
   loop_.run(server.start({.host = "localhost", .port = 0}));
   EXPECT_NE(server.port(), 0);
@@ -306,7 +306,7 @@ TEST_F(ServerTest, streams_have_a_limit_and_end_with_the_server) {
   EXPECT_THAT(lines_, ElementsAre("Too many streams, refused: 127.0.0.1"));
 }
 
-TEST_F(ServerTest, one_client_does_not_get_all_connections_and_many_attempts_are_one_line) {
+TEST_F(ServerTest, connections_are_limited_by_client_and_rejections_are_one_log_line) {
   start({}, {.connections = 9, .per_local_origin = 2});
   const auto more = [this]() -> Task<std::string> {
     const tcp::socket first = co_await follow();
@@ -329,7 +329,7 @@ TEST_F(ServerTest, a_head_of_a_stream_has_no_body_either) {
   EXPECT_THAT(text, EndsWith("GET /next"));
 }
 
-TEST_F(ServerTest, what_does_not_say_clearly_where_it_ends_is_refused_and_nothing_after_it_read) {
+TEST_F(ServerTest, a_request_of_ambiguous_length_is_rejected_and_the_rest_is_not_read) {
   start();
   const auto answered = [this](const std::string& headers, const std::string& body) {
     const std::string text = received("POST /a HTTP/1.1\r\n" + headers + "\r\n" + body +
@@ -351,7 +351,7 @@ TEST_F(ServerTest, what_does_not_say_clearly_where_it_ends_is_refused_and_nothin
               EndsWith("\r\n\r\nab"));
 }
 
-TEST_F(ServerTest, what_looks_like_json_is_no_form) {
+TEST_F(ServerTest, json_is_not_parsed_as_a_form) {
   start();
   const auto posted = [this](const std::string& path, const std::string& body) {
     return received(
@@ -373,7 +373,7 @@ TEST_F(ServerTest, browsers_make_no_more_of_an_answer_than_it_is) {
   }
 }
 
-TEST_F(ServerTest, what_listens_on_the_loopback_interface_is_asked_by_its_own_names) {
+TEST_F(ServerTest, a_loopback_server_accepts_only_its_own_names) {
   start();
   const auto asked = [this](const std::string& path, const std::string& host) {
     return received("GET " + path + " HTTP/1.0\r\nHost: " + host + "\r\n\r\n").substr(9, 3);
@@ -392,7 +392,7 @@ TEST_F(ServerTest, what_listens_on_the_loopback_interface_is_asked_by_its_own_na
   EXPECT_EQ(asked("/a", "nodes.example"), "200");
 }
 
-TEST_F(ServerTest, a_socket_tells_whose_process_the_client_is) {
+TEST_F(ServerTest, a_unix_socket_identifies_the_user_of_the_client) {
   const std::string path = directory_.path() / "socket";
   server_ = std::make_unique<Server>(runtime_, log_, [](Request request) -> Task<Response> {
     co_return text_page("user " + std::to_string(*request.peer.user) +

@@ -74,7 +74,7 @@ Task<Instance> MetastaticAdapter::create(CreateSpec spec, LaunchSteps& steps) {
   const std::string taken = co_await steps.step("slot", make, find);
   const std::optional<Slot> slot = parse_slot(taken);
   if (!slot) throw CloudError(CloudError::Kind::permanent, "invalid slot " + taken);
-  co_return co_await describe(*slot, spec);
+  co_return co_await instance_in(*slot, spec);
 }
 
 // Waits until a slot is free, or a requested backing node is ready. `proof` checks the version of
@@ -154,7 +154,7 @@ std::optional<std::string> MetastaticAdapter::slot_of_tenant(const CreateSpec& s
   return to_string(*slot);
 }
 
-Task<Instance> MetastaticAdapter::describe(Slot slot, const CreateSpec& spec) {
+Task<Instance> MetastaticAdapter::instance_in(Slot slot, const CreateSpec& spec) {
   const model::Node backing = co_await read_backing(slot);
   const std::optional<BackingRecord> record = backing_record_of(backing, owner_);
   if (!record) throw lost(slot);

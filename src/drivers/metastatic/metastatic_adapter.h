@@ -44,7 +44,7 @@ class MetastaticAdapter final : public driver::Adapter {
                                              driver::LaunchSteps& steps) const;
   std::optional<std::string> slot_of_tenant(const driver::CreateSpec& spec,
                                             driver::LaunchSteps& steps) const;
-  Task<driver::Instance> describe(Slot slot, const driver::CreateSpec& spec);
+  Task<driver::Instance> instance_in(Slot slot, const driver::CreateSpec& spec);
   Task<model::Node> read_backing(Slot slot);
   Task<> apply_disposition(std::string id);
 

@@ -38,7 +38,7 @@ TEST_P(StoreConformance, ephemeral_records_have_no_children) {
   }
 }
 
-TEST_P(StoreConformance, anyone_may_change_and_remove_an_ephemeral_record) {
+TEST_P(StoreConformance, other_sessions_may_change_and_remove_an_ephemeral_record) {
   const auto other = fixture_->open();
   run(store_->create("/a", "", kEphemeral));
   const Stat changed = run(other->set("/a", "data", kAnyVersion));
@@ -95,7 +95,7 @@ TEST_P(StoreConformance, a_closed_store_does_nothing_more) {
   EXPECT_EQ(run(other->exists("/a")), std::nullopt);
 }
 
-TEST_P(StoreConformance, closing_is_told_to_those_who_still_listen) {
+TEST_P(StoreConformance, closing_is_reported_to_current_subscribers) {
   std::vector<SessionState> states;
   std::vector<SessionState> dropped;
   const auto listening =

@@ -29,7 +29,7 @@ TEST_P(StoreConformance, a_change_right_after_watching_is_not_missed) {
   EXPECT_TRUE(log.run_until_last_is("changed /a"));
 }
 
-TEST_P(StoreConformance, changes_of_all_sessions_are_told_in_order) {
+TEST_P(StoreConformance, changes_of_all_sessions_are_reported_in_order) {
   const auto other = fixture_->open();
   const auto bystander = fixture_->open();
   create("/a");
@@ -44,12 +44,12 @@ TEST_P(StoreConformance, changes_of_all_sessions_are_told_in_order) {
   run(store_->remove("/a/b", kAnyVersion));
   run(other->create("/a/b", "", CreateMode::persistent));
   run(other->close());
-  const auto told = ElementsAre("resync", "created /a/b", "changed /a/b", "changed /a/b",
-                                "created /a/c", "removed /a/b", "created /a/b", "removed /a/c");
+  const auto expected = ElementsAre("resync", "created /a/b", "changed /a/b", "changed /a/b",
+                                    "created /a/c", "removed /a/b", "created /a/b", "removed /a/c");
   ASSERT_TRUE(log.run_until_last_is("removed /a/c"));
   ASSERT_TRUE(bystander_log.run_until_last_is("removed /a/c"));
-  EXPECT_THAT(log.lines(), told);
-  EXPECT_THAT(bystander_log.lines(), told);
+  EXPECT_THAT(log.lines(), expected);
+  EXPECT_THAT(bystander_log.lines(), expected);
 }
 
 TEST_P(StoreConformance, the_watched_root_need_not_exist) {
@@ -66,7 +66,7 @@ TEST_P(StoreConformance, the_watched_root_need_not_exist) {
                                        "removed /a/b", "created /a/b"));
 }
 
-TEST_P(StoreConformance, changes_at_any_depth_are_told) {
+TEST_P(StoreConformance, changes_at_any_depth_are_reported) {
   create("/a");
   WatchLog log(*fixture_, *store_, "/a");
   ASSERT_TRUE(log.run_until_last_is("resync"));
@@ -80,7 +80,7 @@ TEST_P(StoreConformance, changes_at_any_depth_are_told) {
                                        "created /a/b/c/d", "changed /a/b/c/d", "changed /a"));
 }
 
-TEST_P(StoreConformance, changes_outside_the_root_are_not_told) {
+TEST_P(StoreConformance, changes_outside_the_root_are_not_reported) {
   create("/x");
   create("/x/a");
   WatchLog log(*fixture_, *store_, "/x/a");
@@ -95,7 +95,7 @@ TEST_P(StoreConformance, changes_outside_the_root_are_not_told) {
   EXPECT_THAT(log.lines(), ElementsAre("resync", "created /x/a/b"));
 }
 
-TEST_P(StoreConformance, a_watch_of_the_top_is_told_everything) {
+TEST_P(StoreConformance, a_watch_of_the_top_reports_everything) {
   WatchLog log(*fixture_, *store_, "/");
   ASSERT_TRUE(log.run_until_last_is("resync"));
   create("/a");
@@ -104,7 +104,7 @@ TEST_P(StoreConformance, a_watch_of_the_top_is_told_everything) {
   EXPECT_THAT(log.lines(), ElementsAre("resync", "created /a", "created /a/b"));
 }
 
-TEST_P(StoreConformance, overlapping_watches_are_each_told) {
+TEST_P(StoreConformance, overlapping_watches_each_report_a_change) {
   create("/a");
   WatchLog outer(*fixture_, *store_, "/a");
   WatchLog inner(*fixture_, *store_, "/a/b");
@@ -120,7 +120,7 @@ TEST_P(StoreConformance, overlapping_watches_are_each_told) {
   EXPECT_THAT(again.lines(), ElementsAre("resync", "created /a/b"));
 }
 
-TEST_P(StoreConformance, sequential_records_are_told_by_their_actual_names) {
+TEST_P(StoreConformance, sequential_records_are_reported_by_their_actual_names) {
   create("/a");
   WatchLog log(*fixture_, *store_, "/a");
   ASSERT_TRUE(log.run_until_last_is("resync"));
@@ -128,7 +128,7 @@ TEST_P(StoreConformance, sequential_records_are_told_by_their_actual_names) {
   EXPECT_TRUE(log.run_until_last_is("created /a/b-0000000000"));
 }
 
-TEST_P(StoreConformance, a_transaction_is_told_operation_by_operation) {
+TEST_P(StoreConformance, a_transaction_is_reported_operation_by_operation) {
   create("/a");
   create("/a/b");
   WatchLog log(*fixture_, *store_, "/a");
@@ -141,7 +141,7 @@ TEST_P(StoreConformance, a_transaction_is_told_operation_by_operation) {
                                        "created /a/c/d"));
 }
 
-TEST_P(StoreConformance, refused_operations_are_not_told) {
+TEST_P(StoreConformance, rejected_operations_are_not_reported) {
   create("/a");
   WatchLog log(*fixture_, *store_, "/a");
   ASSERT_TRUE(log.run_until_last_is("resync"));
@@ -154,7 +154,7 @@ TEST_P(StoreConformance, refused_operations_are_not_told) {
   EXPECT_THAT(log.lines(), ElementsAre("resync", "created /a/c"));
 }
 
-TEST_P(StoreConformance, many_changes_are_all_told_in_order) {
+TEST_P(StoreConformance, many_changes_are_all_reported_in_order) {
   const auto other = fixture_->open();
   create("/a");
   WatchLog log(*fixture_, *other, "/a");
@@ -168,7 +168,7 @@ TEST_P(StoreConformance, many_changes_are_all_told_in_order) {
   EXPECT_EQ(log.lines(), expected);
 }
 
-TEST_P(StoreConformance, what_an_event_tells_can_be_read) {
+TEST_P(StoreConformance, the_record_of_an_event_can_be_read) {
   const auto other = fixture_->open();
   create("/a");
   WatchLog log(*fixture_, *other, "/a");
@@ -201,17 +201,17 @@ TEST_P(StoreConformance, a_dropped_subscription_is_silent) {
 
 TEST_P(StoreConformance, a_handler_may_drop_its_own_subscription) {
   create("/a");
-  int told = 0;
+  int calls = 0;
   Subscription subscription;
-  subscription = store_->watch("/a", [&told, &subscription](const WatchEvent&) {
-    ++told;
+  subscription = store_->watch("/a", [&calls, &subscription](const WatchEvent&) {
+    ++calls;
     subscription.reset();
   });
   WatchLog kept(*fixture_, *store_, "/a");
   ASSERT_TRUE(kept.run_until_last_is("resync"));
   create("/a/b");
   ASSERT_TRUE(kept.run_until_last_is("created /a/b"));
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_P(StoreConformance, a_malformed_root_is_refused) {

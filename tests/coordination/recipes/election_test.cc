@@ -42,7 +42,7 @@ TEST_F(ElectionTest, one_leads_at_a_time_and_the_next_follows) {
   EXPECT_THAT(children("/election/stats"), IsEmpty());
 }
 
-TEST_F(ElectionTest, a_leader_that_lost_its_session_stops_and_stands_again) {
+TEST_F(ElectionTest, a_leader_that_lost_its_session_stops_and_is_a_candidate_again) {
   Election a(runtime_, a_, "/election/stats", "a");
   Election b(runtime_, b_, "/election/stats", "b");
   scope_.spawn("a", a.run(leader("a", seconds(1000))));
@@ -59,7 +59,7 @@ TEST_F(ElectionTest, a_leader_that_lost_its_session_stops_and_stands_again) {
   EXPECT_THAT(children("/election/stats"), IsEmpty());
 }
 
-TEST_F(ElectionTest, a_cancelled_candidate_leaves_the_line) {
+TEST_F(ElectionTest, a_cancelled_candidate_leaves_the_queue) {
   Election a(runtime_, a_, "/election/stats", "a");
   Election b(runtime_, b_, "/election/stats", "b");
   scope_.spawn("a", a.run(leader("a", seconds(10))));

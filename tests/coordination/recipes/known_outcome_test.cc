@@ -53,7 +53,7 @@ class KnownOutcomeTest : public RecipesTest {
   std::vector<OperationResult> results_;
 };
 
-TEST_F(KnownOutcomeTest, a_write_whose_answer_was_lost_has_happened_once) {
+TEST_F(KnownOutcomeTest, a_write_with_a_lost_response_is_done_once) {
   store_.set_plan({.lost_answer = 1});
   commit(write("new"));
   EXPECT_THAT(log_, IsEmpty());
@@ -65,7 +65,7 @@ TEST_F(KnownOutcomeTest, a_write_whose_answer_was_lost_has_happened_once) {
   EXPECT_EQ(version(), 1);
 }
 
-TEST_F(KnownOutcomeTest, a_write_that_was_lost_itself_is_repeated) {
+TEST_F(KnownOutcomeTest, a_write_with_a_lost_request_is_repeated) {
   store_.set_plan({.lost_request = 1});
   commit(write("new"));
   pass(seconds(5));
@@ -104,7 +104,7 @@ TEST_F(KnownOutcomeTest, a_refusal_is_an_answer) {
   EXPECT_EQ(data(), "again");
 }
 
-TEST_F(KnownOutcomeTest, a_lock_that_is_given_up_tells_though_the_record_has_changed_again) {
+TEST_F(KnownOutcomeTest, a_released_lock_proves_the_commit_after_later_changes) {
   Transaction transaction;
   transaction.set("/record", "handed out", 0);
   lock_.release_in(transaction);
@@ -118,7 +118,7 @@ TEST_F(KnownOutcomeTest, a_lock_that_is_given_up_tells_though_the_record_has_cha
   EXPECT_EQ(data(), "used");
 }
 
-TEST_F(KnownOutcomeTest, a_lock_that_is_still_held_tells_though_somebody_has_written_the_same) {
+TEST_F(KnownOutcomeTest, a_lock_that_is_still_held_disproves_the_commit) {
   Transaction transaction;
   transaction.set("/record", "handed out", 0);
   lock_.release_in(transaction);
@@ -141,7 +141,7 @@ TEST_F(KnownOutcomeTest, the_end_of_the_session_ends_it) {
   EXPECT_EQ(version(), 0);
 }
 
-TEST_F(KnownOutcomeTest, whoever_waits_for_the_store_can_be_stopped) {
+TEST_F(KnownOutcomeTest, waiting_for_the_store_can_be_cancelled) {
   store_.set_plan({.disconnected = 1});
   commit(write("new"));
   loop_.run(scope_.stop());

@@ -68,7 +68,7 @@ TEST_F(TreeCacheTest, the_first_walk_finds_everything_of_interest) {
                                                     Pair("1/lock/c", ""), Pair("2", "two")));
 }
 
-TEST_F(TreeCacheTest, a_leaf_is_followed_and_not_looked_below) {
+TEST_F(TreeCacheTest, a_leaf_is_followed_without_its_children) {
   create("/tree/1", "one");
   create("/tree/1/lock");
   create("/tree/1/lock/leaf", "not read");
@@ -109,7 +109,7 @@ TEST_F(TreeCacheTest, changes_arrive_once_each) {
   EXPECT_THAT(mirror_.log, ElementsAre("+1=one", "+1=uno", "+1/lock=", "-1/lock", "-1"));
 }
 
-TEST_F(TreeCacheTest, many_changes_of_a_record_cost_one_look) {
+TEST_F(TreeCacheTest, many_changes_of_a_record_cost_one_read) {
   follow();
   create("/tree/1", "0");
   mirror_.log.clear();
@@ -165,7 +165,7 @@ TEST_F(TreeCacheTest, a_replacement_leaves_no_moment_without_either) {
   EXPECT_THAT(mirror_.log, ElementsAre("+2=new", "-1"));
 }
 
-TEST_F(TreeCacheTest, own_writes_show_at_once_and_are_not_told_again) {
+TEST_F(TreeCacheTest, own_writes_are_visible_at_once_and_not_reported_again) {
   create("/tree/1", "one");
   follow();
   mirror_.log.clear();
@@ -201,7 +201,7 @@ TEST_F(TreeCacheTest, own_writes_are_not_read_again) {
   loop_.run(scope_.stop());
 }
 
-TEST_F(TreeCacheTest, what_others_write_beside_own_writes_is_read) {
+TEST_F(TreeCacheTest, writes_of_others_beside_own_writes_are_read) {
   create("/tree/1", "one");
   follow();
   const auto set = [](Store& mine, Store& theirs, TreeCache& cache) -> Task<> {
@@ -221,7 +221,7 @@ TEST_F(TreeCacheTest, what_others_write_beside_own_writes_is_read) {
   EXPECT_EQ(mirror_.content.at("1"), "2");
 }
 
-TEST_F(TreeCacheTest, what_was_missed_while_disconnected_is_found_afterwards) {
+TEST_F(TreeCacheTest, changes_during_a_disconnection_are_found_afterwards) {
   create("/tree/1", "one");
   create("/tree/2", "two");
   follow();
@@ -254,7 +254,7 @@ TEST_F(TreeCacheTest, an_expired_session_is_a_disconnection_as_well) {
 
 // Another store with records of the same names after an outage, with own writes at any time during
 // the walk.
-TEST_F(TreeCacheTest, what_is_written_during_a_walk_is_not_taken_for_gone) {
+TEST_F(TreeCacheTest, a_record_written_during_a_walk_is_not_treated_as_removed) {
   follow();
   for (int step = 0; step < 40; ++step) {
     const std::string name = std::to_string(step);

@@ -92,7 +92,7 @@ TEST_F(SqliteCommit, a_refused_operation_does_not_disturb_the_others_of_its_comm
   EXPECT_THAT(run(store->children("/")), ElementsAre("0", "2", "4"));
 }
 
-TEST_F(SqliteCommit, a_process_that_fell_behind_looks_at_everything) {
+TEST_F(SqliteCommit, a_process_that_fell_behind_resyncs) {
   async::EventLoop slow_loop;
   const async::Runtime slow{slow_loop.executor(), fixture_.runtime().clock,
                             fixture_.runtime().random};

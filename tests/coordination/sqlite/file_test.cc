@@ -150,7 +150,7 @@ TEST_F(SqliteFile, a_read_only_file_system_is_reported) {
   expect_refused(disk / "other.db", Kind::storage, "cannot create the file");
 }
 
-TEST_F(SqliteFile, a_file_that_somebody_keeps_locked_is_out_of_reach_until_released) {
+TEST_F(SqliteFile, a_file_locked_by_another_process_is_unreachable_until_released) {
   SqliteOptions options;
   options.path = fixture_.path();
   options.lock_deadline = std::chrono::milliseconds(20);

@@ -84,9 +84,9 @@ class SqliteProcesses : public testing::Test {
     const Entry entry = run(store.get("/" + name));
     const int count = std::stoi(entry.data);
     EXPECT_EQ(count, entry.stat.version) << name;
-    const std::set<std::string> told = acknowledged(name);
-    EXPECT_GT(told.size(), 10) << name;
-    for (const std::string& value : told) EXPECT_LE(std::stoi(value), count) << name;
+    const std::set<std::string> reported = acknowledged(name);
+    EXPECT_GT(reported.size(), 10) << name;
+    for (const std::string& value : reported) EXPECT_LE(std::stoi(value), count) << name;
     EXPECT_EQ(std::ranges::count(log.lines(), "changed /" + name), count) << name;
   }
 
@@ -132,11 +132,11 @@ TEST_F(SqliteProcesses, killing_them_at_any_moment_loses_nothing) {
 
   std::vector<std::string> events = run(store->children("/events"));
   for (std::string& event : events) event = "created /events/" + event;
-  std::vector<std::string> told;
-  std::ranges::copy_if(log.lines(), std::back_inserter(told), [](const std::string& line) {
+  std::vector<std::string> reported;
+  std::ranges::copy_if(log.lines(), std::back_inserter(reported), [](const std::string& line) {
     return line.starts_with("created /events/");
   });
-  EXPECT_EQ(told, events);
+  EXPECT_EQ(reported, events);
   for (const std::string& path : acknowledged("event")) {
     EXPECT_TRUE(std::ranges::binary_search(events, "created " + path)) << path;
   }

@@ -39,7 +39,7 @@ class SqliteSession : public testing::Test {
   SqliteFixture fixture_;
 };
 
-TEST_F(SqliteSession, the_nodes_of_a_dead_process_vanish_though_nobody_was_there) {
+TEST_F(SqliteSession, ephemeral_records_of_a_dead_process_vanish_at_the_next_start) {
   auto dying = fixture_.open();
   run(dying->create("/a", "", CreateMode::ephemeral));
   const std::string file = fixture_.session_file(*dying);
@@ -50,7 +50,7 @@ TEST_F(SqliteSession, the_nodes_of_a_dead_process_vanish_though_nobody_was_there
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
-TEST_F(SqliteSession, several_survivors_tell_of_a_death_once) {
+TEST_F(SqliteSession, several_survivors_report_a_death_once) {
   std::vector<std::unique_ptr<Store>> survivors;
   std::vector<std::unique_ptr<WatchLog>> logs;
   for (int i = 0; i < 4; ++i) {
@@ -111,7 +111,7 @@ TEST_F(SqliteSession, a_store_can_be_closed_while_its_session_is_replaced) {
       fixture_.run_until([&raw] { return raw.run("SELECT count(*) FROM sessions") == "1"; }));
 }
 
-TEST_F(SqliteSession, losing_the_directory_of_the_living_ends_all_sessions_but_no_store) {
+TEST_F(SqliteSession, losing_the_session_directory_ends_all_sessions_but_no_store) {
   const auto one = fixture_.open();
   const auto two = fixture_.open();
   std::vector<SessionState> states_of_one;

@@ -83,7 +83,7 @@ class SqliteUsers : public testing::Test {
   TemporaryDirectory outer_;
 };
 
-TEST_F(SqliteUsers, a_group_shares_a_store_in_whatever_order_its_members_come) {
+TEST_F(SqliteUsers, a_group_shares_a_store_in_any_order_of_its_members) {
   std::array<uid_t, 3> users = {kRootUser, kAda, kBob};
   do {
     SCOPED_TRACE(testing::Message() << users[0] << ' ' << users[1] << ' ' << users[2]);
@@ -107,7 +107,7 @@ TEST_F(SqliteUsers, a_group_shares_a_store_in_whatever_order_its_members_come) {
   } while (std::ranges::next_permutation(users).found);
 }
 
-TEST_F(SqliteUsers, what_root_makes_first_belongs_to_the_owner_of_the_directory) {
+TEST_F(SqliteUsers, files_created_by_root_belong_to_the_owner_of_the_directory) {
   share(0755);
   output(kRootUser, "make", "/a");
   EXPECT_THAT(output(kAda, "list"), HasSubstr("a\n"));
@@ -117,13 +117,13 @@ TEST_F(SqliteUsers, what_root_makes_first_belongs_to_the_owner_of_the_directory)
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
-TEST_F(SqliteUsers, nobody_outside_the_group_gets_anything) {
+TEST_F(SqliteUsers, users_outside_the_group_have_no_access) {
   output(kAda, "make", "/a");
   EXPECT_THAT(act(kEve, "list").error, HasSubstr("Permission denied"));
   EXPECT_THAT(act(kEve, "look").error, HasSubstr("Permission denied"));
 }
 
-TEST_F(SqliteUsers, a_session_that_may_not_be_looked_at_is_alive) {
+TEST_F(SqliteUsers, a_session_with_an_unreadable_file_is_alive) {
   const auto adas = hold(kAda, "/adas");
   // As created by an earlier release: only its owner may open it.
   for (const fs::directory_entry& entry : fs::directory_iterator(path() + "-live")) {
@@ -132,7 +132,7 @@ TEST_F(SqliteUsers, a_session_that_may_not_be_looked_at_is_alive) {
   EXPECT_THAT(output(kBob, "list"), HasSubstr("adas\n"));
 }
 
-TEST_F(SqliteUsers, who_may_only_read_reads) {
+TEST_F(SqliteUsers, a_reader_needs_no_write_permission) {
   output(kAda, "make", "/a");
   fs::permissions(directory(), fs::perms{0755});
   fs::permissions(path(), fs::perms{0644});
@@ -196,7 +196,7 @@ TEST_F(SqliteReader, writes_nothing) {
   run(reader->close());
 }
 
-TEST_F(SqliteReader, what_a_dead_process_left_is_not_there) {
+TEST_F(SqliteReader, ephemeral_records_of_a_dead_process_are_not_shown) {
   auto dying = fixture_.open();
   run(dying->create("/a", "", CreateMode::ephemeral));
   dying.reset();

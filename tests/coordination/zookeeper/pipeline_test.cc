@@ -111,7 +111,7 @@ TEST_F(ZooKeeperPipeline, the_number_and_the_size_of_combined_reads_are_bounded)
   EXPECT_THAT(send(), ElementsAre(4, 4, 4));
 }
 
-TEST_F(ZooKeeperPipeline, a_refusal_of_all_is_told_to_each) {
+TEST_F(ZooKeeperPipeline, each_read_gets_the_error_of_a_rejected_batch) {
   get("/a");
   get("/b");
   send();
@@ -119,7 +119,7 @@ TEST_F(ZooKeeperPipeline, a_refusal_of_all_is_told_to_each) {
   EXPECT_THAT(results_, ElementsAre("/a error -1", "/b error -1"));
 }
 
-TEST_F(ZooKeeperPipeline, a_server_that_does_not_know_the_request_is_asked_one_by_one) {
+TEST_F(ZooKeeperPipeline, a_server_without_batch_reads_gets_single_reads) {
   get("/a");
   get("/b");
   send();
@@ -172,7 +172,7 @@ TEST_F(ZooKeeperPipeline, after_large_answers_fewer_reads_are_sent_as_one) {
   EXPECT_THAT(sent_for_eight_reads(), SizeIs(2));
 }
 
-TEST_F(ZooKeeperPipeline, what_a_malformed_answer_has_told_is_not_told_again) {
+TEST_F(ZooKeeperPipeline, results_before_a_malformed_response_are_not_repeated) {
   get("/a");
   get("/b");
   get("/c");

@@ -179,7 +179,7 @@ TEST_F(ZooKeeperMulti, a_created_node_has_the_id_and_the_time_of_its_transaction
   EXPECT_EQ(results[2].stat, kStat);
 }
 
-TEST_F(ZooKeeperMulti, a_server_may_tell_the_stat_of_a_created_node) {
+TEST_F(ZooKeeperMulti, a_response_may_contain_the_stat_of_a_created_node) {
   Writer writer;
   header(writer, 13);
   write_stat(header(writer, 15).string("/chroot/b"));
@@ -301,7 +301,7 @@ TEST(ZooKeeperAcl, has_the_digest_of_user_and_password) {
   EXPECT_EQ(acl.id, "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
 }
 
-TEST(ZooKeeperErrors, say_what_to_do) {
+TEST(ZooKeeperErrors, have_the_kind_of_the_failure) {
   EXPECT_NO_THROW(require_ok(0, OpCode::get_data, "/a"));
   EXPECT_EQ(error_for(-101, OpCode::get_data, "/a").kind(), Kind::no_node);
   EXPECT_EQ(error_for(-112, OpCode::get_data, "/a").kind(), Kind::session_expired);
@@ -309,7 +309,7 @@ TEST(ZooKeeperErrors, say_what_to_do) {
   EXPECT_EQ(error_for(-102, OpCode::create2, "/a").kind(), Kind::storage);
 }
 
-TEST(ZooKeeperErrors, say_in_words_what_was_refused) {
+TEST(ZooKeeperErrors, explain_a_rejection) {
   EXPECT_STREQ(error_for(-102, OpCode::create2, "/a").what(),
                "ZooKeeper refuses to create /a: an access control list does not permit it "
                "(NoAuth)");

@@ -39,7 +39,7 @@ class AccountTest : public ProviderTest {
   }
 };
 
-TEST_F(LaunchRecorderTest, the_same_thing_in_a_row_is_one_note_with_its_last_id) {
+TEST_F(LaunchRecorderTest, repeated_events_are_one_entry_with_the_last_id) {
   const Call poll{.name = "compute: server",
                   .method = "GET",
                   .path = "/servers/1",
@@ -65,7 +65,7 @@ TEST_F(LaunchRecorderTest, the_same_thing_in_a_row_is_one_note_with_its_last_id)
   EXPECT_THAT(recorder_.take().events, IsEmpty()) << "the next attempt has its own";
 }
 
-TEST_F(LaunchRecorderTest, however_much_happens_little_is_kept_the_beginning_and_the_end) {
+TEST_F(LaunchRecorderTest, a_long_trace_keeps_its_beginning_and_its_end) {
   const std::string much(100'000, 'x');
   for (int i = 0; i < 10'000; ++i) {
     recorder_.called({.name = std::to_string(i), .method = "GET", .path = much, .id = much});
@@ -96,7 +96,7 @@ TEST_F(LaunchRecorderTest, of_a_console_the_last_lines_are_kept) {
   EXPECT_LE(console_tail(std::string(1 << 20, '\x07')).size(), 8U << 10);
 }
 
-TEST_F(AccountTest, a_launch_that_succeeds_leaves_one_line_without_what_happened) {
+TEST_F(AccountTest, a_successful_launch_leaves_one_line_without_details) {
   launch_new();
   ASSERT_THAT(accounts(), SizeIs(1));
   EXPECT_EQ(accounts()[0].failure, "");
@@ -121,7 +121,7 @@ TEST_F(AccountTest, each_attempt_has_its_steps_and_what_it_failed_with) {
   EXPECT_EQ(steps(accounts()[1]).front(), "deleting the resources of the last attempt");
 }
 
-TEST_F(AccountTest, who_goes_on_for_a_dead_launcher_says_that_its_part_is_lost) {
+TEST_F(AccountTest, a_resumed_launch_notes_that_its_first_part_is_lost) {
   cloud_->boot_time = minutes(5);
   const std::string id = add_node();
   start().launch(id);

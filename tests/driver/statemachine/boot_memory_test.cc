@@ -23,7 +23,7 @@ class BootMemoryTest : public ProviderTest {
   }
 };
 
-TEST_F(BootMemoryTest, what_one_launcher_has_seen_the_next_one_knows) {
+TEST_F(BootMemoryTest, boot_times_are_kept_across_launchers) {
   cloud_->boot_time = seconds(40);
   launch_new();
   EXPECT_FALSE(cloud_->expected);
@@ -35,7 +35,7 @@ TEST_F(BootMemoryTest, what_one_launcher_has_seen_the_next_one_knows) {
   EXPECT_EQ(cloud_->expected->usual, seconds(40));
 }
 
-TEST_F(BootMemoryTest, a_provider_that_is_configured_anew_knows_what_is_not_written_yet) {
+TEST_F(BootMemoryTest, a_reconfigured_provider_keeps_unsaved_boot_times) {
   cloud_->boot_time = seconds(40);
   launch_new();
   process_->replace_provider();

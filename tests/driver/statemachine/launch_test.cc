@@ -106,7 +106,7 @@ TEST_F(LaunchTest, a_label_of_a_diskimage_is_made_from_its_newest_ready_upload) 
 
 // --- attempts
 
-TEST_F(LaunchTest, a_failed_attempt_is_undone_before_the_next) {
+TEST_F(LaunchTest, a_failed_attempt_is_rolled_back_before_the_next) {
   cloud_->fail("look", {Kind::failed});
   const Node node = launch_new();
   EXPECT_EQ(node.state, NodeState::ready);
@@ -128,7 +128,7 @@ TEST_F(LaunchTest, between_attempts_that_do_not_reach_the_cloud_there_is_a_pause
   EXPECT_EQ(time_for([&] { launch_new(); }), seconds(0)) << "this one has been tried";
 }
 
-TEST_F(LaunchTest, the_last_attempt_is_left_to_whoever_takes_the_node_back) {
+TEST_F(LaunchTest, resources_of_the_last_attempt_remain_until_the_node_is_reclaimed) {
   cloud_->fail("make server", {Kind::no_capacity}, 10);
   const LaunchError error = launch_error();
   EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
@@ -138,7 +138,7 @@ TEST_F(LaunchTest, the_last_attempt_is_left_to_whoever_takes_the_node_back) {
   EXPECT_THAT(cloud_->disks, SizeIs(1));
 }
 
-TEST_F(LaunchTest, an_undoing_that_fails_is_repeated) {
+TEST_F(LaunchTest, a_failed_rollback_is_retried) {
   cloud_->fail("look", {Kind::failed});
   cloud_->fail("remove", {Kind::transient}, 3);
   const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
@@ -147,7 +147,7 @@ TEST_F(LaunchTest, an_undoing_that_fails_is_repeated) {
 }
 
 // Whoever has it now goes on, or the store is another one, which knows nothing of the machine.
-TEST_F(LaunchTest, an_undoing_is_not_repeated_once_the_node_is_somebody_else_s) {
+TEST_F(LaunchTest, a_rollback_is_not_retried_after_the_lock_of_the_node_is_lost) {
   cloud_->fail("look", {Kind::failed});
   cloud_->fail("remove", {Kind::transient}, 10);
   start();
@@ -159,21 +159,21 @@ TEST_F(LaunchTest, an_undoing_is_not_repeated_once_the_node_is_somebody_else_s) 
   EXPECT_EQ(cloud_->count("remove"), 2U);
 }
 
-TEST_F(LaunchTest, what_is_gone_already_needs_no_undoing) {
+TEST_F(LaunchTest, resources_that_are_already_gone_need_no_rollback) {
   cloud_->fail("look", {Kind::failed});
   cloud_->fail("remove", {.kind = Kind::not_found, .is_done = true});
   EXPECT_EQ(launch_new().state, NodeState::ready);
   EXPECT_EQ(cloud_->count("remove"), 1U);
 }
 
-TEST_F(LaunchTest, a_refusal_for_want_of_quota_ends_the_launch) {
+TEST_F(LaunchTest, a_quota_error_ends_the_launch) {
   cloud_->fail("make server", {Kind::quota});
   const LaunchError error = launch_error();
   EXPECT_EQ(error.kind(), LaunchError::Kind::quota);
   EXPECT_THAT(cloud_->calls, ElementsAre("make disk", "make server"));
 }
 
-TEST_F(LaunchTest, what_was_refused_need_not_be_looked_for) {
+TEST_F(LaunchTest, a_rejected_creation_needs_no_search) {
   cloud_->fail("make disk", {Kind::quota});
   launch_error();
   const std::string id = installation_.nodes().front();
@@ -187,14 +187,14 @@ TEST_F(LaunchTest, what_was_refused_need_not_be_looked_for) {
   EXPECT_EQ(cloud_->count("list"), 0U);
 }
 
-TEST_F(LaunchTest, what_can_never_succeed_is_not_tried_again) {
+TEST_F(LaunchTest, permanent_errors_are_not_retried) {
   cloud_->fail("make disk", {Kind::permanent});
   const LaunchError error = launch_error();
   EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
   EXPECT_THAT(cloud_->calls, ElementsAre("make disk"));
 }
 
-TEST_F(LaunchTest, other_failures_may_pass) {
+TEST_F(LaunchTest, other_errors_are_retried) {
   for (const Kind kind : {Kind::auth, Kind::transient, Kind::not_found, Kind::failed}) {
     cloud_->fail("make disk", {kind});
     EXPECT_EQ(launch_new().state, NodeState::ready);
@@ -221,7 +221,7 @@ TEST_F(LaunchTest, an_attempt_that_is_cut_short_within_a_call_leaves_nothing) {
   const std::string id = add_node();
   const auto job = start().launch(id);
   process_->pass(minutes(9));
-  EXPECT_THAT(cloud_->disks, SizeIs(1)) << "made, but nobody has heard of it";
+  EXPECT_THAT(cloud_->disks, SizeIs(1)) << "made, and the response is still due";
   cloud_->latency = seconds(0);
   process_->run_until_ended(*job);
   job->result();
@@ -231,7 +231,7 @@ TEST_F(LaunchTest, an_attempt_that_is_cut_short_within_a_call_leaves_nothing) {
 
 // --- outcomes that nobody knows
 
-TEST_F(LaunchTest, what_was_made_though_the_answer_was_lost_is_found_again) {
+TEST_F(LaunchTest, a_resource_with_a_lost_response_is_found_again) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->hidden = seconds(12);
   const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
@@ -241,7 +241,7 @@ TEST_F(LaunchTest, what_was_made_though_the_answer_was_lost_is_found_again) {
   EXPECT_THAT(cloud_->servers, SizeIs(1));
 }
 
-TEST_F(LaunchTest, what_does_not_show_up_in_the_settling_time_is_made_again) {
+TEST_F(LaunchTest, a_resource_that_does_not_appear_in_the_consistency_delay_is_created_again) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome});
   const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
   EXPECT_EQ(time, seconds(30));
@@ -249,7 +249,7 @@ TEST_F(LaunchTest, what_does_not_show_up_in_the_settling_time_is_made_again) {
   EXPECT_THAT(cloud_->servers, SizeIs(1));
 }
 
-TEST_F(LaunchTest, a_look_that_fails_does_not_tell_that_nothing_was_made) {
+TEST_F(LaunchTest, a_failed_search_does_not_prove_that_nothing_was_created) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->fail("find server", {Kind::transient}, 40);
   cloud_->fail("find server", {Kind::auth}, 40);
@@ -261,7 +261,7 @@ TEST_F(LaunchTest, a_look_that_fails_does_not_tell_that_nothing_was_made) {
   EXPECT_TRUE(has_logged("Cannot determine whether step \"server\" was done"));
 }
 
-TEST_F(LaunchTest, a_look_that_can_never_succeed_ends_the_launch_and_the_step_stays_unknown) {
+TEST_F(LaunchTest, a_permanent_search_error_ends_the_launch_and_the_step_stays_unknown) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->fail("find server", {Kind::permanent});
   const std::string id = add_node();
@@ -272,7 +272,7 @@ TEST_F(LaunchTest, a_look_that_can_never_succeed_ends_the_launch_and_the_step_st
   EXPECT_TRUE(LaunchJournal::parse(node(id).launch_journal).is_uncertain());
 }
 
-TEST_F(LaunchTest, a_refusal_does_not_tell_what_came_of_the_call_before) {
+TEST_F(LaunchTest, a_rejection_leaves_the_outcome_of_the_previous_call_unknown) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->fail("make server", {Kind::quota});
   cloud_->hidden = seconds(31);  // longer than a cloud should take
@@ -311,7 +311,7 @@ TEST_F(LaunchTest, a_deletion_waits_until_what_a_slow_call_has_made_shows) {
   }
 }
 
-TEST_F(LaunchTest, what_the_record_names_goes_though_nobody_can_look_for_the_rest) {
+TEST_F(LaunchTest, recorded_resources_are_deleted_although_the_listing_fails) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->fail("find server", {Kind::permanent});
   const std::string id = add_node();
@@ -325,7 +325,7 @@ TEST_F(LaunchTest, what_the_record_names_goes_though_nobody_can_look_for_the_res
   EXPECT_EQ(cloud_->count("remove"), 1U);
 }
 
-TEST_F(LaunchTest, an_undoing_looks_for_what_may_have_been_made) {
+TEST_F(LaunchTest, a_rollback_searches_for_resources_of_unknown_outcome) {
   config_->launch_timeout_ = minutes(2);
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->fail("find server", {Kind::transient}, 1000);
@@ -334,7 +334,7 @@ TEST_F(LaunchTest, an_undoing_looks_for_what_may_have_been_made) {
   EXPECT_THAT(cloud_->servers, SizeIs(1));
 }
 
-TEST_F(LaunchTest, an_undoing_goes_on_where_the_machine_is_gone_already) {
+TEST_F(LaunchTest, a_rollback_continues_when_the_machine_is_already_gone) {
   config_->launch_timeout_ = minutes(2);
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->fail("find server", {Kind::transient}, 1000);
@@ -378,14 +378,14 @@ TEST_F(LaunchTest, a_machine_without_an_address_has_failed) {
   EXPECT_THAT(launch_error().what(), HasSubstr("no usable address"));
   EXPECT_EQ(cloud_->count("make server"), 3U);
   config_->label("small").host_key_checking = false;
-  EXPECT_THAT(launch_error().what(), HasSubstr("no usable address")) << "nobody could reach it";
+  EXPECT_THAT(launch_error().what(), HasSubstr("no usable address")) << "it is unreachable";
 }
 
 TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
   scan_ = scan_network;
-  const test_support::ReservedPort nobody;
-  cloud_->described.interface_ip = nobody.number() == 0 ? "" : test_support::kLoopback;
-  config_->label("small").access.connection_port = nobody.number();
+  const test_support::ReservedPort unused_port;
+  cloud_->described.interface_ip = unused_port.number() == 0 ? "" : test_support::kLoopback;
+  config_->label("small").access.connection_port = unused_port.number();
   config_->launch_retries_ = 1;
   const LaunchError error = launch_error();
   EXPECT_THAT(error.what(), HasSubstr("key scan: "));
@@ -405,11 +405,11 @@ TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
   EXPECT_THAT(launch_error().what(), HasSubstr("key scan: ")) << "and nothing else";
 }
 
-TEST_F(LaunchTest, without_host_key_checking_nobody_contacts_the_machine) {
+TEST_F(LaunchTest, without_host_key_checking_the_machine_is_not_contacted) {
   scan_ = scan_network;
-  const test_support::ReservedPort nobody;
+  const test_support::ReservedPort unused_port;
   cloud_->described.interface_ip = test_support::kLoopback;
-  config_->label("small").access.connection_port = nobody.number();
+  config_->label("small").access.connection_port = unused_port.number();
   config_->label("small").host_key_checking = false;
   const Node node = launch_new();
   EXPECT_EQ(node.state, NodeState::ready);
@@ -418,7 +418,7 @@ TEST_F(LaunchTest, without_host_key_checking_nobody_contacts_the_machine) {
 
 // --- taking back
 
-TEST_F(LaunchTest, a_node_that_is_taken_back_takes_its_machine_along) {
+TEST_F(LaunchTest, reclaiming_a_node_deletes_its_machine) {
   const Node node = launch_new();
   const auto job = process_->reclaim(node.id);
   process_->run_until_ended(*job);
@@ -428,7 +428,7 @@ TEST_F(LaunchTest, a_node_that_is_taken_back_takes_its_machine_along) {
   EXPECT_EQ(cloud_->count("list"), 0U) << "nothing is uncertain";
 }
 
-TEST_F(LaunchTest, what_is_half_made_is_taken_back_whether_it_is_known_or_not) {
+TEST_F(LaunchTest, partly_created_resources_are_reclaimed_whether_recorded_or_not) {
   Node node = this->node(add_node());
   LaunchJournal journal;
   journal.steps["disk"] = {installation_.clock.wall_seconds() - 10, "disk-1"};
@@ -454,7 +454,7 @@ TEST_F(LaunchTest, what_is_half_made_is_taken_back_whether_it_is_known_or_not) {
   EXPECT_THAT(cloud_->server_ids(), ElementsAre("other"));
 }
 
-TEST_F(LaunchTest, what_else_may_have_been_made_is_taken_back_with_the_node) {
+TEST_F(LaunchTest, resources_of_unknown_outcome_are_reclaimed_with_the_node) {
   Node node = this->node(add_node());
   LaunchJournal journal;
   journal.steps["address"] = {installation_.clock.wall_seconds() - 10, std::nullopt};
@@ -475,7 +475,7 @@ TEST_F(LaunchTest, what_else_may_have_been_made_is_taken_back_with_the_node) {
                                           testing::Field(&Resource::id, "a3")));
 }
 
-TEST_F(LaunchTest, a_journal_that_cannot_be_read_keeps_no_node_from_being_taken_back) {
+TEST_F(LaunchTest, an_unreadable_journal_does_not_prevent_reclaiming) {
   Node node = this->node(add_node());
   node.launch_journal = Json{R"({"steps": 7})"};
   installation_.write(node);
@@ -498,7 +498,7 @@ TEST_F(LaunchTest, a_node_without_a_machine_needs_no_cloud) {
   EXPECT_THAT(cloud_->calls, IsEmpty());
 }
 
-TEST_F(LaunchTest, a_deletion_that_fails_is_told_and_one_that_hangs_ends) {
+TEST_F(LaunchTest, a_deletion_that_fails_is_reported_and_one_that_hangs_times_out) {
   const Node node = launch_new();
   cloud_->fail("remove", {Kind::transient});
   auto job = process_->reclaim(node.id);

@@ -74,7 +74,7 @@ auto is_leak(const std::string& id, bool is_ours, const std::string& reason) {
                         Field(&Leak::reason, testing::HasSubstr(reason)));
 }
 
-TEST(Leaks, what_this_installation_has_made_and_no_record_knows_is_its_own_leak) {
+TEST(Leaks, resources_of_this_installation_without_a_record_are_leaks) {
   EXPECT_THAT(leaks_among({of_node("m-known", "0000000001"), of_node("m1", "0000000001"),
                            of_node("m2", "0000000002"), of_upload("i1", "b1", "u1"),
                            of_upload("i2", "b1", "u2")}),
@@ -83,7 +83,7 @@ TEST(Leaks, what_this_installation_has_made_and_no_record_knows_is_its_own_leak)
                           is_leak("i2", true, "upload u2 of build b1 has no record")));
 }
 
-TEST(Leaks, what_another_installation_has_made_is_left_alone_whatever_id_it_has) {
+TEST(Leaks, resources_of_another_installation_are_left_alone) {
   EXPECT_THAT(leaks_among({of_node("m1", "0000000001", "cloud", "there"),
                            of_node("m2", "0000000002", "cloud", "there"),
                            of_upload("i2", "b1", "u2", "there")},
@@ -93,7 +93,7 @@ TEST(Leaks, what_another_installation_has_made_is_left_alone_whatever_id_it_has)
                           is_leak("i2", false, "made by installation there")));
 }
 
-TEST(Leaks, what_carries_no_mark_may_be_anybody_s_where_everything_is_marked) {
+TEST(Leaks, resources_without_an_owner_tag_belong_to_an_unknown_installation) {
   EXPECT_THAT(
       leaks_among({of_node("m1", "0000000001", "cloud", ""),
                    of_node("m2", "0000000002", "cloud", ""), of_upload("i2", "b1", "u2", "")}),
@@ -116,7 +116,7 @@ TEST(Leaks, a_store_that_was_taken_over_knows_the_machines_of_before) {
               ElementsAre(is_leak("m1", false, "unknown installation")));
 }
 
-TEST(Leaks, others_resources_are_none_of_its_business) {
+TEST(Leaks, resources_of_others_are_ignored) {
   EXPECT_THAT(leaks_among({of_node("m1", "0000000002", "other"),
                            {"volume", "v1", {}},
                            {"volume", "v2", {{std::string(kNodeIdKey), "0000000002"}}},
@@ -124,7 +124,7 @@ TEST(Leaks, others_resources_are_none_of_its_business) {
               IsEmpty());
 }
 
-TEST(Leaks, only_what_is_there_twice_in_a_row_has_been_seen_again) {
+TEST(Leaks, only_resources_in_two_successive_listings_are_confirmed) {
   LeakMemory memory;
   const std::vector<Leak> leaks = leaks_among({of_node("m1", "0000000002")});
   EXPECT_THAT(memory.seen_again(leaks), IsEmpty());
@@ -140,7 +140,7 @@ class LeakTest : public ProviderTest {
   void look() { process_->run(process_->provider().launching()->remove_leaks()); }
 };
 
-TEST_F(LeakTest, a_machine_of_a_node_that_is_gone_is_deleted_at_the_second_look) {
+TEST_F(LeakTest, a_leaked_machine_is_deleted_at_the_second_check) {
   cloud_->others = {of_node("m1", "0000000077"), of_node("m2", "0000000077", "other")};
   start();
   look();
@@ -200,7 +200,7 @@ TEST_F(LeakTest, what_cannot_be_listed_or_deleted_is_tried_again) {
   EXPECT_THAT(cloud_->others, IsEmpty());
 }
 
-TEST_F(LeakTest, an_image_whose_upload_is_known_stays) {
+TEST_F(LeakTest, an_image_with_an_upload_record_stays) {
   const std::string upload = add_upload("b1", 10);
   cloud_->images = {image("i1", "b1", upload), image("i2", "b2", upload)};
   start();
@@ -229,7 +229,7 @@ TEST_F(LeakTest, a_service_that_fails_keeps_nothing_else_from_being_cleaned_up) 
   }
 }
 
-TEST_F(LeakTest, what_the_cloud_does_not_get_rid_of_keeps_nothing_else) {
+TEST_F(LeakTest, an_undeletable_resource_does_not_block_others) {
   cloud_->others = {of_node("m1", "0000000077"), of_node("m2", "0000000078")};
   start();
   look();
@@ -255,7 +255,7 @@ TEST_F(LeakTest, a_search_can_be_cut_short) {
 
 // --- a store that has no reason to know
 
-TEST_F(LeakTest, a_store_that_is_empty_deletes_nothing_of_what_others_have_made) {
+TEST_F(LeakTest, an_empty_store_does_not_delete_resources_of_others) {
   cloud_->others = {of_node("m1", "0000000000", "cloud", ""),
                     of_node("m2", "0000000077", "cloud", "there")};
   cloud_->images = {image("i1", "b1", "0000000001", ""), image("i2", "b2", "0000000001", "there")};
@@ -339,11 +339,11 @@ TEST(MachineIds, are_compared_by_their_value) {
   const model::Json object{R"({"host": "h1", "instance": "i1"})"};
   EXPECT_TRUE(may_be_machine(object, R"({"instance":"i1","host":"h1"})"));
   EXPECT_FALSE(may_be_machine(object, R"({"host": "h1", "instance": "i2"})"));
-  EXPECT_TRUE(may_be_machine(object, "m1")) << "nobody can tell";
+  EXPECT_TRUE(may_be_machine(object, "m1")) << "unknown";
   EXPECT_TRUE(may_be_machine({}, "m1"));
 }
 
-TEST_F(LeakTest, a_second_machine_whose_id_is_an_object_is_deleted) {
+TEST_F(LeakTest, a_second_machine_with_an_object_id_is_deleted) {
   Node node = launch_new();
   node.external_id = model::Json{R"({"host": "h1", "instance": "i1"})"};
   installation_.write(node);

@@ -44,7 +44,7 @@ TEST_F(ProviderMetricsTest, a_machine_without_an_address_cannot_be_reached) {
   EXPECT_THAT(results(), ElementsAre("error.network"));
 }
 
-TEST_F(ProviderMetricsTest, want_of_quota_is_told_apart) {
+TEST_F(ProviderMetricsTest, quota_errors_are_counted_separately) {
   cloud_->fail("make server", {CloudError::Kind::quota});
   launch_error();
   EXPECT_THAT(results(), ElementsAre("error.quota"));

@@ -201,7 +201,7 @@ TEST(NextLook, a_cloud_that_changes_is_followed) {
   }
 }
 
-TEST(NextLook, a_hundred_machines_share_looks) {
+TEST(NextLook, a_hundred_machines_share_polls) {
   BootTimes times;
   const std::function<double()> boot = [] { return 60.0; };
   follow(one_by_one(40, 100), times, kHabit, boot);

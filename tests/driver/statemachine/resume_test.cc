@@ -115,7 +115,7 @@ TEST_F(ResumeTest, it_may_die_anywhere_while_it_deletes) {
   EXPECT_GT(steps, 4);
 }
 
-TEST_F(ResumeTest, a_half_made_machine_is_taken_back_after_a_death_anywhere) {
+TEST_F(ResumeTest, a_partly_created_machine_is_reclaimed_after_a_death_anywhere) {
   cloud_->latency = seconds(2);
   int steps = 0;
   for (bool ended = false; !ended; clear()) {
@@ -155,7 +155,7 @@ TEST_F(ResumeTest, a_save_that_fails_ends_the_launch_and_nothing_is_done_after_i
   }
 }
 
-TEST_F(ResumeTest, an_orderly_stop_leaves_a_launch_that_goes_on) {
+TEST_F(ResumeTest, an_orderly_stop_leaves_a_launch_to_resume) {
   cloud_->boot_time = minutes(5);
   const std::string id = add_node();
   const auto job = start().launch(id);
@@ -231,7 +231,7 @@ TEST_F(ResumeTest, a_launch_keeps_to_its_image_as_long_as_that_is_there) {
   EXPECT_EQ(cloud_->servers.back().image, "image-of-b2");
 }
 
-TEST_F(ResumeTest, a_clock_that_is_set_neither_shortens_nor_lengthens_the_settling_time) {
+TEST_F(ResumeTest, a_clock_change_does_not_change_the_consistency_delay) {
   for (const double jump : {-86400.0, 0.0, 86400.0}) {
     cloud_->latency = minutes(1);
     const std::string id = add_node();

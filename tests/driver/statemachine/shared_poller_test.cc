@@ -110,7 +110,7 @@ class SharedPollerTest : public testing::Test {
                           }};
 };
 
-TEST_F(SharedPollerTest, all_who_wait_see_each_look) {
+TEST_F(SharedPollerTest, all_waiters_share_each_poll) {
   for (int machine = 0; machine < 100; ++machine) {
     begin(machine);
     pass(milliseconds(5));
@@ -123,7 +123,7 @@ TEST_F(SharedPollerTest, all_who_wait_see_each_look) {
   EXPECT_THAT(seen_, SizeIs(100));
 }
 
-TEST_F(SharedPollerTest, a_cloud_that_goes_on_failing_is_asked_less_and_less_often) {
+TEST_F(SharedPollerTest, polls_of_a_failing_cloud_back_off) {
   scope_.spawn("a test's wait", wait_through_failures(*this, 1, listing_.await()));
   is_broken_ = true;
   pass(seconds(120));
@@ -134,7 +134,7 @@ TEST_F(SharedPollerTest, a_cloud_that_goes_on_failing_is_asked_less_and_less_oft
   EXPECT_THAT(seen_, SizeIs(1));
 }
 
-TEST_F(SharedPollerTest, only_a_look_that_is_not_allowed_ends_a_wait) {
+TEST_F(SharedPollerTest, only_a_permanent_error_ends_a_wait) {
   using Kind = CloudError::Kind;
   for (const Kind kind : {Kind::failed, Kind::transient, Kind::auth, Kind::quota, Kind::not_found,
                           Kind::unknown_outcome}) {
@@ -155,7 +155,7 @@ TEST_F(SharedPollerTest, what_is_known_decides_when_it_is_asked_for) {
   EXPECT_THAT(seen_, ElementsAre(9));
 }
 
-TEST_F(SharedPollerTest, a_cloud_that_tells_of_changes_is_looked_at_at_once) {
+TEST_F(SharedPollerTest, a_change_notification_triggers_a_poll) {
   begin(1, Expectation{.earliest = seconds(600),
                        .usual = seconds(700),
                        .latest = seconds(800),
@@ -173,7 +173,7 @@ TEST_F(SharedPollerTest, a_cloud_that_tells_of_changes_is_looked_at_at_once) {
   EXPECT_LE(asked_.size(), 7U) << "a stream of changes is no reason for a stream of questions";
 }
 
-TEST_F(SharedPollerTest, a_change_while_it_is_asked_for_is_looked_at_once_more) {
+TEST_F(SharedPollerTest, a_change_during_a_poll_triggers_another_poll) {
   latency_ = seconds(2);
   begin(1);
   pass(seconds(2));  // the cloud has looked at its machines, and not answered yet
@@ -184,7 +184,7 @@ TEST_F(SharedPollerTest, a_change_while_it_is_asked_for_is_looked_at_once_more) 
       << "a second of rest, though this took two";
 }
 
-TEST_F(SharedPollerTest, a_cloud_that_answers_slowly_is_left_alone_for_as_long) {
+TEST_F(SharedPollerTest, a_slow_cloud_is_polled_less_often) {
   const Expectation any_moment{
       .earliest = {}, .usual = seconds(5), .latest = seconds(60), .step = milliseconds(100)};
   latency_ = milliseconds(400);
@@ -198,7 +198,7 @@ TEST_F(SharedPollerTest, a_cloud_that_answers_slowly_is_left_alone_for_as_long) 
 }
 
 // The orders queue for a call a second; each machine takes 5 s, and that is known.
-TEST_F(SharedPollerTest, who_has_queued_leaves_the_look_to_those_who_come_after_him) {
+TEST_F(SharedPollerTest, polling_is_deferred_to_the_last_queued_create) {
   const Expectation expected{
       .earliest = seconds(5), .usual = seconds(5), .latest = seconds(6), .step = milliseconds(100)};
   constexpr int kMachines = 40;
@@ -222,10 +222,10 @@ TEST_F(SharedPollerTest, who_has_queued_leaves_the_look_to_those_who_come_after_
   EXPECT_THAT(seen_, SizeIs(kMachines));
   EXPECT_LE(asked_.size(), kMachines / 3U);
   EXPECT_NEAR(seen_.front(), 6, 0.7) << "the first has not queued for long";
-  EXPECT_NEAR(seen_.back(), kMachines + 5, 0.5) << "nobody comes after the last";
+  EXPECT_NEAR(seen_.back(), kMachines + 5, 0.5) << "no create is queued after the last";
 }
 
-TEST_F(SharedPollerTest, a_look_that_fails_is_told_to_those_whom_it_was_for) {
+TEST_F(SharedPollerTest, a_failed_poll_is_reported_to_its_waiters) {
   is_broken_ = true;
   begin(1);
   begin(2);
@@ -240,7 +240,7 @@ TEST_F(SharedPollerTest, a_look_that_fails_is_told_to_those_whom_it_was_for) {
   EXPECT_THAT(seen_, ElementsAre(2));
 }
 
-TEST_F(SharedPollerTest, what_is_to_go_is_not_told_by_an_older_listing) {
+TEST_F(SharedPollerTest, an_older_listing_does_not_prove_a_removal) {
   latency_ = seconds(2);
   up_.insert(1);
   begin(2);
@@ -251,7 +251,7 @@ TEST_F(SharedPollerTest, what_is_to_go_is_not_told_by_an_older_listing) {
   EXPECT_THAT(seen_, SizeIs(1));
 }
 
-TEST_F(SharedPollerTest, what_an_earlier_launcher_has_made_is_looked_at_at_once) {
+TEST_F(SharedPollerTest, a_machine_of_an_earlier_launcher_is_polled_at_once) {
   up_.insert(1);
   scope_.spawn("a test's wait", wait_for(*this, 1, listing_.await_earlier()));
   settle();

@@ -124,14 +124,14 @@ TEST_F(ScriptedApiTest, without_keys_nothing_is_called) {
   EXPECT_EQ(calls_to_ec2(), 0U);
 }
 
-TEST_F(ScriptedApiTest, what_was_made_is_not_known_from_an_answer_that_is_too_large) {
+TEST_F(ScriptedApiTest, a_response_that_is_too_large_leaves_the_outcome_unknown) {
   Ec2& ec2 = this->ec2({http::answer(200, std::string(std::size_t{65} << 20, ' '))});
   const auto error = error_of(ec2.run_instance(with_token()));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::unknown_outcome) << error->what();
 }
 
-TEST_F(ScriptedApiTest, what_was_made_is_not_known_from_an_answer_of_somebody_else) {
+TEST_F(ScriptedApiTest, a_foreign_response_leaves_the_outcome_unknown) {
   const std::string page = http::answer(200, "<html><body>proxy</body></html>");
   EXPECT_EQ(error_of(ec2({page}).run_instance(with_token()))->kind(), ErrorKind::unknown_outcome);
   EXPECT_EQ(error_of(ec2({page}).create_fleet(with_token()))->kind(), ErrorKind::unknown_outcome);
@@ -140,8 +140,7 @@ TEST_F(ScriptedApiTest, what_was_made_is_not_known_from_an_answer_of_somebody_el
 }
 
 // Nothing is lost by a change that is asked for again.
-TEST_F(ScriptedApiTest,
-       a_change_that_may_be_made_twice_is_made_again_where_nobody_can_read_the_answer) {
+TEST_F(ScriptedApiTest, an_idempotent_change_with_an_unreadable_response_is_transient) {
   const std::string cut = http::answer(200, "<CreateTagsResponse><retu");
   EXPECT_EQ(error_of(ec2({cut}).create_tags({"snap-1"}, {{"k", "v"}}))->kind(),
             ErrorKind::transient);
@@ -157,7 +156,7 @@ TEST_F(ScriptedApiTest, a_fleet_without_a_machine_is_a_failure) {
             ErrorKind::failed);
 }
 
-TEST_F(ScriptedApiTest, an_answer_of_somebody_else_is_no_empty_list) {
+TEST_F(ScriptedApiTest, a_foreign_response_is_no_empty_list) {
   const std::string page = http::answer(200, "<html><body>proxy</body></html>");
   EXPECT_THAT(error_of(ec2({page}).instances())->what(), HasSubstr("reservationSet is missing"));
   EXPECT_TRUE(error_of(ec2({page}).volumes()));
@@ -234,7 +233,7 @@ TEST_F(CloudApiTest, an_instance_that_may_not_be_ended_keeps_no_other) {
   loop_.run(terminator.stop());
 }
 
-TEST_F(CloudApiTest, a_type_that_nobody_knows_hides_no_other) {
+TEST_F(CloudApiTest, an_unknown_type_hides_no_other) {
   ServiceQuotas quotas(*caller_);
   const PollPolicy poll_policy;
   CloudView view(runtime_, ec2_, quotas, poll_policy);

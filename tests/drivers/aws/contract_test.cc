@@ -288,7 +288,7 @@ class AwsContract : public DriverContract {
 INSTANTIATE_TEST_SUITE_P(aws, AwsContract, testing::Values(backend<AwsFixture>()));
 
 // The page of a proxy, say.
-TEST_P(AwsContract, a_listing_that_nobody_can_read_fails_no_launch) {
+TEST_P(AwsContract, an_unreadable_listing_fails_no_launch) {
   aws().boot_time = std::chrono::minutes(1);
   const std::string id = add_node();
   const auto job = start().launch(id);
@@ -327,7 +327,7 @@ TEST_P(AwsContract, a_machine_is_usable_though_one_listing_lacks_it) {
   EXPECT_FALSE(process_->run(provider().is_usable(node)));
 }
 
-TEST_P(AwsContract, a_machine_is_usable_though_the_cloud_does_not_tell) {
+TEST_P(AwsContract, a_machine_is_usable_while_the_listing_fails) {
   const Node node = launch_new();
   process_->pass(std::chrono::minutes(1));
   cloud_->provoke(Trouble::listing_error, 1000);
@@ -344,7 +344,7 @@ TEST_P(AwsContract, a_machine_that_is_listed_late_is_not_made_twice) {
   EXPECT_THAT(used, testing::Each(used.front()));
 }
 
-TEST_P(AwsContract, whoever_goes_on_with_an_attempt_uses_its_token) {
+TEST_P(AwsContract, a_resumed_attempt_uses_the_same_token) {
   aws().listing_lag = std::chrono::seconds(45);
   aws().fail("RunInstances", {{-1}, {-1}});
   const std::string id = add_node();
@@ -434,7 +434,7 @@ TEST_P(AwsContract, a_host_on_which_aws_itself_has_put_a_machine_is_not_released
 }
 
 // The last label that wants a host may be gone from the configuration.
-TEST_P(AwsContract, a_host_that_no_node_has_is_released_though_no_label_wants_one) {
+TEST_P(AwsContract, an_unused_host_is_released_without_a_label_that_needs_one) {
   const driver::Metadata ours = owner_tags(kProvider, "0000009999");
   aws().dedicated_hosts.hosts["h-ours"] = {
       .type = "t3.medium", .zone = "north-1a", .tags = {ours.begin(), ours.end()}, .instance = {}};
@@ -445,7 +445,7 @@ TEST_P(AwsContract, a_host_that_no_node_has_is_released_though_no_label_wants_on
   EXPECT_THAT(aws().dedicated_hosts.hosts, testing::ElementsAre(testing::Key("h-operator")));
 }
 
-TEST_P(AwsContract, who_has_no_hosts_needs_no_permission_to_look_for_them) {
+TEST_P(AwsContract, without_hosts_no_permission_to_list_hosts_is_needed) {
   aws().fail("DescribeHosts", std::vector<StandIn::Failure>(9, {403, "UnauthorizedOperation"}));
   cloud_->add_machine(owner_tags(kProvider, "0000009999"));
   start();
@@ -470,7 +470,7 @@ TEST_P(AwsContract, a_template_that_no_label_needs_is_deleted_though_no_label_ha
   EXPECT_EQ(aws().count("DescribeLaunchTemplates"), 1);
 }
 
-TEST_P(AwsContract, who_has_no_fleets_needs_no_permission_to_look_for_templates) {
+TEST_P(AwsContract, without_fleets_no_permission_to_list_templates_is_needed) {
   aws().fail("DescribeLaunchTemplates", {{403, "UnauthorizedOperation"}});
   start();
   for (int look = 0; look < 2; ++look) process_->run(provider().launching()->remove_leaks());

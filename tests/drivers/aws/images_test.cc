@@ -222,7 +222,7 @@ TEST_F(AwsImagesTest, a_busy_import_service_is_waited_for_as_long_as_is_configur
   expect_nothing();
 }
 
-TEST_F(AwsImagesTest, what_nobody_heard_of_is_looked_for) {
+TEST_F(AwsImagesTest, operations_with_a_lost_response_are_found_again) {
   start("snapshot");
   for (const char* action : {"CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload",
                              "ImportSnapshot", "RegisterImage", "DeleteObject"}) {
@@ -234,7 +234,7 @@ TEST_F(AwsImagesTest, what_nobody_heard_of_is_looked_for) {
   EXPECT_EQ(cloud_.count("RegisterImage"), 1);
 }
 
-TEST_F(AwsImagesTest, what_aws_has_not_done_is_done_again) {
+TEST_F(AwsImagesTest, operations_that_aws_has_not_done_are_retried) {
   start("snapshot");
   for (const char* action : {"CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload",
                              "ImportSnapshot", "RegisterImage"}) {
@@ -243,7 +243,7 @@ TEST_F(AwsImagesTest, what_aws_has_not_done_is_done_again) {
   expect_only(upload());
 }
 
-TEST_F(AwsImagesTest, what_was_made_and_cannot_be_learned_from_the_answer_is_looked_for) {
+TEST_F(AwsImagesTest, operations_with_an_unreadable_response_are_found_again) {
   start("snapshot");
   for (const char* action : {"CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload",
                              "ImportSnapshot", "CreateTags", "RegisterImage"}) {
@@ -308,7 +308,7 @@ TEST_F(AwsImagesTest, parts_of_another_content_are_sent_again) {
   EXPECT_EQ(cloud_.count("UploadPart"), 3);
 }
 
-TEST_F(AwsImagesTest, an_import_is_waited_for_by_whoever_comes_back) {
+TEST_F(AwsImagesTest, a_restarted_builder_waits_for_the_import) {
   for (const char* method : {"snapshot", "image"}) {
     start(method);
     services().import_time = minutes(30);
@@ -324,7 +324,7 @@ TEST_F(AwsImagesTest, an_import_is_waited_for_by_whoever_comes_back) {
   EXPECT_EQ(cloud_.count("CompleteMultipartUpload"), 2);
 }
 
-TEST_F(AwsImagesTest, what_was_imported_while_nobody_looked_is_used) {
+TEST_F(AwsImagesTest, an_import_that_ended_during_a_restart_is_used) {
   start("image");
   services().import_time = minutes(30);
   die_after(minutes(10));
@@ -457,7 +457,7 @@ TEST_F(AwsImagesTest, an_image_on_a_later_page_is_not_taken_for_gone) {
   EXPECT_THAT(cloud_.snapshots, IsEmpty());
 }
 
-TEST_F(AwsImagesTest, an_object_whose_tags_may_not_be_read_hides_no_other) {
+TEST_F(AwsImagesTest, an_object_with_unreadable_tags_hides_no_other) {
   start("snapshot");
   const Metadata ours = owner_tags("0000000001");
   services().objects["a"] = {.size = 1, .tags = {}, .hides_tags = true};
@@ -470,7 +470,7 @@ TEST_F(AwsImagesTest, an_object_whose_tags_may_not_be_read_hides_no_other) {
   EXPECT_THAT(installation_.log, Contains(HasSubstr("s3://images/a")));
 }
 
-TEST_F(AwsImagesTest, an_own_object_is_listed_once_its_tags_may_be_read) {
+TEST_F(AwsImagesTest, an_own_object_is_listed_when_its_tags_are_readable) {
   start("snapshot");
   const std::string key = object_key(kName, "raw", owner_tags());
   const Metadata ours = owner_tags();
@@ -518,7 +518,7 @@ TEST_F(AwsImagesTest, what_others_have_made_of_an_import_is_not_adopted) {
   EXPECT_EQ(cloud_.snapshots.at(made).tags, services().tasks.begin()->second.tags);
 }
 
-TEST(ObjectKey, says_whose_it_is) {
+TEST(ObjectKey, names_its_owner) {
   const model::Installation installation{driver::harness::kInstallationId};
   const std::string key = object_key("a.b-1", "raw", owner_tags());
   const auto found = tags_in_key(key, "sky", installation);

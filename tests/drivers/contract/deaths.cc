@@ -89,7 +89,7 @@ TEST_P(DeathContract, another_launcher_finishes_what_a_death_anywhere_has_left) 
   });
 }
 
-TEST_P(DeathContract, what_a_death_anywhere_has_left_is_taken_back) {
+TEST_P(DeathContract, resources_left_by_a_death_anywhere_are_reclaimed) {
   at_each_moment([this] {
     const std::string id = add_node();
     run(*start().launch(id));
@@ -123,7 +123,7 @@ TEST_P(DeathContract, attempts_that_fail_and_launchers_that_die_leave_one_machin
   });
 }
 
-TEST_P(DeathContract, a_launcher_dies_while_nobody_knows_whether_a_machine_was_made) {
+TEST_P(DeathContract, a_launcher_may_die_while_a_create_has_an_unknown_outcome) {
   for (const Trouble trouble : {Trouble::response_lost, Trouble::request_lost}) {
     at_each_moment([this, trouble] {
       cloud_->provoke(trouble, 1);

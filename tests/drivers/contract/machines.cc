@@ -29,7 +29,7 @@ class UnsavedRecord final : public driver::NodeRecord {
 
 }  // namespace
 
-TEST_P(DriverContract, a_node_gets_a_machine_that_says_whose_it_is) {
+TEST_P(DriverContract, a_machine_has_the_owner_tags_of_its_node) {
   const Node node = launch_new();
   expect_one_machine(node.id);
   EXPECT_THAT(cloud_->machines().at(0).metadata, IsSupersetOf(owner_tags(kProvider, node.id)));
@@ -39,7 +39,7 @@ TEST_P(DriverContract, a_node_gets_a_machine_that_says_whose_it_is) {
       1);
 }
 
-TEST_P(DriverContract, a_node_that_is_taken_back_has_no_machine_any_more) {
+TEST_P(DriverContract, a_reclaimed_node_has_no_machine) {
   const Node node = launch_new();
   reclaim(node.id);
   EXPECT_THAT(machine_ids(), IsEmpty());
@@ -126,7 +126,7 @@ TEST_P(DriverContract, a_machine_that_never_comes_up_is_given_up) {
   EXPECT_THAT(machine_ids(), IsEmpty());
 }
 
-TEST_P(DriverContract, a_machine_is_taken_back_before_it_has_come_up) {
+TEST_P(DriverContract, a_machine_is_reclaimed_before_it_is_up) {
   cloud_->set_boot_time(minutes(10));
   const std::string id = add_node();
   start().launch(id);
@@ -154,7 +154,7 @@ TEST_P(DriverContract, a_provider_that_is_stopped_waits_for_its_calls) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EndContract);
 
-TEST_P(EndContract, a_machine_that_its_cloud_has_taken_away_says_so) {
+TEST_P(EndContract, a_machine_ended_by_its_cloud_has_a_termination_reason) {
   const Node node = launch_new();
   const Node other = launch_new();
   EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);
@@ -171,7 +171,7 @@ TEST_P(EndContract, a_machine_that_its_cloud_has_taken_away_says_so) {
   expect_one_machine(other.id);
 }
 
-TEST_P(EndContract, nobody_knows_of_a_machine_that_is_not_shown) {
+TEST_P(EndContract, a_machine_that_is_not_listed_has_no_termination_reason) {
   Node node = launch_new();
   node.external_id = model::json_string("unheard-of");
   EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);

@@ -50,7 +50,7 @@ TEST_P(QuotaContract, what_others_use_is_not_available) {
   EXPECT_EQ(after, driver::remaining(before, need + need));
 }
 
-TEST_P(QuotaContract, limits_of_before_count_while_the_cloud_does_not_tell_them) {
+TEST_P(QuotaContract, the_last_known_limits_apply_while_the_cloud_returns_none) {
   cloud_->set_capacity(4);
   start();
   const Limits before = process_->run(provider().available());
@@ -60,7 +60,7 @@ TEST_P(QuotaContract, limits_of_before_count_while_the_cloud_does_not_tell_them)
 
 // --- leaks
 
-TEST_P(DriverContract, what_belongs_to_no_node_is_deleted_at_the_second_look) {
+TEST_P(DriverContract, a_resource_without_a_node_is_deleted_at_the_second_check) {
   cloud_->add_machine(owner_tags(kProvider, "0000009999"));
   const Node node = launch_new();
   process_->run(provider().launching()->remove_leaks());
@@ -109,7 +109,7 @@ TEST_P(DriverContract, what_another_installation_may_have_made_is_shown_and_stay
   EXPECT_THAT(machine_ids(), SizeIs(2));
 }
 
-TEST_P(DriverContract, a_launch_may_take_longer_than_looks_for_leaks) {
+TEST_P(DriverContract, a_launch_may_take_longer_than_leak_checks) {
   cloud_->set_boot_time(std::chrono::minutes(10));
   const std::string id = add_node();
   const auto job = start().launch(id);

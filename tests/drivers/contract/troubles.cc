@@ -16,7 +16,7 @@ using testing::SizeIs;
 // More calls than all attempts of a launch make.
 constexpr std::size_t kAlways = 100;
 
-TEST_P(QuotaContract, want_of_quota_ends_the_launch_and_leaves_nothing) {
+TEST_P(QuotaContract, a_quota_error_ends_the_launch_and_leaves_nothing) {
   cloud_->provoke(Trouble::quota, 1);
   const Failed failed = fail_to_launch();
   EXPECT_EQ(failed.error.kind(), LaunchError::Kind::quota) << failed.error.what();
@@ -26,7 +26,7 @@ TEST_P(QuotaContract, want_of_quota_ends_the_launch_and_leaves_nothing) {
   expect_one_machine(launch_new().id);
 }
 
-TEST_P(QuotaContract, a_project_that_is_full_has_room_again_when_a_machine_goes) {
+TEST_P(QuotaContract, deleting_a_machine_frees_quota) {
   cloud_->set_capacity(2);
   const Node first = launch_new();
   launch_new();
@@ -60,7 +60,7 @@ TEST_P(DriverContract, attempts_come_to_an_end_and_leave_nothing) {
   }
 }
 
-TEST_P(DriverContract, a_machine_whose_making_was_not_answered_is_found) {
+TEST_P(DriverContract, a_machine_with_a_lost_response_is_found) {
   cloud_->provoke(Trouble::response_lost, 1);
   expect_one_machine(launch_new().id);
   EXPECT_THAT(machine_ids(), SizeIs(1));
@@ -92,7 +92,7 @@ TEST_P(DriverContract, a_machine_of_an_earlier_node_with_the_same_id_is_not_used
       << "the other is a leak, also of a node that is being launched";
 }
 
-TEST_P(DriverContract, a_machine_that_does_not_say_when_its_node_was_made_is_found) {
+TEST_P(DriverContract, a_machine_without_the_creation_time_of_its_node_is_found) {
   const std::string id = add_node();
   driver::Metadata unmarked = owner_tags(node(id));
   unmarked.erase(std::string(driver::kNodeCreatedKey));

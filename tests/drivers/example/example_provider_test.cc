@@ -70,7 +70,7 @@ pools:
   std::optional<LauncherProcess> process_;
 };
 
-TEST_F(ExampleProviderTest, a_node_is_launched_and_taken_back) {
+TEST_F(ExampleProviderTest, a_node_is_launched_and_reclaimed) {
   const std::string id = launch("small");
   const model::Node node = installation_.node(id);
   EXPECT_EQ(node.state, model::NodeState::ready);
@@ -89,7 +89,7 @@ TEST_F(ExampleProviderTest, a_node_is_launched_and_taken_back) {
   EXPECT_THAT(machines(), IsEmpty());
 }
 
-TEST_F(ExampleProviderTest, a_machine_that_does_not_start_says_why) {
+TEST_F(ExampleProviderTest, a_machine_that_does_not_start_reports_the_reason) {
   try {
     launch("sick");
     FAIL() << "launched a machine that does not start";

@@ -187,7 +187,7 @@ TEST_F(FakeDriverTest, a_node_looks_as_it_does_with_the_python_nodepool) {
   EXPECT_EQ(launch("six").interface_ip, "fake_v6");
 }
 
-TEST_F(FakeDriverTest, labels_that_cannot_be_served_say_why) {
+TEST_F(FakeDriverTest, labels_that_cannot_be_served_report_the_reason) {
   start();
   const driver::Provider& provider = process_->provider();
   EXPECT_EQ(provider.label_problem("main", "small"), std::nullopt);

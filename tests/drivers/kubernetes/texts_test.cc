@@ -51,7 +51,7 @@ TEST(KubeTexts, quantities_have_units) {
   EXPECT_EQ(quantity("1X"), 0);
 }
 
-TEST(KubeTexts, a_pod_says_why_it_does_not_run) {
+TEST(KubeTexts, a_failing_pod_reports_the_reason) {
   const auto pod = [](const char* status) {
     return read_pod(Element(
         Json{{"metadata", {{"name", "p"}, {"namespace", "s"}}}, {"status", Json::parse(status)}},
@@ -75,11 +75,11 @@ TEST(KubeTexts, a_pod_says_why_it_does_not_run) {
   EXPECT_THROW(pod(R"({"phase": 1})"), driver::CloudError);
 }
 
-TEST(KubeTexts, a_plug_in_tells_a_token_and_its_end) {
-  const PluginToken told = parse_exec_credential(
+TEST(KubeTexts, a_plug_in_returns_a_token_and_its_expiry) {
+  const PluginToken parsed = parse_exec_credential(
       R"({"status": {"token": "t", "expirationTimestamp": "2026-11-21T11:00:00+01:00"}})");
-  EXPECT_EQ(told.token, "t");
-  EXPECT_EQ(told.expires, 1795255200.0);
+  EXPECT_EQ(parsed.token, "t");
+  EXPECT_EQ(parsed.expires, 1795255200.0);
   EXPECT_EQ(parse_exec_credential(R"({"status": {"token": "t"}})").expires, std::nullopt);
   for (const auto& [text, problem] : std::vector<std::pair<std::string, std::string>>{
            {"token", "no JSON"},

@@ -74,7 +74,7 @@ TEST_F(MetastaticTest, nodes_share_backing_nodes_slot_by_slot) {
   EXPECT_THAT(launchers_.nodes(), SizeIs(4));
 }
 
-TEST_F(MetastaticTest, the_request_says_who_asks_and_for_whom) {
+TEST_F(MetastaticTest, the_request_names_its_provider_and_its_node) {
   start();
   launchers_.boot_time = hours(1);
   begin(add_node());
@@ -97,7 +97,7 @@ TEST_F(MetastaticTest, labels_have_backing_nodes_of_their_own) {
   EXPECT_THAT(launchers_.nodes(), SizeIs(2));
 }
 
-TEST_F(MetastaticTest, a_place_that_becomes_free_goes_to_who_waits) {
+TEST_F(MetastaticTest, a_freed_slot_serves_the_waiting_launch) {
   rules = "max-parallel-jobs: 1";
   const Node first = launch();
   launchers_.boot_time = hours(1);
@@ -109,12 +109,12 @@ TEST_F(MetastaticTest, a_place_that_becomes_free_goes_to_who_waits) {
   EXPECT_THAT(launchers_.nodes(), SizeIs(1));
   EXPECT_THAT(launchers_.requests(), SizeIs(1));
   pass_minutes(2);
-  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "nobody waits for it any more";
+  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "no launch waits for it";
 }
 
 // --- what goes wrong with backing nodes
 
-TEST_F(MetastaticTest, a_request_that_fails_fails_all_who_wait_for_it) {
+TEST_F(MetastaticTest, a_failed_request_fails_all_its_waiters) {
   launchers_.to_be_failed = 100;
   const std::string failure = failure_of_launch();
   EXPECT_THAT(failure, HasSubstr("backing request 100-"));
@@ -123,7 +123,7 @@ TEST_F(MetastaticTest, a_request_that_fails_fails_all_who_wait_for_it) {
   EXPECT_THAT(launchers_.requests(), IsEmpty()) << "what has failed is removed";
 }
 
-TEST_F(MetastaticTest, a_request_that_somebody_removes_is_made_once_more) {
+TEST_F(MetastaticTest, a_removed_request_is_created_again) {
   start();
   launchers_.boot_time = minutes(5);
   const auto job = begin(add_node());
@@ -158,7 +158,7 @@ TEST_F(MetastaticTest, nodes_on_a_backing_node_that_is_lost_are_not_handed_out) 
   reclaim(node.id);
 }
 
-TEST_F(MetastaticTest, a_backing_node_whose_lock_is_taken_away_gets_no_more_nodes) {
+TEST_F(MetastaticTest, a_backing_node_that_lost_its_lock_gets_no_more_nodes) {
   const std::string first = launch().id;
   const std::string lost = backing().id;
   launchers_.unlock(lost);
@@ -178,7 +178,7 @@ TEST_F(MetastaticTest, a_backing_node_that_is_locked_anew_is_used_again) {
   EXPECT_THAT(record().tenants, SizeIs(2));
 }
 
-TEST_F(MetastaticTest, who_has_waited_for_a_backing_node_gets_it_however_old_it_is_then) {
+TEST_F(MetastaticTest, launches_that_wait_for_a_backing_node_get_it_beyond_its_max_age) {
   rules = "max-parallel-jobs: 2, max-age: 60";
   start();
   launchers_.boot_time = minutes(5);
@@ -191,7 +191,7 @@ TEST_F(MetastaticTest, who_has_waited_for_a_backing_node_gets_it_however_old_it_
   EXPECT_THAT(launchers_.requests(), IsEmpty());
 }
 
-TEST_F(MetastaticTest, a_request_that_is_gone_with_its_session_is_made_again_for_who_waits) {
+TEST_F(MetastaticTest, a_request_lost_with_its_session_is_repeated_for_its_waiters) {
   start();
   launchers_.boot_time = minutes(5);
   const auto job = begin(add_node());
@@ -204,7 +204,7 @@ TEST_F(MetastaticTest, a_request_that_is_gone_with_its_session_is_made_again_for
   process_->cancel();
   process_->lose_session();
   process_->pass(minutes(1));
-  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "nobody waits";
+  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "no launch waits";
 }
 
 TEST_F(MetastaticTest, a_backing_node_that_cannot_be_scanned_gets_no_more_nodes) {
@@ -246,7 +246,7 @@ TEST_F(MetastaticTest, two_launchers_share_backing_nodes) {
   for (const JobPointer& job : jobs) EXPECT_EQ(job->failure(), "");
 }
 
-TEST_F(MetastaticTest, what_the_python_nodepool_has_left_is_gone_on_with) {
+TEST_F(MetastaticTest, records_of_the_python_nodepool_are_adopted) {
   const std::string user_data =
       R"({"owner": "NodePool:metastatic:shares", "label": "small", "slots": 2, "failed": false, )"
       R"("launched": 1700000000.5})";

@@ -115,7 +115,7 @@ TEST_F(MetastaticTest, a_label_that_is_gone_gives_its_backing_nodes_back_when_th
   EXPECT_EQ(backing().state, NodeState::used);
 }
 
-TEST_F(MetastaticTest, a_backing_node_that_nobody_needs_any_more_when_it_comes_is_given_back) {
+TEST_F(MetastaticTest, a_backing_node_that_arrives_too_late_is_released) {
   start();
   launchers_.boot_time = std::chrono::seconds(90);
   begin(add_node());
@@ -138,7 +138,7 @@ TEST_F(MetastaticTest, a_provider_that_is_stopped_withdraws_its_requests) {
   EXPECT_THAT(launchers_.requests(), IsEmpty());
 }
 
-TEST_F(MetastaticTest, the_place_of_a_node_that_is_gone_is_free_at_the_second_look) {
+TEST_F(MetastaticTest, the_slot_of_a_removed_node_is_free_at_the_second_check) {
   const Node node = launch();
   installation_.remove_node(node.id);
   search();

@@ -179,7 +179,7 @@ TEST_F(EndpointTest, providers_on_one_account_share_what_is_listed) {
   EXPECT_GE(apart, 2 * together - 2);
 }
 
-TEST_F(EndpointTest, providers_on_one_account_keep_to_one_pace) {
+TEST_F(EndpointTest, providers_on_one_account_share_a_rate_limit) {
   const auto shared = make_endpoint();
   OpenStackAdapter& patient = add_provider(shared, "2.0");
   OpenStackAdapter& quick = add_provider(shared, "0.5");
@@ -192,7 +192,7 @@ TEST_F(EndpointTest, providers_on_one_account_keep_to_one_pace) {
 }
 
 // At the default rate a call a second is all that there is for making machines and looking at them.
-TEST_F(EndpointTest, a_hundred_machines_are_made_before_anybody_looks_at_them) {
+TEST_F(EndpointTest, a_hundred_machines_are_created_before_they_are_polled) {
   cloud_.boot_time = seconds(5);
   OpenStackAdapter& adapter = add_provider(make_endpoint(), "1.0");
   const auto begun = clock_.now();

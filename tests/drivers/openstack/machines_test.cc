@@ -144,7 +144,7 @@ TEST_F(AdapterTest, a_machine_is_deleted_and_again) {
   EXPECT_EQ(failure_of(remove(model::Json{"{\"a\": 1}"}))->kind(), Kind::permanent);
 }
 
-TEST_F(AdapterTest, a_refusal_for_want_of_quota_is_told_as_such) {
+TEST_F(AdapterTest, a_quota_error_is_reported_as_such) {
   cloud_.fail("POST /compute/servers", {403},
               "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances");
   EXPECT_EQ(failure().kind(), Kind::quota);
@@ -173,7 +173,7 @@ TEST_F(AdapterTest, a_machine_in_error_is_known_so_that_it_can_be_deleted) {
   EXPECT_THAT(error.what(), HasSubstr("No valid host"));
 }
 
-TEST_F(AdapterTest, what_the_cloud_does_not_accept_is_asked_for_anew) {
+TEST_F(AdapterTest, cached_values_are_queried_again_after_a_rejection) {
   create();
   launch_.journal = {};
   cloud_.fail("POST /compute/servers", {400}, "Invalid imageRef");
@@ -246,14 +246,14 @@ TEST_F(AdapterTest, a_token_is_renewed_before_its_end) {
   EXPECT_GE(cloud_.count_all("POST /identity"), 3);
 }
 
-TEST_F(AdapterTest, credentials_that_are_not_accepted_are_told_as_such) {
+TEST_F(AdapterTest, rejected_credentials_are_reported_as_such) {
   cloud_.password = "changed";
   const CloudError error = failure();
   EXPECT_EQ(error.kind(), Kind::auth);
   EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
 }
 
-TEST_F(AdapterTest, what_a_cloud_repeats_of_a_request_has_no_secrets) {
+TEST_F(AdapterTest, error_messages_of_a_cloud_contain_no_secrets) {
   cloud_.fail("POST /identity/auth/tokens", {400}, "REQUEST");
   const auto login = failure_of(adapter().describe(driver::CloudDescription::Purpose::plan));
   ASSERT_TRUE(login);
@@ -329,7 +329,7 @@ TEST_F(AdapterTest, a_floating_ip_is_attached_where_there_is_no_other_way_in) {
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 
-TEST_F(AdapterTest, a_floating_ip_whose_answer_is_lost_is_not_made_twice) {
+TEST_F(AdapterTest, a_floating_ip_with_a_lost_response_is_not_created_twice) {
   cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
   for (const int loss : {-1, -2}) {
     cloud_.servers.clear();

@@ -53,7 +53,7 @@ TEST_F(ProjectTest, networks_of_the_configuration_that_are_missing_are_named) {
               ElementsAre("there is no network `private`"));
 }
 
-TEST_F(ProjectTest, a_cloud_may_keep_its_zones_to_itself) {
+TEST_F(ProjectTest, a_cloud_may_refuse_to_list_its_zones) {
   cloud_.fail("GET /compute/os-availability-zone", {403}, "Policy");
   EXPECT_THAT(describe().zones, IsEmpty());
 }
@@ -198,14 +198,14 @@ TEST_F(ImagesTest, a_failed_upload_leaves_nothing) {
   EXPECT_THAT(cloud_.images, SizeIs(1));  // that which is not ours
 }
 
-TEST_F(ImagesTest, an_image_whose_id_is_not_known_is_deleted_by_its_name) {
+TEST_F(ImagesTest, an_image_without_a_known_id_is_deleted_by_its_name) {
   loop_.run(upload());
   loop_.run(adapter().images()->remove("trixie-1700000000", ""));
   loop_.run(adapter().images()->remove("jammy", ""));  // not ours
   EXPECT_THAT(cloud_.images, SizeIs(1));
 }
 
-TEST_F(ImagesTest, import_tasks_are_said_not_to_be_supported) {
+TEST_F(ImagesTest, import_tasks_are_reported_as_unsupported) {
   cloud_options_ = "image_api_use_tasks: true, ";
   EXPECT_EQ(failure_of(upload())->kind(), Kind::permanent);
 }

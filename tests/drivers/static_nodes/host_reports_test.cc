@@ -57,7 +57,7 @@ class HostReportsTest : public testing::Test {
                         "test")};
 };
 
-TEST_F(HostReportsTest, there_is_a_record_while_a_host_is_out_of_order) {
+TEST_F(HostReportsTest, there_is_a_record_while_a_host_is_unhealthy) {
   reports_.start();
   EXPECT_THAT(problems(), IsEmpty());
   report("b", "refused");
@@ -73,7 +73,7 @@ TEST_F(HostReportsTest, there_is_a_record_while_a_host_is_out_of_order) {
   EXPECT_THAT(problems(), IsEmpty());
 }
 
-TEST_F(HostReportsTest, what_is_no_news_is_not_written) {
+TEST_F(HostReportsTest, unchanged_reports_are_not_written) {
   reports_.start();
   settle();
   EXPECT_FALSE(loop_.run(inner_.exists(std::string(model::kHostsRoot))));

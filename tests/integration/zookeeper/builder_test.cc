@@ -66,7 +66,7 @@ TEST_F(BuilderOnZooKeeper, a_build_counts_that_has_ended_while_no_server_answere
   EXPECT_EQ(people_.records("dib-image-list").at(0).at("id"), id);
 }
 
-TEST_F(BuilderOnZooKeeper, a_build_whose_session_has_ended_has_failed_and_is_made_again) {
+TEST_F(BuilderOnZooKeeper, a_build_fails_with_its_session_and_is_repeated) {
   begin_build(kShort);
   const std::string id = people_.records("dib-image-list").at(0).at("id");
   proxy_.sever();
@@ -100,7 +100,7 @@ TEST_F(BuilderOnZooKeeper, all_servers_are_gone_for_a_while_in_a_build) {
 }
 
 // The lock is gone, so the record is taken for that of a builder that has died.
-TEST_F(BuilderOnZooKeeper, an_upload_whose_session_has_ended_leaves_nothing_behind) {
+TEST_F(BuilderOnZooKeeper, an_upload_with_an_expired_session_leaves_nothing_behind) {
   host_.emplace(zookeeper_keys({proxy_.port()}, kShort));
   host_->configure({.latency = "2"});
   host_->start();

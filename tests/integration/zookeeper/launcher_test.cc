@@ -113,7 +113,7 @@ TEST_F(LauncherOnZooKeeper, a_chroot_that_does_not_exist_is_named) {
   EXPECT_THAT(host_.log(), HasSubstr("the chroot /nowhere does not exist"));
 }
 
-TEST_F(LauncherOnZooKeeper, records_can_be_kept_behind_a_password) {
+TEST_F(LauncherOnZooKeeper, records_can_be_protected_by_a_password) {
   const std::string keys = zookeeper_keys() + history(host_);
   host_.keep_records_in(keys + "zookeeper-auth: {user: nodepool, password: secret}\n");
   host_.configure(hosts(1));
@@ -123,7 +123,7 @@ TEST_F(LauncherOnZooKeeper, records_can_be_kept_behind_a_password) {
   host_.wait_until_all_ready(1);
   try {
     run(store_->children("/nodepool/nodes"));
-    FAIL() << "anybody can list them";
+    FAIL() << "they can be listed without the password";
   } catch (const StoreError& error) {
     EXPECT_THAT(error.what(), HasSubstr("refuses to list the children of /nodepool/nodes"));
   }
@@ -140,7 +140,7 @@ TEST_F(LauncherOnZooKeeper, records_can_be_kept_behind_a_password) {
   EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
 }
 
-TEST_F(LauncherOnZooKeeper, a_server_whose_watches_tell_the_wrong_path_is_refused) {
+TEST_F(LauncherOnZooKeeper, a_server_that_reports_the_wrong_watch_path_is_rejected) {
   ProxyThread defective(ensemble_.plain_port(0));
   defective.report_changes_as_of(fixture_.options().chroot + "/nodepool");
   host_.keep_records_in(
@@ -155,7 +155,7 @@ TEST_F(LauncherOnZooKeeper, a_server_whose_watches_tell_the_wrong_path_is_refuse
 }
 
 // The servers' certificates are for 127.0.0.1.
-TEST_F(LauncherOnZooKeeper, a_server_whose_certificate_is_for_another_name_is_a_warning) {
+TEST_F(LauncherOnZooKeeper, a_server_certificate_for_another_name_is_a_warning) {
   const auto configure = [this](const std::string& host, const std::string& more) {
     std::string keys = zookeeper_keys({proxy_.port()}, "10.0") + history(host_);
     keys.replace(keys.find(test_support::kLoopback), std::strlen(test_support::kLoopback), host);
@@ -249,7 +249,7 @@ TEST_F(LauncherOnZooKeeper, run_ends_as_its_command_does_although_no_server_answ
   host_.wait_until_all_ready(1);
 }
 
-TEST_F(LauncherOnZooKeeper, after_its_session_has_ended_it_takes_up_what_is_its_own) {
+TEST_F(LauncherOnZooKeeper, after_its_session_has_expired_it_resumes_its_work) {
   start_behind_proxy("1.0", 4);
   const auto launchers = components("launcher");
   const auto pools = components("pool");
@@ -279,7 +279,7 @@ TEST_F(LauncherOnZooKeeper, after_its_session_has_ended_it_takes_up_what_is_its_
   EXPECT_THAT(components("pool"), IsEmpty());
 }
 
-TEST_F(LauncherOnZooKeeper, it_serves_on_when_somebody_removes_what_everything_lives_in) {
+TEST_F(LauncherOnZooKeeper, it_keeps_serving_after_its_root_records_are_removed) {
   host_.directory().write("clouds.yaml", "clouds: {fake: {auth: {}}}");
   host_.keep_records_in(zookeeper_keys() + history(host_));
   host_.configure(hosts(1) +
@@ -423,7 +423,7 @@ TEST_F(LauncherOnZooKeeper, it_writes_little_for_a_request) {
   EXPECT_LE(own, 6);
 }
 
-TEST_F(LauncherOnZooKeeper, it_ends_when_told_to_although_no_server_answers) {
+TEST_F(LauncherOnZooKeeper, it_stops_on_sigterm_although_no_server_answers) {
   start_behind_proxy("2.0", 2);
   proxy_.sever();
   EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);

@@ -151,7 +151,7 @@ def test_uploads_are_made_when_glance_is_back(nodepool, sky, cloud, project):
     assert all(len(installation.builds(image)) == 1 for image in ('one', 'two'))
 
 
-def test_a_killed_builders_upload_is_made_again_and_what_nobody_knows_goes(nodepool, sky, project):
+def test_the_upload_of_a_killed_builder_is_repeated_and_leaked_images_are_deleted(nodepool, sky, project):
     mine = {'nodepool_provider_name': 'rawsky', 'nodepool_build_id': '0' * 32, 'nodepool_upload_id': '0000000001',
             'visibility': 'private'}
     unmarked = project.upload_image('of nobody knows whom', b'0' * 1024, **mine)

@@ -66,7 +66,7 @@ def test_an_unfit_upload_is_not_used_and_goes(validation, project):
     assert better['id'] == failed['id']
 
 
-def test_the_node_of_a_killed_builders_trial_is_taken_back(validation, project):
+def test_the_validation_node_of_a_killed_builder_is_reclaimed(validation, project):
     installation = validation.installation
     installation.start()
     installation.builder.start()

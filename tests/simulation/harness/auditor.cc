@@ -336,8 +336,8 @@ void Auditor::check_node(const Node& before, const Node* after) {
                           to_string(before.state), to, hold->holder));
   }
   const std::int64_t owner = lock_holder_before(id).session;
-  const bool somebody_elses = owner > 0 && owner != world_.actor->session();
-  if (after != nullptr && somebody_elses) {
+  const bool is_of_another_session = owner > 0 && owner != world_.actor->session();
+  if (after != nullptr && is_of_another_session) {
     violation(fmt::format("a launcher wrote node {} ({} -> {}), which session {} had locked", id,
                           to_string(before.state), to, owner));
   }

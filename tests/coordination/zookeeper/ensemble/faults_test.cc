@@ -84,7 +84,7 @@ TEST_F(ZooKeeperEnsembleFaults, sessions_survive_the_death_of_each_member_in_tur
   EXPECT_EQ(run(store->get("/a")).stat.version, version);
 }
 
-TEST_F(ZooKeeperEnsembleFaults, a_paused_member_is_left_for_another) {
+TEST_F(ZooKeeperEnsembleFaults, a_session_moves_away_from_a_paused_member) {
   const std::size_t leader = ensemble_.leader();
   const std::vector<std::size_t> followers{(leader + 1) % 3, (leader + 2) % 3};
   ZooKeeperOptions options = fixture_.options();
@@ -110,7 +110,7 @@ TEST_F(ZooKeeperEnsembleFaults, a_paused_member_is_left_for_another) {
   EXPECT_EQ(store->session_id(), session);
 }
 
-TEST_F(ZooKeeperEnsembleFaults, a_session_whose_only_member_hangs_too_long_is_lost) {
+TEST_F(ZooKeeperEnsembleFaults, a_session_expires_when_its_only_member_hangs) {
   const std::size_t paused = (ensemble_.leader() + 1) % 3;
   const auto other = open_at((paused + 1) % 3, milliseconds(10'000));
   const auto store = open_at(paused, milliseconds(4000));

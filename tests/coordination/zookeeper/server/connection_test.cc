@@ -87,7 +87,7 @@ TEST_F(ZooKeeperConnection, programs_that_are_started_get_none_of_it) {
   EXPECT_EQ(::fcntl(found.front(), F_GETFD), FD_CLOEXEC);
 }
 
-TEST_F(ZooKeeperConnection, who_writes_has_the_answer_before_who_watches_is_woken) {
+TEST_F(ZooKeeperConnection, a_write_completes_before_its_watch_event) {
   run(store_->create("/a", "", kPersistent));
   WatchLog log(fixture_, *store_, "/");
   ASSERT_TRUE(log.run_until_last_is("resync"));
@@ -138,7 +138,7 @@ TEST_F(ZooKeeperConnection, a_session_survives_a_cut) {
   EXPECT_THAT(run(store_->children("/a")), ElementsAre("mine", "seen", "unseen"));
 }
 
-TEST_F(ZooKeeperConnection, operations_wait_for_the_next_connection_in_their_order) {
+TEST_F(ZooKeeperConnection, operations_wait_for_the_next_connection_in_order) {
   proxy_.refuse(true);
   proxy_.cut();
   ASSERT_TRUE(states_.run_until(suspended));
@@ -177,7 +177,7 @@ TEST_F(ZooKeeperConnection, operations_give_up_when_there_is_no_connection_for_l
   EXPECT_EQ(run(other_->exists("/a")), std::nullopt);
 }
 
-TEST_F(ZooKeeperConnection, what_was_under_way_is_not_known) {
+TEST_F(ZooKeeperConnection, operations_under_way_have_an_unknown_outcome) {
   proxy_.hold_answers();
   Outcome<std::string> created;
   Outcome<Entry> read;
@@ -191,7 +191,7 @@ TEST_F(ZooKeeperConnection, what_was_under_way_is_not_known) {
   EXPECT_EQ(read.failure, Kind::disconnected);
 }
 
-TEST_F(ZooKeeperConnection, a_lock_finds_the_contender_whose_answer_was_lost) {
+TEST_F(ZooKeeperConnection, a_lock_finds_its_contender_after_a_lost_response) {
   run(other_->create("/lock", "", kPersistent));
   proxy_.hold_answers();
   Lock lock(*store_, fixture_.runtime().random, "/lock");
@@ -206,7 +206,7 @@ TEST_F(ZooKeeperConnection, a_lock_finds_the_contender_whose_answer_was_lost) {
   EXPECT_THAT(children("/lock"), IsEmpty());
 }
 
-TEST_F(ZooKeeperConnection, a_lock_whose_removal_was_not_answered_is_released) {
+TEST_F(ZooKeeperConnection, a_lock_is_released_after_a_lost_response) {
   run(other_->create("/lock", "", kPersistent));
   Lock lock(*store_, fixture_.runtime().random, "/lock");
   ASSERT_TRUE(run(lock.try_acquire()));
@@ -268,7 +268,7 @@ TEST_F(ZooKeeperConnection, a_store_out_of_reach_can_be_closed) {
   EXPECT_EQ(waiting.failure, Kind::closed);
 }
 
-TEST_F(ZooKeeperConnection, a_store_whose_farewell_is_not_answered_is_closed) {
+TEST_F(ZooKeeperConnection, a_store_is_closed_after_a_lost_response) {
   const auto say_farewell = [](Store& store) -> Task<bool> {
     co_await store.close();
     co_return true;
@@ -284,7 +284,7 @@ TEST_F(ZooKeeperConnection, a_store_whose_farewell_is_not_answered_is_closed) {
   EXPECT_EQ(store_->session_state(), closed);
 }
 
-TEST_F(ZooKeeperConnection, a_store_may_be_destroyed_by_what_it_tells) {
+TEST_F(ZooKeeperConnection, a_store_may_be_destroyed_by_its_own_event) {
   for (const std::string event : {"resync", "created /a"}) {
     auto doomed = fixture_.open();
     Outcome<Entry> reading;

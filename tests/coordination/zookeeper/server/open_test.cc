@@ -44,10 +44,10 @@ class ZooKeeperOpen : public FaultTest {
 };
 
 TEST_F(ZooKeeperOpen, a_server_that_does_not_listen_is_passed_over) {
-  const test_support::ReservedPort nobody;
+  const test_support::ReservedPort unused_port;
   const ZooKeeperOptions good = options_;
-  options_.servers = {{"127.0.0.1", nobody.number()}};
-  expect_refused(Kind::disconnected, "127.0.0.1:" + std::to_string(nobody.number()), options_);
+  options_.servers = {{"127.0.0.1", unused_port.number()}};
+  expect_refused(Kind::disconnected, "127.0.0.1:" + std::to_string(unused_port.number()), options_);
   options_.servers.push_back(good.servers.front());
   for (int i = 0; i < 5; ++i) run(fixture_.open(options_)->close());
 }
@@ -105,7 +105,7 @@ Task<std::string> first_bytes(tcp::acceptor& acceptor) {
   co_return bytes;
 }
 
-TEST_F(ZooKeeperOpen, a_server_is_told_by_which_name_it_is_asked_for) {
+TEST_F(ZooKeeperOpen, the_client_sends_the_server_name_in_tls) {
   tcp::acceptor acceptor(fixture_.runtime().executor, {boost::asio::ip::address_v4::loopback(), 0});
   const std::uint16_t port = acceptor.local_endpoint().port();
   const auto greeting = [&](const std::string& host) {

@@ -87,7 +87,7 @@ TEST_F(ZooKeeperReconfigure, other_certificates_count_for_the_next_connection) {
   EXPECT_TRUE(run(store_->exists("/mine")));
 }
 
-TEST_F(ZooKeeperReconfigure, a_server_whose_name_is_to_be_verified_is_left_if_it_does_not_match) {
+TEST_F(ZooKeeperReconfigure, verify_hostname_disconnects_from_a_server_with_another_name) {
   ASSERT_THAT(store_->name_mismatch(), HasSubstr("not for localhost"));
   const std::int64_t session = store_->session_id();
   ZooKeeperOptions options = through_proxy();

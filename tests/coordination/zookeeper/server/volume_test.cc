@@ -114,7 +114,7 @@ TEST_P(ZooKeeperVolume, the_largest_records_pass_side_by_side) {
   EXPECT_EQ(good, 10);
 }
 
-TEST_P(ZooKeeperVolume, a_transaction_over_the_limit_is_refused_and_harms_nobody) {
+TEST_P(ZooKeeperVolume, a_transaction_over_the_limit_is_rejected_and_the_session_continues) {
   Transaction transaction;
   transaction.create("/a", std::string(600'000, 'a')).create("/b", std::string(600'000, 'b'));
   try {
@@ -126,7 +126,7 @@ TEST_P(ZooKeeperVolume, a_transaction_over_the_limit_is_refused_and_harms_nobody
   EXPECT_EQ(run(store_->exists("/a")), std::nullopt);
 }
 
-TEST_P(ZooKeeperVolume, thousands_of_events_are_told_in_order) {
+TEST_P(ZooKeeperVolume, thousands_of_events_are_reported_in_order) {
   const auto other = fixture_.open();
   std::vector<std::string> expected = {"resync"};
   for (int i = 0; i < 100; ++i) {
@@ -147,7 +147,7 @@ TEST_P(ZooKeeperVolume, thousands_of_events_are_told_in_order) {
   EXPECT_EQ(log.lines(), expected);
 }
 
-TEST_P(ZooKeeperVolume, a_thousand_watches_are_each_told_of_their_own) {
+TEST_P(ZooKeeperVolume, a_thousand_watches_each_report_their_own_node) {
   std::vector<std::unique_ptr<conformance::WatchLog>> logs;
   for (int i = 0; i < 1000; ++i) {
     logs.push_back(

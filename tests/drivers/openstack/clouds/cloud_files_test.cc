@@ -138,7 +138,7 @@ clouds:
   EXPECT_THAT(cloud.networks, ElementsAre(NetworkRole{"ext", true, false, false, true}));
 }
 
-TEST_F(CloudFilesTest, secrets_come_from_a_file_of_their_own) {
+TEST_F(CloudFilesTest, secrets_may_be_in_a_separate_file) {
   use("clouds: {one: {auth: {username: u, password: public}}}");
   environment_.emplace_back(
       "OS_CLIENT_SECURE_FILE",
@@ -158,7 +158,7 @@ TEST_F(CloudFilesTest, a_profile_goes_under_the_entry) {
   EXPECT_EQ(cloud.image_format, "qcow2");
 }
 
-TEST_F(CloudFilesTest, an_unknown_profile_is_said_so) {
+TEST_F(CloudFilesTest, an_unknown_profile_is_reported) {
   use("clouds: {one: {profile: ovh}}");
   EXPECT_THAT(error("one"),
               AllOf(HasSubstr("cloud one"), HasSubstr("ovh"), HasSubstr("clouds-public.yaml")));
@@ -212,7 +212,7 @@ TEST_F(CloudFilesTest, without_a_name_the_variable_or_the_only_entry_counts) {
   EXPECT_THAT(error({}), HasSubstr("two"));
 }
 
-TEST_F(CloudFilesTest, a_cloud_that_is_not_there_is_said_with_those_that_are) {
+TEST_F(CloudFilesTest, an_unknown_cloud_is_reported_with_the_known_ones) {
   EXPECT_THAT(error("one"), AllOf(HasSubstr("no clouds.yaml exists"),
                                   HasSubstr("home/.config/openstack/clouds.yaml")));
   use("clouds: {two: {auth: {password: hush}}, three: {}}");
