@@ -156,9 +156,8 @@ Task<> Lock::completed_by_sweeper(Task<> removal) {
   try {
     co_await std::move(removal);
   } catch (const StoreError&) {
-    LockSweeper* const sweeper = LockSweeper::find(store_);
-    if (sweeper == nullptr) throw;
-    sweeper->take_over(root_, prefix_);
+    if (store_.lock_sweeper() == nullptr) throw;
+    store_.lock_sweeper()->take_over(root_, prefix_);
     contender_.clear();
   }
 }

@@ -1,7 +1,6 @@
 #include "coordination/lock_sweeper.h"
 
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include "async/event.h"
@@ -16,28 +15,17 @@ using Kind = StoreError::Kind;
 // The pause before each attempt, unless the store comes back sooner.
 constexpr auto kPause = std::chrono::seconds(1);
 
-// The sweepers of this process. Only the thread of the loop uses them.
-std::map<const Store*, LockSweeper*>& sweepers() {
-  static std::map<const Store*, LockSweeper*> by_store;
-  return by_store;
-}
-
 }  // namespace
 
 LockSweeper::LockSweeper(const async::Runtime& runtime, Store& store)
     : runtime_(runtime),
       store_(store),
       scope_(runtime, [](const std::string&, const std::string&) {}) {
-  sweepers()[&store_] = this;
+  store_.set_lock_sweeper(this);
 }
 
 LockSweeper::~LockSweeper() {
-  sweepers().erase(&store_);
-}
-
-LockSweeper* LockSweeper::find(const Store& store) {
-  const auto found = sweepers().find(&store);
-  return found == sweepers().end() ? nullptr : found->second;
+  store_.set_lock_sweeper(nullptr);
 }
 
 void LockSweeper::take_over(std::string root, std::string prefix) {

@@ -20,9 +20,6 @@ class LockSweeper {
   LockSweeper(const LockSweeper&) = delete;
   LockSweeper& operator=(const LockSweeper&) = delete;
 
-  // The sweeper of `store`. Null: it has none, and releasing its locks may fail.
-  static LockSweeper* find(const Store& store);
-
   // Removes the children of `root` whose name begins with `prefix`, such as the contenders of one
   // lock object.
   void take_over(std::string root, std::string prefix);

@@ -124,6 +124,8 @@ using SessionHandler = std::function<void(SessionState)>;
 // Keeps a handler registered. The handler is not called after its destruction.
 using Subscription = std::shared_ptr<void>;
 
+class LockSweeper;
+
 // A tree of small records shared by all processes of an installation, with ZooKeeper's semantics:
 // paths, versions, ephemeral and sequential nodes, transactions, persistent recursive watches.
 //
@@ -176,6 +178,13 @@ class Store {
 
   // Ends the session and removes its ephemeral nodes. No other call may follow.
   virtual Task<> close() = 0;
+
+  // Retries failed releases of this store's locks (coordination/lock_sweeper.h). Null: these throw.
+  LockSweeper* lock_sweeper() const { return lock_sweeper_; }
+  void set_lock_sweeper(LockSweeper* sweeper) { lock_sweeper_ = sweeper; }
+
+ private:
+  LockSweeper* lock_sweeper_ = nullptr;
 };
 
 }  // namespace nodepool::coordination

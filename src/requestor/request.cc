@@ -167,11 +167,10 @@ Task<> withdraw(Store& store, std::string id) {
     } catch (const StoreError& error) {
       if (error.kind() == Kind::no_node) co_return;
       if (error.kind() == Kind::unknown_outcome) continue;
-      coordination::LockSweeper* const sweeper = coordination::LockSweeper::find(store);
-      if (sweeper == nullptr) throw;
-      sweeper->take_over(std::string(model::kRequestsRoot), id);
-      co_return;
+      if (store.lock_sweeper() == nullptr) throw;
     }
+    store.lock_sweeper()->take_over(std::string(model::kRequestsRoot), id);
+    co_return;
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include "coordination/faulty/faulty_store.h"
 #include "coordination/lock_set.h"
-#include "coordination/lock_sweeper.h"
 #include "coordination/path.h"
 #include "tests/coordination/recipes/recipes_fixture.h"
 
@@ -72,26 +71,6 @@ TEST_F(LockTest, a_lost_answer_where_there_is_no_root_is_no_missing_record) {
   lossy.set_plan({});
   loop_.run(scope.join());
   EXPECT_EQ(acquired, true);
-}
-
-TEST_F(LockTest, a_failed_release_is_left_to_the_sweeper_of_the_store) {
-  FaultyStore store(a_, runtime_, {}, 1);
-  std::optional<LockSweeper> sweeper(std::in_place, runtime_, store);
-  Lock lock(store, random_, "/lock/x");
-  ASSERT_TRUE(loop_.run(lock.try_acquire()));
-  store.set_plan({.disconnected = 1});
-  loop_.run(lock.release());
-  EXPECT_THAT(children("/lock/x"), SizeIs(1));
-  store.set_plan({});
-  pass(seconds(1));
-  EXPECT_THAT(children("/lock/x"), IsEmpty());
-
-  loop_.run(sweeper->stop());
-  sweeper.reset();
-  Lock unswept(store, random_, "/lock/x");
-  ASSERT_TRUE(loop_.run(unswept.try_acquire()));
-  store.set_plan({.disconnected = 1});
-  EXPECT_THROW(loop_.run(unswept.release()), StoreError);
 }
 
 Task<> acquire_and_tell(Lock& lock, async::Clock& clock, seconds patience, std::string name,
