@@ -89,7 +89,7 @@ std::vector<Leased> leased_nodes(const LeaseIndex::Entry& entry, const model::No
 }
 
 Json lease_json(const std::string& id, const LeaseIndex::Entry& entry,
-                const model::NodeTable& nodes, Access access, double now) {
+                const model::NodeTable& nodes, LoginData login_data, double now) {
   Json document = Json::object();
   document["id"] = id;
   document["owner"] = entry.owner;
@@ -98,7 +98,7 @@ Json lease_json(const std::string& id, const LeaseIndex::Entry& entry,
   document["expires"] = entry.lease->expires;
   Json list = Json::array();
   for (const Leased& leased : leased_nodes(entry, nodes)) {
-    list.push_back(access == Access::shown
+    list.push_back(login_data == LoginData::shown
                        ? full_node(*leased.node, leased.label)
                        : brief_node(*leased.node, nodes.is_locked(leased.node->id), now));
   }
@@ -129,12 +129,12 @@ std::string lease_request_document(const std::string& id, const NodeRequest& req
 }
 
 std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
-                           const model::NodeTable& nodes, Access access, double now) {
-  return text_of(lease_json(id, entry, nodes, access, now));
+                           const model::NodeTable& nodes, LoginData login_data, double now) {
+  return text_of(lease_json(id, entry, nodes, login_data, now));
 }
 
 std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& entry,
-                               const model::NodeTable& nodes, Access access, double now) {
+                               const model::NodeTable& nodes, LoginData login_data, double now) {
   Json document = Json::object();
   document["id"] = id;
   document["state"] = to_string(RequestState::fulfilled);
@@ -148,7 +148,7 @@ std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& e
   document["expires"] = entry.lease->expires;
   document["position"] = Json();
   document["declined"] = Json::array();
-  document["lease"] = lease_json(id, entry, nodes, access, now);
+  document["lease"] = lease_json(id, entry, nodes, login_data, now);
   return text_of(document);
 }
 

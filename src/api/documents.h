@@ -17,15 +17,15 @@ std::string lease_request_document(const std::string& id, const model::NodeReque
                                    const model::LeaseRequest& lease_request,
                                    const model::RequestTable& requests);
 
-// A lease with its nodes. With Access::shown, nodes have the form of `nodepool request --json`,
+// A lease with its nodes. With LoginData::shown, nodes have the form of `nodepool request --json`,
 // with login data; otherwise the form of `nodepool list`. `now` is in seconds since the epoch.
-enum class Access { hidden, shown };
+enum class LoginData { hidden, shown };
 std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
-                           const model::NodeTable& nodes, Access access, double now);
+                           const model::NodeTable& nodes, LoginData login_data, double now);
 
 // A lease request whose nodes have been leased.
 std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& entry,
-                               const model::NodeTable& nodes, Access access, double now);
+                               const model::NodeTable& nodes, LoginData login_data, double now);
 
 // The client, its rights, and the number of its nodes.
 std::string client_document(const Client& client, const LeaseIndex& lease_index);

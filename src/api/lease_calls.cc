@@ -23,8 +23,8 @@ constexpr std::size_t kMostLeases = 1000;
 // Default duration of a hold.
 constexpr auto kUsualHold = std::chrono::hours(24);
 
-Access access_to(const Call& call, const LeaseIndex::Entry& entry) {
-  return call.view.may_change(entry) ? Access::shown : Access::hidden;
+LoginData login_data_for(const Call& call, const LeaseIndex::Entry& entry) {
+  return call.view.may_change(entry) ? LoginData::shown : LoginData::hidden;
 }
 
 void require_change(const Call& call, const LeaseIndex::Entry& entry) {
@@ -78,7 +78,7 @@ Task<web::Response> list_leases(Call& call) {
       break;
     }
     list += (count == 0 ? "" : ", ") + lease_document(id, entry, call.context.records.nodes,
-                                                      access_to(call, entry),
+                                                      login_data_for(call, entry),
                                                       call.context.runtime.clock.wall_seconds());
     ++count;
     last = id;
@@ -89,7 +89,7 @@ Task<web::Response> list_leases(Call& call) {
 Task<web::Response> show_lease(Call& call) {
   const LeaseIndex::Entry& entry = visible_lease(call);
   co_return json_response(
-      200, lease_document(call.id, entry, call.context.records.nodes, access_to(call, entry),
+      200, lease_document(call.id, entry, call.context.records.nodes, login_data_for(call, entry),
                           call.context.runtime.clock.wall_seconds()) +
                "\n");
 }

@@ -50,7 +50,7 @@ std::string document_of(const Call& call) {
                                   call.context.records.requests);
   }
   return fulfilled_document(call.id, entry, call.context.records.nodes,
-                            call.view.may_change(entry) ? Access::shown : Access::hidden,
+                            call.view.may_change(entry) ? LoginData::shown : LoginData::hidden,
                             call.context.runtime.clock.wall_seconds());
 }
 

@@ -14,7 +14,7 @@
 namespace nodepool::cli {
 
 // The value of an argument or an option.
-struct Value {
+struct ArgumentValue {
   std::string name;  // in the usage: "LABEL"; empty: an option without a value
   // If not empty: the only accepted values, which are also the usage if there is no name.
   std::vector<std::string> words = {};
@@ -36,7 +36,7 @@ using Read = std::function<void(Arguments& arguments, const std::string& given)>
 
 struct Option {
   std::string names;  // "-o,--output"
-  Value value;
+  ArgumentValue value;
   std::string help;
   Read read;
   bool is_required = false;
@@ -47,7 +47,7 @@ struct Option {
 // A positional argument.
 struct Operand {
   enum class Count { one, optional, several, any };
-  Value value;
+  ArgumentValue value;
   std::string help;
   Read read;
   Count count = Count::one;

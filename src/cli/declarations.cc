@@ -9,7 +9,7 @@
 
 namespace nodepool::cli {
 
-std::string Value::usage() const {
+std::string ArgumentValue::usage() const {
   return name.empty() ? fmt::format("{}", fmt::join(words, "|")) : name;
 }
 
@@ -72,7 +72,7 @@ Option output_option(ListingPart listing, bool has_names) {
       {"json", report::Format::json},
       {"yaml", report::Format::yaml},
       {"name", report::Format::names}};
-  Value value{.name = {}, .words = {"table", "wide", "json", "yaml"}};
+  ArgumentValue value{.name = {}, .words = {"table", "wide", "json", "yaml"}};
   if (has_names) value.words.push_back("name");
   return {.names = "-o,--output",
           .value = std::move(value),
@@ -85,7 +85,7 @@ Option output_option(ListingPart listing, bool has_names) {
 
 Option filter_option(ListingPart listing, const std::string& name, const std::string& column,
                      const std::vector<std::string>& states) {
-  Value value{.name = name};
+  ArgumentValue value{.name = name};
   std::ranges::transform(name, value.name.begin(), [](char c) { return std::toupper(c); });
   if (name == "label") value = label_value();
   std::string help = "Only rows with this " + name + "; if repeated, with any of them";

@@ -61,24 +61,24 @@ Read into(Part Kind::* part) {
 // An option without a value.
 Option flag(std::string names, std::string help, Read read);
 
-inline Value duration_value() {
+inline ArgumentValue duration_value() {
   return {.name = "DURATION"};
 }
 
 // Values that are completed from a listing.
-inline Value label_value() {
+inline ArgumentValue label_value() {
   return {.name = "LABEL", .listed_by = "label-list"};
 }
-inline Value lease_value(std::string name = "LEASE") {
+inline ArgumentValue lease_value(std::string name = "LEASE") {
   return {.name = std::move(name), .listed_by = "lease-list"};
 }
-inline Value node_value(std::string name = "NODE") {
+inline ArgumentValue node_value(std::string name = "NODE") {
   return {.name = std::move(name), .listed_by = "list"};
 }
-inline Value image_value() {
+inline ArgumentValue image_value() {
   return {.name = "IMAGE", .listed_by = "image-status"};
 }
-inline Value provider_value() {
+inline ArgumentValue provider_value() {
   return {.name = "PROVIDER"};
 }
 

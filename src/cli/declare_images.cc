@@ -115,7 +115,7 @@ Declaration delete_builds() {
                            into(&DeleteBuilds::strict))}};
 }
 
-Option part(std::string name, Value value, std::string help, Read read) {
+Option part(std::string name, ArgumentValue value, std::string help, Read read) {
   return {.names = std::move(name),
           .value = std::move(value),
           .help = std::move(help),

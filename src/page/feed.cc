@@ -68,11 +68,11 @@ Task<> Feed::activate() {
   if (!changes_) begin();
 }
 
-ChangeLog::Text Feed::rows() {
+RowChanges::Text Feed::rows() {
   return changes_->rows(runtime_.clock.now());
 }
 
-std::optional<std::vector<ChangeLog::Text>> Feed::since(const std::string& revision) const {
+std::optional<std::vector<RowChanges::Text>> Feed::since(const std::string& revision) const {
   return changes_ ? changes_->since(revision) : std::nullopt;
 }
 

@@ -16,8 +16,8 @@
 #include "history/journal.h"
 #include "history/journal_news.h"
 #include "model/records.h"
-#include "page/change_log.h"
 #include "page/facts.h"
+#include "page/row_changes.h"
 #include "telemetry/log.h"
 
 namespace nodepool::page {
@@ -48,8 +48,8 @@ class Feed {
     Feed& feed_;
   };
 
-  ChangeLog::Text rows();
-  std::optional<std::vector<ChangeLog::Text>> since(const std::string& revision) const;
+  RowChanges::Text rows();
+  std::optional<std::vector<RowChanges::Text>> since(const std::string& revision) const;
   std::string revision() const;
 
   // Returns when there are changes, or at `deadline`. Throws Cancelled.
@@ -90,7 +90,7 @@ class Feed {
   PageSources sources_;
   std::optional<history::Journal> journal_;
   async::ThreadPool threads_;
-  std::optional<ChangeLog> changes_;  // while the feed runs
+  std::optional<RowChanges> changes_;  // while the feed runs
   Stale stale_;
   std::size_t problems_ = 0;  // number of rows
   Ids providers_;

@@ -128,7 +128,7 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
     const std::vector<std::weak_ptr<const std::string>> rest(messages->begin(), messages->end());
     messages->clear();
     for (const auto& message : rest) {
-      ChangeLog::Text text = message.lock();
+      RowChanges::Text text = message.lock();
       if (!text) {
         co_await sink.send("event: behind\ndata: {}\n\n");
         co_return;

@@ -12,7 +12,7 @@ namespace nodepool::page {
 // Serves the status page: its static files and its data.
 //
 //   /                  the page, for clients that accept HTML; /page/<file>: its static files
-//   /page/rows         all rows, as JSON (page/change_log.h)
+//   /page/rows         all rows, as JSON (page/row_changes.h)
 //   /page/changes      changes since `?after=REVISION`, as a stream of events: `changes`, or
 //                      `behind` if all rows have to be loaded again
 //   /page/build-log    the end of the log of `?image=NAME&build=ID`, from byte `?from=N` on, if

@@ -14,6 +14,7 @@ import names  # noqa: E402
 import sentences  # noqa: E402
 import texts  # noqa: E402
 import tree  # noqa: E402
+import type_names  # noqa: E402
 import unused  # noqa: E402
 from texts import File  # noqa: E402
 
@@ -198,11 +199,25 @@ class Names(unittest.TestCase):
         self.assertEqual([], self.found('`StateMachine`\n', 'docs/migrating.md'))
 
 
+class TypeNames(unittest.TestCase):
+    HEADERS = [source('class Tree {\nstruct Log {\n', 'src/a/a.h'),
+               source('\nenum class Tree { a };\nclass B {\n  struct Log {\n', 'src/b/b.h'),
+               source('class Tree {\n', 'src/b/b.cc')]
+
+    def test_a_second_type_with_the_same_name_is_found(self):
+        found = type_names.check(set(), self.HEADERS)
+        self.assertEqual([('src/b/b.h', 2)], [(finding.path, finding.line) for finding in found])
+        self.assertIn('Tree: src/a/a.h declares it too', found[0].text)
+
+    def test_a_listed_one_passes(self):
+        self.assertEqual([], type_names.check(type_names.parse('# why\nTree: a tree\n'), self.HEADERS))
+
+
 class Tree(unittest.TestCase):
     def test_all_rules_are_for_the_pages_of_the_tree(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            for path, content in {unused.RULES: '[prose in **]\nnobody => name it\n', links.PACKAGING: '',
+            for path, content in {unused.RULES: '[prose in **]\nnobody => name it\n', links.PACKAGING: '', type_names.LISTED: '',
                                   glossary.PAGE: TABLE.format('A lease.', '| lease | a hold | |\n'),
                                   'README.md': 'For\nnobody: [x](x.md).\n', 'other.md': 'Nobody.\n'}.items():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)

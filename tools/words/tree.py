@@ -4,6 +4,7 @@ import links
 import names
 import sentences
 import texts
+import type_names
 import unused
 
 
@@ -17,4 +18,5 @@ def check(root):
     findings += sentences.check(files)
     findings += links.check_all(root, files)
     findings += names.check_all(root, files)
+    findings += type_names.check(type_names.parse((root / type_names.LISTED).read_text()), files)
     return sorted(set(findings))

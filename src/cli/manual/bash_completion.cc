@@ -37,7 +37,7 @@ std::string quoted_words(const std::vector<std::string>& words) {
 }
 
 // The shell command that completes such a value; empty if there is none.
-std::string completing(const Value& value) {
+std::string completing(const ArgumentValue& value) {
   if (value.is_file) return "_nodepool_files";
   if (!value.words.empty()) return "_nodepool_words " + quoted_words(value.words);
   if (!value.listed_by.empty()) return "_nodepool_names " + value.listed_by;

@@ -36,7 +36,7 @@ std::string quoted(std::string_view text, std::string_view special) {
   return result;
 }
 
-std::string zsh_action(const Value& value) {
+std::string zsh_action(const ArgumentValue& value) {
   if (value.is_file) return "_files";
   if (!value.words.empty()) return fmt::format("({})", fmt::join(value.words, " "));
   if (!value.listed_by.empty()) return "_nodepool_names " + value.listed_by;

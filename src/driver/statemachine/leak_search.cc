@@ -99,18 +99,19 @@ void LeakSearch::report(Service& service, const std::vector<Leak>& leaks) {
 
 // A ready node has one machine, whose id is known. Another machine with its tags was made by an
 // attempt with unknown outcome, or for an earlier node with the same id.
-Records::Node LeakSearch::record_of(const std::string& node_id, const Resource& resource) const {
+RecordQueries::Node LeakSearch::record_of(const std::string& node_id,
+                                          const Resource& resource) const {
   const model::Node* node = context_.nodes.find(node_id);
-  if (node == nullptr || node->provider != provider_) return Records::Node::none;
-  if (is_of_another_record(resource.metadata, *node)) return Records::Node::is_another;
+  if (node == nullptr || node->provider != provider_) return RecordQueries::Node::none;
+  if (is_of_another_record(resource.metadata, *node)) return RecordQueries::Node::is_another;
   const bool is_made = !model::is_reclaimable(node->state) && node->state != model::NodeState::init;
   const bool may_be_its = !is_made || adapter_.may_be_of(resource, *node);
-  return may_be_its ? Records::Node::has_it : Records::Node::has_other;
+  return may_be_its ? RecordQueries::Node::has_it : RecordQueries::Node::has_other;
 }
 
 Task<std::vector<Leak>> LeakSearch::find_resources() {
   const std::vector<Resource> resources = co_await adapter_.resources();
-  const Records records{
+  const RecordQueries records{
       .node = [this](const std::string& id,
                      const Resource& resource) { return record_of(id, resource); },
       .upload = [](const std::string&, const std::string&) { return true; }};
@@ -127,8 +128,8 @@ Task<std::vector<Leak>> LeakSearch::find_images() {
     images.push_back({.type = kImageResource, .id = image.id, .metadata = image.metadata});
   }
   const auto uploads = context_.images.known_uploads(provider_);
-  const Records records{
-      .node = [](const std::string&, const Resource&) { return Records::Node::has_it; },
+  const RecordQueries records{
+      .node = [](const std::string&, const Resource&) { return RecordQueries::Node::has_it; },
       .upload = [&uploads](
                     const std::string& build,
                     const std::string& upload) { return uploads.contains({build, upload}); }};

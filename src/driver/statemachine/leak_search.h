@@ -57,7 +57,7 @@ class LeakSearch {
   void report(Service& service, const std::vector<Leak>& leaks);
   Task<> remove_all(std::vector<Leak> leaks);
   Task<> remove_one(Leak leak, Removals& removals);
-  Records::Node record_of(const std::string& node_id, const Resource& resource) const;
+  RecordQueries::Node record_of(const std::string& node_id, const Resource& resource) const;
 
   ProviderContext context_;
   std::string provider_;

@@ -29,34 +29,36 @@ Leak make_leak(const Resource& resource, bool is_ours, std::string reason) {
 }
 
 // Why a resource that this installation has made is a leak.
-std::string reason_of(const Purpose& purpose, Records::Node node) {
+std::string reason_of(const Purpose& purpose, RecordQueries::Node node) {
   if (purpose.node.empty()) {
     return "upload " + purpose.upload + " of build " + purpose.build + " has no record";
   }
-  if (node == Records::Node::has_other) return "node " + purpose.node + " has another machine";
-  if (node == Records::Node::is_another) {
+  if (node == RecordQueries::Node::has_other)
+    return "node " + purpose.node + " has another machine";
+  if (node == RecordQueries::Node::is_another) {
     return "made for an earlier node with the id " + purpose.node;
   }
   return "node " + purpose.node + " has no record";
 }
 
 // In a store taken over from the Python Nodepool, its machines have no installation id.
-bool may_be_from_before(const Purpose& purpose, Records::Node node, const Ownership& ownership) {
+bool may_be_from_before(const Purpose& purpose, RecordQueries::Node node,
+                        const Ownership& ownership) {
   return ownership.installation().was_taken_over() && !purpose.node.empty() &&
-         node == Records::Node::none;
+         node == RecordQueries::Node::none;
 }
 
 std::optional<Leak> leak_of(const Resource& resource, const Ownership& ownership,
-                            const Records& records) {
+                            const RecordQueries& records) {
   const Maker maker = ownership.maker_of(resource.metadata);
   const Purpose purpose{.node = value_of(resource.metadata, kNodeIdKey),
                         .build = value_of(resource.metadata, kBuildIdKey),
                         .upload = value_of(resource.metadata, kUploadIdKey)};
   if (maker == Maker::other_provider) return std::nullopt;
   if (purpose.node.empty() && !purpose.is_upload()) return std::nullopt;
-  auto node = Records::Node::has_it;
+  auto node = RecordQueries::Node::has_it;
   if (!purpose.node.empty()) node = records.node(purpose.node, resource);
-  const bool is_known = node == Records::Node::has_it &&
+  const bool is_known = node == RecordQueries::Node::has_it &&
                         (!purpose.is_upload() || records.upload(purpose.build, purpose.upload));
   if (is_known) return std::nullopt;
   if (maker == Maker::this_installation) {
@@ -84,7 +86,7 @@ bool may_be_machine(const model::Json& external_id, const std::string& resource_
 }
 
 std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Ownership& ownership,
-                             const Records& records) {
+                             const RecordQueries& records) {
   std::vector<Leak> leaks;
   for (const Resource& resource : resources) {
     if (auto leak = leak_of(resource, ownership, records)) leaks.push_back(std::move(*leak));

@@ -16,7 +16,7 @@ namespace nodepool::driver {
 bool may_be_machine(const model::Json& external_id, const std::string& resource_id);
 
 // Queries of a provider's records.
-struct Records {
+struct RecordQueries {
   enum class Node {
     none,        // there is no such node
     is_another,  // the resource was made for an earlier node with the same id
@@ -32,7 +32,7 @@ struct Records {
 // that this installation made them are reported, but may not be deleted: they may belong to another
 // Nodepool with a provider of this name, or to this one before its store was lost.
 std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Ownership& ownership,
-                             const Records& records);
+                             const RecordQueries& records);
 
 // The leaks of the previous search. A leak that is found once may have a record that this launcher
 // has not received yet, or may be about to disappear.

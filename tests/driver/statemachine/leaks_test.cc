@@ -53,12 +53,12 @@ CloudImage image(std::string id, std::string build, std::string upload,
 }
 
 // Node `known` has a machine `m-known`; there is an upload `b1`-`u1`.
-const Records kRecords{
+const RecordQueries kRecords{
     .node =
         [](const std::string& id, const Resource& resource) {
-          if (id != "0000000001") return Records::Node::none;
+          if (id != "0000000001") return RecordQueries::Node::none;
           const bool is_its = resource.id == "m-known";
-          return is_its ? Records::Node::has_it : Records::Node::has_other;
+          return is_its ? RecordQueries::Node::has_it : RecordQueries::Node::has_other;
         },
     .upload = [](const std::string& build,
                  const std::string& upload) { return build == "b1" && upload == "u1"; }};

@@ -78,7 +78,7 @@ Task<driver::Instance> ClusterAdapter::create(driver::CreateSpec spec, driver::L
   auto seen = co_await listing_.get(std::chrono::seconds(0));
   while (!seen->at(name).is_active) seen = co_await listing_.next(active);
   // May be repeated; the token is no step's result.
-  co_return describe(name, co_await cluster_->make_account(runtime_, name));
+  co_return namespaces::describe(name, co_await cluster_->make_account(runtime_, name));
 }
 
 Task<> ClusterAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
@@ -99,7 +99,7 @@ Task<> ClusterAdapter::remove(model::Json external_id, driver::LaunchSteps& step
 Task<std::vector<driver::Instance>> ClusterAdapter::instances() {
   std::vector<driver::Instance> all;
   for (const auto& [name, entry] : co_await cluster_->list(runtime_)) {
-    all.push_back(describe(name, entry));
+    all.push_back(namespaces::describe(name, entry));
   }
   co_return all;
 }

@@ -21,7 +21,7 @@ namespace nodepool::page {
 //
 // A client with the rows of one revision gets to the current one by the messages since then. If it
 // is too far behind, it loads all rows again.
-class ChangeLog {
+class RowChanges {
  public:
   using Text = std::shared_ptr<const std::string>;
   using TimePoint = async::Clock::TimePoint;
@@ -33,8 +33,8 @@ class ChangeLog {
   };
 
   // `name` distinguishes this log's revisions from those of other logs and processes.
-  explicit ChangeLog(std::string name) : name_(std::move(name)) {}
-  ChangeLog(std::string name, const Limits& limits) : name_(std::move(name)), limits_(limits) {}
+  explicit RowChanges(std::string name) : name_(std::move(name)) {}
+  RowChanges(std::string name, const Limits& limits) : name_(std::move(name)), limits_(limits) {}
 
   // Sets a row, from the next revision on. Does nothing if it is unchanged.
   void set(std::string_view kind, std::string_view id, std::string row);

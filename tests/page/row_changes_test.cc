@@ -1,6 +1,6 @@
 // Tests the rows and messages, and how old a revision may be.
 
-#include "page/change_log.h"
+#include "page/row_changes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::SizeIs;
 
-using TimePoint = ChangeLog::TimePoint;
+using TimePoint = RowChanges::TimePoint;
 
 TimePoint at(std::chrono::milliseconds time) {
   return TimePoint{} + time;
@@ -32,16 +32,16 @@ std::string row(const std::string& id, int value) {
   return json{{"id", id}, {"value", value}}.dump();
 }
 
-class ChangeLogTest : public testing::Test {
+class RowChangesTest : public testing::Test {
  protected:
   json rows(std::chrono::milliseconds time = std::chrono::milliseconds(0)) {
     return json::parse(*log_.rows(at(time)));
   }
 
-  ChangeLog log_{"a", {.messages = 3, .bytes = 1 << 20}};
+  RowChanges log_{"a", {.messages = 3, .bytes = 1 << 20}};
 };
 
-TEST_F(ChangeLogTest, the_rows_are_of_a_revision_that_changes_lead_on_from) {
+TEST_F(RowChangesTest, the_rows_are_of_a_revision_that_changes_lead_on_from) {
   log_.set("node", "1", row("1", 1));
   log_.set("request", "2", row("2", 1));
   EXPECT_TRUE(log_.commit(at({})));
@@ -60,7 +60,7 @@ TEST_F(ChangeLogTest, the_rows_are_of_a_revision_that_changes_lead_on_from) {
                             "gone": {"request": ["2"]}})"));
 }
 
-TEST_F(ChangeLogTest, what_stays_as_it_is_is_no_change) {
+TEST_F(RowChangesTest, what_stays_as_it_is_is_no_change) {
   log_.set("node", "1", row("1", 1));
   log_.commit(at({}));
   log_.set("node", "1", row("1", 1));
@@ -69,7 +69,7 @@ TEST_F(ChangeLogTest, what_stays_as_it_is_is_no_change) {
   EXPECT_EQ(log_.revision(), "a-1");
 }
 
-TEST_F(ChangeLogTest, of_several_changes_of_a_row_the_last_is_sent) {
+TEST_F(RowChangesTest, of_several_changes_of_a_row_the_last_is_sent) {
   log_.commit(at({}));
   for (int value = 0; value < 10; ++value) log_.set("node", "1", row("1", value));
   log_.set("node", "2", row("2", 1));
@@ -80,14 +80,14 @@ TEST_F(ChangeLogTest, of_several_changes_of_a_row_the_last_is_sent) {
   EXPECT_EQ(message["gone"]["node"], json::parse(R"(["2"])"));
 }
 
-TEST_F(ChangeLogTest, all_clients_get_the_same_text) {
+TEST_F(RowChangesTest, all_clients_get_the_same_text) {
   log_.set("node", "1", row("1", 1));
   log_.commit(at({}));
   EXPECT_EQ(log_.rows(at({})), log_.rows(at({})));
   EXPECT_EQ(log_.since("a-0")->front(), log_.since("a-0")->front());
 }
 
-TEST_F(ChangeLogTest, a_client_with_an_old_or_foreign_revision_gets_all_rows) {
+TEST_F(RowChangesTest, a_client_with_an_old_or_foreign_revision_gets_all_rows) {
   for (int value = 1; value <= 5; ++value) {
     log_.set("node", "1", row("1", value));
     log_.commit(at({}));
@@ -101,16 +101,16 @@ TEST_F(ChangeLogTest, a_client_with_an_old_or_foreign_revision_gets_all_rows) {
   }
 }
 
-TEST_F(ChangeLogTest, rows_are_rendered_once_a_second_at_most_and_always_lead_on) {
-  ChangeLog log("b", {.messages = 2, .bytes = 1000});
+TEST_F(RowChangesTest, rows_are_rendered_once_a_second_at_most_and_always_lead_on) {
+  RowChanges log("b", {.messages = 2, .bytes = 1000});
   const std::string text(500, 'x');
-  ChangeLog::Text before;
+  RowChanges::Text before;
   int rendered = 0;
   for (int i = 0; i < 100; ++i) {
     const auto time = at(std::chrono::milliseconds(100 * i));
     log.set("node", "1", json{{"id", "1"}, {"value", i}, {"text", text}}.dump());
     log.commit(time);
-    const ChangeLog::Text now = log.rows(time);
+    const RowChanges::Text now = log.rows(time);
     if (now != before) ++rendered;
     before = now;
     EXPECT_TRUE(log.since(json::parse(*now)["revision"].get<std::string>()));
@@ -119,16 +119,16 @@ TEST_F(ChangeLogTest, rows_are_rendered_once_a_second_at_most_and_always_lead_on
   EXPECT_GE(rendered, 9);
 }
 
-TEST_F(ChangeLogTest, rows_are_not_rendered_anew_for_a_small_change) {
+TEST_F(RowChangesTest, rows_are_not_rendered_anew_for_a_small_change) {
   for (int i = 0; i < 2000; ++i) log_.set("node", std::to_string(i), row(std::to_string(i), i));
   log_.commit(at({}));
-  const ChangeLog::Text before = log_.rows(at({}));
+  const RowChanges::Text before = log_.rows(at({}));
   log_.set("node", "1", row("1", 7));
   log_.commit(at(std::chrono::hours(1)));
   EXPECT_EQ(log_.rows(at(std::chrono::hours(1))), before);
 }
 
-TEST_F(ChangeLogTest, ids_are_quoted) {
+TEST_F(RowChangesTest, ids_are_quoted) {
   log_.set("image", "a\"b", R"({"id": "a\"b"})");
   log_.commit(at({}));
   log_.erase("image", "a\"b");

@@ -1,4 +1,4 @@
-#include "page/change_log.h"
+#include "page/row_changes.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ void append_item(std::string& text, std::string_view item) {
 
 }  // namespace
 
-void ChangeLog::set(std::string_view kind, std::string_view id, std::string row) {
+void RowChanges::set(std::string_view kind, std::string_view id, std::string row) {
   auto rows = rows_.find(kind);
   if (rows == rows_.end()) rows = rows_.emplace(kind, Rows()).first;
   auto known = rows->second.find(id);
@@ -52,7 +52,7 @@ void ChangeLog::set(std::string_view kind, std::string_view id, std::string row)
   changed_[std::string(kind)].emplace(id);
 }
 
-void ChangeLog::erase(std::string_view kind, std::string_view id) {
+void RowChanges::erase(std::string_view kind, std::string_view id) {
   const auto rows = rows_.find(kind);
   if (rows == rows_.end()) return;
   const auto known = rows->second.find(id);
@@ -62,7 +62,7 @@ void ChangeLog::erase(std::string_view kind, std::string_view id) {
   changed_[std::string(kind)].emplace(id);
 }
 
-bool ChangeLog::commit(TimePoint now) {
+bool RowChanges::commit(TimePoint now) {
   if (changed_.empty()) return false;
   ++number_;
   std::string set = "{";
@@ -100,17 +100,17 @@ bool ChangeLog::commit(TimePoint now) {
   return true;
 }
 
-bool ChangeLog::reaches_rendered() const {
+bool RowChanges::reaches_rendered() const {
   const std::uint64_t oldest = number_ - messages_.size();
   return rendered_ && rendered_number_ >= oldest;
 }
 
-bool ChangeLog::is_rendered_recently(TimePoint now) const {
+bool RowChanges::is_rendered_recently(TimePoint now) const {
   return rendered_ && now < rendered_at_ + kRenderPause;
 }
 
 // Keeps the messages since a rendering that may not be repeated yet, regardless of the limits.
-void ChangeLog::trim(TimePoint now) {
+void RowChanges::trim(TimePoint now) {
   while (messages_.size() > 1 &&
          (messages_.size() > limits_.messages || messages_size_ > limits_.bytes)) {
     const bool is_needed = is_rendered_recently(now) && messages_.front().number > rendered_number_;
@@ -122,13 +122,13 @@ void ChangeLog::trim(TimePoint now) {
   if (!reaches_rendered()) rendered_.reset();
 }
 
-ChangeLog::Text ChangeLog::rows(TimePoint now) {
+RowChanges::Text RowChanges::rows(TimePoint now) {
   const bool is_far_behind = size_since_rendered_ > std::max(size_ / kShare, kLeastSize);
   if (!reaches_rendered() || (is_far_behind && !is_rendered_recently(now))) render(now);
   return rendered_;
 }
 
-void ChangeLog::render(TimePoint now) {
+void RowChanges::render(TimePoint now) {
   std::string text;
   text.reserve(size_ + size_ / kShare);
   text = fmt::format("{{\"revision\":\"{}\",\"rows\":{{", revision());
@@ -144,7 +144,7 @@ void ChangeLog::render(TimePoint now) {
   size_since_rendered_ = 0;
 }
 
-std::optional<std::vector<ChangeLog::Text>> ChangeLog::since(std::string_view revision) const {
+std::optional<std::vector<RowChanges::Text>> RowChanges::since(std::string_view revision) const {
   if (!revision.starts_with(name_) || !revision.substr(name_.size()).starts_with('-')) {
     return std::nullopt;
   }
