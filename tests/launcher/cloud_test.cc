@@ -172,7 +172,7 @@ providers:
       << "it would never fit";
 }
 
-TEST_F(CloudTest, a_quota_that_cannot_be_found_out_holds_up_nothing_else) {
+TEST_F(CloudTest, an_unknown_quota_does_not_block_other_requests) {
   cloud_->limits_failure = "no route to host";
   start(kCloud);
   const std::string waiting = request({"small"});
@@ -254,7 +254,7 @@ TEST_F(CloudTest, a_launch_that_is_refused_for_quota_is_tried_again_later) {
   EXPECT_THAT(cloud_->machines, SizeIs(1));
 }
 
-TEST_F(CloudTest, a_refusal_ends_when_a_machine_goes) {
+TEST_F(CloudTest, a_quota_rejection_ends_when_a_machine_is_deleted) {
   start(kCloud);
   const std::string user = request({"small"});
   accept(user);
@@ -299,7 +299,7 @@ providers:
   EXPECT_EQ(state(later), RequestState::fulfilled);
 }
 
-TEST_F(CloudTest, an_idle_node_makes_room_for_a_request) {
+TEST_F(CloudTest, an_idle_node_is_evicted_for_a_request) {
   start(kCloud);
   const std::string first = request({"large", "large", "large"});
   cancel(first);
@@ -309,7 +309,7 @@ TEST_F(CloudTest, an_idle_node_makes_room_for_a_request) {
   EXPECT_THAT(nodes(), SizeIs(3)) << "one made way, and only one";
 }
 
-TEST_F(CloudTest, an_idle_node_of_another_pool_makes_room_only_for_who_has_waited_long) {
+TEST_F(CloudTest, an_idle_node_of_another_pool_is_evicted_only_after_a_long_wait) {
   cloud_->limits = {{"instances", 2}};
   start(R"(
 labels: [{name: small}, {name: large}]
@@ -327,7 +327,7 @@ providers:
   EXPECT_EQ(state(id), RequestState::fulfilled);
 }
 
-TEST_F(CloudTest, while_a_node_is_being_deleted_no_other_makes_room) {
+TEST_F(CloudTest, while_a_node_is_being_deleted_no_other_is_evicted) {
   cloud_->delete_time = seconds(20);
   start(kCloud);
   cancel(request({"large", "large", "large"}));
@@ -378,7 +378,7 @@ TEST_F(CloudTest, a_tenant_stays_within_its_limit) {
   EXPECT_EQ(state(second), RequestState::fulfilled);
 }
 
-TEST_F(CloudTest, an_idle_node_counts_for_its_tenant_and_makes_room_for_it) {
+TEST_F(CloudTest, an_idle_node_counts_for_its_tenant_and_is_evicted_for_it) {
   start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
   cloud_->delete_time = seconds(30);
   const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
@@ -390,7 +390,7 @@ TEST_F(CloudTest, an_idle_node_counts_for_its_tenant_and_makes_room_for_it) {
   EXPECT_EQ(state(id), RequestState::fulfilled);
 }
 
-TEST_F(CloudTest, idle_nodes_make_room_for_two_tenants_that_ask_in_the_same_moment) {
+TEST_F(CloudTest, idle_nodes_are_evicted_for_concurrent_requests_of_two_tenants) {
   start(std::string(kCloud) +
         "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}, {tenant-name: umbrella, "
         "max-servers: 1}]\n");
@@ -408,7 +408,7 @@ TEST_F(CloudTest, idle_nodes_make_room_for_two_tenants_that_ask_in_the_same_mome
 }
 
 // The node cannot be deleted while its provider is not served.
-TEST_F(CloudTest, a_tenant_s_idle_node_makes_room_once_its_provider_is_served) {
+TEST_F(CloudTest, an_idle_node_of_a_tenant_is_evicted_once_its_provider_is_served) {
   const std::string limits =
       "labels: [{name: small}, {name: large}]\n"
       "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n";
@@ -503,7 +503,7 @@ providers:
   EXPECT_THAT(contenders(), SizeIs(1)) << "that of the user";
 }
 
-TEST_F(CloudTest, min_ready_does_not_fight_for_room) {
+TEST_F(CloudTest, min_ready_does_not_compete_for_capacity) {
   start(R"(
 labels: [{name: small, min-ready: 5}]
 providers:
@@ -519,7 +519,7 @@ providers:
   EXPECT_THAT(nodes(), SizeIs(2));
 }
 
-TEST_F(CloudTest, min_ready_asks_for_nothing_that_cannot_be_had_yet) {
+TEST_F(CloudTest, min_ready_requests_only_obtainable_labels) {
   cloud_->label_problems["small"] = "images are not available: no ready upload of image";
   start(kMinReady);
   int asked = 0;
@@ -536,7 +536,7 @@ TEST_F(CloudTest, min_ready_asks_for_nothing_that_cannot_be_had_yet) {
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
 }
 
-TEST_F(CloudTest, min_ready_looks_again_whether_a_label_can_be_had) {
+TEST_F(CloudTest, min_ready_checks_again_whether_a_label_is_obtainable) {
   cloud_->label_problems["small"] = "no such flavor";
   start(kMinReady);
   pass(seconds(2));
@@ -545,7 +545,7 @@ TEST_F(CloudTest, min_ready_looks_again_whether_a_label_can_be_had) {
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
 }
 
-TEST_F(CloudTest, min_ready_requests_can_be_told_apart_in_logs) {
+TEST_F(CloudTest, min_ready_requests_have_distinct_event_ids) {
   cloud_->launch_time = minutes(1);
   start(kMinReady);
   pass(seconds(2));
@@ -557,7 +557,7 @@ TEST_F(CloudTest, min_ready_requests_can_be_told_apart_in_logs) {
   EXPECT_THAT(events, testing::Each(SizeIs(32)));
 }
 
-TEST_F(CloudTest, a_stock_beyond_all_measure_is_asked_for_bit_by_bit) {
+TEST_F(CloudTest, a_very_large_min_ready_is_requested_in_steps) {
   cloud_->launch_time = minutes(1);
   start(R"(
 labels: [{name: small, min-ready: 10000}]
@@ -608,7 +608,7 @@ providers:
 }
 
 // No reservation remains when a pool is removed from the configuration.
-TEST_F(CloudTest, a_pool_that_goes_takes_no_room_with_it) {
+TEST_F(CloudTest, a_removed_pool_leaves_no_reservation) {
   const std::string one_pool = R"(
 labels: [{name: small}, {name: large}]
 providers:
@@ -672,7 +672,7 @@ providers:
     pools: [{name: other, labels: [large]}]
 )";
 
-TEST_F(CloudTest, a_node_that_was_made_in_vain_keeps_no_other_launcher_from_its_room) {
+TEST_F(CloudTest, an_unused_node_does_not_block_the_capacity_of_another_launcher) {
   cloud_->limits = {{"instances", 1}};
   cloud_->delete_time = seconds(30);
   start(kOnePool);
@@ -688,7 +688,7 @@ TEST_F(CloudTest, a_node_that_was_made_in_vain_keeps_no_other_launcher_from_its_
   EXPECT_THAT(nodes(), SizeIs(1));
 }
 
-TEST_F(CloudTest, stock_that_is_kept_gives_way_to_another_launchers_request) {
+TEST_F(CloudTest, min_ready_nodes_are_evicted_for_a_request_of_another_launcher) {
   std::string keeps_stock = kOnePool;
   keeps_stock.replace(keeps_stock.find("min-ready: 0"), 12, "min-ready: 1");
   cloud_->limits = {{"instances", 1}};
@@ -710,7 +710,7 @@ TEST_F(CloudTest, stock_that_is_kept_gives_way_to_another_launchers_request) {
   }
 }
 
-TEST_F(CloudTest, what_everything_lives_in_is_made_anew_when_somebody_removes_it) {
+TEST_F(CloudTest, removed_root_records_are_created_again) {
   start(kCloud);
   for (const std::string root : {"/nodepool/requests-lock", "/nodepool/nodes"}) {
     as_requestor(coordination::remove_tree(*requestor_, root));
@@ -721,20 +721,20 @@ TEST_F(CloudTest, what_everything_lives_in_is_made_anew_when_somebody_removes_it
   }
 }
 
-TEST_F(CloudTest, a_request_for_what_nobody_has_fails_though_the_root_of_locks_is_gone) {
+TEST_F(CloudTest, a_request_for_an_unknown_label_fails_without_the_lock_root) {
   start(kCloud);
   as_requestor(coordination::remove_tree(*requestor_, "/nodepool/requests-lock"));
   EXPECT_EQ(state(request({"unknown"})), RequestState::failed);
 }
 
-TEST_F(CloudTest, min_ready_asks_though_the_root_of_requests_is_gone) {
+TEST_F(CloudTest, min_ready_requests_nodes_without_the_request_root) {
   start(kMinReady);
   as_requestor(coordination::remove_tree(*requestor_, "/nodepool/requests"));
   pass(seconds(3));
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
 }
 
-TEST_F(CloudTest, pools_and_launchers_that_somebody_removes_register_anew) {
+TEST_F(CloudTest, removed_pools_and_launchers_register_again) {
   start(kCloud);
   as_requestor(coordination::remove_tree(*requestor_, "/nodepool/components"));
   pass(seconds(1));
@@ -744,7 +744,7 @@ TEST_F(CloudTest, pools_and_launchers_that_somebody_removes_register_anew) {
   EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
 }
 
-TEST_F(CloudTest, an_orderly_stop_puts_requests_back) {
+TEST_F(CloudTest, an_orderly_stop_resets_pending_requests) {
   cloud_->launch_time = minutes(1);
   start(kCloud);
   const std::string id = request({"small"});
@@ -768,7 +768,7 @@ TEST_F(CloudTest, a_removed_pool_gives_its_requests_back) {
   EXPECT_THAT(contenders(), IsEmpty());
 }
 
-TEST_F(CloudTest, what_a_killed_launcher_was_doing_is_taken_up) {
+TEST_F(CloudTest, work_of_a_killed_launcher_is_resumed) {
   cloud_->launch_time = minutes(1);
   start(kCloud);
   const std::string id = request({"small"});

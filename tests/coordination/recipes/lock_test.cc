@@ -38,7 +38,7 @@ TEST_F(LockTest, the_lowest_digits_hold_the_lock_whatever_comes_before_them) {
       ElementsAre("ffff__lock__0000000002", "bbbb__lock__0000000003", "0000__lock__0000000010"));
 }
 
-TEST_F(LockTest, whoever_does_not_get_it_leaves_no_contender) {
+TEST_F(LockTest, a_failed_attempt_leaves_no_contender) {
   Lock first(a_, random_, "/lock/x");
   Lock second(b_, random_, "/lock/x");
   EXPECT_TRUE(loop_.run(first.try_acquire()));
@@ -56,7 +56,7 @@ TEST_F(LockTest, nothing_is_made_where_the_protected_record_is_gone) {
 
 // The creation of the first contender fails with an unknown outcome because there is no root yet. A
 // missing root does not mean that the record is gone.
-TEST_F(LockTest, a_lost_answer_where_there_is_no_root_is_no_missing_record) {
+TEST_F(LockTest, a_lost_response_without_a_root_is_no_missing_record) {
   loop_.run(a_.create("/lock/record", {}, CreateMode::persistent));
   FaultyStore lossy(a_, runtime_, {.lost_request = 1}, 1);
   Lock lock(lossy, random_, "/lock/record/lock");
@@ -85,7 +85,7 @@ Task<> acquire_and_tell(Lock& lock, async::Clock& clock, seconds patience, std::
   }
 }
 
-TEST_F(LockTest, waiters_get_the_lock_in_the_order_they_came) {
+TEST_F(LockTest, waiters_get_the_lock_in_order_of_arrival) {
   Lock holder(a_, random_, "/lock/x");
   Lock second(b_, random_, "/lock/x");
   Lock third(a_, random_, "/lock/x");
@@ -103,7 +103,7 @@ TEST_F(LockTest, waiters_get_the_lock_in_the_order_they_came) {
   EXPECT_THAT(log_, ElementsAre("second", "third"));
 }
 
-TEST_F(LockTest, a_waiter_leaves_the_line_at_its_deadline_and_when_cancelled) {
+TEST_F(LockTest, a_waiter_leaves_the_queue_at_its_deadline_and_when_cancelled) {
   Lock holder(a_, random_, "/lock/x");
   Lock impatient(b_, random_, "/lock/x");
   Lock cancelled(b_, random_, "/lock/x");
@@ -129,7 +129,7 @@ TEST_F(LockTest, the_death_of_the_holder_frees_the_lock) {
   EXPECT_THAT(log_, ElementsAre("waiter"));
 }
 
-TEST_F(LockTest, a_waiter_whose_contender_was_removed_queues_up_again) {
+TEST_F(LockTest, a_waiter_with_a_removed_contender_queues_again) {
   Lock holder(a_, random_, "/lock/x");
   Lock waiter(b_, random_, "/lock/x");
   ASSERT_TRUE(loop_.run(holder.try_acquire()));
@@ -193,7 +193,7 @@ TEST_F(LockTest, a_set_that_misses_one_lock_takes_none) {
 }
 
 // The roots may exist already, and have contenders.
-TEST_F(LockTest, what_a_set_is_to_write_is_not_written_without_its_locks) {
+TEST_F(LockTest, a_set_writes_only_with_its_locks) {
   loop_.run(a_.create("/record", "old", CreateMode::persistent));
   Lock other(b_, random_, "/lock/y");
   ASSERT_TRUE(loop_.run(other.try_acquire()));
@@ -227,7 +227,7 @@ TEST_F(LockTest, what_a_set_writes_below_new_roots_takes_one_transaction) {
             loop_.run(a_.get("/record")).stat.mzxid);
 }
 
-TEST_F(LockTest, a_refusal_of_what_a_set_is_to_write_is_told_as_such) {
+TEST_F(LockTest, a_rejected_write_of_a_set_has_an_error_of_its_own) {
   loop_.run(ensure_path(a_, "/lock/x"));
   loop_.run(a_.create("/record", "old", CreateMode::persistent));
   LockSet set(a_, random_);
@@ -244,7 +244,7 @@ TEST_F(LockTest, a_refusal_of_what_a_set_is_to_write_is_told_as_such) {
   EXPECT_THAT(children("/lock/x"), IsEmpty());
 }
 
-TEST_F(LockTest, a_set_says_what_is_gone) {
+TEST_F(LockTest, a_set_names_the_missing_record) {
   LockSet set(a_, random_);
   set.add("/lock/x", false);
   const std::size_t gone = set.add("/lock/vanished/lock", true);

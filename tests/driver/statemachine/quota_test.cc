@@ -46,7 +46,7 @@ TEST_F(QuotaTest, what_others_use_is_not_available) {
   EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 6), Pair("cores", 70)));
 }
 
-TEST_F(QuotaTest, old_limits_count_while_the_cloud_does_not_tell_new_ones) {
+TEST_F(QuotaTest, the_last_known_limits_apply_while_the_cloud_gives_none) {
   start();
   cloud_->fail("limits", {Kind::transient});
   EXPECT_THROW(available(), CloudError) << "none are known yet";
@@ -57,7 +57,7 @@ TEST_F(QuotaTest, old_limits_count_while_the_cloud_does_not_tell_new_ones) {
   EXPECT_TRUE(has_logged("! Error reading limits, using the last known: limits went wrong"));
 }
 
-TEST_F(QuotaTest, without_a_listing_nobody_knows_what_is_left) {
+TEST_F(QuotaTest, without_a_listing_the_available_quota_is_unknown) {
   start();
   available();
   cloud_->fail("list", {Kind::transient});

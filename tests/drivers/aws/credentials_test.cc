@@ -116,7 +116,7 @@ TEST_F(CredentialsTest, the_instance_is_asked_with_a_token) {
   EXPECT_EQ(calls_, 3) << "once for all";
 }
 
-TEST_F(CredentialsTest, services_of_this_machine_are_asked_through_no_proxy) {
+TEST_F(CredentialsTest, requests_to_local_services_bypass_the_proxy) {
   body_ = keys_as_json();
   ::setenv("http_proxy", "http://127.0.0.1:1", 1);
   Credentials& instance = credentials({.kind = SourceKind::instance_metadata});
@@ -137,7 +137,7 @@ TEST_F(CredentialsTest, the_container_s_service_is_asked_with_what_authorizes_it
   EXPECT_EQ(loop_.run(credentials(source).get())->keys, kFound);
 }
 
-TEST_F(CredentialsTest, keys_whose_end_no_clock_can_count_are_kept) {
+TEST_F(CredentialsTest, keys_with_a_distant_expiry_are_kept) {
   body_ = R"({"AccessKeyId": "A", "SecretAccessKey": "B", "Token": "C",
               "Expiration": "9999-12-31T23:59:59Z"})";
   Credentials& credentials = this->credentials({.kind = SourceKind::container, .url = "/keys"});
@@ -183,7 +183,7 @@ TEST_F(CredentialsTest, keys_that_are_refused_are_asked_for_anew) {
   EXPECT_EQ(calls_, 2);
 }
 
-TEST_F(CredentialsTest, a_failure_says_who_refused_and_no_secret) {
+TEST_F(CredentialsTest, a_failure_names_the_service_and_shows_no_secret) {
   status_ = 403;
   body_ =
       "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no ey.J.x</Message></Error>"
@@ -245,7 +245,7 @@ echo '{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "B"}')"));
   EXPECT_EQ(test_support::read_file(count), "\n\n");
 }
 
-TEST_F(CredentialsTest, a_program_that_fails_says_so_and_not_what_it_wrote) {
+TEST_F(CredentialsTest, a_failing_program_is_reported_without_its_output) {
   EXPECT_THAT(failure_of(program("echo secret; exit 3")),
               testing::AllOf(HasSubstr("failed with exit status 3"), Not(HasSubstr("secret"))));
   EXPECT_THAT(failure_of(program("echo '{\"Version\": 2}'")), HasSubstr("Version is not 1"));

@@ -68,7 +68,7 @@ class NamespacesTest : public testing::Test {
   std::unique_ptr<LauncherProcess> process_;
 };
 
-TEST_F(NamespacesTest, a_node_says_itself_how_it_is_connected_to) {
+TEST_F(NamespacesTest, the_node_record_has_the_connection_data) {
   const std::string id = add_node();
   finish(start().launch(id));
   const model::Node node = installation_.node(id);
@@ -112,7 +112,7 @@ TEST_F(NamespacesTest, a_launcher_that_dies_after_any_step_leaves_one_namespace_
   }
 }
 
-TEST_F(NamespacesTest, a_cluster_that_tells_of_changes_is_not_asked_for_them) {
+TEST_F(NamespacesTest, a_cluster_with_change_notifications_is_not_polled) {
   cluster_->is_slow = true;
   const std::string id = add_node();
   const auto job = start().launch(id);
@@ -139,7 +139,7 @@ TEST_F(NamespacesTest, a_deletion_goes_on_where_a_launcher_has_died) {
   }
 }
 
-TEST_F(NamespacesTest, leaks_are_told_by_the_adapter_and_removed) {
+TEST_F(NamespacesTest, leaks_reported_by_the_adapter_are_removed) {
   const std::string id = add_node();
   finish(start().launch(id));
   const auto labels = cluster_->namespaces.begin()->second.labels;

@@ -98,7 +98,7 @@ TEST_F(AccountTest, roles_that_lead_nowhere_are_refused) {
   EXPECT_THAT(error("mfa"), HasSubstr("`mfa_serial` is not supported"));
 }
 
-TEST_F(AccountTest, a_profile_with_nothing_but_a_sign_in_is_refused_and_told_what_to_add) {
+TEST_F(AccountTest, a_profile_with_only_a_sign_in_is_rejected_with_the_remedy) {
   const std::string sign_in = "sso_session = corp\nsso_account_id = 123\nsso_role_name = builder\n";
   write_config("[profile ci]\n" + sign_in + "[profile role]\nrole_arn = r\nsource_profile = ci\n" +
                "[profile program]\n" + sign_in + "credential_process = /opt/keys\n" +
