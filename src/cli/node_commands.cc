@@ -13,9 +13,8 @@
 #include "cli/each.h"
 #include "cli/own_provider.h"
 #include "coordination/lock.h"
-#include "coordination/path.h"
-#include "coordination/tree.h"
 #include "coordination/with_lock.h"
+#include "lifecycle/reclaim.h"
 #include "model/lease.h"
 #include "model/paths.h"
 #include "report/listings.h"
@@ -169,70 +168,22 @@ Task<int> hold(Session& session, std::string id, HoldNodes command) {
   co_return 0;
 }
 
-// Deletes the node's record and its lock, and creates the replacement, if there is one. Throws
-// std::runtime_error if the lock has been lost: then the node belongs to its new holder.
-Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& lock) {
-  while (true) {
-    Transaction transaction;
-    if (replacement) {
-      transaction.create(model::node_path(""), to_record(*replacement),
-                         coordination::CreateMode::persistent_sequential);
-    }
-    // Others may wait for the lock: they find that the node is deleted.
-    const std::vector<std::string> names = co_await contenders(store, node.id);
-    if (std::ranges::count(names, coordination::base_name(lock.contender())) == 0) {
-      throw std::runtime_error("the lock of node " + node.id +
-                               " was lost; the launcher takes over the node");
-    }
-    for (const std::string& name : names) {
-      transaction.remove(coordination::join_path(lock.root(), name));
-    }
-    transaction.remove(lock.root());
-    transaction.remove(model::node_path(node.id), node.stat.version);
-    try {
-      co_await store.commit(std::move(transaction));
-      break;
-    } catch (const StoreError& error) {
-      // Other contenders have come or gone.
-      const bool again =
-          error.kind() == StoreError::Kind::not_empty || error.kind() == StoreError::Kind::no_node;
-      if (!again) throw;
-    }
-    const std::optional<Node> current = co_await read_node(store, node.id);
-    if (!current) break;
-  }
-  lock.released();
-}
-
-// A locked node that is being reclaimed.
-class Removal final : public driver::NodeRecord {
- public:
-  Removal(Session& session, Node node, const Lock& lock)
-      : session_(session), node_(std::move(node)), lock_(lock) {}
-
-  Node& node() override { return node_; }
-
-  // Fails if the lock has been lost.
-  Task<> save() override {
-    Transaction transaction;
-    lock_.check_in(transaction);
-    transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
-    const auto results = co_await session_.store().commit(std::move(transaction));
-    node_.stat = results.back().stat;
-  }
-
- private:
-  Session& session_;
-  Node node_;
-  const Lock& lock_;
-};
-
 Task<> reclaim(Session& session, driver::Provider& provider, Node node, Lock& lock) {
-  Removal removal(session, std::move(node), lock);
-  removal.node().set_state(NodeState::deleting, session.now());
-  co_await removal.save();
-  std::optional<Node> replacement = co_await provider.reclaim(removal);
-  co_await replace(session.store(), removal.node(), std::move(replacement), lock);
+  const std::string id = node.id;
+  bool is_lost = false;
+  try {
+    const lifecycle::Reclaimer reclaimer{session.runtime().clock, session.store()};
+    Task<std::optional<Node>> reclaiming =
+        lifecycle::reclaim(reclaimer, provider, std::move(node), lock);
+    co_await std::move(reclaiming);
+  } catch (const coordination::TransactionError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+    is_lost = true;
+  }
+  if (is_lost) {
+    throw std::runtime_error("the lock of node " + id +
+                             " was lost; the launcher takes over the node");
+  }
 }
 
 const config::ProviderSection* find_provider(const config::Config& config,

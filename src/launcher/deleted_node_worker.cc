@@ -4,10 +4,10 @@
 #include "coordination/with_lock.h"
 #include "driver/launch_metrics.h"
 #include "launcher/trouble.h"
+#include "lifecycle/reclaim.h"
 #include "model/change_node.h"
 #include "model/lease.h"
 #include "model/paths.h"
-#include "model/record_batch.h"
 #include "planning/decision.h"
 #include "telemetry/log_errors.h"
 
@@ -16,8 +16,6 @@ namespace nodepool::launcher {
 namespace {
 
 using coordination::StoreError;
-using coordination::Transaction;
-using coordination::TransactionError;
 using model::Node;
 using model::NodeState;
 
@@ -31,32 +29,6 @@ constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
 // Before the next attempt after the table was stale twice: the event of a change or lock is on its
 // way.
 constexpr auto kReturnOutdatedPause = std::chrono::milliseconds(10);
-
-// The record of a locked node that is being reclaimed.
-class Removal final : public driver::NodeRecord {
- public:
-  // `lock` is held, and outlives it. `released`: when the node was released, in seconds since the
-  // epoch.
-  Removal(const WorkerContext& context, Node node, const coordination::Lock& lock, double released)
-      : context_(context), node_(std::move(node)), lock_(lock), released_(released) {}
-
-  Node& node() override { return node_; }
-  std::optional<double> released() const override { return released_; }
-
-  Task<> save() override {
-    model::RecordBatch batch;
-    const std::size_t index = batch.write(context_.records.nodes, node_);
-    lock_.check_in(batch.transaction());
-    const auto results = co_await batch.commit(context_.store);
-    node_.stat = results.at(index).stat;
-  }
-
- private:
-  const WorkerContext& context_;
-  Node node_;
-  const coordination::Lock& lock_;
-  double released_;
-};
 
 // Returns `now` if the record does not have the time, for example because the requestor died.
 double released_at(const Node& node, double now) {
@@ -244,65 +216,20 @@ Task<> DeletedNodeWorker::reclaim(Node node, coordination::Lock& lock) {
   log.info("Reclaiming node in state {} ({})", to_string(node.state),
            node.hostname.value_or(node.external_id_text()));
   const double released = released_at(node, context_.runtime.clock.wall_seconds());
-  Removal removal(context_, std::move(node), lock, released);
-  if (removal.node().state != NodeState::deleting) {
-    removal.node().set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-    co_await removal.save();
-  }
-  std::optional<Node> replacement = co_await provider->reclaim(removal);
-  const bool is_gone = !replacement;
-  co_await replace(removal.node(), std::move(replacement), lock);
-  if (is_gone) {
-    driver::report_deletion(context_.metrics, provider->config().name(), "gone",
-                            context_.runtime.clock.wall_seconds() - released);
-  }
-}
-
-// Removes the record and its lock, and registers the replacement, in one transaction.
-Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacement,
-                                  coordination::Lock& lock) {
-  Transaction transaction;
+  const std::string id = node.id;
+  const std::string name = node.hostname.value_or(id);
+  const lifecycle::Reclaimer reclaimer{context_.runtime.clock, context_.store,
+                                       &context_.records.nodes};
+  Task<std::optional<Node>> reclaiming =
+      lifecycle::reclaim(reclaimer, *provider, std::move(node), lock, released);
+  const std::optional<Node> replacement = co_await std::move(reclaiming);
   if (replacement) {
-    transaction.create(model::node_path(""), to_record(*replacement),
-                       coordination::CreateMode::persistent_sequential);
+    log.info("{} is ready again as node {}", name, replacement->id);
+    co_return;
   }
-  lock.release_in(transaction);
-  const std::size_t before_others = transaction.size();
-  // Removes new contenders as well: they find no record, or an empty one. At every moment, either
-  // this record or its replacement exists.
-  std::vector<std::string> others;
-  std::vector<coordination::OperationResult> results;
-  while (results.empty()) {
-    Transaction attempt = transaction;
-    for (const std::string& other : others) attempt.remove(other);
-    attempt.remove(lock.root());
-    attempt.remove(model::node_path(node.id), node.stat.version);
-    try {
-      results = co_await context_.store.commit(std::move(attempt));
-    } catch (const TransactionError& error) {
-      const bool is_other =
-          error.index() >= before_others && error.index() < before_others + others.size();
-      const bool contenders_changed = error.kind() == StoreError::Kind::not_empty ||
-                                      (is_other && error.kind() == StoreError::Kind::no_node);
-      if (!contenders_changed) throw;
-    }
-    if (!results.empty()) break;
-    others.clear();
-    for (const std::string& name : co_await context_.store.children(lock.root())) {
-      std::string path = coordination::join_path(lock.root(), name);
-      if (path != lock.contender()) others.push_back(std::move(path));
-    }
-  }
-  lock.released();
-  const auto log = context_.about(log_, node);
-  if (replacement) {
-    replacement->id = coordination::base_name(results.front().path);
-    log.info("{} is ready again as node {}", node.hostname.value_or(node.id), replacement->id);
-    context_.records.nodes.written(*std::move(replacement), results.front().stat);
-  } else {
-    log.info("Deleted node");
-  }
-  context_.records.nodes.removed(node.id);
+  log.info("Deleted node");
+  driver::report_deletion(context_.metrics, provider->config().name(), "gone",
+                          context_.runtime.clock.wall_seconds() - released);
 }
 
 }  // namespace nodepool::launcher

@@ -47,8 +47,6 @@ class DeletedNodeWorker {
   Task<std::optional<model::Node>> read(std::string id);
   Task<bool> is_leased(const model::Node& node, const coordination::Lock& lock);
   Task<> reclaim(model::Node node, coordination::Lock& lock);
-  Task<> replace(const model::Node& node, std::optional<model::Node> replacement,
-                 coordination::Lock& lock);
 
   const WorkerContext& context_;
   const Providers& providers_;

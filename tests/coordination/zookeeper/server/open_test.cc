@@ -31,7 +31,7 @@ class ZooKeeperOpen : public FaultTest {
   // Expects that opening fails with an error of this kind that contains `reason`.
   void expect_refused(Kind kind, const std::string& reason, const ZooKeeperOptions& options) {
     try {
-      fixture_.open(options);
+      run(open_store(fixture_.runtime(), options));
       ADD_FAILURE() << "opened, despite " << reason;
     } catch (const StoreError& error) {
       EXPECT_EQ(error.kind(), kind) << error.what();

@@ -1,0 +1,107 @@
+#include "lifecycle/reclaim.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordination/path.h"
+#include "driver/launch.h"
+#include "model/paths.h"
+
+namespace nodepool::lifecycle {
+
+using async::Task;
+using coordination::Lock;
+using coordination::OperationResult;
+using coordination::Store;
+using coordination::StoreError;
+using coordination::Transaction;
+using coordination::TransactionError;
+using model::Node;
+using model::NodeState;
+
+namespace {
+
+class LockedNode final : public driver::NodeRecord {
+ public:
+  LockedNode(const Reclaimer& reclaimer, Node node, const Lock& lock,
+             std::optional<double> released)
+      : reclaimer_(reclaimer), node_(std::move(node)), lock_(lock), released_(released) {}
+
+  Node& node() override { return node_; }
+  std::optional<double> released() const override { return released_; }
+
+  Task<> save() override {
+    Transaction transaction;
+    lock_.check_in(transaction);
+    transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
+    const auto results = co_await reclaimer_.store.commit(std::move(transaction));
+    node_.stat = results.back().stat;
+    if (reclaimer_.nodes != nullptr) reclaimer_.nodes->written(node_, node_.stat);
+  }
+
+ private:
+  const Reclaimer& reclaimer_;
+  Node node_;
+  const Lock& lock_;
+  std::optional<double> released_;
+};
+
+// Commits `replacement`'s creation and the lock's release, together with the removal of the record
+// and of all other contenders: these find no record, or an empty one.
+Task<std::vector<OperationResult>> commit_removal(Store& store, const Node& node, const Lock& lock,
+                                                  const Transaction& first) {
+  std::vector<std::string> others;
+  while (true) {
+    Transaction attempt = first;
+    for (const std::string& other : others) attempt.remove(other);
+    attempt.remove(lock.root());
+    attempt.remove(model::node_path(node.id), node.stat.version);
+    try {
+      co_return co_await store.commit(std::move(attempt));
+    } catch (const TransactionError& error) {
+      const std::size_t before_others = first.size();
+      const bool is_other =
+          error.index() >= before_others && error.index() < before_others + others.size();
+      const bool contenders_changed = error.kind() == StoreError::Kind::not_empty ||
+                                      (is_other && error.kind() == StoreError::Kind::no_node);
+      if (!contenders_changed) throw;
+    }
+    others.clear();
+    for (const std::string& name : co_await store.children(lock.root())) {
+      std::string path = coordination::join_path(lock.root(), name);
+      if (path != lock.contender()) others.push_back(std::move(path));
+    }
+  }
+}
+
+}  // namespace
+
+Task<std::optional<Node>> reclaim(Reclaimer reclaimer, driver::Provider& provider, Node node,
+                                  Lock& lock, std::optional<double> released) {
+  LockedNode locked(reclaimer, std::move(node), lock, released);
+  if (locked.node().state != NodeState::deleting) {
+    locked.node().set_state(NodeState::deleting, reclaimer.clock.wall_seconds());
+    co_await locked.save();
+  }
+  std::optional<Node> replacement = co_await provider.reclaim(locked);
+  Transaction first;
+  if (replacement) {
+    first.create(model::node_path(""), to_record(*replacement),
+                 coordination::CreateMode::persistent_sequential);
+  }
+  lock.release_in(first);
+  const auto results = co_await commit_removal(reclaimer.store, locked.node(), lock, first);
+  lock.released();
+  if (replacement) {
+    replacement->id = coordination::base_name(results.front().path);
+    replacement->stat = results.front().stat;
+  }
+  if (reclaimer.nodes != nullptr) {
+    if (replacement) reclaimer.nodes->written(*replacement, replacement->stat);
+    reclaimer.nodes->removed(locked.node().id);
+  }
+  co_return replacement;
+}
+
+}  // namespace nodepool::lifecycle
