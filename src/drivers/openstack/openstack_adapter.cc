@@ -21,7 +21,7 @@ OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
                                    const http::Client::Observer& on_attempt)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
-      membership_(endpoint_->join({.spacing = config_->rate(), .on_attempt = on_attempt})),
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
       api_(runtime, endpoint_->account(), log, on_attempt),
       view_(endpoint_->view()),
       context_{runtime,         *config_,      api_, view_, endpoint_->poll_policy(),
