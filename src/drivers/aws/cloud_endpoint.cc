@@ -3,15 +3,13 @@
 namespace nodepool::drivers::aws {
 
 CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Account account,
-                             const PollPolicy& poll_policy, async::ThreadPool& threads,
-                             const telemetry::Logger& log)
+                             async::ThreadPool& threads, const telemetry::Logger& log)
     : account_(std::move(account)),
-      poll_policy_(poll_policy),
       state_(runtime, account_, threads, log, observer()),
       caller_(runtime, state_, log, observer()),
       ec2_(caller_),
       quotas_(caller_),
-      view_(runtime, ec2_, quotas_, poll_policy_),
+      view_(runtime, ec2_, quotas_),
       terminator_(runtime, ec2_) {}
 
 async::Task<> CloudEndpoint::stop() {

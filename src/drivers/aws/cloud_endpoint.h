@@ -6,7 +6,6 @@
 #include "drivers/aws/account/account.h"
 #include "drivers/aws/api/caller.h"
 #include "drivers/aws/cloud_view.h"
-#include "drivers/aws/poll_policy.h"
 #include "drivers/aws/terminator.h"
 #include "telemetry/log.h"
 
@@ -17,8 +16,8 @@ namespace nodepool::drivers::aws {
 class CloudEndpoint final : public cloud::Endpoint {
  public:
   // `threads` outlives it.
-  CloudEndpoint(const async::Runtime& runtime, Account account, const PollPolicy& poll_policy,
-                async::ThreadPool& threads, const telemetry::Logger& log);
+  CloudEndpoint(const async::Runtime& runtime, Account account, async::ThreadPool& threads,
+                const telemetry::Logger& log);
 
   // Whether it has the same credentials, region and endpoints, and is still in use.
   bool is_of(const Account& account) const { return !is_closed() && account == account_; }
@@ -26,14 +25,12 @@ class CloudEndpoint final : public cloud::Endpoint {
   AccountState& state() { return state_; }
   CloudView& view() { return view_; }
   Terminator& terminator() { return terminator_; }
-  const PollPolicy& poll_policy() const { return poll_policy_; }
 
  private:
   void set_rate(double rate) override { state_.set_rate(rate); }
   async::Task<> stop() override;
 
   Account account_;
-  PollPolicy poll_policy_;
   AccountState state_;
   Caller caller_;
   Ec2 ec2_;

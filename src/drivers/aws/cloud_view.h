@@ -15,7 +15,6 @@
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/api/service_quotas.h"
 #include "drivers/aws/config/aws_config.h"
-#include "drivers/aws/poll_policy.h"
 
 namespace nodepool::drivers::aws {
 
@@ -43,8 +42,7 @@ class ById {
 class CloudView {
  public:
   // The references outlive it.
-  CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas,
-            const PollPolicy& poll_policy);
+  CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas);
 
   using Instances = driver::SharedPoller<ById<Ec2Instance>>;
   // Launches and deletions wait for changes in it.
@@ -90,7 +88,6 @@ class CloudView {
   async::Runtime runtime_;
   Ec2& ec2_;
   ServiceQuotas& service_quotas_;
-  const PollPolicy& poll_policy_;
   Instances instances_;
   driver::BootTimes removal_times_;
   async::SharedResult<ById<Ec2Volume>> volumes_;

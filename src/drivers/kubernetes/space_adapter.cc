@@ -22,20 +22,15 @@ bool is_of_a_node(const Space& space) {
 
 SpaceAdapter::SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
                            async::ThreadPool& threads, telemetry::Logger log,
-                           const MakeSpaces& make_spaces, http::Client::Observer on_attempt,
-                           const PollPolicy& poll_policy)
+                           const MakeSpaces& make_spaces, http::Client::Observer on_attempt)
     : runtime_(runtime),
       config_(std::move(config)),
       log_(std::move(log)),
       api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
       spaces_(make_spaces(api_)),
       watcher_(runtime, api_, log_),
-      space_list_(runtime, "Kubernetes namespaces",
-                  {.unknown = poll_policy.followed, .least = poll_policy.least},
-                  [this] { return ask_spaces(); }),
-      pods_(runtime, "Kubernetes pods",
-            {.unknown = spaces_->reports_pods() ? poll_policy.followed : poll_policy.unfollowed,
-             .least = poll_policy.least},
+      space_list_(runtime, "Kubernetes namespaces", kWatched, [this] { return ask_spaces(); }),
+      pods_(runtime, "Kubernetes pods", spaces_->reports_pods() ? kWatched : kUnwatched,
             [this] { return ask_pods(); }) {}
 
 Task<> SpaceAdapter::start() {

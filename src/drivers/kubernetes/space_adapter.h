@@ -17,13 +17,6 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// Poll intervals with and without watches, and the minimum.
-struct PollPolicy {
-  async::Duration followed = std::chrono::seconds(30);  // in case a watch misses a change
-  async::Duration unfollowed = std::chrono::seconds(1);
-  async::Duration least = std::chrono::milliseconds(50);
-};
-
 // The adapter for clusters with a namespace for each node. docs/drivers/kubernetes.md lists its
 // calls.
 class SpaceAdapter final : public driver::Adapter {
@@ -33,7 +26,7 @@ class SpaceAdapter final : public driver::Adapter {
   // `threads` outlives it. `on_attempt` is called for every attempt of a call.
   SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
                async::ThreadPool& threads, telemetry::Logger log, const MakeSpaces& make_spaces,
-               http::Client::Observer on_attempt = {}, const PollPolicy& poll_policy = {});
+               http::Client::Observer on_attempt = {});
 
   async::Task<> start() override;
   async::Task<> stop() override;

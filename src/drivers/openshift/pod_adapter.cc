@@ -46,15 +46,13 @@ bool is_forbidden(const CloudError& error) {
 PodAdapter::PodAdapter(const async::Runtime& runtime,
                        std::shared_ptr<const kubernetes::KubeConfig> config,
                        async::ThreadPool& threads, telemetry::Logger log,
-                       http::Client::Observer on_attempt, const kubernetes::PollPolicy& poll_policy)
+                       http::Client::Observer on_attempt)
     : runtime_(runtime),
       config_(std::move(config)),
       log_(std::move(log)),
       api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
       watcher_(runtime, api_, log_),
-      pods_(runtime, "OpenShift pods",
-            {.unknown = poll_policy.followed, .least = poll_policy.least},
-            [this] { return ask_pods(); }) {}
+      pods_(runtime, "OpenShift pods", kubernetes::kWatched, [this] { return ask_pods(); }) {}
 
 Task<> PodAdapter::start() {
   for (const auto& [space, pool] : config_->pools()) {

@@ -22,8 +22,7 @@ class PodAdapter final : public driver::Adapter {
   // `threads` outlives it. `on_attempt` is called for every attempt of a call.
   PodAdapter(const async::Runtime& runtime, std::shared_ptr<const kubernetes::KubeConfig> config,
              async::ThreadPool& threads, telemetry::Logger log,
-             http::Client::Observer on_attempt = {},
-             const kubernetes::PollPolicy& poll_policy = {});
+             http::Client::Observer on_attempt = {});
 
   async::Task<> start() override;
   async::Task<> stop() override;
