@@ -8,6 +8,7 @@
 namespace nodepool::drivers::aws {
 
 using async::Task;
+using cloud::ById;
 
 namespace {
 
@@ -22,22 +23,10 @@ CloudView::CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quo
       service_quotas_(quotas),
       instances_(runtime, "EC2 instances",
                  {.unknown = kPollInterval, .least = kExpectedPollInterval},
-                 [this] { return ask_instances(); }),
-      volumes_(runtime, "EC2 volumes", [this] { return ask_volumes(); }),
-      hosts_(runtime, "EC2 hosts", [this] { return ask_hosts(); }),
+                 [this] { return ById<Ec2Instance>::of(ec2_.instances()); }),
+      volumes_(runtime, "EC2 volumes", [this] { return ById<Ec2Volume>::of(ec2_.volumes()); }),
+      hosts_(runtime, "EC2 hosts", [this] { return ById<DedicatedHost>::of(ec2_.hosts()); }),
       quotas_(runtime, "AWS quotas", [this] { return ask_quotas(); }) {}
-
-Task<ById<Ec2Instance>> CloudView::ask_instances() {
-  co_return ById<Ec2Instance>(co_await ec2_.instances());
-}
-
-Task<ById<Ec2Volume>> CloudView::ask_volumes() {
-  co_return ById<Ec2Volume>(co_await ec2_.volumes());
-}
-
-Task<ById<DedicatedHost>> CloudView::ask_hosts() {
-  co_return ById<DedicatedHost>(co_await ec2_.hosts());
-}
 
 Task<std::map<std::string, double>> CloudView::ask_quotas() {
   std::map<std::string, double> values = co_await service_quotas_.values("ec2");

@@ -29,7 +29,8 @@ SpaceAdapter::SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const 
       api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
       spaces_(make_spaces(api_)),
       watcher_(runtime, api_, log_),
-      space_list_(runtime, "Kubernetes namespaces", kWatched, [this] { return ask_spaces(); }),
+      space_list_(runtime, "Kubernetes namespaces", kWatched,
+                  [this] { return SpaceList::of(spaces_->list()); }),
       pods_(runtime, "Kubernetes pods", spaces_->reports_pods() ? kWatched : kUnwatched,
             [this] { return ask_pods(); }) {}
 
@@ -45,13 +46,8 @@ Task<> SpaceAdapter::stop() {
   co_await api_.stop();
 }
 
-Task<SpaceList> SpaceAdapter::ask_spaces() {
-  co_return SpaceList(co_await spaces_->list());
-}
-
 Task<PodList> SpaceAdapter::ask_pods() {
-  const std::set<std::string> awaited(awaited_.begin(), awaited_.end());
-  co_return PodList(co_await spaces_->pods(awaited));
+  return PodList::of(spaces_->pods({awaited_.begin(), awaited_.end()}));
 }
 
 Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
@@ -84,7 +80,7 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
 Task<std::vector<driver::Instance>> SpaceAdapter::instances() {
   const auto list = co_await space_list_.get(kNow);
   std::vector<Space> of_nodes;
-  for (const Space& space : list->spaces()) {
+  for (const Space& space : list->all()) {
     if (is_of_a_node(space)) of_nodes.push_back(space);
   }
   if (config_->is_limited_to_capacity()) {
@@ -103,7 +99,7 @@ Task<std::vector<driver::Instance>> SpaceAdapter::instances() {
 Task<std::vector<driver::Resource>> SpaceAdapter::resources() {
   std::vector<driver::Resource> resources;
   const auto list = co_await space_list_.get(kNow);
-  for (const Space& space : list->spaces()) {
+  for (const Space& space : list->all()) {
     if (space.is_going || !is_of_a_node(space)) continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
                          .id = space.name,

@@ -45,7 +45,6 @@ class SpaceAdapter final : public driver::Adapter {
 
  private:
   async::Task<> remove_space(std::string name, std::function<void()> accepted);
-  async::Task<SpaceList> ask_spaces();
   async::Task<PodList> ask_pods();
 
   async::Runtime runtime_;

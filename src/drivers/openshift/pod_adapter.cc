@@ -52,7 +52,8 @@ PodAdapter::PodAdapter(const async::Runtime& runtime,
       log_(std::move(log)),
       api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
       watcher_(runtime, api_, log_),
-      pods_(runtime, "OpenShift pods", kubernetes::kWatched, [this] { return ask_pods(); }) {}
+      pods_(runtime, "OpenShift pods", kubernetes::kWatched,
+            [this] { return PodList::of(list_pods(std::string(kubernetes::kOfNodes))); }) {}
 
 Task<> PodAdapter::start() {
   for (const auto& [space, pool] : config_->pools()) {
@@ -79,10 +80,6 @@ Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {
     }
   }
   co_return pods;
-}
-
-Task<PodList> PodAdapter::ask_pods() {
-  co_return PodList(co_await list_pods(std::string(kubernetes::kOfNodes)));
 }
 
 // --- making pods
@@ -196,7 +193,7 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
   while (true) {
     const auto list = co_await driver::if_answered(pods_.next(awaited), "pods", log_);
     if (!list) continue;
-    const Pod* pod = list->find(pod_name->space, pod_name->name);
+    const Pod* pod = list->find(pod_name->space + "/" + pod_name->name);
     // If it is not being deleted, it is a new one with the same name.
     if (pod == nullptr || !pod->is_going) co_return;
   }
@@ -221,7 +218,7 @@ Task<std::vector<driver::Instance>> PodAdapter::instances() {
 Task<std::vector<driver::Resource>> PodAdapter::resources() {
   std::vector<driver::Resource> resources;
   const auto list = co_await pods_.get(std::chrono::seconds(0));
-  for (const Pod& pod : list->pods()) {
+  for (const Pod& pod : list->all()) {
     if (pod.is_going) continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
                          .id = id_of(pod.space, pod.name),

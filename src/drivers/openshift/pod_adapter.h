@@ -53,7 +53,6 @@ class PodAdapter final : public driver::Adapter {
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
   async::Task<std::optional<PodName>> find_name(std::string id);
   async::Task<std::vector<kubernetes::Pod>> list_pods(std::string query);
-  async::Task<kubernetes::PodList> ask_pods();
   async::Task<std::vector<kubernetes::Element>> quotas_of(std::string space);
 
   async::Runtime runtime_;

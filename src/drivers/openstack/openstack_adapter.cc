@@ -47,7 +47,7 @@ Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& st
 Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
   std::vector<driver::Instance> instances;
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
-  for (const Server& server : list->servers()) {
+  for (const Server& server : list->all()) {
     if (server.status != "DELETED")
       instances.push_back(co_await openstack::describe(context_, server));
   }
@@ -57,7 +57,7 @@ Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
 Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
   std::vector<driver::Resource> resources;
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
-  for (const Server& server : list->servers()) {
+  for (const Server& server : list->all()) {
     if (server.status == "DELETED") continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
                          .id = server.id,
