@@ -44,8 +44,8 @@ class Endpoint {
   }
 
  private:
-  // Sets the rate limit; see Member::rate.
-  virtual void set_rate(double rate) = 0;
+  // Sets the rate limit, if the endpoint has one; see Member::rate.
+  virtual void set_rate(double /*rate*/) {}
   // Called once, after the last call of all members.
   virtual async::Task<> stop() = 0;
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -53,6 +56,9 @@ class Spaces {
   // cluster node.
   virtual bool reports_all_spaces() const = 0;
 };
+
+// `api` outlives the result.
+using MakeSpaces = std::function<std::unique_ptr<Spaces>(KubeApi& api)>;
 
 // The namespaces of Kubernetes.
 class Namespaces final : public Spaces {

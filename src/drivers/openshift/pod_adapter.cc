@@ -50,7 +50,8 @@ PodAdapter::PodAdapter(const async::Runtime& runtime,
     : runtime_(runtime),
       config_(std::move(config)),
       log_(std::move(log)),
-      api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
+      account_(runtime, config_->cluster(), threads, log_),
+      api_(runtime, account_, log_, std::move(on_attempt)),
       watcher_(runtime, api_, log_),
       pods_(runtime, "OpenShift pods", kubernetes::kWatched,
             [this] { return PodList::of(list_pods(std::string(kubernetes::kOfNodes))); }) {}
@@ -66,7 +67,7 @@ Task<> PodAdapter::start() {
 Task<> PodAdapter::stop() {
   co_await watcher_.stop();
   co_await pods_.stop();
-  co_await api_.stop();
+  co_await account_.stop();
 }
 
 Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {

@@ -58,6 +58,7 @@ class PodAdapter final : public driver::Adapter {
   async::Runtime runtime_;
   std::shared_ptr<const kubernetes::KubeConfig> config_;
   telemetry::Logger log_;
+  kubernetes::ClusterAccount account_;
   kubernetes::KubeApi api_;
   kubernetes::Watcher watcher_;
   driver::SharedPoller<kubernetes::PodList> pods_;
