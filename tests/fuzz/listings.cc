@@ -54,12 +54,14 @@ class AnyCloud {
                                drivers::aws::ServiceKind::service_quotas}) {
       account_.endpoints[service] = server_.url();
     }
-    cluster_.server = server_.url();
+    drivers::kubernetes::Cluster cluster;
+    cluster.server = server_.url();
     cloud_.name = "any";
     cloud_.auth = {{"auth_url", server_.url() + "/v3"}, {"username", "u"}, {"password", "p"}};
     openstack_account_.emplace(runtime_, cloud_, log_, http::Client::Observer());
     openstack_.emplace(runtime_, *openstack_account_, log_, http::Client::Observer());
-    kube_.emplace(runtime_, cluster_, threads_, log_, http::Client::Observer());
+    kube_account_.emplace(runtime_, std::move(cluster), threads_, log_);
+    kube_.emplace(runtime_, *kube_account_, log_, http::Client::Observer());
   }
 
   void list(std::size_t choice, std::string_view pages) {
@@ -115,7 +117,7 @@ class AnyCloud {
   drivers::openstack::Cloud cloud_;
   std::optional<drivers::openstack::CloudAccount> openstack_account_;
   std::optional<drivers::openstack::CloudApi> openstack_;
-  drivers::kubernetes::Cluster cluster_;
+  std::optional<drivers::kubernetes::ClusterAccount> kube_account_;
   std::optional<drivers::kubernetes::KubeApi> kube_;
   drivers::aws::Account account_;
   drivers::aws::AccountState state_{runtime_, account_, threads_, log_, http::Client::Observer()};

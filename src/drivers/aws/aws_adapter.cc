@@ -44,14 +44,8 @@ AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsC
       imports_(caller_),
       s3_(caller_, config_->bucket()),
       templates_(ec2_, *config_, installation),
-      context_{runtime,
-               *config_,
-               ec2_,
-               endpoint_->view(),
-               endpoint_->terminator(),
-               templates_,
-               endpoint_->poll_policy(),
-               std::move(log)},
+      context_{runtime,    *config_,      ec2_, endpoint_->view(), endpoint_->terminator(),
+               templates_, std::move(log)},
       images_(runtime, *config_, {ec2_, ebs_, imports_, s3_}, std::move(installation), threads,
               context_.log),
       codes_(relevant_codes(*config_)) {}
@@ -72,7 +66,7 @@ Task<> AwsAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
 
 Task<std::vector<driver::Instance>> AwsAdapter::instances() {
   std::vector<driver::Instance> instances;
-  const auto list = co_await context_.view.instances().get(context_.poll_policy.poll);
+  const auto list = co_await context_.view.instances().get(kPollInterval);
   std::vector<std::string> types;
   for (const Ec2Instance& instance : list->all()) {
     if (!instance.is_gone()) types.push_back(instance.type);
@@ -89,7 +83,7 @@ Task<std::vector<driver::Instance>> AwsAdapter::instances() {
 
 Task<std::vector<driver::Resource>> AwsAdapter::resources() {
   std::vector<driver::Resource> resources;
-  const auto list = co_await context_.view.instances().get(context_.poll_policy.poll);
+  const auto list = co_await context_.view.instances().get(kPollInterval);
   for (const Ec2Instance& instance : list->all()) {
     if (instance.is_going()) continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
@@ -97,7 +91,7 @@ Task<std::vector<driver::Resource>> AwsAdapter::resources() {
                          .metadata = instance.tags});
   }
   // An attached volume is deleted with its instance.
-  const auto volumes = co_await context_.view.volumes(context_.poll_policy.list_age);
+  const auto volumes = co_await context_.view.volumes(kListAge);
   for (const Ec2Volume& volume : volumes->all()) {
     if (volume.state != "available" && volume.state != "error") continue;
     resources.push_back({.type = kVolumeResource, .id = volume.id, .metadata = volume.tags});
@@ -113,7 +107,7 @@ Task<std::vector<driver::Resource>> AwsAdapter::host_resources() {
   std::vector<driver::Resource> resources;
   if (!may_list_hosts_) co_return resources;
   try {
-    const auto hosts = co_await context_.view.hosts(context_.poll_policy.list_age);
+    const auto hosts = co_await context_.view.hosts(kListAge);
     for (const DedicatedHost& host : hosts->all()) {
       if (host.is_gone()) continue;
       resources.push_back({.type = kHostResource, .id = host.id, .metadata = host.tags});
@@ -236,10 +230,10 @@ Task<bool> AwsAdapter::is_usable(model::Node node) {
   };
   std::optional<Ec2Instance> instance;
   try {
-    instance = co_await find(node, context_.poll_policy.list_age);
+    instance = co_await find(node, kListAge);
     if (!runs(instance)) instance = co_await find(node, {});
     if (!instance) {
-      co_await context_.runtime.clock.sleep_for(context_.poll_policy.poll);
+      co_await context_.runtime.clock.sleep_for(kPollInterval);
       instance = co_await find(node, {});
     }
   } catch (const CloudError& error) {
@@ -255,8 +249,7 @@ Task<bool> AwsAdapter::is_usable(model::Node node) {
 
 // Unknown if the instance is not listed: it may have ended long ago, or belong to another account.
 Task<std::optional<std::string>> AwsAdapter::termination_reason(model::Node node) {
-  const std::optional<Ec2Instance> instance =
-      co_await find(std::move(node), context_.poll_policy.list_age);
+  const std::optional<Ec2Instance> instance = co_await find(std::move(node), kListAge);
   if (!instance || !instance->has_ended()) co_return std::nullopt;
   co_return state_in_words(*instance);
 }

@@ -13,6 +13,7 @@
 #include "drivers/aws/config/aws_config.h"
 #include "drivers/aws/images/image_store.h"
 #include "drivers/aws/instance_launch.h"
+#include "drivers/aws/poll_intervals.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::aws {
@@ -43,9 +44,7 @@ class AwsAdapter final : public driver::Adapter {
   async::Task<bool> is_usable(model::Node node) override;
   async::Task<std::optional<std::string>> termination_reason(model::Node node) override;
   driver::ImageSupport* images() override { return &images_; }
-  async::Duration consistency_delay() const override {
-    return endpoint_->poll_policy().consistency_delay;
-  }
+  async::Duration consistency_delay() const override { return kConsistencyDelay; }
 
  private:
   async::Task<driver::Limits> limits();

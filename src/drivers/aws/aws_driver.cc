@@ -27,8 +27,8 @@ std::unique_ptr<driver::Adapter> AwsDriver::adapter(
   telemetry::Logger log = context.log.child("driver.aws." + aws->name());
   std::string name = aws->name();
   auto endpoint = accounts_->find(context.runtime, aws->account(), [&] {
-    return std::make_shared<CloudEndpoint>(context.runtime, aws->account(), PollPolicy(),
-                                           context.threads, context.log.child("driver.aws"));
+    return std::make_shared<CloudEndpoint>(context.runtime, aws->account(), context.threads,
+                                           context.log.child("driver.aws"));
   });
   return std::make_unique<AwsAdapter>(context.runtime, std::move(aws), std::move(endpoint),
                                       context.installation, context.threads, std::move(log),

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "drivers/aws/poll_intervals.h"
 
 namespace nodepool::drivers::aws {
 
 using async::Task;
+using cloud::ById;
 
 namespace {
 
@@ -15,30 +17,16 @@ constexpr std::size_t kMostTypes = 100;
 
 }  // namespace
 
-CloudView::CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas,
-                     const PollPolicy& poll_policy)
+CloudView::CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas)
     : runtime_(runtime),
       ec2_(ec2),
       service_quotas_(quotas),
-      poll_policy_(poll_policy),
       instances_(runtime, "EC2 instances",
-                 {.unknown = poll_policy.poll, .least = poll_policy.expected_poll},
-                 [this] { return ask_instances(); }),
-      volumes_(runtime, "EC2 volumes", [this] { return ask_volumes(); }),
-      hosts_(runtime, "EC2 hosts", [this] { return ask_hosts(); }),
+                 {.unknown = kPollInterval, .least = kExpectedPollInterval},
+                 [this] { return ById<Ec2Instance>::of(ec2_.instances()); }),
+      volumes_(runtime, "EC2 volumes", [this] { return ById<Ec2Volume>::of(ec2_.volumes()); }),
+      hosts_(runtime, "EC2 hosts", [this] { return ById<DedicatedHost>::of(ec2_.hosts()); }),
       quotas_(runtime, "AWS quotas", [this] { return ask_quotas(); }) {}
-
-Task<ById<Ec2Instance>> CloudView::ask_instances() {
-  co_return ById<Ec2Instance>(co_await ec2_.instances());
-}
-
-Task<ById<Ec2Volume>> CloudView::ask_volumes() {
-  co_return ById<Ec2Volume>(co_await ec2_.volumes());
-}
-
-Task<ById<DedicatedHost>> CloudView::ask_hosts() {
-  co_return ById<DedicatedHost>(co_await ec2_.hosts());
-}
 
 Task<std::map<std::string, double>> CloudView::ask_quotas() {
   std::map<std::string, double> values = co_await service_quotas_.values("ec2");
@@ -47,7 +35,7 @@ Task<std::map<std::string, double>> CloudView::ask_quotas() {
 }
 
 Task<std::shared_ptr<const std::map<std::string, double>>> CloudView::quotas() {
-  return quotas_.get(poll_policy_.lookup_age);
+  return quotas_.get(kLookupAge);
 }
 
 Task<std::map<std::string, InstanceType>> CloudView::types(std::vector<std::string> names) {
@@ -93,7 +81,7 @@ Task<std::optional<std::string>> CloudView::image_id(AmiReference reference) {
         runtime_, "an AMI", [this, reference] { return ask_image(reference); });
   }
   async::SharedResult<ImageId>& answer = *lookup;
-  const std::shared_ptr<const ImageId> id = co_await answer.get(poll_policy_.lookup_age);
+  const std::shared_ptr<const ImageId> id = co_await answer.get(kLookupAge);
   co_return *id;
 }
 

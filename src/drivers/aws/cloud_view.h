@@ -4,58 +4,35 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "async/runtime.h"
 #include "async/shared_result.h"
+#include "cloud/by_id.h"
 #include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/api/service_quotas.h"
 #include "drivers/aws/config/aws_config.h"
-#include "drivers/aws/poll_policy.h"
 
 namespace nodepool::drivers::aws {
-
-// A listing of the region, indexed by id.
-template <typename Thing>
-class ById {
- public:
-  explicit ById(std::vector<Thing> things) : things_(std::move(things)) {
-    for (std::size_t i = 0; i < things_.size(); ++i) index_.emplace(things_[i].id, i);
-  }
-
-  const std::vector<Thing>& all() const { return things_; }
-  // nullptr if there is none.
-  const Thing* find(std::string_view id) const {
-    const auto found = index_.find(std::string(id));
-    return found == index_.end() ? nullptr : &things_[found->second];
-  }
-
- private:
-  std::vector<Thing> things_;
-  std::unordered_map<std::string, std::size_t> index_;
-};
 
 // A shared cache of the listings of an account in a region. All functions throw CloudError.
 class CloudView {
  public:
   // The references outlive it.
-  CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas,
-            const PollPolicy& poll_policy);
+  CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas);
 
-  using Instances = driver::SharedPoller<ById<Ec2Instance>>;
+  using Instances = driver::SharedPoller<cloud::ById<Ec2Instance>>;
   // Launches and deletions wait for changes in it.
   Instances& instances() { return instances_; }
   // How long instances take to terminate, to schedule polls.
   driver::BootTimes& removal_times() { return removal_times_; }
-  async::Task<std::shared_ptr<const ById<Ec2Volume>>> volumes(async::Duration max_age) {
+  async::Task<std::shared_ptr<const cloud::ById<Ec2Volume>>> volumes(async::Duration max_age) {
     return volumes_.get(max_age);
   }
 
-  async::Task<std::shared_ptr<const ById<DedicatedHost>>> hosts(async::Duration max_age) {
+  async::Task<std::shared_ptr<const cloud::ById<DedicatedHost>>> hosts(async::Duration max_age) {
     return hosts_.get(max_age);
   }
 
@@ -83,18 +60,14 @@ class CloudView {
 
   async::Task<ImageId> ask_image(AmiReference reference);
   async::Task<std::map<std::string, double>> ask_quotas();
-  async::Task<ById<Ec2Instance>> ask_instances();
-  async::Task<ById<Ec2Volume>> ask_volumes();
-  async::Task<ById<DedicatedHost>> ask_hosts();
 
   async::Runtime runtime_;
   Ec2& ec2_;
   ServiceQuotas& service_quotas_;
-  const PollPolicy& poll_policy_;
   Instances instances_;
   driver::BootTimes removal_times_;
-  async::SharedResult<ById<Ec2Volume>> volumes_;
-  async::SharedResult<ById<DedicatedHost>> hosts_;
+  async::SharedResult<cloud::ById<Ec2Volume>> volumes_;
+  async::SharedResult<cloud::ById<DedicatedHost>> hosts_;
   async::SharedResult<std::map<std::string, double>> quotas_;
   // Only references of the configurations.
   std::map<AmiReference, std::unique_ptr<async::SharedResult<ImageId>>> images_;

@@ -10,6 +10,7 @@
 #include "driver/ownership.h"
 #include "drivers/aws/api/signature.h"
 #include "drivers/aws/external_id.h"
+#include "drivers/aws/poll_intervals.h"
 #include "drivers/aws/usage.h"
 
 namespace nodepool::drivers::aws {
@@ -118,7 +119,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_host() {
 
 Task<> InstanceLaunch::wait_for_host() {
   while (true) {
-    const auto list = co_await driver::if_answered(context_.view.hosts(context_.poll_policy.poll),
+    const auto list = co_await driver::if_answered(context_.view.hosts(kPollInterval),
                                                    "dedicated hosts", context_.log);
     const DedicatedHost* host = list ? list->find(host_id_) : nullptr;
     if (host != nullptr && host->state == "available") co_return;
@@ -126,7 +127,7 @@ Task<> InstanceLaunch::wait_for_host() {
       throw CloudError(CloudError::Kind::failed,
                        fmt::format("dedicated host {} is {}", host_id_, host->state));
     }
-    co_await context_.runtime.clock.sleep_for(context_.poll_policy.poll);
+    co_await context_.runtime.clock.sleep_for(kPollInterval);
   }
 }
 
@@ -195,8 +196,7 @@ driver::Metadata InstanceLaunch::tags() const {
 // Uses a list from after the request: an older one may show the instance of an earlier attempt.
 Task<std::optional<std::string>> InstanceLaunch::find_instance() {
   const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
-  const auto list =
-      co_await context_.view.instances().get(std::min(context_.poll_policy.poll, since_request));
+  const auto list = co_await context_.view.instances().get(std::min(kPollInterval, since_request));
   const auto ours = [this](const Ec2Instance& instance) {
     return !instance.is_going() && driver::carries(instance.tags, spec_.metadata);
   };
@@ -221,7 +221,7 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
       if (instance->state != "pending") throw failure_of(*instance);
     }
     if (instance != nullptr || !list) last_seen = clock.now();
-    if (clock.now() - last_seen > context_.poll_policy.consistency_delay) {
+    if (clock.now() - last_seen > kConsistencyDelay) {
       throw CloudError(CloudError::Kind::failed, "instance " + id + " has disappeared");
     }
   }
@@ -243,11 +243,11 @@ Task<Resources> instance_resources(MachineContext context, Ec2Instance instance)
     const auto type = types.find(instance.type);
     if (type != types.end()) taken = instance_resources(type->second, instance.is_spot);
   }
-  auto volumes = co_await context.view.volumes(context.poll_policy.list_age);
+  auto volumes = co_await context.view.volumes(kListAge);
   const bool is_new = std::ranges::any_of(instance.volume_ids, [&volumes](const std::string& id) {
     return volumes->find(id) == nullptr;
   });
-  if (is_new) volumes = co_await context.view.volumes(context.poll_policy.expected_poll);
+  if (is_new) volumes = co_await context.view.volumes(kExpectedPollInterval);
   for (const std::string& id : instance.volume_ids) {
     const Ec2Volume* volume = volumes->find(id);
     if (volume == nullptr) continue;  // just attached or detached

@@ -10,7 +10,6 @@
 #include "drivers/aws/cloud_view.h"
 #include "drivers/aws/config/aws_config.h"
 #include "drivers/aws/launch_templates.h"
-#include "drivers/aws/poll_policy.h"
 #include "drivers/aws/run_instances_request.h"
 #include "drivers/aws/terminator.h"
 #include "telemetry/log.h"
@@ -25,7 +24,6 @@ struct MachineContext {
   CloudView& view;
   Terminator& terminator;
   LaunchTemplates& templates;
-  const PollPolicy& poll_policy;
   telemetry::Logger log;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "drivers/aws/poll_intervals.h"
 
 namespace nodepool::drivers::aws {
 
@@ -16,7 +17,7 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
   awaited.expected = times.expectation();
   // A termination is less urgent than a launch.
   if (awaited.expected) {
-    awaited.expected->step = std::max(awaited.expected->step, context.poll_policy.poll);
+    awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
   while (true) {
     const auto list = co_await driver::if_answered(context.view.instances().next(awaited),
@@ -33,7 +34,7 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
 // EC2 has returned not_found. A new instance that is listed may not be known everywhere yet; any
 // other is gone, or belongs to another account.
 Task<> make_sure_that_it_is_gone(MachineContext context, std::string id) {
-  const auto list = co_await context.view.instances().get(context.poll_policy.poll);
+  const auto list = co_await context.view.instances().get(kPollInterval);
   const Ec2Instance* instance = list->find(id);
   if (instance != nullptr && !instance->is_going()) {
     throw driver::CloudError(driver::CloudError::Kind::transient,
@@ -52,7 +53,7 @@ Task<> release_host(MachineContext context, std::string id) {
                                                    "dedicated hosts", context.log);
     const DedicatedHost* host = list ? list->find(id) : nullptr;
     if (list && (host == nullptr || host->is_gone())) co_return;
-    co_await context.runtime.clock.sleep_for(context.poll_policy.poll);
+    co_await context.runtime.clock.sleep_for(kPollInterval);
   }
 }
 

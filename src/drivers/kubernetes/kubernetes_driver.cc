@@ -1,5 +1,7 @@
 #include "drivers/kubernetes/kubernetes_driver.h"
 
+#include <fmt/format.h>
+
 #include "drivers/kubernetes/kubeconfig/kubeconfig.h"
 #include "drivers/kubernetes/space_adapter.h"
 #include "http/attempt_metrics.h"
@@ -15,16 +17,25 @@ std::set<std::string> KubeDriver::files(const config::ProviderSection& /*section
   return kubeconfig_files(environment_);
 }
 
+std::unique_ptr<driver::Adapter> KubeDriver::space_adapter(
+    std::shared_ptr<const driver::ProviderConfig> config, const driver::ProviderContext& context,
+    const MakeSpaces& make_spaces) const {
+  auto kube = std::dynamic_pointer_cast<const KubeConfig>(std::move(config));
+  const telemetry::Logger log = context.log.child(fmt::format("driver.{}", name()));
+  const std::string provider = kube->name();
+  auto endpoint = clusters_->find(context.runtime, kube->cluster(), [&] {
+    return std::make_shared<ClusterEndpoint>(context.runtime, kube->cluster(), context.threads, log,
+                                             make_spaces);
+  });
+  return std::make_unique<SpaceAdapter>(context.runtime, std::move(kube), std::move(endpoint),
+                                        log.child(provider), make_spaces,
+                                        http::attempt_metrics(context.metrics, provider));
+}
+
 std::unique_ptr<driver::Adapter> KubernetesDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
-  auto kube = std::dynamic_pointer_cast<const KubeConfig>(std::move(config));
-  const std::string name = kube->name();
-  const SpaceAdapter::MakeSpaces make_spaces = [](KubeApi& api) {
-    return std::make_unique<Namespaces>(api);
-  };
-  return std::make_unique<SpaceAdapter>(context.runtime, std::move(kube), context.threads,
-                                        context.log.child("driver.kubernetes." + name), make_spaces,
-                                        http::attempt_metrics(context.metrics, name));
+  const MakeSpaces make_spaces = [](KubeApi& api) { return std::make_unique<Namespaces>(api); };
+  return space_adapter(std::move(config), context, make_spaces);
 }
 
 }  // namespace nodepool::drivers::kubernetes

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <memory>
 #include <utility>
 
+#include "cloud/endpoints.h"
 #include "config/environment.h"
 #include "driver/statemachine/state_machine_driver.h"
+#include "drivers/kubernetes/cluster_endpoint.h"
 #include "drivers/kubernetes/config/kube_config.h"
+#include "drivers/kubernetes/spaces.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -20,9 +24,18 @@ class KubeDriver : public driver::StateMachineDriver {
       const config::ProviderSection& section, const config::Config& config) const override;
   std::set<std::string> files(const config::ProviderSection& section) const override;
 
+ protected:
+  // The adapter for a namespace or project for each node.
+  std::unique_ptr<driver::Adapter> space_adapter(
+      std::shared_ptr<const driver::ProviderConfig> config, const driver::ProviderContext& context,
+      const MakeSpaces& make_spaces) const;
+
  private:
+  using Clusters = cloud::Endpoints<Cluster, ClusterEndpoint>;
+
   Kind kind_;
   config::Environment environment_;
+  std::shared_ptr<Clusters> clusters_ = std::make_shared<Clusters>();
 };
 
 // `driver: kubernetes`: namespaces and pods of a cluster. See docs/drivers/kubernetes.md.

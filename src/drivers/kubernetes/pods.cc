@@ -120,12 +120,6 @@ Pod read_pod(const Element& object) {
   return pod;
 }
 
-const Pod* PodList::find(std::string_view space, std::string_view name) const {
-  const auto found = std::ranges::find_if(
-      pods_, [&](const Pod& pod) { return pod.space == space && pod.name == name; });
-  return found == pods_.end() ? nullptr : &*found;
-}
-
 Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
                              std::string space, std::string name,
                              std::function<void(std::string)> enter, telemetry::Logger log) {
@@ -134,7 +128,7 @@ Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWa
   while (true) {
     const auto list = co_await driver::if_answered(pods.next(awaited), "pods", log);
     if (!list) continue;
-    const Pod* pod = list->find(space, name);
+    const Pod* pod = list->find(space + "/" + name);
     if (pod == nullptr || pod->is_going) {
       if (!was_there) continue;
       throw CloudError(CloudError::Kind::failed,

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cloud/by_id.h"
 #include "driver/images.h"
 #include "driver/resources.h"
 #include "driver/statemachine/shared_poller.h"
@@ -24,22 +25,15 @@ struct Pod {
   bool is_going = false;
   std::string host;           // the cluster node that it runs on
   driver::Resources request;  // its resource requests, and one instance
+
+  // "namespace/name".
+  std::string path() const { return space + "/" + name; }
 };
+
+using PodList = cloud::ById<Pod, &Pod::path>;
 
 // Reads a pod. Throws CloudError(failed) if it is invalid.
 Pod read_pod(const Element& object);
-
-// A listing of pods.
-class PodList {
- public:
-  explicit PodList(std::vector<Pod> pods) : pods_(std::move(pods)) {}
-
-  const std::vector<Pod>& pods() const { return pods_; }
-  const Pod* find(std::string_view space, std::string_view name) const;  // nullptr: none
-
- private:
-  std::vector<Pod> pods_;
-};
 
 // Parses a quantity such as "100m", "1.5" or "2Gi"; 0 if it is invalid.
 double quantity(std::string_view text);

@@ -21,47 +21,29 @@ bool is_of_a_node(const Space& space) {
 }  // namespace
 
 SpaceAdapter::SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
-                           async::ThreadPool& threads, telemetry::Logger log,
-                           const MakeSpaces& make_spaces, http::Client::Observer on_attempt,
-                           const PollPolicy& poll_policy)
+                           std::shared_ptr<ClusterEndpoint> endpoint, telemetry::Logger log,
+                           const MakeSpaces& make_spaces, const http::Client::Observer& on_attempt)
     : runtime_(runtime),
       config_(std::move(config)),
+      endpoint_(std::move(endpoint)),
+      membership_(endpoint_->join({.on_attempt = on_attempt})),
       log_(std::move(log)),
-      api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
-      spaces_(make_spaces(api_)),
-      watcher_(runtime, api_, log_),
-      space_list_(runtime, "Kubernetes namespaces",
-                  {.unknown = poll_policy.followed, .least = poll_policy.least},
-                  [this] { return ask_spaces(); }),
-      pods_(runtime, "Kubernetes pods",
-            {.unknown = spaces_->reports_pods() ? poll_policy.followed : poll_policy.unfollowed,
-             .least = poll_policy.least},
-            [this] { return ask_pods(); }) {}
+      api_(runtime, endpoint_->account(), log_, on_attempt),
+      spaces_(make_spaces(api_)) {}
 
 Task<> SpaceAdapter::start() {
-  spaces_->follow(watcher_, [this] { space_list_.poll_now(); }, [this] { pods_.poll_now(); });
+  endpoint_->start();
   co_return;
 }
 
 Task<> SpaceAdapter::stop() {
-  co_await watcher_.stop();
-  co_await space_list_.stop();
-  co_await pods_.stop();
-  co_await api_.stop();
-}
-
-Task<SpaceList> SpaceAdapter::ask_spaces() {
-  co_return SpaceList(co_await spaces_->list());
-}
-
-Task<PodList> SpaceAdapter::ask_pods() {
-  const std::set<std::string> awaited(awaited_.begin(), awaited_.end());
-  co_return PodList(co_await spaces_->pods(awaited));
+  co_await endpoint_->leave(membership_);
 }
 
 Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
-  SpaceLaunch launch({runtime_, *config_, api_, *spaces_, pods_, awaited_, log_}, std::move(spec),
-                     steps);
+  SpaceLaunch launch(
+      {runtime_, *config_, api_, *spaces_, endpoint_->pods(), endpoint_->awaited(), log_},
+      std::move(spec), steps);
   co_return co_await launch.run();
 }
 
@@ -76,9 +58,10 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
   const bool was_there = co_await spaces_->remove(name);
   if (!was_there) co_return;
   if (accepted) accepted();
-  driver::PollWaiter awaited = space_list_.await_removal();
+  driver::SharedPoller<SpaceList>& space_list = endpoint_->space_list();
+  driver::PollWaiter awaited = space_list.await_removal();
   while (true) {
-    const auto list = co_await driver::if_answered(space_list_.next(awaited), "namespaces", log_);
+    const auto list = co_await driver::if_answered(space_list.next(awaited), "namespaces", log_);
     if (!list) continue;
     const Space* space = list->find(name);
     // If it is not being deleted, it is a new one with the same name.
@@ -87,9 +70,9 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
 }
 
 Task<std::vector<driver::Instance>> SpaceAdapter::instances() {
-  const auto list = co_await space_list_.get(kNow);
+  const auto list = co_await endpoint_->space_list().get(kNow);
   std::vector<Space> of_nodes;
-  for (const Space& space : list->spaces()) {
+  for (const Space& space : list->all()) {
     if (is_of_a_node(space)) of_nodes.push_back(space);
   }
   if (config_->is_limited_to_capacity()) {
@@ -107,8 +90,8 @@ Task<std::vector<driver::Instance>> SpaceAdapter::instances() {
 
 Task<std::vector<driver::Resource>> SpaceAdapter::resources() {
   std::vector<driver::Resource> resources;
-  const auto list = co_await space_list_.get(kNow);
-  for (const Space& space : list->spaces()) {
+  const auto list = co_await endpoint_->space_list().get(kNow);
+  for (const Space& space : list->all()) {
     if (space.is_going || !is_of_a_node(space)) continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
                          .id = space.name,

@@ -3,37 +3,26 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "async/thread_pool.h"
 #include "driver/statemachine/adapter.h"
-#include "driver/statemachine/shared_poller.h"
+#include "drivers/kubernetes/cluster_endpoint.h"
 #include "drivers/kubernetes/config/kube_config.h"
 #include "drivers/kubernetes/space_launch.h"
 #include "drivers/kubernetes/spaces.h"
-#include "drivers/kubernetes/watcher.h"
 
 namespace nodepool::drivers::kubernetes {
-
-// Poll intervals with and without watches, and the minimum.
-struct PollPolicy {
-  async::Duration followed = std::chrono::seconds(30);  // in case a watch misses a change
-  async::Duration unfollowed = std::chrono::seconds(1);
-  async::Duration least = std::chrono::milliseconds(50);
-};
 
 // The adapter for clusters with a namespace for each node. docs/drivers/kubernetes.md lists its
 // calls.
 class SpaceAdapter final : public driver::Adapter {
  public:
-  using MakeSpaces = std::function<std::unique_ptr<Spaces>(KubeApi& api)>;
-
-  // `threads` outlives it. `on_attempt` is called for every attempt of a call.
+  // `endpoint` is the endpoint of the configured cluster. `make_spaces`: for the other calls.
+  // `on_attempt` is called for every attempt of these.
   SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
-               async::ThreadPool& threads, telemetry::Logger log, const MakeSpaces& make_spaces,
-               http::Client::Observer on_attempt = {}, const PollPolicy& poll_policy = {});
+               std::shared_ptr<ClusterEndpoint> endpoint, telemetry::Logger log,
+               const MakeSpaces& make_spaces, const http::Client::Observer& on_attempt = {});
 
   async::Task<> start() override;
   async::Task<> stop() override;
@@ -52,18 +41,14 @@ class SpaceAdapter final : public driver::Adapter {
 
  private:
   async::Task<> remove_space(std::string name, std::function<void()> accepted);
-  async::Task<SpaceList> ask_spaces();
-  async::Task<PodList> ask_pods();
 
   async::Runtime runtime_;
   std::shared_ptr<const KubeConfig> config_;
+  std::shared_ptr<ClusterEndpoint> endpoint_;
+  ClusterEndpoint::Membership membership_;
   telemetry::Logger log_;
   KubeApi api_;
   std::unique_ptr<Spaces> spaces_;
-  Watcher watcher_;
-  std::multiset<std::string> awaited_;
-  driver::SharedPoller<SpaceList> space_list_;
-  driver::SharedPoller<PodList> pods_;
 };
 
 // The descriptions of all labels, which depend on the configuration only.

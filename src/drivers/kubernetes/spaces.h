@@ -1,11 +1,14 @@
 #pragma once
 
-#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cloud/by_id.h"
 #include "driver/images.h"
 #include "drivers/kubernetes/api/kube_api.h"
 #include "drivers/kubernetes/pods.h"
@@ -20,20 +23,7 @@ struct Space {
   bool is_going = false;  // being deleted
 };
 
-// A listing of namespaces.
-class SpaceList {
- public:
-  explicit SpaceList(std::vector<Space> spaces) : spaces_(std::move(spaces)) {}
-
-  const std::vector<Space>& spaces() const { return spaces_; }
-  const Space* find(std::string_view name) const {  // nullptr: none
-    const auto found = std::ranges::find(spaces_, name, &Space::name);
-    return found == spaces_.end() ? nullptr : &*found;
-  }
-
- private:
-  std::vector<Space> spaces_;
-};
+using SpaceList = cloud::ById<Space, &Space::name>;
 
 // Makes, lists and deletes namespaces or projects. All functions throw CloudError.
 class Spaces {
@@ -66,6 +56,9 @@ class Spaces {
   // cluster node.
   virtual bool reports_all_spaces() const = 0;
 };
+
+// `api` outlives the result.
+using MakeSpaces = std::function<std::unique_ptr<Spaces>(KubeApi& api)>;
 
 // The namespaces of Kubernetes.
 class Namespaces final : public Spaces {

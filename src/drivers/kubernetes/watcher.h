@@ -5,9 +5,16 @@
 
 #include "async/runtime.h"
 #include "async/task_scope.h"
+#include "driver/statemachine/next_poll.h"
 #include "drivers/kubernetes/api/kube_api.h"
 
 namespace nodepool::drivers::kubernetes {
+
+// Intervals of the polls of a collection with and without a watch. A watch may miss a change.
+inline constexpr driver::PollIntervals kWatched = {.unknown = std::chrono::seconds(30),
+                                                   .least = std::chrono::milliseconds(50)};
+inline constexpr driver::PollIntervals kUnwatched = {.unknown = std::chrono::seconds(1),
+                                                     .least = kWatched.least};
 
 // Watches collections of a cluster, to trigger polls. If a watch fails, triggers a poll every
 // second instead.

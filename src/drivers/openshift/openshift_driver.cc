@@ -1,6 +1,5 @@
 #include "drivers/openshift/openshift_driver.h"
 
-#include "drivers/kubernetes/space_adapter.h"
 #include "drivers/openshift/pod_adapter.h"
 #include "drivers/openshift/projects.h"
 #include "http/attempt_metrics.h"
@@ -11,15 +10,10 @@ using kubernetes::KubeConfig;
 
 std::unique_ptr<driver::Adapter> OpenShiftDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
-  auto kube = std::dynamic_pointer_cast<const KubeConfig>(std::move(config));
-  const std::string name = kube->name();
-  const kubernetes::SpaceAdapter::MakeSpaces make_projects = [](KubeApi& api) {
+  const kubernetes::MakeSpaces make_projects = [](KubeApi& api) {
     return std::make_unique<Projects>(api);
   };
-  return std::make_unique<kubernetes::SpaceAdapter>(
-      context.runtime, std::move(kube), context.threads,
-      context.log.child("driver.openshift." + name), make_projects,
-      http::attempt_metrics(context.metrics, name));
+  return space_adapter(std::move(config), context, make_projects);
 }
 
 std::unique_ptr<driver::Adapter> OpenShiftPodsDriver::adapter(

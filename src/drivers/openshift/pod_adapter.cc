@@ -46,15 +46,15 @@ bool is_forbidden(const CloudError& error) {
 PodAdapter::PodAdapter(const async::Runtime& runtime,
                        std::shared_ptr<const kubernetes::KubeConfig> config,
                        async::ThreadPool& threads, telemetry::Logger log,
-                       http::Client::Observer on_attempt, const kubernetes::PollPolicy& poll_policy)
+                       http::Client::Observer on_attempt)
     : runtime_(runtime),
       config_(std::move(config)),
       log_(std::move(log)),
-      api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
+      account_(runtime, config_->cluster(), threads, log_),
+      api_(runtime, account_, log_, std::move(on_attempt)),
       watcher_(runtime, api_, log_),
-      pods_(runtime, "OpenShift pods",
-            {.unknown = poll_policy.followed, .least = poll_policy.least},
-            [this] { return ask_pods(); }) {}
+      pods_(runtime, "OpenShift pods", kubernetes::kWatched,
+            [this] { return PodList::of(list_pods(std::string(kubernetes::kOfNodes))); }) {}
 
 Task<> PodAdapter::start() {
   for (const auto& [space, pool] : config_->pools()) {
@@ -67,7 +67,7 @@ Task<> PodAdapter::start() {
 Task<> PodAdapter::stop() {
   co_await watcher_.stop();
   co_await pods_.stop();
-  co_await api_.stop();
+  co_await account_.stop();
 }
 
 Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {
@@ -81,10 +81,6 @@ Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {
     }
   }
   co_return pods;
-}
-
-Task<PodList> PodAdapter::ask_pods() {
-  co_return PodList(co_await list_pods(std::string(kubernetes::kOfNodes)));
 }
 
 // --- making pods
@@ -198,7 +194,7 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
   while (true) {
     const auto list = co_await driver::if_answered(pods_.next(awaited), "pods", log_);
     if (!list) continue;
-    const Pod* pod = list->find(pod_name->space, pod_name->name);
+    const Pod* pod = list->find(pod_name->space + "/" + pod_name->name);
     // If it is not being deleted, it is a new one with the same name.
     if (pod == nullptr || !pod->is_going) co_return;
   }
@@ -223,7 +219,7 @@ Task<std::vector<driver::Instance>> PodAdapter::instances() {
 Task<std::vector<driver::Resource>> PodAdapter::resources() {
   std::vector<driver::Resource> resources;
   const auto list = co_await pods_.get(std::chrono::seconds(0));
-  for (const Pod& pod : list->pods()) {
+  for (const Pod& pod : list->all()) {
     if (pod.is_going) continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
                          .id = id_of(pod.space, pod.name),

@@ -22,8 +22,7 @@ class PodAdapter final : public driver::Adapter {
   // `threads` outlives it. `on_attempt` is called for every attempt of a call.
   PodAdapter(const async::Runtime& runtime, std::shared_ptr<const kubernetes::KubeConfig> config,
              async::ThreadPool& threads, telemetry::Logger log,
-             http::Client::Observer on_attempt = {},
-             const kubernetes::PollPolicy& poll_policy = {});
+             http::Client::Observer on_attempt = {});
 
   async::Task<> start() override;
   async::Task<> stop() override;
@@ -54,12 +53,12 @@ class PodAdapter final : public driver::Adapter {
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
   async::Task<std::optional<PodName>> find_name(std::string id);
   async::Task<std::vector<kubernetes::Pod>> list_pods(std::string query);
-  async::Task<kubernetes::PodList> ask_pods();
   async::Task<std::vector<kubernetes::Element>> quotas_of(std::string space);
 
   async::Runtime runtime_;
   std::shared_ptr<const kubernetes::KubeConfig> config_;
   telemetry::Logger log_;
+  kubernetes::ClusterAccount account_;
   kubernetes::KubeApi api_;
   kubernetes::Watcher watcher_;
   driver::SharedPoller<kubernetes::PodList> pods_;

@@ -20,15 +20,6 @@ bool is_active(const Image& image) {
 
 }  // namespace
 
-ServerList::ServerList(std::vector<Server> servers) : servers_(std::move(servers)) {
-  for (std::size_t i = 0; i < servers_.size(); ++i) index_.emplace(servers_[i].id, i);
-}
-
-const Server* ServerList::find(std::string_view id) const {
-  const auto found = index_.find(id);
-  return found == index_.end() ? nullptr : &servers_[found->second];
-}
-
 CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud,
                      const PollPolicy& poll_policy)
     : runtime_(runtime),
@@ -37,7 +28,7 @@ CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& 
       poll_policy_(poll_policy),
       servers_(runtime, "OpenStack servers",
                {.unknown = poll_policy.poll, .least = poll_policy.expected_poll},
-               [this] { return ask_servers(); }),
+               [this] { return cloud::ById<Server>::of(api_.compute().servers()); }),
       floating_ips_(runtime, "OpenStack floating IPs", [this] { return ask_floating_ips(); }),
       volumes_(runtime, "OpenStack volumes", [this] { return ask_volumes(); }),
       flavors_(runtime, "OpenStack flavors", [this] { return api_.compute().flavors(); }),
@@ -62,10 +53,6 @@ Task<std::shared_ptr<const Topology>> CloudView::topology() {
 
 Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
   return zones_.get(kUntilForgotten);
-}
-
-Task<ServerList> CloudView::ask_servers() {
-  co_return ServerList(co_await api_.compute().servers());
 }
 
 Task<std::vector<FloatingIp>> CloudView::ask_floating_ips() {

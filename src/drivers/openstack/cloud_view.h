@@ -4,12 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "async/runtime.h"
 #include "async/shared_result.h"
+#include "cloud/by_id.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/openstack/api/cloud_api.h"
 #include "drivers/openstack/config/openstack_config.h"
@@ -17,21 +16,6 @@
 #include "drivers/openstack/topology.h"
 
 namespace nodepool::drivers::openstack {
-
-// The servers of the project at one moment.
-class ServerList {
- public:
-  explicit ServerList(std::vector<Server> servers);
-  ServerList(ServerList&&) = default;
-  ServerList& operator=(ServerList&&) = default;
-
-  const std::vector<Server>& servers() const { return servers_; }
-  const Server* find(std::string_view id) const;  // nullptr if there is none
-
- private:
-  std::vector<Server> servers_;
-  std::unordered_map<std::string_view, std::size_t> index_;  // by id: views into servers_
-};
 
 // A shared cache of the cloud's listings. Lists that change are at most PollPolicy::poll old; those
 // that rarely change are kept until forget(). All functions throw CloudError.
@@ -41,7 +25,7 @@ class CloudView {
   CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud,
             const PollPolicy& poll_policy);
 
-  using Servers = driver::SharedPoller<ServerList>;
+  using Servers = driver::SharedPoller<cloud::ById<Server>>;
   // Launches and deletions wait for changes in it.
   Servers& servers() { return servers_; }
   // Both are empty if the cloud does not have the service.
@@ -68,7 +52,6 @@ class CloudView {
  private:
   using ImageId = std::optional<std::string>;
 
-  async::Task<ServerList> ask_servers();
   async::Task<std::vector<FloatingIp>> ask_floating_ips();
   async::Task<std::vector<Volume>> ask_volumes();
   async::Task<Topology> ask_topology();

@@ -21,7 +21,7 @@ OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
                                    const http::Client::Observer& on_attempt)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
-      membership_(endpoint_->join({.spacing = config_->rate(), .on_attempt = on_attempt})),
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
       api_(runtime, endpoint_->account(), log, on_attempt),
       view_(endpoint_->view()),
       context_{runtime,         *config_,      api_, view_, endpoint_->poll_policy(),
@@ -47,7 +47,7 @@ Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& st
 Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
   std::vector<driver::Instance> instances;
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
-  for (const Server& server : list->servers()) {
+  for (const Server& server : list->all()) {
     if (server.status != "DELETED")
       instances.push_back(co_await openstack::describe(context_, server));
   }
@@ -57,7 +57,7 @@ Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
 Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
   std::vector<driver::Resource> resources;
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
-  for (const Server& server : list->servers()) {
+  for (const Server& server : list->all()) {
     if (server.status == "DELETED") continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
                          .id = server.id,

@@ -132,8 +132,8 @@ Task<std::optional<std::string>> ServerLaunch::find_server() {
   const auto ours = [this](const Server& server) {
     return driver::carries(server.metadata, spec_.metadata);
   };
-  const auto found = std::ranges::find_if(list->servers(), ours);
-  if (found == list->servers().end() || spec_.metadata.empty()) co_return std::nullopt;
+  const auto found = std::ranges::find_if(list->all(), ours);
+  if (found == list->all().end() || spec_.metadata.empty()) co_return std::nullopt;
   steps_.set_external_id(to_external_id(found->id));
   co_return found->id;
 }

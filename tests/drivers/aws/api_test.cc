@@ -235,8 +235,7 @@ TEST_F(CloudApiTest, an_instance_that_may_not_be_ended_keeps_no_other) {
 
 TEST_F(CloudApiTest, an_unknown_type_hides_no_other) {
   ServiceQuotas quotas(*caller_);
-  const PollPolicy poll_policy;
-  CloudView view(runtime_, ec2_, quotas, poll_policy);
+  CloudView view(runtime_, ec2_, quotas);
   const auto types = loop_.run(view.types({"t3.medium", "old1.large"}));
   EXPECT_TRUE(types.contains("t3.medium"));
   EXPECT_FALSE(types.contains("old1.large"));

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 class KubeApiTest : public testing::Test {
  protected:
   ~KubeApiTest() override {
-    loop_.run(api_.stop());
+    loop_.run(account_.stop());
     loop_.run(server_.stop());
   }
 
@@ -58,9 +58,9 @@ class KubeApiTest : public testing::Test {
   async::Random random_{1};
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   Server server_{runtime_, [this](const Server::Call& call) { return serve(call); }};
-  Cluster cluster_ = cluster_at(server_.url());
   async::ThreadPool threads_{1, "test"};
-  KubeApi api_{runtime_, cluster_, threads_, log(), {}};
+  ClusterAccount account_{runtime_, cluster_at(server_.url()), threads_, log()};
+  KubeApi api_{runtime_, account_, log(), {}};
 };
 
 TEST_F(KubeApiTest, a_collection_is_read_page_by_page) {

@@ -27,8 +27,10 @@ constexpr int kPage = 500;
 constexpr auto kWatch = std::chrono::seconds(240);
 constexpr auto kLongestWatch = std::chrono::seconds(300);
 
-http::ClientOptions options_of(const Cluster& cluster) {
+http::ClientOptions options_of(const ClusterAccount& account) {
+  const Cluster& cluster = account.cluster();
   http::ClientOptions options;
+  options.pace = account.rate_limit();
   options.transfers = {.ca_file = cluster.ca.text.empty() ? cluster.ca.file : "",
                        .client_cert = cluster.client_cert.file,
                        .client_key = cluster.client_key.file,
@@ -61,11 +63,17 @@ bool speaks_of_quota(std::string_view message) {
   return text.contains("exceeded quota");
 }
 
-KubeApi::KubeApi(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads,
-                 telemetry::Logger log, http::Client::Observer on_attempt)
-    : cluster_(cluster),
-      credentials_(runtime, cluster, threads, log),
-      client_(runtime, options_of(cluster), std::move(log), std::move(on_attempt)) {}
+ClusterAccount::ClusterAccount(const async::Runtime& runtime, Cluster cluster,
+                               async::ThreadPool& threads, const telemetry::Logger& log)
+    : cluster_(std::move(cluster)),
+      credentials_(runtime, cluster_, threads, log),
+      rate_limit_(std::make_shared<http::RateGovernor>(runtime.clock, 0)) {}
+
+KubeApi::KubeApi(const async::Runtime& runtime, ClusterAccount& account, telemetry::Logger log,
+                 http::Client::Observer on_attempt)
+    : cluster_(account.cluster()),
+      credentials_(account.credentials()),
+      client_(runtime, options_of(account), std::move(log), std::move(on_attempt)) {}
 
 http::Request KubeApi::request(std::string name, std::string method,
                                const std::string& path) const {

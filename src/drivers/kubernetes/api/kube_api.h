@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "cloud/pages.h"
 #include "drivers/kubernetes/api/credentials.h"
 #include "drivers/kubernetes/kubeconfig/cluster.h"
+#include "http/rate_governor.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -20,15 +22,36 @@ using cloud::Json;
 // Whether the cluster's message says that a quota is exceeded.
 bool speaks_of_quota(std::string_view message);
 
+// What all calls of one user of a cluster share: the credential, and the pauses that the cluster
+// asks for.
+class ClusterAccount {
+ public:
+  // `threads` outlives it.
+  ClusterAccount(const async::Runtime& runtime, Cluster cluster, async::ThreadPool& threads,
+                 const telemetry::Logger& log);
+
+  const Cluster& cluster() const { return cluster_; }
+  Credentials& credentials() { return credentials_; }
+  const std::shared_ptr<http::RateGovernor>& rate_limit() const { return rate_limit_; }
+
+  // Call it after the last call.
+  async::Task<> stop() { return credentials_.stop(); }
+
+ private:
+  Cluster cluster_;
+  Credentials credentials_;
+  std::shared_ptr<http::RateGovernor> rate_limit_;  // without a limit
+};
+
 // The API of one cluster. All functions throw CloudError with the cluster's message, which names a
 // missing permission.
 //
 // `name` is the call's name without names of objects: "create pod"; `path` is "/api/v1/…".
 class KubeApi {
  public:
-  // `cluster` and `threads` outlive it.
-  KubeApi(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads,
-          telemetry::Logger log, http::Client::Observer on_attempt);
+  // `account` outlives it. `on_attempt` is called for every attempt of a call.
+  KubeApi(const async::Runtime& runtime, ClusterAccount& account, telemetry::Logger log,
+          http::Client::Observer on_attempt);
 
   // Makes an object; returns false if an object with its name exists. `forbidden`: an unknown
   // outcome is CloudError(unknown_outcome). `allowed`: the call is retried, as it cannot make a
@@ -58,9 +81,6 @@ class KubeApi {
   // The token of the calls; empty if there is none.
   async::Task<std::string> token();
 
-  // Call it after the last call.
-  async::Task<> stop() { return credentials_.stop(); }
-
  private:
   async::Task<http::Response> send(http::Request request, cloud::Effect effect,
                                    cloud::IsAnswer is_rejection);
@@ -70,7 +90,7 @@ class KubeApi {
   async::Task<cloud::Page> ask_page(std::string name, std::string path, std::string query);
 
   const Cluster& cluster_;
-  Credentials credentials_;
+  Credentials& credentials_;
   http::Client client_;
 };
 

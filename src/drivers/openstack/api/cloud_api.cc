@@ -34,8 +34,7 @@ CloudAccount::CloudAccount(const async::Runtime& runtime, const Cloud& cloud,
       identity_rate_limit_(std::make_shared<http::RateGovernor>(runtime.clock, 0)),
       identity_(runtime, cloud, options_for(cloud, identity_rate_limit_), log, on_attempt) {}
 
-void CloudAccount::set_spacing(double spacing) {
-  const double calls_per_second = spacing > 0 ? 1 / spacing : 0;
+void CloudAccount::set_rate(double calls_per_second) {
   identity_rate_limit_->set_rate(calls_per_second);
   for (const auto& [kind, limit] : rate_limits_) limit->set_rate(calls_per_second);
 }

@@ -24,8 +24,8 @@ class CloudAccount {
   CloudAccount(const async::Runtime& runtime, const Cloud& cloud, const telemetry::Logger& log,
                const http::Client::Observer& on_attempt);
 
-  // The minimum time between two calls of one service, in seconds; 0: no rate limit.
-  void set_spacing(double spacing);
+  // The calls of one service a second; 0: no limit.
+  void set_rate(double calls_per_second);
 
   const Cloud& cloud() const { return cloud_; }
   Identity& identity() { return identity_; }

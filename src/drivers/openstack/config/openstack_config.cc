@@ -42,7 +42,8 @@ void OpenStackConfig::load_provider(const config::Section& provider) {
   using std::chrono::seconds;
   region_name_ = provider.optional_text("region-name");
   provider.refuse_null("rate");
-  rate_ = provider.number("rate");
+  const double seconds_between_calls = provider.number("rate");
+  rate_ = seconds_between_calls > 0 ? 1 / seconds_between_calls : 0;
   load_boot_and_retries(provider);
   load_launch_timeout(provider);
   image_upload_timeout_ = seconds(provider.integer("image-upload-timeout"));

@@ -53,7 +53,7 @@ class OpenStackConfig final : public driver::StateMachineConfig {
 
   const Cloud& cloud() const { return cloud_; }
   const std::optional<std::string>& region_name() const { return region_name_; }
-  double rate() const { return rate_; }  // seconds between calls; 0: no rate limit
+  double rate() const { return rate_; }  // calls of one service a second; 0: no limit
   async::Duration image_upload_timeout() const { return image_upload_timeout_; }
   bool clean_floating_ips() const { return clean_floating_ips_; }
   async::Duration port_cleanup_interval() const { return port_cleanup_interval_; }  // 0: off

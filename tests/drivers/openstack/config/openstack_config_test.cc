@@ -146,7 +146,7 @@ providers:
 TEST_F(OpenStackConfigTest, every_key_is_read) {
   const auto config = load(kFull);
   EXPECT_EQ(config->region_name(), "north");
-  EXPECT_EQ(config->rate(), 0.001);
+  EXPECT_EQ(config->rate(), 1000);
   EXPECT_EQ(config->boot_timeout(), 10s);
   EXPECT_EQ(config->launch_timeout(), 20s);
   EXPECT_EQ(config->launch_retries(), 1);

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "async/runtime.h"
+
+namespace nodepool::cloud {
+
+// A listing, indexed by id. `Id`: the member of a thing, variable or function, that is its id.
+template <typename Thing, auto Id = &Thing::id>
+class ById {
+ public:
+  explicit ById(std::vector<Thing> things) : things_(std::move(things)) {
+    for (std::size_t i = 0; i < things_.size(); ++i) index_.emplace(std::invoke(Id, things_[i]), i);
+  }
+
+  // Awaits and indexes a listing. Throws what it throws.
+  static async::Task<ById> of(async::Task<std::vector<Thing>> listing) {
+    co_return ById(co_await std::move(listing));
+  }
+
+  const std::vector<Thing>& all() const { return things_; }
+  // nullptr if there is none.
+  const Thing* find(std::string_view id) const {
+    const auto found = index_.find(id);
+    return found == index_.end() ? nullptr : &things_[found->second];
+  }
+
+ private:
+  std::vector<Thing> things_;
+  std::map<std::string, std::size_t, std::less<>> index_;
+};
+
+}  // namespace nodepool::cloud

@@ -1,0 +1,37 @@
+#include "drivers/kubernetes/cluster_endpoint.h"
+
+#include <utility>
+
+namespace nodepool::drivers::kubernetes {
+
+using async::Task;
+
+ClusterEndpoint::ClusterEndpoint(const async::Runtime& runtime, Cluster cluster,
+                                 async::ThreadPool& threads, const telemetry::Logger& log,
+                                 const MakeSpaces& make_spaces)
+    : account_(runtime, std::move(cluster), threads, log),
+      api_(runtime, account_, log, observer()),
+      spaces_(make_spaces(api_)),
+      watcher_(runtime, api_, log),
+      space_list_(runtime, "Kubernetes namespaces", kWatched,
+                  [this] { return SpaceList::of(spaces_->list()); }),
+      pods_(runtime, "Kubernetes pods", spaces_->reports_pods() ? kWatched : kUnwatched,
+            [this] { return ask_pods(); }) {}
+
+void ClusterEndpoint::start() {
+  if (std::exchange(started_, true)) return;
+  spaces_->follow(watcher_, [this] { space_list_.poll_now(); }, [this] { pods_.poll_now(); });
+}
+
+Task<> ClusterEndpoint::stop() {
+  co_await watcher_.stop();
+  co_await space_list_.stop();
+  co_await pods_.stop();
+  co_await account_.stop();
+}
+
+Task<PodList> ClusterEndpoint::ask_pods() {
+  return PodList::of(spaces_->pods({awaited_.begin(), awaited_.end()}));
+}
+
+}  // namespace nodepool::drivers::kubernetes

@@ -1,0 +1,157 @@
+// What providers of one cluster share, in virtual time, over HTTP on the loopback: calls are
+// counted.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/live_tasks.h"
+#include "async/task_scope.h"
+#include "config/load.h"
+#include "driver/ownership.h"
+#include "drivers/kubernetes/space_adapter.h"
+#include "tests/drivers/kubernetes/stand_in/stand_in.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::drivers::kubernetes {
+namespace {
+
+using async::Task;
+using testing::ElementsAre;
+
+class EndpointTest : public testing::Test {
+ protected:
+  EndpointTest() { add_space("a"); }
+
+  ~EndpointTest() override {
+    for (const auto& adapter : adapters_) loop_.run(adapter->stop());
+    loop_.run(cluster_.stop());
+  }
+
+  static std::unique_ptr<Spaces> make_spaces(KubeApi& api) {
+    return std::make_unique<Namespaces>(api);
+  }
+
+  std::shared_ptr<ClusterEndpoint> make_endpoint() {
+    return std::make_shared<ClusterEndpoint>(runtime_, config()->cluster(), threads_, log_,
+                                             make_spaces);
+  }
+
+  std::shared_ptr<const KubeConfig> config() {
+    const config::Environment environment = {
+        {"KUBECONFIG",
+         directory_.write("kubeconfig",
+                          "current-context: one\ncontexts: [{name: one, context: {cluster: c}}]\n"
+                          "clusters: [{name: c, cluster: {server: '" +
+                              cluster_.url() + "'}}]\n")}};
+    config::LoadOptions options;
+    options.path = directory_.write("nodepool.yaml",
+                                    "labels: [{name: small}]\nproviders:\n"
+                                    "  - name: kube\n    driver: kubernetes\n    pools:\n"
+                                    "      - name: main\n        labels: [{name: small, "
+                                    "type: namespace}]\n");
+    options.drivers.schemas = {{"kubernetes", &kube_schema(Kind::kubernetes)}};
+    const config::Config config = config::load(options).config;
+    return std::make_shared<KubeConfig>(Kind::kubernetes, config.providers.at(0), config,
+                                        environment);
+  }
+
+  void add_space(const std::string& name) {
+    const StandIn::Json labels = {{std::string(driver::kNodeIdKey), "0000000001"}};
+    cluster_.add("namespaces/" + name, {{"metadata", {{"labels", labels}}}});
+  }
+
+  SpaceAdapter& start_provider(std::shared_ptr<ClusterEndpoint> endpoint) {
+    adapters_.push_back(
+        std::make_unique<SpaceAdapter>(runtime_, config(), std::move(endpoint), log_, make_spaces));
+    loop_.run(adapters_.back()->start());
+    return *adapters_.back();
+  }
+
+  // Every call that waits for an answer is a watch that the cluster holds back.
+  bool is_silent() {
+    const auto tasks = async::live_tasks(runtime_.executor);
+    const auto calls = std::ranges::count_if(tasks, [](const async::LiveTask& task) {
+      return std::ranges::any_of(task.waits, [](const async::LiveTask::Wait& wait) {
+        return wait.what.starts_with("http:");
+      });
+    });
+    return !loop_.poll() && static_cast<std::size_t>(calls) <= cluster_.held_back();
+  }
+
+  // Without that time passes.
+  void run_until_silent() {
+    while (!is_silent()) {
+    }
+  }
+
+  void run_until_ended() {
+    while (!scope_.empty()) {
+      if (is_silent()) clock_.advance_to(clock_.next_wakeup());
+    }
+  }
+
+  static Task<> list(SpaceAdapter& adapter) {
+    const std::vector<driver::Instance> instances = co_await adapter.instances();
+    EXPECT_EQ(instances.size(), 1);
+  }
+
+  // The calls of two providers that start, and list their nodes at the same time.
+  std::vector<int> calls_of(const std::shared_ptr<ClusterEndpoint>& first,
+                            const std::shared_ptr<ClusterEndpoint>& second) {
+    for (const auto& endpoint : {first, second}) start_provider(endpoint);
+    run_until_silent();
+    for (const auto& adapter : adapters_) scope_.spawn("list", list(*adapter));
+    run_until_ended();
+    return {cluster_.count("WATCH namespaces"), cluster_.count("WATCH pods"),
+            cluster_.count("LIST namespaces")};
+  }
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  async::ThreadPool threads_{1, "test"};
+  test_support::TemporaryDirectory directory_;
+  StandIn cluster_{runtime_};
+  telemetry::Logger log_{
+      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      "test"};
+  std::vector<std::unique_ptr<SpaceAdapter>> adapters_;
+  async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
+                            ADD_FAILURE() << name << ": " << error;
+                          }};
+};
+
+TEST_F(EndpointTest, providers_of_one_cluster_watch_and_list_once) {
+  const auto shared = make_endpoint();
+  EXPECT_THAT(calls_of(shared, shared), ElementsAre(1, 1, 1));
+}
+
+TEST_F(EndpointTest, two_endpoints_watch_and_list_twice) {
+  EXPECT_THAT(calls_of(make_endpoint(), make_endpoint()), ElementsAre(2, 2, 2));
+}
+
+TEST_F(EndpointTest, the_watch_of_a_provider_survives_the_stop_of_the_other) {
+  const auto shared = make_endpoint();
+  start_provider(shared);
+  SpaceAdapter& second = start_provider(shared);
+  run_until_silent();
+  loop_.run(adapters_.front()->stop());
+  adapters_.erase(adapters_.begin());
+  scope_.spawn("delete",
+               second.remove_resource(
+                   {.type = std::string(driver::kInstanceResource), .id = "a", .metadata = {}}));
+  const auto begun = clock_.now();
+  run_until_ended();
+  EXPECT_THAT(cluster_.things(), testing::IsEmpty());
+  EXPECT_LT(clock_.now() - begun, kWatched.unknown) << "reported by the watch";
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::kubernetes
