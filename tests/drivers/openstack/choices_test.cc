@@ -170,10 +170,10 @@ TEST(AuthRequestTest, what_is_missing_or_unknown_is_named) {
 }
 
 TEST(CatalogTest, overrides_interface_and_region_choose) {
-  const std::vector<Endpoint> catalog = {{"compute", "internal", "a", "http://inner/v2.1"},
-                                         {"compute", "public", "a", "http://a/v2.1/"},
-                                         {"compute", "public", "b", "http://b"},
-                                         {"volume", "publicURL", "a", "http://v/v3/p"}};
+  const std::vector<ServiceEndpoint> catalog = {{"compute", "internal", "a", "http://inner/v2.1"},
+                                                {"compute", "public", "a", "http://a/v2.1/"},
+                                                {"compute", "public", "b", "http://b"},
+                                                {"volume", "publicURL", "a", "http://v/v3/p"}};
   Cloud cloud;
   EXPECT_EQ(endpoint_of(catalog, ServiceKind::compute, cloud), "http://a/v2.1");
   cloud.region = "b";

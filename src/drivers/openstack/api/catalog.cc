@@ -64,8 +64,8 @@ std::string_view to_string(ServiceKind kind) {
   return service(kind).name;
 }
 
-std::optional<std::string> endpoint_of(const std::vector<Endpoint>& catalog, ServiceKind kind,
-                                       const Cloud& cloud) {
+std::optional<std::string> endpoint_of(const std::vector<ServiceEndpoint>& catalog,
+                                       ServiceKind kind, const Cloud& cloud) {
   const KnownService& wanted = service(kind);
   if (const auto given = cloud.endpoints.find(wanted.name); given != cloud.endpoints.end()) {
     return normalised(given->second, wanted);
@@ -74,7 +74,7 @@ std::optional<std::string> endpoint_of(const std::vector<Endpoint>& catalog, Ser
   const std::string interface =
       plain_interface(own == cloud.interfaces.end() ? cloud.interface : own->second);
   for (const std::string_view type : wanted.types) {
-    const auto found = std::ranges::find_if(catalog, [&](const Endpoint& endpoint) {
+    const auto found = std::ranges::find_if(catalog, [&](const ServiceEndpoint& endpoint) {
       return endpoint.type == type && plain_interface(endpoint.interface) == interface &&
              (cloud.region.empty() || endpoint.region == cloud.region);
     });

@@ -16,7 +16,7 @@ enum class ServiceKind { compute, network, image, volume };
 std::string_view to_string(ServiceKind kind);
 
 // One entry of a token's catalog.
-struct Endpoint {
+struct ServiceEndpoint {
   std::string type;  // "compute", "volumev3", …
   std::string interface;
   std::string region;
@@ -25,7 +25,7 @@ struct Endpoint {
 
 // The base URL of the service's API with its version ("https://…/v2.1"), chosen by the cloud's
 // overrides, interface and region. Returns nothing if the catalog has none.
-std::optional<std::string> endpoint_of(const std::vector<Endpoint>& catalog, ServiceKind kind,
-                                       const Cloud& cloud);
+std::optional<std::string> endpoint_of(const std::vector<ServiceEndpoint>& catalog,
+                                       ServiceKind kind, const Cloud& cloud);
 
 }  // namespace nodepool::drivers::openstack

@@ -29,8 +29,8 @@ std::optional<double> parse_time(const std::string& text) {
   return static_cast<double>(::timegm(&parts));
 }
 
-std::vector<Endpoint> read_catalog(const Element& token) {
-  std::vector<Endpoint> catalog;
+std::vector<ServiceEndpoint> read_catalog(const Element& token) {
+  std::vector<ServiceEndpoint> catalog;
   for (const Element& service : token.list("catalog")) {
     for (const Element& endpoint : service.list("endpoints")) {
       catalog.push_back({.type = service.text("type"),

@@ -19,7 +19,7 @@ class Identity {
   // The result of a successful authentication. Never log it.
   struct Token {
     std::string id;
-    std::vector<Endpoint> catalog;
+    std::vector<ServiceEndpoint> catalog;
     cloud::TokenLife life;
   };
   using TokenPointer = cloud::TokenCache<Token>::Pointer;
