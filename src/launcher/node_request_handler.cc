@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
+#include <ranges>
 
 #include "async/finally.h"
+#include "async/task_scope.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "launcher/terminated_machine_detector.h"
@@ -13,6 +16,7 @@
 #include "model/paths.h"
 #include "planning/decision.h"
 #include "planning/matching.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -88,36 +92,67 @@ Task<LockSet::Outcome> NodeRequestHandler::take_locks() {
 
 // --- existing nodes
 
-// Checks all existing nodes, and takes unusable ones out of service.
+struct NodeRequestHandler::Check {
+  Node node;
+  std::size_t lock = 0;
+  bool is_usable = false;
+  std::optional<std::string> termination_reason = {};
+  std::exception_ptr failure = {};
+
+  Task<> run(driver::Provider& provider) {
+    try {
+      is_usable = co_await provider.is_usable(node);
+      if (!is_usable) termination_reason = co_await provider.termination_reason(node);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+};
+
+// Checks all existing nodes concurrently: an unreachable host takes until its timeout. Then takes
+// the unusable ones out of service.
 Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
-  bool usable = true;
+  std::vector<Check> checks;
   for (const RequestedNode& wanted : requested_) {
     if (wanted.node_id.empty()) continue;
     const Node* node = context_.records.nodes.find(wanted.node_id);
     // Another launcher may have been faster, before the locks were taken.
     if (node == nullptr || node->state != NodeState::ready || node->allocated_to) co_return false;
-    Node copy = *node;
-    if (co_await provider.is_usable(copy)) continue;
+    checks.push_back({*node, wanted.lock});
+  }
+  async::TaskScope scope(context_.runtime, telemetry::log_errors(log_));
+  for (Check& check : checks | std::views::drop(1)) {
+    scope.spawn("check node " + check.node.id, check.run(provider));
+  }
+  // In this task: a request for one node, the usual one, does not wait for another turn of the
+  // loop.
+  if (!checks.empty()) co_await checks.front().run(provider);
+  co_await scope.join_or_stop();
+  bool usable = true;
+  for (const Check& check : checks) {
+    if (check.failure) std::rethrow_exception(check.failure);
+    if (check.is_usable) continue;
     usable = false;
-    const std::optional<std::string> reason = co_await provider.termination_reason(copy);
-    context_.about(log_, request_id_, copy.id)
-        .warning("Node {} is not usable, taking it out of service{}{}",
-                 copy.hostname.value_or(copy.id), reason ? ": " : "", reason.value_or(""));
-    if (reason) {
-      set_termination_reason(copy, *reason);
-      context_.history.machine_ended(copy.id, *reason);
-    }
-    co_await take_out_of_service(std::move(copy), wanted.lock);
+    co_await take_out_of_service(check);
   }
   co_return usable;
 }
 
 // DeletedNodeWorker reclaims the node once it is unlocked.
-Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
+Task<> NodeRequestHandler::take_out_of_service(const Check& check) {
+  Node node = check.node;
+  const std::optional<std::string>& reason = check.termination_reason;
+  context_.about(log_, request_id_, node.id)
+      .warning("Node {} is not usable, taking it out of service{}{}",
+               node.hostname.value_or(node.id), reason ? ": " : "", reason.value_or(""));
+  if (reason) {
+    set_termination_reason(node, *reason);
+    context_.history.machine_ended(node.id, *reason);
+  }
   node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
   RecordBatch batch;
   batch.write(context_.records.nodes, std::move(node));
-  locks_.check_in(batch.transaction(), lock);
+  locks_.check_in(batch.transaction(), check.lock);
   try {
     co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const StoreError& error) {

@@ -48,6 +48,8 @@ class NodeRequestHandler {
   Task<Outcome> decline(planning::Reason reason);
 
  private:
+  struct Check;  // of an existing node
+
   // The end of a request with launches that was not fulfilled.
   struct Unfulfilled {
     planning::Reason declining = {};  // none: the request is reset
@@ -57,7 +59,7 @@ class NodeRequestHandler {
   Task<coordination::LockSet::Outcome> take_locks();
   Task<Outcome> serve(ProviderInService provider, QuotaBounds bounds);
   Task<bool> all_usable(driver::Provider& provider);
-  Task<> take_out_of_service(model::Node node, std::size_t lock);
+  Task<> take_out_of_service(const Check& check);
   Task<Outcome> launch_and_hand_out(ProviderInService provider, QuotaBounds bounds);
   Task<bool> prepare(driver::Provider& provider, NodeLaunches& launches);
   std::optional<std::string> choose_zone(driver::Provider& provider) const;
