@@ -56,6 +56,21 @@ struct TaskScope::State {
   }
 };
 
+// A task that waits for the end of the others.
+struct TaskScope::Joining {
+  Joining(State& of, const Executor& executor)
+      : state(of), waits(executor, "end of own tasks"), task(executor) {
+    state.joining.push_back(&task);
+  }
+  Joining(const Joining&) = delete;
+  Joining& operator=(const Joining&) = delete;
+  ~Joining() { std::erase(state.joining, &task); }
+
+  State& state;
+  WaitsFor waits;
+  ParkedTask task;
+};
+
 namespace {
 
 Task<> run(Task<> task) {
@@ -96,16 +111,30 @@ Task<> TaskScope::join() {
   const auto state = state_;
   if (state->running.empty()) co_return;
   const Executor executor = co_await asio::this_coro::executor;
-  const WaitsFor waits(executor, "end of own tasks");
-  ParkedTask task(executor);
-  state->joining.push_back(&task);
-  co_await task.park_through_cancellation();
-  std::erase(state->joining, &task);
+  Joining joining(*state, executor);
+  co_await joining.task.park_through_cancellation();
 }
 
 Task<> TaskScope::stop() {
   cancel();
   co_await join();
+}
+
+Task<> TaskScope::join_or_stop() {
+  const auto state = state_;
+  if (state->running.empty()) co_return;
+  const Executor executor = co_await asio::this_coro::executor;
+  Joining joining(*state, executor);
+  bool is_cancelled = false;
+  try {
+    co_await joining.task.park();
+  } catch (const Cancelled&) {
+    is_cancelled = true;
+  }
+  if (!is_cancelled) co_return;
+  cancel();
+  co_await joining.task.park_through_cancellation();
+  throw Cancelled();
 }
 
 bool TaskScope::empty() const {

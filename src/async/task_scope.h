@@ -16,7 +16,7 @@ class TaskScope {
   using ErrorHandler = std::function<void(const std::string& name, const std::string& error)>;
 
   TaskScope(const Runtime& runtime, ErrorHandler on_error);
-  // The tasks must have ended (stop() or join()), or their event loop must be gone.
+  // The tasks must have ended, or their event loop must be gone.
   ~TaskScope();
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
@@ -35,10 +35,16 @@ class TaskScope {
   // cancel(), then join().
   Task<> stop();
 
+  // Waits until no task is left. If the caller is cancelled meanwhile, stops the tasks. Throws
+  // Cancelled after they have ended.
+  Task<> join_or_stop();
+
   bool empty() const;
 
  private:
   struct State;
+  struct Joining;
+
   std::shared_ptr<State> state_;
 };
 

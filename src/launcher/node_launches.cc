@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "async/task_scope.h"
 #include "coordination/outage.h"
 #include "coordination/path.h"
 #include "model/paths.h"
@@ -266,25 +267,18 @@ Task<bool> NodeLaunches::begin_again() {
 
 Task<NodeLaunches::Outcome> NodeLaunches::run() {
   async::TaskScope scope(context_.runtime, telemetry::log_errors(log_));
+  bool is_session_lost = false;
   const coordination::Subscription session =
-      context_.store.on_session([this](coordination::SessionState state) {
+      context_.store.on_session([&](coordination::SessionState state) {
         if (state != coordination::SessionState::expired) return;
-        session_lost_ = true;
-        ended_.set();
+        is_session_lost = true;
+        scope.cancel();
       });
-  unfinished_ = launches_.size();
   for (const auto& launch : launches_) {
     scope.spawn("launch node " + launch->node().id, run_one(*launch));
   }
-  bool cancelled = false;
-  try {
-    while (unfinished_ > 0 && !session_lost_) co_await ended_.wait();
-  } catch (const async::Cancelled&) {
-    cancelled = true;
-  }
-  co_await scope.stop();
-  if (cancelled) throw async::Cancelled();
-  if (session_lost_) {
+  co_await scope.join_or_stop();
+  if (is_session_lost) {
     throw StoreError(StoreError::Kind::session_expired,
                      "the session was lost, and with it the locks of the nodes");
   }
@@ -338,8 +332,6 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   } else if (!lost && failure_.empty()) {
     failure_ = failure;
   }
-  --unfinished_;
-  ended_.set();
 }
 
 // A record that is no longer this launcher's is left as it is, for its new owner.

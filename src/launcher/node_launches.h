@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "async/event.h"
-#include "async/task_scope.h"
 #include "coordination/lock_set.h"
 #include "driver/launch_stages.h"
 #include "launcher/context.h"
@@ -106,12 +104,9 @@ class NodeLaunches {
   const std::int64_t session_;   // that holds the request's lock
   std::size_t first_operation_ = 0;
   std::string newest_known_;  // the id of the newest node before these
-  std::size_t unfinished_ = 0;
   bool refused_ = false;
   bool lost_ = false;
-  bool session_lost_ = false;
   std::string failure_;
-  async::Event ended_{"a launch ended"};
 };
 
 }  // namespace nodepool::launcher

@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
+#include <ranges>
 
 #include "async/finally.h"
+#include "async/task_scope.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "launcher/terminated_machine_detector.h"
@@ -13,6 +16,7 @@
 #include "model/paths.h"
 #include "planning/decision.h"
 #include "planning/matching.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
 
@@ -64,16 +68,25 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
     co_return taken.index == request_lock_ ? Outcome::locked : Outcome::try_again;
   }
   Task<Outcome> serving = serve(std::move(provider), std::move(bounds));
-  co_return co_await coordination::with_lock(locks_, std::move(serving));
+  co_return co_await under_locks(std::move(serving));
 }
 
 // Requires the locks of the request and its existing nodes.
 Task<Outcome> NodeRequestHandler::serve(ProviderInService provider, QuotaBounds bounds) {
   if (!co_await all_usable(*provider.provider)) co_return Outcome::try_again;
-  const bool launches = std::ranges::any_of(
-      requested_, [](const RequestedNode& wanted) { return wanted.node_id.empty(); });
-  if (!launches) co_return co_await hand_out();
-  co_return co_await launch_and_hand_out(std::move(provider), std::move(bounds));
+  const auto is_new = [](const RequestedNode& wanted) { return wanted.node_id.empty(); };
+  if (std::ranges::none_of(requested_, is_new)) co_return co_await hand_out();
+  NodeLaunches launches(context_, provider, pool_, locks_, log_);
+  const bool begun = co_await begin(*provider.provider, launches, std::move(bounds));
+  if (!begun) co_return Outcome::try_again;
+  co_return co_await finish(launches, driver::resumes(*provider.provider));
+}
+
+// Runs the work, and releases the locks. If the request is `pending` then, rolls it back before.
+Task<Outcome> NodeRequestHandler::under_locks(Task<Outcome> work) {
+  const auto roll_back = [this] { return rollback_if_pending(); };
+  Task<Outcome> working = async::finally(std::move(work), roll_back);
+  co_return co_await coordination::with_lock(locks_, std::move(working));
 }
 
 // Creates the root of all requests' locks again if it was removed.
@@ -86,38 +99,84 @@ Task<LockSet::Outcome> NodeRequestHandler::take_locks() {
   co_return taken;
 }
 
+// The last transaction of the work: also releases the request's lock. Returns false if a record has
+// changed meanwhile. Throws any other StoreError.
+Task<bool> NodeRequestHandler::commit_last(RecordBatch batch, std::string_view refusal) {
+  locks_.release_in(batch.transaction(), request_lock_);
+  try {
+    co_await batch.commit_until_known(context_.runtime, context_.store);
+  } catch (const TransactionError& error) {
+    rethrow_argument_error(error);
+    log_.debug("{}, a record has changed meanwhile: {}", refusal, error.what());
+    co_return false;
+  }
+  locks_.released();
+  co_return true;
+}
+
 // --- existing nodes
 
-// Checks all existing nodes, and takes unusable ones out of service.
+struct NodeRequestHandler::Check {
+  Node node;
+  std::size_t lock = 0;
+  bool is_usable = false;
+  std::optional<std::string> termination_reason = {};
+  std::exception_ptr failure = {};
+
+  Task<> run(driver::Provider& provider) {
+    try {
+      is_usable = co_await provider.is_usable(node);
+      if (!is_usable) termination_reason = co_await provider.termination_reason(node);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+};
+
+// Checks all existing nodes concurrently: an unreachable host takes until its timeout. Then takes
+// the unusable ones out of service.
 Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
-  bool usable = true;
+  std::vector<Check> checks;
   for (const RequestedNode& wanted : requested_) {
     if (wanted.node_id.empty()) continue;
     const Node* node = context_.records.nodes.find(wanted.node_id);
     // Another launcher may have been faster, before the locks were taken.
     if (node == nullptr || node->state != NodeState::ready || node->allocated_to) co_return false;
-    Node copy = *node;
-    if (co_await provider.is_usable(copy)) continue;
+    checks.push_back({*node, wanted.lock});
+  }
+  async::TaskScope scope(context_.runtime, telemetry::log_errors(log_));
+  for (Check& check : checks | std::views::drop(1)) {
+    scope.spawn("check node " + check.node.id, check.run(provider));
+  }
+  // In this task: a request for one node, the usual one, does not wait for another turn of the
+  // loop.
+  if (!checks.empty()) co_await checks.front().run(provider);
+  co_await scope.join_or_stop();
+  bool usable = true;
+  for (const Check& check : checks) {
+    if (check.failure) std::rethrow_exception(check.failure);
+    if (check.is_usable) continue;
     usable = false;
-    const std::optional<std::string> reason = co_await provider.termination_reason(copy);
-    context_.about(log_, request_id_, copy.id)
-        .warning("Node {} is not usable, taking it out of service{}{}",
-                 copy.hostname.value_or(copy.id), reason ? ": " : "", reason.value_or(""));
-    if (reason) {
-      set_termination_reason(copy, *reason);
-      context_.history.machine_ended(copy.id, *reason);
-    }
-    co_await take_out_of_service(std::move(copy), wanted.lock);
+    co_await take_out_of_service(check);
   }
   co_return usable;
 }
 
 // DeletedNodeWorker reclaims the node once it is unlocked.
-Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
+Task<> NodeRequestHandler::take_out_of_service(const Check& check) {
+  Node node = check.node;
+  const std::optional<std::string>& reason = check.termination_reason;
+  context_.about(log_, request_id_, node.id)
+      .warning("Node {} is not usable, taking it out of service{}{}",
+               node.hostname.value_or(node.id), reason ? ": " : "", reason.value_or(""));
+  if (reason) {
+    set_termination_reason(node, *reason);
+    context_.history.machine_ended(node.id, *reason);
+  }
   node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
   RecordBatch batch;
   batch.write(context_.records.nodes, std::move(node));
-  locks_.check_in(batch.transaction(), lock);
+  locks_.check_in(batch.transaction(), check.lock);
   try {
     co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const StoreError& error) {
@@ -164,32 +223,12 @@ Task<Outcome> NodeRequestHandler::hand_out() {
   }
   request.set_state(RequestState::fulfilled, context_.runtime.clock.wall_seconds());
   batch.write(context_.records.requests, request);
-  locks_.release_in(batch.transaction(), request_lock_);
-  try {
-    co_await batch.commit_until_known(context_.runtime, context_.store);
-    locks_.released();
-  } catch (const TransactionError& error) {
-    rethrow_argument_error(error);
-    log_.debug("Not fulfilled, a record has changed meanwhile: {}", error.what());
-    co_return Outcome::try_again;
-  }
+  if (!co_await commit_last(std::move(batch), "Not fulfilled")) co_return Outcome::try_again;
   log_.info("Fulfilled node request with node(s) {}", fmt::join(request.nodes, ", "));
   co_return Outcome::done;
 }
 
 // --- new nodes
-
-Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider,
-                                                      QuotaBounds bounds) {
-  const bool resumes = driver::resumes(*provider.provider);
-  NodeLaunches launches(context_, provider, pool_, locks_, log_);
-  Task<bool> beginning = begin(*provider.provider, launches, std::move(bounds));
-  const auto undo = [this] { return revert_to_requested(); };
-  const bool begun = co_await async::undo_on_failure(std::move(beginning), undo);
-  if (begun) co_return co_await finish(launches, resumes);
-  co_await revert_to_requested();
-  co_return Outcome::try_again;
-}
 
 // Returns whether the launches may run.
 Task<bool> NodeRequestHandler::begin(driver::Provider& provider, NodeLaunches& launches,
@@ -205,20 +244,8 @@ Task<bool> NodeRequestHandler::begin(driver::Provider& provider, NodeLaunches& l
   co_return co_await launches.begin();
 }
 
-Task<> NodeRequestHandler::revert_to_requested() {
-  if (is_pending_ && locks_.held(request_lock_)) co_await rollback({});
-}
-
-Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
-  Unfulfilled end;
-  Task<Outcome> working = launch_to_the_end(launches, resumes, end);
-  const auto roll_back = [this, &end] { return rollback_unless_resumable(end); };
-  co_return co_await async::finally(std::move(working), roll_back);
-}
-
 // When the launcher stops, resumable launches are left as they are.
-Task<Outcome> NodeRequestHandler::launch_to_the_end(NodeLaunches& launches, bool resumes,
-                                                    Unfulfilled& end) {
+Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
   try {
     switch (launches.empty() ? NodeLaunches::Outcome::ready : co_await launches.run()) {
       case NodeLaunches::Outcome::ready:
@@ -227,20 +254,14 @@ Task<Outcome> NodeRequestHandler::launch_to_the_end(NodeLaunches& launches, bool
       case NodeLaunches::Outcome::lost:
         break;
       case NodeLaunches::Outcome::failed:
-        end.declining = {Reason::Code::launch_failed, launches.failure()};
+        declining_ = {Reason::Code::launch_failed, launches.failure()};
         break;
     }
   } catch (const async::Cancelled&) {
-    end.is_left_for_later = resumes;
+    if (resumes) is_pending_ = false;
     throw;
   }
   co_return Outcome::try_again;
-}
-
-Task<> NodeRequestHandler::rollback_unless_resumable(Unfulfilled& end) {
-  if (locks_.held(request_lock_) && !end.is_left_for_later) {
-    co_await rollback(std::move(end.declining));
-  }
 }
 
 // One transaction: makes the request `pending`, allocates its existing nodes and records its new
@@ -311,13 +332,8 @@ Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
   // First the request's lock only, so that a launcher that still serves it keeps the nodes' locks.
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
-  Task<Outcome> resuming = resume_launches(std::move(provider));
-  co_return co_await coordination::with_lock(locks_, std::move(resuming));
-}
-
-Task<Outcome> NodeRequestHandler::resume_launches(ProviderInService provider) {
-  if (!find_requested()) co_return Outcome::done;
-  co_return co_await take_over(std::move(provider));
+  Task<Outcome> resuming = take_over(std::move(provider));
+  co_return co_await under_locks(std::move(resuming));
 }
 
 // Assigns an allocated node to each label of the request. Returns whether there is one for each.
@@ -345,6 +361,7 @@ bool NodeRequestHandler::find_requested() {
 }
 
 Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
+  if (!find_requested()) co_return Outcome::done;
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
   const NodeRequest* request = context_.records.requests.find(request_id_);
@@ -358,6 +375,7 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
   }
   log_.info("Resuming the interrupted launch of the request's node(s)");
   if (!launches.empty() && !co_await launches.begin_again()) co_return Outcome::try_again;
+  is_pending_ = true;
   co_return co_await finish(launches, /*resumes=*/true);
 }
 
@@ -367,18 +385,19 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
 // the request's version proves that the request was not fulfilled meanwhile. If a record has
 // changed (a withdrawn request, a deleted node), uses one transaction per record. Records with a
 // lost lock are left to the new holder.
-Task<> NodeRequestHandler::rollback(Reason declining) {
+Task<> NodeRequestHandler::rollback_if_pending() {
+  if (!is_pending_ || !locks_.held(request_lock_)) co_return;
   RecordBatch batch;
   for (const RequestedNode& wanted : requested_) add_node_release(batch, wanted);
-  add_request_reset(batch, declining);
+  add_request_reset(batch);
   if (co_await commit_reset(std::move(batch))) {
     locks_.released();
   } else {
-    co_await reset_one_by_one(std::move(declining));
+    co_await reset_one_by_one();
   }
 }
 
-Task<> NodeRequestHandler::reset_one_by_one(Reason declining) {
+Task<> NodeRequestHandler::reset_one_by_one() {
   const std::string path = model::request_path(request_id_);
   // A deleted request never comes back.
   const bool is_gone = !co_await context_.store.exists(path);
@@ -392,7 +411,7 @@ Task<> NodeRequestHandler::reset_one_by_one(Reason declining) {
     if (co_await commit_reset(std::move(alone))) locks_.released(wanted.lock);
   }
   RecordBatch alone;
-  add_request_reset(alone, declining);
+  add_request_reset(alone);
   if (co_await commit_reset(std::move(alone))) locks_.released(request_lock_);
 }
 
@@ -429,12 +448,12 @@ void NodeRequestHandler::add_node_release(RecordBatch& batch, const RequestedNod
   locks_.release_in(batch.transaction(), wanted.lock);
 }
 
-void NodeRequestHandler::add_request_reset(RecordBatch& batch, const Reason& declining) const {
+void NodeRequestHandler::add_request_reset(RecordBatch& batch) const {
   const NodeRequest* current = context_.records.requests.find(request_id_);
   if (current != nullptr && current->state == RequestState::pending) {
     NodeRequest request = *current;
     request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
-    if (declining.code != Reason::Code::none) add_decline(request, declining);
+    if (declining_.code != Reason::Code::none) add_decline(request, declining_);
     batch.write(context_.records.requests, std::move(request));
   }
   locks_.release_in(batch.transaction(), request_lock_);
@@ -473,16 +492,8 @@ Task<Outcome> NodeRequestHandler::write_decline(Reason reason) {
   // If the requestor made the record too large, drops the reasons.
   if (to_record(request).size() > coordination::kMaximumDataSize) request.decline_reasons.clear();
   batch.write(context_.records.requests, request);
-  locks_.release_in(batch.transaction(), request_lock_);
-  try {
-    co_await batch.commit_until_known(context_.runtime, context_.store);
-    locks_.released();
-  } catch (const TransactionError& error) {
-    rethrow_argument_error(error);
-    log_.debug("Not declined, a record has changed meanwhile: {}", error.what());
-    co_return Outcome::try_again;
-  }
-  co_return Outcome::done;
+  const bool is_declined = co_await commit_last(std::move(batch), "Not declined");
+  co_return is_declined ? Outcome::done : Outcome::try_again;
 }
 
 }  // namespace nodepool::launcher

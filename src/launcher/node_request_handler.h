@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coordination/lock_set.h"
@@ -48,33 +49,26 @@ class NodeRequestHandler {
   Task<Outcome> decline(planning::Reason reason);
 
  private:
-  // The end of a request with launches that was not fulfilled.
-  struct Unfulfilled {
-    planning::Reason declining = {};  // none: the request is reset
-    bool is_left_for_later = false;   // all stays as it is, to be resumed
-  };
+  struct Check;  // of an existing node
 
   Task<coordination::LockSet::Outcome> take_locks();
+  Task<Outcome> under_locks(Task<Outcome> work);
+  Task<bool> commit_last(model::RecordBatch batch, std::string_view refusal);
   Task<Outcome> serve(ProviderInService provider, QuotaBounds bounds);
   Task<bool> all_usable(driver::Provider& provider);
-  Task<> take_out_of_service(model::Node node, std::size_t lock);
-  Task<Outcome> launch_and_hand_out(ProviderInService provider, QuotaBounds bounds);
+  Task<> take_out_of_service(const Check& check);
   Task<bool> prepare(driver::Provider& provider, NodeLaunches& launches);
   std::optional<std::string> choose_zone(driver::Provider& provider) const;
   Task<bool> begin(driver::Provider& provider, NodeLaunches& launches, QuotaBounds bounds);
-  Task<> revert_to_requested();
   Task<Outcome> finish(NodeLaunches& launches, bool resumes);
-  Task<Outcome> launch_to_the_end(NodeLaunches& launches, bool resumes, Unfulfilled& end);
-  Task<> rollback_unless_resumable(Unfulfilled& end);
-  Task<Outcome> resume_launches(ProviderInService provider);
   bool find_requested();
   Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();
-  Task<> rollback(planning::Reason declining);
-  Task<> reset_one_by_one(planning::Reason declining);
+  Task<> rollback_if_pending();
+  Task<> reset_one_by_one();
   Task<bool> commit_reset(model::RecordBatch batch);
   void add_node_release(model::RecordBatch& batch, const RequestedNode& wanted) const;
-  void add_request_reset(model::RecordBatch& batch, const planning::Reason& declining) const;
+  void add_request_reset(model::RecordBatch& batch) const;
   Task<Outcome> write_decline(planning::Reason reason);
 
   void add_decline(model::NodeRequest& request, const planning::Reason& reason) const;
@@ -88,7 +82,8 @@ class NodeRequestHandler {
   coordination::LockSet locks_;
   std::size_t request_lock_;
   std::vector<RequestedNode> requested_;  // one for each of the request's labels
-  bool is_pending_ = false;  // set by this handler, which has to fulfil or reset the request
+  bool is_pending_ = false;               // this handler has to fulfil or reset the request
+  planning::Reason declining_ = {};       // of the pending request; none: it is reset
 };
 
 }  // namespace nodepool::launcher

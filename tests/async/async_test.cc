@@ -141,6 +141,50 @@ TEST_F(AsyncTest, join_waits_for_all_tasks_even_when_its_caller_is_cancelled) {
   EXPECT_THAT(log_, ElementsAre("worker done", "joined"));
 }
 
+TEST_F(AsyncTest, join_or_stop_waits_for_all_tasks) {
+  TaskScope inner(runtime_, reporter());
+  TaskScope outer(runtime_, reporter());
+  auto worker = [](Clock& clock, seconds time) -> Task<> { co_await clock.sleep_for(time); };
+  auto owner = [](TaskScope& scope, std::vector<std::string>& log) -> Task<> {
+    co_await scope.join_or_stop();
+    log.push_back("joined");
+  };
+  inner.spawn("a", worker(clock_, seconds(5)));
+  inner.spawn("b", worker(clock_, seconds(7)));
+  outer.spawn("owner", owner(inner, log_));
+  poll();
+  advance(seconds(5));
+  EXPECT_TRUE(log_.empty());
+  advance(seconds(2));
+  EXPECT_THAT(log_, ElementsAre("joined"));
+}
+
+TEST_F(AsyncTest, join_or_stop_stops_the_tasks_when_its_caller_is_cancelled) {
+  TaskScope inner(runtime_, reporter());
+  TaskScope outer(runtime_, reporter());
+  auto worker = [](Clock& clock, std::vector<std::string>& log) -> Task<> {
+    try {
+      co_await clock.sleep_for(seconds(5));
+    } catch (const Cancelled&) {
+      log.push_back("worker cancelled");
+    }
+  };
+  auto owner = [](TaskScope& scope, std::vector<std::string>& log) -> Task<> {
+    try {
+      co_await scope.join_or_stop();
+    } catch (const Cancelled&) {
+      log.push_back("owner cancelled");
+    }
+  };
+  inner.spawn("worker", worker(clock_, log_));
+  outer.spawn("owner", owner(inner, log_));
+  poll();
+  outer.cancel();
+  poll();
+  EXPECT_THAT(log_, ElementsAre("worker cancelled", "owner cancelled"));
+  EXPECT_TRUE(inner.empty());
+}
+
 TEST_F(AsyncTest, an_event_remembers_one_set_and_wakes_all_waiters) {
   TaskScope scope(runtime_, reporter());
   Event event;

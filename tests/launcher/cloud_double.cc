@@ -72,6 +72,10 @@ class CloudProvider final : public driver::LaunchingProvider {
   }
 
   Task<bool> is_usable(model::Node node) override {
+    co_await context_.runtime.clock.sleep_for(cloud_->check_time);
+    if (cloud_->uncheckable.contains(node.external_id_text())) {
+      throw std::runtime_error("the machine cannot be checked");
+    }
     co_return !cloud_->ended.contains(node.external_id_text());
   }
   Task<std::optional<std::string>> termination_reason(model::Node node) override {

@@ -23,7 +23,9 @@ struct Cloud {
   async::Duration launch_time{};
   std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time
   async::Duration delete_time{};
-  std::set<std::string> machines;  // external ids
+  async::Duration check_time{};       // of is_usable()
+  std::set<std::string> uncheckable;  // external ids; is_usable() throws after check_time
+  std::set<std::string> machines;     // external ids
   // Machines that ended by themselves: external id -> reason. They are not usable.
   std::map<std::string, std::string> ended;
   int launches = 0;                 // calls so far

@@ -1,7 +1,6 @@
 #include "driver/statemachine/leak_search.h"
 
 #include "async/deadline.h"
-#include "async/event.h"
 #include "async/task_scope.h"
 #include "driver/cloud_error.h"
 #include "driver/driver_metrics.h"
@@ -149,23 +148,15 @@ Task<> LeakSearch::remove(Leak leak) {
 
 // Concurrently: a deletion that the cloud does not finish takes until its timeout.
 Task<> LeakSearch::remove_all(std::vector<Leak> leaks) {
-  Removals removals{.unfinished = leaks.size()};
   async::TaskScope scope(context_.runtime, telemetry::log_errors(log_));
   for (Leak& leak : leaks) {
     const std::string name = "delete leaked " + name_of(leak);
-    scope.spawn(name, remove_one(std::move(leak), removals));
+    scope.spawn(name, remove_one(std::move(leak)));
   }
-  bool cancelled = false;
-  try {
-    while (removals.unfinished > 0) co_await removals.ended.wait();
-  } catch (const async::Cancelled&) {
-    cancelled = true;
-  }
-  co_await scope.stop();
-  if (cancelled) throw async::Cancelled();
+  co_await scope.join_or_stop();
 }
 
-Task<> LeakSearch::remove_one(Leak leak, Removals& removals) {
+Task<> LeakSearch::remove_one(Leak leak) {
   std::string failure;
   try {
     Task<> removing = remove(leak);
@@ -185,8 +176,6 @@ Task<> LeakSearch::remove_one(Leak leak, Removals& removals) {
   } else {
     log_.error("Error deleting leaked {}: {}", name_of(leak), failure);
   }
-  --removals.unfinished;
-  removals.ended.set();
 }
 
 }  // namespace nodepool::driver

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "async/event.h"
 #include "driver/driver.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
@@ -42,12 +41,6 @@ class LeakSearch {
     std::set<std::string> reported = {};
   };
 
-  // Concurrent deletions.
-  struct Removals {
-    std::size_t unfinished = 0;
-    async::Event ended{"a leaked resource is deleted"};
-  };
-
   Task<> search(std::string what, Task<> searching);
   Task<> remove_leftovers();
   Task<> clean(Service& service);
@@ -56,7 +49,7 @@ class LeakSearch {
   Task<bool> is_own_store();
   void report(Service& service, const std::vector<Leak>& leaks);
   Task<> remove_all(std::vector<Leak> leaks);
-  Task<> remove_one(Leak leak, Removals& removals);
+  Task<> remove_one(Leak leak);
   RecordQueries::Node record_of(const std::string& node_id, const Resource& resource) const;
 
   ProviderContext context_;

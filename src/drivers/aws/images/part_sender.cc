@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "async/finally.h"
 #include "async/task_scope.h"
 
 namespace nodepool::drivers::aws {
@@ -21,16 +20,9 @@ PartSender::PartSender(const async::Runtime& runtime,
 
 Task<> PartSender::run() {
   async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
-  senders_ = plan_.max_concurrent;
   for (int i = 0; i < plan_.max_concurrent; ++i) scope.spawn("sending an image", send_some());
-  Task<> waiting = wait();
-  const auto stop = [&scope] { return scope.stop(); };
-  co_await async::finally(std::move(waiting), stop);
+  co_await scope.join_or_stop();
   if (failure_) std::rethrow_exception(failure_);
-}
-
-Task<> PartSender::wait() {
-  while (senders_ > 0) co_await ended_.wait();
 }
 
 Task<> PartSender::send_some() {
@@ -39,8 +31,6 @@ Task<> PartSender::send_some() {
   } catch (...) {
     if (!failure_) failure_ = std::current_exception();
   }
-  --senders_;
-  ended_.set();
 }
 
 Task<> PartSender::send_one(std::uint64_t index) {

@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 
-#include "async/event.h"
 #include "async/runtime.h"
 #include "driver/images.h"
 #include "http/request.h"
@@ -39,7 +38,6 @@ class PartSender {
  private:
   async::Task<> send_some();
   async::Task<> send_one(std::uint64_t index);
-  async::Task<> wait();
   void note_sent(std::uint64_t index, std::uint64_t bytes);
 
   async::Runtime runtime_;
@@ -52,8 +50,6 @@ class PartSender {
   std::uint64_t contiguous_ = 0;   // parts sent without a gap
   std::set<std::uint64_t> ahead_;  // parts sent after a gap
   std::uint64_t bytes_ = 0;        // sent
-  int senders_ = 0;
-  async::Event ended_{"a sender of parts ends"};
   std::exception_ptr failure_;
 };
 
