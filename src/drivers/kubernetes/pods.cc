@@ -123,12 +123,13 @@ Pod read_pod(const Element& object) {
 Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
                              std::string space, std::string name,
                              std::function<void(std::string)> enter, telemetry::Logger log) {
+  const std::string path = fmt::format("{}/{}", space, name);
   std::string reported;
   bool was_there = false;
   while (true) {
     const auto list = co_await driver::if_answered(pods.next(awaited), "pods", log);
     if (!list) continue;
-    const Pod* pod = list->find(space + "/" + name);
+    const Pod* pod = list->find(path);
     if (pod == nullptr || pod->is_going) {
       if (!was_there) continue;
       throw CloudError(CloudError::Kind::failed,
