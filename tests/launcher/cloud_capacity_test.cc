@@ -1,0 +1,383 @@
+// Limits of pools, providers and tenants, evictions, and the order of requests.
+
+#include <gmock/gmock.h>
+
+#include "model/paths.h"
+#include "tests/launcher/cloud_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST_F(CloudTest, a_full_pool_pauses_until_a_node_is_gone) {
+  cloud_->delete_time = seconds(30);
+  start(kCloud);
+  const std::string user = request({"small", "small", "small"});
+  accept(user);
+  EXPECT_FALSE(is_paused());
+  const std::string waiting = request({"small"});
+  EXPECT_EQ(state(waiting), RequestState::requested);
+  EXPECT_TRUE(is_paused());
+  EXPECT_EQ(state(request({"unknown"})), RequestState::failed) << "who can decide does so";
+  give_back(nodes().front().id);
+  EXPECT_EQ(state(waiting), RequestState::requested) << "being deleted still takes room";
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  EXPECT_FALSE(is_paused());
+}
+
+TEST_F(CloudTest, the_quota_of_the_provider_counts_for_all_its_pools) {
+  cloud_->limits = {{"cores", 8}};
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: a, labels: [small]}, {name: b, labels: [small]}]
+)");
+  cloud_->launch_time = seconds(10);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(request({"small"}));
+  EXPECT_EQ(cloud_->launches, 2);
+  pass(seconds(10));
+  int fulfilled = 0;
+  for (const std::string& id : ids) fulfilled += state(id) == RequestState::fulfilled ? 1 : 0;
+  EXPECT_EQ(fulfilled, 2);
+  EXPECT_EQ(state(request({"small", "small", "small"})), RequestState::failed)
+      << "it would never fit";
+}
+
+TEST_F(CloudTest, an_unknown_quota_does_not_block_other_requests) {
+  cloud_->limits_failure = "no route to host";
+  start(kCloud);
+  const std::string waiting = request({"small"});
+  EXPECT_EQ(state(waiting), RequestState::requested);
+  EXPECT_EQ(state(request({"unknown"})), RequestState::failed);
+  cloud_->limits_failure.clear();
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  pass(minutes(60));
+  EXPECT_LE(cloud_->questions, 4) << "nobody wants to know";
+}
+
+TEST_F(CloudTest, a_launch_that_is_refused_for_quota_is_tried_again_later) {
+  start(kCloud);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::quota, "Quota exceeded");
+  const std::string id = request({"small"});
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(nodes(), IsEmpty()) << "the aborted node is taken back";
+  EXPECT_EQ(cloud_->launches, 1);
+  pass(seconds(30));
+  EXPECT_EQ(cloud_->launches, 1) << "nothing has changed";
+  cloud_->launch_error.reset();
+  pass(seconds(31));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_EQ(cloud_->launches, 2);
+  EXPECT_THAT(cloud_->machines, SizeIs(1));
+}
+
+TEST_F(CloudTest, a_quota_rejection_ends_when_a_machine_is_deleted) {
+  start(kCloud);
+  const std::string user = request({"small"});
+  accept(user);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::quota, "Quota exceeded");
+  const std::string waiting = request({"small"});
+  cloud_->launch_error.reset();
+  give_back(nodes(NodeState::in_use).front().id);
+  pass(seconds(6));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, max_concurrency_bounds_the_launches_under_way) {
+  cloud_->launch_time = seconds(10);
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: cloud
+    max-concurrency: 2
+    pools: [{name: main, labels: [small]}]
+)");
+  const std::string large = request({"small", "small", "small"});
+  const std::string later = request({"small"});
+  EXPECT_EQ(cloud_->launches, 2);
+  EXPECT_EQ(state(later), RequestState::requested);
+  pass(seconds(10));
+  EXPECT_EQ(cloud_->launches, 3);
+  pass(seconds(10));
+  EXPECT_EQ(state(large), RequestState::fulfilled);
+  pass(seconds(10));
+  EXPECT_EQ(state(later), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, an_idle_node_is_evicted_for_a_request) {
+  start(kCloud);
+  const std::string first = request({"large", "large", "large"});
+  cancel(first);
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(3));
+  const std::string id = request({"small"});
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(3)) << "one made way, and only one";
+}
+
+TEST_F(CloudTest, an_idle_node_of_another_pool_is_evicted_only_after_a_long_wait) {
+  cloud_->limits = {{"instances", 2}};
+  start(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, labels: [small]}, {name: other, labels: [large]}]
+)");
+  cancel(request({"large", "large"}));
+  const std::string id = request({"small"});
+  pass(minutes(4));
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+  pass(minutes(1));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, while_a_node_is_being_deleted_no_other_is_evicted) {
+  cloud_->delete_time = seconds(20);
+  start(kCloud);
+  cancel(request({"large", "large", "large"}));
+  const std::string id = request({"small"});
+  pass(seconds(10));
+  EXPECT_THAT(nodes(NodeState::deleting), SizeIs(1));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+}
+
+TEST_F(CloudTest, a_large_request_is_passed_for_a_while_and_then_comes_first) {
+  start(kCloud);
+  const std::string one = request({"small"});
+  accept(one);
+  const std::string two = request({"small", "small"});
+  accept(two);
+  const std::string held = read_request(request({"large", "large"})).id;
+  EXPECT_EQ(state(held), RequestState::requested);
+  const std::string node = nodes(NodeState::in_use).front().id;
+  give_back(node);
+  const std::string small = request({"small"});
+  EXPECT_EQ(state(small), RequestState::fulfilled) << "it is passed at first";
+  accept(small);
+  pass(seconds(61));
+  give_back(read_node(nodes(NodeState::in_use).front().id).id);
+  const std::string late = request({"small"});
+  EXPECT_EQ(state(late), RequestState::requested) << "the room is kept for the large one";
+  give_back(nodes(NodeState::in_use).front().id);
+  EXPECT_EQ(state(held), RequestState::fulfilled);
+  EXPECT_EQ(state(late), RequestState::requested);
+  give_back(nodes(NodeState::in_use).front().id);
+  EXPECT_EQ(state(late), RequestState::fulfilled) << "and then it is the others' turn";
+}
+
+TEST_F(CloudTest, a_tenant_stays_within_its_limit) {
+  start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  const std::string first = request({"small"}, acme);
+  const std::string second = request({"small"}, acme);
+  EXPECT_EQ(state(first), RequestState::fulfilled);
+  EXPECT_EQ(state(second), RequestState::requested);
+  EXPECT_FALSE(is_paused()) << "the pool has room";
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled) << "others are not concerned";
+  accept(first);
+  give_back(read_node(nodes(NodeState::in_use).front().id).id);
+  EXPECT_EQ(state(second), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, an_idle_node_counts_for_its_tenant_and_is_evicted_for_it) {
+  start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
+  cloud_->delete_time = seconds(30);
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  cancel(request({"small"}, acme));
+  const std::string id = request({"large"}, acme);
+  EXPECT_EQ(state(id), RequestState::requested) << "there is room, but not for this tenant";
+  EXPECT_THAT(nodes(NodeState::deleting), SizeIs(1));
+  pass(seconds(30));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, idle_nodes_are_evicted_for_concurrent_requests_of_two_tenants) {
+  start(std::string(kCloud) +
+        "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}, {tenant-name: umbrella, "
+        "max-servers: 1}]\n");
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  const auto umbrella = [](NodeRequest& request) { request.tenant_name = "umbrella"; };
+  const std::string first = request({"small"}, acme);
+  const std::string second = request({"small"}, umbrella);
+  cancel(first);
+  cancel(second);
+  const std::string of_acme = post_request({"large"}, acme);
+  const std::string of_umbrella = post_request({"large"}, umbrella);
+  settle();
+  EXPECT_EQ(state(of_acme), RequestState::fulfilled);
+  EXPECT_EQ(state(of_umbrella), RequestState::fulfilled);
+}
+
+// The node cannot be deleted while its provider is not served.
+TEST_F(CloudTest, an_idle_node_of_a_tenant_is_evicted_once_its_provider_is_served) {
+  const std::string limits =
+      "labels: [{name: small}, {name: large}]\n"
+      "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n";
+  const std::string far =
+      limits + "providers: [{name: far, driver: cloud, pools: [{name: main, labels: [small]}]}]\n";
+  const std::string near =
+      limits + "providers: [{name: near, driver: cloud, pools: [{name: main, labels: [large]}]}]\n";
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  start(far);
+  cancel(request({"small"}, acme));
+  stop();
+  start(near);
+  const std::string id = request({"large"}, acme);
+  pass(minutes(6));
+  EXPECT_EQ(state(id), RequestState::requested);
+  start_another(far);
+  pass(seconds(5));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_tenant_gets_the_idle_node_that_counts_for_it) {
+  start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  cancel(request({"small"}, acme));
+  const std::string id = request({"small"}, acme);
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_EQ(cloud_->launches, 1);
+}
+
+TEST_F(CloudTest, a_pool_with_a_worse_priority_takes_over_while_the_better_one_is_full) {
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: near
+    driver: cloud
+    priority: 10
+    pools: [{name: main, max-servers: 1, labels: [small]}]
+  - name: far
+    driver: cloud
+    pools: [{name: main, labels: [small]}]
+)");
+  const auto provider_of = [this](const std::string& id) {
+    return read_node(read_request(id).nodes.at(0)).provider;
+  };
+  EXPECT_EQ(provider_of(request({"small"})), "near");
+  EXPECT_EQ(provider_of(request({"small"})), "far");
+}
+
+// No reservation remains when a pool is removed from the configuration.
+TEST_F(CloudTest, a_removed_pool_leaves_no_reservation) {
+  const std::string one_pool = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: a, labels: [small]}
+)";
+  const std::string both_pools = one_pool + "           , {name: b, labels: [large]}]";
+  cloud_->limits = {{"instances", 2}};
+  start(one_pool + "]");
+  for (int steps = 0; steps < 60; ++steps) {
+    SCOPED_TRACE(testing::Message() << "reload after " << steps << " continuations");
+    reconfigure(both_pools);
+    const std::string served_by_b = post_request({"large"});
+    for (int i = 0; i < steps; ++i) step();
+    reconfigure(one_pool + "]");
+    cancel(served_by_b);
+    const std::string served_by_a = request({"small", "small"});
+    pass(minutes(10));
+    ASSERT_EQ(state(served_by_a), RequestState::fulfilled);
+    cancel(served_by_a);
+  }
+}
+
+TEST_F(CloudTest, two_launchers_of_one_provider_share_its_work_and_its_limits) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  start_another(kCloud);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 12; ++i) ids.push_back(request({"small"}));
+  int served = 0;
+  for (int round = 0; round < 40 && served < 12; ++round) {
+    pass(seconds(5));
+    EXPECT_LE(nodes().size(), 3u);
+    for (const std::string& id : ids) {
+      if (!exists(model::request_path(id)) || state(id) != RequestState::fulfilled) continue;
+      const std::string node = read_request(id).nodes.at(0);
+      accept(id);
+      give_back(node);
+      ++served;
+    }
+  }
+  EXPECT_EQ(served, 12);
+  EXPECT_THAT(nodes(), IsEmpty());
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+// Each launcher serves one pool of the same provider.
+constexpr auto kOnePool = R"(
+labels: [{name: small, min-ready: 0}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: one, labels: [small]}]
+)";
+constexpr auto kOtherPool = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: other, labels: [large]}]
+)";
+
+TEST_F(CloudTest, an_unused_node_does_not_block_the_capacity_of_another_launcher) {
+  cloud_->limits = {{"instances", 1}};
+  cloud_->delete_time = seconds(30);
+  start(kOnePool);
+  start_another(kOtherPool);
+  cancel(request({"small"}));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(1));
+  const std::string waiting = request({"large"});
+  pass(minutes(4));
+  EXPECT_EQ(state(waiting), RequestState::requested) << "what another launcher has made counts";
+  EXPECT_THAT(nodes(), SizeIs(1));
+  pass(minutes(2));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(CloudTest, min_ready_nodes_are_evicted_for_a_request_of_another_launcher) {
+  std::string keeps_stock = kOnePool;
+  keeps_stock.replace(keeps_stock.find("min-ready: 0"), 12, "min-ready: 1");
+  cloud_->limits = {{"instances", 1}};
+  cloud_->launch_time = seconds(10);
+  cloud_->delete_time = seconds(30);
+  start(keeps_stock);
+  start_another(kOtherPool);
+  pass(seconds(15));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(1));
+  for (int i = 0; i < 5; ++i) {
+    const std::string waiting = request({"large"});
+    pass(minutes(8));
+    ASSERT_EQ(state(waiting), RequestState::fulfilled) << "request " << i;
+    const std::string node = read_request(waiting).nodes.at(0);
+    accept(waiting);
+    give_back(node);
+    pass(minutes(3));
+    ASSERT_THAT(nodes(NodeState::ready), SizeIs(1)) << "the stock is filled up again";
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::launcher

@@ -1,0 +1,259 @@
+// Launchers with providers that launch nodes.
+
+#include <gmock/gmock.h>
+
+#include "coordination/tree.h"
+#include "tests/launcher/cloud_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST_F(CloudTest, a_node_is_launched_and_handed_out) {
+  start(kCloud);
+  const std::string id =
+      request({"small"}, [](NodeRequest& request) { request.tenant_name = "acme"; });
+  const NodeRequest answered = read_request(id);
+  ASSERT_EQ(answered.state, RequestState::fulfilled);
+  ASSERT_THAT(answered.nodes, SizeIs(1));
+  const Node node = read_node(answered.nodes[0]);
+  EXPECT_EQ(node.state, NodeState::ready);
+  EXPECT_EQ(node.allocated_to, id);
+  EXPECT_EQ(node.tenant_name, "acme");
+  EXPECT_EQ(node.requestor, "test");
+  EXPECT_EQ(node.provider, "sky");
+  EXPECT_EQ(node.pool, "main");
+  EXPECT_EQ(node.attributes.text, R"({"executor-zone": "z1"})");
+  EXPECT_EQ(node.resources.text, R"({"cores": 0, "instances": 1, "ram": 0})");
+  EXPECT_EQ(node.external_id_text(), "machine-" + node.id);
+  EXPECT_THAT(node.launcher.value_or(""), HasSubstr("PoolWorker.sky-main-"));
+  EXPECT_THAT(contenders(), IsEmpty());
+  accept(id);
+  give_back(node.id);
+  EXPECT_THAT(nodes(), IsEmpty());
+  EXPECT_THAT(cloud_->machines, IsEmpty());
+}
+
+TEST_F(CloudTest, a_request_is_pending_and_its_nodes_are_building_and_locked_meanwhile) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small", "large"});
+  EXPECT_EQ(state(id), RequestState::pending);
+  const std::vector<Node> building = nodes(NodeState::building);
+  ASSERT_THAT(building, SizeIs(2));
+  EXPECT_THAT(building, testing::Each(testing::Field(&Node::allocated_to, id)));
+  EXPECT_THAT(contenders(), SizeIs(3)) << "the request and both nodes";
+  pass(minutes(1));
+  const NodeRequest answered = read_request(id);
+  ASSERT_EQ(answered.state, RequestState::fulfilled);
+  EXPECT_TRUE(read_node(answered.nodes[0]).has_label("small"));
+  EXPECT_TRUE(read_node(answered.nodes[1]).has_label("large"));
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, ready_nodes_are_reused_and_the_rest_is_launched_in_order) {
+  start(kCloud);
+  const std::string first = request({"large"});
+  const std::string reused = read_request(first).nodes.at(0);
+  cancel(first);
+  ASSERT_EQ(read_node(reused).allocated_to, std::nullopt);
+  const std::string id = request({"small", "large", "small"});
+  const NodeRequest answered = read_request(id);
+  ASSERT_EQ(answered.state, RequestState::fulfilled);
+  EXPECT_EQ(answered.nodes.at(1), reused);
+  EXPECT_EQ(cloud_->launches, 3);
+  EXPECT_TRUE(read_node(answered.nodes[0]).has_label("small"));
+  EXPECT_TRUE(read_node(answered.nodes[2]).has_label("small"));
+}
+
+TEST_F(CloudTest, a_provider_may_take_over_from_the_one_that_it_replaces) {
+  start(kCloud);
+  EXPECT_THAT(cloud_->events, testing::IsEmpty());
+  std::string changed(kCloud);
+  const auto pools = changed.find("pools:");
+  changed.insert(pools, "max-concurrency: 7\n    ");
+  reconfigure(changed);
+  ASSERT_EQ(cloud_->events.size(), 1U);
+  EXPECT_THAT(cloud_->events.front(), testing::StartsWith("taken over from "));
+}
+
+TEST_F(CloudTest, a_request_for_new_nodes_gets_new_nodes) {
+  start(kCloud);
+  const std::string first = request({"small"});
+  const std::string old = read_request(first).nodes.at(0);
+  cancel(first);
+  const std::string id = request({"small"}, [](NodeRequest& request) { request.reuse = false; });
+  EXPECT_NE(read_request(id).nodes.at(0), old);
+}
+
+TEST_F(CloudTest, a_provider_that_cannot_start_is_tried_again) {
+  cloud_->start_failure = "there are no credentials";
+  start(kCloud);
+  const std::string waiting = request({"small"});
+  pass(minutes(2));
+  EXPECT_EQ(state(waiting), RequestState::requested) << "its pool may be back";
+  EXPECT_THAT(log_, testing::Contains(testing::HasSubstr("there are no credentials")).Times(1));
+  const int starts = cloud_->starts;
+  EXPECT_GE(starts, 3);
+  EXPECT_LE(starts, 6) << "with growing pauses";
+  cloud_->start_failure.clear();
+  pass(minutes(3));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  EXPECT_EQ(cloud_->starts, starts + 1);
+  pass(minutes(60));
+  EXPECT_EQ(cloud_->starts, starts + 1) << "it has been started";
+}
+
+TEST_F(CloudTest, a_reload_ends_the_wait_for_a_provider_that_cannot_start) {
+  cloud_->start_failure = "there are no credentials";
+  start(kCloud);
+  pass(minutes(10));
+  cloud_->start_failure.clear();
+  const int starts = cloud_->starts;
+  reconfigure(kCloud);
+  EXPECT_EQ(cloud_->starts, starts + 1) << "at once";
+  const std::string waiting = request({"small"});
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  cloud_->start_failure = "not again";
+  pass(minutes(60));
+  EXPECT_EQ(cloud_->starts, starts + 1);
+}
+
+TEST_F(CloudTest, a_failed_launch_declines_the_request_and_frees_the_others_nodes) {
+  start(kCloud);
+  const std::string first = request({"large"});
+  const std::string reused = read_request(first).nodes.at(0);
+  cancel(first);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::failed, "no such flavor");
+  const std::string id = request({"small", "large"});
+  const NodeRequest answered = read_request(id);
+  EXPECT_EQ(answered.state, RequestState::failed);
+  ASSERT_THAT(answered.declined_by, SizeIs(1));
+  EXPECT_EQ(answered.decline_reasons.at(answered.declined_by[0]), "launch failed: no such flavor");
+  const std::vector<Node> left = nodes();
+  ASSERT_THAT(left, SizeIs(1));
+  EXPECT_EQ(left[0].id, reused);
+  EXPECT_EQ(left[0].state, NodeState::ready);
+  EXPECT_EQ(left[0].allocated_to, std::nullopt);
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, a_cancelled_request_leaves_its_node_for_others) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  cancel(request({"small"}));
+  pass(seconds(10));
+  const std::vector<Node> left = nodes(NodeState::ready);
+  ASSERT_THAT(left, SizeIs(1));
+  EXPECT_EQ(left[0].allocated_to, std::nullopt);
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, a_failing_pool_leaves_the_request_to_others) {
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: host-a, labels: [small]}]}]
+  - name: sky
+    driver: cloud
+    priority: 10
+    pools: [{name: main, labels: [small]}]
+)");
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::failed, "broken");
+  const std::string id = request({"small"});
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(read_request(id).declined_by, SizeIs(1));
+}
+
+TEST_F(CloudTest, removed_root_records_are_created_again) {
+  start(kCloud);
+  for (const std::string root : {"/nodepool/requests-lock", "/nodepool/nodes"}) {
+    as_requestor(coordination::remove_tree(*requestor_, root));
+    const std::string id = request({"small"});
+    pass(seconds(1));
+    EXPECT_EQ(state(id), RequestState::fulfilled) << root;
+    cancel(id);
+  }
+}
+
+TEST_F(CloudTest, a_request_for_an_unknown_label_fails_without_the_lock_root) {
+  start(kCloud);
+  as_requestor(coordination::remove_tree(*requestor_, "/nodepool/requests-lock"));
+  EXPECT_EQ(state(request({"unknown"})), RequestState::failed);
+}
+
+TEST_F(CloudTest, removed_pools_and_launchers_register_again) {
+  start(kCloud);
+  as_requestor(coordination::remove_tree(*requestor_, "/nodepool/components"));
+  pass(seconds(1));
+  EXPECT_THAT(children("/nodepool/components/pool"), SizeIs(1));
+  EXPECT_THAT(children("/nodepool/components/launcher"), SizeIs(1));
+  EXPECT_FALSE(is_paused());
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, an_orderly_stop_resets_pending_requests) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  ASSERT_EQ(state(id), RequestState::pending);
+  stop();
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(contenders(), IsEmpty());
+  cloud_->launch_time = {};
+  start(kCloud);
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(1)) << "what was begun is taken back";
+}
+
+TEST_F(CloudTest, a_removed_pool_gives_its_requests_back) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  ASSERT_EQ(state(id), RequestState::pending);
+  reconfigure("labels: [{name: small}]\nproviders: []\n");
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, work_of_a_killed_launcher_is_resumed) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  ASSERT_EQ(state(id), RequestState::pending);
+  kill();
+  cloud_->launch_time = {};
+  start(kCloud);
+  pass(minutes(2));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(CloudTest, a_lost_session_ends_the_launches_under_its_locks) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  process_store().expire_for_tests();
+  settle();
+  cloud_->launch_time = {};
+  pass(minutes(3));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(1));
+  EXPECT_THAT(cloud_->machines, SizeIs(1));
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
