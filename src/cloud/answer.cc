@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "driver/cloud_error.h"
@@ -13,8 +11,6 @@ namespace nodepool::cloud {
 using driver::CloudError;
 
 namespace {
-
-constexpr std::size_t kLongestMessage = 500;
 
 // The message in the common forms of an error: {"badRequest": {"message": …}},
 // {"NeutronError": {"message": …}}, {"error": {…}}, {"message": …}.
@@ -37,13 +33,6 @@ std::string message_in(const std::string& body) {
     }
   }
   if (message.empty() && !answer.is_object()) message = body;
-  return message;
-}
-
-// One line of readable text.
-std::string presentable(std::string message) {
-  std::ranges::replace_if(message, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-  if (message.size() > kLongestMessage) message = message.substr(0, kLongestMessage) + "…";
   return message;
 }
 

@@ -4,12 +4,10 @@
 #include <string_view>
 
 #include "cloud/element.h"
+#include "cloud/rest/refusal.h"
 #include "http/client.h"
 
 namespace nodepool::cloud {
-
-// Whether a repeated call would create a duplicate.
-enum class Effect { none, creates };
 
 // Whether a cloud's message says that a quota is exceeded.
 using SpeaksOfQuota = bool (*)(std::string_view message);

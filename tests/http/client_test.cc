@@ -12,6 +12,7 @@
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "http/file_body.h"
+#include "http/retry.h"
 #include "tests/support/child.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"
@@ -142,7 +143,9 @@ TEST_F(HttpClientTest, the_call_tracer_gets_each_attempt_and_no_secret) {
   async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
     ADD_FAILURE() << name << ": " << error;
   });
-  Client& one = client({.attempts = 2});
+  Client& one = client(
+      {.attempts = 2,
+       .request_id_headers = {"x-openstack-request-id", "x-compute-request-id", "x-request-id"}});
   scope.spawn("call", call(one, server_.url().substr(7), listener));
   loop_.run(scope.join());
   EXPECT_THAT(listener->calls, testing::StartsWith("get b|GET|/a/***/b|503|req-1\n"

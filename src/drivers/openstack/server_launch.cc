@@ -10,7 +10,7 @@
 #include "driver/launch_metrics.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/shared_poller.h"
-#include "drivers/openstack/api/quota_words.h"
+#include "drivers/openstack/api/classify.h"
 #include "drivers/openstack/external_id.h"
 #include "drivers/openstack/flavors.h"
 
