@@ -1,0 +1,166 @@
+#include "drivers/gce/api/compute.h"
+
+#include <fmt/format.h>
+
+#include "cloud/answer.h"
+#include "cloud/url_text.h"
+#include "driver/cloud_error.h"
+#include "drivers/gce/api/refusal.h"
+#include "telemetry/version.h"
+
+namespace nodepool::drivers::gce {
+
+using async::Task;
+using cloud::Element;
+using cloud::url_text;
+using driver::CloudError;
+
+namespace {
+
+constexpr const char* kInsert = "gce: insert instance";
+constexpr const char* kList = "gce: list instances";
+constexpr int kPageSize = 500;  // the maximum
+
+}  // namespace
+
+Compute::Compute(const async::Runtime& runtime, const Account& account, Tokens& tokens,
+                 http::RateLimit& rate_limit, const telemetry::Logger& log,
+                 const http::Client::Observer& on_attempt)
+    : account_(account),
+      tokens_(tokens),
+      client_(runtime, {}, log, on_attempt),
+      rest_(runtime, client_, rate_limit,
+            {.authorize = [this](http::Request& request) { return authorize(request); },
+             .classify = classify},
+            log) {}
+
+Task<Compute::Reject> Compute::authorize(http::Request& request) {
+  const Tokens::Pointer token = co_await tokens_.get();
+  request.headers.emplace_back("Authorization", "Bearer " + token->text);
+  request.secrets.push_back(token->text);
+  co_return [this, token] { tokens_.refused(token); };
+}
+
+std::string Compute::zone_path() const {
+  return fmt::format("projects/{}/zones/{}", url_text(account_.project), url_text(account_.zone));
+}
+
+cloud::RestCall Compute::call(const char* name, std::string about, const std::string& path) const {
+  cloud::RestCall call{
+      .request = {.url = account_.base_url + "/" + path,
+                  .headers = {{"Accept", "application/json"},
+                              {"User-Agent", fmt::format("nodepool/{}", telemetry::version())}},
+                  .name = name},
+      .about = std::move(about)};
+  const std::string& quota_project = account_.credentials.quota_project;
+  if (!quota_project.empty()) {
+    call.request.headers.emplace_back("X-Goog-User-Project", quota_project);
+  }
+  return call;
+}
+
+// The response to a read call; nothing if the resource does not exist.
+Task<std::optional<Element>> Compute::get(const char* name, std::string about, std::string path) {
+  cloud::RestCall reading = call(name, std::move(about), path);
+  try {
+    const http::Response response = co_await rest_.send(std::move(reading));
+    co_return cloud::parse_answer(name, response);
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+  co_return std::nullopt;
+}
+
+Task<Operation> Compute::insert(InstanceRequest instance, std::string request_id) {
+  cloud::RestCall inserting = call(
+      kInsert, instance.name, fmt::format("{}/instances?requestId={}", zone_path(), request_id));
+  inserting.request.method = "POST";
+  inserting.request.body = body_of(instance).dump();
+  inserting.request.headers.emplace_back("Content-Type", "application/json");
+  inserting.request.repeatable = http::Request::Repeatable::yes;
+  inserting.effect = cloud::Effect::creates;
+  const http::Response response = co_await rest_.send(std::move(inserting));
+  try {
+    co_return read_operation(cloud::parse_answer(kInsert, response));
+  } catch (const CloudError& error) {
+    throw CloudError(CloudError::Kind::unknown_outcome, error.what());
+  }
+}
+
+Task<bool> Compute::remove(std::string name) {
+  cloud::RestCall removing = call("gce: delete instance", name,
+                                  fmt::format("{}/instances/{}", zone_path(), url_text(name)));
+  removing.request.method = "DELETE";
+  try {
+    co_await rest_.send(std::move(removing));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+Task<cloud::Page> Compute::ask_page(std::string token) {
+  std::string path = fmt::format("{}/instances?maxResults={}", zone_path(), kPageSize);
+  if (!token.empty()) path += "&pageToken=" + url_text(token);
+  cloud::RestCall listing = call(kList, {}, path);
+  const http::Response response = co_await rest_.send(std::move(listing));
+  const Element answer = cloud::parse_answer(kList, response);
+  co_return cloud::Page{.items = answer.list("items"),
+                        .next = answer.text_or("nextPageToken"),
+                        .bytes = response.body.size()};
+}
+
+Task<std::vector<ComputeInstance>> Compute::instances() {
+  const cloud::AskPage ask = [this](std::string token) { return ask_page(std::move(token)); };
+  return cloud::all_pages(kList, ask, &read_instance);
+}
+
+Task<std::optional<Operation>> Compute::operation(std::string name) {
+  const std::string path = fmt::format("{}/operations/{}", zone_path(), url_text(name));
+  const auto found = co_await get("gce: get operation", name, path);
+  if (!found) co_return std::nullopt;
+  co_return read_operation(*found);
+}
+
+Task<std::optional<std::string>> Compute::console_output(std::string name) {
+  const std::string path = fmt::format("{}/instances/{}/serialPort", zone_path(), url_text(name));
+  const auto found = co_await get("gce: get serial port output", name, path);
+  if (!found) co_return std::nullopt;
+  co_return found->text_or("contents");
+}
+
+Task<std::optional<MachineType>> Compute::machine_type(std::string name) {
+  const std::string path = fmt::format("{}/machineTypes/{}", zone_path(), url_text(name));
+  const auto found = co_await get("gce: get machine type", name, path);
+  if (!found) co_return std::nullopt;
+  co_return read_machine_type(*found);
+}
+
+Task<std::optional<std::string>> Compute::newest_image(std::string project, std::string family) {
+  const std::string path =
+      fmt::format("projects/{}/global/images/family/{}", url_text(project), url_text(family));
+  const auto found = co_await get("gce: get image from family", family, path);
+  if (!found) co_return std::nullopt;
+  co_return found->text("selfLink");
+}
+
+Task<std::optional<Quotas>> Compute::quotas() {
+  const std::string path =
+      fmt::format("projects/{}/regions/{}", url_text(account_.project), url_text(account_.region));
+  const auto found = co_await get("gce: get region", account_.region, path);
+  if (!found) co_return std::nullopt;
+  co_return read_quotas(*found);
+}
+
+Task<bool> Compute::exists(std::string path) {
+  try {
+    const auto found = co_await get("gce: get resource", path, path);
+    co_return found.has_value();
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::permanent) throw;
+  }
+  co_return true;
+}
+
+}  // namespace nodepool::drivers::gce
