@@ -3,7 +3,7 @@
 #include "async/runtime.h"
 #include "cloud/endpoints.h"
 #include "drivers/gce/cloud_view.h"
-#include "http/rate_governor.h"
+#include "drivers/gce/pausing_rate_limit.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::gce {
@@ -13,7 +13,7 @@ class CloudEndpoint final : public cloud::Endpoint {
  public:
   CloudEndpoint(const async::Runtime& runtime, Account account, const telemetry::Logger& log)
       : account_(std::move(account)),
-        rate_limit_(runtime.clock, 0),
+        rate_limit_(runtime.clock),
         tokens_(runtime, account_.credentials, log, observer()),
         compute_(runtime, account_, tokens_, rate_limit_, log, observer()),
         view_(runtime, account_, compute_) {}
@@ -22,8 +22,8 @@ class CloudEndpoint final : public cloud::Endpoint {
   bool is_of(const Account& account) const { return !is_closed() && account == account_; }
 
   const Account& account() const { return account_; }
-  http::RateGovernor& rate_limit() { return rate_limit_; }
-  Tokens& tokens() { return tokens_; }
+  PausingRateLimit& rate_limit() { return rate_limit_; }
+  AccessTokens& tokens() { return tokens_; }
   CloudView& view() { return view_; }
 
  private:
@@ -34,9 +34,9 @@ class CloudEndpoint final : public cloud::Endpoint {
   }
 
   Account account_;
-  http::RateGovernor rate_limit_;
-  Tokens tokens_;
-  Compute compute_;  // for listings
+  PausingRateLimit rate_limit_;
+  AccessTokens tokens_;
+  ComputeEngine compute_;  // for listings
   CloudView view_;
 };
 

@@ -20,7 +20,7 @@ std::string path_of(const std::string& id, const std::string& project) {
 
 }  // namespace
 
-CloudView::CloudView(const async::Runtime& runtime, const Account& account, Compute& compute)
+CloudView::CloudView(const async::Runtime& runtime, const Account& account, ComputeEngine& compute)
     : runtime_(runtime),
       account_(account),
       compute_(compute),

@@ -10,7 +10,7 @@
 #include "cloud/by_id.h"
 #include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/shared_poller.h"
-#include "drivers/gce/api/compute.h"
+#include "drivers/gce/api/compute_engine.h"
 
 namespace nodepool::drivers::gce {
 
@@ -18,7 +18,7 @@ namespace nodepool::drivers::gce {
 class CloudView {
  public:
   // The references outlive it.
-  CloudView(const async::Runtime& runtime, const Account& account, Compute& compute);
+  CloudView(const async::Runtime& runtime, const Account& account, ComputeEngine& compute);
 
   using InstanceList = cloud::ById<ComputeInstance, &ComputeInstance::name>;
   using Instances = driver::SharedPoller<InstanceList>;
@@ -47,7 +47,7 @@ class CloudView {
 
   async::Runtime runtime_;
   const Account& account_;
-  Compute& compute_;
+  ComputeEngine& compute_;
   Instances instances_;
   driver::BootTimes removal_times_;
   async::SharedResult<std::optional<Quotas>> quotas_;

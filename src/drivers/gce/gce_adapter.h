@@ -48,7 +48,7 @@ class GceAdapter final : public driver::Adapter {
   std::shared_ptr<CloudEndpoint> endpoint_;
   CloudEndpoint::Membership membership_;
   driver::Ownership ownership_;
-  Compute compute_;
+  ComputeEngine compute_;
   MachineContext context_;
 };
 

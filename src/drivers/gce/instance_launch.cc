@@ -76,7 +76,7 @@ Task<std::string> InstanceLaunch::make_instance() {
   steps_.set_external_id(external_id(spec_.hostname));
   const CloudView::Instances::PendingCreate pending_create(context_.view.instances());
   requested_at_ = context_.runtime.clock.now();
-  Operation operation;
+  ComputeOperation operation;
   try {
     operation = co_await context_.compute.insert(std::move(wanted), request_id(unique));
   } catch (const CloudError& error) {
@@ -133,7 +133,7 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
 // Whether the operation is in progress, or cannot be read for now. Throws its error.
 Task<bool> InstanceLaunch::is_pending(std::string operation) {
   if (operation.empty()) co_return false;
-  std::optional<Operation> found;
+  std::optional<ComputeOperation> found;
   try {
     found = co_await context_.compute.operation(operation);
   } catch (const CloudError& error) {

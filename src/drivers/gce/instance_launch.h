@@ -15,7 +15,7 @@ namespace nodepool::drivers::gce {
 struct MachineContext {
   async::Runtime runtime;
   const GceConfig& config;
-  Compute& compute;
+  ComputeEngine& compute;
   CloudView& view;
   telemetry::Logger log;
 };

@@ -5,8 +5,8 @@
 
 #include "async/event_loop.h"
 #include "cloud/answer.h"
+#include "drivers/gce/api/access_tokens.h"
 #include "drivers/gce/api/refusal.h"
-#include "drivers/gce/api/tokens.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::drivers::gce {
@@ -156,7 +156,7 @@ TEST(GceOperation, its_error_has_a_kind) {
 }
 
 TEST(GceOperation, it_is_read) {
-  const Operation running =
+  const ComputeOperation running =
       read_operation(element(R"({"name": "operation-1", "status": "RUNNING", "progress": 0})"));
   EXPECT_EQ(running.name, "operation-1");
   EXPECT_FALSE(running.is_done);
@@ -252,15 +252,15 @@ class GceTokensTest : public testing::Test {
     co_return http::answer(status_, body_);
   }
 
-  Tokens& tokens(CredentialSource source) {
+  AccessTokens& tokens(CredentialSource source) {
     source_ = std::move(source);
     source_.token_url = server_.url() + source_.token_url;
     const auto log = telemetry::Log::to_consumer(
         [this](telemetry::LogLevel, std::string_view, std::string_view text) {
           logged_ += std::string(text) + "\n";
         });
-    tokens_ = std::make_unique<Tokens>(runtime_, source_, telemetry::Logger(log, "test"),
-                                       http::Client::Observer());
+    tokens_ = std::make_unique<AccessTokens>(runtime_, source_, telemetry::Logger(log, "test"),
+                                             http::Client::Observer());
     return *tokens_;
   }
 
@@ -284,7 +284,7 @@ class GceTokensTest : public testing::Test {
   std::string body_ = R"({"access_token": "TOKEN", "expires_in": 3599, "token_type": "Bearer"})";
   std::string logged_;
   CredentialSource source_;
-  std::unique_ptr<Tokens> tokens_;
+  std::unique_ptr<AccessTokens> tokens_;
 };
 
 TEST_F(GceTokensTest, the_metadata_server_has_one) {

@@ -322,6 +322,17 @@ TEST_P(GceContract, what_the_configuration_names_and_the_cloud_lacks_is_reported
               testing::ElementsAre("there is no disk type `pd-standard`"));
 }
 
+// Google counts calls by the minute.
+TEST_P(GceContract, after_too_many_calls_all_calls_pause) {
+  gce().fail("POST instances", {{.status = 403, .reason = "rateLimitExceeded"}});
+  start();
+  const auto begun = installation_.clock.now();
+  const Node node = launch_new();
+  EXPECT_GT(installation_.clock.now() - begun, std::chrono::seconds(15));
+  expect_one_machine(node.id);
+  EXPECT_EQ(gce().count("POST instances"), 2U);
+}
+
 TEST_P(GceContract, a_token_serves_many_calls_and_is_renewed_before_it_expires) {
   launch_new();
   launch_new();

@@ -102,7 +102,7 @@ cloud::Refusal classify(const http::Response& response, Effect effect) {
   return refusal;
 }
 
-CloudError failure_of(const Operation& operation, const std::string& what) {
+CloudError failure_of(const ComputeOperation& operation, const std::string& what) {
   const std::string name = unified(operation.code);
   Kind kind = Kind::failed;
   if (is_about_capacity(name)) {

@@ -11,6 +11,6 @@ namespace nodepool::drivers::gce {
 cloud::Refusal classify(const http::Response& response, cloud::Effect effect);
 
 // The error of a failed operation that was to create an instance. `what` names it in the text.
-driver::CloudError failure_of(const Operation& operation, const std::string& what);
+driver::CloudError failure_of(const ComputeOperation& operation, const std::string& what);
 
 }  // namespace nodepool::drivers::gce

@@ -59,11 +59,11 @@ std::string state_in_words(const ComputeInstance& instance) {
                      instance.status_message.empty() ? "" : ": ", instance.status_message);
 }
 
-Operation read_operation(const Element& operation) {
-  Operation read{.name = operation.text("name"),
-                 .is_done = operation.text("status") == "DONE",
-                 .code = {},
-                 .message = {}};
+ComputeOperation read_operation(const Element& operation) {
+  ComputeOperation read{.name = operation.text("name"),
+                        .is_done = operation.text("status") == "DONE",
+                        .code = {},
+                        .message = {}};
   if (const auto error = operation.optional_object("error")) {
     const std::vector<Element> errors = error->list("errors");
     read.code = errors.empty() ? "UNKNOWN" : errors.front().text_or("code", "UNKNOWN");

@@ -37,14 +37,14 @@ ComputeInstance read_instance(const cloud::Element& instance);
 std::string state_in_words(const ComputeInstance& instance);
 
 // A change in progress or completed.
-struct Operation {
+struct ComputeOperation {
   std::string name;
   bool is_done = false;
   std::string code;     // of its first error; empty: it has not failed
   std::string message;  // of this error
 };
 
-Operation read_operation(const cloud::Element& operation);
+ComputeOperation read_operation(const cloud::Element& operation);
 
 struct MachineType {
   std::string url;

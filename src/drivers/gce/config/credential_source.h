@@ -36,8 +36,8 @@ class CredentialError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Finds Google's Application Default Credentials: the file GOOGLE_APPLICATION_CREDENTIALS, that of
-// `gcloud auth application-default login`, or the metadata server (GCE_METADATA_HOST). Makes no
+// Finds Google's Application Default Credentials: the file GOOGLE_APPLICATION_CREDENTIALS, gcloud's
+// (`gcloud auth application-default login`), or the metadata server (GCE_METADATA_HOST). Makes no
 // calls. Throws CredentialError, without secrets.
 CredentialSource find_credentials(const config::Environment& environment);
 

@@ -1,4 +1,4 @@
-#include "drivers/gce/api/compute.h"
+#include "drivers/gce/api/compute_engine.h"
 
 #include <fmt/format.h>
 
@@ -23,9 +23,9 @@ constexpr int kPageSize = 500;  // the maximum
 
 }  // namespace
 
-Compute::Compute(const async::Runtime& runtime, const Account& account, Tokens& tokens,
-                 http::RateLimit& rate_limit, const telemetry::Logger& log,
-                 const http::Client::Observer& on_attempt)
+ComputeEngine::ComputeEngine(const async::Runtime& runtime, const Account& account,
+                             AccessTokens& tokens, http::RateLimit& rate_limit,
+                             const telemetry::Logger& log, const http::Client::Observer& on_attempt)
     : account_(account),
       tokens_(tokens),
       client_(runtime, {}, log, on_attempt),
@@ -34,18 +34,19 @@ Compute::Compute(const async::Runtime& runtime, const Account& account, Tokens& 
              .classify = classify},
             log) {}
 
-Task<Compute::Reject> Compute::authorize(http::Request& request) {
-  const Tokens::Pointer token = co_await tokens_.get();
+Task<ComputeEngine::Reject> ComputeEngine::authorize(http::Request& request) {
+  const AccessTokens::Pointer token = co_await tokens_.get();
   request.headers.emplace_back("Authorization", "Bearer " + token->text);
   request.secrets.push_back(token->text);
   co_return [this, token] { tokens_.refused(token); };
 }
 
-std::string Compute::zone_path() const {
+std::string ComputeEngine::zone_path() const {
   return fmt::format("projects/{}/zones/{}", url_text(account_.project), url_text(account_.zone));
 }
 
-cloud::RestCall Compute::call(const char* name, std::string about, const std::string& path) const {
+cloud::RestCall ComputeEngine::call(const char* name, std::string about,
+                                    const std::string& path) const {
   cloud::RestCall call{
       .request = {.url = account_.base_url + "/" + path,
                   .headers = {{"Accept", "application/json"},
@@ -60,7 +61,8 @@ cloud::RestCall Compute::call(const char* name, std::string about, const std::st
 }
 
 // The response to a read call; nothing if the resource does not exist.
-Task<std::optional<Element>> Compute::get(const char* name, std::string about, std::string path) {
+Task<std::optional<Element>> ComputeEngine::get(const char* name, std::string about,
+                                                std::string path) {
   cloud::RestCall reading = call(name, std::move(about), path);
   try {
     const http::Response response = co_await rest_.send(std::move(reading));
@@ -71,7 +73,7 @@ Task<std::optional<Element>> Compute::get(const char* name, std::string about, s
   co_return std::nullopt;
 }
 
-Task<Operation> Compute::insert(InstanceRequest instance, std::string request_id) {
+Task<ComputeOperation> ComputeEngine::insert(InstanceRequest instance, std::string request_id) {
   cloud::RestCall inserting = call(
       kInsert, instance.name, fmt::format("{}/instances?requestId={}", zone_path(), request_id));
   inserting.request.method = "POST";
@@ -87,7 +89,7 @@ Task<Operation> Compute::insert(InstanceRequest instance, std::string request_id
   }
 }
 
-Task<bool> Compute::remove(std::string name) {
+Task<bool> ComputeEngine::remove(std::string name) {
   cloud::RestCall removing = call("gce: delete instance", name,
                                   fmt::format("{}/instances/{}", zone_path(), url_text(name)));
   removing.request.method = "DELETE";
@@ -100,7 +102,7 @@ Task<bool> Compute::remove(std::string name) {
   co_return true;
 }
 
-Task<cloud::Page> Compute::ask_page(std::string token) {
+Task<cloud::Page> ComputeEngine::ask_page(std::string token) {
   std::string path = fmt::format("{}/instances?maxResults={}", zone_path(), kPageSize);
   if (!token.empty()) path += "&pageToken=" + url_text(token);
   cloud::RestCall listing = call(kList, {}, path);
@@ -111,33 +113,34 @@ Task<cloud::Page> Compute::ask_page(std::string token) {
                         .bytes = response.body.size()};
 }
 
-Task<std::vector<ComputeInstance>> Compute::instances() {
+Task<std::vector<ComputeInstance>> ComputeEngine::instances() {
   const cloud::AskPage ask = [this](std::string token) { return ask_page(std::move(token)); };
   return cloud::all_pages(kList, ask, &read_instance);
 }
 
-Task<std::optional<Operation>> Compute::operation(std::string name) {
+Task<std::optional<ComputeOperation>> ComputeEngine::operation(std::string name) {
   const std::string path = fmt::format("{}/operations/{}", zone_path(), url_text(name));
   const auto found = co_await get("gce: get operation", name, path);
   if (!found) co_return std::nullopt;
   co_return read_operation(*found);
 }
 
-Task<std::optional<std::string>> Compute::console_output(std::string name) {
+Task<std::optional<std::string>> ComputeEngine::console_output(std::string name) {
   const std::string path = fmt::format("{}/instances/{}/serialPort", zone_path(), url_text(name));
   const auto found = co_await get("gce: get serial port output", name, path);
   if (!found) co_return std::nullopt;
   co_return found->text_or("contents");
 }
 
-Task<std::optional<MachineType>> Compute::machine_type(std::string name) {
+Task<std::optional<MachineType>> ComputeEngine::machine_type(std::string name) {
   const std::string path = fmt::format("{}/machineTypes/{}", zone_path(), url_text(name));
   const auto found = co_await get("gce: get machine type", name, path);
   if (!found) co_return std::nullopt;
   co_return read_machine_type(*found);
 }
 
-Task<std::optional<std::string>> Compute::newest_image(std::string project, std::string family) {
+Task<std::optional<std::string>> ComputeEngine::newest_image(std::string project,
+                                                             std::string family) {
   const std::string path =
       fmt::format("projects/{}/global/images/family/{}", url_text(project), url_text(family));
   const auto found = co_await get("gce: get image from family", family, path);
@@ -145,7 +148,7 @@ Task<std::optional<std::string>> Compute::newest_image(std::string project, std:
   co_return found->text("selfLink");
 }
 
-Task<std::optional<Quotas>> Compute::quotas() {
+Task<std::optional<Quotas>> ComputeEngine::quotas() {
   const std::string path =
       fmt::format("projects/{}/regions/{}", url_text(account_.project), url_text(account_.region));
   const auto found = co_await get("gce: get region", account_.region, path);
@@ -153,7 +156,7 @@ Task<std::optional<Quotas>> Compute::quotas() {
   co_return read_quotas(*found);
 }
 
-Task<bool> Compute::exists(std::string path) {
+Task<bool> ComputeEngine::exists(std::string path) {
   try {
     const auto found = co_await get("gce: get resource", path, path);
     co_return found.has_value();

@@ -7,7 +7,7 @@
 #include "async/runtime.h"
 #include "cloud/pages.h"
 #include "cloud/rest/rest_client.h"
-#include "drivers/gce/api/tokens.h"
+#include "drivers/gce/api/access_tokens.h"
 #include "drivers/gce/api/values.h"
 #include "drivers/gce/config/gce_config.h"
 #include "telemetry/log.h"
@@ -15,22 +15,22 @@
 namespace nodepool::drivers::gce {
 
 // Calls of Compute Engine's API, version 1, for one zone. All functions throw CloudError.
-class Compute {
+class ComputeEngine {
  public:
   // `account`, `tokens` and `rate_limit` outlive it. `on_attempt` is called for every attempt of a
   // call.
-  Compute(const async::Runtime& runtime, const Account& account, Tokens& tokens,
-          http::RateLimit& rate_limit, const telemetry::Logger& log,
-          const http::Client::Observer& on_attempt);
+  ComputeEngine(const async::Runtime& runtime, const Account& account, AccessTokens& tokens,
+                http::RateLimit& rate_limit, const telemetry::Logger& log,
+                const http::Client::Observer& on_attempt);
 
   // Begins to make an instance. Calls with equal request ids make one instance.
-  async::Task<Operation> insert(InstanceRequest instance, std::string request_id);
+  async::Task<ComputeOperation> insert(InstanceRequest instance, std::string request_id);
   // Begins to delete an instance. Returns false if there is none.
   async::Task<bool> remove(std::string name);
   // All instances of the zone.
   async::Task<std::vector<ComputeInstance>> instances();
   // An operation in the zone; nothing if it is not known any more.
-  async::Task<std::optional<Operation>> operation(std::string name);
+  async::Task<std::optional<ComputeOperation>> operation(std::string name);
   // The output of an instance's first serial port, at most the last MiB; nothing if there is no
   // such instance.
   async::Task<std::optional<std::string>> console_output(std::string name);
@@ -55,7 +55,7 @@ class Compute {
   async::Task<cloud::Page> ask_page(std::string token);
 
   const Account& account_;
-  Tokens& tokens_;
+  AccessTokens& tokens_;
   http::Client client_;
   cloud::RestClient rest_;
 };

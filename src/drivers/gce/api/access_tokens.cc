@@ -1,4 +1,4 @@
-#include "drivers/gce/api/tokens.h"
+#include "drivers/gce/api/access_tokens.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -46,7 +46,7 @@ std::string message_in(const http::Response& response) {
 }  // namespace
 
 std::string signed_jwt(const std::string& private_key, const std::string& key_id,
-                       const std::string& claims) {
+                       const std::string& payload) {
   const std::unique_ptr<BIO, decltype(&::BIO_free)> pem(
       ::BIO_new_mem_buf(private_key.data(), static_cast<int>(private_key.size())), &::BIO_free);
   // Without the callback, OpenSSL would ask for the password of an encrypted key.
@@ -57,7 +57,7 @@ std::string signed_jwt(const std::string& private_key, const std::string& key_id
     throw CloudError(CloudError::Kind::auth, "the service account's private key is not valid");
   }
   const json::Json header = {{"alg", "RS256"}, {"typ", "JWT"}, {"kid", key_id}};
-  std::string text = base64_url(header.dump()) + "." + base64_url(claims);
+  std::string text = base64_url(header.dump()) + "." + base64_url(payload);
   const std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context(::EVP_MD_CTX_new(),
                                                                           &::EVP_MD_CTX_free);
   const auto* data = reinterpret_cast<const unsigned char*>(text.data());
@@ -73,15 +73,15 @@ std::string signed_jwt(const std::string& private_key, const std::string& key_id
 }
 
 // The metadata server must not be called through a proxy.
-Tokens::Tokens(const async::Runtime& runtime, const CredentialSource& source, telemetry::Logger log,
-               http::Client::Observer on_attempt)
+AccessTokens::AccessTokens(const async::Runtime& runtime, const CredentialSource& source,
+                           telemetry::Logger log, http::Client::Observer on_attempt)
     : runtime_(runtime),
       source_(source),
       client_(runtime, {.transfers = {.is_direct = source.kind == SourceKind::metadata_server}},
               log, std::move(on_attempt)),
       current_(runtime, "Google access token", std::move(log), [this] { return ask(); }) {}
 
-http::Request Tokens::request() const {
+http::Request AccessTokens::request() const {
   http::Request request{.url = source_.token_url,
                         .name = kCall,
                         .repeatable = http::Request::Repeatable::yes,
@@ -94,13 +94,13 @@ http::Request Tokens::request() const {
   request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
   if (source_.kind == SourceKind::service_account) {
     const auto now = static_cast<std::int64_t>(std::floor(runtime_.clock.wall_seconds()));
-    const json::Json claims = {{"iss", source_.email},
-                               {"scope", kScope},
-                               {"aud", source_.token_url},
-                               {"iat", now},
-                               {"exp", now + kAssertionLife}};
+    const json::Json payload = {{"iss", source_.email},
+                                {"scope", kScope},
+                                {"aud", source_.token_url},
+                                {"iat", now},
+                                {"exp", now + kAssertionLife}};
     const std::string assertion =
-        signed_jwt(source_.private_key, source_.private_key_id, claims.dump());
+        signed_jwt(source_.private_key, source_.private_key_id, payload.dump());
     request.body =
         fmt::format("grant_type={}&assertion={}",
                     cloud::url_text("urn:ietf:params:oauth:grant-type:jwt-bearer"), assertion);
@@ -117,7 +117,7 @@ http::Request Tokens::request() const {
 }
 
 // All failures become CloudError(auth). Errors never contain a successful response: it has a token.
-async::Task<Tokens::Token> Tokens::ask() {
+async::Task<AccessTokens::Token> AccessTokens::ask() {
   const async::Clock::TimePoint asked_at = runtime_.clock.now();
   http::Request asking = request();
   const std::vector<std::string> secrets = asking.secrets;

@@ -11,7 +11,7 @@
 namespace nodepool::drivers::gce {
 
 // The access token of all calls of an account. Renews it before it expires and when it is rejected.
-class Tokens {
+class AccessTokens {
  public:
   // Never log it.
   struct Token {
@@ -21,8 +21,8 @@ class Tokens {
   using Pointer = cloud::TokenCache<Token>::Pointer;
 
   // `source` outlives it. `on_attempt` is called for every attempt to get a token.
-  Tokens(const async::Runtime& runtime, const CredentialSource& source, telemetry::Logger log,
-         http::Client::Observer on_attempt);
+  AccessTokens(const async::Runtime& runtime, const CredentialSource& source, telemetry::Logger log,
+               http::Client::Observer on_attempt);
 
   // A valid token. Throws CloudError(auth) if it cannot be obtained.
   async::Task<Pointer> get() { return current_.get(); }
@@ -43,9 +43,9 @@ class Tokens {
   cloud::TokenCache<Token> current_;
 };
 
-// A JWT (RFC 7519) with the claims, a JSON text, signed with RS256. `private_key` is PEM. Throws
+// A JWT (RFC 7519) with the payload, a JSON text, signed with RS256. `private_key` is PEM. Throws
 // CloudError(auth), without the key, if that cannot be read.
 std::string signed_jwt(const std::string& private_key, const std::string& key_id,
-                       const std::string& claims);
+                       const std::string& payload);
 
 }  // namespace nodepool::drivers::gce
