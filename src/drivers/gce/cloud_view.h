@@ -34,8 +34,9 @@ class CloudView {
   // The quotas of the region; nothing if there is no such region.
   async::Task<std::optional<Quotas>> quotas();
 
-  // Drops the cached images.
+  // Drop what is cached.
   void forget_images();
+  void forget_quotas() { quotas_.drop(); }
 
   // Call it after the last call of the other functions.
   async::Task<> stop();

@@ -65,10 +65,6 @@ Task<InstanceRequest> InstanceLaunch::request() {
   co_return wanted;
 }
 
-std::string InstanceLaunch::what() const {
-  return "gce: insert instance " + spec_.hostname;
-}
-
 Task<std::string> InstanceLaunch::make_instance() {
   InstanceRequest wanted = co_await request();
   std::string unique = fmt::format("{}/{}", spec_.node_id, spec_.attempt);
@@ -80,13 +76,21 @@ Task<std::string> InstanceLaunch::make_instance() {
   try {
     operation = co_await context_.compute.insert(std::move(wanted), request_id(unique));
   } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::quota) context_.view.forget_quotas();
     if (error.kind() != CloudError::Kind::not_found) throw;
-    context_.view.forget_images();
+    context_.view.forget_images();  // the image may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what(), {}, error.code());
   }
   awaited_ = pending_create.await(spec_.expectation());
-  if (!operation.code.empty()) throw failure_of(operation, what());
+  if (!operation.code.empty()) fail(operation);
   co_return operation.name;
+}
+
+// Throws the error of a failed operation.
+void InstanceLaunch::fail(const ComputeOperation& operation) {
+  const CloudError error = failure_of(operation, "gce: insert instance " + spec_.hostname);
+  if (error.kind() == CloudError::Kind::quota) context_.view.forget_quotas();
+  throw CloudError(error);
 }
 
 // Uses a list from after the request: an older one may show the instance of an earlier attempt.
@@ -141,7 +145,7 @@ Task<bool> InstanceLaunch::is_pending(std::string operation) {
     context_.log.warning("Error polling operation {}: {}", operation, error.what());
     co_return true;
   }
-  if (found && !found->code.empty()) throw failure_of(*found, what());
+  if (found && !found->code.empty()) fail(*found);
   co_return found && !found->is_done;
 }
 

@@ -37,7 +37,7 @@ class InstanceLaunch {
   async::Task<InstanceRequest> request();
   async::Task<ComputeInstance> wait_until_running(std::string operation);
   async::Task<bool> is_pending(std::string operation);
-  std::string what() const;
+  [[noreturn]] void fail(const ComputeOperation& operation);
 
   MachineContext context_;
   driver::CreateSpec spec_;

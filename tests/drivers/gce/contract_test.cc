@@ -252,6 +252,14 @@ TEST_P(GceContract, a_refusal_is_known_though_the_response_was_lost) {
   EXPECT_THAT(request_ids(), SizeIs(1));
 }
 
+TEST_P(GceContract, quotas_are_read_again_after_a_refusal) {
+  start();
+  process_->run(provider().available());
+  gce().capacity = 0;
+  fail_to_launch();
+  EXPECT_EQ(process_->run(provider().available()).at("instances"), 0);
+}
+
 TEST_P(GceContract, a_launch_that_goes_well_polls_no_operation) {
   launch_new();
   EXPECT_EQ(gce().count("GET operations/NAME"), 0U);
