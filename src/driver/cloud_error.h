@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace nodepool::driver {
 
@@ -21,16 +22,23 @@ class CloudError : public std::runtime_error {
   };
 
   // `launch_result`: the metrics' result of a launch that ends with this error, a word of
-  // launch_metrics.h; empty: derived from the kind.
-  CloudError(Kind kind, const std::string& message, std::string_view launch_result = {})
-      : std::runtime_error(message), kind_(kind), launch_result_(launch_result) {}
+  // launch_metrics.h; empty: derived from the kind. `code`: the cloud's own; empty: none.
+  CloudError(Kind kind, const std::string& message, std::string_view launch_result = {},
+             std::string code = {})
+      : std::runtime_error(message),
+        kind_(kind),
+        launch_result_(launch_result),
+        code_(std::move(code)) {}
 
   Kind kind() const { return kind_; }
   std::string_view launch_result() const { return launch_result_; }
+  // What the cloud calls the error: "InvalidAMIID.NotFound". Use it instead of searching the text.
+  const std::string& code() const { return code_; }
 
  private:
   Kind kind_;
   std::string_view launch_result_;
+  std::string code_;
 };
 
 }  // namespace nodepool::driver

@@ -1,30 +1,17 @@
 #include "http/client.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <string_view>
 
 #include <boost/asio/this_coro.hpp>
 
+#include "http/retry.h"
+
 namespace nodepool::http {
 
 namespace {
-
-// Exponential backoff between attempts, with jitter.
-constexpr async::Duration kFirstPause = std::chrono::milliseconds(500);
-constexpr async::Duration kLongestPause = std::chrono::seconds(30);
-
-// Longer values of Retry-After are reduced to this.
-constexpr auto kLongestRetryAfter = std::chrono::seconds(300);
-
-bool is_retryable_status(int status) {
-  return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
-}
 
 std::string without_query(const std::string& url) {
   return url.substr(0, url.find('?'));
@@ -36,20 +23,6 @@ std::string path_of(const std::string& url) {
   const std::size_t scheme = plain.find("://");
   const std::size_t path = plain.find('/', scheme == std::string::npos ? 0 : scheme + 3);
   return path == std::string::npos ? "/" : plain.substr(path);
-}
-
-// The request id of the server. Ignores headers with other content.
-std::string id_in(const Response& response) {
-  constexpr std::size_t kLongest = 80;
-  for (const std::string_view name :
-       {"x-openstack-request-id", "x-compute-request-id", "x-request-id"}) {
-    const std::string_view id = response.header(name);
-    const bool is_plain = std::ranges::all_of(id, [](unsigned char c) {
-      return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-    });
-    if (!id.empty() && id.size() <= kLongest && is_plain) return std::string(id);
-  }
-  return {};
 }
 
 double seconds(async::Duration duration) {
@@ -82,15 +55,14 @@ Client::Client(const async::Runtime& runtime, ClientOptions options, telemetry::
       options_(std::move(options)),
       log_(std::move(log)),
       on_attempt_(std::move(on_attempt)),
-      rate_governor_(options_.pace ? options_.pace
-                                   : std::make_shared<RateGovernor>(runtime_.clock, 0)),
+      rate_governor_(runtime_.clock, 0),
       transfers_(runtime_.executor, options_.transfers) {}
 
 async::Task<Response> Client::send(Request request) {
-  co_await rate_governor_->turn(precedence_of(request));
+  co_await rate_governor_.turn(precedence_of(request));
   const async::Clock::TimePoint deadline = runtime_.clock.now() + request.deadline;
   for (int number = 1;; ++number) {
-    if (number > 1) co_await rate_governor_->turn(precedence_of(request));
+    if (number > 1) co_await rate_governor_.turn(precedence_of(request));
     Outcome outcome = co_await attempt(request, deadline - runtime_.clock.now());
     const async::Duration pause = pause_after(outcome, number);
     const bool retry = number < options_.attempts && outcome.is_retryable(request) &&
@@ -102,6 +74,12 @@ async::Task<Response> Client::send(Request request) {
     log_.debug("{}: retrying in {:.1f} s", request.name, seconds(pause));
     co_await runtime_.clock.sleep_for(pause);
   }
+}
+
+async::Task<Response> Client::send_once(Request request) {
+  Outcome outcome = co_await attempt(request, request.deadline);
+  if (outcome.error) throw HttpError(*outcome.error);
+  co_return std::move(*outcome.response);
 }
 
 async::Task<Client::Outcome> Client::attempt(const Request& request, async::Duration left) {
@@ -136,7 +114,7 @@ void Client::report(const Request& request, const Outcome& outcome, double secon
 }
 
 void Client::trace_call(const Request& request, const Outcome& outcome, async::Duration taken,
-                        async::CallTracer& tracer) {
+                        async::CallTracer& tracer) const {
   const std::string path = without_secrets(path_of(request.url), request.secrets);
   const std::string id =
       outcome.response ? without_secrets(id_in(*outcome.response), request.secrets) : "";
@@ -148,32 +126,28 @@ void Client::trace_call(const Request& request, const Outcome& outcome, async::D
                  .taken = taken});
 }
 
+// The request id of the server. Ignores headers with other content.
+std::string Client::id_in(const Response& response) const {
+  constexpr std::size_t kLongest = 80;
+  for (const std::string& name : options_.request_id_headers) {
+    const std::string_view id = response.header(name);
+    const bool is_plain = std::ranges::all_of(id, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+    });
+    if (!id.empty() && id.size() <= kLongest && is_plain) return std::string(id);
+  }
+  return {};
+}
+
 // Retry-After delays all calls.
 async::Duration Client::pause_after(const Outcome& outcome, int attempt) {
-  const double factor = std::exp2(std::min(attempt - 1, 16));
-  const async::Duration longest =
-      std::min(kLongestPause, std::chrono::duration_cast<async::Duration>(kFirstPause * factor));
-  const auto pause =
-      std::chrono::duration_cast<async::Duration>(longest * (0.5 + runtime_.random.fraction() / 2));
+  const async::Duration pause = retry_pause(attempt, runtime_.random);
   if (!outcome.response || !is_retryable_status(outcome.response->status)) return pause;
   const auto requested =
       retry_after(outcome.response->header("retry-after"), runtime_.clock.wall_seconds());
   if (!requested) return pause;
-  rate_governor_->pause_until(runtime_.clock.now() + *requested);
+  rate_governor_.pause_until(runtime_.clock.now() + *requested);
   return std::max<async::Duration>(pause, *requested);
-}
-
-std::optional<std::chrono::seconds> retry_after(std::string_view header, double now) {
-  if (header.empty()) return std::nullopt;
-  std::int64_t wait = 0;
-  const auto [end, error] = std::from_chars(header.data(), header.data() + header.size(), wait);
-  if (error != std::errc() || end != header.data() + header.size()) {
-    const time_t when = curl_getdate(std::string(header).c_str(), nullptr);
-    if (when < 0) return std::nullopt;
-    wait = static_cast<std::int64_t>(std::ceil(static_cast<double>(when) - now));
-  }
-  return std::clamp(std::chrono::seconds(wait), std::chrono::seconds(0),
-                    std::chrono::seconds(kLongestRetryAfter));
 }
 
 }  // namespace nodepool::http

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "async/call_tracer.h"
 #include "async/runtime.h"
@@ -14,8 +15,9 @@ namespace nodepool::http {
 
 struct ClientOptions {
   TransferOptions transfers = {};
-  std::shared_ptr<RateGovernor> pace = {};  // shared by all clients that have it; null: none
-  int attempts = 4;                         // maximum, if the request may be retried
+  int attempts = 4;  // of send(); maximum, if the request may be retried
+  // The headers with the server's id of a request, in lower case; the first that a response has.
+  std::vector<std::string> request_id_headers = {"x-request-id"};
 };
 
 // One attempt at a call, for metrics.
@@ -42,25 +44,26 @@ class Client {
   // Transfers::perform), and exceptions of reading a streamed body.
   async::Task<Response> send(Request request);
 
+  // Makes one attempt, whatever its outcome, and does not wait for other calls' Retry-After;
+  // otherwise like send().
+  async::Task<Response> send_once(Request request);
+
  private:
   struct Outcome;
 
   async::Task<Outcome> attempt(const Request& request, async::Duration left);
   async::Duration pause_after(const Outcome& outcome, int attempt);
   void report(const Request& request, const Outcome& outcome, double seconds) const;
-  static void trace_call(const Request& request, const Outcome& outcome, async::Duration taken,
-                         async::CallTracer& tracer);
+  void trace_call(const Request& request, const Outcome& outcome, async::Duration taken,
+                  async::CallTracer& tracer) const;
+  std::string id_in(const Response& response) const;
 
   async::Runtime runtime_;
   ClientOptions options_;
   telemetry::Logger log_;
   Observer on_attempt_;
-  std::shared_ptr<RateGovernor> rate_governor_;
+  RateGovernor rate_governor_;  // without a rate
   Transfers transfers_;
 };
-
-// The delay of a Retry-After header (RFC 9110 §10.2.3: seconds or a date). Returns nothing if the
-// header is invalid. `now` is in seconds since the epoch.
-std::optional<std::chrono::seconds> retry_after(std::string_view header, double now);
 
 }  // namespace nodepool::http

@@ -4,6 +4,7 @@
 
 #include "async/clock.h"
 #include "async/task.h"
+#include "http/rate_limit.h"
 #include "http/request.h"
 
 namespace nodepool::http {
@@ -11,22 +12,17 @@ namespace nodepool::http {
 // Limits the rate of calls to an endpoint, and pauses them on request of the server. Deletions have
 // precedence over creations, and these over reads; calls of the same kind are in order of arrival.
 // To prevent starvation, a waiting read gets a turn after at most 50 other calls.
-class RateGovernor {
+class RateGovernor final : public RateLimit {
  public:
   // Calls a second; 0 or less: unlimited.
   RateGovernor(async::Clock& clock, double calls_per_second);
-  ~RateGovernor();
-  RateGovernor(const RateGovernor&) = delete;
-  RateGovernor& operator=(const RateGovernor&) = delete;
+  ~RateGovernor() override;
 
   // Changes the rate.
   void set_rate(double calls_per_second);
 
-  // Returns when it is the caller's turn. Throws Cancelled.
-  async::Task<> turn(Precedence precedence);
-
-  // Delays all calls until then.
-  void pause_until(async::Clock::TimePoint when);
+  async::Task<> turn(Precedence precedence) override;
+  void pause_until(async::Clock::TimePoint when) override;
 
  private:
   class Queue;

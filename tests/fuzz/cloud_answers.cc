@@ -11,6 +11,7 @@
 #include "async/event_loop.h"
 #include "driver/cloud_error.h"
 #include "drivers/openstack/api/cloud_api.h"
+#include "http/retry.h"
 #include "tests/fuzz/catalog.h"
 #include "tests/fuzz/target.h"
 #include "tests/support/http_server.h"

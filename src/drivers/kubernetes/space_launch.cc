@@ -7,6 +7,7 @@
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/shared_poller.h"
+#include "drivers/kubernetes/api/classify.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
 #include "drivers/kubernetes/names.h"
@@ -41,10 +42,6 @@ class Pauses {
   async::Clock::TimePoint until_;
   async::Duration pause_ = kFirstPause;
 };
-
-bool lacks_pod_account(const CloudError& error) {
-  return std::string_view(error.what()).contains("error looking up service account");
-}
 
 std::string core_path(const std::string& space, const std::string& what) {
   return "/api/v1/namespaces/" + space + "/" + what;
@@ -169,7 +166,7 @@ Task<> SpaceLaunch::make_pod(std::string space) {
                                  KubeApi::Retry::allowed);
       co_return;
     } catch (const CloudError& error) {
-      if (!lacks_pod_account(error) || pauses.are_over()) throw;
+      if (error.code() != kNoServiceAccount || pauses.are_over()) throw;
     }
     co_await pauses.next();
   }

@@ -11,7 +11,7 @@
 #include "driver/ownership.h"
 #include "driver/statemachine/shared_poller.h"
 #include "driver/statemachine/wait_in_listing.h"
-#include "drivers/openstack/api/quota_words.h"
+#include "drivers/openstack/api/classify.h"
 #include "drivers/openstack/external_id.h"
 #include "drivers/openstack/flavors.h"
 

@@ -1,5 +1,6 @@
 // What needs no cloud: errors, the pace, ids, quotas.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 namespace nodepool::drivers::aws {
 namespace {
 
+using cloud::Effect;
 using driver::CloudError;
 using driver::Resources;
 using testing::ElementsAre;
@@ -30,10 +32,6 @@ std::string ec2_error(const std::string& code) {
          "</Code><Message>why</Message></Error></Errors></Response>";
 }
 
-ErrorKind kind_of_code(const std::string& code, int status = 400, bool creates = false) {
-  return kind_of(error_in(answer(status, ec2_error(code))), status, creates);
-}
-
 TEST(ErrorResponse, is_understood_in_all_forms) {
   EXPECT_EQ(error_in(answer(400, ec2_error("A.B"))).code, "A.B");
   EXPECT_EQ(error_in(answer(400, ec2_error("A.B"))).message, "why");
@@ -47,21 +45,51 @@ TEST(ErrorResponse, is_understood_in_all_forms) {
   EXPECT_EQ(error_in(answer(502, "{")).code, "");
 }
 
-TEST(ErrorResponse, says_what_to_do) {
-  EXPECT_EQ(kind_of_code("VcpuLimitExceeded"), ErrorKind::quota);
-  EXPECT_EQ(kind_of_code("InsufficientInstanceCapacity", 500, true), ErrorKind::no_capacity);
-  EXPECT_EQ(kind_of_code("RequestLimitExceeded", 503, true), ErrorKind::transient);
-  EXPECT_EQ(kind_of_code("AuthFailure", 401), ErrorKind::auth);
-  EXPECT_EQ(kind_of_code("UnauthorizedOperation", 403), ErrorKind::permanent);
-  EXPECT_EQ(kind_of_code("UnauthorizedOperation", 403, true), ErrorKind::failed);
-  EXPECT_EQ(kind_of_code("InvalidInstanceID.NotFound"), ErrorKind::not_found);
-  EXPECT_EQ(kind_of_code("InvalidInstanceID.Malformed"), ErrorKind::not_found);
-  EXPECT_EQ(kind_of_code("InvalidConversionTaskId.Malformed"), ErrorKind::not_found);
-  EXPECT_EQ(kind_of_code("InvalidUserData.Malformed"), ErrorKind::failed);
-  EXPECT_EQ(kind_of_code("InvalidInstanceType"), ErrorKind::permanent);
-  EXPECT_EQ(kind_of_code("InternalError", 500), ErrorKind::transient);
-  EXPECT_EQ(kind_of_code("InternalError", 500, true), ErrorKind::unknown_outcome);
-  EXPECT_EQ(kind_of_code("InvalidParameterValue"), ErrorKind::failed);
+// What AWS answers, and what the driver does.
+struct Meaning {
+  const char* code;
+  int status;
+  Effect effect;
+  ErrorKind kind;
+  const char* then = "";
+};
+
+constexpr Meaning kMeanings[] = {
+    {"VcpuLimitExceeded", 400, Effect::none, ErrorKind::quota},
+    {"InsufficientInstanceCapacity", 500, Effect::creates, ErrorKind::no_capacity},
+    {"RequestLimitExceeded", 503, Effect::creates, ErrorKind::transient, "slow"},
+    {"RequestLimitExceeded", 503, Effect::none, ErrorKind::transient, "slow"},
+    {"TooMany", 429, Effect::none, ErrorKind::transient, "slow"},
+    {"AuthFailure", 401, Effect::none, ErrorKind::auth, "renew"},
+    {"AuthFailure", 403, Effect::none, ErrorKind::auth},
+    {"Any", 401, Effect::creates, ErrorKind::auth, "renew"},
+    {"RequestExpired", 400, Effect::none, ErrorKind::auth, "renew"},
+    {"UnauthorizedOperation", 403, Effect::none, ErrorKind::permanent},
+    {"UnauthorizedOperation", 403, Effect::creates, ErrorKind::failed},
+    {"InvalidInstanceID.NotFound", 400, Effect::none, ErrorKind::not_found},
+    {"InvalidInstanceID.Malformed", 400, Effect::none, ErrorKind::not_found},
+    {"InvalidConversionTaskId.Malformed", 400, Effect::none, ErrorKind::not_found},
+    {"InvalidUserData.Malformed", 400, Effect::none, ErrorKind::failed},
+    {"InvalidInstanceType", 400, Effect::none, ErrorKind::permanent},
+    {"InternalError", 500, Effect::none, ErrorKind::transient, "retry"},
+    {"InternalError", 500, Effect::creates, ErrorKind::unknown_outcome, "retry"},
+    {"RequestTimeout", 400, Effect::none, ErrorKind::transient, "retry"},
+    {"InvalidParameterValue", 400, Effect::none, ErrorKind::failed},
+};
+
+TEST(ErrorResponse, is_classified) {
+  for (const Meaning& meaning : kMeanings) {
+    const cloud::Refusal refusal =
+        classify(answer(meaning.status, ec2_error(meaning.code)), meaning.effect);
+    const std::string what = fmt::format("{} {}", meaning.status, meaning.code);
+    EXPECT_EQ(refusal.kind, meaning.kind) << what;
+    EXPECT_EQ(refusal.code, meaning.code);
+    EXPECT_EQ(refusal.message, "HTTP " + what + ": why");
+    const std::string_view then = meaning.then;
+    EXPECT_EQ(refusal.slow_down, then == "slow") << what;
+    EXPECT_EQ(refusal.retry, then == "retry" || then == "slow") << what;
+    EXPECT_EQ(refusal.renew_credentials, then == "renew") << what;
+  }
 }
 
 TEST(XmlElement, says_where_something_is_missing) {

@@ -40,6 +40,11 @@ async::Task<> CallRateLimit::turn(http::Precedence precedence) {
   return lane(precedence).governor.turn(precedence);
 }
 
+void CallRateLimit::pause_until(async::Clock::TimePoint when) {
+  changes_.governor.pause_until(when);
+  looks_.governor.pause_until(when);
+}
+
 void CallRateLimit::throttled(http::Precedence precedence) {
   Lane& slowed = lane(precedence);
   const auto now = clock_.now();

@@ -2,12 +2,13 @@
 
 #include "async/runtime.h"
 #include "http/rate_governor.h"
+#include "http/rate_limit.h"
 
 namespace nodepool::drivers::aws {
 
 // The rate limit for the calls of one account. A throttled call halves the configured rate;
 // successful calls restore it gradually.
-class CallRateLimit {
+class CallRateLimit final : public http::RateLimit {
  public:
   explicit CallRateLimit(const async::Runtime& runtime);
 
@@ -15,12 +16,10 @@ class CallRateLimit {
   // frequent.
   void set_rate(double calls_per_second);
 
-  // Returns when the caller may make a call. Throws Cancelled.
-  async::Task<> turn(http::Precedence precedence);
-
-  // Report the outcome of a call.
-  void throttled(http::Precedence precedence);
-  void accepted(http::Precedence precedence);
+  async::Task<> turn(http::Precedence precedence) override;
+  void pause_until(async::Clock::TimePoint when) override;
+  void throttled(http::Precedence precedence) override;
+  void accepted(http::Precedence precedence) override;
 
   // The current rate of mutating calls.
   double rate() const { return changes_.now; }

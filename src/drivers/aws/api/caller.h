@@ -1,9 +1,11 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "async/runtime.h"
+#include "cloud/rest/rest_client.h"
 #include "drivers/aws/account/account.h"
 #include "drivers/aws/api/call_rate_limit.h"
 #include "drivers/aws/api/credentials.h"
@@ -68,7 +70,7 @@ struct Call {
   std::vector<std::string> secrets = {};
 };
 
-// Makes signed calls for all services: applies rate limits, renews expired keys, and retries.
+// Makes signed calls for all services, see cloud::RestClient.
 class Caller {
  public:
   // `state` outlives it. `on_attempt` is called for every attempt of a call. `attempts`: the
@@ -84,15 +86,12 @@ class Caller {
   async::Task<XmlElement> ask(Call call, Query query);
 
  private:
-  struct Outcome;
-  async::Task<Outcome> attempt(const Call& call);
-  http::Request request(const Call& call) const;
+  async::Task<cloud::RestOptions::Reject> authorize(ServiceKind service, http::Request& request);
 
   async::Runtime runtime_;
   AccountState& state_;
-  telemetry::Logger log_;
-  int attempts_;
   http::Client client_;
+  std::map<ServiceKind, cloud::RestClient> services_;
 };
 
 }  // namespace nodepool::drivers::aws

@@ -60,7 +60,9 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
     : runtime_(runtime),
       account_(account),
       threads_(threads),
-      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, on_attempt),
+      client_(runtime,
+              {.transfers = {.ca_file = account.ca_file}, .request_id_headers = kRequestIdHeaders},
+              log, on_attempt),
       direct_client_(runtime, {.transfers = {.ca_file = account.ca_file, .is_direct = true}}, log,
                      std::move(on_attempt)),
       current_(runtime, "AWS credentials", std::move(log), [this] { return ask_account(); }) {}
@@ -110,8 +112,8 @@ Task<http::Response> Credentials::send(http::Client& client, http::Request reque
     const ErrorResponse refusal = error_in(response);
     throw CloudError(
         CloudError::Kind::auth,
-        presentable(fmt::format("{}: HTTP {} {} {}", name, response.status, refusal.code,
-                                http::without_secrets(refusal.message, secrets))));
+        cloud::presentable(fmt::format("{}: HTTP {} {} {}", name, response.status, refusal.code,
+                                       http::without_secrets(refusal.message, secrets))));
   }
   co_return response;
 }

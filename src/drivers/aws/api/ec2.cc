@@ -64,7 +64,7 @@ std::string state_in_words(const Ec2Instance& instance) {
   if (!says_code && !instance.reason.empty()) text += ": ";
   text += instance.reason;
   if (instance.reason.empty() && instance.reason_code.empty()) text += "no reason given";
-  return presentable(std::move(text));
+  return cloud::presentable(std::move(text));
 }
 
 driver::Metadata read_tags(const XmlElement& item) {
@@ -286,8 +286,7 @@ Task<std::string> Ec2::create_fleet(Query query) {
   }
   const ErrorResponse refusal{.code = errors.front().text_or("errorCode"),
                               .message = errors.front().text_or("errorMessage")};
-  throw CloudError(kind_of(refusal, 200, false),
-                   presentable("ec2: CreateFleet: " + refusal.code + ": " + refusal.message));
+  throw to_cloud_error("ec2: CreateFleet", refusal);
 }
 
 Task<std::string> Ec2::allocate_host(Query query) {
@@ -326,9 +325,7 @@ Task<bool> Ec2::release_host(std::string id) {
       const XmlElement error = item.child("error");
       const ErrorResponse refusal{.code = error.text_or("code"),
                                   .message = error.text_or("message")};
-      throw CloudError(
-          kind_of(refusal, 200, false),
-          presentable("ec2: ReleaseHosts " + id + ": " + refusal.code + ": " + refusal.message));
+      throw to_cloud_error("ec2: ReleaseHosts " + id, refusal);
     }
   } catch (const CloudError& error) {
     if (error.kind() != CloudError::Kind::not_found) throw;
@@ -342,8 +339,7 @@ Task<> Ec2::create_template(Query query) {
   try {
     co_await caller_.ask(std::move(call), std::move(query));
   } catch (const CloudError& error) {
-    const std::string_view text = error.what();
-    if (text.find("InvalidLaunchTemplateName.AlreadyExists") == std::string_view::npos) throw;
+    if (error.code() != "InvalidLaunchTemplateName.AlreadyExists") throw;
   }
 }
 

@@ -1,8 +1,10 @@
 #include "drivers/aws/api/error_response.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <string_view>
 
 #include "drivers/aws/api/xml_element.h"
 #include "json/json.h"
@@ -12,8 +14,6 @@ namespace nodepool::drivers::aws {
 using Kind = driver::CloudError::Kind;
 
 namespace {
-
-constexpr std::size_t kLongestMessage = 500;
 
 constexpr std::array<std::string_view, 10> kSlower = {
     "RequestLimitExceeded",      "Throttling",
@@ -60,6 +60,11 @@ bool is_of_no_thing(std::string_view code) {
 template <std::size_t size>
 bool is_one_of(const std::array<std::string_view, size>& codes, std::string_view code) {
   return std::ranges::find(codes, code) != codes.end();
+}
+
+// The call was not carried out.
+bool is_throttled(const ErrorResponse& refusal, int status) {
+  return status == 429 || is_one_of(kSlower, refusal.code);
 }
 
 ErrorResponse refusal_in_xml(const std::string& body) {
@@ -110,14 +115,6 @@ ErrorResponse error_in(const http::Response& response) {
   return refusal;
 }
 
-bool is_throttled(const ErrorResponse& refusal, int status) {
-  return status == 429 || is_one_of(kSlower, refusal.code);
-}
-
-bool needs_new_keys(const ErrorResponse& refusal) {
-  return is_one_of(kOldKeys, refusal.code);
-}
-
 Kind kind_of(const ErrorResponse& refusal, int status, bool creates) {
   const std::string& code = refusal.code;
   if (is_one_of(kQuota, code)) return Kind::quota;
@@ -135,10 +132,23 @@ Kind kind_of(const ErrorResponse& refusal, int status, bool creates) {
   return Kind::failed;
 }
 
-std::string presentable(std::string message) {
-  std::ranges::replace_if(message, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-  if (message.size() > kLongestMessage) message = message.substr(0, kLongestMessage) + "…";
-  return message;
+cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
+  const int status = response.status;
+  const ErrorResponse refusal = error_in(response);
+  const Kind kind =
+      status == 401 ? Kind::auth : kind_of(refusal, status, effect == cloud::Effect::creates);
+  return {.kind = kind,
+          .code = refusal.code,
+          .message = fmt::format("HTTP {} {}: {}", status, refusal.code, refusal.message),
+          .retry = kind == Kind::transient || kind == Kind::unknown_outcome,
+          .slow_down = is_throttled(refusal, status),
+          .renew_credentials = status == 401 || is_one_of(kOldKeys, refusal.code)};
+}
+
+driver::CloudError to_cloud_error(const std::string& call, const ErrorResponse& error, int status) {
+  return {kind_of(error, status, false),
+          cloud::presentable(fmt::format("{}: {}: {}", call, error.code, error.message)), "",
+          error.code};
 }
 
 }  // namespace nodepool::drivers::aws

@@ -148,9 +148,7 @@ Task<> S3::complete(S3Upload upload, std::vector<S3Part> parts) {
     co_return;
   }
   constexpr int kStatus = 500;  // the error occurred after the status had been sent
-  throw CloudError(kind_of(refusal, kStatus, false),
-                   presentable("s3: CompleteMultipartUpload " + upload.key + ": " + refusal.code +
-                               ": " + refusal.message));
+  throw to_cloud_error("s3: CompleteMultipartUpload " + upload.key, refusal, kStatus);
 }
 
 Task<> S3::abort(S3Upload upload) {

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
+#include <utility>
 
+#include "cloud/answer.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "drivers/kubernetes/api/classify.h"
 #include "telemetry/version.h"
 
 namespace nodepool::drivers::kubernetes {
@@ -16,9 +17,6 @@ using cloud::Effect;
 using driver::CloudError;
 
 namespace {
-
-constexpr int kNotFound = 404;
-constexpr int kConflict = 409;
 
 // Page size of lists.
 constexpr int kPage = 500;
@@ -30,7 +28,7 @@ constexpr auto kLongestWatch = std::chrono::seconds(300);
 http::ClientOptions options_of(const ClusterAccount& account) {
   const Cluster& cluster = account.cluster();
   http::ClientOptions options;
-  options.pace = account.rate_limit();
+  options.request_id_headers = {"audit-id"};
   options.transfers = {.ca_file = cluster.ca.text.empty() ? cluster.ca.file : "",
                        .client_cert = cluster.client_cert.file,
                        .client_key = cluster.client_key.file,
@@ -42,38 +40,23 @@ http::ClientOptions options_of(const ClusterAccount& account) {
   return options;
 }
 
-bool is_conflict(int status) {
-  return status == kConflict;
-}
-
-bool is_not_found(int status) {
-  return status == kNotFound;
-}
-
-// Some releases return a conflict for an object that is already being deleted.
-bool is_gone_or_going(int status) {
-  return status == kNotFound || status == kConflict;
-}
-
 }  // namespace
-
-bool speaks_of_quota(std::string_view message) {
-  std::string text(message);
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text.contains("exceeded quota");
-}
 
 ClusterAccount::ClusterAccount(const async::Runtime& runtime, Cluster cluster,
                                async::ThreadPool& threads, const telemetry::Logger& log)
     : cluster_(std::move(cluster)),
       credentials_(runtime, cluster_, threads, log),
-      rate_limit_(std::make_shared<http::RateGovernor>(runtime.clock, 0)) {}
+      rate_limit_(runtime.clock, 0) {}
 
-KubeApi::KubeApi(const async::Runtime& runtime, ClusterAccount& account, telemetry::Logger log,
-                 http::Client::Observer on_attempt)
+KubeApi::KubeApi(const async::Runtime& runtime, ClusterAccount& account,
+                 const telemetry::Logger& log, http::Client::Observer on_attempt)
     : cluster_(account.cluster()),
       credentials_(account.credentials()),
-      client_(runtime, options_of(account), std::move(log), std::move(on_attempt)) {}
+      client_(runtime, options_of(account), log, std::move(on_attempt)),
+      calls_(runtime, client_, account.rate_limit(),
+             {.authorize = [this](http::Request& request) { return authorize(request); },
+              .classify = classify},
+             log) {}
 
 http::Request KubeApi::request(std::string name, std::string method,
                                const std::string& path) const {
@@ -92,26 +75,18 @@ http::Request KubeApi::request(std::string name, std::string method,
   return request;
 }
 
-void KubeApi::show(http::Request& request, const Credential& credential) const {
-  if (!credential.header.empty()) request.headers.emplace_back("Authorization", credential.header);
-  if (!credential.token.empty()) request.secrets.push_back(credential.token);
+Task<cloud::RestOptions::Reject> KubeApi::authorize(http::Request& request) {
+  const Credentials::Pointer credential = co_await credentials_.get();
+  if (!credential->header.empty()) {
+    request.headers.emplace_back("Authorization", credential->header);
+  }
+  if (!credential->token.empty()) request.secrets.push_back(credential->token);
+  co_return [this, credential] { credentials_.refused(credential); };
 }
 
-// Renews a rejected credential once.
-Task<http::Response> KubeApi::send(http::Request request, Effect effect,
-                                   cloud::IsAnswer is_rejection) {
-  for (bool is_first = true;; is_first = false) {
-    const Credentials::Pointer credential = co_await credentials_.get();
-    http::Request shown = request;
-    show(shown, *credential);
-    try {
-      co_return co_await cloud::send(client_, std::move(shown), effect, "", speaks_of_quota,
-                                     is_rejection);
-    } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::auth || !is_first) throw;
-    }
-    credentials_.refused(credential);
-  }
+Task<http::Response> KubeApi::send(http::Request request, Effect effect) {
+  cloud::RestCall call{.request = std::move(request), .effect = effect};
+  return calls_.send(std::move(call));
 }
 
 Task<bool> KubeApi::make(std::string name, std::string path, Json body, Retry retry) {
@@ -121,14 +96,23 @@ Task<bool> KubeApi::make(std::string name, std::string path, Json body, Retry re
   const bool may_retry = retry == Retry::allowed;
   if (may_retry) call.repeatable = http::Request::Repeatable::yes;
   const Effect effect = may_retry ? Effect::none : Effect::creates;
-  const http::Response response = co_await send(std::move(call), effect, is_conflict);
-  co_return response.is_success();
+  try {
+    co_await send(std::move(call), effect);
+  } catch (const CloudError& error) {
+    if (error.code() != kConflict) throw;
+    co_return false;
+  }
+  co_return true;
 }
 
 Task<std::optional<Element>> KubeApi::find(std::string name, std::string path) {
-  const http::Response response =
-      co_await send(request(name, "GET", path), Effect::none, is_not_found);
-  if (!response.is_success()) co_return std::nullopt;
+  http::Response response;
+  try {
+    response = co_await send(request(name, "GET", path));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return std::nullopt;
+  }
   co_return cloud::parse_answer(name, response);
 }
 
@@ -143,7 +127,7 @@ cloud::AskPage KubeApi::pages_of(std::string name, const std::string& path,
 
 Task<cloud::Page> KubeApi::ask_page(std::string name, std::string path, std::string query) {
   if (!query.empty()) path += "&continue=" + cloud::url_text(query);
-  const http::Response response = co_await send(request(name, "GET", path), Effect::none, nullptr);
+  const http::Response response = co_await send(request(name, "GET", path));
   const Element answer = cloud::parse_answer(name, response);
   const std::optional<Element> metadata = answer.optional_object("metadata");
   co_return cloud::Page{.items = answer.list("items"),
@@ -153,8 +137,14 @@ Task<cloud::Page> KubeApi::ask_page(std::string name, std::string path, std::str
 
 Task<bool> KubeApi::remove(std::string name, std::string path) {
   http::Request call = request(std::move(name), "DELETE", path + "?propagationPolicy=Background");
-  const http::Response response = co_await send(std::move(call), Effect::none, is_gone_or_going);
-  co_return response.status != kNotFound;
+  try {
+    co_await send(std::move(call));
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::not_found) co_return false;
+    // Some releases return a conflict for an object that is already being deleted.
+    if (error.code() != kConflict) throw;
+  }
+  co_return true;
 }
 
 Task<> KubeApi::watch(std::string name, std::string path, std::string query,
@@ -164,7 +154,7 @@ Task<> KubeApi::watch(std::string name, std::string path, std::string query,
                                            path, kWatch.count(), query.empty() ? "" : "&", query));
   call.on_body = [on_change = std::move(on_change)](std::string_view) { on_change(); };
   call.deadline = kLongestWatch;
-  co_await send(std::move(call), Effect::none, nullptr);
+  co_await send(std::move(call));
 }
 
 Task<std::string> KubeApi::token() {

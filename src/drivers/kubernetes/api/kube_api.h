@@ -8,19 +8,18 @@
 #include <vector>
 
 #include "async/thread_pool.h"
-#include "cloud/answer.h"
+#include "cloud/element.h"
 #include "cloud/pages.h"
+#include "cloud/rest/rest_client.h"
 #include "drivers/kubernetes/api/credentials.h"
 #include "drivers/kubernetes/kubeconfig/cluster.h"
 #include "http/rate_governor.h"
+#include "http/rate_limit.h"
 
 namespace nodepool::drivers::kubernetes {
 
 using cloud::Element;
 using cloud::Json;
-
-// Whether the cluster's message says that a quota is exceeded.
-bool speaks_of_quota(std::string_view message);
 
 // What all calls of one user of a cluster share: the credential, and the pauses that the cluster
 // asks for.
@@ -32,7 +31,7 @@ class ClusterAccount {
 
   const Cluster& cluster() const { return cluster_; }
   Credentials& credentials() { return credentials_; }
-  const std::shared_ptr<http::RateGovernor>& rate_limit() const { return rate_limit_; }
+  http::RateLimit& rate_limit() { return rate_limit_; }
 
   // Call it after the last call.
   async::Task<> stop() { return credentials_.stop(); }
@@ -40,7 +39,7 @@ class ClusterAccount {
  private:
   Cluster cluster_;
   Credentials credentials_;
-  std::shared_ptr<http::RateGovernor> rate_limit_;  // without a limit
+  http::RateGovernor rate_limit_;  // without a limit
 };
 
 // The API of one cluster. All functions throw CloudError with the cluster's message, which names a
@@ -50,7 +49,7 @@ class ClusterAccount {
 class KubeApi {
  public:
   // `account` outlives it. `on_attempt` is called for every attempt of a call.
-  KubeApi(const async::Runtime& runtime, ClusterAccount& account, telemetry::Logger log,
+  KubeApi(const async::Runtime& runtime, ClusterAccount& account, const telemetry::Logger& log,
           http::Client::Observer on_attempt);
 
   // Makes an object; returns false if an object with its name exists. `forbidden`: an unknown
@@ -82,16 +81,17 @@ class KubeApi {
   async::Task<std::string> token();
 
  private:
-  async::Task<http::Response> send(http::Request request, cloud::Effect effect,
-                                   cloud::IsAnswer is_rejection);
+  async::Task<cloud::RestOptions::Reject> authorize(http::Request& request);
+  async::Task<http::Response> send(http::Request request,
+                                   cloud::Effect effect = cloud::Effect::none);
   http::Request request(std::string name, std::string method, const std::string& path) const;
-  void show(http::Request& request, const Credential& credential) const;
   cloud::AskPage pages_of(std::string name, const std::string& path, const std::string& query);
   async::Task<cloud::Page> ask_page(std::string name, std::string path, std::string query);
 
   const Cluster& cluster_;
   Credentials& credentials_;
   http::Client client_;
+  cloud::RestClient calls_;
 };
 
 }  // namespace nodepool::drivers::kubernetes

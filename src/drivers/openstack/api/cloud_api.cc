@@ -6,23 +6,14 @@ namespace nodepool::drivers::openstack {
 
 namespace {
 
-http::ClientOptions options_for(const Cloud& cloud, std::shared_ptr<http::RateGovernor> limit) {
+http::ClientOptions options_for(const Cloud& cloud) {
   http::ClientOptions options;
   options.transfers.ca_file = cloud.cacert;
   options.transfers.client_cert = cloud.cert;
   options.transfers.client_key = cloud.key;
   options.transfers.verify = cloud.verify;
-  options.pace = std::move(limit);
+  options.request_id_headers = {"x-openstack-request-id", "x-compute-request-id", "x-request-id"};
   return options;
-}
-
-std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> make_rate_limits(async::Clock& clock) {
-  std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> limits;
-  for (const ServiceKind kind :
-       {ServiceKind::compute, ServiceKind::network, ServiceKind::image, ServiceKind::volume}) {
-    limits.emplace(kind, std::make_shared<http::RateGovernor>(clock, 0));
-  }
-  return limits;
 }
 
 }  // namespace
@@ -30,13 +21,17 @@ std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> make_rate_limits(asyn
 CloudAccount::CloudAccount(const async::Runtime& runtime, const Cloud& cloud,
                            const telemetry::Logger& log, const http::Client::Observer& on_attempt)
     : cloud_(cloud),
-      rate_limits_(make_rate_limits(runtime.clock)),
-      identity_rate_limit_(std::make_shared<http::RateGovernor>(runtime.clock, 0)),
-      identity_(runtime, cloud, options_for(cloud, identity_rate_limit_), log, on_attempt) {}
+      identity_rate_limit_(runtime.clock, 0),
+      identity_(runtime, cloud, options_for(cloud), identity_rate_limit_, log, on_attempt) {
+  for (const ServiceKind kind :
+       {ServiceKind::compute, ServiceKind::network, ServiceKind::image, ServiceKind::volume}) {
+    rate_limits_.try_emplace(kind, runtime.clock, 0);
+  }
+}
 
 void CloudAccount::set_rate(double calls_per_second) {
-  identity_rate_limit_->set_rate(calls_per_second);
-  for (const auto& [kind, limit] : rate_limits_) limit->set_rate(calls_per_second);
+  identity_rate_limit_.set_rate(calls_per_second);
+  for (auto& [kind, limit] : rate_limits_) limit.set_rate(calls_per_second);
 }
 
 struct CloudApi::Services {
@@ -53,7 +48,8 @@ struct CloudApi::Services {
             kind,
             account.cloud(),
             account.identity(),
-            options_for(account.cloud(), account.rate_limit(kind)),
+            options_for(account.cloud()),
+            account.rate_limit(kind),
             log,
             on_attempt};
   }

@@ -13,6 +13,7 @@
 #include "drivers/openstack/clouds/cloud.h"
 #include "http/client.h"
 #include "http/rate_governor.h"
+#include "http/rate_limit.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
@@ -29,17 +30,15 @@ class CloudAccount {
 
   const Cloud& cloud() const { return cloud_; }
   Identity& identity() { return identity_; }
-  std::shared_ptr<http::RateGovernor> rate_limit(ServiceKind service) const {
-    return rate_limits_.at(service);
-  }
+  http::RateLimit& rate_limit(ServiceKind service) { return rate_limits_.at(service); }
 
   // Call it after the last call.
   async::Task<> stop() { return identity_.stop(); }
 
  private:
   const Cloud& cloud_;
-  std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> rate_limits_;
-  std::shared_ptr<http::RateGovernor> identity_rate_limit_;
+  std::map<ServiceKind, http::RateGovernor> rate_limits_;
+  http::RateGovernor identity_rate_limit_;
   Identity identity_;
 };
 

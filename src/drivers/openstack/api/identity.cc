@@ -5,12 +5,11 @@
 #include "cloud/answer.h"
 #include "driver/cloud_error.h"
 #include "drivers/openstack/api/auth_request.h"
-#include "drivers/openstack/api/quota_words.h"
+#include "drivers/openstack/api/classify.h"
 #include "drivers/openstack/clouds/cloud_files.h"
 
 namespace nodepool::drivers::openstack {
 
-using cloud::Effect;
 using cloud::Element;
 using driver::CloudError;
 
@@ -45,11 +44,13 @@ std::vector<ServiceEndpoint> read_catalog(const Element& token) {
 }  // namespace
 
 Identity::Identity(const async::Runtime& runtime, const Cloud& cloud, http::ClientOptions options,
-                   telemetry::Logger log, http::Client::Observer on_attempt)
+                   http::RateLimit& rate_limit, const telemetry::Logger& log,
+                   http::Client::Observer on_attempt)
     : runtime_(runtime),
       cloud_(cloud),
       client_(runtime, std::move(options), log, std::move(on_attempt)),
-      token_(runtime, "OpenStack token", std::move(log), [this] { return ask(); }) {}
+      calls_(runtime, client_, rate_limit, {.classify = classify}, log),
+      token_(runtime, "OpenStack token", log, [this] { return ask(); }) {}
 
 async::Task<Identity::Token> Identity::ask() {
   http::Request request{
@@ -66,8 +67,8 @@ async::Task<Identity::Token> Identity::ask() {
     throw CloudError(CloudError::Kind::permanent, error.what());
   }
   const async::Clock::TimePoint asked_at = runtime_.clock.now();
-  const http::Response response =
-      co_await cloud::send(client_, std::move(request), Effect::none, {}, speaks_of_quota);
+  cloud::RestCall call{.request = std::move(request)};
+  const http::Response response = co_await calls_.send(std::move(call));
   const Element token = cloud::parse_answer(kCall, response).object("token");
   Token result;
   result.id = response.header("x-subject-token");

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "async/runtime.h"
+#include "cloud/rest/rest_client.h"
 #include "cloud/token_cache.h"
 #include "drivers/openstack/api/catalog.h"
 #include "drivers/openstack/clouds/cloud.h"
 #include "http/client.h"
+#include "http/rate_limit.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
@@ -24,9 +26,10 @@ class Identity {
   };
   using TokenPointer = cloud::TokenCache<Token>::Pointer;
 
-  // `cloud` outlives it.
+  // `cloud` and `rate_limit` outlive it.
   Identity(const async::Runtime& runtime, const Cloud& cloud, http::ClientOptions options,
-           telemetry::Logger log, http::Client::Observer on_attempt);
+           http::RateLimit& rate_limit, const telemetry::Logger& log,
+           http::Client::Observer on_attempt);
 
   // A valid token. Throws CloudError: `auth` if the credentials are rejected, `permanent` if they
   // are incomplete.
@@ -43,6 +46,7 @@ class Identity {
   async::Runtime runtime_;
   const Cloud& cloud_;
   http::Client client_;
+  cloud::RestClient calls_;
   cloud::TokenCache<Token> token_;
 };
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "driver/cloud_error.h"
-#include "drivers/openstack/api/quota_words.h"
+#include "drivers/openstack/api/classify.h"
 #include "telemetry/version.h"
 
 namespace nodepool::drivers::openstack {
@@ -29,12 +29,16 @@ std::string next_page(const Element& answer, const std::string& key) {
 }  // namespace
 
 Service::Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& cloud,
-                 Identity& identity, http::ClientOptions options, telemetry::Logger log,
-                 http::Client::Observer on_attempt)
+                 Identity& identity, http::ClientOptions options, http::RateLimit& rate_limit,
+                 const telemetry::Logger& log, http::Client::Observer on_attempt)
     : kind_(kind),
       cloud_(cloud),
       identity_(identity),
-      client_(runtime, std::move(options), std::move(log), std::move(on_attempt)) {}
+      client_(runtime, std::move(options), log, std::move(on_attempt)),
+      calls_(runtime, client_, rate_limit,
+             {.authorize = [this](http::Request& request) { return authorize(request); },
+              .classify = classify},
+             log) {}
 
 async::Task<bool> Service::exists() {
   const Identity::TokenPointer token = co_await identity_.token();
@@ -45,37 +49,35 @@ std::string Service::name_of(const ServiceCall& call) const {
   return fmt::format("{}: {}", to_string(kind_), call.name);
 }
 
-async::Task<http::Response> Service::send(ServiceCall call) {
-  const std::string name = name_of(call);
-  for (bool is_first = true;; is_first = false) {
-    const Identity::TokenPointer token = co_await identity_.token();
-    const std::optional<std::string> endpoint = endpoint_of(token->catalog, kind_, cloud_);
-    if (!endpoint) {
-      throw CloudError(
-          CloudError::Kind::permanent,
-          fmt::format("{}: cloud {} has no {} endpoint for it{}{}", name, cloud_.name,
-                      cloud_.interface, cloud_.region.empty() ? "" : " in region ", cloud_.region));
-    }
-    http::Request request{.method = call.method,
-                          .url = *endpoint + call.path,
-                          .headers = call.headers,
-                          .body = call.body.is_null() ? std::string() : call.body.dump(),
-                          .streamed_body = call.streamed_body,
-                          .secrets = {token->id},
-                          .name = name,
-                          .deadline = call.deadline};
-    request.headers.emplace_back("X-Auth-Token", token->id);
-    request.headers.emplace_back("Accept", "application/json");
-    request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
-    if (!call.body.is_null()) request.headers.emplace_back("Content-Type", "application/json");
-    try {
-      co_return co_await cloud::send(client_, std::move(request), call.effect, call.about,
-                                     speaks_of_quota);
-    } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::auth || !is_first) throw;
-    }
-    identity_.refused(token);
+async::Task<cloud::RestOptions::Reject> Service::authorize(http::Request& request) {
+  const Identity::TokenPointer token = co_await identity_.token();
+  const std::optional<std::string> endpoint = endpoint_of(token->catalog, kind_, cloud_);
+  if (!endpoint) {
+    throw CloudError(
+        CloudError::Kind::permanent,
+        fmt::format("{}: cloud {} has no {} endpoint for it{}{}", request.name, cloud_.name,
+                    cloud_.interface, cloud_.region.empty() ? "" : " in region ", cloud_.region));
   }
+  request.url = *endpoint + request.url;
+  request.headers.emplace_back("X-Auth-Token", token->id);
+  request.secrets.push_back(token->id);
+  co_return [this, token] { identity_.refused(token); };
+}
+
+async::Task<http::Response> Service::send(ServiceCall call) {
+  http::Request request{.method = call.method,
+                        .url = call.path,
+                        .headers = call.headers,
+                        .body = call.body.is_null() ? std::string() : call.body.dump(),
+                        .streamed_body = call.streamed_body,
+                        .name = name_of(call),
+                        .deadline = call.deadline};
+  request.headers.emplace_back("Accept", "application/json");
+  request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
+  if (!call.body.is_null()) request.headers.emplace_back("Content-Type", "application/json");
+  cloud::RestCall rest_call{
+      .request = std::move(request), .effect = call.effect, .about = std::move(call.about)};
+  co_return co_await calls_.send(std::move(rest_call));
 }
 
 async::Task<Element> Service::ask(ServiceCall call) {

@@ -9,6 +9,7 @@
 
 #include "cloud/answer.h"
 #include "cloud/pages.h"
+#include "cloud/rest/rest_client.h"
 #include "driver/cloud_error.h"
 #include "drivers/openstack/api/identity.h"
 
@@ -34,16 +35,17 @@ struct ServiceCall {
 // Makes authenticated calls of one service.
 class Service {
  public:
-  // `identity` and `cloud` outlive it.
+  // `cloud`, `identity` and `rate_limit` outlive it.
   Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& cloud, Identity& identity,
-          http::ClientOptions options, telemetry::Logger log, http::Client::Observer on_attempt);
+          http::ClientOptions options, http::RateLimit& rate_limit, const telemetry::Logger& log,
+          http::Client::Observer on_attempt);
 
   // All functions throw CloudError.
 
   // Whether the cloud has the service.
   async::Task<bool> exists();
 
-  // Makes the call and returns its response. Renews a rejected token once.
+  // Makes the call, see cloud::RestClient, and returns its response.
   async::Task<http::Response> send(ServiceCall call);
   // Makes the call and returns its response, a JSON object.
   async::Task<Element> ask(ServiceCall call);
@@ -73,6 +75,8 @@ class Service {
   }
 
  private:
+  // Adds the token, and the endpoint before the request's path.
+  async::Task<cloud::RestOptions::Reject> authorize(http::Request& request);
   std::string name_of(const ServiceCall& call) const;  // for messages
   cloud::AskPage pages_of(const std::string& name, const std::string& path, const std::string& key);
   async::Task<cloud::Page> ask_page(std::string name, std::string path, std::string key);
@@ -81,6 +85,7 @@ class Service {
   const Cloud& cloud_;
   Identity& identity_;
   http::Client client_;
+  cloud::RestClient calls_;
 };
 
 }  // namespace nodepool::drivers::openstack

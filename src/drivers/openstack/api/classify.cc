@@ -1,4 +1,4 @@
-#include "drivers/openstack/api/quota_words.h"
+#include "drivers/openstack/api/classify.h"
 
 #include <algorithm>
 #include <cctype>
@@ -10,6 +10,12 @@ bool speaks_of_quota(std::string_view message) {
   std::string text(message);
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text.contains("quota exceeded") || text.contains("number of ports exceeded");
+}
+
+cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
+  cloud::Refusal refusal = cloud::refusal_by_status(response, effect);
+  if (speaks_of_quota(refusal.message)) refusal.kind = driver::CloudError::Kind::quota;
+  return refusal;
 }
 
 }  // namespace nodepool::drivers::openstack

@@ -2,9 +2,14 @@
 
 #include <string_view>
 
+#include "cloud/rest/refusal.h"
+
 namespace nodepool::drivers::openstack {
 
 // Whether a cloud's message says that a quota is exceeded.
 bool speaks_of_quota(std::string_view message);
+
+// The meaning of a response, see cloud::Classify.
+cloud::Refusal classify(const http::Response& response, cloud::Effect effect);
 
 }  // namespace nodepool::drivers::openstack

@@ -1,0 +1,32 @@
+#include "drivers/kubernetes/api/classify.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "driver/cloud_error.h"
+
+namespace nodepool::drivers::kubernetes {
+
+namespace {
+
+constexpr int kConflictStatus = 409;
+
+bool speaks_of_quota(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text.contains("exceeded quota");
+}
+
+}  // namespace
+
+cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
+  cloud::Refusal refusal = cloud::refusal_by_status(response, effect);
+  if (speaks_of_quota(refusal.message)) refusal.kind = driver::CloudError::Kind::quota;
+  if (response.status == kConflictStatus) refusal.code = kConflict;
+  if (refusal.message.contains("error looking up service account")) {
+    refusal.code = kNoServiceAccount;
+  }
+  return refusal;
+}
+
+}  // namespace nodepool::drivers::kubernetes

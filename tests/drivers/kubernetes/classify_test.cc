@@ -1,0 +1,59 @@
+#include "drivers/kubernetes/api/classify.h"
+
+#include <gtest/gtest.h>
+
+namespace nodepool::drivers::kubernetes {
+namespace {
+
+using cloud::Effect;
+using ErrorKind = driver::CloudError::Kind;
+
+// What a cluster answers, and what the driver does.
+struct Meaning {
+  int status;
+  const char* body;
+  Effect effect;
+  ErrorKind kind;
+  std::string_view code;
+  const char* message;
+};
+
+constexpr Meaning kMeanings[] = {
+    {403, R"({"message": "pods \"a\" is forbidden: exceeded quota: q", "reason": "Forbidden"})",
+     Effect::creates, ErrorKind::quota, "Forbidden",
+     "HTTP 403: pods \"a\" is forbidden: exceeded quota: q"},
+    {403, R"({"message": "cannot list pods", "reason": "Forbidden"})", Effect::none,
+     ErrorKind::permanent, "Forbidden", "HTTP 403: cannot list pods"},
+    {403, R"({"message": "pods is forbidden", "reason": "Forbidden"})", Effect::creates,
+     ErrorKind::failed, "Forbidden", "HTTP 403: pods is forbidden"},
+    {403,
+     R"({"message": "forbidden: error looking up service account a/default", "reason": "Forbidden"})",
+     Effect::none, ErrorKind::permanent, kNoServiceAccount,
+     "HTTP 403: forbidden: error looking up service account a/default"},
+    {409, R"({"message": "exists", "reason": "AlreadyExists"})", Effect::creates, ErrorKind::failed,
+     kConflict, "HTTP 409: exists"},
+    {409, "", Effect::none, ErrorKind::failed, kConflict, "HTTP 409"},
+    {404, R"({"message": "none", "reason": "NotFound"})", Effect::none, ErrorKind::not_found,
+     "NotFound", "HTTP 404: none"},
+    {401, R"({"message": "Unauthorized", "reason": "Unauthorized"})", Effect::none, ErrorKind::auth,
+     "Unauthorized", "HTTP 401: Unauthorized"},
+    {429, R"({"message": "later", "reason": "TooManyRequests"})", Effect::creates,
+     ErrorKind::transient, "TooManyRequests", "HTTP 429: later"},
+    {500, "", Effect::creates, ErrorKind::unknown_outcome, "", "HTTP 500"},
+    {503, "down", Effect::none, ErrorKind::transient, "", "HTTP 503: down"},
+};
+
+TEST(Classify, knows_kubernetes_errors) {
+  for (const Meaning& meaning : kMeanings) {
+    const cloud::Refusal refusal =
+        classify({.status = meaning.status, .headers = {}, .body = meaning.body}, meaning.effect);
+    EXPECT_EQ(refusal.kind, meaning.kind) << meaning.message;
+    EXPECT_EQ(refusal.code, meaning.code) << meaning.message;
+    EXPECT_EQ(refusal.message, meaning.message);
+    EXPECT_EQ(refusal.renew_credentials, meaning.status == 401);
+    EXPECT_EQ(refusal.slow_down, meaning.status == 429);
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::kubernetes
