@@ -1,14 +1,11 @@
 """The simulated Compute Engine that programs are run against."""
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import urllib.request
 
 from launcher import PATIENCE
-
-from catalog import PROJECT
 
 SERVER = pathlib.Path(__file__).parent / 'server.py'
 REGION, ZONE = 'us-central1', 'us-central1-a'
@@ -36,7 +33,7 @@ class GceCloud:
         return self.place(GOOGLE_APPLICATION_CREDENTIALS=str(self.directory / 'key.json'))
 
     def user_environment(self):
-        """With the credentials of a person."""
+        """With the credentials of a person. Google's own library has a fixed address for their tokens."""
         return self.place(GOOGLE_APPLICATION_CREDENTIALS=str(self.directory / 'user.json'))
 
     def machine_environment(self):
@@ -81,6 +78,10 @@ class GceCloud:
         """So many calls of each method pass yet; the others wait for the next hold() and are lost."""
         self.suite('held', full_names(methods))
 
+    def held(self, method):
+        """How many calls of it wait."""
+        return self.suite('state')['waiting'].get(f'compute.{method}', 0)
+
     def cut(self, **methods):
         """So many things have the next lists: cut(instances__list=[0, 1])."""
         self.suite('cuts', full_names(methods))
@@ -96,6 +97,18 @@ class GceCloud:
     def set(self, **settings):
         """Those of DEFAULTS in server.py."""
         self.suite('settings', settings)
+
+    def stop_time(self):
+        """From now on, things go on by step() alone."""
+        self.set(pending=3600, starting=3600, stopping=3600)
+
+    def start_time(self):
+        """What begins from now on goes on by itself."""
+        self.set(pending=0.05, starting=0.05, stopping=0.1)
+
+    def step(self):
+        """The next one of what is to happen happens."""
+        self.suite('step')
 
     def revoke_tokens(self):
         self.suite('revoke')

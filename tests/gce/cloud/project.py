@@ -73,10 +73,14 @@ class Project:
     def settle(self):
         """Performs what is due."""
         while self.events and self.events[0][0] <= time.monotonic():
-            self.moment, _, action = heapq.heappop(self.events)
-            action()
-            self.changed.notify_all()
+            self.step()
+
+    def step(self):
+        """Performs what is due next, though its time has not come."""
+        self.moment, _, action = heapq.heappop(self.events)
+        action()
         self.moment = None
+        self.changed.notify_all()
 
     def wait_until_done(self, operation, seconds):
         deadline = time.monotonic() + seconds

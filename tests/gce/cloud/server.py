@@ -61,6 +61,7 @@ class Suite:
         self.tokens.revoke_all()
         self.problems, self.exchanges, self.permissions = [], [], set()
         self.failures, self.cuts, self.held = {}, {}, {}
+        self.waiting = collections.Counter()
 
     def control(self, what, content):
         project = self.project
@@ -73,6 +74,8 @@ class Suite:
             self.settings.update(content)
         elif what == 'stockouts':  # the code of the operations' error by zone
             project.stockouts = content
+        elif what == 'step':
+            project.step()
         elif what == 'revoke':
             self.tokens.revoke_all()
         elif what == 'reset':
@@ -82,7 +85,7 @@ class Suite:
         elif what in ('preempt', 'terminate', 'remove', 'update', 'console'):
             self.change_instance(what, **content)
         self.lock.notify_all()
-        return {'problems': self.problems, 'permissions': sorted(self.permissions), 'exchanges': self.exchanges,
+        return {'problems': self.problems, 'waiting': self.waiting, 'permissions': sorted(self.permissions), 'exchanges': self.exchanges,
                 'calls': collections.Counter(exchange['method'] for exchange in self.exchanges),
                 'things': {path: thing for path, thing in project.things.items() if '/instances/' in path or '/disks/' in path}}
 
@@ -134,7 +137,9 @@ class Suite:
         """So many calls of the method pass yet. The others wait until the suite lets go of them, and are lost: who has
         made them is gone."""
         if self.held.get(method) == 0:
+            self.waiting[method] += 1
             self.lock.wait_for(lambda: self.held.get(method) != 0)
+            self.waiting[method] -= 1
             raise Gone
         if self.held.get(method):
             self.held[method] -= 1
