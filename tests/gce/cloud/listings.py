@@ -43,21 +43,16 @@ def is_met(thing, path, operator, wanted):
 
 
 def page(things, query, list_name, most):
-    """The things of a page, and the token of the next one or None. `things`: pairs of a key and a thing; `list_name` goes
-    into the token, since it is valid for this list and filter only."""
+    """The things of a page, and the token of the next one or None. `things`: pairs of a name and a thing. `list_name`:
+    tokens are valid for this list and the same filter."""
     matches = parse_filter(query['filter']) if query.get('filter') else lambda _: True
-    order = query.get('orderBy', 'name')
-    if order not in ('name', 'creationTimestamp desc'):
-        raise Malformed(f"Invalid value for field 'orderBy': '{order}'.")
-    is_by_time = order != 'name'
-    found = sorted((((thing.get('creationTimestamp') or thing['insertTime'] if is_by_time else '', key), thing) for key, thing in things
-                    if matches(thing)), key=lambda pair: pair[0], reverse=is_by_time)
-    what = [list_name, query.get('filter', ''), order]
-    if query.get('pageToken'):
-        after = read_token(query['pageToken'], what)
-        found = [pair for pair in found if (pair[0] < after if is_by_time else pair[0] > after)]
+    if 'orderBy' in query:
+        raise Malformed('orderBy is not simulated')
+    what = [list_name, query.get('filter', '')]
+    after = read_token(query['pageToken'], what) if query.get('pageToken') else ''
+    found = sorted((name, thing) for name, thing in things if matches(thing) and name > after)
     count = min(int(query.get('maxResults', MOST)) or MOST, most)
-    token = base64.urlsafe_b64encode(json.dumps([*what, *found[count - 1][0]]).encode()).decode() \
+    token = base64.urlsafe_b64encode(json.dumps([*what, found[count - 1][0]]).encode()).decode() \
         if len(found) > count else None
     return [thing for _, thing in found[:count]], token
 
@@ -67,6 +62,6 @@ def read_token(text, what):
         token = json.loads(base64.urlsafe_b64decode(text))
     except ValueError:
         token = []
-    if token[:3] != what or len(token) != 5:
+    if token[:-1] != what:
         raise Malformed(f"Invalid value for field 'pageToken': '{text}'. The token is not of this list.")
-    return tuple(token[3:])
+    return token[-1]

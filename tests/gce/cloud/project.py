@@ -109,17 +109,6 @@ class Project:
             self.fill_quotas(path)
         return [(path.rpartition('/')[2], self.things[path]) for path in self.below(folder)]
 
-    def aggregated(self, project, kind):
-        """The same for all zones and regions, with the scope in the name."""
-        pattern = re.compile(f'projects/{project}/((?:zones|regions)/[^/]+)/{kind}/([^/]+)')
-        matches = [(pattern.fullmatch(path), thing) for path, thing in self.things.items()]
-        return [('/'.join(match.groups()), thing) for match, thing in matches if match]
-
-    def scopes(self, kind):
-        """Of an aggregated list."""
-        folders = ['zones'] if kind in ('instances', 'disks', 'machineTypes', 'diskTypes') else ['regions']
-        return [f'{folder}/{path.rpartition("/")[2]}' for folder in folders for path in self.below(f'{OWN}/{folder}')]
-
     def family(self, project, family):
         images = [thing for _, thing in self.listed(f'projects/{project}/global/images')
                   if thing['family'] == family and 'deprecated' not in thing]
@@ -173,7 +162,7 @@ class Project:
             needed = {**needs, 'CPUS_ALL_REGIONS': sum(n for metric, n in needs.items() if metric.endswith('CPUS'))}
             for metric, limit in limits.items():
                 if used[metric] + needed.get(metric, 0) > limit and needed.get(metric):
-                    return {'code': 'QUOTA_EXCEEDED', 'message': f"Quota '{metric}' exceeded.  Limit: {limit} "
+                    return {'code': 'QUOTA_EXCEEDED', 'message': f"Quota '{metric}' exceeded.  Limit: {float(limit)} "
                             f'{f"in region {region}" if where else "globally"}.', 'errorDetails': [{'quotaInfo': {
                                 'metricName': f'compute.googleapis.com/{metric.lower()}', 'limit': limit,
                                 'limitName': f'{metric}-per-project-region' if where else f'{metric}-per-project',

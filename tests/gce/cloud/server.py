@@ -28,8 +28,7 @@ DEFAULTS = {
     'token_seconds': 3600,
     'page_size': 500,        # of lists, at most
     'external_network': '34.68',
-    'denied': [],            # permissions that the account does not have
-    'unreachable': []}       # zones that aggregated lists cannot see
+    'denied': []}            # permissions that the account does not have
 UNAUTHENTICATED = Refusal(401, 'authError', 'Request had invalid authentication credentials. Expected OAuth 2 access token, '
                           'login cookie or other valid authentication credential.', status='UNAUTHENTICATED')
 METADATA = {
@@ -244,8 +243,8 @@ class Suite:
         for kind in ('zone', 'region'):
             if kind in variables and f'{OWN}/{kind}s/{variables[kind]}' not in project.things:
                 raise Refusal(400, 'invalid', f"Invalid value for field '{kind}': '{variables[kind]}'. Unknown {kind}.")
-        if what in ('list', 'aggregatedList'):
-            return self.of_list(method, variables, query, path)
+        if what == 'list':
+            return self.of_list(method, query, path)
         if what == 'getFromFamily':
             return project.family(variables['project'], variables['family'])
         if what == 'get':
@@ -271,37 +270,14 @@ class Suite:
         return {'kind': 'compute#serialPortOutput', 'contents': contents[start:].decode('utf-8', 'replace'),
                 'start': str(start), 'next': str(len(contents)), 'selfLink': f'{WWW}{path}/serialPort'}
 
-    def of_list(self, method, variables, query, path):
+    def of_list(self, method, query, path):
         """A page. A cut is the number of things that the next list has instead of all."""
         schema = self.judge.schemas[method.response['$ref']]['properties']
         result = {'kind': schema['kind']['default'], 'id': path, 'selfLink': WWW + path}
-        is_aggregated = method.id.endswith('.aggregatedList')
-        kind = path.rpartition('/')[2]
-        things = self.project.aggregated(variables['project'], kind) if is_aggregated else self.project.listed(path)
-        unreachable = [f'zones/{zone}' for zone in self.settings['unreachable']] if is_aggregated else []
-        things = [(name, thing) for name, thing in things if not name.startswith(tuple(f'{zone}/' for zone in unreachable))]
-        found, token = page(things, query, path, self.settings['page_size'])
+        found, token = page(self.project.listed(path), query, path, self.settings['page_size'])
         if self.cuts.get(method.id):
             found, token = found[:self.cuts[method.id].pop(0)], None
-        if token:
-            result['nextPageToken'] = token
-        if not is_aggregated:
-            return {**result, 'items': found} if found else result
-        names = {id(thing): name for name, thing in things}
-        result['items'] = {scope: {'warning': warning('NO_RESULTS_ON_PAGE', scope)} for scope in self.project.scopes(kind)}
-        result['items'].update({scope: {'warning': warning('UNREACHABLE', scope)} for scope in unreachable})
-        for thing in found:
-            scope = '/'.join(names[id(thing)].split('/')[:2])
-            result['items'][scope].pop('warning', None)
-            result['items'][scope].setdefault(kind, []).append(thing)
-        if unreachable:
-            result['unreachables'] = [f'{WWW}{OWN}/{zone}' for zone in unreachable]
-        return result
-
-
-def warning(code, scope):
-    return {'code': code, 'message': f"There are no results for scope '{scope}' on this page.",
-            'data': [{'key': 'scope', 'value': scope}]}
+        return {**result, **({'items': found} if found else {}), **({'nextPageToken': token} if token else {})}
 
 
 def error(refusal):
@@ -315,7 +291,7 @@ def permissions(method_id, content):
     """Those of the roles that a call needs."""
     collection, what = method_id.rsplit('.', 1)
     if method_id != 'compute.instances.insert':
-        return [f'{collection}.{ {"aggregatedList": "list", "wait": "get"}.get(what, what)}']
+        return [f'{collection}.{"get" if what == "wait" else what}']
     interfaces = content['networkInterfaces']
     needed = ['compute.instances.create', 'compute.subnetworks.use', *(
         ['compute.disks.create'] if any('initializeParams' in disk for disk in content['disks']) else [])]
