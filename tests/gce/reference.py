@@ -51,7 +51,8 @@ def main():
     adapter, label = GceAdapter(provider), pool.labels[LABEL]
     log = logging.getLogger('reference')
     found = {'limits': numbers(adapter.getQuotaLimits()), 'need': numbers(adapter.getQuotaForLabel(label))}
-    metadata = {'nodepool_node_id': '0000000007', 'nodepool_pool_name': pool.name, 'nodepool_provider_name': provider.name}
+    metadata = {'nodepool_node_id': '0000000007', 'nodepool_pool_name': pool.name,
+                'nodepool_provider_name': provider.name}
     machine = advance(adapter.getCreateStateMachine(NAME, label, None, metadata, None, None, log))
     found['machine'] = {name: getattr(machine, name) for name in MACHINE}
     found['resources'] = numbers(machine.getQuotaInformation())

@@ -16,8 +16,9 @@ OWN = f'projects/{PROJECT}'
 NAME = 'np0000000007'
 METADATA = {'nodepool_node_id': '0000000007', 'nodepool_pool_name': 'main', 'nodepool_provider_name': 'gce',
             'ssh-keys': 'zuul:ssh-rsa AAAA ci'}
-LABELS = {
-    'by-family': ({'image-project': 'debian-cloud', 'image-family': 'debian-12'}, {'volume-type': 'pd-ssd', 'volume-size': 40}),
+LABELS = {  # keys of the image and of the label
+    'by-family': ({'image-project': 'debian-cloud', 'image-family': 'debian-12'},
+                  {'volume-type': 'pd-ssd', 'volume-size': 40}),
     'by-id': ({'image-id': f'{OWN}/global/images/ci-1'}, {'volume-size': 20})}
 
 
@@ -26,14 +27,15 @@ def configuration(tmp_path):
     def image(name, of_image):
         return {'name': name, 'username': 'zuul', 'key': 'ssh-rsa AAAA ci', **of_image}
 
-    content = {'zookeeper-servers': [{'host': '127.0.0.1'}], 'labels': [{'name': label} for label in LABELS], 'providers': [{
+    provider = {
         'name': 'gce', 'driver': 'gce', 'project': PROJECT, 'region': REGION, 'zone': ZONE, 'rate': 100,
         'cloud-images': [image(label, of_image) for label, (of_image, _) in LABELS.items()],
         'pools': [{'name': 'main', 'max-servers': 5, 'labels': [
             {'name': label, 'cloud-image': label, 'instance-type': 'n1-standard-2', **of_label}
-            for label, (_, of_label) in LABELS.items()]}]}]}
+            for label, (_, of_label) in LABELS.items()]}]}
     path = tmp_path / 'nodepool.yaml'
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps({'zookeeper-servers': [{'host': '127.0.0.1'}], 'providers': [provider],
+                                'labels': [{'name': label} for label in LABELS]}))
     return path
 
 
@@ -72,8 +74,8 @@ def test_a_node_by_the_family_of_its_image(cloud, configuration):
     cloud.set(starting=0.5, stopping=1)
     found = run(cloud, configuration, 'by-family', cloud.environment())
     assert sequence(cloud) == [
-        'token', 'compute.regions.get', 'compute.machineTypes.get', 'compute.images.getFromFamily', 'compute.instances.insert',
-        'compute.instances.list', 'compute.instances.delete', 'compute.instances.list']
+        'token', 'compute.regions.get', 'compute.machineTypes.get', 'compute.images.getFromFamily',
+        'compute.instances.insert', 'compute.instances.list', 'compute.instances.delete', 'compute.instances.list']
     (insert,) = cloud.exchanges('compute.instances.insert')
     image = f'{WWW}projects/debian-cloud/global/images/debian-12-bookworm-v20240213'
     assert insert['path'] == f'/compute/v1/{OWN}/zones/{ZONE}/instances'

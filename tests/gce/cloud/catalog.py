@@ -10,7 +10,7 @@ MACHINE_TYPES = {  # processors, MiB
     'n1-standard-1': (1, 3840), 'n1-standard-2': (2, 7680), 'n1-standard-4': (4, 15360), 'e2-medium': (2, 4096),
     'n2-standard-2': (2, 8192), 'n2-standard-8': (8, 32768), 'c2-standard-4': (4, 16384)}
 LACKING = {('europe-west1-d', 'c2-standard-4')}  # zone, machine type
-DISK_TYPES = {'pd-standard': 'DISKS_TOTAL_GB', 'pd-balanced': 'SSD_TOTAL_GB', 'pd-ssd': 'SSD_TOTAL_GB'}  # and their quota
+DISK_TYPES = {'pd-standard': 'DISKS_TOTAL_GB', 'pd-balanced': 'SSD_TOTAL_GB', 'pd-ssd': 'SSD_TOTAL_GB'}  # their quotas
 LIMITS = {'CPUS': 24.0, 'N2_CPUS': 24.0, 'C2_CPUS': 8.0, 'PREEMPTIBLE_CPUS': 0.0, 'INSTANCES': 48.0,
           'IN_USE_ADDRESSES': 48.0, 'DISKS_TOTAL_GB': 4096.0, 'SSD_TOTAL_GB': 500.0}  # of each region
 GLOBAL_LIMITS = {'CPUS_ALL_REGIONS': 64.0, 'NETWORKS': 5.0}
@@ -43,23 +43,23 @@ def seeds():
     def add(kind, path, **more):
         found[path] = thing(kind, path, **more)
 
-    add('project', own, defaultServiceAccount=f'1-compute@developer.gserviceaccount.com')
+    add('project', own, defaultServiceAccount='1-compute@developer.gserviceaccount.com')
     found[f'projects/{IMAGE_PROJECT}'] = thing('project', f'projects/{IMAGE_PROJECT}')
     subnetworks = {'default': [], 'ci': []}
     for place, (region, letters) in enumerate(REGIONS.items()):
         add('region', f'{own}/regions/{region}', status='UP', description=region,
             zones=[f'{WWW}{own}/zones/{region}-{letter}' for letter in letters])
         for at, network in enumerate(subnetworks):
-            path = f'{own}/regions/{region}/subnetworks/{network}'
+            path, start = f'{own}/regions/{region}/subnetworks/{network}', f'10.{128 + place * 16 + at}.0'
             subnetworks[network].append(WWW + path)
-            add('subnetwork', path, network=f'{WWW}{own}/global/networks/{network}', region=f'{WWW}{own}/regions/{region}',
-                ipCidrRange=f'10.{128 + place * 16 + at}.0.0/20', gatewayAddress=f'10.{128 + place * 16 + at}.0.1',
+            add('subnetwork', path, network=f'{WWW}{own}/global/networks/{network}',
+                region=f'{WWW}{own}/regions/{region}', ipCidrRange=f'{start}.0/20', gatewayAddress=f'{start}.1',
                 privateIpGoogleAccess=False, stackType='IPV4_ONLY', purpose='PRIVATE')
         for letter in letters:
             add_zone(add, own, region, f'{region}-{letter}')
     for network, parts in subnetworks.items():  # `ci` has no subnetworks of its own accord: each use has to name one
-        add('network', f'{own}/global/networks/{network}', autoCreateSubnetworks=network == 'default', subnetworks=parts,
-            routingConfig={'routingMode': 'REGIONAL'})
+        add('network', f'{own}/global/networks/{network}', autoCreateSubnetworks=network == 'default',
+            subnetworks=parts, routingConfig={'routingMode': 'REGIONAL'})
     for at, (project, name, family, size, is_deprecated) in enumerate(IMAGES):
         add('image', f'projects/{project}/global/images/{name}', family=family, diskSizeGb=str(size), status='READY',
             sourceType='RAW', architecture='X86_64', archiveSizeBytes='1048576', storageLocations=['us'])
@@ -77,5 +77,5 @@ def add_zone(add, own, region, zone):
                 zone=zone, isSharedCpu=name == 'e2-medium', maximumPersistentDisks=128,
                 maximumPersistentDisksSizeGb='263168', description=f'{processors} vCPUs', architecture='X86_64')
     for name in DISK_TYPES:
-        add('diskType', f'{own}/zones/{zone}/diskTypes/{name}', zone=f'{WWW}{own}/zones/{zone}', defaultDiskSizeGb='100',
-            validDiskSize='10GB-65536GB', description=name)
+        add('diskType', f'{own}/zones/{zone}/diskTypes/{name}', zone=f'{WWW}{own}/zones/{zone}',
+            defaultDiskSizeGb='100', validDiskSize='10GB-65536GB', description=name)

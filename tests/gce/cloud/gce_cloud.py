@@ -18,8 +18,8 @@ class GceCloud:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         with (directory / 'log').open('w') as log:
-            self.process = subprocess.Popen([sys.executable, '-B', SERVER, directory], stdout=subprocess.PIPE, stderr=log,
-                                            text=True)
+            self.process = subprocess.Popen([sys.executable, '-B', SERVER, directory], text=True,
+                                            stdout=subprocess.PIPE, stderr=log)
         self.url = json.loads(self.process.stdout.readline())['url']
         self.metadata_host = self.url.removeprefix('http://')
 
@@ -63,16 +63,17 @@ class GceCloud:
 
     def things(self, kind):
         """The 'instances' or 'disks' by name."""
-        return {path.rpartition('/')[2]: thing for path, thing in self.suite('state')['things'].items() if f'/{kind}/' in path}
+        things = self.suite('state')['things']
+        return {path.rpartition('/')[2]: thing for path, thing in things.items() if f'/{kind}/' in path}
 
     def fail(self, **methods):
-        """The next calls of a method fail: fail(**{'compute.instances.insert': [failure, …]}), see Suite.failed(). Dots
-        may be written as double underscores, and `compute` left out, here and below: fail(instances__insert=[…])."""
+        """The next calls of a method fail: fail(instances__insert=[failure, …]) those of compute.instances.insert; also
+        `token` and `metadata`. Suite.failed() describes a failure."""
         self.suite('failures', full_names(methods))
 
     def lose(self, method):
-        """The next call is carried out, but not answered."""
-        self.suite('failures', full_names({method: [{'done': True, 'drop': True}]}))
+        """The next call, as of 'instances__insert', is carried out, but not answered."""
+        self.fail(**{method: [{'done': True, 'drop': True}]})
 
     def hold(self, **methods):
         """So many calls of each method pass yet; the others wait for the next hold() and are lost."""
@@ -80,7 +81,7 @@ class GceCloud:
 
     def held(self, method):
         """How many calls of it wait."""
-        return self.suite('state')['waiting'].get(f'compute.{method}', 0)
+        return sum(self.suite('state')['waiting'].get(name, 0) for name in full_names({method: 0}))
 
     def cut(self, **methods):
         """So many things have the next lists: cut(instances__list=[0, 1])."""
@@ -145,6 +146,5 @@ class GceCloud:
 
 
 def full_names(methods):
-    names = {name: name.replace('__', '.') for name in methods}
-    return {name if name in ('token', 'metadata') or name.startswith('compute.') else f'compute.{name}': methods[given]
-            for given, name in names.items()}
+    return {name if name in ('token', 'metadata') else f'compute.{name.replace("__", ".")}': value
+            for name, value in methods.items()}

@@ -63,9 +63,8 @@ class Judge:
 
     def request_problems(self, method, variables, query, headers, body):
         """`query`: pairs. `headers`: names in lower case. `body`: bytes."""
-        problems = [f'parameter {name} is repeated' for name in {name for name, _ in query}
-                    if sum(other == name for other, _ in query) > 1 and not method.parameters.get(name, {}).get('repeated')]
         given = {**dict(query), **variables}
+        problems = [] if len(given) == len(query) + len(variables) else ['a parameter is repeated']
         for name, value in given.items():
             parameter = method.parameters.get(name) or self.common.get(name)
             problems += self.parameter_problems(name, value, parameter) if parameter else [f'unknown parameter {name}']
@@ -114,7 +113,7 @@ class Judge:
         return [f'answer of {method.id}: {problem}' for problem in problems]
 
     def value_problems(self, schema, value, place='', method=None):
-        """`method`: the value is sent to it, so that its mandatory fields are there, and none that only answers have."""
+        """`method`: it gets the value, which has the mandatory fields, and none that only answers have."""
         schema = self.schemas[schema['$ref']] if '$ref' in schema else schema
         kind = schema.get('type', 'any')
         if kind == 'any':

@@ -13,7 +13,8 @@ import catalog
 from catalog import PROJECT, WWW
 
 OWN = f'projects/{PROJECT}'
-URL = re.compile(r'(?:https://(?:www|compute)\.googleapis\.com/compute/(?:v1|beta)/)?(projects/[^/]+/)?((?:global|zones|regions)/.+)')
+URL = re.compile(r'(?:https://(?:www|compute)\.googleapis\.com/compute/(?:v1|beta)/)?'
+                 r'(projects/[^/]+/)?((?:global|zones|regions)/.+)')
 STATUS_OF = {'QUOTA_EXCEEDED': (403, 'FORBIDDEN'), 'RESOURCE_NOT_FOUND': (404, 'NOT FOUND'),
              'RESOURCE_ALREADY_EXISTS': (409, 'CONFLICT')}  # others: 503
 
@@ -129,8 +130,7 @@ class Project:
             if folder.rpartition('/')[2] == kind:
                 return self.get(path)
         except Refusal as refusal:
-            raise invalid(field, value, 'The referenced resource does not exist.' if kind != 'images' else str(refusal)) \
-                from None
+            raise invalid(field, value, str(refusal)) from None
         raise invalid(field, value, f'The URL is not of {kind}.')
 
     # --- quotas
@@ -186,7 +186,8 @@ class Project:
     def operation(self, kind, target, **more):
         """A new one for the target's path, which is in a zone."""
         zone = '/'.join(target.split('/')[:4])
-        name = f'{"operation" if kind in ("insert", "delete") else "systemevent"}-{int(time.time() * 1000)}-{secrets.token_hex(13)}'
+        origin = 'operation' if kind in ('insert', 'delete') else 'systemevent'
+        name = f'{origin}-{int(time.time() * 1000)}-{secrets.token_hex(13)}'
         self.things[f'{zone}/operations/{name}'] = operation = {
             'kind': 'compute#operation', 'id': str(next(catalog.numbers)), 'name': name, 'zone': WWW + zone,
             'operationType': kind, 'targetLink': WWW + target, 'status': 'PENDING', 'user': self.user, 'progress': 0,
@@ -229,7 +230,7 @@ class Project:
         if f'/zones/{zone}/' not in machine_type['selfLink']:
             raise invalid('resource.machineType', body['machineType'], 'It is in another zone.')
         disks = [self.plan_disk(own_zone, body['name'], at, disk) for at, disk in enumerate(body['disks'])]
-        interfaces = [self.plan_interface(zone, at, interface) for at, interface in enumerate(body['networkInterfaces'])]
+        interfaces = [self.plan_interface(zone, at, one) for at, one in enumerate(body['networkInterfaces'])]
         scheduling = body.get('scheduling', {})
         is_preemptible = scheduling.get('preemptible') or scheduling.get('provisioningModel') == 'SPOT'
         needs = {catalog.cpu_metric(machine_type['name'], is_preemptible, self.limits[zone.rpartition('-')[0]]):
@@ -263,8 +264,8 @@ class Project:
         image = self.resolve(f'{field}.initializeParams.sourceImage', parameters.get('sourceImage', ''), 'images')
         size = int(parameters.get('diskSizeGb', image['diskSizeGb']))
         if size < int(image['diskSizeGb']):
-            raise invalid(f'{field}.initializeParams.diskSizeGb', size, 'Requested disk size cannot be smaller than the '
-                          f'image size ({image["diskSizeGb"]} GB)')
+            raise invalid(f'{field}.initializeParams.diskSizeGb', size, 'Requested disk size cannot be smaller than '
+                          f'the image size ({image["diskSizeGb"]} GB)')
         default = f'{zone}/diskTypes/pd-standard'
         disk_type = self.resolve(f'{field}.initializeParams.diskType', parameters.get('diskType', default), 'diskTypes')
         path = f'{zone}/disks/{parameters.get("diskName", name if at == 0 else f"{name}-{at}")}'
@@ -294,8 +295,9 @@ class Project:
         planned = {**interface, 'kind': 'compute#networkInterface', 'name': f'nic{at}', 'network': network['selfLink'],
                    'subnetwork': part['selfLink'], 'fingerprint': fingerprint(), 'stackType': 'IPV4_ONLY'}
         if 'accessConfigs' in interface:
-            planned['accessConfigs'] = [{'type': 'ONE_TO_ONE_NAT', 'name': 'External NAT', 'networkTier': 'PREMIUM',
-                                         **access, 'kind': 'compute#accessConfig'} for access in interface['accessConfigs']]
+            planned['accessConfigs'] = [
+                {'type': 'ONE_TO_ONE_NAT', 'name': 'External NAT', 'networkTier': 'PREMIUM', **access,
+                 'kind': 'compute#accessConfig'} for access in interface['accessConfigs']]
         return planned
 
     def provision(self, operation, path, instance, disks, needs):

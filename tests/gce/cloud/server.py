@@ -2,10 +2,11 @@
 
     server.py DIRECTORY [PORT]
 
-writes the keys of a service account and of a user to the directory, and a line of JSON with the URL when it answers. Its
-own calls are below /suite/, see `Suite`; each is a POST with JSON and answers with what has happened so far.
+writes the keys of a service account and of a user to the directory, and a line of JSON with the URL when it answers.
+Its own calls are below /suite/, see `Suite`; each is a POST with JSON and answers with what has happened so far.
 """
 import collections
+import contextlib
 import http.server
 import json
 import pathlib
@@ -29,8 +30,6 @@ DEFAULTS = {
     'page_size': 500,        # of lists, at most
     'external_network': '34.68',
     'denied': []}            # permissions that the account does not have
-UNAUTHENTICATED = Refusal(401, 'authError', 'Request had invalid authentication credentials. Expected OAuth 2 access token, '
-                          'login cookie or other valid authentication credential.', status='UNAUTHENTICATED')
 METADATA = {
     'project/project-id': PROJECT, 'project/numeric-project-id': '1', 'universe/universe-domain': 'googleapis.com',
     'instance/zone': 'projects/1/zones/us-central1-a', 'instance/service-accounts/default/email': ACCOUNT,
@@ -50,7 +49,7 @@ class Suite:
         self.judge = Judge()
         self.tokens = Tokens(ACCOUNT, self.settings)
         self.project = Project(self.settings, ACCOUNT)
-        self.url = url
+        self.waiting = collections.Counter()
         self.lock = self.project.changed
         self.reset()
 
@@ -60,7 +59,6 @@ class Suite:
         self.tokens.revoke_all()
         self.problems, self.exchanges, self.permissions = [], [], set()
         self.failures, self.cuts, self.held = {}, {}, {}
-        self.waiting = collections.Counter()
 
     def control(self, what, content):
         project = self.project
@@ -72,7 +70,7 @@ class Suite:
         elif what == 'settings':
             self.settings.update(content)
         elif what == 'stockouts':  # the code of the operations' error by zone
-            project.stockouts = content
+            project.stockouts.update(content)
         elif what == 'step':
             project.step()
         elif what == 'revoke':
@@ -84,9 +82,11 @@ class Suite:
         elif what in ('preempt', 'terminate', 'remove', 'update', 'console'):
             self.change_instance(what, **content)
         self.lock.notify_all()
-        return {'problems': self.problems, 'waiting': self.waiting, 'permissions': sorted(self.permissions), 'exchanges': self.exchanges,
+        return {'problems': self.problems, 'waiting': self.waiting, 'permissions': sorted(self.permissions),
+                'exchanges': self.exchanges,
                 'calls': collections.Counter(exchange['method'] for exchange in self.exchanges),
-                'things': {path: thing for path, thing in project.things.items() if '/instances/' in path or '/disks/' in path}}
+                'things': {path: thing for path, thing in project.things.items()
+                           if '/instances/' in path or '/disks/' in path}}
 
     def change_instance(self, what, zone, name, **more):
         path = f'{OWN}/zones/{zone}/instances/{name}'
@@ -117,7 +117,8 @@ class Suite:
 
     def failed(self, method, perform):
         """The answer if the suite wants a failure, else None. Each is null: no failure, or some of `delay`: seconds;
-        `done`: it is performed nevertheless; `drop`: no answer; `status`, `reason`, `message`, `headers`, `text`: this."""
+        `done`: it is performed nevertheless; `drop`: no answer; `status`, `reason`, `message`, `headers`, `text`: that
+        answer."""
         failures = self.failures.get(method)
         failure = failures.pop(0) if failures else None
         self.pass_hold(method)
@@ -154,7 +155,7 @@ class Suite:
         form = dict(urllib.parse.parse_qsl(body.decode()))
 
         def perform():
-            if verb != 'POST' or headers.get('content-type', '').partition(';')[0] != 'application/x-www-form-urlencoded':
+            if verb != 'POST' or not headers.get('content-type', '').startswith('application/x-www-form-urlencoded'):
                 raise Refused('invalid_request', 'Not a form that is posted')
             return 200, {}, self.tokens.grant(form)
         try:
@@ -214,16 +215,17 @@ class Suite:
         return answer
 
     def note(self, method, verb, path, query, body, status):
-        self.exchanges.append({'method': method, 'verb': verb, 'path': path, 'query': query, 'body': body, 'status': status})
+        self.exchanges.append({'method': method, 'verb': verb, 'path': path, 'query': query, 'body': body,
+                               'status': status})
 
     def authorize(self, method, variables, headers, content):
         kind, _, token = headers.get('authorization', '').partition(' ')
         if kind != 'Bearer':
             self.problems.append(f'{method.id}: no token')
-            raise UNAUTHENTICATED
+            raise unauthenticated()
         scopes = self.tokens.scopes(token)
         if scopes is None:
-            raise UNAUTHENTICATED
+            raise unauthenticated()
         if not scopes & method.scopes:
             raise Refusal(403, 'insufficientPermissions', 'Request had insufficient authentication scopes.',
                           status='PERMISSION_DENIED')
@@ -280,6 +282,11 @@ class Suite:
         return {**result, **({'items': found} if found else {}), **({'nextPageToken': token} if token else {})}
 
 
+def unauthenticated():
+    return Refusal(401, 'authError', 'Request had invalid authentication credentials. Expected OAuth 2 access token, '
+                   'login cookie or other valid authentication credential.', status='UNAUTHENTICATED')
+
+
 def error(refusal):
     status = {'status': refusal.more['status']} if 'status' in refusal.more else {}
     return {'error': {'code': refusal.code, 'message': str(refusal), **status, 'errors': [
@@ -296,7 +303,8 @@ def permissions(method_id, content):
     needed = ['compute.instances.create', 'compute.subnetworks.use', *(
         ['compute.disks.create'] if any('initializeParams' in disk for disk in content['disks']) else [])]
     needed += ['compute.subnetworks.useExternalIp'] if any(one.get('accessConfigs') for one in interfaces) else []
-    needed += [f'compute.instances.set{name[0].upper()}{name[1:]}' for name in ('metadata', 'labels', 'tags') if content.get(name)]
+    needed += [f'compute.instances.set{name.capitalize()}' for name in ('metadata', 'labels', 'tags')
+               if content.get(name)]
     if content.get('serviceAccounts'):
         needed += ['compute.instances.setServiceAccount', 'iam.serviceAccounts.actAs']
     sources = [disk.get('initializeParams', {}).get('sourceImage', '') for disk in content['disks']]
@@ -316,7 +324,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             status, more, text = self.suite.answer(self.command, self.path, headers, body)
         except Gone:
             self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):  # who has made the call may be gone
+                self.connection.shutdown(socket.SHUT_RDWR)
             return
         self.send_response(status)
         kind = 'application/json; charset=UTF-8' if text.startswith('{') else 'text/html'

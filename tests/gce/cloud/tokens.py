@@ -15,7 +15,8 @@ PLATFORM_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 LONGEST = 3600  # seconds that an assertion may be valid
 SKEW = 60       # seconds that clocks may differ
 KEY_ID = '5f6a2c0e'
-USER = {'client_id': 'suite.apps.googleusercontent.com', 'client_secret': 'of-the-suite', 'refresh_token': '1//of-the-suite'}
+USER = {'client_id': 'suite.apps.googleusercontent.com', 'client_secret': 'of-the-suite',
+        'refresh_token': '1//of-the-suite'}
 
 
 class Refused(Exception):
