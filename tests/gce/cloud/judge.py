@@ -7,6 +7,7 @@ import urllib.parse
 import uuid
 
 DOCUMENT = 'discovery_cache/documents/compute.v1.json'
+NOT_SIMULATED = {'orderBy', 'fields', 'access_token', 'oauth_token', 'callback', '$.xgafv'}  # parameters
 LABEL_KEY = re.compile(r'[a-z][a-z0-9_-]{0,62}')
 LABEL_VALUE = re.compile(r'[a-z0-9_-]{0,63}')
 MOST_METADATA = 512 << 10
@@ -84,6 +85,8 @@ class Judge:
             good = re.fullmatch(parameter['pattern'], value)
         if good and name == 'requestId':
             good = is_uuid(value)
+        if name in NOT_SIMULATED or (name, value) in (('alt', 'media'), ('alt', 'proto')):
+            return [f'parameter {name} is not simulated']
         if good and name == 'maxResults':
             good = int(value) <= 500
         if good and 'enum' in parameter:
