@@ -55,15 +55,14 @@ Client::Client(const async::Runtime& runtime, ClientOptions options, telemetry::
       options_(std::move(options)),
       log_(std::move(log)),
       on_attempt_(std::move(on_attempt)),
-      rate_governor_(options_.pace ? options_.pace
-                                   : std::make_shared<RateGovernor>(runtime_.clock, 0)),
+      rate_governor_(runtime_.clock, 0),
       transfers_(runtime_.executor, options_.transfers) {}
 
 async::Task<Response> Client::send(Request request) {
-  co_await rate_governor_->turn(precedence_of(request));
+  co_await rate_governor_.turn(precedence_of(request));
   const async::Clock::TimePoint deadline = runtime_.clock.now() + request.deadline;
   for (int number = 1;; ++number) {
-    if (number > 1) co_await rate_governor_->turn(precedence_of(request));
+    if (number > 1) co_await rate_governor_.turn(precedence_of(request));
     Outcome outcome = co_await attempt(request, deadline - runtime_.clock.now());
     const async::Duration pause = pause_after(outcome, number);
     const bool retry = number < options_.attempts && outcome.is_retryable(request) &&
@@ -147,7 +146,7 @@ async::Duration Client::pause_after(const Outcome& outcome, int attempt) {
   const auto requested =
       retry_after(outcome.response->header("retry-after"), runtime_.clock.wall_seconds());
   if (!requested) return pause;
-  rate_governor_->pause_until(runtime_.clock.now() + *requested);
+  rate_governor_.pause_until(runtime_.clock.now() + *requested);
   return std::max<async::Duration>(pause, *requested);
 }
 

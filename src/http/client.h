@@ -15,8 +15,7 @@ namespace nodepool::http {
 
 struct ClientOptions {
   TransferOptions transfers = {};
-  std::shared_ptr<RateGovernor> pace = {};  // shared by all clients that have it; null: none
-  int attempts = 4;                         // of send(); maximum, if the request may be retried
+  int attempts = 4;  // of send(); maximum, if the request may be retried
   // The headers with the server's id of a request, in lower case; the first that a response has.
   std::vector<std::string> request_id_headers = {"x-request-id"};
 };
@@ -45,7 +44,8 @@ class Client {
   // Transfers::perform), and exceptions of reading a streamed body.
   async::Task<Response> send(Request request);
 
-  // Makes one attempt, without a rate limit; otherwise like send().
+  // Makes one attempt, whatever its outcome, and does not wait for other calls' Retry-After;
+  // otherwise like send().
   async::Task<Response> send_once(Request request);
 
  private:
@@ -62,7 +62,7 @@ class Client {
   ClientOptions options_;
   telemetry::Logger log_;
   Observer on_attempt_;
-  std::shared_ptr<RateGovernor> rate_governor_;
+  RateGovernor rate_governor_;  // without a rate
   Transfers transfers_;
 };
 

@@ -41,8 +41,8 @@ struct Request {
   // or PATCH is retried only if it was certainly not received.
   enum class Repeatable { by_method, yes, no };
   Repeatable repeatable = Repeatable::by_method;
-  // For all attempts of Client::send() and the delays between them. Waiting for the rate limit
-  // before the first attempt does not count.
+  // For all attempts of Client::send() and the delays between them. Waiting before
+  // the first attempt, because of Retry-After, does not count.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 

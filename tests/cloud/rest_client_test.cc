@@ -9,6 +9,8 @@
 
 #include "async/event.h"
 #include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "http/rate_governor.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::cloud {
@@ -229,6 +231,29 @@ TEST_F(RestClientTest, the_requested_pause_delays_all_calls) {
   EXPECT_GE(limit_.pauses[0], std::chrono::milliseconds(19'900));
   ASSERT_THAT(clock_.pauses, SizeIs(1));
   EXPECT_GE(clock_.pauses[0], std::chrono::milliseconds(19'900));
+}
+
+TEST_F(RestClientTest, waiting_for_a_turn_takes_nothing_from_the_time_of_a_call) {
+  answers_ = {answer(200, "yes")};
+  async::SystemClock clock;
+  const async::Runtime runtime{loop_.executor(), clock, random_};
+  http::RateGovernor limit(clock, 4);
+  RestClient client(runtime, http_, limit, {}, log_);
+  async::TaskScope scope(runtime, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  int answered = 0;
+  const auto send = [](RestClient& client, RestCall call, int& answered) -> Task<> {
+    co_await client.send(std::move(call));
+    ++answered;
+  };
+  for (int i = 0; i < 4; ++i) {
+    RestCall call = look();
+    call.request.deadline = std::chrono::milliseconds(500);
+    scope.spawn("call", send(client, std::move(call), answered));
+  }
+  loop_.run(scope.join());
+  EXPECT_EQ(answered, 4);
 }
 
 TEST_F(RestClientTest, a_long_pause_is_left_to_the_caller) {

@@ -12,6 +12,7 @@
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "http/file_body.h"
+#include "http/rate_governor.h"
 #include "http/retry.h"
 #include "tests/support/child.h"
 #include "tests/support/http_server.h"
@@ -303,21 +304,6 @@ TEST_F(HttpClientTest, a_cancelled_read_ends_at_once_and_a_change_completes) {
   loop_.run(scope.join());
   EXPECT_EQ(question, kCancelled);
   EXPECT_EQ(got, 200);
-}
-
-TEST_F(HttpClientTest, waiting_for_a_turn_takes_nothing_from_the_time_of_a_call) {
-  Client& one = client({.pace = std::make_shared<RateGovernor>(clock_, 2)});
-  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
-    ADD_FAILURE() << name << ": " << error;
-  });
-  int answered = 0;
-  const auto call = [](Client& client, std::string url, int& answered) -> Task<> {
-    co_await client.send({.url = std::move(url), .deadline = std::chrono::seconds(1)});
-    ++answered;
-  };
-  for (int i = 0; i < 4; ++i) scope.spawn("call", call(one, server_.url(), answered));
-  loop_.run(scope.join());
-  EXPECT_EQ(answered, 4);
 }
 
 class HttpFileBodyTest : public HttpClientTest {

@@ -12,6 +12,18 @@ namespace nodepool::drivers::gce {
 using async::Task;
 using driver::CloudError;
 
+namespace {
+
+// Unknown states count as running: only what Google calls an end is one.
+driver::Machine::State state_of(const ComputeInstance& instance) {
+  using State = driver::Machine::State;
+  if (instance.is_coming()) return State::building;
+  if (instance.is_off()) return State::stopped;
+  return instance.is_going() ? State::deleting : State::running;
+}
+
+}  // namespace
+
 GceAdapter::GceAdapter(const async::Runtime& runtime, std::shared_ptr<const GceConfig> config,
                        std::shared_ptr<CloudEndpoint> endpoint,
                        std::shared_ptr<const model::Installation> installation,
@@ -44,7 +56,11 @@ Task<bool> GceAdapter::is_foreign(std::string name) {
 }
 
 Task<> GceAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
-  const std::string name = instance_name(external_id);
+  const std::string name = external_id.string_value();
+  if (name.empty()) {
+    throw CloudError(CloudError::Kind::not_found,
+                     "invalid external id of an instance: " + external_id.text);
+  }
   if (co_await is_foreign(name)) {
     context_.log.warning("Instance {} belongs to another provider or installation, not deleting it",
                          name);
@@ -54,28 +70,19 @@ Task<> GceAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
   co_await remove_instance(context_, name, std::move(accepted));
 }
 
-Task<std::vector<driver::Instance>> GceAdapter::instances() {
-  std::vector<driver::Instance> instances;
-  const auto list = co_await context_.view.instances().get(kListAge);
+Task<driver::MachineList> GceAdapter::list() {
+  driver::MachineList machines;
+  const auto list = co_await context_.view.instances().get(kListingAge);
   for (const ComputeInstance& instance : list->all()) {
-    if (instance.is_off()) continue;
-    driver::Instance described = gce::describe(config_->account(), instance);
-    described.resources = resources_of(co_await context_.view.machine_type(instance.machine_type));
-    instances.push_back(std::move(described));
+    driver::Machine& machine =
+        machines.machines.emplace_back(gce::describe(config_->account(), instance));
+    machine.state = state_of(instance);
+    if (!instance.is_running()) machine.explanation = state_in_words(instance);
+    if (instance.is_off()) continue;  // takes no processors
+    const auto type = co_await context_.view.machine_type(instance.machine_type);
+    machine.resources = resources_of(type);
   }
-  co_return instances;
-}
-
-Task<std::vector<driver::Resource>> GceAdapter::resources() {
-  std::vector<driver::Resource> resources;
-  const auto list = co_await context_.view.instances().get(kListAge);
-  for (const ComputeInstance& instance : list->all()) {
-    if (instance.is_going()) continue;
-    resources.push_back({.type = std::string(driver::kInstanceResource),
-                         .id = instance.name,
-                         .metadata = instance.metadata});
-  }
-  co_return resources;
+  co_return machines;
 }
 
 Task<> GceAdapter::remove_resource(driver::Resource resource) {
@@ -157,44 +164,7 @@ Task<std::vector<std::string>> GceAdapter::missing() {
 }
 
 Task<std::optional<std::string>> GceAdapter::console_log(model::Json external_id) {
-  co_return co_await compute_.console_output(instance_name(external_id));
-}
-
-// The instance of a node, in a listing that is at most `age` old.
-Task<std::optional<ComputeInstance>> GceAdapter::find(model::Node node, async::Duration age) {
-  const std::string name = node.external_id_text();
-  const auto list = co_await context_.view.instances().get(age);
-  const ComputeInstance* instance = list->find(name);
-  co_return instance == nullptr ? std::nullopt : std::optional(*instance);
-}
-
-// A single listing may be older than the instance, or incomplete: lists again before the node
-// counts as unhealthy. If listing fails, the node counts as healthy.
-Task<bool> GceAdapter::is_usable(model::Node node) {
-  std::optional<ComputeInstance> instance;
-  try {
-    instance = co_await find(node, kListAge);
-    if (!instance || !instance->is_running()) instance = co_await find(node, {});
-    if (!instance) {
-      co_await context_.runtime.clock.sleep_for(kPollInterval);
-      instance = co_await find(node, {});
-    }
-  } catch (const CloudError& error) {
-    context_.log.warning("Cannot check node {}, assuming that it is healthy: {}", node.id,
-                         error.what());
-    co_return true;
-  }
-  if (instance && instance->is_running()) co_return true;
-  context_.log.warning("Node {}: {}", node.id,
-                       instance ? state_in_words(*instance) : "its instance is not listed");
-  co_return false;
-}
-
-// Unknown if the instance is not listed: it may have ended long ago, or belong to another account.
-Task<std::optional<std::string>> GceAdapter::termination_reason(model::Node node) {
-  const std::optional<ComputeInstance> instance = co_await find(std::move(node), kListAge);
-  if (!instance || instance->is_running() || instance->is_coming()) co_return std::nullopt;
-  co_return state_in_words(*instance);
+  co_return co_await compute_.console_output(external_id.string_value());
 }
 
 }  // namespace nodepool::drivers::gce

@@ -29,19 +29,15 @@ class GceAdapter final : public driver::Adapter {
   async::Task<driver::Instance> create(driver::CreateSpec spec,
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
-  async::Task<std::vector<driver::Instance>> instances() override;
-  async::Task<std::vector<driver::Resource>> resources() override;
+  async::Task<driver::MachineList> list() override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
-  async::Task<bool> is_usable(model::Node node) override;
-  async::Task<std::optional<std::string>> termination_reason(model::Node node) override;
 
  private:
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
   async::Task<std::vector<std::string>> missing();
-  async::Task<std::optional<ComputeInstance>> find(model::Node node, async::Duration age);
   async::Task<bool> is_foreign(std::string name);
 
   std::shared_ptr<const GceConfig> config_;

@@ -6,6 +6,7 @@
 
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
+#include "driver/statemachine/wait_in_listing.h"
 #include "drivers/gce/api/refusal.h"
 #include "drivers/gce/poll_intervals.h"
 
@@ -69,7 +70,7 @@ Task<std::string> InstanceLaunch::make_instance() {
   InstanceRequest wanted = co_await request();
   std::string unique = fmt::format("{}/{}", spec_.node_id, spec_.attempt);
   for (const auto& [key, value] : spec_.metadata) unique += fmt::format("/{}={}", key, value);
-  steps_.set_external_id(external_id(spec_.hostname));
+  steps_.set_external_id(model::json_string(spec_.hostname));
   const CloudView::Instances::PendingCreate pending_create(context_.view.instances());
   requested_at_ = context_.runtime.clock.now();
   ComputeOperation operation;
@@ -102,7 +103,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_instance() {
       !driver::carries(found->metadata, spec_.metadata)) {
     co_return std::nullopt;
   }
-  steps_.set_external_id(external_id(spec_.hostname));
+  steps_.set_external_id(model::json_string(spec_.hostname));
   co_return std::string();
 }
 
@@ -160,13 +161,10 @@ Task<> remove_instance(MachineContext context, std::string name, std::function<v
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
-  while (true) {
-    const auto list = co_await driver::if_answered(context.view.instances().next(awaited),
-                                                   "instances", context.log);
-    if (!list || list->find(name) != nullptr) continue;
-    if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
-    co_return;
-  }
+  const auto is_gone = [](const ComputeInstance& /*instance*/) { return false; };
+  const driver::ListingWait wait{context.runtime, context.log, "instances"};
+  co_await driver::wait_until_gone(wait, context.view.instances(), awaited, name, is_gone);
+  if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
 }
 
 driver::Instance describe(const Account& account, const ComputeInstance& instance) {
@@ -174,7 +172,7 @@ driver::Instance describe(const Account& account, const ComputeInstance& instanc
     return text.empty() ? std::nullopt : std::optional(text);
   };
   driver::Instance described;
-  described.external_id = external_id(instance.name);
+  described.external_id = model::json_string(instance.name);
   described.metadata = instance.metadata;
   described.public_ipv4 = if_any(instance.public_ipv4);
   described.private_ipv4 = if_any(instance.private_ipv4);
@@ -188,24 +186,6 @@ driver::Instance describe(const Account& account, const ComputeInstance& instanc
 driver::Resources resources_of(const std::optional<MachineType>& type) {
   if (!type) return driver::Resources({{"instances", 1}});
   return driver::Resources({{"instances", 1}, {"cores", type->cores}, {"ram", type->memory}});
-}
-
-model::Json external_id(const std::string& name) {
-  return model::Json::parse(json::Json(name).dump());
-}
-
-std::string instance_name(const model::Json& external_id) {
-  json::Json value;
-  try {
-    value = json::parse(external_id.text);
-  } catch (const json::ParseError&) {
-    value = nullptr;
-  }
-  if (!value.is_string() || value.get<std::string>().empty()) {
-    throw CloudError(CloudError::Kind::not_found,
-                     "invalid external id of an instance: " + external_id.text);
-  }
-  return value.get<std::string>();
 }
 
 }  // namespace nodepool::drivers::gce

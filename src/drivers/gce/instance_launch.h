@@ -57,9 +57,4 @@ driver::Instance describe(const Account& account, const ComputeInstance& instanc
 // What an instance of the type takes; `type` may be unknown.
 driver::Resources resources_of(const std::optional<MachineType>& type);
 
-// The external id of an instance is its name. instance_name() throws CloudError(not_found) for
-// other values: there is no such instance.
-model::Json external_id(const std::string& name);
-std::string instance_name(const model::Json& external_id);
-
 }  // namespace nodepool::drivers::gce

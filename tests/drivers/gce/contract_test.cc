@@ -56,10 +56,10 @@ class GceFixture : public CloudFixture {
     return driver.provider(read_provider(driver, kConfiguration), std::move(context));
   }
 
+  // Names are used again, ids are not.
   std::string machine_of(const Node& node) override {
-    const std::string name = node.external_id_text();
-    const auto found = cloud_.instances.find(name);
-    return found == cloud_.instances.end() ? "" : id_of(name, found->second);
+    const auto found = cloud_.instances.find(node.external_id_text());
+    return found == cloud_.instances.end() ? "" : found->second.id;
   }
 
   std::vector<Machine> machines() override {
@@ -71,7 +71,7 @@ class GceFixture : public CloudFixture {
       for (const auto& item : instance.body.at("metadata").at("items")) {
         metadata[item.at("key")] = item.at("value");
       }
-      all.push_back({id_of(name, instance), std::move(metadata)});
+      all.push_back({instance.id, std::move(metadata)});
     }
     return all;
   }
@@ -128,7 +128,7 @@ class GceFixture : public CloudFixture {
   }
   void end_machine(const std::string& id) override {
     for (auto& [name, instance] : cloud_.instances) {
-      if (id_of(name, instance) == id) instance.status = "TERMINATED";
+      if (instance.id == id) instance.status = "TERMINATED";
     }
   }
 
@@ -141,12 +141,6 @@ class GceFixture : public CloudFixture {
   }
 
   StandIn& cloud() { return cloud_; }
-
- protected:
-  // Names are used again, ids are not.
-  virtual std::string id_of(const std::string& /*name*/, const StandIn::Instance& instance) const {
-    return instance.id;
-  }
 
  private:
   static bool waits_for_answer(const async::LiveTask& task) {
@@ -172,17 +166,6 @@ class GceFixture : public CloudFixture {
   int others_ = 0;
 };
 
-// Machines are told apart by their names, as in what the driver says.
-class NameFixture final : public GceFixture {
- public:
-  using GceFixture::GceFixture;
-
- private:
-  std::string id_of(const std::string& name, const StandIn::Instance& /*instance*/) const override {
-    return name;
-  }
-};
-
 // All answers take a while.
 class SlowFixture final : public GceFixture {
  public:
@@ -196,7 +179,7 @@ class SlowFixture final : public GceFixture {
 INSTANTIATE_TEST_SUITE_P(gce, DriverContract, testing::Values(backend<GceFixture>()));
 INSTANTIATE_TEST_SUITE_P(gce, DeathContract, testing::Values(backend<GceFixture>()));
 INSTANTIATE_TEST_SUITE_P(gce, QuotaContract, testing::Values(backend<GceFixture>()));
-INSTANTIATE_TEST_SUITE_P(gce, EndContract, testing::Values(backend<NameFixture>()));
+INSTANTIATE_TEST_SUITE_P(gce, EndContract, testing::Values(backend<GceFixture>()));
 INSTANTIATE_TEST_SUITE_P(gce, WireContract, testing::Values(backend<GceFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DeathContract, testing::Values(backend<SlowFixture>()));

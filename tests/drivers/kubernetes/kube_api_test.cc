@@ -32,12 +32,13 @@ class KubeApiTest : public testing::Test {
   }
 
   std::function<std::string(const std::string& target)> answer_;
+  int status_ = 200;
 
  private:
   using Server = http::HttpServer;
 
   async::Task<std::string> serve(const Server::Call& call) {
-    co_return http::answer(200, answer_(call.target));
+    co_return http::answer(status_, answer_(call.target));
   }
 
   static Cluster cluster_at(std::string url) {
@@ -69,6 +70,21 @@ TEST_F(KubeApiTest, a_collection_is_read_page_by_page) {
     return R"({"metadata": {"continue": "a/b"}, "items": [{"name": "first"}]})";
   };
   EXPECT_THAT(names(), ElementsAre("first", "second"));
+}
+
+TEST_F(KubeApiTest, an_object_that_exists_or_is_gone_is_no_error) {
+  answer_ = [](const std::string&) { return R"({"kind": "Status", "message": "no"})"; };
+  const auto make = [this] { return api_.make("make", "/x", Json(), KubeApi::Retry::forbidden); };
+  status_ = 201;
+  EXPECT_TRUE(loop_.run(make()));
+  status_ = 409;
+  EXPECT_FALSE(loop_.run(make()));
+  EXPECT_TRUE(loop_.run(api_.remove("delete", "/x"))) << "it is being deleted";
+  EXPECT_THROW(loop_.run(api_.find("get", "/x")), CloudError);
+  status_ = 404;
+  EXPECT_FALSE(loop_.run(api_.remove("delete", "/x")));
+  EXPECT_EQ(loop_.run(api_.find("get", "/x")), std::nullopt);
+  EXPECT_THROW(loop_.run(make()), CloudError);
 }
 
 TEST_F(KubeApiTest, a_collection_has_a_limit_for_all_its_pages_together) {

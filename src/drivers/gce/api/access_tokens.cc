@@ -56,7 +56,8 @@ std::string signed_jwt(const std::string& private_key, const std::string& key_id
   if (!key || ::EVP_PKEY_is_a(key.get(), "RSA") != 1) {
     throw CloudError(CloudError::Kind::auth, "the service account's private key is not valid");
   }
-  const json::Json header = {{"alg", "RS256"}, {"typ", "JWT"}, {"kid", key_id}};
+  json::Json header = {{"alg", "RS256"}, {"typ", "JWT"}};
+  if (!key_id.empty()) header["kid"] = key_id;
   std::string text = base64_url(header.dump()) + "." + base64_url(payload);
   const std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context(::EVP_MD_CTX_new(),
                                                                           &::EVP_MD_CTX_free);
