@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "drivers/gce/poll_intervals.h"
-
 namespace nodepool::drivers::gce {
 
 using async::Task;
 
 namespace {
+
+// Minimum between two polls if the expected boot time is known.
+constexpr async::Duration kExpectedPollInterval = std::chrono::milliseconds(250);
+constexpr async::Duration kQuotaAge = std::chrono::seconds(10);
+constexpr async::Duration kImageAge = std::chrono::minutes(5);
 
 // The path of an image that is configured by id, with its project; empty if the id has another
 // form.
@@ -54,12 +57,12 @@ Task<CloudView::Image> CloudView::image(ImageReference reference) {
         runtime_, "an image", [this, reference] { return ask_image(reference); });
   }
   async::SharedResult<Image>& answer = *lookup;
-  const std::shared_ptr<const Image> image = co_await answer.get(kLookupAge);
+  const std::shared_ptr<const Image> image = co_await answer.get(kImageAge);
   co_return *image;
 }
 
 Task<std::optional<Quotas>> CloudView::quotas() {
-  const auto quotas = co_await quotas_.get(kListAge);
+  const auto quotas = co_await quotas_.get(kQuotaAge);
   co_return *quotas;
 }
 

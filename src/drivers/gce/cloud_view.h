@@ -14,6 +14,9 @@
 
 namespace nodepool::drivers::gce {
 
+// Between two polls of the list of instances.
+inline constexpr async::Duration kPollInterval = std::chrono::seconds(2);
+
 // A shared cache of what a zone has. All functions throw CloudError.
 class CloudView {
  public:

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "driver/cloud_error.h"
-#include "drivers/gce/poll_intervals.h"
 
 namespace nodepool::drivers::gce {
 

@@ -8,7 +8,6 @@
 #include "driver/ownership.h"
 #include "driver/statemachine/wait_in_listing.h"
 #include "drivers/gce/api/refusal.h"
-#include "drivers/gce/poll_intervals.h"
 
 namespace nodepool::drivers::gce {
 

@@ -60,13 +60,14 @@ cloud::RestCall ComputeEngine::call(const char* name, std::string about,
   return call;
 }
 
-// The response to a read call; nothing if the resource does not exist.
-Task<std::optional<Element>> ComputeEngine::get(const char* name, std::string about,
-                                                std::string path) {
+// What `read` reads from the response to a read call; nothing if the resource does not exist.
+template <typename Read>
+Task<std::optional<cloud::ReadItem<Read>>> ComputeEngine::get(const char* name, std::string about,
+                                                              std::string path, Read read) {
   cloud::RestCall reading = call(name, std::move(about), path);
   try {
     const http::Response response = co_await rest_.send(std::move(reading));
-    co_return cloud::parse_answer(name, response);
+    co_return read(cloud::parse_answer(name, response));
   } catch (const CloudError& error) {
     if (error.kind() != CloudError::Kind::not_found) throw;
   }
@@ -120,45 +121,38 @@ Task<std::vector<ComputeInstance>> ComputeEngine::instances() {
 
 Task<std::optional<ComputeOperation>> ComputeEngine::operation(std::string name) {
   const std::string path = fmt::format("{}/operations/{}", zone_path(), url_text(name));
-  const auto found = co_await get("gce: get operation", name, path);
-  if (!found) co_return std::nullopt;
-  co_return read_operation(*found);
+  return get("gce: get operation", std::move(name), path, &read_operation);
 }
 
 Task<std::optional<std::string>> ComputeEngine::console_output(std::string name) {
   const std::string path = fmt::format("{}/instances/{}/serialPort", zone_path(), url_text(name));
-  const auto found = co_await get("gce: get serial port output", name, path);
-  if (!found) co_return std::nullopt;
-  co_return found->text_or("contents");
+  const auto read = [](const Element& output) { return output.text_or("contents"); };
+  return get("gce: get serial port output", std::move(name), path, read);
 }
 
 Task<std::optional<MachineType>> ComputeEngine::machine_type(std::string name) {
   const std::string path = fmt::format("{}/machineTypes/{}", zone_path(), url_text(name));
-  const auto found = co_await get("gce: get machine type", name, path);
-  if (!found) co_return std::nullopt;
-  co_return read_machine_type(*found);
+  return get("gce: get machine type", std::move(name), path, &read_machine_type);
 }
 
 Task<std::optional<std::string>> ComputeEngine::newest_image(std::string project,
                                                              std::string family) {
   const std::string path =
       fmt::format("projects/{}/global/images/family/{}", url_text(project), url_text(family));
-  const auto found = co_await get("gce: get image from family", family, path);
-  if (!found) co_return std::nullopt;
-  co_return found->text("selfLink");
+  const auto read = [](const Element& image) { return image.text("selfLink"); };
+  return get("gce: get image from family", std::move(family), path, read);
 }
 
 Task<std::optional<Quotas>> ComputeEngine::quotas() {
   const std::string path =
       fmt::format("projects/{}/regions/{}", url_text(account_.project), url_text(account_.region));
-  const auto found = co_await get("gce: get region", account_.region, path);
-  if (!found) co_return std::nullopt;
-  co_return read_quotas(*found);
+  return get("gce: get region", account_.region, path, &read_quotas);
 }
 
 Task<bool> ComputeEngine::exists(std::string path) {
+  const auto read = [](const Element& /*resource*/) { return true; };
   try {
-    const auto found = co_await get("gce: get resource", path, path);
+    const auto found = co_await get("gce: get resource", path, path, read);
     co_return found.has_value();
   } catch (const CloudError& error) {
     if (error.kind() != CloudError::Kind::permanent) throw;

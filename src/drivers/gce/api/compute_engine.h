@@ -50,8 +50,9 @@ class ComputeEngine {
   std::string zone_path() const;
   async::Task<Reject> authorize(http::Request& request);
   cloud::RestCall call(const char* name, std::string about, const std::string& path) const;
-  async::Task<std::optional<cloud::Element>> get(const char* name, std::string about,
-                                                 std::string path);
+  template <typename Read>
+  async::Task<std::optional<cloud::ReadItem<Read>>> get(const char* name, std::string about,
+                                                        std::string path, Read read);
   async::Task<cloud::Page> ask_page(std::string token);
 
   const Account& account_;
