@@ -26,7 +26,7 @@ VALUES = {
 
 
 # Accepted by its validator alone: its daemons refuse them, and what is wrong is what we say.
-MISTAKES = {'config_validate/metastatic_error.yaml': ['max-age are to be the same for both'],
+MISTAKES = {'config_validate/metastatic_error.yaml': ['max-age must be equal for both'],
             'config_validate/good.yaml': ['the label `debian-stretch` is not defined',
                                           'the label `small-node` is not defined']}
 
