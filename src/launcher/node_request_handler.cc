@@ -324,7 +324,7 @@ std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& pro
         wanted.node_id.empty() ? nullptr : context_.records.nodes.find(wanted.node_id);
     if (node != nullptr && node->az) return *node->az;
   }
-  const std::vector<std::string> zones = provider.zones(pool_.name);
+  const std::vector<std::string> zones = provider.offer()->pool(pool_.name).zones;
   if (zones.empty()) return std::nullopt;
   return zones[context_.runtime.random.below(zones.size())];
 }
