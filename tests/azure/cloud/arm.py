@@ -94,7 +94,6 @@ class Resource:
 @dataclasses.dataclass
 class Operation:
     """`form`: which fields the status has. `result`: what it answers when it has succeeded."""
-    due: float
     form: str
     status: str = 'InProgress'
     error: dict | None = None
@@ -144,6 +143,7 @@ class Arm:
         self.settings = {'times': dict(TIMES), 'limits': dict(LIMITS), 'quotas': dict(QUOTAS), 'page': 1000,
                          'retry_after': None, 'latency': 0, 'token_lifetime': 3600, 'denied': [], 'list_case': 'same',
                          'public_ip_in_interface': 'whole', 'public_addresses': ['127.20.0.0/16', '2001:db8:20::/64']}
+        self.now = time.monotonic()
         self.resources = {}
         self.operations = {}  # by the target of its URL: operation, whether the answer is its result
         self.agenda = []
@@ -154,16 +154,18 @@ class Arm:
     # --- time
 
     def later(self, seconds, action):
-        heapq.heappush(self.agenda, (time.monotonic() + seconds, next(self.order), action))
+        heapq.heappush(self.agenda, (self.now + seconds, next(self.order), action))
 
     def advance(self):
-        """Does what is due."""
+        """Does what is due, as if it were done at its time."""
         while self.agenda and self.agenda[0][0] <= time.monotonic():
-            heapq.heappop(self.agenda)[2]()
+            self.now, _, action = heapq.heappop(self.agenda)
+            action()
+        self.now = time.monotonic()
 
     def operation(self, seconds, form, action):
         """An operation at whose end action() returns its result, or raises Refused."""
-        operation = Operation(time.monotonic() + seconds, form)
+        operation = Operation(form)
 
         def finish():
             if operation.status != 'InProgress':
@@ -250,7 +252,7 @@ class Arm:
 
     def add(self, id, type, body, **more):
         """Creates a resource. `body`: location, tags and properties."""
-        resource = Resource({'name': id.rsplit('/', 1)[1], 'id': id, 'type': type, **body}, time.monotonic(), **more)
+        resource = Resource({'name': id.rsplit('/', 1)[1], 'id': id, 'type': type, **body}, self.now, **more)
         self.resources[id.lower()] = resource
         return resource
 

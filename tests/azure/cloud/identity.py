@@ -131,12 +131,11 @@ class Identity:
                     raise Rejected(401, 'invalid_client', 700022, 'The assertion has been used before.')
                 self.used.add(claims['jti'])
             else:
-                jwt.decode(form['client_assertion'], self.issuer_key.public_key(), ['RS256'], audience=AUDIENCE,
-                           issuer=ISSUER, subject=SUBJECT)
+                claims = jwt.decode(form['client_assertion'], self.issuer_key.public_key(), ['RS256'], audience=AUDIENCE)
+                if (claims.get('iss'), claims.get('sub')) != (ISSUER, SUBJECT):
+                    raise Rejected(401, 'invalid_client', 700213, 'No matching federated identity record.')
         except jwt.ExpiredSignatureError as error:
             raise Rejected(401, 'invalid_client', 700024, 'The assertion is not within its valid time range.') from error
-        except (jwt.InvalidIssuerError, jwt.InvalidSubjectError) as error:
-            raise Rejected(401, 'invalid_client', 700213, 'No matching federated identity record.') from error
         except jwt.PyJWTError as error:
             raise Rejected(401, 'invalid_client', 700027, f'The assertion is not valid: {error}') from error
 
