@@ -3,6 +3,7 @@ import base64
 import hashlib
 import http.client
 import json
+import os
 import time
 import urllib.error
 import uuid
@@ -12,10 +13,12 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
+from arm import Answer, Request
 from azure_cloud import ADDRESSES, DISKS, GROUP, IMAGES, INTERFACES, MACHINES, NETWORKS, SUBNET
 from catalog import CLIENT, SECRET, SUBSCRIPTION, TENANT
 from disks import fixed_vhd
 from launcher import wait_until
+from server import Judge
 
 USAGES = f'/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/locations/westeurope/usages'
 KEY = 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQCx ci'
@@ -350,3 +353,34 @@ def test_the_judge_reports_wrong_calls(unjudged):
     assert [problem for problem in problems if 'api-version is "latest"' in problem]
     assert [problem for problem in problems if 'a body, but this call has none' in problem]
     assert refusal(unjudged.call('GET', MACHINES, version='2099-01-01')) == (400, 'NoRegisteredProviderFound')
+
+
+def test_the_judge_reports_wrong_answers():
+    judge = Judge(os.environ['AZURE_JUDGE'])
+    request = Request('GET', f'{MACHINES}?api-version=2024-11-01', {})
+    good = {'value': [{'name': 'np1', 'location': 'westeurope'}]}
+    assert judge.find_problems('answer', request, Answer(200, good)) == []
+    assert judge.find_problems('answer', request, Answer(200, {'value': [{'nmae': 'np1'}]}))
+    assert judge.find_problems('answer', request, Answer(200, {'value': 'none'}))
+    assert judge.find_problems('answer', request, Answer(404, {'error': {'code': 'NotFound'}}))
+    judge.process.kill()
+
+
+def test_images_of_galleries(cloud):
+    for field, id, is_there in (
+            ('communityGalleryImageId', '/CommunityGalleries/ci-7e1d/Images/debian/Versions/1.1.0', True),
+            ('communityGalleryImageId', '/CommunityGalleries/ci-7e1d/Images/debian/Versions/9.0.0', False),
+            ('sharedGalleryImageId', f'/SharedGalleries/{SUBSCRIPTION}-ci/Images/debian', True),
+            ('sharedGalleryImageId', '/SharedGalleries/ci-7e1d/Images/debian', False)):
+        body = machine()
+        body['properties']['storageProfile']['imageReference'] = {field: id}
+        reply = cloud.call('PUT', f'{MACHINES}/np-{uuid.uuid4().hex}', body)
+        assert reply.status == (201 if is_there else 404), id
+
+
+def test_a_machine_that_somebody_else_deletes(cloud):
+    cloud.finish(create(cloud, 'np1'))
+    cloud.vanish(f'{MACHINES}/np1')
+    wait_until('nothing is left', lambda: not cloud.resources('virtualMachines') + cloud.resources('networkInterfaces'))
+    cloud.revoke_tokens()
+    assert refusal(cloud.call('GET', MACHINES)) == (401, 'InvalidAuthenticationToken')

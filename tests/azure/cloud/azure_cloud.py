@@ -22,8 +22,7 @@ SUBNET = f'{NETWORKS}/network/subnets/default'
 def version_of(path):
     """An api-version that Azure serves today."""
     return ('2024-05-01' if 'Microsoft.Network' in path else '2024-03-02' if '/disks' in path else '2021-07-01'
-            if '/skus' in path else '2024-03-03' if 'alleries' in path else '2024-11-01' if 'Microsoft.Compute' in path
-            else '2021-04-01')
+            if '/skus' in path else '2024-11-01' if 'Microsoft.Compute' in path else '2021-04-01')
 
 
 class Reply:
@@ -88,6 +87,13 @@ class AzureCloud:
     def resources(self, type=None):
         """All resources, or those of a type like 'disks', without a call that counts."""
         return [each for each in self.control('resources') if type is None or each['type'].endswith(f'/{type}')]
+
+    def vanish(self, id):
+        """Something outside of the tests deletes the resource, and what goes with it."""
+        self.control('vanish', id)
+
+    def revoke_tokens(self):
+        self.control('revoke')
 
     def reset(self):
         """As it was when it was started."""

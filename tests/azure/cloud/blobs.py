@@ -16,20 +16,19 @@ def failed(status, code, **headers):
 class Blobs:
     def __init__(self, directory):
         self.directory = directory
-        self.grants = {}  # by path: signature, may it write, end, file, ranges written
+        self.grants = {}  # by path: signature, end, file, ranges written
 
-    def create(self, name, size, content=b''):
+    def create(self, name, size):
         """A blob's file."""
         path = self.directory / name
         with path.open('wb') as file:
-            file.write(content)
             file.truncate(size)
         return path
 
-    def grant(self, base, file, seconds, may_write):
+    def grant(self, base, file, seconds):
         """A URL for the file."""
         path, signature = f'/blob/{secrets.token_hex(6)}/abcd', secrets.token_urlsafe(32)
-        self.grants[path] = {'signature': signature, 'writes': may_write, 'end': time.time() + seconds, 'file': file,
+        self.grants[path] = {'signature': signature, 'end': time.time() + seconds, 'file': file,
                              'ranges': set()}
         return f'{base}{path}?sv=2018-03-28&sr=b&si={secrets.token_hex(8)}&sig={signature}'
 
@@ -48,15 +47,13 @@ class Blobs:
             pages = ''.join(f'<PageRange><Start>{a}</Start><End>{b}</End></PageRange>' for a, b in sorted(grant['ranges']))
             return Answer(200, f'<?xml version="1.0" encoding="utf-8"?><PageList>{pages}</PageList>'.encode(),
                           {'Content-Type': 'application/xml', 'x-ms-blob-content-length': str(size)})
-        if request.method in ('GET', 'HEAD') and what is None:
+        if request.method == 'GET' and what is None:
             with grant['file'].open('rb') as file:
                 file.seek(first)
                 return Answer(206 if span else 200, file.read(last - first + 1),
                               {'Content-Type': 'application/octet-stream', 'x-ms-blob-type': 'PageBlob'})
         if request.method != 'PUT' or what != 'page':
             return failed(400, 'InvalidQueryParameterValue')
-        if not grant['writes']:
-            return failed(403, 'AuthorizationPermissionMismatch')
         if request.headers.get('x-ms-page-write', '').lower() != 'update':
             return failed(400, 'InvalidHeaderValue')
         if len(request.body) > LARGEST_WRITE:

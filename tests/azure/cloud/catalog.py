@@ -13,7 +13,6 @@ VERSIONS = {
                           '2025-04-01'},
     'microsoft.compute/disks': {'2020-06-30', '2023-04-02', '2023-10-02', '2024-03-02', '2025-01-02'},
     'microsoft.compute/skus': {'2019-04-01', '2021-07-01'},
-    'microsoft.compute/galleries': {'2021-10-01', '2022-03-03', '2023-07-03', '2024-03-03'},
     'microsoft.network': {'2020-07-01', '2020-11-01', '2022-11-01', '2023-09-01', '2024-05-01'},
     'microsoft.resources': {'2020-06-01', '2021-04-01', '2022-09-01', '2024-03-01'},
 }
@@ -21,8 +20,6 @@ VERSIONS = {
 
 def versions(kind):
     """The api-versions of a type, named in lower case."""
-    if 'galleries' in kind:
-        kind = 'microsoft.compute/galleries'
     return VERSIONS.get(kind) or VERSIONS[kind.split('/')[0]]
 
 

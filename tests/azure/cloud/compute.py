@@ -61,7 +61,7 @@ class VirtualMachine(ComputeKind):
             'osProfile': system, 'networkProfile': {'networkInterfaces': interfaces} if interfaces
             else given['networkProfile'], 'provisioningState': 'Creating', 'timeCreated': timestamp(),
             **{key: given[key] for key in self.shown_as_given if key in given}}}, request=body)
-        machine.private.update(userData=given.get('userData'), size=size)
+        machine.private['size'] = size
         for each in interfaces:
             NetworkInterface().attach(arm, arm.find(each['id']), machine, each['properties'].get('primary', True))
         arm.later(arm.settings['times']['interface'], lambda: self.make_parts(arm, machine, given))
@@ -241,24 +241,6 @@ class VirtualMachine(ComputeKind):
             if disk['deleteOption'] == 'Delete':
                 arm.later(later, lambda: arm.remove(os_disk))
 
-    def expanded(self, arm, machine, what):
-        body = arm.shown(machine)
-        if what == 'userData' and machine.private['userData']:
-            body['properties']['userData'] = machine.private['userData']
-        if what == 'instanceView':
-            codes = [f'ProvisioningState/{machine.state.lower()}'] + ['PowerState/running'] * (machine.state == 'Succeeded')
-            body['properties']['instanceView'] = {'statuses': [{'code': code, 'level': 'Info', 'displayStatus': code}
-                                                               for code in codes]}
-        return body
-
-    def post_retrieveBootDiagnosticsData(self, arm, request, machine, body):
-        if not machine.properties.get('diagnosticsProfile', {}).get('bootDiagnostics', {}).get('enabled'):
-            raise Refused(409, 'OperationNotAllowed', f'Boot diagnostics are not enabled for {machine.id}.')
-        text = f'{machine.body["name"]} login: '.encode()
-        file = arm.blobs.create(f'console-{machine.body["name"]}', len(text), text)
-        url = arm.blobs.grant(request.base, file, 3600, False)
-        return {'consoleScreenshotBlobUri': url, 'serialConsoleLogBlobUri': url}
-
 
 class Disk(ComputeKind):
     type = 'Microsoft.Compute/disks'
@@ -295,23 +277,23 @@ class Disk(ComputeKind):
     def check_unused(self, arm, disk):
         if user := disk.body.get('managedBy'):
             raise Refused(409, 'OperationNotAllowed', f'Disk {disk.body["name"]} is attached to VM {user}.')
-        if disk.properties.get('diskState', '').startswith('Active'):
+        if disk.properties.get('diskState') == 'ActiveUpload':
             raise Refused(409, 'OperationNotAllowed', f'Disk {disk.body["name"]} has an active shared access signature.')
 
     def post_beginGetAccess(self, arm, request, disk, body):
-        may_write, state = body.get('access') == 'Write', disk.properties.get('diskState')
-        if state not in (('ReadyToUpload', 'ActiveUpload') if may_write else ('Unattached', 'ActiveSAS')):
+        state = disk.properties.get('diskState')
+        if state not in ('ReadyToUpload', 'ActiveUpload') or body.get('access') != 'Write':
             raise Refused(409, 'OperationNotAllowed', f'Disk {disk.body["name"]} is in the state {state}.')
 
         def grant():
-            disk.properties['diskState'] = 'ActiveUpload' if may_write else 'ActiveSAS'
-            return {'accessSAS': arm.blobs.grant(request.base, disk.private['file'], body['durationInSeconds'], may_write)}
+            disk.properties['diskState'] = 'ActiveUpload'
+            return {'accessSAS': arm.blobs.grant(request.base, disk.private['file'], body['durationInSeconds'])}
         return arm.operation(arm.settings['times']['disk'], 'disk', grant)
 
     def post_endGetAccess(self, arm, request, disk, body):
         def revoke():
             arm.blobs.revoke(disk.private.get('file'))
-            if disk.properties['diskState'].startswith('Active'):
+            if disk.properties['diskState'] == 'ActiveUpload':
                 disk.properties['diskState'] = 'Unattached'
         return arm.operation(arm.settings['times']['disk'], 'disk', revoke)
 

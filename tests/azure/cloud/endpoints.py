@@ -14,7 +14,7 @@ OPERATION = re.compile(r'/subscriptions/[^/]+(/providers/[^/]+/locations/[^/]+)?
                        r'/(operations|DiskOperations|operationResults)/[^/]+', re.IGNORECASE)
 KINDS = {kind.type.lower(): kind for kind in networking.KINDS + compute.KINDS}
 NAMES = {name.lower(): name for name in (
-    'Microsoft.Compute/skus', 'Microsoft.Compute/usages', 'Microsoft.Network/usages', 'Microsoft.Resources/resources')}
+    'Microsoft.Compute/skus', 'Microsoft.Compute/usages', 'Microsoft.Network/usages')}
 
 
 class Target:
@@ -136,14 +136,15 @@ class Azure:
             raise Refused(404, 'NotSimulated', f'The stand-in has no {target.type}.')
         group = f'/subscriptions/{catalog.SUBSCRIPTION}/resourceGroups/{target.group}' if target.group else None
         is_group = target.type == networking.ResourceGroup.type
-        if group and not is_group and (found := arm.find(group)) is None:
+        found = arm.find(group) if group else None
+        if group and not is_group and found is None:
             raise Refused(404, 'ResourceGroupNotFound', f"Resource group '{target.group}' could not be found.")
         if target.is_list:
             parent = target.id.rsplit('/', 1)[0] if len(target.names) else (group or f'/subscriptions/{catalog.SUBSCRIPTION}')
             return arm.listed(request, target.kind.type, parent)
         resource = arm.find(target.id)
         if request.method == 'PUT':
-            if group and not is_group and found.state == 'Deleting':
+            if not is_group and found.state == 'Deleting':
                 raise target.kind.conflict(found)
             return arm.modify(request, target.kind, target.id, json.loads(request.body))
         if request.method == 'DELETE' and (resource or not is_group):
@@ -152,24 +153,13 @@ class Azure:
             raise Refused(404, 'ResourceGroupNotFound', f"Resource group '{target.group}' could not be found.")
         if resource is None:
             raise not_found(target.id)
-        if request.method == 'HEAD':
-            return Answer(204)
-        if request.method == 'PATCH':
-            resource.body.update(tags=json.loads(request.body).get('tags', {}))
-        if request.method == 'POST':
-            return self.act(request, target, resource)
-        if '$expand' in request.query and hasattr(target.kind, 'expanded'):
-            return Answer(200, target.kind.expanded(arm, resource, request.query['$expand']))
-        return Answer(200, arm.shown(resource))
-
-    def act(self, request, target, resource):
+        if request.method == 'GET' and '$expand' not in request.query:
+            return Answer(200, arm.shown(resource))
         action = getattr(target.kind, f'post_{target.action}', None)
-        if action is None:
-            raise Refused(404, 'NotSimulated', f'The stand-in has no {target.type}/{target.action}.')
-        result = action(self.arm, request, resource, json.loads(request.body or b'{}'))
-        if isinstance(result, dict):
-            return Answer(200, result)
-        return Answer(202, None, self.arm.links(request, result, resource.body['location']))
+        if request.method != 'POST' or action is None:
+            raise Refused(404, 'NotSimulated', f'The stand-in has no {request.method} of {target.type} {request.target}.')
+        operation = action(self.arm, request, resource, json.loads(request.body or b'{}'))
+        return Answer(202, None, self.arm.links(request, operation, resource.body['location']))
 
     def list_special(self, request, target):
         if target.type == 'Microsoft.Compute/skus':
@@ -179,18 +169,4 @@ class Azure:
             return self.arm.page(request, compute.usages(self.arm, target.location))
         if target.type == 'Microsoft.Network/usages':
             return self.arm.page(request, networking.usages(self.arm))
-        if target.type == 'Microsoft.Resources/resources':
-            prefix = f'/subscriptions/{catalog.SUBSCRIPTION}' + (f'/resourceGroups/{target.group}/' if target.group else '/')
-            fields = ('id', 'name', 'type', 'location', 'tags', 'kind', 'zones', 'managedBy', 'sku')
-            return self.arm.page(request, [
-                {field: each.body[field] for field in fields if field in each.body} for each in self.arm.resources.values()
-                if each.id.lower().startswith(prefix.lower()) and 'location' in each.body and '/providers/' in each.id])
-        galleries = {'communitygalleries': catalog.COMMUNITY, 'sharedgalleries': catalog.SHARED}
-        words = target.type.lower().split('/')
-        if words[2:] == ['images', 'versions'] and words[1] in galleries:
-            gallery, image = target.names
-            versions = galleries[words[1]].get(gallery, {}).get(image)
-            if versions is None:
-                raise Refused(404, 'NotFound', f'The gallery image {gallery}/{image} was not found.')
-            return self.arm.page(request, [{'name': version, 'location': target.location} for version in versions])
         raise Refused(404, 'NotSimulated', f'The stand-in has no list of {target.type}.')

@@ -37,9 +37,11 @@ class VirtualNetwork(Kind):
         prefixes = properties.get('addressSpace', {}).get('addressPrefixes')
         if not prefixes:
             raise Refused(400, 'InvalidRequestFormat', 'A virtual network needs an address space.')
-        network = arm.add(id, self.type, {**made, 'etag': etag(), 'properties': {
+        network = old or arm.add(id, self.type, {'etag': etag(), 'properties': {
             'provisioningState': 'Updating', 'resourceGuid': str(uuid.uuid4()),
-            'addressSpace': {'addressPrefixes': prefixes}, 'enableDdosProtection': False, 'virtualNetworkPeerings': []}})
+            'enableDdosProtection': False, 'virtualNetworkPeerings': []}})
+        network.body.update(made)
+        network.properties['addressSpace'] = {'addressPrefixes': prefixes}
         for subnet in properties.get('subnets', []):
             Subnet().put(arm, f'{id}/subnets/{subnet["name"]}', subnet, {}, None)
         return network, self.settle(arm, network, arm.settings['times']['network'])
