@@ -51,18 +51,24 @@ def names(cloud, path):
     return [each['name'] for each in cloud.call('GET', path).body['value']]
 
 
+def await_nothing(cloud, *types):
+    wait_until(f'no {types} are left', lambda: not any(cloud.resources(type) for type in types))
+
+
 def refusal(reply):
     return reply.status, reply.body.get('error', reply.body)['code']
 
 
 @pytest.mark.smoke
 def test_a_machine_and_all_that_belongs_to_it(cloud):
+    cloud.set(held=True)
     made = create(cloud, 'np1')
     assert made.body['properties']['provisioningState'] == 'Creating'
     assert 'Location' not in made.headers and 'Retry-After' not in made.headers
     assert len(made.headers['Azure-AsyncOperation']) > 3000
     assert cloud.call('GET', made.headers['Azure-AsyncOperation']).body['status'] == 'InProgress'
     assert names(cloud, MACHINES) == ['np1']  # it is there at once
+    cloud.set(held=False)
     assert cloud.finish(made)['status'] == 'Succeeded'
 
     shown = cloud.call('GET', f'{MACHINES}/np1').body
@@ -75,15 +81,16 @@ def test_a_machine_and_all_that_belongs_to_it(cloud):
     assert address['properties']['ipAddress'] == '127.20.0.10'
     assert 'adminPassword' not in json.dumps(shown)
 
+    cloud.set(held=True)
     deleted = cloud.call('DELETE', f'{MACHINES}/np1')
     assert (deleted.status, deleted.content) == (202, b'')
     assert cloud.call('GET', f'{MACHINES}/np1').body['properties']['provisioningState'] == 'Deleting'
     assert cloud.call('GET', deleted.headers['Location']).status == 202
+    cloud.set(held=False)
     assert cloud.finish(deleted)['status'] == 'Succeeded'
     assert refusal(cloud.call('GET', f'{MACHINES}/np1')) == (404, 'ResourceNotFound')
     assert cloud.call('DELETE', f'{MACHINES}/np1').status == 204
-    wait_until('interface, address and disk are gone', lambda: not any(
-        names(cloud, path) for path in (INTERFACES, ADDRESSES, DISKS)))
+    await_nothing(cloud, 'networkInterfaces', 'publicIPAddresses', 'disks')
 
 
 def test_the_same_again_is_no_second_machine(cloud):
@@ -151,7 +158,7 @@ def test_an_allocation_that_fails_leaves_the_machine(cloud):
     assert shown['properties']['provisioningState'] == 'Failed'
     assert len(names(cloud, INTERFACES)) == 1
     cloud.finish(cloud.call('DELETE', f'{MACHINES}/np1'))
-    wait_until('the interface is gone', lambda: not names(cloud, INTERFACES))
+    await_nothing(cloud, 'networkInterfaces')
 
 
 def test_a_deletion_preempts_the_creation(cloud):
@@ -302,11 +309,14 @@ def test_an_image_from_an_uploaded_disk(cloud, tmp_path):
 
 def test_a_group_with_all_in_it(cloud):
     create(cloud, 'np1')
+    cloud.set(held=True)
     deleted = cloud.call('DELETE', GROUP)
     assert deleted.status == 202 and 'Azure-AsyncOperation' not in deleted.headers
     assert refusal(cloud.call('PUT', f'{MACHINES}/np2', machine()))[0] == 409
     assert cloud.call('GET', deleted.headers['Location']).status == 202
-    wait_until('it is gone', lambda: cloud.call('GET', deleted.headers['Location']).status == 200)
+    cloud.set(held=False)
+    await_nothing(cloud, 'resourceGroups', 'virtualMachines')
+    assert cloud.call('GET', deleted.headers['Location']).status == 200
     assert refusal(cloud.call('GET', MACHINES)) == (404, 'ResourceGroupNotFound')
     assert cloud.call('PUT', GROUP, {'location': 'westeurope'}).status == 201
 
@@ -378,9 +388,9 @@ def test_images_of_galleries(cloud):
         assert reply.status == (201 if is_there else 404), id
 
 
-def test_a_machine_that_somebody_else_deletes(cloud):
+def test_a_machine_that_vanishes(cloud):
     cloud.finish(create(cloud, 'np1'))
     cloud.vanish(f'{MACHINES}/np1')
-    wait_until('nothing is left', lambda: not cloud.resources('virtualMachines') + cloud.resources('networkInterfaces'))
+    await_nothing(cloud, 'virtualMachines', 'networkInterfaces', 'disks')
     cloud.revoke_tokens()
     assert refusal(cloud.call('GET', MACHINES)) == (401, 'InvalidAuthenticationToken')

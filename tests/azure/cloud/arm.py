@@ -141,7 +141,7 @@ class Arm:
 
     def reset(self):
         self.settings = {'times': dict(TIMES), 'limits': dict(LIMITS), 'quotas': dict(QUOTAS), 'page': 1000,
-                         'retry_after': None, 'latency': 0, 'token_lifetime': 3600, 'denied': [], 'list_case': 'same',
+                         'retry_after': None, 'latency': 0, 'held': False, 'token_lifetime': 3600, 'denied': [], 'list_case': 'same',
                          'public_ip_in_interface': 'whole', 'public_addresses': ['127.20.0.0/16', '2001:db8:20::/64']}
         self.now = time.monotonic()
         self.resources = {}
@@ -158,7 +158,7 @@ class Arm:
 
     def advance(self):
         """Does what is due, as if it were done at its time."""
-        while self.agenda and self.agenda[0][0] <= time.monotonic():
+        while self.agenda and self.agenda[0][0] <= time.monotonic() and not self.settings['held']:
             self.now, _, action = heapq.heappop(self.agenda)
             action()
         self.now = time.monotonic()
