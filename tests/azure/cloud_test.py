@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes
 
 from arm import Answer, Request
 from azure_cloud import ADDRESSES, DISKS, GROUP, IMAGES, INTERFACES, MACHINES, NETWORKS, SUBNET
-from catalog import CLIENT, SECRET, SUBSCRIPTION, TENANT
+from catalog import CLIENT, SUBSCRIPTION, TENANT
 from disks import fixed_vhd
 from launcher import wait_until
 from server import Judge
@@ -38,7 +38,8 @@ def machine(size='Standard_D2s_v3', **properties):
             {'name': 'nic', 'properties': {'deleteOption': 'Delete', 'ipConfigurations': [
                 {'name': 'v4', 'properties': {'subnet': {'id': SUBNET}, 'publicIPAddressConfiguration': {
                     'name': 'ip', 'sku': {'name': 'Standard'},
-                    'properties': {'deleteOption': 'Delete', 'publicIPAllocationMethod': 'Static'}}}}]}}]}, **properties}}
+                    'properties': {'deleteOption': 'Delete', 'publicIPAllocationMethod': 'Static'}}}}]}}]},
+        **properties}}
 
 
 def create(cloud, name, body=None):
@@ -117,8 +118,8 @@ def test_parts_that_were_made_apart_stay(cloud):
         'addressSpace': {'addressPrefixes': ['10.1.0.0/16']}}})
     cloud.finish(network)
     cloud.finish(cloud.call('PUT', f'{NETWORKS}/second/subnets/a', {'properties': {'addressPrefix': '10.1.2.0/24'}}))
-    cloud.finish(cloud.call('PUT', f'{ADDRESSES}/ip', {'location': 'westeurope', 'sku': {'name': 'Standard'}, 'properties': {
-        'publicIPAllocationMethod': 'Static'}}))
+    cloud.finish(cloud.call('PUT', f'{ADDRESSES}/ip', {
+        'location': 'westeurope', 'sku': {'name': 'Standard'}, 'properties': {'publicIPAllocationMethod': 'Static'}}))
     nic = cloud.call('PUT', f'{INTERFACES}/nic', {'location': 'westeurope', 'properties': {'ipConfigurations': [
         {'name': 'a', 'properties': {'subnet': {'id': f'{NETWORKS}/second/subnets/a'}, 'publicIPAddress': {
             'id': f'{ADDRESSES}/ip'}}}]}})
@@ -222,8 +223,8 @@ def assertion_of_certificate(cloud, **claims):
     pem = (cloud.directory / 'client.pem').read_bytes()
     thumb = x509.load_pem_x509_certificate(pem).fingerprint(hashes.SHA1())
     now = int(time.time())
-    return jwt.encode({'aud': f'https://login.microsoftonline.com/{TENANT}/oauth2/v2.0/token', 'iss': CLIENT, 'sub': CLIENT,
-                       'jti': str(uuid.uuid4()), 'nbf': now, 'exp': now + 600, **claims},
+    return jwt.encode({'aud': f'https://login.microsoftonline.com/{TENANT}/oauth2/v2.0/token', 'iss': CLIENT,
+                       'sub': CLIENT, 'jti': str(uuid.uuid4()), 'nbf': now, 'exp': now + 600, **claims},
                       pem[:pem.index(b'-----BEGIN CERT')], 'RS256',
                       {'x5t': base64.urlsafe_b64encode(thumb).decode().rstrip('=')})
 
@@ -237,7 +238,8 @@ def test_tokens(cloud):
     federated = (cloud.directory / 'federated-token').read_text
     assert cloud.log_in(client_assertion=assertion_of_certificate(cloud), **kind).status == 200
     assert cloud.log_in(client_assertion=federated(), **kind).status == 200
-    for wrong in ({'client_secret': 'wrong'}, {'client_assertion': assertion_of_certificate(cloud, aud='other'), **kind},
+    for wrong in ({'client_secret': 'wrong'},
+                  {'client_assertion': assertion_of_certificate(cloud, aud='other'), **kind},
                   {'client_assertion': assertion_of_certificate(cloud, exp=1), **kind}):
         assert (reply := cloud.log_in(**wrong)).status == 401 and reply.body['error'] == 'invalid_client'
     cloud.control('federate', {'lifetime': -600})
@@ -278,7 +280,7 @@ def upload(cloud, path, name):
 
 def write(cloud, url, first, data):
     return cloud.send('PUT', url + '&comp=page', data, {
-        'Range': f'bytes={first}-{first + len(data) - 1}', 'x-ms-page-write': 'update', 'x-ms-version': '2018-03-28'}).status
+        'Range': f'bytes={first}-{first + len(data) - 1}', 'x-ms-page-write': 'update'}).status
 
 
 def image_of(disk):
@@ -329,13 +331,16 @@ def test_permissions(cloud):
 
 WRONG = {
     'no such field': (lambda body: body['properties'].update(hardwareprofile={}), 'Judge'),
-    'not in the enumeration': (lambda body: body['properties']['storageProfile']['osDisk'].update(createOption='Make'), 'Judge'),
+    'not in the enumeration': (
+        lambda body: body['properties']['storageProfile']['osDisk'].update(createOption='Make'), 'Judge'),
     'not a number': (lambda body: body['properties']['storageProfile']['osDisk'].update(diskSizeGB='40'), 'Judge'),
     'no location': (lambda body: body.pop('location'), 'Judge'),
     'no size': (lambda body: body['properties'].update(hardwareProfile={'vmSize': 'Large'}), 'InvalidParameter'),
-    'a plain password': (lambda body: body['properties']['osProfile'].update(adminPassword='secret'), 'InvalidParameter'),
+    'a plain password': (
+        lambda body: body['properties']['osProfile'].update(adminPassword='secret'), 'InvalidParameter'),
     'no base64': (lambda body: body['properties'].update(userData='#!/bin/sh'), 'InvalidParameter'),
-    'a key for elsewhere': (lambda body: body['properties']['osProfile'].update(adminUsername='ci'), 'InvalidParameter'),
+    'a key for elsewhere': (
+        lambda body: body['properties']['osProfile'].update(adminUsername='ci'), 'InvalidParameter'),
     'a slash in a tag': (lambda body: body['tags'].update({'a/b': 'c'}), 'InvalidTagNameCharacters'),
     'no subnet': (lambda body: body['properties']['networkProfile']['networkInterfaceConfigurations'][0]['properties'][
         'ipConfigurations'][0]['properties']['subnet'].update(id=SUBNET + 'x'), 'InvalidResourceReference'),

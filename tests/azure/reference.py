@@ -1,6 +1,7 @@
 """The Python Nodepool's own azure driver does what its launcher and builder have it do. Prints one line of JSON.
 
-    reference.py CONFIG launch HOST=LABEL… | list | delete HOST… | upload NAME FILE | delete-image NAME | limits LABEL
+    reference.py CONFIG launch HOST=LABEL[=IMAGE]… | list | delete HOST… | limits LABEL
+    reference.py CONFIG upload NAME FILE | delete-image NAME
 """
 import json
 import logging
@@ -35,8 +36,8 @@ def shown(instance):
     return {key: value for key, value in vars(instance).items() if key not in ('metadata', 'sku')}
 
 
-def launch(*nodes, image=None):
-    """HOST=LABEL, or HOST=LABEL=IMAGE for a label with a diskimage."""
+def launch(*nodes):
+    """IMAGE is for a label with a diskimage."""
     request = NodeRequest('100-0000000001')
     request.node_types, request.tenant_name = ['small'], 'acme'
     machines = {}
@@ -44,12 +45,14 @@ def launch(*nodes, image=None):
         host, label, *image = node.split('=')
         pool, found = next((pool, pool.labels[label]) for pool in provider.pools.values() if label in pool.labels)
         mark = metadata(nodepool_node_id=host.removeprefix('np'), nodepool_pool_name=pool.name)
-        machines[host] = adapter.getCreateStateMachine(host, found, image[0] if image else None, mark, request, None, log)
+        machines[host] = adapter.getCreateStateMachine(
+            host, found, image[0] if image else None, mark, request, None, log)
     return {host: shown(instance) for host, instance in run(machines).items()}
 
 
 def list_all():
-    return {'instances': [{**shown(each), 'quota': each.getQuotaInformation().quota} for each in adapter.listInstances()],
+    return {'instances': [{**shown(each), 'quota': each.getQuotaInformation().quota}
+                          for each in adapter.listInstances()],
             'resources': [[each.type, each.name, each.metadata] for each in adapter.listResources()]}
 
 

@@ -1,4 +1,4 @@
-"""The azure driver of the Python Nodepool 11, unmodified, on the simulated Azure: its calls, and the resources it creates."""
+"""The azure driver of the Python Nodepool 11, unmodified, on the simulated Azure: its calls and the resources."""
 import json
 import os
 import pathlib
@@ -26,12 +26,13 @@ class Reference:
             'diskimages': [{'name': 'built', 'elements': ['vm'], 'username': 'zuul'}],
             'zookeeper-servers': [{'host': 'none'}], 'providers': [{
                 'name': 'sky', 'driver': 'azure', 'location': 'westeurope', 'resource-group-location': 'westeurope',
-                'resource-group': 'nodepool', 'auth-path': str(cloud.directory / 'auth.json'), 'rate': 100, **provider}]}))
+                'resource-group': 'nodepool', 'auth-path': str(cloud.directory / 'auth.json'), 'rate': 100,
+                **provider}]}))
 
     def perform(self, *arguments):
         environment = {**os.environ, 'AZURE_STAND_IN': self.cloud.url, 'PYTHONPATH': str(HERE / 'redirect')}
-        done = subprocess.run([sys.executable, HERE / 'reference.py', self.config, *arguments], text=True, timeout=PATIENCE,
-                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = subprocess.run([sys.executable, HERE / 'reference.py', self.config, *arguments], text=True,
+                              timeout=PATIENCE, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         print(done.stderr)  # shown when the test fails
         return done
 
@@ -61,8 +62,8 @@ def reference(cloud, tmp_path):
             {'name': 'built', 'diskimage': 'built', **SIZE}]},
         {'name': 'dual', 'max-servers': 9, 'public-ipv6': True, 'labels': [
             {'name': 'special', 'cloud-image': 'debian', 'volume-size': 64, 'tags': {'team': 'infra'},
-             'dynamic-tags': {'tenant': '{request.tenant_name}'}, 'user-data': 'hello', 'custom-data': '#cloud-config\n',
-             **SIZE}]},
+             'dynamic-tags': {'tenant': '{request.tenant_name}'}, 'user-data': 'hello',
+             'custom-data': '#cloud-config\n', **SIZE}]},
         {'name': 'inner', 'max-servers': 9, 'public-ipv4': False, 'labels': [
             {'name': 'private', 'cloud-image': 'debian', **SIZE}]}], **{'cloud-images': images})
 
@@ -137,7 +138,8 @@ def test_an_image_and_its_nodes(cloud, reference, tmp_path):
         'POST Microsoft.Compute/disks/endGetAccess', 'PUT Microsoft.Compute/images', 'DELETE Microsoft.Compute/disks']
     (image,) = cloud.resources('images')
     assert image['tags'] == {'nodepool_provider_name': 'sky', 'nodepool_build_id': '1', 'nodepool_upload_id': '2'}
-    assert image['properties']['hyperVGeneration'] == 'V2' and image['properties']['storageProfile']['zoneResilient'] is True
+    assert image['properties']['hyperVGeneration'] == 'V2'
+    assert image['properties']['storageProfile']['zoneResilient'] is True
     assert not cloud.resources('disks')
 
     reference.run('launch', 'np1=filtered', 'np2=named', 'np3=community', 'np4=built=built-1')

@@ -13,7 +13,7 @@ import time
 import urllib.parse
 import uuid
 
-from catalog import LOCATIONS, QUOTAS, SUBSCRIPTION, versions
+from catalog import LOCATIONS, QUOTAS, SUBSCRIPTION
 
 TIMES = {'vm': 0.3, 'interface': 0.1, 'address': 0, 'vm_delete': 0.3, 'dependents': 0.1, 'network': 0.1, 'disk': 0.1,
          'image': 0.2, 'group': 0.3, 'listing': 0}
@@ -141,8 +141,9 @@ class Arm:
 
     def reset(self):
         self.settings = {'times': dict(TIMES), 'limits': dict(LIMITS), 'quotas': dict(QUOTAS), 'page': 1000,
-                         'retry_after': None, 'latency': 0, 'held': False, 'token_lifetime': 3600, 'denied': [], 'list_case': 'same',
-                         'public_ip_in_interface': 'whole', 'public_addresses': ['127.20.0.0/16', '2001:db8:20::/64']}
+                         'retry_after': None, 'latency': 0, 'held': False, 'token_lifetime': 3600, 'denied': [],
+                         'list_case': 'same', 'public_ip_in_interface': 'whole',
+                         'public_addresses': ['127.20.0.0/16', '2001:db8:20::/64']}
         self.now = time.monotonic()
         self.resources = {}
         self.operations = {}  # by the target of its URL: operation, whether the answer is its result
@@ -219,7 +220,8 @@ class Arm:
         if left[0] < 0:
             what = f'{request.method}/{namespace}'.upper()
             raise Refused(429, 'SubscriptionRequestsThrottled', f"Too many requests '{what}' of the subscription "
-                          f"'{SUBSCRIPTION}'. Please try again after '{left[1]}' seconds.", {'Retry-After': str(left[1])})
+                          f"'{SUBSCRIPTION}'. Please try again after '{left[1]}' seconds.",
+                          {'Retry-After': str(left[1])})
         buckets = [name for name in bucket_names(kind) if name in self.settings['limits']]
         lefts = {name: self.take(request, name, name + (request.path.lower() if name.endswith('Resource') else ''))
                  for name in buckets}
@@ -287,11 +289,11 @@ class Arm:
         if not location:
             raise Refused(400, 'LocationRequired', 'The location property is required for this definition.')
         if location not in LOCATIONS:
-            raise Refused(400, 'LocationNotAvailableForResourceType', f"The provided location '{location}' is not one of "
-                          f"the available ones: '{','.join(LOCATIONS)}'.")
+            raise Refused(400, 'LocationNotAvailableForResourceType',
+                          f"The location '{location}' is not one of '{','.join(LOCATIONS)}'.")
         if old and old.body['location'] != location:
-            raise Refused(409, 'InvalidResourceLocation', f"The resource '{old.body['name']}' already exists in location "
-                          f"'{old.body['location']}', and cannot be created in location '{location}'.")
+            raise Refused(409, 'InvalidResourceLocation',
+                          f"The resource '{old.body['name']}' already exists in location '{old.body['location']}'.")
         return location
 
     def modify(self, request, kind, id, body):
@@ -316,7 +318,8 @@ class Arm:
         kind.check_unused(self, resource)
         if resource.operation and resource.operation.status == 'InProgress' and resource.state != 'Deleting':
             resource.operation.status, resource.operation.ended = 'Canceled', timestamp()
-            resource.operation.error = {'code': 'OperationPreempted', 'message': 'A more recent operation preempted this.'}
+            resource.operation.error = {
+                'code': 'OperationPreempted', 'message': 'A more recent operation preempted this.'}
         resource.state = 'Deleting'
 
         def finish():
@@ -351,8 +354,8 @@ class Kind:
         """What goes with it."""
 
     def conflict(self, resource):
-        return Refused(409, 'AnotherOperationInProgress', f'Another operation on {resource.id} or what it depends on is in '
-                       'progress.')
+        return Refused(409, 'AnotherOperationInProgress',
+                       f'Another operation on {resource.id} or what it depends on is in progress.')
 
     def settle(self, arm, resource, seconds, finish=lambda: None):
         """An operation at whose end the resource has succeeded, if finish() does not refuse."""
@@ -375,7 +378,8 @@ def check_tags(tags):
         if set(name) & set('<>%&\\?/'):
             raise Refused(400, 'InvalidTagNameCharacters', f"The tag name '{name}' has one of the characters <>%&\\?/.")
         if len(name) > 512 or len(value) > 256:
-            raise Refused(400, 'InvalidTagLength', f"The tag '{name}' is longer than 512, or its value than 256 characters.")
+            raise Refused(400, 'InvalidTagLength',
+                          f"The tag '{name}' is longer than 512, or its value than 256 characters.")
 
 
 def bucket_names(kind):

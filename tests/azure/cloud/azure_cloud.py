@@ -14,7 +14,8 @@ from network import free_port
 
 SERVER = pathlib.Path(__file__).parent / 'server.py'
 GROUP = f'/subscriptions/{SUBSCRIPTION}/resourceGroups/nodepool'
-MACHINES, DISKS, IMAGES = (f'{GROUP}/providers/Microsoft.Compute/{type}' for type in ('virtualMachines', 'disks', 'images'))
+MACHINES, DISKS, IMAGES = (
+    f'{GROUP}/providers/Microsoft.Compute/{type}' for type in ('virtualMachines', 'disks', 'images'))
 INTERFACES, ADDRESSES, NETWORKS = (f'{GROUP}/providers/Microsoft.Network/{type}' for type in (
     'networkInterfaces', 'publicIPAddresses', 'virtualNetworks'))
 SUBNET = f'{NETWORKS}/network/subnets/default'

@@ -44,7 +44,8 @@ class Blobs:
         first, last = map(int, span.groups()) if span else (0, size - 1)
         what = request.query.get('comp')
         if request.method == 'GET' and what == 'pagelist':
-            pages = ''.join(f'<PageRange><Start>{a}</Start><End>{b}</End></PageRange>' for a, b in sorted(grant['ranges']))
+            pages = ''.join(
+                f'<PageRange><Start>{a}</Start><End>{b}</End></PageRange>' for a, b in sorted(grant['ranges']))
             return Answer(200, f'<?xml version="1.0" encoding="utf-8"?><PageList>{pages}</PageList>'.encode(),
                           {'Content-Type': 'application/xml', 'x-ms-blob-content-length': str(size)})
         if request.method == 'GET' and what is None:

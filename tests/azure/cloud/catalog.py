@@ -7,10 +7,10 @@ SECRET = 'of~the~suite'
 
 LOCATIONS = ('westeurope', 'northeurope')
 
-# Those that the Python Nodepool sends, and some that Azure serves today. Of a type without its own, those of its provider.
+# Those that the Python Nodepool sends, and some that Azure serves today. A type without an entry has its provider's.
 VERSIONS = {
-    'microsoft.compute': {'2020-12-01', '2022-11-01', '2023-03-01', '2023-09-01', '2024-03-01', '2024-07-01', '2024-11-01',
-                          '2025-04-01'},
+    'microsoft.compute': {'2020-12-01', '2022-11-01', '2023-03-01', '2023-09-01', '2024-03-01', '2024-07-01',
+                          '2024-11-01', '2025-04-01'},
     'microsoft.compute/disks': {'2020-06-30', '2023-04-02', '2023-10-02', '2024-03-02', '2025-01-02'},
     'microsoft.compute/skus': {'2019-04-01', '2021-07-01'},
     'microsoft.network': {'2020-07-01', '2020-11-01', '2022-11-01', '2023-09-01', '2024-05-01'},

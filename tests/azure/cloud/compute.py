@@ -52,7 +52,8 @@ class VirtualMachine(ComputeKind):
                           'osDisk.diskSizeGB', 'ResizeDiskError')
         interfaces = [{'id': each['id'], 'properties': each.get('properties', {'primary': True})}
                       for each in given['networkProfile'].get('networkInterfaces', [])]
-        machine = arm.add(id, self.type, {**made, **({'zones': body['zones']} if body.get('zones') else {}), 'properties': {
+        zones = {'zones': body['zones']} if body.get('zones') else {}
+        machine = arm.add(id, self.type, {**made, **zones, 'properties': {
             'vmId': str(uuid.uuid4()), 'hardwareProfile': given['hardwareProfile'],
             'storageProfile': {'imageReference': given['storageProfile']['imageReference'], 'dataDisks': [], 'osDisk': {
                 'osType': 'Linux', 'name': f'{name}_OsDisk_1_{uuid.uuid4().hex}', 'caching': 'ReadWrite',
@@ -84,9 +85,9 @@ class VirtualMachine(ComputeKind):
             raise invalid(f'The zones {sorted(unknown)} are not supported for {name} in {location}.', 'zones',
                           'InvalidAvailabilityZone')
         if any(each['type'] == 'Location' for each in size['restrictions']):
-            raise invalid(f"The requested size for resource '{id}' is currently not available in location '{location}' zones "
-                          f"'{','.join(zones)}' for subscription '{catalog.SUBSCRIPTION}'. Please try another size or deploy "
-                          'to a different location or zones.', code='SkuNotAvailable', status=409)
+            raise invalid(f"The requested size for resource '{id}' is currently not available in location '{location}' "
+                          f"zones '{','.join(zones)}' for subscription '{catalog.SUBSCRIPTION}'.",
+                          code='SkuNotAvailable', status=409)
         if given.get('priority') == 'Spot' and catalog.capability(size, 'LowPriorityCapable') != 'True':
             raise invalid(f'The size {name} is not available as Spot.', 'priority', 'OperationNotAllowed', 409)
         return size
@@ -103,19 +104,19 @@ class VirtualMachine(ComputeKind):
         if len(given['computerName']) > 64 or not re.fullmatch(r'[A-Za-z0-9][\w.-]*', given['computerName']):
             raise invalid('Linux host names have at most 64 characters.', 'computerName')
         if not password and not keys or not password and not linux.get('disablePasswordAuthentication', False):
-            raise invalid("Authentication needs a key, with 'disablePasswordAuthentication', or a password.", 'osProfile')
+            raise invalid("Login needs a key, with 'disablePasswordAuthentication', or a password.", 'osProfile')
         if password and (not 6 <= len(password) <= 72 or sum(
                 bool(re.search(kind, password)) for kind in ('[a-z]', '[A-Z]', '[0-9]', r'[\W_]')) < 3):
             raise invalid('The password has not 6 to 72 characters of 3 kinds.', 'adminPassword')
         for key in keys:
             if key.get('path') != f'/home/{user}/.ssh/authorized_keys':
-                raise invalid(f'The path of an SSH key can only be /home/{user}/.ssh/authorized_keys.', 'ssh.publicKeys.path')
+                raise invalid(
+                    f'The path of an SSH key can only be /home/{user}/.ssh/authorized_keys.', 'ssh.publicKeys.path')
             words = key.get('keyData', '').split()
             if len(words) < 2 or words[0] not in ('ssh-rsa', 'ssh-ed25519') or not decodes(words[1], words[0]):
                 raise invalid('An SSH key is not valid.', 'linuxConfiguration.ssh.publicKeys.keyData')
         if not decodes(given.get('customData', '')) or len(given.get('customData', '')) > 87380:
-            raise invalid('Custom data in OSProfile must be in Base64 encoding and with a maximum length of 87380 characters.',
-                          'customData')
+            raise invalid('Custom data must be in Base64 encoding, with at most 87380 characters.', 'customData')
         shown = {key: value for key, value in given.items() if key not in ('adminPassword', 'customData')}
         return {**shown, 'linuxConfiguration': {**linux, 'provisionVMAgent': True}, 'secrets': [],
                 'allowExtensionOperations': True, 'requireGuestProvisionSignal': True}
@@ -132,7 +133,8 @@ class VirtualMachine(ComputeKind):
                 raise invalid(f"The platform image '{':'.join(key)}' is not available.", 'imageReference',
                               'PlatformImageNotFound', 404)
             return 30
-        for field, offered in (('communityGalleryImageId', catalog.COMMUNITY), ('sharedGalleryImageId', catalog.SHARED)):
+        galleries = {'communityGalleryImageId': catalog.COMMUNITY, 'sharedGalleryImageId': catalog.SHARED}
+        for field, offered in galleries.items():
             if id := reference.get(field):
                 words = id.strip('/').split('/')
                 versions = offered.get(words[1], {}).get(words[3]) if len(words) in (4, 6) else None
@@ -171,8 +173,8 @@ class VirtualMachine(ComputeKind):
             for configuration in each['properties']['ipConfigurations']:
                 subnet = configuration['properties'].get('subnet', {}).get('id', '')
                 if arm.find(subnet) is None:
-                    raise Refused(400, 'InvalidResourceReference', f'Resource {subnet} referenced by {each["name"]} was not '
-                                  'found. It must exist, in the same region.')
+                    raise Refused(400, 'InvalidResourceReference',
+                                  f'Resource {subnet} referenced by {each["name"]} was not found.')
 
     def check_quota(self, arm, size, is_spot, location):
         cores, used = int(catalog.capability(size, 'vCPUs')), usage(arm, location)
@@ -184,8 +186,8 @@ class VirtualMachine(ComputeKind):
             limit = arm.settings['quotas'].get(quota, arm.settings['quotas']['family'])
             if used.get(quota, 0) + need > limit:
                 raise Refused(409, 'OperationNotAllowed', 'Operation could not be completed as it results in exceeding '
-                              f'approved {names.get(quota, quota + " Cores")} quota. Additional details - Deployment Model: '
-                              f'Resource Manager, Location: {location}, Current Limit: {limit}, Current Usage: '
+                              f'approved {names.get(quota, quota + " Cores")} quota. Additional details - Deployment '
+                              f'Model: Resource Manager, Location: {location}, Current Limit: {limit}, Current Usage: '
                               f'{used.get(quota, 0)}, Additional Required: {need}, (Minimum) New Limit Required: '
                               f'{used.get(quota, 0) + need}.')
 
@@ -208,8 +210,8 @@ class VirtualMachine(ComputeKind):
         size = disk['diskSizeGB']
         arm.add(id, Disk.type, {'location': machine.body['location'], 'managedBy': machine.id, 'sku': {
             'name': disk['managedDisk']['storageAccountType'], 'tier': 'Standard'}, 'properties': {
-                'osType': 'Linux', 'creationData': {'createOption': 'FromImage', 'imageReference': {'id': (
-                    machine.properties['storageProfile']['imageReference'].get('id') or f'/subscriptions/{uuid.uuid4()}')}},
+                'osType': 'Linux', 'creationData': {'createOption': 'FromImage', 'imageReference': {
+                    'id': machine.properties['storageProfile']['imageReference'].get('id', '/subscriptions/others')}},
                 'diskSizeGB': size, 'diskSizeBytes': size * GIB, 'diskState': 'Attached', 'uniqueId': str(uuid.uuid4()),
                 'timeCreated': timestamp(), 'provisioningState': 'Succeeded'}})
         disk['managedDisk']['id'] = id
@@ -222,8 +224,8 @@ class VirtualMachine(ComputeKind):
             if each.get('size') in (None, machine.properties['hardwareProfile']['vmSize']) and each['times'] > 0:
                 each['times'] -= 1
                 machine.private['unallocated'] = True
-                raise Refused(409, each.get('code', 'AllocationFailed'), 'Allocation failed. There is not sufficient capacity '
-                              'for the requested VM size in this region.')
+                raise Refused(409, each.get('code', 'AllocationFailed'),
+                              'There is not sufficient capacity for the requested VM size in this region.')
         machine.private.pop('unallocated', None)
 
     def removed(self, arm, machine):
@@ -254,11 +256,13 @@ class Disk(ComputeKind):
         size = creation.get('uploadSizeBytes', given.get('diskSizeGB', 0) * GIB)
         if old:
             if old.request['properties'] != given:
-                raise invalid("Changing property 'creationData' is not allowed.", 'creationData', 'PropertyChangeNotAllowed', 409)
+                raise invalid("Changing property 'creationData' is not allowed.",
+                              'creationData', 'PropertyChangeNotAllowed', 409)
             old.body.update(made)
             return old, self.settle(arm, old, 0)
         if creation.get('createOption') == 'Upload' and (size < SMALLEST_UPLOAD or size % 512):
-            raise invalid(f'uploadSizeBytes must be at least {SMALLEST_UPLOAD}, and a multiple of 512.', 'uploadSizeBytes')
+            raise invalid(
+                f'uploadSizeBytes must be at least {SMALLEST_UPLOAD}, and a multiple of 512.', 'uploadSizeBytes')
         if creation.get('createOption') not in ('Upload', 'Empty') or not size:
             raise invalid('The stand-in has no disks but uploaded and empty ones, which have a size.', 'createOption')
         disk = arm.add(id, self.type, {**made, 'sku': body.get('sku', {'name': 'Standard_LRS'}), 'properties': {
@@ -278,7 +282,8 @@ class Disk(ComputeKind):
         if user := disk.body.get('managedBy'):
             raise Refused(409, 'OperationNotAllowed', f'Disk {disk.body["name"]} is attached to VM {user}.')
         if disk.properties.get('diskState') == 'ActiveUpload':
-            raise Refused(409, 'OperationNotAllowed', f'Disk {disk.body["name"]} has an active shared access signature.')
+            raise Refused(409, 'OperationNotAllowed',
+                          f'Disk {disk.body["name"]} has an active shared access signature.')
 
     def post_beginGetAccess(self, arm, request, disk, body):
         state = disk.properties.get('diskState')
@@ -311,7 +316,8 @@ class Image(ComputeKind):
         given = copy.deepcopy(body.get('properties', {}))
         if old and old.state != 'Failed':
             if old.request['properties'] != given:
-                raise invalid("Changing property 'storageProfile' is not allowed.", None, 'PropertyChangeNotAllowed', 409)
+                raise invalid("Changing property 'storageProfile' is not allowed.",
+                              None, 'PropertyChangeNotAllowed', 409)
             old.body.update(made)
             return old, self.settle(arm, old, 0)
         os_disk = given.get('storageProfile', {}).get('osDisk', {})
@@ -321,7 +327,8 @@ class Image(ComputeKind):
         if not os_disk.get('osType') or os_disk.get('osState') != 'Generalized':
             raise invalid('osDisk needs an osType, and the osState Generalized.', 'osDisk')
         if disk.properties.get('diskState') != 'Unattached':
-            raise Refused(409, 'OperationNotAllowed', f'Disk {disk.id} is in the state {disk.properties.get("diskState")}.')
+            raise Refused(409, 'OperationNotAllowed',
+                          f'Disk {disk.id} is in the state {disk.properties.get("diskState")}.')
         image = arm.add(id, self.type, {**made, 'properties': {
             'hyperVGeneration': 'V1', **given, 'provisioningState': 'Creating', 'storageProfile': {
                 'dataDisks': [], **given['storageProfile'], 'osDisk': {
@@ -343,8 +350,7 @@ def check_vhd(path):
     if footer[:8] != b'conectix' or int.from_bytes(footer[60:64], 'big') != 2:
         raise Refused(409, 'InvalidVhd', 'The blob has not the footer of a fixed VHD.')
     if size % (1 << 20) or int.from_bytes(footer[48:56], 'big') != size:
-        raise Refused(409, 'InvalidVhd', f'A VHD of {size} bytes and its footer has not the virtual size, of whole MiB, that '
-                      'its footer says.')
+        raise Refused(409, 'InvalidVhd', f'The {size} bytes of a VHD are not whole MiB, or not those of its footer.')
 
 
 def decodes(text, contained=''):

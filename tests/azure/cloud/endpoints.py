@@ -63,7 +63,8 @@ class Azure:
         networking.VirtualNetwork().put(
             self.arm, f'{group}/providers/{networking.VirtualNetwork.type}/network', {'properties': {
                 'addressSpace': {'addressPrefixes': ['127.30.0.0/16', 'fd00:30::/48']}, 'subnets': [
-                    {'name': 'default', 'properties': {'addressPrefixes': ['127.30.0.0/20', 'fd00:30::/64']}}]}}, where, None)
+                    {'name': 'default', 'properties': {'addressPrefixes': ['127.30.0.0/20', 'fd00:30::/64']}}]}},
+            where, None)
         for each in self.arm.resources.values():
             each.state = 'Succeeded'
 
@@ -119,14 +120,14 @@ class Azure:
         if request.version not in served:
             raise Refused(400, 'InvalidResourceType' if '/' not in target.type else 'NoRegisteredProviderFound',
                           f"No registered resource provider found for API version '{request.version}' for type "
-                          f"'{target.type.split('/', 1)[1]}'. The supported api-versions are '{', '.join(sorted(served))}'.")
+                          f"'{target.type.split('/', 1)[1]}'. Supported api-versions: '{', '.join(sorted(served))}'.")
 
     def check_permission(self, name, path):
         verb, _, type = name.partition(' ')
         action = f'{type}/' + {'GET': 'read', 'list': 'read', 'DELETE': 'delete', 'POST': 'action'}.get(verb, 'write')
         if any(fnmatch.fnmatch(action.lower(), pattern.lower()) for pattern in self.arm.settings['denied']):
-            raise Refused(403, 'AuthorizationFailed', f"The client '{catalog.CLIENT}' does not have authorization to perform "
-                          f"action '{action}' over scope '{path}' or the scope is invalid.")
+            raise Refused(403, 'AuthorizationFailed', f"The client '{catalog.CLIENT}' does not have authorization to "
+                          f"perform action '{action}' over scope '{path}' or the scope is invalid.")
 
     def call(self, request, target):
         arm = self.arm
@@ -140,7 +141,7 @@ class Azure:
         if group and not is_group and found is None:
             raise Refused(404, 'ResourceGroupNotFound', f"Resource group '{target.group}' could not be found.")
         if target.is_list:
-            parent = target.id.rsplit('/', 1)[0] if len(target.names) else (group or f'/subscriptions/{catalog.SUBSCRIPTION}')
+            parent = target.id.rsplit('/', 1)[0] if target.names else group or f'/subscriptions/{catalog.SUBSCRIPTION}'
             return arm.listed(request, target.kind.type, parent)
         resource = arm.find(target.id)
         if request.method == 'PUT':
@@ -157,14 +158,16 @@ class Azure:
             return Answer(200, arm.shown(resource))
         action = getattr(target.kind, f'post_{target.action}', None)
         if request.method != 'POST' or action is None:
-            raise Refused(404, 'NotSimulated', f'The stand-in has no {request.method} of {target.type} {request.target}.')
+            raise Refused(404, 'NotSimulated',
+                          f'The stand-in has no {request.method} of {target.type} {request.target}.')
         operation = action(self.arm, request, resource, json.loads(request.body or b'{}'))
         return Answer(202, None, self.arm.links(request, operation, resource.body['location']))
 
     def list_special(self, request, target):
         if target.type == 'Microsoft.Compute/skus':
             wanted = re.fullmatch(r"location eq '(\w+)'", request.query.get('$filter', ''))
-            return self.arm.page(request, [each for each in catalog.offered() if not wanted or wanted[1] in each['locations']])
+            return self.arm.page(request, [each for each in catalog.offered()
+                                           if not wanted or wanted[1] in each['locations']])
         if target.type == 'Microsoft.Compute/usages':
             return self.arm.page(request, compute.usages(self.arm, target.location))
         if target.type == 'Microsoft.Network/usages':

@@ -2,7 +2,6 @@
 import base64
 import datetime
 import hashlib
-import json
 import secrets
 import time
 import urllib.parse
@@ -19,7 +18,8 @@ from catalog import CLIENT, SECRET, TENANT
 RESOURCE = 'https://management.azure.com'
 LOGIN = f'https://login.microsoftonline.com/{TENANT}'
 ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
-ISSUER, SUBJECT, AUDIENCE = 'https://cluster.example/', 'system:serviceaccount:ci:nodepool', 'api://AzureADTokenExchange'
+ISSUER, SUBJECT = 'https://cluster.example/', 'system:serviceaccount:ci:nodepool'
+AUDIENCE = 'api://AzureADTokenExchange'
 
 
 class Rejected(Exception):
@@ -102,7 +102,8 @@ class Identity:
         if is_new:
             return Answer(200, {'token_type': 'Bearer', 'expires_in': lifetime, 'ext_expires_in': lifetime,
                                 'access_token': token})
-        return Answer(200, {'token_type': 'Bearer', **self.times(lifetime), 'resource': audience, 'access_token': token})
+        return Answer(200, {'token_type': 'Bearer', **self.times(lifetime), 'resource': audience,
+                            'access_token': token})
 
     @staticmethod
     def times(lifetime):
@@ -131,11 +132,13 @@ class Identity:
                     raise Rejected(401, 'invalid_client', 700022, 'The assertion has been used before.')
                 self.used.add(claims['jti'])
             else:
-                claims = jwt.decode(form['client_assertion'], self.issuer_key.public_key(), ['RS256'], audience=AUDIENCE)
+                claims = jwt.decode(form['client_assertion'], self.issuer_key.public_key(),
+                                    ['RS256'], audience=AUDIENCE)
                 if (claims.get('iss'), claims.get('sub')) != (ISSUER, SUBJECT):
                     raise Rejected(401, 'invalid_client', 700213, 'No matching federated identity record.')
         except jwt.ExpiredSignatureError as error:
-            raise Rejected(401, 'invalid_client', 700024, 'The assertion is not within its valid time range.') from error
+            raise Rejected(401, 'invalid_client', 700024,
+                           'The assertion is not within its valid time range.') from error
         except jwt.PyJWTError as error:
             raise Rejected(401, 'invalid_client', 700027, f'The assertion is not valid: {error}') from error
 

@@ -76,7 +76,8 @@ class Subnet(Kind):
         space = [ipaddress.ip_network(each) for each in network.properties['addressSpace']['addressPrefixes']]
         for prefix in map(ipaddress.ip_network, prefixes):
             if not any(prefix.version == each.version and prefix.subnet_of(each) for each in space):
-                raise Refused(400, 'NetcfgInvalidSubnet', f"The subnet '{prefix}' is not in the network's address space.")
+                raise Refused(400, 'NetcfgInvalidSubnet',
+                              f"The subnet '{prefix}' is not in the network's address space.")
         shown = {'addressPrefixes': prefixes} if 'addressPrefixes' in given else {'addressPrefix': prefixes[0]}
         subnet = arm.add(id, self.type, {'etag': etag(), 'properties': {
             'provisioningState': 'Updating', **shown, 'delegations': [], 'privateEndpointNetworkPolicies': 'Disabled',
@@ -111,16 +112,18 @@ class PublicIPAddress(Kind):
         if sku == 'Basic':
             raise Refused(400, 'BasicSkuPublicIPCannotBeCreated', 'Azure has withdrawn the SKU Basic.')
         if given.get('publicIPAllocationMethod', 'Dynamic') != 'Static':
-            raise Refused(400, 'StandardSkuPublicIPMustBeStatic', f'{id}: an address of the SKU Standard must be Static.')
+            raise Refused(400, 'StandardSkuPublicIPMustBeStatic',
+                          f'{id}: an address of the SKU Standard must be Static.')
         if old:
             old.body.update(made)
             return old, self.settle(arm, old, 0)
         quota, there = arm.settings['quotas'], arm.of_type(self.type)
         limit = min(quota['PublicIPAddresses'], quota['StandardSkuPublicIpAddresses'])
         if len(there) >= limit:
-            raise Refused(400, 'PublicIPCountLimitReached', f'Cannot create more than {limit} public IP addresses for this '
-                          'subscription in this region.')
-        address = arm.add(id, self.type, {**made, 'etag': etag(), 'sku': {'name': sku, 'tier': 'Regional'}, 'properties': {
+            raise Refused(400, 'PublicIPCountLimitReached',
+                          f'Cannot create more than {limit} public IP addresses in this region.')
+        address = arm.add(id, self.type, {**made, 'etag': etag(), 'sku': {'name': sku, 'tier': 'Regional'},
+                                          'properties': {
             'provisioningState': 'Updating', 'resourceGuid': str(uuid.uuid4()), 'publicIPAddressVersion': 'IPv4',
             'idleTimeoutInMinutes': 4, 'ipTags': [], **given}})
         if 'zones' in body:
@@ -137,8 +140,8 @@ class PublicIPAddress(Kind):
 
     def check_unused(self, arm, address):
         if user := address.properties.get('ipConfiguration'):
-            raise Refused(400, 'PublicIPAddressCannotBeDeleted', f'Public IP address {address.id} can not be deleted since '
-                          f'it is still allocated to resource {user["id"]}.')
+            raise Refused(400, 'PublicIPAddressCannotBeDeleted',
+                          f'{address.id} can not be deleted since it is still allocated to {user["id"]}.')
 
 
 class NetworkInterface(Kind):
@@ -173,8 +176,8 @@ class NetworkInterface(Kind):
             public = arm.find(given['publicIPAddress']['id']) if 'publicIPAddress' in given else None
             if subnet is None or 'publicIPAddress' in given and public is None:
                 missing = subnet_id if subnet is None else given['publicIPAddress']['id']
-                raise Refused(400, 'InvalidResourceReference', f'Resource {missing} referenced by resource {interface.id} '
-                              'was not found. It must exist, in the same region.')
+                raise Refused(400, 'InvalidResourceReference',
+                              f'Resource {missing} referenced by resource {interface.id} was not found.')
             id = f'{interface.id}/ipConfigurations/{each["name"]}'
             if public:
                 if user := public.properties.get('ipConfiguration'):
@@ -194,8 +197,8 @@ class NetworkInterface(Kind):
 
     def check_unused(self, arm, interface):
         if user := interface.properties.get('virtualMachine'):
-            raise Refused(400, 'NicInUse', f'Network Interface {interface.id} is used by existing resource {user["id"]}. In '
-                          'order to delete the network interface, it must be dissociated from the resource.')
+            raise Refused(400, 'NicInUse',
+                          f'Network Interface {interface.id} is used by existing resource {user["id"]}.')
 
     def removed(self, arm, interface):
         for address in self.addresses(arm, interface):
@@ -206,7 +209,8 @@ class NetworkInterface(Kind):
 
     @staticmethod
     def addresses(arm, interface):
-        ids = [each['properties'].get('publicIPAddress', {}).get('id', '') for each in interface.properties['ipConfigurations']]
+        ids = [each['properties'].get('publicIPAddress', {}).get('id', '')
+               for each in interface.properties['ipConfigurations']]
         return [address for id in ids if (address := arm.find(id))]
 
     # --- of a machine's configuration
@@ -241,7 +245,7 @@ class NetworkInterface(Kind):
             address = public and arm.find(public['id'])
             if address and public['id'] in interface.private and arm.settings['public_ip_in_interface'] == 'whole':
                 fields = ('provisioningState', 'publicIPAddressVersion', 'publicIPAllocationMethod', 'deleteOption')
-                public.update(name=address.body['name'], type=address.body['type'], sku=address.body['sku'], properties={
+                public.update({name: address.body[name] for name in ('name', 'type', 'sku')}, properties={
                     name: address.properties[name] for name in fields if name in address.properties})
         return body
 

@@ -2,7 +2,7 @@
 
     server.py PORT DIRECTORY JUDGE
 
-Each call passes the judge, a program that `judge/build` has built. See README.md for the calls of a test, below /suite/.
+Each call passes the judge, a program that `judge/build` has built. README.md has the calls of tests, below /suite/.
 """
 import collections
 import gzip
@@ -22,8 +22,7 @@ from endpoints import Azure
 
 # Azure sends these, and no model has them: a client must not mind.
 BEYOND_MODELS = re.compile(r'.*/(kind|properties/allowPort25Out|zoneDetails/\d+/Name): Microsoft.*')
-PAGE = ('<!DOCTYPE html><html><head><title>AzureResourceManager</title></head><body><h2>The service is not available</h2>'
-        '</body></html>')
+PAGE = '<!DOCTYPE html><html><head><title>AzureResourceManager</title></head><body>Not available</body></html>'
 
 
 class Judge:
@@ -42,7 +41,8 @@ class Judge:
         with self.lock:
             self.process.stdin.write(json.dumps(exchange).encode() + b'\n')
             self.process.stdin.flush()
-            found = [each for each in json.loads(self.process.stdout.readline())[side] if not BEYOND_MODELS.fullmatch(each)]
+            verdict = json.loads(self.process.stdout.readline())
+            found = [each for each in verdict[side] if not BEYOND_MODELS.fullmatch(each)]
             self.problems += [f'{side} {request.method} {request.path}: {each}' for each in found]
         return found
 
@@ -64,7 +64,8 @@ class Suite:
         """The answer, None if the connection ends without one; and how many bytes of its body are sent (None: all)."""
         if request.path.startswith('/suite/'):
             with self.lock:
-                return Answer(200, self.control(request.path.removeprefix('/suite/'), json.loads(request.body or b'null'))), None
+                content = json.loads(request.body or b'null')
+                return Answer(200, self.control(request.path.removeprefix('/suite/'), content)), None
         with self.lock:
             name = Azure.name(request)
             self.calls[name] += 1
@@ -99,7 +100,8 @@ class Suite:
 
     @staticmethod
     def failure(fault):
-        error = {'code': fault.get('code', 'InternalServerError'), 'message': fault.get('message', 'As the test wants it.')}
+        error = {'code': fault.get('code', 'InternalServerError'),
+                 'message': fault.get('message', 'As the test wants it.')}
         shape = fault.get('shape', 'error')
         if shape == 'html':
             return Answer(fault['status'], PAGE.encode(), {'Content-Type': 'text/html', **fault.get('headers', {})})
@@ -156,7 +158,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if answer is None:
             self.close_connection = True
             return
-        headers = {'x-ms-request-id': str(uuid.uuid4()), 'x-ms-correlation-request-id': str(uuid.uuid4()), **answer.headers}
+        headers = {'x-ms-request-id': str(uuid.uuid4()),
+                   'x-ms-correlation-request-id': str(uuid.uuid4()), **answer.headers}
         body = answer.body
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
