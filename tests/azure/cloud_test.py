@@ -338,6 +338,9 @@ WRONG = {
     'no size': (lambda body: body['properties'].update(hardwareProfile={'vmSize': 'Large'}), 'InvalidParameter'),
     'a plain password': (
         lambda body: body['properties']['osProfile'].update(adminPassword='secret'), 'InvalidParameter'),
+    'data disks': (
+        lambda body: body['properties']['storageProfile'].update(dataDisks=[{'lun': 0, 'createOption': 'Empty'}]),
+        'NotSimulated'),
     'no base64': (lambda body: body['properties'].update(userData='#!/bin/sh'), 'InvalidParameter'),
     'a key for elsewhere': (
         lambda body: body['properties']['osProfile'].update(adminUsername='ci'), 'InvalidParameter'),

@@ -41,6 +41,9 @@ class VirtualMachine(ComputeKind):
         name = id.rsplit('/', 1)[1]
         if not re.fullmatch(r'[A-Za-z0-9]([\w.-]{0,62}[A-Za-z0-9_])?', name):
             raise invalid(f"'{name}' is no valid name of a virtual machine.", 'vmName', 'InvalidResourceName')
+        known = {'hardwareProfile', 'osProfile', 'storageProfile', 'networkProfile', 'userData', *self.shown_as_given}
+        if unknown := set(given) - known or 'dataDisks' in given.get('storageProfile', {}):
+            raise invalid(f'The stand-in has no machines with {unknown} or data disks.', code='NotSimulated')
         size = self.check_size(given, made['location'], body.get('zones', []), id)
         system = self.check_system(given.get('osProfile') or {})
         least = self.check_image(arm, given, made['location'], size)
