@@ -50,11 +50,6 @@ Task<Limits> Provider::available() {
   co_return Limits{};
 }
 
-bool resumes(Provider& provider) {
-  const LaunchingProvider* launching = provider.launching();
-  return launching != nullptr && launching->resumes();
-}
-
 PoolConfig load_common_pool(const config::Section& section,
                             const config::ProviderSection& provider) {
   PoolConfig pool;

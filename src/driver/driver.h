@@ -184,15 +184,11 @@ class LaunchingProvider : public Provider {
   LaunchingProvider* launching() final { return this; }
   std::shared_ptr<const Offer> offer() const override;
 
-  // Makes the machine of a node, or resumes that (see resumes()). Returns when the node can be
-  // handed out: the launcher then sets its record to `ready`. Throws LaunchError; any other
-  // exception counts as LaunchError::failed. After a failure, the launcher calls reclaim(), which
-  // deletes what was made.
+  // Makes the machine of a node, or resumes a launch that another launcher, or this one before a
+  // restart, has begun. Returns when the node can be handed out: the launcher then sets its record
+  // to `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. After a
+  // failure, the launcher calls reclaim(), which deletes what was made.
   virtual Task<> launch(NodeLaunch& launch) = 0;
-
-  // Whether launch() can resume a launch that another launcher, or this one before a restart, has
-  // begun. Otherwise the launcher reclaims such nodes.
-  virtual bool resumes() const { return false; }
 
   // Deletes the leaks: resources of nodes and uploads that have no record. Called every minute; may
   // take long. Logs failures and continues.
@@ -205,9 +201,6 @@ class LaunchingProvider : public Provider {
   // Deletes a leak that leaks() has returned, at an operator's request. Throws CloudError.
   virtual Task<> remove_leak(Leak leak) = 0;
 };
-
-// Whether the provider can resume launches that another launcher has begun.
-bool resumes(Provider& provider);
 
 // A type of provider: one object for each `driver:` name, listed in drivers/registry.cc.
 class Driver {

@@ -400,7 +400,7 @@ void PoolWorker::reevaluate_nodes_of(const NodeRequest& request) {
 }
 
 void PoolWorker::reevaluate_launch(const Node& node) {
-  if (!driver::resumes(*provider_.provider) || !is_own(node)) return;
+  if (provider_.provider->launching() == nullptr || !is_own(node)) return;
   const NodeRequest* request = context_.records.requests.find(*node.allocated_to);
   if (request == nullptr || !is_stranded(*request)) return;
   in_progress_.insert(request->id);

@@ -36,7 +36,6 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<Limits> available() override;
   Task<std::vector<std::string>> missing_in_cloud() override;
   Task<> launch(NodeLaunch& launch) override;
-  bool resumes() const override { return true; }
   Task<> remove_leaks() override;
   Task<std::vector<Leak>> leaks() override;
   Task<> remove_leak(Leak leak) override;
