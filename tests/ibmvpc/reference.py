@@ -58,8 +58,8 @@ def main():
     found = {'limits': numbers(adapter.getQuotaLimits()), 'need': numbers(adapter.getQuotaForLabel(label))}
     upload = None
     if IMAGE:
-        upload = adapter.uploadImage(provider.diskimages[label.diskimage.name], 'npimage0000000003', IMAGE[0], 'qcow2', {},
-                                     None, None)
+        image = provider.diskimages[label.diskimage.name]
+        upload = adapter.uploadImage(image, 'npimage0000000003', IMAGE[0], 'qcow2', {}, None, None)
     metadata = {'nodepool_node_id': NAME.removeprefix('np'), 'nodepool_pool_name': pool.name,
                 'nodepool_provider_name': provider.name}
     machine = advance(adapter, adapter.getCreateStateMachine(NAME, label, upload, metadata, None, None, log))

@@ -22,11 +22,13 @@ LABELS = {'by-name': {'image-name': 'ibm-debian-12-11-minimal-amd64-1', 'keys': 
 def configure(tmp_path, cloud):
     """Makes a configuration file."""
     def make(public_ipv4):
-        labels = [{'name': name, 'cloud-image': name, 'profile': 'cx2-2x4', 'user-data': '#!/bin/sh'} for name in LABELS]
+        labels = [{'name': name, 'cloud-image': name, 'profile': 'cx2-2x4', 'user-data': '#!/bin/sh'}
+                  for name in LABELS]
         provider = {
-            'name': 'ibm', 'driver': 'ibmvpc', 'region': REGION, 'zone': ZONE, 'vpc': 'ci', 'subnet': 'ci-1', 'rate': 100,
-            'quota': {'instances': 7, 'cores': 20}, 'public-ipv4': public_ipv4,
-            'object-storage': {'instance-name': 'ci-storage', 'endpoint': cloud.storage_url, 'bucket-name': BUCKET},
+            'name': 'ibm', 'driver': 'ibmvpc', 'region': REGION, 'zone': ZONE, 'vpc': 'ci', 'subnet': 'ci-1',
+            'rate': 100, 'quota': {'instances': 7, 'cores': 20}, 'public-ipv4': public_ipv4,
+            'object-storage': {
+                'instance-name': 'ci-storage', 'endpoint': cloud.storage_url, 'bucket-name': BUCKET},
             'cloud-images': [{'name': name, 'username': 'zuul', **image} for name, image in LABELS.items()],
             'diskimages': [{'name': 'built', 'operating-system': 'debian-12-amd64'}],
             'pools': [{'name': 'main', 'max-servers': 5, 'labels': [
@@ -117,7 +119,8 @@ def test_a_node_of_an_image_that_is_uploaded(cloud, configure, tmp_path):
     assert ['image', 'npimage0000000003', {'nodepool_provider_name': 'ibm', 'nodepool_upload_id': '0000000003'}] \
         in found['leaks']
     assert cloud.groups() == ['Default', 'np_ibm_main', 'npimages_ibm']
-    assert list(cloud.objects()) == [f'{BUCKET}/README'] and cloud.calls()['storage_put'] > 1 and cloud.calls()['token'] == 2
+    assert list(cloud.objects()) == [f'{BUCKET}/README']
+    assert cloud.calls()['storage_put'] > 1 and cloud.calls()['token'] == 2
 
 
 @pytest.mark.parametrize('group, missing', [('Default', 'name'), ('np_ibm_main', 'primary_ipv4_address')])

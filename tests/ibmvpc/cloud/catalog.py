@@ -101,7 +101,8 @@ def profile(name):
         'name': name, 'href': f'{BASE}/instance/profiles/{name}', 'resource_type': 'instance_profile',
         'family': {'b': 'balanced', 'c': 'compute'}[name[0]], 'status': 'current', 'disks': [],
         'availability_class': choice('standard', 'standard', 'spot'), 'bandwidth': fixed(count * 2000),
-        'cluster_network_attachment_count': COUNTS, 'network_attachment_count': COUNTS, 'network_interface_count': COUNTS,
+        'cluster_network_attachment_count': COUNTS, 'network_attachment_count': COUNTS,
+        'network_interface_count': COUNTS,
         'confidential_compute_modes': choice('disabled'), 'memory': fixed(memory), 'port_speed': fixed(16000),
         'network_bandwidth_mode': fixed('divided'), 'os_architecture': choice('amd64'),
         'reservation_terms': {'type': 'enum', 'values': ['one_year', 'three_year']}, 'secure_boot_modes': choice(False),
@@ -116,7 +117,8 @@ def system(name):
     vendor, family, version = SYSTEMS[name]
     return {'name': name, 'href': f'{BASE}/operating_systems/{name}', 'architecture': 'amd64', 'vendor': vendor,
             'family': family, 'version': version, 'display_name': f'{family} {version} (amd64)',
-            'allow_user_image_creation': vendor != 'Red Hat', 'dedicated_host_only': False, 'user_data_format': 'cloud_init'}
+            'allow_user_image_creation': vendor != 'Red Hat', 'dedicated_host_only': False,
+            'user_data_format': 'cloud_init'}
 
 
 def image(name, operating_system, resource_group, **more):
@@ -134,8 +136,8 @@ def vpc_things(name, owner):
     path, number = f'vpcs/{new_id("r006")}', new_id('r006')
     found = thing('vpc', path, name=name, resource_type='vpc')
     security_path = f'security_groups/{new_id("r006")}'
-    security_group = thing('security_group', security_path, name=f'{name}-default', created_at=BEGIN, rules=[], targets=[],
-                           resource_group=owner, vpc=reference(found))
+    security_group = thing('security_group', security_path, name=f'{name}-default', created_at=BEGIN, rules=[],
+                           targets=[], resource_group=owner, vpc=reference(found))
     table = {**thing('routing_table', f'{path}/routing_tables/{number}'), 'name': f'{name}-routes',
              'resource_type': 'routing_table'}
     found.update(

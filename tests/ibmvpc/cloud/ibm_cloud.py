@@ -125,7 +125,8 @@ class IbmCloud:
 
     def add(self, count, prefix='other', zone=ZONE, profile='bx2-2x8', group='Default', **fields):
         """Running instances of other programs. `group`: name of their resource group."""
-        self.suite('add', {'count': count, 'prefix': prefix, 'zone': zone, 'profile': profile, 'group': group, **fields})
+        self.suite('add', {'count': count, 'prefix': prefix, 'zone': zone, 'profile': profile, 'group': group,
+                           **fields})
 
     def reset(self):
         """As it was when it was started."""

@@ -18,21 +18,21 @@ def is_met(found, field, wanted):
 
 
 def page(things, query, list_name, most):
-    """The things of a page, how many match, the limit, and the token of the next page or None. `things`: pairs of an id
-    and a thing. Tokens are valid for the same list with the same filters."""
+    """The ids of a page, how many match, the limit, and the token of the next page or None. `things`: by id. Tokens are
+    valid for the same list with the same filters."""
     filters = {name: value for name, value in query.items() if name not in NO_FILTERS}
     for name, value in filters.items():
         if name in NOT_SIMULATED or value in ('null', 'not:null'):
             raise Malformed(f'filter {name}={value} is not simulated')
-    matching = sorted((number, thing) for number, thing in things
+    matching = sorted(number for number, thing in things.items()
                       if all(is_met(thing, *one) for one in filters.items()))
     what = [list_name, filters]
     start = read_token(query['start'], what) if 'start' in query else ''
-    found = [one for one in matching if one[0] >= start]
+    found = [one for one in matching if one >= start]
     limit = min(int(query.get('limit', DEFAULT_LIMIT)), most)
-    token = base64.urlsafe_b64encode(json.dumps([*what, found[limit][0]]).encode()).decode().rstrip('=') \
+    token = base64.urlsafe_b64encode(json.dumps([*what, found[limit]]).encode()).decode().rstrip('=') \
         if len(found) > limit else None
-    return [thing for _, thing in found[:limit]], len(matching), limit, token
+    return found[:limit], len(matching), limit, token
 
 
 def read_token(text, what):

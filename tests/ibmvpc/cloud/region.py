@@ -20,6 +20,11 @@ STATUS_REASONS = {
     'image_data_corrupted': 'The image data is corrupt, or is not in the specified format.'}
 
 
+SIMULATED = {  # fields of a call that creates an instance
+    'name', 'zone', 'image', 'profile', 'keys', 'vpc', 'primary_network_interface', 'boot_volume_attachment',
+    'resource_group', 'user_data', 'availability', 'availability_policy', 'metadata_service'}
+
+
 class Refusal(Exception):
     """An answer of the API that is an error. `target`: the field of the call that it is about, and its value."""
 
@@ -34,6 +39,10 @@ def not_found(path):
     return Refusal(404, 'not_found', f'{path}: please check whether the resource you are requesting exists.')
 
 
+def not_simulated(what):
+    return Refusal(501, 'not_implemented', f'{what} is not simulated.')
+
+
 def over_quota(message):
     return Refusal(400, 'over_quota', message, topic='quotas')
 
@@ -46,6 +55,29 @@ def reasons(code):
     return [{'code': code, 'message': STATUS_REASONS.get(code, code), 'more_info': f'{DOCS}instance-status-messages'}]
 
 
+class Things(dict):
+    """Things by path, with an index of the paths in each folder."""
+
+    def __init__(self, things):
+        super().__init__()
+        self.folders = collections.defaultdict(dict)
+        for path, thing_there in things.items():
+            self[path] = thing_there
+
+    def __setitem__(self, path, new):
+        super().__setitem__(path, new)
+        self.folders[path.rpartition('/')[0]][path] = new
+
+    def __delitem__(self, path):
+        super().__delitem__(path)
+        del self.folders[path.rpartition('/')[0]][path]
+
+    def pop(self, path):
+        found = self[path]
+        del self[path]
+        return found
+
+
 class Region:
     def __init__(self, settings, storage):
         """`settings`: a mapping, see server.py. `storage`: an object storage with find()."""
@@ -54,7 +86,8 @@ class Region:
         self.reset()
 
     def reset(self):
-        self.things, self.groups = catalog.seeds()
+        things, self.groups = catalog.seeds()
+        self.things = Things(things)
         self.services = catalog.storage_instances(self.groups[0])
         self.limits = dict(catalog.LIMITS)
         self.stockouts = {}  # the status reason of an instance that does not start, by zone
@@ -77,7 +110,8 @@ class Region:
 
     def step(self):
         """Performs what is due next, though its time has not come."""
-        self.moment, _, action = heapq.heappop(self.events)
+        due, _, action = heapq.heappop(self.events)
+        self.moment = min(due, time.monotonic())
         action()
         self.moment = None
         self.changed.notify_all()
@@ -90,10 +124,10 @@ class Region:
         return self.things[path]
 
     def below(self, folder):
-        return [path for path in self.things if path.rpartition('/')[0] == folder]
+        return list(self.things.folders[folder])
 
     def all_of(self, folder):
-        return [self.things[path] for path in self.below(folder)]
+        return list(self.things.folders[folder].values())
 
     def resolve(self, field, identity, folder):
         """The thing that a field of a call identifies, by its id or another unique property."""
@@ -159,6 +193,8 @@ class Region:
 
     def make_instance(self, body):
         """Path and instance, which nothing starts."""
+        for name in body.keys() - SIMULATED:
+            raise not_simulated(name)
         name = self.name_for('instances', body.get('name'))
         zone = self.resolve('zone', body['zone'], f'regions/{REGION}/zones')['name']
         interface, boot = body['primary_network_interface'], body.get('boot_volume_attachment', {})
@@ -185,6 +221,8 @@ class Region:
         self.require_profile_quota(profile)
         group = self.group(body)
         instance = self.build_instance(name, zone, profile, vpc, image, group)
+        for field in ('availability', 'availability_policy', 'metadata_service'):
+            instance[field].update(body.get(field, {}))
         path = f'instances/{instance["id"]}'
         self.add_volume(path, boot, image, group, zone)
         self.add_interface(path, interface, subnet, security_groups)
@@ -196,15 +234,16 @@ class Region:
         instance_path = f'instances/{catalog.zone_id(zone)}'
         count, bandwidth = profile['vcpu_count']['value'], profile['bandwidth']['value']
         return thing(
-            'instance', instance_path, name=name, resource_type='instance', created_at=now(), zone=catalog.zone_reference(zone),
+            'instance', instance_path, name=name, resource_type='instance', created_at=now(),
+            zone=catalog.zone_reference(zone), startable=True, status='pending', status_reasons=[],
             availability={'class': 'standard'}, availability_policy={'host_failure': 'restart', 'preemption': 'stop'},
             bandwidth=bandwidth, cluster_network_attachments=[], confidential_compute_mode='disabled', disks=[],
             enable_secure_boot=False, health_reasons=[], health_state='inapplicable', image=reference(image),
             lifecycle_reasons=[], lifecycle_state='pending', memory=profile['memory']['value'], network_attachments=[],
             metadata_service={'enabled': False, 'protocol': 'http', 'response_hop_limit': 1},
             profile=reference(profile, 'href', 'name', 'resource_type'), resource_group=group, software_attachments=[],
-            reservation_affinity={'policy': 'disabled', 'pool': []}, startable=True, status='pending', status_reasons=[],
-            threads_per_core=2, total_network_bandwidth=bandwidth * 3 // 4, total_volume_bandwidth=bandwidth // 4,
+            reservation_affinity={'policy': 'disabled', 'pool': []}, threads_per_core=2,
+            total_network_bandwidth=bandwidth * 3 // 4, total_volume_bandwidth=bandwidth // 4,
             vcpu={'architecture': 'amd64', 'count': count, 'manufacturer': 'intel', 'percentage': 100},
             volume_bandwidth_qos_mode='weighted', vpc=reference(vpc))
 
@@ -223,11 +262,12 @@ class Region:
         del attachment['crn']
         profile = next(iter(fields['profile'].values())).rpartition('/')[2]
         volume.update(
-            active=True, adjustable_capacity_states=['attached'], adjustable_iops_states=[], attachment_state='attached',
-            bandwidth=393, busy=False, capacity=capacity, encryption='provider_managed', health_reasons=[], iops=3000,
-            health_state='ok', profile={'href': f'{BASE}/volume/profiles/{profile}', 'name': profile}, resource_group=group,
-            software_attachments=[], source_image=reference(image), status='available', status_reasons=[],
-            storage_generation=1, user_tags=[], zone=catalog.zone_reference(zone), volume_attachments=[])
+            active=True, adjustable_capacity_states=['attached'], adjustable_iops_states=[],
+            attachment_state='attached', bandwidth=393, busy=False, capacity=capacity, encryption='provider_managed',
+            health_reasons=[], health_state='ok', iops=3000, profile={'href': f'{BASE}/volume/profiles/{profile}', 'name': profile},
+            resource_group=group, software_attachments=[], source_image=reference(image), status='available',
+            status_reasons=[], storage_generation=1, user_tags=[], volume_attachments=[],
+            zone=catalog.zone_reference(zone))
         self.things[volume_path] = volume
         self.things[attachment_path] = {
             **attachment, 'bandwidth': 393, 'created_at': now(), 'status': 'attached', 'type': 'boot',
@@ -342,6 +382,10 @@ class Region:
             raise Refusal(409, 'volume_in_use', 'The volume is attached to an instance.')
         del self.things[path]
 
+    def forget(self, path):
+        if path in self.things:
+            del self.things[path]
+
     # --- floating IPs
 
     def floating_ips_of(self, interface_path):
@@ -362,9 +406,10 @@ class Region:
         self.require_quota('floating_ips', 'floating IP address', zone)
         path = f'floating_ips/{catalog.new_id("r006")}'
         number = next(self.addresses)
-        new = thing('floating_ip', path, address=f'{self.settings["external_network"]}.{number // 250}.{number % 250 + 1}',
-                    created_at=now(), name=self.name_for('floating_ips', body.get('name')), status='pending',
-                    resource_group=self.group(body), zone=catalog.zone_reference(zone))
+        address = f'{self.settings["external_network"]}.{number // 250}.{number % 250 + 1}'
+        new = thing('floating_ip', path, address=address, created_at=now(), status='pending',
+                    name=self.name_for('floating_ips', body.get('name')), resource_group=self.group(body),
+                    zone=catalog.zone_reference(zone))
         self.things[path] = new
 
         def end():
@@ -380,7 +425,8 @@ class Region:
         """Replaces the association of both."""
         for other in self.floating_ips_of(interface_path):
             other.pop('target')
-        floating_ip['target'] = reference(self.things[interface_path], 'href', 'id', 'name', 'primary_ip', 'resource_type')
+        floating_ip['target'] = reference(self.things[interface_path], 'href', 'id', 'name', 'primary_ip',
+                                          'resource_type')
 
     def attach_floating_ip(self, path, interface_path):
         """The floating IP gets its target after some time."""
@@ -419,17 +465,17 @@ class Region:
             raise Refusal(409, 'invalid_state', 'The floating IP is being deleted.')
         found['status'] = 'deleting'
         found.pop('target', None)
-        self.at('releasing', lambda: self.things.pop(path, None))
+        self.at('releasing', lambda: self.forget(path))
 
     # --- images
 
     def create_image(self, body):
         if 'file' not in body:
-            raise Refusal(501, 'not_implemented', 'Images of volumes are not simulated.')
+            raise not_simulated('An image of a volume')
         field = ('file.href', body['file']['href'])
         match = OBJECT.fullmatch(body['file']['href'])
         if not match:
-            raise Refusal(400, 'cos_scheme_uri_invalid', 'The URI is not in the format cos://region/bucket/file.', field)
+            raise Refusal(400, 'cos_scheme_uri_invalid', 'The format is cos://region/bucket/file.', field)
         place, bucket, key = match.groups()
         if '/' in key or not key.endswith(('.qcow2', '.vhd')):
             raise Refusal(400, 'cos_uri_not_supported', 'Only files *.qcow2 and *.vhd outside of folders.', field)
@@ -465,4 +511,4 @@ class Region:
         if image['status'] == 'deleting':
             raise Refusal(409, 'invalid_state', 'The image is being deleted.')
         image['status'] = 'deleting'
-        self.at('deleting', lambda: self.things.pop(path, None))
+        self.at('deleting', lambda: self.forget(path))

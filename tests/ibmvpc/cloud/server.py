@@ -23,7 +23,7 @@ from catalog import BASE, REGION, reference, TIMES
 from ibm_vpc import vpc_v1
 from judge import Judge, fields_of
 from listings import Malformed, page
-from region import Refusal, Region
+from region import not_simulated, Refusal, Region
 from storage import Storage
 from tokens import API_KEY, Refused, Tokens
 
@@ -37,10 +37,10 @@ DEFAULTS = {
     'old_fields': False,     # answers also contain fields that IBM had before, see with_old_fields()
     'denied': []}            # calls that the account must not make
 CREATED = ('create_', 'add_')  # calls that answer with 201
-LISTED = {'instances', 'floating_ips', 'images', 'volumes', 'vpcs', 'subnets', 'keys', 'security_groups', 'regions', 'zones',
-          'profiles', 'operating_systems', 'network_interfaces', 'volume_attachments'}
-STEPS = {'create_instance', 'create_floating_ip', 'create_image', 'delete_instance', 'delete_floating_ip', 'delete_image',
-         'delete_volume', 'update_floating_ip'}  # of Region, with the same names
+LISTED = {'instances', 'floating_ips', 'images', 'volumes', 'vpcs', 'subnets', 'keys', 'security_groups', 'regions',
+          'zones', 'profiles', 'operating_systems', 'network_interfaces', 'volume_attachments'}
+METHODS = {'create_instance', 'create_floating_ip', 'create_image', 'delete_instance', 'delete_floating_ip',
+           'delete_image', 'delete_volume', 'update_floating_ip'}  # of Region, with the same names
 
 
 class Gone(Exception):
@@ -115,8 +115,9 @@ class Suite:
         with self.lock:
             self.region.settle()
             if url.path.startswith('/suite/'):
-                status, more, content = 200, {}, self.control(url.path.removeprefix('/suite/'), json.loads(body or b'{}'))
-            elif url.path == '/identity/token':
+                content = self.control(url.path.removeprefix('/suite/'), json.loads(body or b'{}'))
+                return 200, {}, json.dumps(content)
+            if url.path == '/identity/token':
                 status, more, content = self.token_answer(verb, headers, body)
             else:
                 status, more, content = self.api_answer(verb, url, headers, body)
@@ -125,7 +126,7 @@ class Suite:
             text = json.dumps(content, indent=1)
             host = headers.get('host', '')
             scheme = 'https' if host.endswith('.ibm.com') else 'http'
-            return status, more, text if url.path.startswith('/suite/') else text.replace(BASE, f'{scheme}://{host}/v1')
+            return status, more, text.replace(BASE, f'{scheme}://{host}/v1')
 
     def failed(self, call, perform):
         """The answer if the suite wants a failure, else None. Each is null: no failure, or some of `delay`: seconds;
@@ -207,12 +208,14 @@ class Suite:
             if problems:
                 raise Refusal(400, 'bad_request', '; '.join(problems))
             self.authorize(call, headers)
-            return self.perform(call, variables, dict(pairs), url.path.removeprefix('/v1/'), with_base(content, headers))
+            path = url.path.removeprefix('/v1/')
+            return self.perform(call, variables, dict(pairs), path, with_base(content, headers))
         try:
             status = 201 if call.name.startswith(CREATED) else {None: 204}.get(call.result, 200)
             status = 202 if call.name == 'delete_image' else status
             answer = self.failed(call.name, perform) or (status, {}, perform())
         except Refusal as refusal:
+            self.problems += [f'{call.name}: {refusal}'] if refusal.status == 501 else []
             answer = refusal.status, {}, error(refusal) if call.module is vpc_v1 else error_v2(refusal)
         except Malformed as malformed:
             self.problems.append(f'{call.name}: {malformed}')
@@ -228,7 +231,8 @@ class Suite:
         return answer
 
     def note(self, call, verb, path, query, body, status):
-        self.exchanges.append({'call': call, 'verb': verb, 'path': path, 'query': query, 'body': body, 'status': status})
+        self.exchanges.append({'call': call, 'verb': verb, 'path': path, 'query': query, 'body': body,
+                               'status': status})
 
     def authorize(self, call, headers):
         if 'authorization' not in headers:
@@ -241,7 +245,7 @@ class Suite:
     def perform(self, call, variables, query, path, content):
         """What the API answers. `path`: that of the thing."""
         region, folder = self.region, path.rpartition('/')[0]
-        if call.name in STEPS:
+        if call.name in METHODS:
             return getattr(region, call.name)(*([] if call.name.startswith('create_') else [path]),
                                               *([] if content is None else [content]))
         if 'network_interface_floating_ip' in call.name:
@@ -259,8 +263,7 @@ class Suite:
             return self.of_list(call, query, path)
         if call.name.startswith('get_') and folder.rpartition('/')[2] in LISTED and call.module is vpc_v1:
             return region.shown(path)
-        self.problems.append(f'{call.name} is not simulated')
-        raise Refusal(501, 'not_implemented', f'{call.name} is not simulated')
+        raise not_simulated('The call')
 
     def of_attachment(self, call, path, number):
         """Calls for the floating IPs of a network interface."""
@@ -282,15 +285,15 @@ class Suite:
         all."""
         fields = fields_of(call.result)
         name, = (name for name, (hint, _) in fields.items() if str(hint).startswith('typing.List'))
-        things = [(one.rpartition('/')[2], self.region.shown(one)) for one in self.region.below(path)]
+        things = {one.rpartition('/')[2]: self.region.things[one] for one in self.region.below(path)}
         if 'first' not in fields:
-            return {name: [thing for _, thing in things]}
+            return {name: [self.region.shown(f'{path}/{one}') for one in things]}
         found, count, limit, token = page(things, query, path, self.settings['page_size'])
         if self.cuts.get(call.name):
             found, token = found[:self.cuts[call.name].pop(0)], None
         href = f'{BASE}/{path}?limit={limit}'
-        answer = {'first': {'href': href}, 'limit': limit, 'total_count': count, name: found,
-                  **({'next': {'href': f'{href}&start={token}'}} if token else {})}
+        answer = {'first': {'href': href}, **({'next': {'href': f'{href}&start={token}'}} if token else {}),
+                  'limit': limit, 'total_count': count, name: [self.region.shown(f'{path}/{one}') for one in found]}
         return {name: value for name, value in answer.items() if name in fields}
 
 
@@ -302,7 +305,7 @@ def with_base(content, headers):
 
 
 def with_old_fields(call, content, region):
-    """An answer with fields that the Python Nodepool reads and that IBM's models no longer have: the address of a network
+    """An answer with fields that the Python Nodepool reads and IBM's models do not have: the address of a network
     interface, the owner of an image, and the name of a resource group that is created."""
     if call.name == 'create_resource_group':
         name = next(one['name'] for one in region.groups if one['id'] == content.get('id'))
