@@ -22,7 +22,7 @@ IMAGES = [  # name, operating system, status; those of the account have no prefi
     ('ci-base', 'debian-12-amd64', 'available'), ('ci-old', 'debian-12-amd64', 'obsolete')]
 SUBNETS = {'ci-1': ('ci', ZONES[0]), 'ci-2': ('ci', ZONES[1]), 'ci-3': ('ci', ZONES[2]),  # VPC, zone
            'small': ('ci', ZONES[0]), 'other-1': ('other', ZONES[0])}
-ADDRESSES = {'small': 8}  # of subnets, 256 of the others
+ADDRESSES = {'small': 8}  # of subnets, 4096 of the others
 LIMITS = {  # quotas: of the region; `floating_ips` of each zone
     'vcpu': 200, 'memory': 5600, 'instances': 1000, 'floating_ips': 40, 'volumes': 300, 'images': 100}
 TIMES = {  # seconds
@@ -151,11 +151,11 @@ def vpc_things(name, owner):
 
 
 def subnet_thing(at, name, vpc, zone, owner):
-    total = ADDRESSES.get(name, 256)
+    total = ADDRESSES.get(name, 4096)
     path = f'subnets/{zone_id(zone)}'
     return path, thing(
         'subnet', path, name=name, resource_type='subnet', created_at=BEGIN, ip_version='ipv4', status='available',
-        ipv4_cidr_block=f'10.240.{at}.0/{32 - total.bit_length() + 1}', total_ipv4_address_count=total,
+        ipv4_cidr_block=f'10.240.{at * 16}.0/{32 - total.bit_length() + 1}', total_ipv4_address_count=total,
         available_ipv4_address_count=total - 5, network_acl=vpc['default_network_acl'], resource_group=owner,
         routing_table=vpc['default_routing_table'], vpc=reference(vpc), zone=zone_reference(zone))
 

@@ -4,6 +4,7 @@ The packages contain no description of the API. The judge reads method, path, pa
 the source of the client, and fields, types and enumerations from the models' constructors.
 """
 import datetime
+import functools
 import json
 import pathlib
 import re
@@ -35,7 +36,7 @@ class Call:
         self.query = {key: hints.get(value, str) for key, value in re.findall(
             r"'([\w.]+)': (?:self\.)?(\w+)", params.group(1) if params else '')}
         fields = re.search(r'\n        data = \{(.*?)\n? *\}', source, re.DOTALL)
-        self.fields = {key: (hints[value], False) for key, value in re.findall(
+        self.fields = {key: (hints[value], False, None) for key, value in re.findall(
             r"'(\w+)': (\w+)", fields.group(1) if fields else '')}
         body = re.search(r'data = json.dumps\((\w+)\)', source)
         self.body = hints[body.group(1)] if body and not self.fields else None
@@ -98,7 +99,7 @@ class Judge:
             return ['the body is no JSON']
         nullable = call.verb == 'PATCH'
         if call.body is None:
-            return self.object_problems(call.module, None, call.fields, content, '', nullable)
+            return self.object_problems(call.module, call.fields, content, '', nullable)
         return self.value_problems(call.module, call.body, content, '', nullable=nullable) or name_problems(content)
 
     def answer_problems(self, call, status, content):
@@ -137,20 +138,19 @@ class Judge:
                 return [f'{place}: {value!r} is no {hint.__name__}']
             return [f'{place}: {value!r} is none of {", ".join(map(str, values))}'] \
                 if values is not None and value not in values else []
-        found = [self.object_problems(module, model, fields_of(model), value, place, nullable)
+        found = [self.object_problems(module, fields_of(model), value, place, nullable)
                  for model in concrete_models(hint)]
         return min(found, key=len)
 
-    def object_problems(self, module, model, fields, value, place, nullable):
+    def object_problems(self, module, fields, value, place, nullable):
         if not isinstance(value, dict):
             return [f'{place}: {value!r} is no object']
         problems = [f'{place}/{name}: unknown field' for name in value if name not in fields]
-        problems += [f'{place}/{name} is missing' for name, (_, is_required) in fields.items()
+        problems += [f'{place}/{name} is missing' for name, (_, is_required, _) in fields.items()
                      if is_required and name not in value]
         for name in sorted(fields.keys() & value.keys() - ({NULL} if value.get(NULL) is None else set())):
-            enumeration = getattr(model, f'{"".join(part.capitalize() for part in name.split("_"))}Enum', None)
-            values = [one.value for one in enumeration] if enumeration else None
-            problems += self.value_problems(module, fields[name][0], value[name], f'{place}/{name}', values, nullable)
+            hint, _, values = fields[name]
+            problems += self.value_problems(module, hint, value[name], f'{place}/{name}', values, nullable)
         return problems
 
 
@@ -158,13 +158,19 @@ def unwrapped(hint):
     return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Union else hint
 
 
+@functools.cache
 def fields_of(model):
-    """Type, and whether it is required, by name."""
-    defaults = {**(model.__init__.__kwdefaults__ or {})}
-    hints = {name: hint for name, hint in model.__init__.__annotations__.items() if name != 'return'}
-    return {name.rstrip('_'): (hint, name not in defaults) for name, hint in hints.items()}
+    """Type, whether it is required, and the enumeration or None, by name."""
+    found = {}
+    for name, hint in model.__init__.__annotations__.items():
+        enumeration = getattr(model, f'{"".join(part.capitalize() for part in name.split("_"))}Enum', None)
+        values = [one.value for one in enumeration] if enumeration else None
+        found[name.rstrip('_')] = hint, name not in (model.__init__.__kwdefaults__ or {}), values
+    found.pop('return', None)
+    return found
 
 
+@functools.cache
 def concrete_models(model):
     """The model itself, or of an abstract one all models that can take its place."""
     found = [] if any('base class' in str(value) for value in model.__init__.__code__.co_consts) else [model]

@@ -264,7 +264,8 @@ class Region:
         volume.update(
             active=True, adjustable_capacity_states=['attached'], adjustable_iops_states=[],
             attachment_state='attached', bandwidth=393, busy=False, capacity=capacity, encryption='provider_managed',
-            health_reasons=[], health_state='ok', iops=3000, profile={'href': f'{BASE}/volume/profiles/{profile}', 'name': profile},
+            health_reasons=[], health_state='ok', iops=3000,
+            profile={'href': f'{BASE}/volume/profiles/{profile}', 'name': profile},
             resource_group=group, software_attachments=[], source_image=reference(image), status='available',
             status_reasons=[], storage_generation=1, user_tags=[], volume_attachments=[],
             zone=catalog.zone_reference(zone))
@@ -296,8 +297,9 @@ class Region:
     def assign_address(self, path):
         interface = self.all_of(f'{path}/network_interfaces')[0]
         subnet = self.things[f'subnets/{interface["subnet"]["id"]}']
-        interface['primary_ip']['address'] = \
-            f'{subnet["ipv4_cidr_block"].rpartition(".")[0]}.{next(self.addresses) % 250 + 4}'
+        start, number = subnet['ipv4_cidr_block'].split('.'), next(self.addresses)
+        third = int(start[2]) + number // 250 % max(1, subnet['total_ipv4_address_count'] // 256)
+        interface['primary_ip']['address'] = f'10.240.{third}.{number % 250 + 4}'
         interface['status'] = 'available'
 
     def end_start(self, instance):

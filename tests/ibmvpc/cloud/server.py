@@ -123,7 +123,7 @@ class Suite:
                 status, more, content = self.api_answer(verb, url, headers, body)
             if content is None or isinstance(content, str):
                 return status, more, content or ''
-            text = json.dumps(content, indent=1)
+            text = json.dumps(content)
             host = headers.get('host', '')
             scheme = 'https' if host.endswith('.ibm.com') else 'http'
             return status, more, text.replace(BASE, f'{scheme}://{host}/v1')
@@ -284,7 +284,7 @@ class Suite:
         """All things, or a page if the call has pages. A cut is the number of things that the next list has instead of
         all."""
         fields = fields_of(call.result)
-        name, = (name for name, (hint, _) in fields.items() if str(hint).startswith('typing.List'))
+        name, = (name for name, (hint, *_) in fields.items() if str(hint).startswith('typing.List'))
         things = {one.rpartition('/')[2]: self.region.things[one] for one in self.region.below(path)}
         if 'first' not in fields:
             return {name: [self.region.shown(f'{path}/{one}') for one in things]}
