@@ -291,8 +291,12 @@ def test_instances_change_on_demand(cloud, api):
     assert (found['status'], found['status_reasons'][0]['code']) == ('stopped', 'stopped_by_preemption')
     api.delete_instance(found['id'])
     wait_until('it is gone', lambda: api.names() == ['other-00001'])
-    cloud.remove('other-00001')
-    assert api.names() == [] and cloud.things('volumes') == {}
+    cloud.stop_time()
+    pending = api.create()
+    for name in ('other-00001', 'np1'):
+        cloud.remove(name)
+    cloud.step()  # its start
+    assert api.status(pending) is None and api.names() == [] and cloud.things('volumes') == {}
 
 
 def test_tokens_expire_and_permissions_are_needed(cloud, api):

@@ -21,12 +21,12 @@ LABELS = {'by-name': {'image-name': 'ibm-debian-12-11-minimal-amd64-1', 'keys': 
 @pytest.fixture
 def configure(tmp_path, cloud):
     """Makes a configuration file."""
-    def make(public_ipv4):
+    def make(public_ipv4, **more):
         labels = [{'name': name, 'cloud-image': name, 'profile': 'cx2-2x4', 'user-data': '#!/bin/sh'}
                   for name in LABELS]
         provider = {
             'name': 'ibm', 'driver': 'ibmvpc', 'region': REGION, 'zone': ZONE, 'vpc': 'ci', 'subnet': 'ci-1',
-            'rate': 100, 'quota': {'instances': 7, 'cores': 20}, 'public-ipv4': public_ipv4,
+            **more, 'rate': 100, 'quota': {'instances': 7, 'cores': 20}, 'public-ipv4': public_ipv4,
             'object-storage': {
                 'instance-name': 'ci-storage', 'endpoint': cloud.storage_url, 'bucket-name': BUCKET},
             'cloud-images': [{'name': name, 'username': 'zuul', **image} for name, image in LABELS.items()],
@@ -41,9 +41,10 @@ def configure(tmp_path, cloud):
     return make
 
 
-def run(cloud, configuration, label, *image):
+def run(cloud, configuration, label, *image, environment=None):
     result = subprocess.run([sys.executable, '-B', REFERENCE, cloud.url, configuration, label, NAME, *image], text=True,
-                            capture_output=True, env={**os.environ, **cloud.environment()}, timeout=PATIENCE)
+                            capture_output=True, env={**os.environ, **(environment or cloud.environment())},
+                            timeout=PATIENCE)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -107,7 +108,8 @@ def test_a_node_of_an_image_that_is_uploaded(cloud, configure, tmp_path):
     cloud.set(old_fields=True, importing=0.3)
     file = tmp_path / 'image.qcow2'
     file.write_bytes(b'QFI\xfb' + bytes(20 << 20))
-    found = run(cloud, configure(False), 'by-upload', file)
+    configuration = configure(False, **{'credentials-file': str(cloud.directory / 'credentials.env')})
+    found = run(cloud, configuration, 'by-upload', file, environment={'NO_PROXY': '127.0.0.1'})
     (create,), (upload,) = (cloud.exchanges(call) for call in ('create_instance', 'create_image'))
     assert upload['body'] == {
         'name': 'npimage0000000003', 'resource_group': upload['body']['resource_group'],

@@ -61,8 +61,8 @@ class Things(dict):
     def __init__(self, things):
         super().__init__()
         self.folders = collections.defaultdict(dict)
-        for path, thing_there in things.items():
-            self[path] = thing_there
+        for path, new in things.items():
+            self[path] = new
 
     def __setitem__(self, path, new):
         super().__setitem__(path, new)
@@ -290,6 +290,8 @@ class Region:
         self.things[path] = interface
 
     def begin_start(self, path, instance):
+        if path not in self.things:
+            return
         instance['status'] = 'starting'
         self.assign_address(path)
         self.at('starting', lambda: self.end_start(instance))
