@@ -13,9 +13,11 @@
 namespace nodepool::cloud {
 
 // A listing, indexed by id. `Id`: the member of a thing, variable or function, that is its id.
-template <typename Thing, auto Id = &Thing::id>
+template <typename T, auto Id = &T::id>
 class ById {
  public:
+  using Thing = T;
+
   explicit ById(std::vector<Thing> things) : things_(std::move(things)) {
     for (std::size_t i = 0; i < things_.size(); ++i) index_.emplace(std::invoke(Id, things_[i]), i);
   }

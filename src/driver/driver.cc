@@ -32,8 +32,8 @@ std::vector<std::string> Provider::zones(std::string_view /*pool*/) const {
   return {};
 }
 
-Task<std::optional<std::string>> Provider::termination_reason(model::Node /*node*/) {
-  co_return std::nullopt;
+Task<std::map<std::string, std::string>> Provider::terminated() {
+  co_return std::map<std::string, std::string>{};
 }
 
 Task<std::vector<std::string>> Provider::missing_in_cloud() {

@@ -184,11 +184,10 @@ class Provider {
   // the provider takes it out of service once the caller has unlocked it.
   virtual Task<bool> is_usable(model::Node node) = 0;
 
-  // Why the cloud has terminated the node's machine, as one sentence for the node's record: for
-  // example, a spot instance was reclaimed. Returns nothing if the machine has not been terminated,
-  // or if that is unknown. Called every minute for each node: answer from a listing that all nodes
-  // share. Throws if the cloud cannot be asked. By default, returns nothing.
-  virtual Task<std::optional<std::string>> termination_reason(model::Node node);
+  // The nodes whose machines the cloud has terminated, and why, as one sentence for the node's
+  // record: for example, a spot instance was reclaimed. May include nodes that are being deleted.
+  // Called every minute. Throws if the cloud cannot be asked. By default, returns none.
+  virtual Task<std::map<std::string, std::string>> terminated();
 
   // Deletes the machine of a node, or makes it ready again. The caller has locked the node and set
   // it to `deleting`. What is saved to `record` is there at the next attempt, in any launcher.

@@ -126,7 +126,10 @@ struct NodeRequestHandler::Check {
   Task<> run(driver::Provider& provider) {
     try {
       is_usable = co_await provider.is_usable(node);
-      if (!is_usable) termination_reason = co_await provider.termination_reason(node);
+      if (is_usable) co_return;
+      std::map<std::string, std::string> terminated = co_await provider.terminated();
+      const auto reason = terminated.find(node.id);
+      if (reason != terminated.end()) termination_reason = std::move(reason->second);
     } catch (...) {
       failure = std::current_exception();
     }

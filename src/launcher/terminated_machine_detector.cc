@@ -1,6 +1,6 @@
 #include "launcher/terminated_machine_detector.h"
 
-#include <vector>
+#include <map>
 
 #include "model/change_node.h"
 #include "model/failure_text.h"
@@ -38,17 +38,11 @@ TerminatedMachineDetector::TerminatedMachineDetector(const WorkerContext& contex
 
 Task<> TerminatedMachineDetector::check() {
   if (!context_.records.ready()) co_return;
-  const auto& known = context_.records.nodes.of_provider(provider_.config().name());
-  const std::vector<std::string> ids(known.begin(), known.end());
   std::erase_if(reported_, [this](const std::string& id) {
     return context_.records.nodes.find(id) == nullptr;
   });
-  for (const std::string& id : ids) {
-    const Node* node = context_.records.nodes.find(id);
-    if (node == nullptr || !is_monitored(*node)) continue;
-    std::optional<std::string> reason = co_await provider_.termination_reason(*node);
-    if (reason) co_await handle_terminated(id, *std::move(reason));
-  }
+  const std::map<std::string, std::string> terminated = co_await provider_.terminated();
+  for (const auto& [id, reason] : terminated) co_await handle_terminated(id, reason);
 }
 
 Task<> TerminatedMachineDetector::handle_terminated(std::string id, std::string reason) {

@@ -78,9 +78,13 @@ class CloudProvider final : public driver::LaunchingProvider {
     }
     co_return !cloud_->ended.contains(node.external_id_text());
   }
-  Task<std::optional<std::string>> termination_reason(model::Node node) override {
-    const auto found = cloud_->ended.find(node.external_id_text());
-    co_return found == cloud_->ended.end() ? std::nullopt : std::optional(found->second);
+  Task<std::map<std::string, std::string>> terminated() override {
+    std::map<std::string, std::string> reasons;
+    for (const std::string& id : context_.nodes.of_provider(config_->name())) {
+      const auto found = cloud_->ended.find(context_.nodes.find(id)->external_id_text());
+      if (found != cloud_->ended.end()) reasons.emplace(id, found->second);
+    }
+    co_return reasons;
   }
   void take_over(driver::Provider& predecessor) override {
     cloud_->events.push_back("taken over from " + predecessor.config().name());

@@ -306,6 +306,8 @@ SUITES = [
     services('ci-examples', 'ci_examples', 'the examples of docs/ci/ as GitLab Runner, GitHub Actions, '
              'Jenkins and Buildbot run them', '--interop', '--ci-examples', has_smoke=True),
     services('aws', 'aws', 'a simulated AWS; every call is checked against AWS\' service models', '--interop', has_smoke=True),
+    services('gce', 'gce', 'a simulated Compute Engine; every call is checked against Google\'s discovery document',
+             '--interop', has_smoke=True),
     services('interop', 'interop', 'the programs together with Zuul\'s client and the Python Nodepool', '--interop', has_smoke=True),
     services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack', has_smoke=True),
     services('kubernetes', 'kubernetes', 'a real Kubernetes API; the first run builds it (10 min)',

@@ -11,20 +11,6 @@
 
 namespace nodepool::driver {
 
-// A machine in the listing of a simple cloud. Its external_id is the text that create_instance()
-// returned, as JSON (model::json_string).
-struct SimpleInstance : Instance {
-  enum class State {
-    building,
-    ready,    // runs, and its addresses are set
-    failed,   // will never run
-    deleted,  // still listed, but counts as absent
-  };
-
-  State state = State::building;
-  std::string failure;  // the cloud's reason for State::failed
-};
-
 // The operations of a cloud with a blocking client: what a simple driver implements besides its
 // configuration. SimpleDriver does the rest.
 //
@@ -45,8 +31,9 @@ class SimpleAdapter {
   virtual void delete_instance(const std::string& id) = 0;
 
   // All machines that use the credentials' quota, not only those of this provider, with their
-  // metadata and resources. Polled while machines come up or go, so it is called often.
-  virtual std::vector<SimpleInstance> list_instances() = 0;
+  // metadata and resources. The external_id is the text that create_instance() returned, as JSON
+  // (model::json_string). Polled while machines come up or go, so it is called often.
+  virtual std::vector<Machine> list_instances() = 0;
 
   // The quota for all machines together. By default, unlimited.
   virtual Limits quota_limits();

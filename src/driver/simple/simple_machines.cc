@@ -26,10 +26,10 @@ SimpleMachines::SimpleMachines(const ProviderContext& context,
       tasks_(context.runtime, context.threads, config_->name(), options.tasks, context.metrics,
              log_),
       listing_(context.runtime, "list_instances",
-               {.unknown = options.poll_interval, .least = kLeastPause},
-               [this] { return list(); }) {}
+               {.unknown = options.poll_interval, .least = kLeastPause}, [this] { return ask(); }) {
+}
 
-Task<> SimpleMachines::start() {
+Task<> SimpleMachines::start(std::function<void()> /*changed*/) {
   tasks_.start();
   co_return;
 }
@@ -54,14 +54,14 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& steps) {
   const model::Json external_id = model::json_string(id);
   auto last_seen = runtime_.clock.now();
   while (true) {
-    const std::optional<SimpleInstance> seen = co_await poll(external_id, awaited);
-    if (seen && seen->state == SimpleInstance::State::ready) {
+    const std::optional<Machine> seen = co_await poll(external_id, awaited);
+    if (seen && seen->state == Machine::State::running) {
       spec.learn(awaited.taken(runtime_.clock.now()));
       co_return *seen;
     }
-    if (seen && seen->state == SimpleInstance::State::failed) {
+    if (seen && seen->state == Machine::State::failed) {
       throw CloudError(CloudError::Kind::failed,
-                       fmt::format("instance {} failed: {}", id, seen->failure));
+                       fmt::format("instance {} failed: {}", id, seen->explanation));
     }
     if (seen) last_seen = runtime_.clock.now();
     if (runtime_.clock.now() - last_seen >= options_.consistency_delay) {
@@ -83,22 +83,21 @@ Task<std::string> SimpleMachines::make(const CreateSpec& spec, LaunchSteps& step
 
 Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, LaunchSteps& steps) {
   const auto listing = co_await listing_.get({});
-  for (const SimpleInstance& instance : *listing) {
-    if (instance.state == SimpleInstance::State::deleted) continue;
-    if (!carries(instance.metadata, ours)) continue;
-    steps.set_external_id(instance.external_id);
-    co_return instance.external_id.string_value();
+  for (const Machine& machine : *listing) {
+    if (machine.state == Machine::State::deleted) continue;
+    if (!carries(machine.metadata, ours)) continue;
+    steps.set_external_id(machine.external_id);
+    co_return machine.external_id.string_value();
   }
   co_return std::nullopt;
 }
 
-Task<std::optional<SimpleInstance>> SimpleMachines::poll(model::Json external_id,
-                                                         PollWaiter& awaited) {
+Task<std::optional<Machine>> SimpleMachines::poll(model::Json external_id, PollWaiter& awaited) {
   while (true) {
     const auto listing = co_await if_answered(listing_.next(awaited), "instances", log_);
     if (!listing) continue;
-    const auto found = std::ranges::find(*listing, external_id, &SimpleInstance::external_id);
-    const bool is_there = found != listing->end() && found->state != SimpleInstance::State::deleted;
+    const auto found = std::ranges::find(*listing, external_id, &Machine::external_id);
+    const bool is_there = found != listing->end() && found->state != Machine::State::deleted;
     co_return is_there ? std::optional(*found) : std::nullopt;
   }
 }
@@ -126,29 +125,14 @@ Task<bool> SimpleMachines::call_delete(std::string id) {
 
 // --- listings and limits
 
-Task<SimpleMachines::Instances> SimpleMachines::list() {
+Task<SimpleMachines::Machines> SimpleMachines::ask() {
   auto call = [cloud = cloud_] { return cloud->list_instances(); };
   co_return co_await tasks_.submit("list_instances", std::move(call));
 }
 
-Task<std::vector<Instance>> SimpleMachines::instances() {
+Task<MachineList> SimpleMachines::list() {
   const auto listing = co_await listing_.get({});
-  std::vector<Instance> instances;
-  for (const SimpleInstance& instance : *listing) {
-    if (instance.state != SimpleInstance::State::deleted) instances.push_back(instance);
-  }
-  co_return instances;
-}
-
-Task<std::vector<Resource>> SimpleMachines::resources() {
-  const std::vector<Instance> all = co_await instances();
-  std::vector<Resource> resources;
-  resources.reserve(all.size());
-  for (const Instance& instance : all) {
-    resources.push_back(
-        {std::string(kInstanceResource), instance.external_id.string_value(), instance.metadata});
-  }
-  co_return resources;
+  co_return MachineList{.machines = *listing};
 }
 
 Task<> SimpleMachines::remove_resource(Resource resource) {

@@ -20,27 +20,26 @@ class SimpleMachines final : public Adapter {
   SimpleMachines(const ProviderContext& context, std::shared_ptr<const StateMachineConfig> config,
                  std::shared_ptr<SimpleAdapter> cloud, SimpleOptions options);
 
-  Task<> start() override;
+  Task<> start(std::function<void()> changed) override;
   Task<> stop() override;
   Task<Instance> create(CreateSpec spec, LaunchSteps& steps) override;
   Task<> remove(model::Json external_id, LaunchSteps& steps) override;
-  Task<std::vector<Instance>> instances() override;
-  Task<std::vector<Resource>> resources() override;
+  Task<MachineList> list() override;
   Task<> remove_resource(Resource resource) override;
   Task<CloudDescription> describe(CloudDescription::Purpose purpose) override;
   async::Duration consistency_delay() const override { return options_.consistency_delay; }
 
  private:
-  using Instances = std::vector<SimpleInstance>;
+  using Machines = std::vector<Machine>;
 
   Task<LabelDescription> describe_label(std::string pool, std::string label);
-  Task<Instances> list();
+  Task<Machines> ask();
   Task<std::string> make(const CreateSpec& spec, LaunchSteps& steps, PollWaiter& awaited);
   Task<std::optional<std::string>> find(Metadata ours, LaunchSteps& steps);
   // Returns whether the machine existed.
   Task<bool> call_delete(std::string id);
   // The machine in the next listing; nothing if it is absent.
-  Task<std::optional<SimpleInstance>> poll(model::Json external_id, PollWaiter& awaited);
+  Task<std::optional<Machine>> poll(model::Json external_id, PollWaiter& awaited);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -48,7 +47,7 @@ class SimpleMachines final : public Adapter {
   std::shared_ptr<SimpleAdapter> cloud_;
   SimpleOptions options_;
   TaskManager tasks_;
-  SharedPoller<Instances> listing_;
+  SharedPoller<Machines> listing_;
   std::map<LabelKey, Resources> needs_;  // asked once
 };
 

@@ -1,10 +1,8 @@
 #include "driver/statemachine/adapter.h"
 
-#include "driver/statemachine/leaks.h"
-
 namespace nodepool::driver {
 
-Task<> Adapter::start() {
+Task<> Adapter::start(std::function<void()> /*changed*/) {
   co_return;
 }
 
@@ -12,20 +10,8 @@ Task<> Adapter::stop() {
   co_return;
 }
 
-Task<std::vector<Resource>> Adapter::resources() {
+Task<std::vector<Resource>> Adapter::other_resources() {
   co_return std::vector<Resource>{};
-}
-
-bool Adapter::may_be_of(const Resource& resource, const model::Node& node) const {
-  return resource.type != kInstanceResource || may_be_machine(node.external_id, resource.id);
-}
-
-Task<std::optional<std::string>> Adapter::termination_reason(model::Node /*node*/) {
-  co_return std::nullopt;
-}
-
-Task<bool> Adapter::is_usable(model::Node /*node*/) {
-  co_return true;
 }
 
 Task<> Adapter::remove_resource(Resource resource) {

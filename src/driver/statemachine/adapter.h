@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -65,8 +66,10 @@ class Adapter {
   virtual ~Adapter() = default;
 
   // Called before all other functions. If it throws, the provider is out of service, and a new
-  // adapter is started later. Do not throw because the cloud cannot be reached.
-  virtual Task<> start();
+  // adapter is started later. Do not throw because the cloud cannot be reached. Call `changed`
+  // until stop() has returned, if the cloud reports that machines have ended: earlier listings are
+  // forgotten.
+  virtual Task<> start(std::function<void()> changed);
 
   // Called after all other functions have returned.
   virtual Task<> stop();
@@ -80,19 +83,18 @@ class Adapter {
   // calls that must not be made twice or whose result must survive a crash.
   virtual Task<> remove(model::Json external_id, LaunchSteps& steps) = 0;
 
-  // All machines that use the credentials' quota, not only those of this provider.
-  virtual Task<std::vector<Instance>> instances() = 0;
+  // All machines that use the credentials' quota, not only those of this provider, in a listing
+  // that was begun at most kListingAge ago: providers of one account share it. Throws if it has not
+  // got all pages. The framework asks once for all its questions: which machines run, have ended,
+  // are leaks, and what others use.
+  virtual Task<MachineList> list() = 0;
+  static constexpr async::Duration kListingAge = std::chrono::seconds(2);
 
-  // All resources with owner tags, machines included: the search for leaks uses them. By default,
-  // none.
-  virtual Task<std::vector<Resource>> resources();
+  // All other resources with owner tags: the search for leaks uses them. By default, none.
+  virtual Task<std::vector<Resource>> other_resources();
 
-  // Whether a resource with the node's owner tags may belong to the node; otherwise it is a leak.
-  // By default, compares the id of a machine with the node's, and accepts all other resources.
-  virtual bool may_be_of(const Resource& resource, const model::Node& node) const;
-
-  // Deletes a resource that resources() has returned. Throws CloudError(permanent) for any other
-  // type: its id may be the id of something else. By default, supports no type.
+  // Deletes a leaked machine or another resource. Throws CloudError(permanent) for a type that the
+  // listings do not have: its id may be the id of something else. By default, supports no type.
   virtual Task<> remove_resource(Resource resource);
 
   // Called every minute: deletes leftovers of the cloud that have no owner tags. Returns the
@@ -107,13 +109,6 @@ class Adapter {
   // The console log of a machine that did not come up. Called if the label's configuration enables
   // it. By default, returns nothing.
   virtual Task<std::optional<std::string>> console_log(model::Json external_id);
-
-  // Whether the machine of a ready node is healthy. Called before the node is handed out; if not,
-  // the node is deleted. By default, returns true.
-  virtual Task<bool> is_usable(model::Node node);
-
-  // See Provider::termination_reason(). Answer from a shared listing, seconds old at most.
-  virtual Task<std::optional<std::string>> termination_reason(model::Node node);
 
   // Called when no host keys could be read from the machine. By default, does nothing.
   virtual void nodescan_failed(const model::Json& external_id);

@@ -47,8 +47,7 @@ struct Instance {
   ConnectionSettings connection = {};
 };
 
-// Resource::type of a machine. Its Resource::id is its external id: as it is if that is text,
-// otherwise as JSON.
+// Resource::type of a machine.
 inline constexpr std::string_view kInstanceResource = "instance";
 
 // A resource in the cloud that may be a leak.
@@ -56,6 +55,47 @@ struct Resource {
   std::string type;  // kInstanceResource, "volume", …: for messages and metrics
   std::string id;    // for Adapter::remove_resource()
   Metadata metadata;
+  model::Json external_id = {};  // of a machine; null: it is none
 };
+
+// A machine in a listing.
+struct Machine : Instance {
+  enum class State {
+    building,  // being made, or booting
+    running,   // its addresses are known
+    stopped,   // exists, and may be started again
+    failed,    // exists, and will never run
+    deleting,  // still takes its resources
+    deleted,   // still listed, but gone
+  };
+
+  State state = State::building;
+  std::string explanation;  // why it does not run, as a sentence; empty: unknown
+
+  // What it is called as a resource: see Resource. No id: its external id, as it is if that is
+  // text, otherwise as JSON.
+  std::string type = std::string(kInstanceResource);
+  std::string id;
+
+  // Whether it exists, and is not being deleted.
+  bool is_there() const { return state != State::deleting && state != State::deleted; }
+  Resource as_resource() const;
+};
+
+// All machines that a cloud lists.
+struct MachineList {
+  std::vector<Machine> machines;
+  // Whether a machine that is missing does not exist. False if the cloud leaves machines out
+  // without saying so, while a part of it is away.
+  bool is_complete = true;
+};
+
+// The identifiers in an external id: the text, or all text values of an object. Empty for other
+// values, which are ids of no machine.
+std::vector<std::string> identifiers_in(const model::Json& external_id);
+
+// Whether both external ids are of one machine: equal texts, objects that are equal in the keys
+// that both have, or an object and the text of one of its values.
+bool is_same_machine(const model::Json& left, const model::Json& right);
 
 }  // namespace nodepool::driver

@@ -18,10 +18,12 @@ constexpr auto kRemovalTimeout = std::chrono::seconds(600);
 }  // namespace
 
 LeakSearch::LeakSearch(ProviderContext context, std::string provider, Adapter& adapter,
-                       const Ownership& ownership, telemetry::Logger log)
+                       MachineInventory& machines, const Ownership& ownership,
+                       telemetry::Logger log)
     : context_(std::move(context)),
       provider_(std::move(provider)),
       adapter_(adapter),
+      machines_(machines),
       ownership_(ownership),
       log_(std::move(log)),
       services_{Service{.what = "resources of nodes", .find = &LeakSearch::find_resources},
@@ -96,6 +98,17 @@ void LeakSearch::report(Service& service, const std::vector<Leak>& leaks) {
   service.reported = std::move(reported);
 }
 
+namespace {
+
+// An id that cannot be compared may be of any machine.
+bool may_be_of(const Resource& resource, const model::Node& node) {
+  const bool is_comparable =
+      !identifiers_in(resource.external_id).empty() && !identifiers_in(node.external_id).empty();
+  return !is_comparable || is_same_machine(resource.external_id, node.external_id);
+}
+
+}  // namespace
+
 // A ready node has one machine, whose id is known. Another machine with its tags was made by an
 // attempt with unknown outcome, or for an earlier node with the same id.
 RecordQueries::Node LeakSearch::record_of(const std::string& node_id,
@@ -104,12 +117,16 @@ RecordQueries::Node LeakSearch::record_of(const std::string& node_id,
   if (node == nullptr || node->provider != provider_) return RecordQueries::Node::none;
   if (is_of_another_record(resource.metadata, *node)) return RecordQueries::Node::is_another;
   const bool is_made = !model::is_reclaimable(node->state) && node->state != model::NodeState::init;
-  const bool may_be_its = !is_made || adapter_.may_be_of(resource, *node);
+  const bool may_be_its = !is_made || may_be_of(resource, *node);
   return may_be_its ? RecordQueries::Node::has_it : RecordQueries::Node::has_other;
 }
 
 Task<std::vector<Leak>> LeakSearch::find_resources() {
-  const std::vector<Resource> resources = co_await adapter_.resources();
+  const MachineInventory::Pointer machines = co_await machines_.list();
+  std::vector<Resource> resources = co_await adapter_.other_resources();
+  for (const Machine& machine : machines->all()) {
+    if (machine.is_there() && !machine.metadata.empty()) resources.push_back(machine.as_resource());
+  }
   const RecordQueries records{
       .node = [this](const std::string& id,
                      const Resource& resource) { return record_of(id, resource); },

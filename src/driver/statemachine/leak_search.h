@@ -9,6 +9,7 @@
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/leaks.h"
+#include "driver/statemachine/machine_inventory.h"
 #include "telemetry/log.h"
 
 namespace nodepool::driver {
@@ -20,7 +21,7 @@ class LeakSearch {
  public:
   // The referenced objects outlive this.
   LeakSearch(ProviderContext context, std::string provider, Adapter& adapter,
-             const Ownership& ownership, telemetry::Logger log);
+             MachineInventory& machines, const Ownership& ownership, telemetry::Logger log);
 
   // Searches once, and deletes the leaks that the previous search found as well. Only logs those
   // that another installation may have made. Logs failures. Throws Cancelled.
@@ -55,6 +56,7 @@ class LeakSearch {
   ProviderContext context_;
   std::string provider_;
   Adapter& adapter_;
+  MachineInventory& machines_;
   const Ownership& ownership_;
   telemetry::Logger log_;
   std::array<Service, 2> services_;

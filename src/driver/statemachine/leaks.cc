@@ -3,8 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace nodepool::driver {
 
 namespace {
@@ -75,15 +73,6 @@ std::optional<Leak> leak_of(const Resource& resource, const Ownership& ownership
 }
 
 }  // namespace
-
-bool may_be_machine(const model::Json& external_id, const std::string& resource_id) {
-  if (external_id.is_null()) return true;
-  const std::string text = external_id.string_value();
-  if (!text.empty()) return text == resource_id;
-  const auto shown = nlohmann::json::parse(resource_id, nullptr, false);
-  const auto known = nlohmann::json::parse(external_id.text, nullptr, false);
-  return shown.type() != known.type() || shown == known;  // in any order of keys
-}
 
 std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Ownership& ownership,
                              const RecordQueries& records) {

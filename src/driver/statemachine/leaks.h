@@ -11,10 +11,6 @@
 
 namespace nodepool::driver {
 
-// Whether the machine with the Resource::id `resource_id` may have this external id. Ids of
-// different types cannot be compared, and may be the same machine.
-bool may_be_machine(const model::Json& external_id, const std::string& resource_id);
-
 // Queries of a provider's records.
 struct RecordQueries {
   enum class Node {

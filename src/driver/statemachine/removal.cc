@@ -29,16 +29,17 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
   const auto is_of_node = [&record, &context](const Metadata& metadata) {
     return context.ownership.is_of_node(metadata, record.node());
   };
-  const std::vector<Instance> instances = co_await adapter.instances();
-  for (const Instance& instance : instances) {
-    if (!is_of_node(instance.metadata)) continue;
-    steps.set_scope(instance.external_id.text);
-    Task<> removing = adapter.remove(instance.external_id, steps);
+  const MachineList listed = co_await adapter.list();
+  for (const Machine& machine : listed.machines) {
+    const bool is_gone = machine.state == Machine::State::deleted;
+    if (is_gone || !is_of_node(machine.metadata)) continue;
+    steps.set_scope(machine.external_id.text);
+    Task<> removing = adapter.remove(machine.external_id, steps);
     co_await remove_if_there(std::move(removing));
   }
-  const std::vector<Resource> resources = co_await adapter.resources();
+  const std::vector<Resource> resources = co_await adapter.other_resources();
   for (const Resource& resource : resources) {
-    if (resource.type == kInstanceResource || !is_of_node(resource.metadata)) continue;
+    if (!is_of_node(resource.metadata)) continue;
     Task<> removing = adapter.remove_resource(resource);
     co_await remove_if_there(std::move(removing));
   }

@@ -19,6 +19,9 @@ namespace {
 // Timeout of one attempt to delete a machine.
 constexpr auto kDeleteTimeout = std::chrono::seconds(600);
 
+// Maximum age of the listing that shows terminated machines.
+constexpr auto kAgeOfTerminations = std::chrono::seconds(10);
+
 }  // namespace
 
 struct StateMachineProvider::Calls {
@@ -54,14 +57,16 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
       boot_memory_(context_, *config_, log_),
       adapter_(std::move(adapter)),
       scanner_(std::move(scanner)),
-      leak_search_(context_, config_->name(), *adapter_, ownership_, log_),
+      machines_(context_.runtime, *adapter_, log_),
+      leak_search_(context_, config_->name(), *adapter_, machines_, ownership_, log_),
       calls_(std::make_shared<Calls>()) {}
 
 StateMachineProvider::~StateMachineProvider() = default;
 
 Task<> StateMachineProvider::start() {
   co_await boot_memory_.restore();
-  co_await adapter_->start();
+  std::function<void()> changed = [this] { machines_.forget(); };
+  co_await adapter_->start(std::move(changed));
 }
 
 void StateMachineProvider::take_over(Provider& predecessor) {
@@ -72,6 +77,7 @@ void StateMachineProvider::take_over(Provider& predecessor) {
 
 Task<> StateMachineProvider::stop() {
   while (calls_->under_way > 0) co_await calls_->one_ended.wait();
+  co_await machines_.stop();
   co_await adapter_->stop();
 }
 
@@ -145,11 +151,12 @@ Task<std::vector<std::string>> StateMachineProvider::missing_in_cloud() {
 // The usage of all machines that are not nodes of this provider.
 Task<Resources> StateMachineProvider::taken_by_others() {
   Resources taken;
-  const std::vector<Instance> instances = co_await adapter_->instances();
-  for (const Instance& instance : instances) {
-    const model::Node* node = context_.nodes.find(value_of(instance.metadata, kNodeIdKey));
-    const bool is_ours = node != nullptr && ownership_.may_be_of_node(instance.metadata, *node);
-    if (!is_ours) taken += instance.resources;
+  const MachineInventory::Pointer machines = co_await machines_.list();
+  for (const Machine& machine : machines->all()) {
+    if (machine.state == Machine::State::deleted) continue;
+    const model::Node* node = context_.nodes.find(value_of(machine.metadata, kNodeIdKey));
+    const bool is_ours = node != nullptr && ownership_.may_be_of_node(machine.metadata, *node);
+    if (!is_ours) taken += machine.resources;
   }
   co_return taken;
 }
@@ -201,12 +208,23 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
 
 Task<bool> StateMachineProvider::is_usable(model::Node node) {
   const RunningCall call(*this);
-  co_return co_await adapter_->is_usable(std::move(node));
+  co_return co_await machines_.is_running(std::move(node));
 }
 
-Task<std::optional<std::string>> StateMachineProvider::termination_reason(model::Node node) {
+// A machine that is not listed may have ended long ago, or belong to another account.
+Task<std::map<std::string, std::string>> StateMachineProvider::terminated() {
   const RunningCall call(*this);
-  co_return co_await adapter_->termination_reason(std::move(node));
+  std::map<std::string, std::string> reasons;
+  const MachineInventory::Pointer machines = co_await machines_.list(kAgeOfTerminations);
+  for (const Machine& machine : machines->all()) {
+    if (machine.state == Machine::State::building || machine.state == Machine::State::running) {
+      continue;
+    }
+    const model::Node* node = context_.nodes.find(value_of(machine.metadata, kNodeIdKey));
+    if (node == nullptr || machines->find(node->external_id) != &machine) continue;
+    reasons.emplace(node->id, explanation_of(machine));
+  }
+  co_return reasons;
 }
 
 Task<std::optional<model::Node>> StateMachineProvider::reclaim(NodeRecord& record) {

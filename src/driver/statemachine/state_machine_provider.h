@@ -12,6 +12,7 @@
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/boot_memory.h"
 #include "driver/statemachine/leak_search.h"
+#include "driver/statemachine/machine_inventory.h"
 #include "driver/statemachine/machine_launch.h"
 #include "driver/statemachine/state_machine_config.h"
 #include "nodescan/scanner.h"
@@ -44,7 +45,7 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<> remove_leak(Leak leak) override;
   ImageSupport* images() override { return adapter_->images(); }
   Task<bool> is_usable(model::Node node) override;
-  Task<std::optional<std::string>> termination_reason(model::Node node) override;
+  Task<std::map<std::string, std::string>> terminated() override;
   Task<std::optional<model::Node>> reclaim(NodeRecord& record) override;
 
  private:
@@ -66,6 +67,7 @@ class StateMachineProvider final : public LaunchingProvider {
   BootMemory boot_memory_;
   std::unique_ptr<Adapter> adapter_;
   std::unique_ptr<nodescan::Scanner> scanner_;
+  MachineInventory machines_;
   LeakSearch leak_search_;
   std::optional<CloudDescription> cloud_;  // last known
   std::shared_ptr<Calls> calls_;

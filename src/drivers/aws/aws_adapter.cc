@@ -20,6 +20,15 @@ namespace {
 constexpr const char* kVolumeResource = "volume";
 constexpr const char* kHostResource = "host";
 
+// Unknown states count as running: only what EC2 calls an end is one.
+driver::Machine::State state_of(const Ec2Instance& instance) {
+  using State = driver::Machine::State;
+  if (instance.is_gone()) return State::deleted;
+  if (instance.is_going()) return State::deleting;
+  if (instance.has_ended()) return State::stopped;
+  return instance.state == "pending" ? State::building : State::running;
+}
+
 bool wants_hosts(const AwsConfig& config) {
   return std::ranges::any_of(config.pools(), [&config](const auto& pool) {
     return std::ranges::any_of(pool.second.labels, [&](const std::string& label) {
@@ -64,8 +73,8 @@ Task<> AwsAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
   co_await remove_machine(context_, parse_external_id(external_id), std::move(accepted));
 }
 
-Task<std::vector<driver::Instance>> AwsAdapter::instances() {
-  std::vector<driver::Instance> instances;
+Task<driver::MachineList> AwsAdapter::list() {
+  driver::MachineList machines;
   const auto list = co_await context_.view.instances().get(kPollInterval);
   std::vector<std::string> types;
   for (const Ec2Instance& instance : list->all()) {
@@ -73,23 +82,17 @@ Task<std::vector<driver::Instance>> AwsAdapter::instances() {
   }
   co_await context_.view.types(std::move(types));  // caches all types with one call
   for (const Ec2Instance& instance : list->all()) {
-    if (instance.is_gone()) continue;
-    driver::Instance described = aws::describe(*config_, instance);
-    described.resources = co_await instance_resources(context_, instance);
-    instances.push_back(std::move(described));
+    driver::Machine& machine = machines.machines.emplace_back(aws::describe(*config_, instance));
+    machine.state = state_of(instance);
+    machine.id = instance.id;
+    if (instance.has_ended()) machine.explanation = state_in_words(instance);
+    if (!instance.is_gone()) machine.resources = co_await instance_resources(context_, instance);
   }
-  co_return instances;
+  co_return machines;
 }
 
-Task<std::vector<driver::Resource>> AwsAdapter::resources() {
+Task<std::vector<driver::Resource>> AwsAdapter::other_resources() {
   std::vector<driver::Resource> resources;
-  const auto list = co_await context_.view.instances().get(kPollInterval);
-  for (const Ec2Instance& instance : list->all()) {
-    if (instance.is_going()) continue;
-    resources.push_back({.type = std::string(driver::kInstanceResource),
-                         .id = instance.id,
-                         .metadata = instance.tags});
-  }
   // An attached volume is deleted with its instance.
   const auto volumes = co_await context_.view.volumes(kListAge);
   for (const Ec2Volume& volume : volumes->all()) {
@@ -118,17 +121,6 @@ Task<std::vector<driver::Resource>> AwsAdapter::host_resources() {
     may_list_hosts_ = false;
   }
   co_return resources;
-}
-
-// The external id may be an object, also in records of the Python Nodepool.
-bool AwsAdapter::may_be_of(const driver::Resource& resource, const model::Node& node) const {
-  if (resource.type != driver::kInstanceResource || node.external_id.is_null()) return true;
-  try {
-    const ExternalId id = parse_external_id(node.external_id);
-    return id.instance.empty() || id.instance == resource.id;
-  } catch (const CloudError&) {
-    return true;
-  }
 }
 
 Task<> AwsAdapter::remove_resource(driver::Resource resource) {
@@ -205,53 +197,6 @@ Task<driver::LabelDescription> AwsAdapter::describe_label(std::string pool, std:
 
 Task<std::optional<std::string>> AwsAdapter::console_log(model::Json external_id) {
   co_return co_await ec2_.console_output(parse_external_id(external_id).instance);
-}
-
-// The instance of a node, in a listing that is at most `age` old.
-Task<std::optional<Ec2Instance>> AwsAdapter::find(model::Node node, async::Duration age) {
-  std::string id;
-  try {
-    id = parse_external_id(node.external_id).instance;
-  } catch (const CloudError&) {
-    id.clear();  // not an id of EC2
-  }
-  if (id.empty()) co_return std::nullopt;
-  const auto list = co_await context_.view.instances().get(age);
-  const Ec2Instance* instance = list->find(id);
-  co_return instance == nullptr ? std::nullopt : std::optional(*instance);
-}
-
-// If a listing does not show the instance as running, it may be older than the instance, or
-// incomplete: lists twice more before the node counts as unhealthy. If listing fails, the node
-// counts as healthy.
-Task<bool> AwsAdapter::is_usable(model::Node node) {
-  const auto runs = [](const std::optional<Ec2Instance>& seen) {
-    return seen && seen->state == "running";
-  };
-  std::optional<Ec2Instance> instance;
-  try {
-    instance = co_await find(node, kListAge);
-    if (!runs(instance)) instance = co_await find(node, {});
-    if (!instance) {
-      co_await context_.runtime.clock.sleep_for(kPollInterval);
-      instance = co_await find(node, {});
-    }
-  } catch (const CloudError& error) {
-    context_.log.warning("Cannot check node {}, assuming that it is healthy: {}", node.id,
-                         error.what());
-    co_return true;
-  }
-  if (runs(instance)) co_return true;
-  context_.log.warning("Node {}: {}", node.id,
-                       instance ? state_in_words(*instance) : "its instance is not listed");
-  co_return false;
-}
-
-// Unknown if the instance is not listed: it may have ended long ago, or belong to another account.
-Task<std::optional<std::string>> AwsAdapter::termination_reason(model::Node node) {
-  const std::optional<Ec2Instance> instance = co_await find(std::move(node), kListAge);
-  if (!instance || !instance->has_ended()) co_return std::nullopt;
-  co_return state_in_words(*instance);
 }
 
 }  // namespace nodepool::drivers::aws

@@ -33,23 +33,19 @@ class AwsAdapter final : public driver::Adapter {
   async::Task<driver::Instance> create(driver::CreateSpec spec,
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
-  async::Task<std::vector<driver::Instance>> instances() override;
-  async::Task<std::vector<driver::Resource>> resources() override;
-  bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
+  async::Task<driver::MachineList> list() override;
+  async::Task<std::vector<driver::Resource>> other_resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
-  async::Task<bool> is_usable(model::Node node) override;
-  async::Task<std::optional<std::string>> termination_reason(model::Node node) override;
   driver::ImageSupport* images() override { return &images_; }
   async::Duration consistency_delay() const override { return kConsistencyDelay; }
 
  private:
   async::Task<driver::Limits> limits();
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
-  async::Task<std::optional<Ec2Instance>> find(model::Node node, async::Duration age);
   async::Task<std::vector<driver::Resource>> host_resources();
 
   std::shared_ptr<const AwsConfig> config_;

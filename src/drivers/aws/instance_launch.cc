@@ -8,6 +8,7 @@
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
+#include "driver/statemachine/wait_in_listing.h"
 #include "drivers/aws/api/signature.h"
 #include "drivers/aws/external_id.h"
 #include "drivers/aws/poll_intervals.h"
@@ -207,24 +208,16 @@ Task<std::optional<std::string>> InstanceLaunch::find_instance() {
 }
 
 Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
-  async::Clock& clock = context_.runtime.clock;
-  auto last_seen = clock.now();
-  while (true) {
-    const auto list = co_await driver::if_answered(context_.view.instances().next(awaited_),
-                                                   "instances", context_.log);
-    const Ec2Instance* instance = list ? list->find(id) : nullptr;
-    if (instance != nullptr) {
-      if (instance->state == "running") {
-        spec_.learn(awaited_.taken(clock.now()));
-        co_return *instance;
-      }
-      if (instance->state != "pending") throw failure_of(*instance);
-    }
-    if (instance != nullptr || !list) last_seen = clock.now();
-    if (clock.now() - last_seen > kConsistencyDelay) {
-      throw CloudError(CloudError::Kind::failed, "instance " + id + " has disappeared");
-    }
-  }
+  const auto runs = [](const Ec2Instance& instance) {
+    if (instance.state != "running" && instance.state != "pending") throw failure_of(instance);
+    return instance.state == "running";
+  };
+  const CloudError absence(CloudError::Kind::failed, "instance " + id + " has disappeared");
+  const driver::ListingWait wait{context_.runtime, context_.log, "instances"};
+  Ec2Instance instance = co_await driver::wait_in_listing(
+      wait, context_.view.instances(), awaited_, std::move(id), runs, kConsistencyDelay, absence);
+  spec_.learn(awaited_.taken(context_.runtime.clock.now()));
+  co_return instance;
 }
 
 Task<Resources> InstanceLaunch::resources_with(std::string type_name) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "driver/statemachine/wait_in_listing.h"
 #include "drivers/aws/poll_intervals.h"
 
 namespace nodepool::drivers::aws {
@@ -19,16 +20,12 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
-  while (true) {
-    const auto list = co_await driver::if_answered(context.view.instances().next(awaited),
-                                                   "instances", context.log);
-    if (!list) continue;
-    const Ec2Instance* instance = list->find(id);
-    if (instance != nullptr && !instance->is_gone()) continue;
-    const auto taken = awaited.taken(context.runtime.clock.now());
-    if (taken && instance != nullptr) times.learn(*taken);
-    co_return;
-  }
+  const auto is_gone = [](const Ec2Instance& instance) { return instance.is_gone(); };
+  const driver::ListingWait wait{context.runtime, context.log, "instances"};
+  const auto last =
+      co_await driver::wait_until_gone(wait, context.view.instances(), awaited, id, is_gone);
+  const auto taken = awaited.taken(context.runtime.clock.now());
+  if (taken && last) times.learn(*taken);
 }
 
 // EC2 has returned not_found. A new instance that is listed may not be known everywhere yet; any

@@ -5,8 +5,8 @@ namespace nodepool::drivers::example {
 namespace {
 
 using driver::CloudError;
+using driver::Machine;
 using driver::Resources;
-using driver::SimpleInstance;
 
 // The kind decides how the framework handles the error; the text is for people. A client that uses
 // the network would also have `transient` errors, and errors with `unknown_outcome`.
@@ -57,16 +57,16 @@ void ExampleAdapter::delete_instance(const std::string& id) {
   }
 }
 
-std::vector<SimpleInstance> ExampleAdapter::list_instances() {
-  std::vector<SimpleInstance> instances;
+std::vector<Machine> ExampleAdapter::list_instances() {
+  std::vector<Machine> instances;
   for (const sample_cloud::Machine& machine : project_->list_machines()) {
     instances.push_back(describe(machine));
   }
   return instances;
 }
 
-SimpleInstance ExampleAdapter::describe(const sample_cloud::Machine& machine) const {
-  SimpleInstance instance;
+Machine ExampleAdapter::describe(const sample_cloud::Machine& machine) const {
+  Machine instance;
   instance.external_id = model::json_string(machine.id);
   instance.metadata.insert(machine.spec.tags.begin(), machine.spec.tags.end());
   instance.resources = instance_resources(machine.spec.type);
@@ -74,17 +74,17 @@ SimpleInstance ExampleAdapter::describe(const sample_cloud::Machine& machine) co
   instance.region = config_->region();
   switch (machine.status) {
     case sample_cloud::Machine::Status::starting:
-      instance.state = SimpleInstance::State::building;
+      instance.state = Machine::State::building;
       break;
     case sample_cloud::Machine::Status::running:
-      instance.state = SimpleInstance::State::ready;
+      instance.state = Machine::State::running;
       instance.interface_ip = machine.public_address;
       instance.public_ipv4 = machine.public_address;
       instance.private_ipv4 = machine.private_address;
       break;
     case sample_cloud::Machine::Status::broken:
-      instance.state = SimpleInstance::State::failed;
-      instance.failure = "it does not start";
+      instance.state = Machine::State::failed;
+      instance.explanation = "it does not start";
       break;
   }
   return instance;

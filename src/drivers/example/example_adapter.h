@@ -21,14 +21,14 @@ class ExampleAdapter final : public driver::SimpleAdapter {
 
   std::string create_instance(const driver::CreateSpec& spec) override;
   void delete_instance(const std::string& id) override;
-  std::vector<driver::SimpleInstance> list_instances() override;
+  std::vector<driver::Machine> list_instances() override;
   driver::Limits quota_limits() override;
   driver::Resources quota_for_label(const std::string& pool, const std::string& label) override;
   std::optional<std::string> label_problem(const std::string& pool,
                                            const std::string& label) override;
 
  private:
-  driver::SimpleInstance describe(const sample_cloud::Machine& machine) const;
+  driver::Machine describe(const sample_cloud::Machine& machine) const;
 
   std::shared_ptr<const ExampleConfig> config_;
   std::shared_ptr<sample_cloud::Project> project_;

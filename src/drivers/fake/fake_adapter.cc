@@ -40,6 +40,12 @@ const FakeFlavor& choose_flavor(const FakeLabel& label) {
   return *found;
 }
 
+driver::Machine::State state_of(const FakeServer& server) {
+  using State = driver::Machine::State;
+  if (server.status == FakeServer::Status::error) return State::failed;
+  return server.status == FakeServer::Status::active ? State::running : State::building;
+}
+
 }  // namespace
 
 FakeAdapter::FakeAdapter(const async::Runtime& runtime, telemetry::Logger log,
@@ -52,7 +58,7 @@ FakeAdapter::FakeAdapter(const async::Runtime& runtime, telemetry::Logger log,
       images_(client_),
       listing_(runtime, "fake servers", kPace, [this] { return client_.servers(); }) {}
 
-Task<> FakeAdapter::start() {
+Task<> FakeAdapter::start(std::function<void()> /*changed*/) {
   cloud_->behaviour = config_->behaviour();
   co_return;
 }
@@ -177,22 +183,16 @@ Instance FakeAdapter::instance_of(const FakeServer& server) const {
   return instance;
 }
 
-Task<std::vector<Instance>> FakeAdapter::instances() {
+// The cloud forgets its servers when the process ends.
+Task<driver::MachineList> FakeAdapter::list() {
   const std::vector<FakeServer> servers = co_await client_.servers();
-  std::vector<Instance> all;
-  all.reserve(servers.size());
-  for (const FakeServer& server : servers) all.push_back(instance_of(server));
-  co_return all;
-}
-
-Task<std::vector<Resource>> FakeAdapter::resources() {
-  const std::vector<FakeServer> servers = co_await client_.servers();
-  std::vector<Resource> all;
-  all.reserve(servers.size());
+  driver::MachineList list{.machines = {}, .is_complete = false};
+  list.machines.reserve(servers.size());
   for (const FakeServer& server : servers) {
-    all.push_back({std::string(driver::kInstanceResource), server.id, server.spec.metadata});
+    driver::Machine& machine = list.machines.emplace_back(instance_of(server));
+    machine.state = state_of(server);
   }
-  co_return all;
+  co_return list;
 }
 
 Task<> FakeAdapter::remove_resource(Resource resource) {

@@ -21,12 +21,11 @@ class FakeAdapter final : public driver::Adapter {
               std::shared_ptr<const FakeConfig> config, std::shared_ptr<FakeCloud> cloud);
 
   // Applies the provider's behaviour to the cloud.
-  Task<> start() override;
+  Task<> start(std::function<void()> changed) override;
   Task<> stop() override;
   Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& steps) override;
   Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
-  Task<std::vector<driver::Instance>> instances() override;
-  Task<std::vector<driver::Resource>> resources() override;
+  Task<driver::MachineList> list() override;
   Task<> remove_resource(driver::Resource resource) override;
   Task<driver::CloudDescription> describe(driver::CloudDescription::Purpose purpose) override;
   async::Duration consistency_delay() const override { return std::chrono::seconds(1); }

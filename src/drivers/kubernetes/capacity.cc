@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "driver/ownership.h"
 #include "model/node.h"
 
 namespace nodepool::drivers::kubernetes {
@@ -30,32 +31,27 @@ Task<driver::Limits> cluster_capacity(KubeApi& api) {
   co_return limits;
 }
 
-Task<std::vector<driver::Instance>> cluster_usage(KubeApi& api, std::vector<Space> spaces) {
-  std::map<std::string, driver::Instance, std::less<>> of_nodes;
-  for (const Space& space : spaces) {
-    driver::Instance& instance = of_nodes[space.name];
-    instance.external_id = model::json_string(space.name);
-    instance.metadata = space.attached;
-    instance.resources = driver::Resources({{"instances", 1}});
+void add_usage(std::vector<driver::Machine>& machines, const std::vector<Pod>& pods) {
+  std::map<std::string, std::size_t, std::less<>> spaces;
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    spaces.emplace(machines[i].external_id.string_value(), i);
+    machines[i].resources = driver::Resources({{"instances", 1}});
   }
-  std::vector<driver::Instance> all;
-  const std::vector<Pod> pods = co_await api.list("list pods", "/api/v1/pods", "", read_pod);
   for (const Pod& pod : pods) {
     if (pod.phase == "Succeeded" || pod.phase == "Failed") continue;
-    const auto space = of_nodes.find(pod.space);
-    if (space != of_nodes.end()) {
-      space->second.resources += pod.request;
-      space->second.resources -= driver::Resources({{"instances", 1}});
+    const auto space = spaces.find(pod.space);
+    if (space != spaces.end()) {
+      driver::Resources& resources = machines[space->second].resources;
+      resources += pod.request;
+      resources -= driver::Resources({{"instances", 1}});
       continue;
     }
-    driver::Instance instance;
-    instance.external_id = model::json_string(pod.space + "/" + pod.name);
-    instance.metadata = pod.attached;  // also of nodes whose namespace is younger than `spaces`
-    instance.resources = pod.request;
-    all.push_back(std::move(instance));
+    // The namespace of a node is younger than its listing: it counts in the next one.
+    if (!driver::value_of(pod.attached, driver::kNodeIdKey).empty()) continue;
+    driver::Machine& machine = machines.emplace_back();
+    machine.external_id = model::json_string(pod.path());
+    machine.resources = pod.request;
   }
-  for (auto& [name, instance] : of_nodes) all.push_back(std::move(instance));
-  co_return all;
 }
 
 }  // namespace nodepool::drivers::kubernetes

@@ -8,6 +8,9 @@
 
 namespace nodepool::drivers::kubernetes {
 
+// The tag with the label of a node.
+inline constexpr std::string_view kNodeLabelKey = "nodepool_node_label";
+
 // Selects the objects of nodes, which all have this label.
 inline constexpr std::string_view kOfNodes = "labelSelector=nodepool_node_id";
 

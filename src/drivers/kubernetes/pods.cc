@@ -78,6 +78,24 @@ std::pair<std::string, double> in_our_words(std::string_view name) {
 
 }  // namespace
 
+void set_state(driver::Machine& machine, const Pod& pod) {
+  using State = driver::Machine::State;
+  machine.state = State::stopped;
+  machine.explanation = "pod " + pod.path() + " is in phase " + pod.phase;
+  if (!pod.problem.empty()) machine.explanation += ": " + pod.problem;
+  if (pod.is_going) {
+    machine.state = State::deleting;
+    machine.explanation = "pod " + pod.path() + " is being deleted";
+  } else if (pod.phase == "Running") {
+    machine.state = State::running;
+    machine.explanation.clear();
+  } else if (pod.is_lost) {
+    machine.state = State::failed;
+  } else if (pod.phase == "Pending") {
+    machine.state = State::building;
+  }
+}
+
 double quantity(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -9,6 +9,7 @@
 #include "cloud/by_id.h"
 #include "driver/images.h"
 #include "driver/resources.h"
+#include "driver/statemachine/instance.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/kubernetes/api/kube_api.h"
 
@@ -34,6 +35,9 @@ using PodList = cloud::ById<Pod, &Pod::path>;
 
 // Reads a pod. Throws CloudError(failed) if it is invalid.
 Pod read_pod(const Element& object);
+
+// Sets the state of a node's machine by its pod, and the explanation.
+void set_state(driver::Machine& machine, const Pod& pod);
 
 // Parses a quantity such as "100m", "1.5" or "2Gi"; 0 if it is invalid.
 double quantity(std::string_view text);

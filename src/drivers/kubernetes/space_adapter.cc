@@ -1,8 +1,14 @@
 #include "drivers/kubernetes/space_adapter.h"
 
+#include <algorithm>
+#include <map>
+
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
+#include "driver/statemachine/wait_in_listing.h"
 #include "drivers/kubernetes/capacity.h"
+#include "drivers/kubernetes/metadata.h"
+#include "drivers/kubernetes/names.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -11,11 +17,20 @@ using driver::CloudError;
 
 namespace {
 
-// Maximum age of listings for leaks and quota.
-constexpr auto kNow = std::chrono::seconds(0);
-
 bool is_of_a_node(const Space& space) {
   return !driver::value_of(space.attached, driver::kNodeIdKey).empty();
+}
+
+bool has_pods(const KubeConfig& config) {
+  return std::ranges::any_of(config.pools(), [&config](const auto& pool) {
+    return std::ranges::any_of(pool.second.labels, [&](const std::string& label) {
+      return config.label(pool.first, label).has_pod;
+    });
+  });
+}
+
+std::string label_of(const Space& space) {
+  return driver::value_of(space.attached, kNodeLabelKey);
 }
 
 }  // namespace
@@ -31,7 +46,7 @@ SpaceAdapter::SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const 
       api_(runtime, endpoint_->account(), log_, on_attempt),
       spaces_(make_spaces(api_)) {}
 
-Task<> SpaceAdapter::start() {
+Task<> SpaceAdapter::start(std::function<void()> /*changed*/) {
   endpoint_->start();
   co_return;
 }
@@ -60,44 +75,55 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
   if (accepted) accepted();
   driver::SharedPoller<SpaceList>& space_list = endpoint_->space_list();
   driver::PollWaiter awaited = space_list.await_removal();
-  while (true) {
-    const auto list = co_await driver::if_answered(space_list.next(awaited), "namespaces", log_);
-    if (!list) continue;
-    const Space* space = list->find(name);
-    // If it is not being deleted, it is a new one with the same name.
-    if (space == nullptr || !space->is_going) co_return;
-  }
+  // If it is not being deleted, it is a new one with the same name.
+  const auto is_gone = [](const Space& space) { return !space.is_going; };
+  const driver::ListingWait wait{runtime_, log_, "namespaces"};
+  co_await driver::wait_until_gone(wait, space_list, awaited, std::move(name), is_gone);
 }
 
-Task<std::vector<driver::Instance>> SpaceAdapter::instances() {
-  const auto list = co_await endpoint_->space_list().get(kNow);
-  std::vector<Space> of_nodes;
-  for (const Space& space : list->all()) {
-    if (is_of_a_node(space)) of_nodes.push_back(space);
+Task<driver::MachineList> SpaceAdapter::list() {
+  const auto spaces = co_await endpoint_->space_list().get(kListingAge);
+  const std::vector<Pod> pods = co_await this->pods();
+  std::map<std::string, const Pod*, std::less<>> by_path;
+  for (const Pod& pod : pods) by_path.emplace(pod.path(), &pod);
+  driver::MachineList list;
+  for (const Space& space : spaces->all()) {
+    if (!is_of_a_node(space)) continue;
+    driver::Machine& machine = list.machines.emplace_back();
+    machine.external_id = model::json_string(space.name);
+    machine.metadata = space.attached;
+    using State = driver::Machine::State;
+    machine.state = space.is_going ? State::deleting : State::running;
+    if (space.is_going || !needs_pod(space)) continue;
+    const auto pod = by_path.find(space.name + "/" + object_name(label_of(space)));
+    if (pod != by_path.end()) set_state(machine, *pod->second);
+    if (pod != by_path.end() && pod->second->is_going)
+      machine.state = driver::Machine::State::stopped;
+    if (pod != by_path.end()) continue;
+    machine.state = driver::Machine::State::stopped;
+    machine.explanation = "the pod of " + space.name + " has been deleted";
   }
+  if (config_->is_limited_to_capacity()) add_usage(list.machines, pods);
+  co_return list;
+}
+
+// All pods of the cluster if they count, otherwise those of nodes. None if they cannot be listed at
+// once.
+Task<std::vector<Pod>> SpaceAdapter::pods() {
   if (config_->is_limited_to_capacity()) {
-    co_return co_await cluster_usage(api_, std::move(of_nodes));
+    co_return co_await api_.list("list pods", "/api/v1/pods", "", read_pod);
   }
-  std::vector<driver::Instance> instances;
-  for (const Space& space : of_nodes) {
-    driver::Instance instance;
-    instance.external_id = model::json_string(space.name);
-    instance.metadata = space.attached;
-    instances.push_back(std::move(instance));
-  }
-  co_return instances;
+  if (!spaces_->reports_pods() || !has_pods(*config_)) co_return std::vector<Pod>{};
+  co_return (co_await endpoint_->pods().get(kListingAge))->all();
 }
 
-Task<std::vector<driver::Resource>> SpaceAdapter::resources() {
-  std::vector<driver::Resource> resources;
-  const auto list = co_await endpoint_->space_list().get(kNow);
-  for (const Space& space : list->all()) {
-    if (space.is_going || !is_of_a_node(space)) continue;
-    resources.push_back({.type = std::string(driver::kInstanceResource),
-                         .id = space.name,
-                         .metadata = space.attached});
-  }
-  co_return resources;
+// Whether a pod belongs to the node, and is among pods().
+bool SpaceAdapter::needs_pod(const Space& space) const {
+  if (!spaces_->reports_pods()) return false;
+  const auto pool = config_->pools().find(driver::value_of(space.attached, driver::kPoolNameKey));
+  const std::string label = label_of(space);
+  const bool is_known = pool != config_->pools().end() && pool->second.labels.contains(label);
+  return is_known && config_->label(pool->first, label).has_pod;
 }
 
 Task<> SpaceAdapter::remove_resource(driver::Resource resource) {
@@ -114,12 +140,6 @@ Task<driver::CloudDescription> SpaceAdapter::describe(
   co_return described;
 }
 
-Task<bool> SpaceAdapter::is_usable(model::Node node) {
-  const std::string pod = node.interface_ip.value_or("");
-  if (pod.empty()) co_return true;
-  co_return co_await runs(api_, node.external_id.string_value(), pod);
-}
-
 std::map<driver::LabelKey, driver::LabelDescription> describe_labels(const KubeConfig& config) {
   std::map<driver::LabelKey, driver::LabelDescription> labels;
   for (const auto& [pool_name, pool] : config.pools()) {
@@ -133,17 +153,6 @@ std::map<driver::LabelKey, driver::LabelDescription> describe_labels(const KubeC
     }
   }
   return labels;
-}
-
-Task<bool> runs(KubeApi& api, std::string space, std::string pod) {
-  try {
-    const auto found = co_await api.find("get pod", "/api/v1/namespaces/" + space + "/pods/" + pod);
-    if (!found) co_return false;
-    const Pod seen = read_pod(*found);
-    co_return seen.phase == "Running" && !seen.is_going;
-  } catch (const CloudError&) {
-    co_return true;
-  }
 }
 
 }  // namespace nodepool::drivers::kubernetes

@@ -24,22 +24,22 @@ class SpaceAdapter final : public driver::Adapter {
                std::shared_ptr<ClusterEndpoint> endpoint, telemetry::Logger log,
                const MakeSpaces& make_spaces, const http::Client::Observer& on_attempt = {});
 
-  async::Task<> start() override;
+  async::Task<> start(std::function<void()> changed) override;
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
-  async::Task<std::vector<driver::Instance>> instances() override;
-  async::Task<std::vector<driver::Resource>> resources() override;
+  async::Task<driver::MachineList> list() override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  async::Task<bool> is_usable(model::Node node) override;
   // Short, because names are unique: a delayed call cannot create a duplicate.
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
+  async::Task<std::vector<Pod>> pods();
+  bool needs_pod(const Space& space) const;
   async::Task<> remove_space(std::string name, std::function<void()> accepted);
 
   async::Runtime runtime_;
@@ -53,8 +53,5 @@ class SpaceAdapter final : public driver::Adapter {
 
 // The descriptions of all labels, which depend on the configuration only.
 std::map<driver::LabelKey, driver::LabelDescription> describe_labels(const KubeConfig& config);
-
-// Whether the pod of a ready node runs. Returns true if that cannot be determined.
-async::Task<bool> runs(KubeApi& api, std::string space, std::string pod);
 
 }  // namespace nodepool::drivers::kubernetes

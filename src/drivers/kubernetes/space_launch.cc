@@ -193,7 +193,7 @@ driver::Instance SpaceLaunch::describe(const std::string& space, const Account& 
 driver::Metadata attached_for(const KubeLabel& label, const driver::CreateSpec& spec,
                               const telemetry::Logger& log) {
   cloud::LabelMetadata wanted{.fixed = label.labels, .dynamic = label.dynamic_labels};
-  wanted.fixed.try_emplace("nodepool_node_label", spec.label);
+  wanted.fixed.try_emplace(std::string(kNodeLabelKey), spec.label);
   driver::Metadata attached = cloud::machine_metadata(wanted, spec, "dynamic-labels", log);
   for (const std::string& wrong : no_labels(attached)) {
     log.error("Label {}: omitting an invalid Kubernetes label: {}", spec.label, wrong);

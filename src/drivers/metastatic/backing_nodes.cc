@@ -26,7 +26,8 @@ BackingNodes::BackingNodes(driver::ProviderContext context, std::string provider
 
 // --- queries
 
-void BackingNodes::follow() {
+void BackingNodes::follow(std::function<void()> on_lost) {
+  on_lost_ = std::move(on_lost);
   subscription_ =
       context_.nodes.observe([this](const model::NodeTable::Change& change) { on_change(change); });
   for (const auto& [id, node] : context_.nodes.all()) on_change({id, nullptr, &node});
@@ -47,6 +48,7 @@ void BackingNodes::update_backing(const std::string& id, const model::Node* node
     by_label_[label].erase(id);
     turns_.erase(id);
     entries_.erase(known);
+    on_lost_();
   } else if (known == entries_.end()) {
     by_label_[label].insert(id);
     const auto now = context_.runtime.clock.now();

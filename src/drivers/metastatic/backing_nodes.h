@@ -27,8 +27,8 @@ class BackingNodes {
   // `context` outlives this.
   BackingNodes(driver::ProviderContext context, std::string provider);
 
-  // Starts to follow the table of nodes.
-  void follow();
+  // Starts to follow the table of nodes. `on_lost` is called when a backing node is none any more.
+  void follow(std::function<void()> on_lost);
 
   // Whether the table is complete.
   bool is_ready() const { return context_.nodes.ready(); }
@@ -113,6 +113,7 @@ class BackingNodes {
   std::map<std::string, std::map<std::int64_t, std::set<std::string>>, std::less<>> standing_;
   std::map<std::string, async::Event, std::less<>> changed_;  // by label
   std::map<std::string, async::Slots, std::less<>> turns_;    // serialize changes of a record
+  std::function<void()> on_lost_;
   coordination::Subscription subscription_;
 };
 

@@ -54,8 +54,8 @@ MetastaticAdapter::MetastaticAdapter(std::shared_ptr<const MetastaticConfig> con
       requests_(context_, config_->name(), nodes_, log_),
       scope_(context_.runtime, telemetry::log_errors(log_)) {}
 
-Task<> MetastaticAdapter::start() {
-  nodes_.follow();
+Task<> MetastaticAdapter::start(std::function<void()> changed) {
+  nodes_.follow(std::move(changed));
   co_return;
 }
 
@@ -204,35 +204,46 @@ Task<model::Node> MetastaticAdapter::read_backing(Slot slot) {
 
 Task<> MetastaticAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/) {
   const std::string id = external_id.string_value();
+  if (parse_slot(id)) co_await remove_resource({.type = kSlotResource, .id = id, .metadata = {}});
   for (const Slot& slot : nodes_.slots_of_machine(id)) co_await nodes_.release_slot(slot, id);
 }
 
-Task<std::vector<Instance>> MetastaticAdapter::instances() {
-  std::vector<Instance> all;
+// The Python Nodepool drops the tenants from the records: then the nodes name their slots.
+Task<driver::MachineList> MetastaticAdapter::list() {
+  driver::MachineList list;
+  std::set<Slot> listed;
   for (const std::string& id : nodes_.ids()) {
-    for (const auto& [slot, tenant] : nodes_.find(id)->tenants) {
-      Instance& instance = all.emplace_back();
-      instance.external_id = model::json_string(tenant.external_id);
-      instance.metadata = tenant.metadata;
-      instance.resources = driver::Resources({{"instances", 1}});
+    for (const auto& [number, tenant] : nodes_.find(id)->tenants) {
+      const Slot slot{id, number};
+      listed.insert(slot);
+      list.machines.push_back(machine_in(slot, tenant));
     }
   }
-  co_return all;
-}
-
-Task<std::vector<Resource>> MetastaticAdapter::resources() {
-  std::vector<Resource> all;
-  for (const std::string& id : nodes_.ids()) {
-    for (const auto& [slot, tenant] : nodes_.find(id)->tenants) {
-      all.push_back({kSlotResource, to_string(Slot{id, slot}), tenant.metadata});
-    }
+  for (const std::string& id : context_.nodes.of_provider(config_->name())) {
+    const model::Node& node = *context_.nodes.find(id);
+    const std::optional<Slot> slot = slot_of(node);
+    if (!slot || listed.contains(*slot) || nodes_.find(slot->backing_node) == nullptr) continue;
+    list.machines.push_back(
+        machine_in(*slot, {.external_id = node.external_id.string_value(), .metadata = {}}));
   }
-  co_return all;
+  co_return list;
 }
 
-bool MetastaticAdapter::may_be_of(const Resource& resource, const model::Node& node) const {
-  const std::optional<Slot> slot = slot_of(node);
-  return !slot || to_string(*slot) == resource.id;
+// A node has one slot. Another one with its tags was taken by an attempt with unknown outcome: it
+// gets an id of its own, with which it is no machine of the node.
+driver::Machine MetastaticAdapter::machine_in(const Slot& slot, const Tenant& tenant) const {
+  driver::Machine machine;
+  machine.type = kSlotResource;
+  machine.id = to_string(slot);
+  machine.state = driver::Machine::State::running;
+  machine.metadata = tenant.metadata;
+  machine.resources = driver::Resources({{"instances", 1}});
+  machine.external_id = model::json_string(tenant.external_id);
+  const model::Node* node =
+      context_.nodes.find(driver::value_of(tenant.metadata, driver::kNodeIdKey));
+  const std::optional<Slot> own = node == nullptr ? std::nullopt : slot_of(*node);
+  if (own && *own != slot) machine.external_id = model::json_string(machine.id);
+  return machine;
 }
 
 Task<> MetastaticAdapter::remove_resource(Resource resource) {
@@ -242,11 +253,6 @@ Task<> MetastaticAdapter::remove_resource(Resource resource) {
   if (record == nullptr || !record->tenants.contains(slot->slot)) co_return;
   const std::string external_id = record->tenants.at(slot->slot).external_id;
   co_await nodes_.release_slot(*slot, external_id);
-}
-
-Task<bool> MetastaticAdapter::is_usable(model::Node node) {
-  const std::optional<Slot> slot = slot_of(node);
-  co_return slot.has_value() && nodes_.find(slot->backing_node) != nullptr;
 }
 
 void MetastaticAdapter::nodescan_failed(const model::Json& external_id) {

@@ -21,17 +21,14 @@ class MetastaticAdapter final : public driver::Adapter {
   MetastaticAdapter(std::shared_ptr<const MetastaticConfig> config,
                     driver::ProviderContext context);
 
-  Task<> start() override;
+  Task<> start(std::function<void()> changed) override;
   Task<> stop() override;
   Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& steps) override;
   Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
-  Task<std::vector<driver::Instance>> instances() override;
-  Task<std::vector<driver::Resource>> resources() override;
-  bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
+  Task<driver::MachineList> list() override;
   Task<> remove_resource(driver::Resource resource) override;
   // Retires and releases backing nodes.
   Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
-  Task<bool> is_usable(model::Node node) override;
   void nodescan_failed(const model::Json& external_id) override;
   // How long the table of nodes may lack the last writes of a launcher that has died.
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
@@ -44,6 +41,7 @@ class MetastaticAdapter final : public driver::Adapter {
                                              driver::LaunchSteps& steps) const;
   std::optional<std::string> slot_of_tenant(const driver::CreateSpec& spec,
                                             driver::LaunchSteps& steps) const;
+  driver::Machine machine_in(const Slot& slot, const Tenant& tenant) const;
   Task<driver::Instance> instance_in(Slot slot, const driver::CreateSpec& spec);
   Task<model::Node> read_backing(Slot slot);
   Task<> apply_disposition(std::string id);

@@ -8,6 +8,7 @@
 #include "cloud/base64.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
+#include "driver/statemachine/wait_in_listing.h"
 #include "drivers/kubernetes/kubeconfig/kubeconfig.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
@@ -56,7 +57,7 @@ PodAdapter::PodAdapter(const async::Runtime& runtime,
       pods_(runtime, "OpenShift pods", kubernetes::kWatched,
             [this] { return PodList::of(list_pods(std::string(kubernetes::kOfNodes))); }) {}
 
-Task<> PodAdapter::start() {
+Task<> PodAdapter::start(std::function<void()> /*changed*/) {
   for (const auto& [space, pool] : config_->pools()) {
     watcher_.follow("watch pods", pods_of(space), std::string(kubernetes::kOfNodes),
                     [this] { pods_.poll_now(); });
@@ -191,41 +192,28 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
   if (!was_there) co_return;
   if (accepted) accepted();
   driver::PollWaiter awaited = pods_.await_removal();
-  while (true) {
-    const auto list = co_await driver::if_answered(pods_.next(awaited), "pods", log_);
-    if (!list) continue;
-    const Pod* pod = list->find(pod_name->space + "/" + pod_name->name);
-    // If it is not being deleted, it is a new one with the same name.
-    if (pod == nullptr || !pod->is_going) co_return;
-  }
+  // If it is not being deleted, it is a new one with the same name.
+  const auto is_gone = [](const Pod& pod) { return !pod.is_going; };
+  std::string path = pod_name->space + "/" + pod_name->name;
+  const driver::ListingWait wait{runtime_, log_, "pods"};
+  co_await driver::wait_until_gone(wait, pods_, awaited, std::move(path), is_gone);
 }
 
 // --- listings and limits
 
-Task<std::vector<driver::Instance>> PodAdapter::instances() {
-  std::vector<driver::Instance> instances;
+// All pods of the projects count.
+Task<driver::MachineList> PodAdapter::list() {
+  driver::MachineList list;
   const std::vector<Pod> pods = co_await list_pods("");
   for (const Pod& pod : pods) {
-    driver::Instance instance;
-    instance.external_id = model::json_string(id_of(pod.space, pod.name));
-    instance.metadata = pod.attached;
+    driver::Machine& machine = list.machines.emplace_back();
+    machine.external_id = model::json_string(id_of(pod.space, pod.name));
+    machine.metadata = pod.attached;
+    kubernetes::set_state(machine, pod);
     const bool has_ended = pod.phase == "Succeeded" || pod.phase == "Failed";
-    if (!has_ended) instance.resources = pod.request;
-    instances.push_back(std::move(instance));
+    if (!has_ended) machine.resources = pod.request;
   }
-  co_return instances;
-}
-
-Task<std::vector<driver::Resource>> PodAdapter::resources() {
-  std::vector<driver::Resource> resources;
-  const auto list = co_await pods_.get(std::chrono::seconds(0));
-  for (const Pod& pod : list->all()) {
-    if (pod.is_going) continue;
-    resources.push_back({.type = std::string(driver::kInstanceResource),
-                         .id = id_of(pod.space, pod.name),
-                         .metadata = pod.attached});
-  }
-  co_return resources;
+  co_return list;
 }
 
 Task<> PodAdapter::remove_resource(driver::Resource resource) {
@@ -257,10 +245,6 @@ Task<std::vector<Element>> PodAdapter::quotas_of(std::string space) {
     has_reported_quotas_ = true;
   }
   co_return std::vector<Element>{};
-}
-
-Task<bool> PodAdapter::is_usable(model::Node node) {
-  co_return co_await kubernetes::runs(api_, node.pool.value_or(""), node.interface_ip.value_or(""));
 }
 
 driver::Limits limits_of(const std::vector<Element>& quotas) {

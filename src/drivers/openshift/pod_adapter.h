@@ -24,18 +24,16 @@ class PodAdapter final : public driver::Adapter {
              async::ThreadPool& threads, telemetry::Logger log,
              http::Client::Observer on_attempt = {});
 
-  async::Task<> start() override;
+  async::Task<> start(std::function<void()> changed) override;
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
-  async::Task<std::vector<driver::Instance>> instances() override;
-  async::Task<std::vector<driver::Resource>> resources() override;
+  async::Task<driver::MachineList> list() override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  async::Task<bool> is_usable(model::Node node) override;
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:

@@ -14,6 +14,19 @@ namespace nodepool::drivers::openstack {
 using async::Task;
 using driver::CloudError;
 
+namespace {
+
+// Other states, such as VERIFY_RESIZE and UNKNOWN, are not known to be an end.
+driver::Machine::State state_of(const Server& server) {
+  using State = driver::Machine::State;
+  if (server.status == "DELETED" || server.status == "SOFT_DELETED") return State::deleted;
+  if (server.status == "BUILD") return State::building;
+  if (server.status == "ERROR") return State::failed;
+  return server.status == "SHUTOFF" ? State::stopped : State::running;
+}
+
+}  // namespace
+
 OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
                                    std::shared_ptr<const OpenStackConfig> config,
                                    std::shared_ptr<CloudEndpoint> endpoint,
@@ -44,26 +57,18 @@ Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& st
   co_await remove_server(context_, server_id_of(external_id), std::move(accepted));
 }
 
-Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
-  std::vector<driver::Instance> instances;
+// Nova leaves out the servers of a cell that does not respond.
+Task<driver::MachineList> OpenStackAdapter::list() {
+  driver::MachineList machines{.machines = {}, .is_complete = false};
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
   for (const Server& server : list->all()) {
-    if (server.status != "DELETED")
-      instances.push_back(co_await openstack::describe(context_, server));
+    driver::Machine& machine =
+        machines.machines.emplace_back(co_await openstack::describe(context_, server));
+    machine.state = state_of(server);
+    if (machine.state == driver::Machine::State::running) continue;
+    machine.explanation = "server " + server.id + " is in state " + server.status;
   }
-  co_return instances;
-}
-
-Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
-  std::vector<driver::Resource> resources;
-  const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
-  for (const Server& server : list->all()) {
-    if (server.status == "DELETED") continue;
-    resources.push_back({.type = std::string(driver::kInstanceResource),
-                         .id = server.id,
-                         .metadata = server.metadata});
-  }
-  co_return resources;
+  co_return machines;
 }
 
 Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {

@@ -33,8 +33,7 @@ class OpenStackAdapter final : public driver::Adapter {
   async::Task<driver::Instance> create(driver::CreateSpec spec,
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
-  async::Task<std::vector<driver::Instance>> instances() override;
-  async::Task<std::vector<driver::Resource>> resources() override;
+  async::Task<driver::MachineList> list() override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   async::Task<driver::CloudDescription> describe(

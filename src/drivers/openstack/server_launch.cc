@@ -10,6 +10,7 @@
 #include "driver/launch_metrics.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/shared_poller.h"
+#include "driver/statemachine/wait_in_listing.h"
 #include "drivers/openstack/api/classify.h"
 #include "drivers/openstack/external_id.h"
 #include "drivers/openstack/flavors.h"
@@ -139,25 +140,18 @@ Task<std::optional<std::string>> ServerLaunch::find_server() {
 }
 
 Task<Server> ServerLaunch::wait_until_active(std::string id) {
-  async::Clock& clock = context_.runtime.clock;
-  auto last_seen = clock.now();
-  while (true) {
-    const auto list = co_await driver::if_answered(context_.view.servers().next(awaited_),
-                                                   "servers", context_.log);
-    const Server* server = list ? list->find(id) : nullptr;
-    if (server != nullptr) {
-      if (server->status == "ACTIVE") {
-        spec_.learn(awaited_.taken(clock.now()));
-        co_return *server;
-      }
-      if (server->status == "ERROR") throw failure_of(*server);
-    }
-    const bool is_there = server != nullptr && server->status != "DELETED";
-    if (is_there || !list) last_seen = clock.now();
-    if (clock.now() - last_seen > context_.poll_policy.consistency_delay) {
-      throw CloudError(CloudError::Kind::failed, "server " + id + " has disappeared");
-    }
-  }
+  const CloudError absence(CloudError::Kind::failed, "server " + id + " has disappeared");
+  const auto is_active = [&absence](const Server& server) {
+    if (server.status == "ERROR") throw failure_of(server);
+    if (server.status == "DELETED") throw CloudError(absence);
+    return server.status == "ACTIVE";
+  };
+  const driver::ListingWait wait{context_.runtime, context_.log, "servers"};
+  Server server =
+      co_await driver::wait_in_listing(wait, context_.view.servers(), awaited_, std::move(id),
+                                       is_active, context_.poll_policy.consistency_delay, absence);
+  spec_.learn(awaited_.taken(context_.runtime.clock.now()));
+  co_return server;
 }
 
 // Returns nothing if the server needs none.

@@ -5,6 +5,7 @@
 
 #include "driver/cloud_error.h"
 #include "driver/statemachine/shared_poller.h"
+#include "driver/statemachine/wait_in_listing.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -79,10 +80,6 @@ Task<bool> request_removal(ServerContext context, std::string server_id) {
   co_return true;
 }
 
-bool is_gone(const Server* server) {
-  return server == nullptr || server->status == "DELETED" || server->status == "SOFT_DELETED";
-}
-
 void throw_if_deletion_failed(const Server& server) {
   if (server.status != "ERROR" || !server.task.empty()) return;
   throw CloudError(CloudError::Kind::failed,
@@ -98,14 +95,13 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   if (accepted) accepted();
   // An older list might not show the server yet, or show an earlier fault.
   driver::PollWaiter awaited = context.view.servers().await_removal();
-  while (true) {
-    const auto list =
-        co_await driver::if_answered(context.view.servers().next(awaited), "servers", context.log);
-    if (!list) continue;
-    const Server* server = list->find(server_id);
-    if (is_gone(server)) co_return;
-    throw_if_deletion_failed(*server);
-  }
+  const auto is_gone = [](const Server& server) {
+    throw_if_deletion_failed(server);
+    return server.status == "DELETED" || server.status == "SOFT_DELETED";
+  };
+  const driver::ListingWait wait{context.runtime, context.log, "servers"};
+  co_await driver::wait_until_gone(wait, context.view.servers(), awaited, std::move(server_id),
+                                   is_gone);
 }
 
 }  // namespace nodepool::drivers::openstack

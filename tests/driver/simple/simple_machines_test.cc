@@ -21,14 +21,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using State = SimpleInstance::State;
+using State = Machine::State;
 
 // A cloud as a test wants it. Each call begins with what the test has planned for it.
 class ScriptedCloud final : public SimpleAdapter {
  public:
   std::string create_instance(const CreateSpec& spec) override {
     call("create " + spec.node_id);
-    SimpleInstance instance;
+    Machine instance;
     instance.external_id = model::json_string("m-" + spec.node_id);
     instance.metadata = spec.metadata;
     instance.resources = Resources({{"instances", 1}, {"cores", 2}});
@@ -38,13 +38,13 @@ class ScriptedCloud final : public SimpleAdapter {
 
   void delete_instance(const std::string& id) override {
     call("delete " + id);
-    if (std::ranges::find(machines, model::json_string(id), &SimpleInstance::external_id) ==
+    if (std::ranges::find(machines, model::json_string(id), &Machine::external_id) ==
         machines.end()) {
       throw CloudError(CloudError::Kind::not_found, "no machine " + id);
     }
   }
 
-  std::vector<SimpleInstance> list_instances() override {
+  std::vector<Machine> list_instances() override {
     call("list");
     return machines;
   }
@@ -66,12 +66,12 @@ class ScriptedCloud final : public SimpleAdapter {
     return static_cast<std::size_t>(std::ranges::count(calls, "list"));
   }
 
-  SimpleInstance& machine(const std::string& id) {
-    return *std::ranges::find(machines, model::json_string(id), &SimpleInstance::external_id);
+  Machine& machine(const std::string& id) {
+    return *std::ranges::find(machines, model::json_string(id), &Machine::external_id);
   }
 
   // A test looks at these, and changes them, while no call is under way.
-  std::vector<SimpleInstance> machines;
+  std::vector<Machine> machines;
   std::vector<std::string> calls;
   std::function<void(const std::string& call)> before_call = [](const std::string&) {};
   bool shows_new_machines = true;
@@ -117,7 +117,9 @@ class OneAttempt final : public LaunchSteps {
 
 class SimpleMachinesTest : public testing::Test {
  protected:
-  void SetUp() override { run(machines_.start()); }
+  void SetUp() override {
+    run(machines_.start([] {}));
+  }
   void TearDown() override {
     tasks_.cancel();
     settle();
@@ -215,7 +217,7 @@ TEST_F(SimpleMachinesTest, a_machine_is_made_in_one_step_and_waited_for) {
   EXPECT_EQ(attempt.external_id, model::json_string("m-1"));
   pass(seconds(10));
   EXPECT_THAT(made_, IsEmpty());
-  cloud_->machine("m-1").state = State::ready;
+  cloud_->machine("m-1").state = State::running;
   cloud_->machine("m-1").interface_ip = "192.0.2.1";
   pass(seconds(4));
   ASSERT_THAT(made_, SizeIs(1));
@@ -229,7 +231,7 @@ TEST_F(SimpleMachinesTest, machines_that_are_waited_for_share_listings) {
   pass(seconds(20));
   EXPECT_GE(cloud_->listings(), 5U);
   EXPECT_LE(cloud_->listings(), 10U);  // one every two seconds
-  for (SimpleInstance& machine : cloud_->machines) machine.state = State::ready;
+  for (Machine& machine : cloud_->machines) machine.state = State::running;
   pass(seconds(4));
   EXPECT_THAT(made_, SizeIs(10));
 }
@@ -239,21 +241,21 @@ TEST_F(SimpleMachinesTest, what_an_interrupted_step_made_is_found_by_its_metadat
     if (call.starts_with("create")) throw CloudError(CloudError::Kind::quota, "no");
   };
   const auto add = [this](const std::string& id, Metadata metadata, State state) {
-    SimpleInstance instance;
+    Machine instance;
     instance.external_id = model::json_string(id);
     instance.metadata = std::move(metadata);
     instance.state = state;
     cloud_->machines.push_back(std::move(instance));
   };
   const Metadata ours = spec("1").metadata;
-  add("of-another-node", spec("2").metadata, State::ready);
+  add("of-another-node", spec("2").metadata, State::running);
   add("of-another-provider",
-      {{std::string(kNodeIdKey), "1"}, {std::string(kProviderNameKey), "sea"}}, State::ready);
-  add("of-nobody", {}, State::ready);
+      {{std::string(kNodeIdKey), "1"}, {std::string(kProviderNameKey), "sea"}}, State::running);
+  add("of-nobody", {}, State::running);
   add("gone", ours, State::deleted);
   begin_create("1", /*was_interrupted=*/true);
   EXPECT_THAT(failures_, ElementsAre("no"));  // not there, and made again
-  add("ours", ours, State::ready);
+  add("ours", ours, State::running);
   pass(milliseconds(1));  // no two listings are of the same moment
   const OneAttempt& second = begin_create("1", /*was_interrupted=*/true);
   pass(seconds(4));
@@ -265,7 +267,7 @@ TEST_F(SimpleMachinesTest, what_an_interrupted_step_made_is_found_by_its_metadat
 TEST_F(SimpleMachinesTest, a_machine_that_failed_says_so) {
   begin_create("1");
   cloud_->machine("m-1").state = State::failed;
-  cloud_->machine("m-1").failure = "no disk";
+  cloud_->machine("m-1").explanation = "no disk";
   pass(seconds(4));
   EXPECT_THAT(failures_, ElementsAre("instance m-1 failed: no disk"));
 }
@@ -283,14 +285,14 @@ TEST_F(SimpleMachinesTest, a_machine_that_vanishes_has_failed) {
 TEST_F(SimpleMachinesTest, a_machine_that_is_missing_in_some_listings_is_waited_for) {
   begin_create("1");
   pass(seconds(4));
-  const std::vector<SimpleInstance> machines = std::exchange(cloud_->machines, {});
+  const std::vector<Machine> machines = std::exchange(cloud_->machines, {});
   pass(seconds(10));
   cloud_->machines = machines;
   pass(seconds(28));
   cloud_->machines.clear();
   pass(seconds(10));
   cloud_->machines = machines;
-  cloud_->machine("m-1").state = State::ready;
+  cloud_->machine("m-1").state = State::running;
   pass(seconds(4));
   EXPECT_THAT(failures_, IsEmpty());
   EXPECT_THAT(made_, SizeIs(1));
@@ -300,9 +302,9 @@ TEST_F(SimpleMachinesTest, a_machine_may_take_a_while_to_show_up) {
   cloud_->shows_new_machines = false;
   begin_create("1");
   pass(seconds(20));
-  SimpleInstance instance;
+  Machine instance;
   instance.external_id = model::json_string("m-1");
-  instance.state = State::ready;
+  instance.state = State::running;
   cloud_->machines.push_back(instance);
   pass(seconds(4));
   EXPECT_THAT(made_, SizeIs(1));
@@ -322,7 +324,7 @@ TEST_F(SimpleMachinesTest, a_listing_that_fails_for_now_fails_no_launch) {
   EXPECT_THAT(failures_, IsEmpty());
   EXPECT_THAT(log_, testing::Contains(HasSubstr("Error polling instances: busy")));
   cloud_->before_call = [](const std::string&) {};
-  cloud_->machine("m-1").state = State::ready;
+  cloud_->machine("m-1").state = State::running;
   pass(seconds(30));
   EXPECT_THAT(made_, SizeIs(1));
 }
@@ -338,7 +340,7 @@ TEST_F(SimpleMachinesTest, a_listing_that_fails_for_good_fails_the_launch) {
 
 TEST_F(SimpleMachinesTest, a_machine_is_removed_when_no_listing_shows_it) {
   begin_create("1");
-  cloud_->machine("m-1").state = State::ready;
+  cloud_->machine("m-1").state = State::running;
   pass(seconds(4));
   tasks_.spawn("remove", remove("m-1"));
   pass(seconds(10));
@@ -358,32 +360,31 @@ TEST_F(SimpleMachinesTest, a_machine_that_is_not_there_is_removed_at_once) {
 
 TEST_F(SimpleMachinesTest, all_machines_count_and_may_be_left_over) {
   begin_create("1");
-  SimpleInstance gone;
+  Machine gone;
   gone.external_id = model::json_string("gone");
   gone.state = State::deleted;
   cloud_->machines.push_back(gone);
-  const auto look = [](SimpleMachines& machines, std::vector<Instance>& instances,
-                       std::vector<Resource>& resources) -> Task<> {
-    instances = co_await machines.instances();
-    resources = co_await machines.resources();
+  const auto look = [](SimpleMachines& machines, MachineList& listed) -> Task<> {
+    listed = co_await machines.list();
+    const Resource leaked = listed.machines.at(0).as_resource();
     bool is_refused = false;
     try {
-      co_await machines.remove_resource({"volume", resources.at(0).id, {}});
+      co_await machines.remove_resource({"volume", leaked.id, {}});
     } catch (const CloudError& error) {
       is_refused = error.kind() == CloudError::Kind::permanent;
     }
     EXPECT_TRUE(is_refused) << "what is no machine is not deleted as one";
-    co_await machines.remove_resource(resources.at(0));
+    co_await machines.remove_resource(leaked);
   };
-  std::vector<Instance> instances;
-  std::vector<Resource> resources;
-  run(look(machines_, instances, resources));
-  ASSERT_THAT(instances, SizeIs(1));
-  EXPECT_EQ(instances[0].resources.amount("cores"), 2);
-  ASSERT_THAT(resources, SizeIs(1));
-  EXPECT_EQ(resources[0].type, kInstanceResource);
-  EXPECT_EQ(resources[0].id, "m-1");
-  EXPECT_EQ(resources[0].metadata, spec("1").metadata);
+  MachineList listed;
+  run(look(machines_, listed));
+  ASSERT_THAT(listed.machines, SizeIs(2));
+  EXPECT_EQ(listed.machines[0].resources.amount("cores"), 2);
+  EXPECT_FALSE(listed.machines[1].is_there());
+  const Resource leaked = listed.machines[0].as_resource();
+  EXPECT_EQ(leaked.type, kInstanceResource);
+  EXPECT_EQ(leaked.id, "m-1");
+  EXPECT_EQ(leaked.metadata, spec("1").metadata);
   EXPECT_EQ(cloud_->calls.back(), "delete m-1");
 }
 

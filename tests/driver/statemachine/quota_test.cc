@@ -19,11 +19,11 @@ class QuotaTest : public ProviderTest {
   Limits available() { return process_->run(process_->provider().available()); }
 
   void add_machine(Metadata metadata, double cores) {
-    Instance instance;
-    instance.external_id = model::json_string("m");
-    instance.metadata = std::move(metadata);
-    instance.resources = Resources({{"instances", 1}, {"cores", cores}});
-    cloud_->other_instances.push_back(instance);
+    Machine machine;
+    machine.external_id = model::json_string("m");
+    machine.metadata = std::move(metadata);
+    machine.resources = Resources({{"instances", 1}, {"cores", cores}});
+    cloud_->other_machines.push_back(machine);
   }
 
   static Metadata owner_tags(const std::string& provider, const std::string& node) {
@@ -53,6 +53,7 @@ TEST_F(QuotaTest, the_last_known_limits_apply_while_the_cloud_gives_none) {
   available();
   cloud_->fail("limits", {Kind::transient});
   add_machine({}, 2);
+  process_->pass(std::chrono::minutes(5));
   EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 9), Pair("cores", 98)));
   EXPECT_TRUE(has_logged("! Error reading limits, using the last known: limits went wrong"));
 }
@@ -60,6 +61,7 @@ TEST_F(QuotaTest, the_last_known_limits_apply_while_the_cloud_gives_none) {
 TEST_F(QuotaTest, without_a_listing_the_available_quota_is_unknown) {
   start();
   available();
+  process_->pass(std::chrono::minutes(5));
   cloud_->fail("list", {Kind::transient});
   EXPECT_THROW(available(), CloudError);
 }

@@ -125,31 +125,45 @@ Task<> ScriptedAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/) 
   co_await call("remove", act);
 }
 
-Task<std::vector<Instance>> ScriptedAdapter::instances() {
-  std::vector<Instance> all = cloud_->other_instances;
+Task<MachineList> ScriptedAdapter::list() {
+  MachineList list{.machines = cloud_->other_machines,
+                   .is_complete = cloud_->has_complete_listings};
+  const bool is_empty = cloud_->empty_listings > 0 && cloud_->empty_listings-- > 0;
   const std::function<void()> act = [&] {
     for (const auto& server : cloud_->servers) {
-      if (!shows(server)) continue;
-      Instance instance;
-      instance.external_id = model::json_string(server.name);
-      instance.metadata = server.metadata;
-      instance.resources = Resources({{"instances", 1}});
-      all.push_back(instance);
+      if (is_empty || !shows(server)) continue;
+      Machine& machine = list.machines.emplace_back();
+      machine.external_id = model::json_string(server.name);
+      machine.metadata = server.metadata;
+      machine.resources = Resources({{"instances", 1}});
+      machine.state = cloud_->state;
+      machine.explanation = cloud_->explanation;
     }
   };
   co_await call("list", act);
-  co_return all;
+  for (const Resource& other : cloud_->others) {
+    if (other.type != kInstanceResource) continue;
+    Machine& machine = list.machines.emplace_back();
+    machine.external_id =
+        other.id.starts_with('{') ? model::Json{other.id} : model::json_string(other.id);
+    machine.metadata = other.metadata;
+  }
+  co_return list;
 }
 
-Task<std::vector<Resource>> ScriptedAdapter::resources() {
+Task<std::vector<Resource>> ScriptedAdapter::other_resources() {
   const std::function<void()> act = [] {};
   co_await call("resources", act);
-  co_return cloud_->others;
+  std::vector<Resource> resources = cloud_->others;
+  std::erase_if(resources, [](const Resource& other) { return other.type == kInstanceResource; });
+  co_return resources;
 }
 
 Task<> ScriptedAdapter::remove_resource(Resource resource) {
   const std::function<void()> act = [&] {
     std::erase_if(cloud_->others, [&](const Resource& other) { return other.id == resource.id; });
+    std::erase_if(cloud_->servers,
+                  [&](const ScriptedCloud::Thing& server) { return server.name == resource.id; });
   };
   co_await call("remove " + resource.type + " " + resource.id, act);
 }

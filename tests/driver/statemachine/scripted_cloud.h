@@ -40,10 +40,14 @@ struct ScriptedCloud {
   async::Duration hidden{};      // how long a new thing does not show in listings
   bool boots = true;             // otherwise a server does not come up
   Instance described;            // what a new server says of itself
-  std::vector<Resource> others;  // in listings of resources
+  std::vector<Resource> others;  // in listings: as machines if they are instances
   std::vector<CloudImage> images;
   std::map<std::string, std::int64_t> leftovers;  // which are deleted
-  std::vector<Instance> other_instances;
+  std::vector<Machine> other_machines;
+  int empty_listings = 0;  // the next ones lack all servers
+  bool has_complete_listings = true;
+  Machine::State state = Machine::State::running;  // of all servers
+  std::string explanation;                         // of that
   Limits limits;
   std::string label_problem;
   std::optional<Expectation> expected;  // of the machine that was made last
@@ -90,8 +94,8 @@ class ScriptedAdapter final : public Adapter {
 
   Task<Instance> create(CreateSpec spec, LaunchSteps& steps) override;
   Task<> remove(model::Json external_id, LaunchSteps& steps) override;
-  Task<std::vector<Instance>> instances() override;
-  Task<std::vector<Resource>> resources() override;
+  Task<MachineList> list() override;
+  Task<std::vector<Resource>> other_resources() override;
   Task<> remove_resource(Resource resource) override;
   Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   Task<CloudDescription> describe(CloudDescription::Purpose purpose) override;

@@ -99,6 +99,8 @@ class CloudFixture {
   virtual void add_machine(driver::Metadata metadata) = 0;
   // The cloud terminates a machine, and reports that. (EndContract)
   virtual void end_machine(const std::string& /*id*/) {}
+  // Whether a machine that listings lack does not exist. (EndContract)
+  virtual bool has_complete_listings() const { return true; }
 
   // --- time
 

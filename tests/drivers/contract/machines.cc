@@ -157,15 +157,16 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EndContract);
 TEST_P(EndContract, a_machine_ended_by_its_cloud_has_a_termination_reason) {
   const Node node = launch_new();
   const Node other = launch_new();
-  EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);
+  EXPECT_THAT(process_->run(provider().terminated()), IsEmpty());
   cloud_->end_machine(cloud_->machine_of(node));
   for (int look = 0; look < 2; ++look) {  // on its way, and gone
     process_->pass(std::chrono::seconds(20));
-    const auto reason = process_->run(provider().termination_reason(node));
-    EXPECT_THAT(reason.value_or(""), testing::HasSubstr(cloud_->machine_of(node)));
+    const std::map<std::string, std::string> terminated = process_->run(provider().terminated());
+    ASSERT_THAT(terminated, testing::SizeIs(1));
+    EXPECT_EQ(terminated.begin()->first, node.id);
+    EXPECT_THAT(terminated.begin()->second, testing::Not(IsEmpty()));
     EXPECT_FALSE(process_->run(provider().is_usable(node)));
   }
-  EXPECT_EQ(process_->run(provider().termination_reason(other)), std::nullopt);
   EXPECT_TRUE(process_->run(provider().is_usable(other)));
   reclaim(node.id);
   expect_one_machine(other.id);
@@ -174,10 +175,12 @@ TEST_P(EndContract, a_machine_ended_by_its_cloud_has_a_termination_reason) {
 TEST_P(EndContract, a_machine_that_is_not_listed_has_no_termination_reason) {
   Node node = launch_new();
   node.external_id = model::json_string("unheard-of");
-  EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);
+  installation_.write(node);
+  process_->pass(minutes(1));
+  EXPECT_THAT(process_->run(provider().terminated()), IsEmpty());
+  EXPECT_EQ(process_->run(provider().is_usable(node)), !cloud_->has_complete_listings());
   node.external_id = {"7"};
-  EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);
-  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+  EXPECT_EQ(process_->run(provider().is_usable(node)), !cloud_->has_complete_listings());
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 using driver::CloudError;
 using testing::IsEmpty;
 using testing::SizeIs;
-using State = driver::SimpleInstance::State;
+using State = driver::Machine::State;
 
 class ExampleAdapterTest : public testing::Test {
  protected:
@@ -71,7 +71,7 @@ TEST_F(ExampleAdapterTest, a_machine_comes_and_goes) {
   const auto listing = adapter_.list_instances();
   ASSERT_THAT(listing, SizeIs(1));
   EXPECT_EQ(listing[0].external_id, model::json_string(id));
-  EXPECT_EQ(listing[0].state, State::ready);
+  EXPECT_EQ(listing[0].state, State::running);
   EXPECT_EQ(listing[0].metadata.at("nodepool_node_id"), "0000000001");
   EXPECT_EQ(listing[0].resources.amount("ram"), 2048);
   EXPECT_EQ(listing[0].interface_ip, listing[0].public_ipv4);
@@ -86,7 +86,7 @@ TEST_F(ExampleAdapterTest, a_machine_starts_before_it_runs_or_fails) {
   create("small");
   create("sick");
   EXPECT_EQ(adapter_.list_instances().at(0).state, State::building);
-  EXPECT_EQ(adapter_.list_instances().at(0).state, State::ready);
+  EXPECT_EQ(adapter_.list_instances().at(0).state, State::running);
   EXPECT_EQ(adapter_.list_instances().at(1).state, State::failed);
 }
 

@@ -11,7 +11,6 @@ namespace nodepool::drivers::contract {
 namespace {
 
 using driver::CloudError;
-using driver::SimpleInstance;
 using example::ExampleAdapter;
 using example::ExampleConfig;
 using example::ExampleDriver;
@@ -68,16 +67,16 @@ class TroubledAdapter final : public driver::SimpleAdapter {
     adapter_->delete_instance(id);
   }
 
-  std::vector<SimpleInstance> list_instances() override {
+  std::vector<driver::Machine> list_instances() override {
     fail_at(Trouble::listing_error, CloudError::Kind::transient);
     fail_at(Trouble::listing_failed, CloudError::Kind::failed);
-    std::vector<SimpleInstance> listing = adapter_->list_instances();
-    for (SimpleInstance& instance : listing) {
+    std::vector<driver::Machine> listing = adapter_->list_instances();
+    for (driver::Machine& instance : listing) {
       const std::string id = instance.external_id.string_value();
       if (world_->clock.now() < world_->made[id] + world_->boot_time) {
-        instance.state = SimpleInstance::State::building;
+        instance.state = driver::Machine::State::building;
       }
-      if (world_->broken.contains(id)) instance.state = SimpleInstance::State::failed;
+      if (world_->broken.contains(id)) instance.state = driver::Machine::State::failed;
     }
     return listing;
   }

@@ -63,6 +63,10 @@ class NamespaceFixture : public KubeFixture {
                                     {{"requests", {{"cpu", "1000m"}, {"memory", "1Gi"}}}}}}})}}},
                   {"status", {{"phase", "Running"}}}});
   }
+
+  void end_machine(const std::string& id) override {
+    cluster_.erase("namespaces/" + id + "/pods/small");
+  }
 };
 
 // A cluster that does not let its changes be followed.
@@ -77,6 +81,7 @@ class ForgetfulFixture final : public NamespaceFixture {
 
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DeathContract, testing::Values(backend<NamespaceFixture>()));
+INSTANTIATE_TEST_SUITE_P(kubernetes, EndContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, QuotaContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, WireContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(forgetful, DriverContract, testing::Values(backend<ForgetfulFixture>()));

@@ -69,7 +69,7 @@ class EndpointTest : public testing::Test {
   SpaceAdapter& start_provider(std::shared_ptr<ClusterEndpoint> endpoint) {
     adapters_.push_back(
         std::make_unique<SpaceAdapter>(runtime_, config(), std::move(endpoint), log_, make_spaces));
-    loop_.run(adapters_.back()->start());
+    loop_.run(adapters_.back()->start([] {}));
     return *adapters_.back();
   }
 
@@ -97,8 +97,8 @@ class EndpointTest : public testing::Test {
   }
 
   static Task<> list(SpaceAdapter& adapter) {
-    const std::vector<driver::Instance> instances = co_await adapter.instances();
-    EXPECT_EQ(instances.size(), 1);
+    const driver::MachineList list = co_await adapter.list();
+    EXPECT_EQ(list.machines.size(), 1);
   }
 
   // The calls of two providers that start, and list their nodes at the same time.

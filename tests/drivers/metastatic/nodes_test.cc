@@ -149,6 +149,7 @@ TEST_F(MetastaticTest, a_session_that_is_lost_takes_the_request_along_and_not_th
 
 TEST_F(MetastaticTest, nodes_on_a_backing_node_that_is_lost_are_not_handed_out) {
   const Node node = launch();
+  process_->pass(std::chrono::seconds(3));
   EXPECT_TRUE(process_->run(process_->provider().is_usable(node)));
   launchers_.lose(backing().id);
   process_->settle();

@@ -48,7 +48,7 @@ ClusterAdapter::ClusterAdapter(const async::Runtime& runtime, std::shared_ptr<Cl
                {.unknown = std::chrono::hours(1), .least = std::chrono::milliseconds(10)},
                [this] { return cluster_->list(runtime_); }) {}
 
-Task<> ClusterAdapter::start() {
+Task<> ClusterAdapter::start(std::function<void()> /*changed*/) {
   cluster_->watcher = [this] { listing_.poll_now(); };
   co_return;
 }
@@ -96,33 +96,22 @@ Task<> ClusterAdapter::remove(model::Json external_id, driver::LaunchSteps& step
   co_await cluster_->finish_removal(runtime_, name);
 }
 
-Task<std::vector<driver::Instance>> ClusterAdapter::instances() {
-  std::vector<driver::Instance> all;
+Task<driver::MachineList> ClusterAdapter::list() {
+  using State = driver::Machine::State;
+  driver::MachineList list;
   for (const auto& [name, entry] : co_await cluster_->list(runtime_)) {
-    all.push_back(namespaces::describe(name, entry));
+    driver::Machine& machine = list.machines.emplace_back(namespaces::describe(name, entry));
+    machine.type = "namespace";
+    machine.id = name;
+    machine.state = cluster_->is_usable ? State::running : State::stopped;
+    if (entry.going) machine.state = State::deleting;
   }
-  co_return all;
-}
-
-Task<std::vector<driver::Resource>> ClusterAdapter::resources() {
-  std::vector<driver::Resource> all;
-  for (const auto& [name, entry] : co_await cluster_->list(runtime_)) {
-    if (!entry.going) all.push_back({.type = "namespace", .id = name, .metadata = entry.labels});
-  }
-  co_return all;
-}
-
-bool ClusterAdapter::may_be_of(const driver::Resource& resource, const model::Node& node) const {
-  return node.external_id.is_null() || name_in(node.external_id) == resource.id;
+  co_return list;
 }
 
 Task<> ClusterAdapter::remove_resource(driver::Resource resource) {
   co_await cluster_->begin_removal(runtime_, resource.id);
   co_await cluster_->finish_removal(runtime_, resource.id);
-}
-
-Task<bool> ClusterAdapter::is_usable(model::Node /*node*/) {
-  co_return cluster_->is_usable;
 }
 
 }  // namespace nodepool::drivers::namespaces

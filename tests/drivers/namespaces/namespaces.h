@@ -25,15 +25,12 @@ class ClusterConfig final : public driver::StateMachineConfig {
 class ClusterAdapter final : public driver::Adapter {
  public:
   ClusterAdapter(const async::Runtime& runtime, std::shared_ptr<Cluster> cluster);
-  Task<> start() override;
+  Task<> start(std::function<void()> changed) override;
   Task<> stop() override;
   Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& steps) override;
   Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
-  Task<std::vector<driver::Instance>> instances() override;
-  Task<std::vector<driver::Resource>> resources() override;
-  bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
+  Task<driver::MachineList> list() override;
   Task<> remove_resource(driver::Resource resource) override;
-  Task<bool> is_usable(model::Node node) override;
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:

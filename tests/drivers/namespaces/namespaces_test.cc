@@ -161,6 +161,7 @@ TEST_F(NamespacesTest, an_unusable_node_is_noticed) {
   driver::Provider& provider = process_->provider();
   EXPECT_TRUE(process_->run(provider.is_usable(node)));
   cluster_->is_usable = false;
+  process_->pass(std::chrono::minutes(1));
   EXPECT_FALSE(process_->run(provider.is_usable(node)));
 }
 

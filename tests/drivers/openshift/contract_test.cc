@@ -107,6 +107,13 @@ class PodFixture final : public KubeFixture {
     return all;
   }
 
+  void end_machine(const std::string& id) override {
+    const std::string path = "namespaces/main/pods/" + id.substr(id.find('-') + 1);
+    Json pod = cluster_.things().at(path);
+    pod["status"]["phase"] = "Failed";
+    cluster_.add(path, std::move(pod));
+  }
+
   void set_capacity(std::size_t machines) override {
     cluster_.room = machines;
     const std::string amount = std::to_string(machines);
@@ -132,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(openshift, QuotaContract, testing::Values(backend<Proje
 INSTANTIATE_TEST_SUITE_P(openshift, WireContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, DriverContract, testing::Values(backend<PodFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, DeathContract, testing::Values(backend<PodFixture>()));
+INSTANTIATE_TEST_SUITE_P(openshiftpods, EndContract, testing::Values(backend<PodFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, QuotaContract, testing::Values(backend<PodFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, WireContract, testing::Values(backend<PodFixture>()));
 

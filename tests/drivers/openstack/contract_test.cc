@@ -112,6 +112,8 @@ class OpenStackFixture : public CloudFixture {
   void add_machine(driver::Metadata metadata) override {
     cloud_.add_server("other", "id-small", metadata);
   }
+  void end_machine(const std::string& id) override { cloud_.servers[id]["status"] = "SHUTOFF"; }
+  bool has_complete_listings() const override { return false; }
 
   // The wire is silent when every call that waits for an answer is one that the cloud holds back.
   bool wait_for_wire() override {
@@ -178,6 +180,7 @@ class SlowFixture final : public OpenStackFixture {
 
 INSTANTIATE_TEST_SUITE_P(openstack, DriverContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, DeathContract, testing::Values(backend<OpenStackFixture>()));
+INSTANTIATE_TEST_SUITE_P(openstack, EndContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, QuotaContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, ImageContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, WireContract, testing::Values(backend<OpenStackFixture>()));

@@ -91,7 +91,7 @@ class EndpointTest : public testing::Test {
   // What the launcher asks before it launches anything.
   static Task<> learn(OpenStackAdapter& adapter) {
     co_await adapter.describe(driver::CloudDescription::Purpose::plan);
-    co_await adapter.instances();
+    co_await adapter.list();
   }
 
   Task<> launch(OpenStackAdapter& adapter, std::string id) {

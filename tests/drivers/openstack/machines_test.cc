@@ -282,21 +282,21 @@ TEST_F(AdapterTest, flavors_and_images_that_are_missing_are_named) {
 TEST_F(AdapterTest, lists_are_read_page_by_page) {
   for (int i = 0; i < 7; ++i) cloud_.add_server("s", "id-small", Json::object());
   cloud_.page = 3;
-  EXPECT_THAT(loop_.run(adapter().instances()), SizeIs(7));
+  EXPECT_THAT(loop_.run(adapter().list()).machines, SizeIs(7));
   EXPECT_EQ(cloud_.count("GET /compute/servers/detail"), 3);
 }
 
 TEST_F(AdapterTest, pages_in_a_circle_are_an_error) {
   cloud_.add_server("s", "id-small", Json::object());
   cloud_.endless_pages = true;
-  EXPECT_THAT(failure_of(adapter().instances())->what(), HasSubstr("no last page"));
+  EXPECT_THAT(failure_of(adapter().list())->what(), HasSubstr("no last page"));
 }
 
 TEST_F(AdapterTest, a_list_has_a_limit_for_all_its_pages_together) {
   for (int i = 0; i < 6; ++i) cloud_.add_server("s", "id-small", Json::object());
   cloud_.page = 1;
   cloud_.page_padding = std::size_t{60} << 20;
-  EXPECT_THAT(failure_of(adapter().instances())->what(),
+  EXPECT_THAT(failure_of(adapter().list())->what(),
               HasSubstr("compute: list servers: the list is larger than the limit of 256 MiB"));
   EXPECT_EQ(cloud_.count("GET /compute/servers/detail"), 5);
 }
@@ -308,7 +308,7 @@ TEST_F(AdapterTest, answers_of_the_wrong_shape_are_errors_that_name_the_call) {
         R"({"servers": [{"id": 1, "status": "ACTIVE"}]})",
         R"({"servers": [{"id": "a", "status": "ACTIVE", "addresses": {"n": [{}]}}]})"}) {
     cloud_.servers_answer = answer;
-    const auto error = failure_of(adapter().instances());
+    const auto error = failure_of(adapter().list());
     ASSERT_TRUE(error) << answer;
     EXPECT_EQ(error->kind(), Kind::failed) << answer;
     EXPECT_THAT(error->what(), HasSubstr("compute: list servers")) << answer;

@@ -31,7 +31,7 @@ TEST_F(ProjectTest, machines_of_others_count_by_flavor_and_volumes) {
   const std::string known = cloud_.add_server("a", "id-big", {{"owner", "x"}});
   cloud_.servers[known]["os-extended-volumes:volumes_attached"] = Json::array({{{"id", "id-v"}}});
   cloud_.add_server("b", "id-of-a-deleted-flavor", Json::object());
-  const auto instances = loop_.run(adapter().instances());
+  const auto instances = loop_.run(adapter().list()).machines;
   ASSERT_THAT(instances, SizeIs(2));
   EXPECT_EQ(instances[0].resources,
             driver::Resources(
@@ -60,15 +60,16 @@ TEST_F(ProjectTest, a_cloud_may_refuse_to_list_its_zones) {
 
 TEST_F(ProjectTest, leaked_machines_are_shown_and_deleted) {
   cloud_.add_server("a", "id-big", {{"nodepool_provider_name", "os"}});
-  const auto resources = loop_.run(adapter().resources());
-  ASSERT_THAT(resources, SizeIs(1));
-  EXPECT_EQ(resources[0].type, "instance");
-  EXPECT_EQ(resources[0].metadata.at("nodepool_provider_name"), "os");
-  driver::Resource other = resources[0];
+  const auto machines = loop_.run(adapter().list()).machines;
+  ASSERT_THAT(machines, SizeIs(1));
+  const driver::Resource leaked = machines[0].as_resource();
+  EXPECT_EQ(leaked.type, "instance");
+  EXPECT_EQ(leaked.metadata.at("nodepool_provider_name"), "os");
+  driver::Resource other = leaked;
   other.type = "volume";
   EXPECT_THROW(loop_.run(adapter().remove_resource(other)), driver::CloudError);
   EXPECT_THAT(cloud_.servers, SizeIs(1)) << "what is no server is not deleted as one";
-  loop_.run(adapter().remove_resource(resources[0]));
+  loop_.run(adapter().remove_resource(leaked));
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 

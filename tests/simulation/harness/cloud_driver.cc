@@ -113,7 +113,7 @@ class SimulatedAdapter final : public driver::Adapter {
     if (is_unreadable()) throw CloudError(CloudError::Kind::unknown_outcome, kUnreadable);
   }
 
-  Task<std::vector<Instance>> instances() override {
+  Task<driver::MachineList> list() override {
     co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_answer);
     if (draw(world_.hardware.answer_fails)) {
@@ -121,17 +121,8 @@ class SimulatedAdapter final : public driver::Adapter {
       throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
     }
     if (is_unreadable()) throw CloudError(CloudError::Kind::failed, kUnreadable);
-    co_return list_machines();
-  }
-
-  Task<std::vector<Resource>> resources() override {
-    std::vector<Resource> resources;
-    const std::vector<Instance> listed = co_await instances();
-    for (const Instance& instance : listed) {
-      resources.push_back({std::string(driver::kInstanceResource),
-                           instance.external_id.string_value(), instance.metadata});
-    }
-    co_return resources;
+    co_return driver::MachineList{.machines = list_machines(),
+                                  .is_complete = world_.hardware.faults.cut <= 0};
   }
 
   Task<> remove_resource(Resource resource) override {
@@ -187,8 +178,8 @@ class SimulatedAdapter final : public driver::Adapter {
   }
 
   Task<std::optional<std::string>> find_machine(CreateSpec spec, driver::LaunchSteps& steps) {
-    const std::vector<Instance> listed = co_await instances();
-    for (const Instance& instance : listed) {
+    const driver::MachineList listed = co_await list();
+    for (const Instance& instance : listed.machines) {
       const bool is_there = world_.clouds.machines().contains(instance.external_id.string_value());
       if (!is_there || !driver::carries(instance.metadata, spec.metadata)) continue;
       count("machine: found again");
@@ -199,7 +190,7 @@ class SimulatedAdapter final : public driver::Adapter {
   }
 
   // What a listing shows: all that is there now, unless it is an old one or lacks a page.
-  std::vector<Instance> list_machines() {
+  std::vector<driver::Machine> list_machines() {
     const CloudFaults& faults = world_.hardware.faults;
     async::Random& random = context_.runtime.random;
     async::Clock::TimePoint when = context_.runtime.clock.now();
@@ -214,9 +205,11 @@ class SimulatedAdapter final : public driver::Adapter {
       for (auto lacking = begin; lacking != end; ++lacking) world_.clouds.hide(lacking->first);
       machines.erase(begin, end);
     }
-    std::vector<Instance> instances;
-    for (const auto& [id, machine] : machines) instances.push_back(instance_of(id, machine));
-    return instances;
+    std::vector<driver::Machine> listed;
+    for (const auto& [id, machine] : machines) {
+      listed.emplace_back(instance_of(id, machine)).state = driver::Machine::State::running;
+    }
+    return listed;
   }
 
   // With a token that the cloud accepts, where it wants one: an expired one is replaced once.

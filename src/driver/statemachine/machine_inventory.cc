@@ -1,0 +1,106 @@
+#include "driver/statemachine/machine_inventory.h"
+
+#include <fmt/format.h>
+
+#include <ranges>
+#include <utility>
+
+namespace nodepool::driver {
+
+namespace {
+
+// Maximum age of a listing in which a machine runs, as many nodes are handed out at once.
+constexpr auto kAgeOfGoodNews = std::chrono::seconds(10);
+
+// Between two looks for a machine that does not run: the second listing is another one.
+constexpr auto kPause = Adapter::kListingAge + std::chrono::seconds(1);
+
+Task<IndexedMachines> ask(Adapter& adapter) {
+  MachineList list = co_await adapter.list();
+  co_return IndexedMachines(std::move(list));
+}
+
+std::string_view word_for(Machine::State state) {
+  switch (state) {
+    case Machine::State::building:
+      return "is not up yet";
+    case Machine::State::running:
+      return "is running";
+    case Machine::State::stopped:
+      return "has stopped";
+    case Machine::State::failed:
+      return "has failed";
+    case Machine::State::deleting:
+      return "is being deleted";
+    case Machine::State::deleted:
+      return "has been deleted";
+  }
+  return "";
+}
+
+bool runs(const Machine* machine) {
+  return machine != nullptr && machine->state == Machine::State::running;
+}
+
+}  // namespace
+
+IndexedMachines::IndexedMachines(MachineList list) : list_(std::move(list)) {
+  for (std::size_t i = 0; i < list_.machines.size(); ++i) {
+    for (std::string& id : identifiers_in(list_.machines[i].external_id)) {
+      index_.emplace(std::move(id), i);
+    }
+  }
+}
+
+const Machine* IndexedMachines::find(const model::Json& external_id) const {
+  for (const std::string& id : identifiers_in(external_id)) {
+    const auto [begin, end] = index_.equal_range(id);
+    for (const auto& [key, i] : std::ranges::subrange(begin, end)) {
+      const Machine& machine = list_.machines[i];
+      if (is_same_machine(machine.external_id, external_id)) return &machine;
+    }
+  }
+  return nullptr;
+}
+
+MachineInventory::MachineInventory(const async::Runtime& runtime, Adapter& adapter,
+                                   telemetry::Logger log)
+    : runtime_(runtime),
+      adapter_(adapter),
+      log_(std::move(log)),
+      listing_(runtime, "machines", [this] { return ask(adapter_); }) {}
+
+// Listings may lack a new machine for the consistency delay.
+bool MachineInventory::may_be_hidden(const model::Node& node,
+                                     const IndexedMachines& machines) const {
+  const std::chrono::duration<double> age(runtime_.clock.wall_seconds() - node.state_time);
+  return !machines.is_complete() || age < adapter_.consistency_delay();
+}
+
+Task<bool> MachineInventory::is_running(model::Node node) {
+  std::string problem;
+  try {
+    Pointer machines = co_await list(kAgeOfGoodNews);
+    if (runs(machines->find(node.external_id))) co_return true;
+    co_await runtime_.clock.sleep_for(kPause);
+    machines = co_await list();
+    const Machine* machine = machines->find(node.external_id);
+    if (runs(machine)) co_return true;
+    if (machine == nullptr && may_be_hidden(node, *machines)) co_return true;
+    problem = machine == nullptr ? "its machine is not listed" : explanation_of(*machine);
+  } catch (const CloudError& error) {
+    problem = error.what();
+    log_.warning("Cannot check node {}, assuming that it is healthy: {}", node.id, problem);
+    co_return true;
+  }
+  log_.warning("Node {}: {}", node.id, problem);
+  co_return false;
+}
+
+std::string explanation_of(const Machine& machine) {
+  if (!machine.explanation.empty()) return machine.explanation;
+  const Resource resource = machine.as_resource();
+  return fmt::format("{} {} {}", resource.type, resource.id, word_for(machine.state));
+}
+
+}  // namespace nodepool::driver

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "async/runtime.h"
+#include "async/shared_result.h"
+#include "driver/statemachine/adapter.h"
+#include "driver/statemachine/instance.h"
+#include "model/node.h"
+#include "telemetry/log.h"
+
+namespace nodepool::driver {
+
+// A listing of a cloud's machines, indexed by the identifiers in their external ids.
+class IndexedMachines {
+ public:
+  explicit IndexedMachines(MachineList list);
+
+  const std::vector<Machine>& all() const { return list_.machines; }
+  bool is_complete() const { return list_.is_complete; }
+  // The machine with this external id; nullptr if it is not listed.
+  const Machine* find(const model::Json& external_id) const;
+
+ private:
+  MachineList list_;
+  std::multimap<std::string, std::size_t, std::less<>> index_;
+};
+
+// Answers questions about the machines of a provider's cloud from listings that all questions
+// share. Throws CloudError unless it says otherwise.
+class MachineInventory {
+ public:
+  using Pointer = std::shared_ptr<const IndexedMachines>;
+
+  // `adapter` outlives it.
+  MachineInventory(const async::Runtime& runtime, Adapter& adapter, telemetry::Logger log);
+
+  // A listing that was asked for at most `age` ago.
+  Task<Pointer> list(async::Duration age = {}) { return listing_.get(age); }
+
+  // Whether the machine of a ready node runs. A machine that does not is looked for in another
+  // listing. A missing machine counts as running if it may only be missing from the listings. Never
+  // throws CloudError: what cannot be asked counts as running, with a warning.
+  Task<bool> is_running(model::Node node);
+
+  // Forgets the last listing.
+  void forget() { listing_.drop(); }
+
+  // Call it after the last call of the other functions has returned.
+  Task<> stop() { return listing_.stop(); }
+
+ private:
+  bool may_be_hidden(const model::Node& node, const IndexedMachines& machines) const;
+
+  async::Runtime runtime_;
+  Adapter& adapter_;
+  telemetry::Logger log_;
+  async::SharedResult<IndexedMachines> listing_;
+};
+
+// Why a machine does not run, as one sentence.
+std::string explanation_of(const Machine& machine);
+
+}  // namespace nodepool::driver

@@ -1,0 +1,113 @@
+#include "driver/statemachine/machine_inventory.h"
+
+#include "tests/driver/statemachine/provider_test.h"
+
+namespace nodepool::driver {
+namespace {
+
+using model::Node;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+class MachineInventoryTest : public ProviderTest {
+ protected:
+  bool is_usable(const Node& node) { return process_->run(process_->provider().is_usable(node)); }
+  std::map<std::string, std::string> terminated() {
+    return process_->run(process_->provider().terminated());
+  }
+
+  // A ready node that is older than any delay of listings.
+  Node launch_old() {
+    Node node = launch_new();
+    process_->pass(std::chrono::minutes(5));
+    cloud_->calls.clear();
+    return node;
+  }
+
+  // The next listings lack all machines.
+  void hide_machines(int listings) { cloud_->empty_listings = listings; }
+};
+
+TEST_F(MachineInventoryTest, nodes_that_run_share_one_listing) {
+  const Node one = launch_old();
+  const Node other = launch_old();
+  EXPECT_TRUE(is_usable(one));
+  EXPECT_TRUE(is_usable(other));
+  EXPECT_THAT(terminated(), IsEmpty());
+  EXPECT_THAT(cloud_->calls, ElementsAre("list"));
+  process_->pass(std::chrono::seconds(11));
+  EXPECT_TRUE(is_usable(one));
+  EXPECT_EQ(cloud_->count("list"), 2U);
+}
+
+TEST_F(MachineInventoryTest, a_machine_that_one_listing_lacks_is_usable) {
+  const Node node = launch_old();
+  hide_machines(1);
+  EXPECT_TRUE(is_usable(node));
+  EXPECT_EQ(cloud_->count("list"), 2U);
+}
+
+TEST_F(MachineInventoryTest, a_machine_that_two_listings_lack_is_not_usable) {
+  const Node node = launch_old();
+  hide_machines(2);
+  EXPECT_FALSE(is_usable(node));
+  EXPECT_TRUE(has_logged("Node " + node.id + ": its machine is not listed"));
+  EXPECT_THAT(terminated(), IsEmpty()) << "that is not known";
+}
+
+TEST_F(MachineInventoryTest, a_new_machine_of_another_launcher_is_usable_before_it_is_listed) {
+  const Node node = launch_new();
+  hide_machines(1000);
+  EXPECT_TRUE(is_usable(node));
+}
+
+TEST_F(MachineInventoryTest, a_machine_that_is_missing_from_listings_with_gaps_is_usable) {
+  const Node node = launch_old();
+  cloud_->has_complete_listings = false;
+  hide_machines(1000);
+  EXPECT_TRUE(is_usable(node));
+}
+
+TEST_F(MachineInventoryTest, a_machine_that_cannot_be_listed_is_usable) {
+  const Node node = launch_old();
+  cloud_->fail("list", {CloudError::Kind::transient}, 1000);
+  EXPECT_TRUE(is_usable(node));
+  EXPECT_TRUE(has_logged("Cannot check node " + node.id + ", assuming that it is healthy: "));
+  EXPECT_THROW(terminated(), CloudError);
+}
+
+TEST_F(MachineInventoryTest, machines_that_do_not_run_are_not_usable_and_say_why) {
+  using State = Machine::State;
+  const Node node = launch_old();
+  const std::string machine = "instance " + node.external_id_text();
+  for (const auto& [state, why] :
+       {std::pair(State::stopped, " has stopped"), std::pair(State::failed, " has failed"),
+        std::pair(State::deleting, " is being deleted"),
+        std::pair(State::deleted, " has been deleted")}) {
+    cloud_->state = state;
+    process_->pass(std::chrono::minutes(1));
+    EXPECT_FALSE(is_usable(node)) << why;
+    EXPECT_THAT(terminated(), ElementsAre(Pair(node.id, machine + why)));
+  }
+  cloud_->explanation = "the spot market has taken it";
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(terminated(), ElementsAre(Pair(node.id, cloud_->explanation)));
+  cloud_->state = State::building;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(is_usable(node)) << "it has just been started once more";
+  EXPECT_THAT(terminated(), IsEmpty());
+}
+
+TEST_F(MachineInventoryTest, a_second_machine_with_the_tags_of_a_node_says_nothing_about_it) {
+  const Node node = launch_old();
+  Machine& other = cloud_->other_machines.emplace_back();
+  other.external_id = model::json_string("other");
+  other.metadata = owner_tags(node);
+  other.state = Machine::State::stopped;
+  EXPECT_THAT(terminated(), IsEmpty());
+  EXPECT_TRUE(is_usable(node));
+}
+
+}  // namespace
+}  // namespace nodepool::driver
