@@ -65,7 +65,7 @@ void load_login(const config::Section& section, AzureImage& image, driver::Image
   image.generate_password = section.boolean("generate-password");
 }
 
-std::string load_subnet(const config::Section& provider, const Account& account) {
+std::string load_subnet(const config::Section& provider, const AzureAccount& account) {
   if (const auto id = provider.optional_text("subnet-id")) return *id;
   const config::Value* value = provider.find("network");
   if (value == nullptr) throw provider.section_error("set either `subnet-id` or `network`");
@@ -120,7 +120,7 @@ AzureConfig::AzureConfig(const config::ProviderSection& section, const config::C
   // Last, so that errors in nodepool.yaml are reported first.
   try {
     account_.subscription = find_subscription(auth_path_of(section, environment), environment);
-  } catch (const CredentialError& error) {
+  } catch (const AuthFileError& error) {
     throw config::OutsideError(provider.error("auth-path", error.what()).problem());
   }
   subnet_id_ = load_subnet(provider, account_);

@@ -10,18 +10,18 @@
 #include "config/environment.h"
 #include "driver/images.h"
 #include "driver/statemachine/state_machine_config.h"
-#include "drivers/azure/config/credential_source.h"
+#include "drivers/azure/config/subscription.h"
 
 namespace nodepool::drivers::azure {
 
 // A resource group, and how to call the API. Providers of one account share its lists.
-struct Account {
+struct AzureAccount {
   Subscription subscription;
   std::string location;
   std::string resource_group;
   std::string group_location;  // for its creation
 
-  friend bool operator==(const Account&, const Account&) = default;
+  friend bool operator==(const AzureAccount&, const AzureAccount&) = default;
 };
 
 // Conditions on an image of the resource group. Empty ones hold always.
@@ -73,7 +73,7 @@ class AzureConfig final : public driver::StateMachineConfig {
   AzureConfig(const config::ProviderSection& section, const config::Config& config,
               const config::Environment& environment);
 
-  const Account& account() const { return account_; }
+  const AzureAccount& account() const { return account_; }
   double rate() const { return rate_; }                        // calls a second; 0: no limit
   const std::string& subnet_id() const { return subnet_id_; }  // the resource id
 
@@ -92,7 +92,7 @@ class AzureConfig final : public driver::StateMachineConfig {
                  const config::ProviderSection& provider_section, const config::Config& config,
                  const Images& images);
 
-  Account account_;
+  AzureAccount account_;
   double rate_ = 1;
   std::string subnet_id_;
   std::map<std::string, AzurePool, std::less<>> azure_pools_;

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
-using Kind = CredentialSource::Kind;
+using Kind = TokenSource::Kind;
 
 class AzureConfigTest : public ProviderConfigTest {
  protected:
@@ -225,11 +225,11 @@ TEST_F(AzureConfigTest, a_secret_in_the_file) {
   EXPECT_EQ(subscription.id, "s");
   EXPECT_EQ(subscription.base_url, "https://management.azure.com");
   EXPECT_EQ(subscription.credentials,
-            (CredentialSource{.kind = Kind::client_secret,
-                              .token_url = "https://login.microsoftonline.com/t/oauth2/v2.0/token",
-                              .audience = "https://management.azure.com/",
-                              .client_id = "c",
-                              .client_secret = "s3cr3t"}));
+            (TokenSource{.kind = Kind::client_secret,
+                         .token_url = "https://login.microsoftonline.com/t/oauth2/v2.0/token",
+                         .audience = "https://management.azure.com/",
+                         .client_id = "c",
+                         .client_secret = "s3cr3t"}));
 }
 
 TEST_F(AzureConfigTest, a_certificate_beside_the_file) {
@@ -241,11 +241,11 @@ TEST_F(AzureConfigTest, a_certificate_beside_the_file) {
   const Subscription subscription = load(kLeast)->account().subscription;
   EXPECT_EQ(subscription.base_url, "https://management.usgovcloudapi.net");
   EXPECT_EQ(subscription.credentials,
-            (CredentialSource{.kind = Kind::client_certificate,
-                              .token_url = "https://login.microsoftonline.us/t/oauth2/v2.0/token",
-                              .audience = "https://management.usgovcloudapi.net/",
-                              .client_id = "c",
-                              .certificate = "PEM"}));
+            (TokenSource{.kind = Kind::client_certificate,
+                         .token_url = "https://login.microsoftonline.us/t/oauth2/v2.0/token",
+                         .audience = "https://management.usgovcloudapi.net/",
+                         .client_id = "c",
+                         .certificate = "PEM"}));
   EXPECT_THAT(credential_files(environment_.at(0).second, environment_),
               testing::UnorderedElementsAre(environment_.at(0).second, pem));
 }
@@ -260,16 +260,16 @@ TEST_F(AzureConfigTest, a_workload_identity_in_the_environment) {
   const Subscription subscription = load(kLeast)->account().subscription;
   EXPECT_EQ(subscription.base_url, "http://localhost:2");
   EXPECT_EQ(subscription.credentials,
-            (CredentialSource{.kind = Kind::federated_token,
-                              .token_url = "http://localhost:1/t/oauth2/v2.0/token",
-                              .audience = "https://management.azure.com/",
-                              .client_id = "c",
-                              .federated_token_file = "/run/token"}));
+            (TokenSource{.kind = Kind::federated_token,
+                         .token_url = "http://localhost:1/t/oauth2/v2.0/token",
+                         .audience = "https://management.azure.com/",
+                         .client_id = "c",
+                         .federated_token_file = "/run/token"}));
 }
 
 TEST_F(AzureConfigTest, the_identity_of_the_machine) {
   environment_ = {{"AZURE_SUBSCRIPTION_ID", "s"}};
-  const CredentialSource source = load(kLeast)->account().subscription.credentials;
+  const TokenSource source = load(kLeast)->account().subscription.credentials;
   EXPECT_EQ(source.kind, Kind::managed_identity);
   EXPECT_EQ(source.token_url, "http://169.254.169.254/metadata/identity/oauth2/token");
   EXPECT_EQ(source.client_id, "");

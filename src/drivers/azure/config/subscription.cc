@@ -1,4 +1,4 @@
-#include "drivers/azure/config/credential_source.h"
+#include "drivers/azure/config/subscription.h"
 
 #include <algorithm>
 #include <fstream>
@@ -8,7 +8,7 @@
 
 namespace nodepool::drivers::azure {
 
-using Kind = CredentialSource::Kind;
+using Kind = TokenSource::Kind;
 
 namespace {
 
@@ -19,8 +19,8 @@ std::string text_of(const std::string& path) {
   std::string text(kMaxFileSize + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (!file.is_open() || file.bad()) throw CredentialError(path + ": cannot be read");
-  if (text.size() > kMaxFileSize) throw CredentialError(path + ": is too large");
+  if (!file.is_open() || file.bad()) throw AuthFileError(path + ": cannot be read");
+  if (text.size() > kMaxFileSize) throw AuthFileError(path + ": is too large");
   return text;
 }
 
@@ -47,9 +47,9 @@ class Settings {
     try {
       content = json::parse(text_of(path_));
     } catch (const json::ParseError&) {
-      throw CredentialError(path_ + ": is no JSON");
+      throw AuthFileError(path_ + ": is no JSON");
     }
-    if (!content.is_object()) throw CredentialError(path_ + ": is no JSON object");
+    if (!content.is_object()) throw AuthFileError(path_ + ": is no JSON object");
     for (const auto& [key, value] : content.items()) {
       if (value.is_string()) values_[key] = value.get<std::string>();
     }
@@ -64,8 +64,8 @@ class Settings {
   std::string text(const Name& name) const {
     std::string found = find(name);
     if (!found.empty()) return found;
-    throw CredentialError(path_.empty() ? std::string(name.variable) + " is not set"
-                                        : path_ + ": has no `" + name.in_file + "`");
+    throw AuthFileError(path_.empty() ? std::string(name.variable) + " is not set"
+                                      : path_ + ": has no `" + name.in_file + "`");
   }
   // Without "/" at the end.
   std::string url(const Name& name, const char* otherwise) const {
@@ -80,10 +80,10 @@ class Settings {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
-CredentialSource source_in(const Settings& settings, const config::Environment& environment) {
-  CredentialSource source{.audience = settings.url(kManager, "https://management.azure.com") + "/",
-                          .client_id = settings.find(kClient),
-                          .client_secret = settings.find(kSecret)};
+TokenSource source_in(const Settings& settings, const config::Environment& environment) {
+  TokenSource source{.audience = settings.url(kManager, "https://management.azure.com") + "/",
+                     .client_id = settings.find(kClient),
+                     .client_secret = settings.find(kSecret)};
   const std::string certificate = settings.find(kCertificate);
   source.federated_token_file = variable(environment, "AZURE_FEDERATED_TOKEN_FILE");
   if (!source.client_secret.empty()) {
@@ -132,7 +132,7 @@ std::set<std::string> credential_files(const std::string& auth_path,
   std::set<std::string> names = {auth_path};
   try {
     names.insert(Settings(auth_path, environment).find(kCertificate));
-  } catch (const CredentialError&) {  // configure() reports it
+  } catch (const AuthFileError&) {  // configure() reports it
   }
   names.erase("");
   return names;

@@ -10,7 +10,7 @@
 namespace nodepool::drivers::azure {
 
 // The source of access tokens.
-struct CredentialSource {
+struct TokenSource {
   enum class Kind {
     client_secret,
     client_certificate,
@@ -27,26 +27,26 @@ struct CredentialSource {
   std::string certificate = {};           // PEM, with the private key. Never log it.
   std::string federated_token_file = {};  // read for each token, because it is replaced
 
-  friend bool operator==(const CredentialSource&, const CredentialSource&) = default;
+  friend bool operator==(const TokenSource&, const TokenSource&) = default;
 };
 
 // A subscription, and how to call its API.
 struct Subscription {
   std::string id;
   std::string base_url;  // of Azure Resource Manager, without "/" at the end
-  CredentialSource credentials;
+  TokenSource credentials;
 
   friend bool operator==(const Subscription&, const Subscription&) = default;
 };
 
 // A credentials file is missing or invalid.
-class CredentialError : public std::runtime_error {
+class AuthFileError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 // Reads the credentials file, of the form of `az … --sdk-auth`; without one (empty), takes the
-// variables of Azure's SDKs. Makes no calls. Throws CredentialError, without secrets.
+// variables of Azure's SDKs. Makes no calls. Throws AuthFileError, without secrets.
 Subscription find_subscription(const std::string& auth_path,
                                const config::Environment& environment);
 
