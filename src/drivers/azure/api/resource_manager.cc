@@ -255,22 +255,14 @@ Task<> ResourceManager::ensure_group() {
   co_await rest_.send(std::move(creating));
 }
 
-Task<bool> ResourceManager::exists(std::string path) {
+Task<bool> ResourceManager::subnet_exists(std::string id) {
   try {
-    const auto found = co_await read("azure: get resource", path, path);
+    const auto found = co_await read("azure: get subnet", id, with_version(id, kSubnetVersion));
     co_return found.has_value();
   } catch (const CloudError& error) {
     if (error.kind() != CloudError::Kind::permanent) throw;
   }
   co_return true;
-}
-
-Task<bool> ResourceManager::group_exists() {
-  return exists(with_version(group_path(), kGroupVersion));
-}
-
-Task<bool> ResourceManager::subnet_exists(std::string id) {
-  return exists(with_version(id, kSubnetVersion));
 }
 
 // The URL of the output has its own signature.

@@ -83,9 +83,7 @@ class ResourceManager {
 
   // Makes the resource group if it is missing. CloudError(transient): it is being deleted.
   async::Task<> ensure_group();
-  // Whether the group, or the subnet with this id, exists. Also true if the credentials may not
-  // read it.
-  async::Task<bool> group_exists();
+  // Whether the subnet with this id exists. Also true if the credentials may not read it.
   async::Task<bool> subnet_exists(std::string id);
 
   // The console output of a machine; nothing if there is none.
@@ -113,7 +111,6 @@ class ResourceManager {
   cloud::RestCall call(std::string name, std::string about, std::string path) const;
   async::Task<std::optional<cloud::Element>> read(std::string name, std::string about,
                                                   std::string path);
-  async::Task<bool> exists(std::string path);
   async::Task<cloud::Page> ask_page(std::string call, std::string path, std::string next);
   LongOperation operation_in(const http::Response& response, std::string what) const;
   async::Duration pause_in(const http::Response& response) const;
