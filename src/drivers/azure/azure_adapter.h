@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "async/thread_pool.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "drivers/azure/cloud_endpoint.h"
 #include "drivers/azure/config/azure_config.h"
+#include "drivers/azure/image_store.h"
 #include "drivers/azure/vm_launch.h"
 #include "telemetry/log.h"
 
@@ -17,11 +19,11 @@ namespace nodepool::drivers::azure {
 // The adapter for Microsoft Azure. docs/drivers/azure.md lists its calls.
 class AzureAdapter final : public driver::Adapter {
  public:
-  // `endpoint` is the endpoint of the configured account. `on_attempt` is called for every attempt
-  // of a call.
+  // `threads` outlives it. `endpoint` is the endpoint of the configured account. `on_attempt` is
+  // called for every attempt of a call.
   AzureAdapter(const async::Runtime& runtime, std::shared_ptr<const AzureConfig> config,
                std::shared_ptr<CloudEndpoint> endpoint,
-               std::shared_ptr<const model::Installation> installation,
+               std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
                const telemetry::Logger& log, const http::Client::Observer& on_attempt);
 
   async::Task<> stop() override;
@@ -36,6 +38,7 @@ class AzureAdapter final : public driver::Adapter {
       driver::CloudDescription::Purpose purpose) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
   async::Duration consistency_delay() const override;
+  driver::ImageSupport* images() override { return &images_; }
 
  private:
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
@@ -48,6 +51,7 @@ class AzureAdapter final : public driver::Adapter {
   driver::Ownership ownership_;
   ResourceManager manager_;
   VmContext context_;
+  ManagedImageStore images_;
 };
 
 }  // namespace nodepool::drivers::azure

@@ -30,7 +30,7 @@ std::unique_ptr<driver::Adapter> AzureDriver::adapter(
                                            context.log.child("driver.azure"));
   });
   return std::make_unique<AzureAdapter>(context.runtime, std::move(azure), std::move(endpoint),
-                                        context.installation, log,
+                                        context.installation, context.threads, log,
                                         http::attempt_metrics(context.metrics, std::move(name)));
 }
 

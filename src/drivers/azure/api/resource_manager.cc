@@ -179,6 +179,7 @@ LongOperation ResourceManager::operation_in(const http::Response& response,
     operation.url = response.header("location");
     operation.is_result = true;
   }
+  if (operation.url.empty()) operation.result = result_in(operation.what, response);
   return operation;
 }
 
@@ -207,7 +208,7 @@ Task<std::optional<Element>> ResourceManager::finish(LongOperation operation) {
     const std::optional<Element> properties = result->optional_object("properties");
     co_return properties ? properties->optional_object("output") : std::nullopt;
   }
-  co_return std::nullopt;
+  co_return operation.result;
 }
 
 Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, std::string next) {

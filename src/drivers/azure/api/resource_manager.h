@@ -34,10 +34,11 @@ inline constexpr ResourceType kImageType = {"Microsoft.Compute/images", "2020-12
 
 // A change that Azure has accepted. It ends some time later.
 struct LongOperation {
-  std::string url = {};     // as given, of several kB, with a signature; empty: it has ended
-  bool is_result = false;   // the URL returns the result, not a status
-  async::Duration pause{};  // before the next look
-  std::string what;         // for messages: "azure: create disk d"
+  std::string url = {};    // as given, of several kB, with a signature; empty: it has ended
+  bool is_result = false;  // the URL returns the result, not a status
+  std::optional<cloud::Element> result = {};  // if it has ended
+  async::Duration pause{};                    // before the next look
+  std::string what;                           // for messages: "azure: create disk d"
 };
 
 // Calls of Azure Resource Manager for one resource group. All functions throw CloudError.
