@@ -51,14 +51,14 @@ void add_if_listed(std::vector<Remains>& all, const VmContext& context, const Re
 }
 
 // In the order in which they can be deleted. Azure deletes most of them with the machine.
-Task<std::vector<Remains>> remains_of(VmContext context, std::string host, async::Duration age) {
+Task<std::vector<Remains>> remains_of(VmContext context, std::string host) {
   std::vector<Remains> all;
-  const auto interfaces = co_await context.view.interfaces(age);
+  const auto interfaces = co_await context.view.interfaces({});
   add_if_listed(all, context, kInterfaceType, *interfaces, interface_name(host));
-  const auto addresses = co_await context.view.addresses(age);
+  const auto addresses = co_await context.view.addresses({});
   add_if_listed(all, context, kAddressType, *addresses, ipv4_address_name(host));
   add_if_listed(all, context, kAddressType, *addresses, ipv6_address_name(host));
-  const auto disks = co_await context.view.disks(age);
+  const auto disks = co_await context.view.disks({});
   add_if_listed(all, context, kDiskType, *disks, disk_name(host));
   co_return all;
 }
@@ -77,11 +77,8 @@ Task<> begin_to_remove(VmContext context, Remains part) {
 }
 
 Task<> remove_remains(VmContext context, std::string host) {
-  const auto begun = context.runtime.clock.now();
   while (true) {
-    // From the second time on, a new listing.
-    const std::vector<Remains> left =
-        co_await remains_of(context, host, context.runtime.clock.now() - begun);
+    const std::vector<Remains> left = co_await remains_of(context, host);
     if (left.empty()) co_return;
     for (const Remains& part : left) {
       if (!part.is_going) co_await begin_to_remove(context, part);
