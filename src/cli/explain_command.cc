@@ -4,7 +4,6 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "async/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/explanations.h"
 #include "cli/own_provider.h"
@@ -26,24 +25,15 @@ std::int64_t launches_under_way(const model::NodeTable& nodes, const std::string
   });
 }
 
-Task<> ask_cloud(driver::Provider& provider, std::vector<std::string> labels,
-                 const SimulationInput* input, ProviderFacts& facts) {
-  if (!provider.launches()) co_return;
+Task<> ask_cloud(driver::Provider& provider, const SimulationInput* input, ProviderFacts& facts) {
+  if (provider.launching() == nullptr) co_return;
   facts.available = co_await provider.available();
-  for (const auto& [name, pool] : provider.config().pools()) {
-    for (const std::string& label : labels) {
-      if (!pool.labels.contains(label)) continue;
-      facts.needs[{name, label}] = provider.need(name, label);
-      if (const auto problem = provider.label_problem(name, label)) {
-        facts.problems[{name, label}] = *problem;
-      }
-    }
-  }
+  facts.offer = provider.offer();
   if (input == nullptr) co_return;
   const planning::QuotaFacts quota{
       .available = facts.available,
       .launches_under_way = launches_under_way(input->nodes, provider.config().name())};
-  simulate_decisions(*input, provider, quota, facts);
+  simulate_decisions(*input, facts.offer, quota, facts);
 }
 
 // Queries the providers that have one of the labels.
@@ -59,7 +49,7 @@ Task<> ask_clouds(Session& session, std::vector<std::string> labels, const Simul
         });
     if (!is_concerned) continue;
     const std::function<Task<>(driver::Provider&)> ask = [&](driver::Provider& provider) {
-      return ask_cloud(provider, labels, input, facts);
+      return ask_cloud(provider, input, facts);
     };
     try {
       Task<> asking = with_own_provider(session, section, ask);
@@ -85,9 +75,8 @@ Task<report::Explanation> explain(Session& session, std::string subject, bool on
   model::ImageTable* images = co_await session.images();
   const model::RequestTable* requests = co_await session.requests();
   const model::ComponentTable* components = co_await session.components();
-  async::ThreadPool threads(1, "blocking calls");
   const history::Journal journal = program::journal_of(session.config());
-  report::Sources sources{.runtime = session.runtime(),
+  report::Sources sources{.now = session.now(),
                           .store = session.store(),
                           .nodes = *nodes,
                           .images = *images,
@@ -95,8 +84,6 @@ Task<report::Explanation> explain(Session& session, std::string subject, bool on
                           .components = *components,
                           .config = session.config(),
                           .drivers = session.context().drivers,
-                          .threads = threads,
-                          .log = session.logger("nodepool.explain"),
                           .history = [&journal, now = session.now()](const std::string& id) {
                             return history::entries_of(journal, id, now);
                           }};

@@ -19,17 +19,23 @@ constexpr std::string_view kPythonDrivers[] = {
 
 }  // namespace
 
-Resources Provider::need(std::string_view /*pool*/, std::string_view /*label*/) const {
-  return Resources({{"instances", 1}});
+Offer ProviderConfig::offer() const {
+  Offer offer;
+  for (const auto& [name, pool] : pools_) {
+    PoolOffer& offered = offer.pools[name];
+    for (const std::string& label : pool.labels) offered.labels.emplace(label, LabelOffer());
+  }
+  return offer;
 }
 
-std::optional<std::string> Provider::label_problem(std::string_view /*pool*/,
-                                                   std::string_view /*label*/) const {
-  return std::nullopt;
+std::shared_ptr<const Offer> Provider::offer() const {
+  return std::make_shared<const Offer>(config().offer());
 }
 
-std::vector<std::string> Provider::zones(std::string_view /*pool*/) const {
-  return {};
+std::shared_ptr<const Offer> LaunchingProvider::offer() const {
+  Offer offer = config().offer();
+  offer.launches = true;
+  return std::make_shared<const Offer>(std::move(offer));
 }
 
 Task<std::map<std::string, std::string>> Provider::terminated() {
@@ -42,21 +48,6 @@ Task<std::vector<std::string>> Provider::missing_in_cloud() {
 
 Task<Limits> Provider::available() {
   co_return Limits{};
-}
-
-bool resumes(Provider& provider) {
-  const LaunchingProvider* launching = provider.launching();
-  return launching != nullptr && launching->resumes();
-}
-
-std::optional<std::int64_t> Provider::capacity(std::string_view /*pool*/,
-                                               std::string_view /*label*/) const {
-  return std::nullopt;
-}
-
-const Inventory& Provider::inventory(std::string_view /*pool*/) const {
-  static const Inventory kUnknown;
-  return kUnknown;
 }
 
 PoolConfig load_common_pool(const config::Section& section,

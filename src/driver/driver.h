@@ -18,6 +18,7 @@
 #include "coordination/store.h"
 #include "driver/images.h"
 #include "driver/launch.h"
+#include "driver/offer.h"
 #include "driver/resources.h"
 #include "model/image_table.h"
 #include "model/installation.h"
@@ -60,6 +61,10 @@ class ProviderConfig {
   const std::map<std::string, PoolConfig>& pools() const { return pools_; }
   // The images that the builder uploads; nothing: the provider takes no images.
   const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
+
+  // What a provider offers as far as the configuration tells. By default, all labels of the pools,
+  // with one instance each.
+  virtual Offer offer() const;
 
   // Settings that are valid but probably mistakes, for `config-validate`.
   const std::vector<config::Problem>& config_warnings() const { return config_warnings_; }
@@ -107,9 +112,6 @@ struct Leak {
   friend bool operator==(const Leak&, const Leak&) = default;
 };
 
-// The labels of each node that a pool has when all of them are healthy.
-using Inventory = std::vector<std::vector<std::string>>;
-
 class LaunchingProvider;
 
 // Supplies nodes: one object for each provider of the configuration. All functions run on the event
@@ -139,41 +141,21 @@ class Provider {
   // This provider, if it launches nodes for requests. nullptr: it only hands out the nodes that it
   // has registered.
   virtual LaunchingProvider* launching() { return nullptr; }
-  virtual bool launches() const { return false; }
+
+  // What it offers now. Another call may return another object. By default, what the configuration
+  // tells. Called for every decision: override it if that takes long.
+  virtual std::shared_ptr<const Offer> offer() const;
 
   // --- providers that launch
 
-  // The resources that one node with this label takes. By default, one instance.
-  virtual Resources need(std::string_view pool, std::string_view label) const;
-
-  // Why the label cannot be served at present: for example, its image or flavor is missing. Returns
-  // nothing if it can.
-  virtual std::optional<std::string> label_problem(std::string_view pool,
-                                                   std::string_view label) const;
-
-  // The availability zones of the pool. All nodes of one request share a zone. Empty: the provider
-  // chooses.
-  virtual std::vector<std::string> zones(std::string_view pool) const;
-
   // The capacity for all nodes of this provider: the cloud's quota less the usage by others. May
-  // take long. Throws if the cloud cannot be asked. By default, unlimited. Also refreshes what
-  // need(), label_problem() and zones() return. The launcher caches the result, and launches
-  // nothing before the first one.
+  // take long. Throws if the cloud cannot be asked. By default, unlimited. Also refreshes offer().
+  // The launcher caches the result, and launches nothing before the first one.
   virtual Task<Limits> available();
 
   // The flavors, images, networks, zones, … that the configuration names and the cloud does not
   // have, a sentence each. Throws if the cloud cannot be asked.
   virtual Task<std::vector<std::string>> missing_in_cloud();
-
-  // --- providers that do not launch
-
-  // How many nodes with this label the pool has when all are healthy: the pool can never serve a
-  // request for more. Nothing: unbounded.
-  virtual std::optional<std::int64_t> capacity(std::string_view pool, std::string_view label) const;
-
-  // All nodes of the pool when they are healthy: the pool can never serve a request whose labels
-  // these nodes do not cover at once. Empty: not known.
-  virtual const Inventory& inventory(std::string_view pool) const;
 
   // nullptr: the provider takes no images.
   virtual ImageSupport* images() { return nullptr; }
@@ -200,17 +182,13 @@ class Provider {
 class LaunchingProvider : public Provider {
  public:
   LaunchingProvider* launching() final { return this; }
-  bool launches() const final { return true; }
+  std::shared_ptr<const Offer> offer() const override;
 
-  // Makes the machine of a node, or resumes that (see resumes()). Returns when the node can be
-  // handed out: the launcher then sets its record to `ready`. Throws LaunchError; any other
-  // exception counts as LaunchError::failed. After a failure, the launcher calls reclaim(), which
-  // deletes what was made.
+  // Makes the machine of a node, or resumes a launch that another launcher, or this one before a
+  // restart, has begun. Returns when the node can be handed out: the launcher then sets its record
+  // to `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. After a
+  // failure, the launcher calls reclaim(), which deletes what was made.
   virtual Task<> launch(NodeLaunch& launch) = 0;
-
-  // Whether launch() can resume a launch that another launcher, or this one before a restart, has
-  // begun. Otherwise the launcher reclaims such nodes.
-  virtual bool resumes() const { return false; }
 
   // Deletes the leaks: resources of nodes and uploads that have no record. Called every minute; may
   // take long. Logs failures and continues.
@@ -223,9 +201,6 @@ class LaunchingProvider : public Provider {
   // Deletes a leak that leaks() has returned, at an operator's request. Throws CloudError.
   virtual Task<> remove_leak(Leak leak) = 0;
 };
-
-// Whether the provider can resume launches that another launcher has begun.
-bool resumes(Provider& provider);
 
 // A type of provider: one object for each `driver:` name, listed in drivers/registry.cc.
 class Driver {

@@ -101,7 +101,7 @@ bool DeletedNodeWorker::is_resumable(const Node& node) const {
   if (node.state != NodeState::building || !node.allocated_to || !node.provider) return false;
   const model::NodeRequest* request = context_.records.requests.find(*node.allocated_to);
   return request != nullptr && request->state == model::RequestState::pending &&
-         driver::resumes(*providers_.at(*node.provider).provider);
+         providers_.at(*node.provider).provider->launching() != nullptr;
 }
 
 // Whether another launcher of the pool is preferred for the node.

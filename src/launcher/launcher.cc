@@ -35,18 +35,18 @@ void add_problems(std::vector<std::string>& problems, const ProviderInService& s
   constexpr std::size_t kMost = 100;  // they are in one record
   const driver::Provider& provider = *service.provider;
   const std::string& name = provider.config().name();
-  if (provider.launches()) {
+  const std::shared_ptr<const driver::Offer> offer = provider.offer();
+  if (offer->launches) {
     const std::string why = service.quota->failure();
     if (!why.empty()) {
       problems.push_back(fmt::format("the quota of provider {} is not known: {}", name, why));
     }
   }
-  for (const auto& [pool, config] : provider.config().pools()) {
-    for (const std::string& label : config.labels) {
-      const std::optional<std::string> problem = provider.label_problem(pool, label);
-      if (!problem || problems.size() >= kMost) continue;
+  for (const auto& [pool, offered] : offer->pools) {
+    for (const auto& [label, of_label] : offered.labels) {
+      if (of_label.problem.empty() || problems.size() >= kMost) continue;
       problems.push_back(
-          fmt::format("pool {}-{} cannot serve label {}: {}", name, pool, label, *problem));
+          fmt::format("pool {}-{} cannot serve label {}: {}", name, pool, label, of_label.problem));
     }
   }
 }
@@ -134,7 +134,7 @@ std::optional<Resources> Launcher::label_resources(std::string_view provider, st
   const auto& pools = entry->second.provider->config().pools();
   const auto config = pools.find(std::string(pool));
   if (config == pools.end() || !config->second.labels.contains(label)) return std::nullopt;
-  return entry->second.provider->need(pool, label);
+  return entry->second.provider->offer()->label(pool, label).need;
 }
 
 void Launcher::on_node(const model::NodeTable::Change& change) {

@@ -142,7 +142,7 @@ bool MinReadyWorker::has_problem(const model::Component& pool, const std::string
   const driver::Provider& provider = *served->second.provider;
   const auto config = provider.config().pools().find(pool.name);
   if (config == provider.config().pools().end() || !config->second.labels.contains(label) ||
-      !provider.label_problem(pool.name, label)) {
+      provider.offer()->label(pool.name, label).problem.empty()) {
     return false;
   }
   served->second.quota->available();

@@ -103,7 +103,7 @@ void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest&
     node.tenant_name = request.tenant_name;
     node.requestor = request.requestor;
     node.attributes = provider_.provider->config().pools().at(pool_.name).node_attributes;
-    node.resources = provider_.provider->need(pool_.name, label).to_json();
+    node.resources = provider_.provider->offer()->label(pool_.name, label).need.to_json();
     transaction.create(model::node_path(""), to_record(node),
                        coordination::CreateMode::persistent_sequential);
     launches_.push_back(std::make_unique<Launch>(context_, locks_, request, std::move(node)));

@@ -79,7 +79,7 @@ Task<Outcome> NodeRequestHandler::serve(ProviderInService provider, QuotaBounds 
   NodeLaunches launches(context_, provider, pool_, locks_, log_);
   const bool begun = co_await begin(*provider.provider, launches, std::move(bounds));
   if (!begun) co_return Outcome::try_again;
-  co_return co_await finish(launches, driver::resumes(*provider.provider));
+  co_return co_await finish(launches);
 }
 
 // Runs the work, and releases the locks. If the request is `pending` then, rolls it back before.
@@ -247,8 +247,8 @@ Task<bool> NodeRequestHandler::begin(driver::Provider& provider, NodeLaunches& l
   co_return co_await launches.begin();
 }
 
-// When the launcher stops, resumable launches are left as they are.
-Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
+// When the launcher stops, launches are left as they are, to be resumed.
+Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
   try {
     switch (launches.empty() ? NodeLaunches::Outcome::ready : co_await launches.run()) {
       case NodeLaunches::Outcome::ready:
@@ -261,7 +261,7 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
         break;
     }
   } catch (const async::Cancelled&) {
-    if (resumes) is_pending_ = false;
+    is_pending_ = false;
     throw;
   }
   co_return Outcome::try_again;
@@ -324,7 +324,7 @@ std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& pro
         wanted.node_id.empty() ? nullptr : context_.records.nodes.find(wanted.node_id);
     if (node != nullptr && node->az) return *node->az;
   }
-  const std::vector<std::string> zones = provider.zones(pool_.name);
+  const std::vector<std::string> zones = provider.offer()->pool(pool_.name).zones;
   if (zones.empty()) return std::nullopt;
   return zones[context_.runtime.random.below(zones.size())];
 }
@@ -379,7 +379,7 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
   log_.info("Resuming the interrupted launch of the request's node(s)");
   if (!launches.empty() && !co_await launches.begin_again()) co_return Outcome::try_again;
   is_pending_ = true;
-  co_return co_await finish(launches, /*resumes=*/true);
+  co_return co_await finish(launches);
 }
 
 // --- rollback

@@ -53,7 +53,7 @@ PoolWorker::PoolWorker(const ServingContext& context, ProviderInService provider
       deferral_(context.runtime, scope_, "request",
                 [this](const std::string& id) { enqueue_again(id); }),
       scope_(context.runtime, telemetry::log_errors(log_)) {
-  stock_.reconfigure(provider_.provider);
+  stock_.reconfigure(provider_.provider->offer()->pool(identity_.name).inventory);
 }
 
 Task<> PoolWorker::start() {
@@ -74,7 +74,7 @@ void PoolWorker::serve() {
 
 void PoolWorker::reconfigure(ProviderInService provider) {
   provider_ = std::move(provider);
-  stock_.reconfigure(provider_.provider);
+  stock_.reconfigure(provider_.provider->offer()->pool(identity_.name).inventory);
   registration_.update(component());
   observe_provider();
   enqueue_all();
@@ -113,7 +113,7 @@ model::Component PoolWorker::component() const {
   component.supported_labels.assign(pool.labels.begin(), pool.labels.end());
   component.priority = pool.priority;
   // A pool that does not launch nodes never pauses: its requests wait for it.
-  component.paused = provider_.provider->launches() && queue_.is_short_of_capacity();
+  component.paused = provider_.provider->offer()->launches && queue_.is_short_of_capacity();
   return component;
 }
 
@@ -193,7 +193,7 @@ void PoolWorker::on_node(const std::string& id) {
     for (const std::string& label : node->type) queue_.label_is_free(label);
   }
   // It may be evicted.
-  if (provider_.provider->launches() && node->provider == identity_.provider) {
+  if (provider_.provider->offer()->launches && node->provider == identity_.provider) {
     queue_.capacity_has_grown();
   }
   if (node->tenant_name) queue_.tenant_takes_less(*node->tenant_name);
@@ -400,7 +400,7 @@ void PoolWorker::reevaluate_nodes_of(const NodeRequest& request) {
 }
 
 void PoolWorker::reevaluate_launch(const Node& node) {
-  if (!driver::resumes(*provider_.provider) || !is_own(node)) return;
+  if (provider_.provider->launching() == nullptr || !is_own(node)) return;
   const NodeRequest* request = context_.records.requests.find(*node.allocated_to);
   if (request == nullptr || !is_stranded(*request)) return;
   in_progress_.insert(request->id);
@@ -451,7 +451,8 @@ planning::Facts PoolWorker::facts() {
   return {.now = context_.runtime.clock.wall_seconds(),
           .own = registration_.component(),
           .pools = context_.records.components.pools(),
-          .provider = *provider_.provider,
+          .provider = provider_.provider->config(),
+          .offer = provider_.provider->offer(),
           .quota = provider_.quota->facts(),
           .tenant_limits = context_.tenant_limits,
           .usage = context_.usage,

@@ -36,7 +36,7 @@ ProviderQuota::ProviderQuota(const async::Runtime& runtime,
 }
 
 void ProviderQuota::start() {
-  if (!provider_->launches()) return;
+  if (provider_->launching() == nullptr) return;
   wanted_.set();
   scope_.spawn("quota of provider " + provider_->config().name(), keep_fresh());
 }

@@ -53,8 +53,7 @@ class ProviderQuota {
   // The facts for a decision. Triggers a refresh if the limits are stale.
   planning::QuotaFacts facts();
 
-  // Calls `observer` after each query: failure() and the provider's label_problem() may have
-  // changed.
+  // Calls `observer` after each query: failure() and the provider's offer() may have changed.
   coordination::Subscription observe_responses(std::function<void()> observer) {
     return responses_.subscribe(std::move(observer));
   }

@@ -19,7 +19,8 @@ Reconciler::Reconciler(const WorkerContext& context, HistoryRecorder& history,
       scope_(runtime_, telemetry::log_errors(log_)) {}
 
 void Reconciler::start() {
-  if (provider_->launches()) scope_.spawn("reconcile " + provider_->config().name(), run());
+  if (provider_->launching() != nullptr)
+    scope_.spawn("reconcile " + provider_->config().name(), run());
 }
 
 Task<> Reconciler::stop() {

@@ -148,7 +148,7 @@ class LauncherDaemon final : public program::Daemon {
           return history::entries_of(journal, subject, now);
         });
     const std::vector<history::JournalEntry> entries = co_await std::move(reading);
-    report::Sources sources{.runtime = runtime(),
+    report::Sources sources{.now = runtime().clock.wall_seconds(),
                             .store = store(),
                             .nodes = records.nodes,
                             .images = records.images,
@@ -156,8 +156,6 @@ class LauncherDaemon final : public program::Daemon {
                             .components = records.components,
                             .config = *config,
                             .drivers = drivers_,
-                            .threads = threads_,
-                            .log = log().child("explain"),
                             .history = [&entries, &subject](const std::string& id) {
                               return id == subject ? entries : std::vector<history::JournalEntry>();
                             }};

@@ -31,14 +31,12 @@ std::vector<Amount> amounts(const driver::Limits& limits, const driver::Resource
   return list;
 }
 
-page::PoolFacts pool_facts(const launcher::Launcher& launcher, const driver::Provider& provider,
-                           const driver::PoolConfig& pool) {
+page::PoolFacts pool_facts(const launcher::Launcher& launcher, const std::string& provider,
+                           const driver::PoolConfig& pool, const driver::PoolOffer& offer) {
   page::PoolFacts facts{.name = pool.name};
-  facts.amounts =
-      amounts(pool.limits, launcher.usage().of_pool(provider.config().name(), pool.name));
-  for (const std::string& label : pool.labels) {
-    const auto problem = provider.label_problem(pool.name, label);
-    if (problem) facts.problems.push_back(label + ": " + *problem);
+  facts.amounts = amounts(pool.limits, launcher.usage().of_pool(provider, pool.name));
+  for (const auto& [label, offered] : offer.labels) {
+    if (!offered.problem.empty()) facts.problems.push_back(label + ": " + offered.problem);
   }
   return facts;
 }
@@ -46,11 +44,12 @@ page::PoolFacts pool_facts(const launcher::Launcher& launcher, const driver::Pro
 ProviderView provider_facts(const launcher::Launcher& launcher,
                             const launcher::ProviderInService& service) {
   const driver::Provider& provider = *service.provider;
+  const std::shared_ptr<const driver::Offer> offer = provider.offer();
   ProviderView facts{.name = provider.config().name(),
-                     .launches_machines = provider.launches(),
+                     .launches_machines = offer->launches,
                      .max_concurrency = provider.config().max_concurrency()};
   driver::Limits limits;
-  if (provider.launches()) {
+  if (offer->launches) {
     const planning::QuotaFacts quota = service.quota->facts();
     facts.launches = quota.launches_under_way;
     facts.is_refusing = quota.is_refusing;
@@ -59,7 +58,7 @@ ProviderView provider_facts(const launcher::Launcher& launcher,
   }
   facts.amounts = amounts(limits, launcher.usage().of_provider(facts.name));
   for (const auto& [name, pool] : provider.config().pools()) {
-    facts.pools.push_back(pool_facts(launcher, provider, pool));
+    facts.pools.push_back(pool_facts(launcher, facts.name, pool, offer->pool(name)));
   }
   return facts;
 }

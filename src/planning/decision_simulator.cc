@@ -7,14 +7,16 @@ namespace nodepool::planning {
 using model::NodeRequest;
 
 DecisionSimulator::DecisionSimulator(Records records, const model::Component& own,
-                                     std::shared_ptr<driver::Provider> provider, QuotaFacts quota)
+                                     const driver::ProviderConfig& provider,
+                                     std::shared_ptr<const driver::Offer> offer, QuotaFacts quota)
     : records_(std::move(records)),
       own_(own),
-      provider_(std::move(provider)),
+      provider_(provider),
+      offer_(std::move(offer)),
       identity_{own.id, own.provider_name, own.name},
       quota_(std::move(quota)),
       stock_(records_.nodes, identity_) {
-  stock_.reconfigure(provider_);
+  stock_.reconfigure(offer_->pool(own_.name).inventory);
   launches_->begin(quota_.launches_under_way);
 }
 
@@ -39,7 +41,8 @@ Decision DecisionSimulator::decide_next(const NodeRequest& request) {
   Verdict verdict = decide(request, {.now = records_.now,
                                      .own = own_,
                                      .pools = records_.pools,
-                                     .provider = *provider_,
+                                     .provider = provider_,
+                                     .offer = offer_,
                                      .quota = std::move(quota),
                                      .tenant_limits = records_.tenant_limits,
                                      .usage = records_.usage,

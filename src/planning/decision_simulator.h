@@ -26,10 +26,11 @@ class DecisionSimulator {
     std::function<std::string(const model::NodeRequest&)> expected_pool;
   };
 
-  // `provider` is the provider of the pool `own`, and need not have been started. `quota`: from its
-  // cloud, if it was asked.
+  // `provider` and `offer` are those of the pool `own`; `provider` outlives the simulator. `quota`:
+  // from its cloud, if it was asked.
   DecisionSimulator(Records records, const model::Component& own,
-                    std::shared_ptr<driver::Provider> provider, QuotaFacts quota);
+                    const driver::ProviderConfig& provider,
+                    std::shared_ptr<const driver::Offer> offer, QuotaFacts quota);
 
   // Returns nothing if the request does not wait.
   std::optional<Decision> decision_about(const std::string& request_id);
@@ -41,7 +42,8 @@ class DecisionSimulator {
 
   Records records_;
   const model::Component& own_;
-  std::shared_ptr<driver::Provider> provider_;
+  const driver::ProviderConfig& provider_;
+  std::shared_ptr<const driver::Offer> offer_;
   PoolIdentity identity_;
   QuotaFacts quota_;
   PoolStock stock_;

@@ -26,10 +26,11 @@ void keep_to_one_zone(const model::NodeTable& nodes,
 PoolStock::PoolStock(const model::NodeTable& nodes, const PoolIdentity& pool)
     : nodes_(nodes), pool_(pool) {}
 
-void PoolStock::reconfigure(std::shared_ptr<driver::Provider> provider) {
-  provider_ = std::move(provider);
+void PoolStock::reconfigure(std::optional<driver::Inventory> inventory) {
+  inventory_ = std::move(inventory);
   companions_.clear();
-  for (const std::vector<std::string>& labels : provider_->inventory(pool_.name)) {
+  if (!inventory_) return;
+  for (const std::vector<std::string>& labels : *inventory_) {
     if (labels.size() < 2) continue;
     for (const std::string& label : labels) {
       companions_[label].insert(labels.begin(), labels.end());
@@ -70,17 +71,18 @@ void PoolStock::release(const std::vector<std::string>& plan) {
 }
 
 std::optional<std::int64_t> PoolStock::capacity(std::string_view label) const {
-  return provider_->capacity(pool_.name, label);
+  if (!inventory_) return std::nullopt;
+  return driver::count(*inventory_, label);
 }
 
 // A node with several labels counts for the capacity of each, but serves only one. For a single
 // label, checking the capacity is enough.
 bool PoolStock::has_all_at_once(const std::vector<std::string>& labels) const {
-  const driver::Inventory& inventory = provider_->inventory(pool_.name);
-  if (inventory.empty() ||
+  if (!inventory_ ||
       std::ranges::adjacent_find(labels, std::ranges::not_equal_to()) == labels.end()) {
     return true;
   }
+  const driver::Inventory& inventory = *inventory_;
   std::vector<std::vector<std::string>> candidates(labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
     for (std::size_t node = 0; node < inventory.size(); ++node) {

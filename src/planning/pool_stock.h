@@ -2,14 +2,13 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "driver/driver.h"
+#include "driver/offer.h"
 #include "model/node_request.h"
 #include "model/node_table.h"
 #include "planning/pool_identity.h"
@@ -21,8 +20,8 @@ class PoolStock {
  public:
   PoolStock(const model::NodeTable& nodes, const PoolIdentity& pool);
 
-  // Replaces the provider object.
-  void reconfigure(std::shared_ptr<driver::Provider> provider);
+  // Sets PoolOffer::inventory of the pool.
+  void reconfigure(std::optional<driver::Inventory> inventory);
 
   // A free node for each label of the request; empty if there is none, or the request requires new
   // nodes. A node with several labels serves one of them. Prefers nodes for which `is_preferred`
@@ -49,7 +48,7 @@ class PoolStock {
  private:
   const model::NodeTable& nodes_;
   const PoolIdentity& pool_;
-  std::shared_ptr<driver::Provider> provider_;
+  std::optional<driver::Inventory> inventory_;
   std::set<std::string, std::less<>> reserved_;
   // Label -> all labels of the nodes with it.
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> companions_;

@@ -12,7 +12,7 @@ using model::NodeRequest;
 using ServiceKey = RequestQueue::ServiceKey;
 
 const driver::PoolConfig& pool_config(const Facts& facts) {
-  return facts.provider.config().pools().at(facts.own.name);
+  return facts.provider.pools().at(facts.own.name);
 }
 
 // Launchers of the same pool prefer different nodes.
@@ -40,14 +40,12 @@ std::string starved_request(const NodeRequest& request, const Facts& facts, bool
 // Adds the needs of the requested nodes, and the problems of their labels.
 void add_needs(EvaluationInput& input, const NodeRequest& request, const Facts& facts,
                const std::vector<std::string>& plan) {
-  const std::string& pool = facts.own.name;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const std::string& label = request.node_types[i];
     if (!pool_config(facts).labels.contains(label)) continue;  // will be declined
-    if (input.label_problem.empty()) {
-      input.label_problem = facts.provider.label_problem(pool, label).value_or("");
-    }
-    const Resources need = facts.provider.need(pool, label);
+    const driver::LabelOffer& offer = facts.offer->label(facts.own.name, label);
+    if (input.label_problem.empty()) input.label_problem = offer.problem;
+    const Resources& need = offer.need;
     input.needs_of_all += need;
     const Node* node = plan[i].empty() ? nullptr : facts.nodes.find(plan[i]);
     const bool counts_already = node != nullptr && request.tenant_name &&
@@ -65,7 +63,7 @@ void add_needs(EvaluationInput& input, const NodeRequest& request, const Facts& 
 EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& facts,
                                     const std::vector<std::string>& plan) {
   EvaluationInput input;
-  input.launches = facts.provider.launches();
+  input.launches = facts.offer->launches;
   add_needs(input, request, facts, plan);
   if (!input.launches) {
     input.has_all_at_once = facts.stock.has_all_at_once(request.node_types);
@@ -99,7 +97,7 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
 }  // namespace
 
 Verdict decide(const NodeRequest& request, const Facts& facts) {
-  const PoolView view{&facts.own, facts.provider.config().max_concurrency()};
+  const PoolView view{&facts.own, facts.provider.max_concurrency()};
   const std::string expected =
       declined_by_all(request, facts.pools) ? facts.expected_pool(request) : std::string();
   if (auto ineligible = check_eligibility(request, view, facts.pools, expected))

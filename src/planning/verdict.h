@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ struct Facts {
   double now = 0;                              // seconds since the epoch
   const model::Component& own;                 // the pool, as registered
   std::vector<const model::Component*> pools;  // all that are registered
-  const driver::Provider& provider;
+  const driver::ProviderConfig& provider;
+  std::shared_ptr<const driver::Offer> offer;
   QuotaFacts quota;
   const TenantLimits& tenant_limits;
   const ResourceUsage& usage;

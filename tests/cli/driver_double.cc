@@ -34,11 +34,6 @@ class ProviderDouble final : public driver::Provider {
     co_return;
   }
 
-  std::optional<std::int64_t> capacity(std::string_view /*pool*/,
-                                       std::string_view /*label*/) const override {
-    return std::nullopt;
-  }
-
   Task<std::vector<std::string>> missing_in_cloud() override {
     if (log_->query_fails) throw std::runtime_error("the cloud is away");
     co_return std::vector<std::string>();

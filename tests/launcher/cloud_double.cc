@@ -44,15 +44,17 @@ class CloudProvider final : public driver::LaunchingProvider {
   Task<std::vector<driver::Leak>> leaks() override { co_return std::vector<driver::Leak>{}; }
   Task<> remove_leak(driver::Leak /*leak*/) override { co_return; }
 
-  Resources need(std::string_view /*pool*/, std::string_view label) const override {
-    const auto need = cloud_->needs.find(label);
-    return need == cloud_->needs.end() ? Resources({{"instances", 1}}) : need->second;
-  }
-
-  std::optional<std::string> label_problem(std::string_view /*pool*/,
-                                           std::string_view label) const override {
-    const auto problem = cloud_->label_problems.find(label);
-    return problem == cloud_->label_problems.end() ? std::nullopt : std::optional(problem->second);
+  std::shared_ptr<const driver::Offer> offer() const override {
+    driver::Offer offer = *LaunchingProvider::offer();
+    for (auto& [pool, offered] : offer.pools) {
+      for (auto& [name, label] : offered.labels) {
+        const auto need = cloud_->needs.find(name);
+        if (need != cloud_->needs.end()) label.need = need->second;
+        const auto problem = cloud_->label_problems.find(name);
+        if (problem != cloud_->label_problems.end()) label.problem = problem->second;
+      }
+    }
+    return std::make_shared<const driver::Offer>(std::move(offer));
   }
 
   Task<Limits> available() override {

@@ -114,7 +114,7 @@ class DecisionSimulatorTest : public LauncherFixture, public testing::WithParamI
     }
     planning::ResourceUsage usage(
         known_nodes_, [&](std::string_view name, std::string_view pool, std::string_view label) {
-          return std::optional(providers.find(name)->second->need(pool, label));
+          return std::optional(providers.find(name)->second->offer()->label(pool, label).need);
         });
     for (const model::Component* pool : known_components_.pools()) {
       planning::QuotaFacts quota;
@@ -122,7 +122,8 @@ class DecisionSimulatorTest : public LauncherFixture, public testing::WithParamI
       planning::DecisionSimulator simulator(
           {clock_.wall_seconds(), known_nodes_, known_requests_, known_components_.pools(),
            config.tenant_limits, usage, [](const model::NodeRequest&) { return std::string(); }},
-          *pool, providers.at(pool->provider_name), quota);
+          *pool, providers.at(pool->provider_name)->config(),
+          providers.at(pool->provider_name)->offer(), quota);
       for (const auto& [key, id] : known_requests_.waiting()) {
         const std::optional<Decision> decision = simulator.decision_about(id);
         ASSERT_TRUE(decision);

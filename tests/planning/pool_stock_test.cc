@@ -16,28 +16,6 @@ using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 using testing::UnorderedElementsAreArray;
 
-// A provider with an inventory only.
-class Rack final : public driver::Provider {
- public:
-  explicit Rack(driver::Inventory inventory) : inventory_(std::move(inventory)) {}
-
-  const driver::ProviderConfig& config() const override { throw std::logic_error("not asked"); }
-  async::Task<> start() override { co_return; }
-  void quiesce() override {}
-  async::Task<> stop() override { co_return; }
-  const driver::Inventory& inventory(std::string_view) const override { return inventory_; }
-  std::optional<std::int64_t> capacity(std::string_view, std::string_view label) const override {
-    std::int64_t count = 0;
-    for (const auto& labels : inventory_) count += std::ranges::count(labels, label);
-    return count;
-  }
-  async::Task<bool> is_usable(Node) override { co_return true; }
-  async::Task<std::optional<Node>> reclaim(driver::NodeRecord&) override { co_return std::nullopt; }
-
- private:
-  driver::Inventory inventory_;
-};
-
 class PoolStockTest : public RecordsFixture {
  protected:
   // The name of the node for each label; "-" if there is none.
@@ -139,8 +117,7 @@ TEST_F(PoolStockTest, the_nodes_of_one_request_share_a_zone) {
 }
 
 TEST_F(PoolStockTest, a_node_with_several_labels_serves_only_one_at_once) {
-  stock_.reconfigure(
-      std::make_shared<Rack>(driver::Inventory{{"a"}, {"a", "b"}, {"c"}, {"c", "d"}, {"d", "e"}}));
+  stock_.reconfigure(driver::Inventory{{"a"}, {"a", "b"}, {"c"}, {"c", "d"}, {"d", "e"}});
   EXPECT_EQ(stock_.capacity("a"), 2);
   EXPECT_EQ(stock_.capacity("b"), 1);
   EXPECT_EQ(stock_.capacity("z"), 0);
@@ -160,13 +137,12 @@ TEST_F(PoolStockTest, a_node_with_several_labels_serves_only_one_at_once) {
 }
 
 TEST_F(PoolStockTest, labels_of_the_same_nodes_are_rivals) {
-  stock_.reconfigure(
-      std::make_shared<Rack>(driver::Inventory{{"a"}, {"a", "b"}, {"c"}, {"b", "d"}}));
+  stock_.reconfigure(driver::Inventory{{"a"}, {"a", "b"}, {"c"}, {"b", "d"}});
   EXPECT_THAT(stock_.rivals({"a"}), UnorderedElementsAre("a", "b"));
   EXPECT_THAT(stock_.rivals({"b"}), UnorderedElementsAre("a", "b", "d"));
   EXPECT_THAT(stock_.rivals({"c"}), ElementsAre("c"));
   EXPECT_THAT(stock_.rivals({"a", "c"}), UnorderedElementsAre("a", "b", "c"));
-  stock_.reconfigure(std::make_shared<Rack>(driver::Inventory{{"a"}, {"b"}}));
+  stock_.reconfigure(driver::Inventory{{"a"}, {"b"}});
   EXPECT_THAT(stock_.rivals({"a"}), ElementsAre("a")) << "of the previous configuration";
 }
 

@@ -9,17 +9,13 @@
 
 #include "async/task.h"
 #include "driver/driver.h"
+#include "driver/offer.h"
 #include "driver/resources.h"
 
 namespace nodepool::driver {
 
 // What a cloud reports for a label.
-struct LabelDescription {
-  Resources need{{{"instances", 1}}};  // of one machine
-  std::string problem = {};            // why no machine can be made, a sentence; empty: none
-
-  friend bool operator==(const LabelDescription&, const LabelDescription&) = default;
-};
+using LabelDescription = LabelOffer;
 
 using LabelKey = std::pair<std::string, std::string>;  // pool, label
 

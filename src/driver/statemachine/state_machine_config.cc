@@ -28,6 +28,13 @@ void StateMachineConfig::load_launch_timeout(const config::Section& provider) {
   launch_timeout_ = std::chrono::seconds(provider.integer("launch-timeout"));
 }
 
+Offer StateMachineConfig::offer() const {
+  Offer offer = ProviderConfig::offer();
+  offer.launches = true;
+  for (auto& [name, pool] : offer.pools) pool.zones = machine_pool(name).zones;
+  return offer;
+}
+
 bool StateMachineConfig::same_as(const ProviderConfig& other) const {
   const auto* machines = dynamic_cast<const StateMachineConfig*>(&other);
   return machines != nullptr && ProviderConfig::same_as(other) &&

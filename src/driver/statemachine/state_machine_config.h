@@ -45,6 +45,7 @@ class StateMachineConfig : public ProviderConfig {
   const MachineLabel& machine_label(std::string_view pool, std::string_view label) const;
 
   bool same_as(const ProviderConfig& other) const override;
+  Offer offer() const override;
 
  protected:
   using ProviderConfig::ProviderConfig;

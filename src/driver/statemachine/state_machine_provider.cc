@@ -59,6 +59,7 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
       scanner_(std::move(scanner)),
       machines_(context_.runtime, *adapter_, log_),
       leak_search_(context_, config_->name(), *adapter_, machines_, ownership_, log_),
+      uploads_(context_.images.observe([this](const std::string&) { offer_.reset(); })),
       calls_(std::make_shared<Calls>()) {}
 
 StateMachineProvider::~StateMachineProvider() = default;
@@ -84,33 +85,31 @@ Task<> StateMachineProvider::stop() {
 // --- facts about the cloud
 
 // nullptr: not known yet.
-const LabelDescription* StateMachineProvider::description_of(std::string_view pool,
-                                                             std::string_view label) const {
+const LabelOffer* StateMachineProvider::known_label(const std::string& pool,
+                                                    const std::string& label) const {
   if (!cloud_) return nullptr;
-  const auto found = cloud_->labels.find(LabelKey(pool, label));
+  const auto found = cloud_->labels.find({pool, label});
   return found == cloud_->labels.end() ? nullptr : &found->second;
 }
 
-Resources StateMachineProvider::need(std::string_view pool, std::string_view label) const {
-  const LabelDescription* known = description_of(pool, label);
-  return known == nullptr ? Provider::need(pool, label) : known->need;
+std::shared_ptr<const Offer> StateMachineProvider::offer() const {
+  if (!offer_) offer_ = std::make_shared<const Offer>(make_offer());
+  return offer_;
 }
 
-std::optional<std::string> StateMachineProvider::label_problem(std::string_view pool,
-                                                               std::string_view label) const {
-  const MachineLabel& machine = config_->machine_label(pool, label);
-  if (!machine.diskimage.empty() && newest_upload(machine) == nullptr) {
-    return images_unavailable("no ready upload of " + machine.diskimage);
+Offer StateMachineProvider::make_offer() const {
+  Offer offer = config_->offer();
+  for (auto& [pool_name, pool] : offer.pools) {
+    if (pool.zones.empty() && cloud_) pool.zones = cloud_->zones;
+    for (auto& [name, label] : pool.labels) {
+      if (const LabelOffer* known = known_label(pool_name, name)) label = *known;
+      const MachineLabel& machine = config_->machine_label(pool_name, name);
+      if (!machine.diskimage.empty() && newest_upload(machine) == nullptr) {
+        label.problem = images_unavailable("no ready upload of " + machine.diskimage);
+      }
+    }
   }
-  const LabelDescription* known = description_of(pool, label);
-  if (known == nullptr || known->problem.empty()) return std::nullopt;
-  return known->problem;
-}
-
-std::vector<std::string> StateMachineProvider::zones(std::string_view pool) const {
-  const auto& configured = config_->machine_pool(pool).zones;
-  if (!configured.empty()) return configured;
-  return cloud_ ? cloud_->zones : std::vector<std::string>();
+  return offer;
 }
 
 Task<Limits> StateMachineProvider::available() {
@@ -125,6 +124,7 @@ Task<> StateMachineProvider::describe_cloud() {
   std::string failure;
   try {
     cloud_ = co_await adapter_->describe(CloudDescription::Purpose::plan);
+    offer_.reset();
   } catch (const CloudError& error) {
     if (!cloud_) throw;
     failure = error.what();

@@ -32,14 +32,10 @@ class StateMachineProvider final : public LaunchingProvider {
   void quiesce() override {}
   void take_over(Provider& predecessor) override;
   Task<> stop() override;  // waits for running calls
-  Resources need(std::string_view pool, std::string_view label) const override;
-  std::optional<std::string> label_problem(std::string_view pool,
-                                           std::string_view label) const override;
-  std::vector<std::string> zones(std::string_view pool) const override;
+  std::shared_ptr<const Offer> offer() const override;
   Task<Limits> available() override;
   Task<std::vector<std::string>> missing_in_cloud() override;
   Task<> launch(NodeLaunch& launch) override;
-  bool resumes() const override { return true; }
   Task<> remove_leaks() override;
   Task<std::vector<Leak>> leaks() override;
   Task<> remove_leak(Leak leak) override;
@@ -54,7 +50,8 @@ class StateMachineProvider final : public LaunchingProvider {
   class RunningCall;
 
   Task<> describe_cloud();
-  const LabelDescription* description_of(std::string_view pool, std::string_view label) const;
+  const LabelOffer* known_label(const std::string& pool, const std::string& label) const;
+  Offer make_offer() const;
   Task<Resources> taken_by_others();
   const model::ImageUpload* newest_upload(const MachineLabel& label) const;
   const model::ImageUpload* upload_for(const model::Node& node, const MachineLabel& label) const;
@@ -69,7 +66,9 @@ class StateMachineProvider final : public LaunchingProvider {
   std::unique_ptr<nodescan::Scanner> scanner_;
   MachineInventory machines_;
   LeakSearch leak_search_;
-  std::optional<CloudDescription> cloud_;  // last known
+  std::optional<CloudDescription> cloud_;       // last known
+  mutable std::shared_ptr<const Offer> offer_;  // null: the cloud or the uploads have changed
+  coordination::Subscription uploads_;
   std::shared_ptr<Calls> calls_;
 };
 

@@ -153,25 +153,17 @@ StaticProviderConfig::StaticProviderConfig(const config::ProviderSection& sectio
   const config::Schema schema = config::provider_schema(static_schema());
   const config::Section provider(section.value, schema, section.file, section.path);
   for (const config::Section& pool : provider.sections("pools")) load_pool(pool, section, config);
+}
+
+driver::Offer StaticProviderConfig::offer() const {
+  driver::Offer offer = ProviderConfig::offer();
+  for (auto& [name, pool] : offer.pools) pool.inventory.emplace();
   for (const auto& [key, host] : hosts_) {
-    const auto count = static_cast<std::size_t>(std::max<std::int64_t>(host.slots, 0));
-    driver::Inventory& inventory = inventory_[host.pool];
-    inventory.insert(inventory.end(), count, host.labels);
-    for (const std::string& label : host.labels) {
-      slots_[{host.pool, label}] += std::max<std::int64_t>(host.slots, 0);
-    }
+    driver::Inventory& inventory = *offer.pools[host.pool].inventory;
+    const auto slots = static_cast<std::size_t>(std::max<std::int64_t>(host.slots, 0));
+    inventory.insert(inventory.end(), slots, host.labels);
   }
-}
-
-std::int64_t StaticProviderConfig::slots(std::string_view pool, std::string_view label) const {
-  const auto found = slots_.find(std::tuple(pool, label));
-  return found == slots_.end() ? 0 : found->second;
-}
-
-const driver::Inventory& StaticProviderConfig::inventory(std::string_view pool) const {
-  static const driver::Inventory kNone;
-  const auto found = inventory_.find(pool);
-  return found == inventory_.end() ? kNone : found->second;
+  return offer;
 }
 
 void StaticProviderConfig::load_pool(const config::Section& section,

@@ -57,19 +57,14 @@ class StaticProviderConfig final : public driver::ProviderConfig {
   // The hosts of all pools. If a host is listed twice, the later entry counts.
   const std::map<HostKey, Host>& hosts() const { return hosts_; }
 
-  // The number of slots in the pool with this label.
-  std::int64_t slots(std::string_view pool, std::string_view label) const;
-
-  // The labels of each slot of the pool's hosts.
-  const driver::Inventory& inventory(std::string_view pool) const;
+  // All slots of the pools' hosts.
+  driver::Offer offer() const override;
 
  private:
   void load_pool(const config::Section& section, const config::ProviderSection& provider,
                  const config::Config& config);
 
   std::map<HostKey, Host> hosts_;
-  std::map<std::string, driver::Inventory, std::less<>> inventory_;                  // by pool
-  std::map<std::tuple<std::string, std::string>, std::int64_t, std::less<>> slots_;  // pool, label
 };
 
 // The schema of the provider section.

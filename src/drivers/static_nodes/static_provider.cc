@@ -38,6 +38,7 @@ StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> confi
                                driver::ProviderContext context,
                                std::unique_ptr<nodescan::Scanner> scanner)
     : config_(std::move(config)),
+      offer_(std::make_shared<const driver::Offer>(config_->offer())),
       context_(std::move(context)),
       log_(context_.log.child("driver.static.StaticNodeProvider." + config_->name())),
       checker_(context_.runtime, std::move(scanner)),
@@ -83,15 +84,6 @@ Task<> StaticProvider::stop() {
 const Host* StaticProvider::find_host(const Node& node) const {
   const auto found = config_->hosts().find(host_key_of(node));
   return found == config_->hosts().end() ? nullptr : &found->second;
-}
-
-std::optional<std::int64_t> StaticProvider::capacity(std::string_view pool,
-                                                     std::string_view label) const {
-  return config_->slots(pool, label);
-}
-
-const driver::Inventory& StaticProvider::inventory(std::string_view pool) const {
-  return config_->inventory(pool);
 }
 
 Task<bool> StaticProvider::is_usable(Node node) {

@@ -33,9 +33,7 @@ class StaticProvider final : public driver::Provider {
   Task<> start() override;
   void quiesce() override;
   Task<> stop() override;
-  std::optional<std::int64_t> capacity(std::string_view pool,
-                                       std::string_view label) const override;
-  const driver::Inventory& inventory(std::string_view pool) const override;
+  std::shared_ptr<const driver::Offer> offer() const override { return offer_; }
   Task<bool> is_usable(model::Node node) override;
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override;
 
@@ -90,6 +88,7 @@ class StaticProvider final : public driver::Provider {
   const Host* find_host(const model::Node& node) const;
 
   std::shared_ptr<const StaticProviderConfig> config_;
+  std::shared_ptr<const driver::Offer> offer_;
   driver::ProviderContext context_;
   telemetry::Logger log_;
   HostChecker checker_;

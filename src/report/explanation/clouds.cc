@@ -33,8 +33,7 @@ Resources one_instance() {
 std::optional<Resources> label_resources(const MachineRecords& records,
                                          const ProviderFacts& provider,
                                          const model::Component& pool, const std::string& label) {
-  const auto known = provider.needs.find({pool.name, label});
-  if (known != provider.needs.end()) return known->second;
+  if (provider.offer) return provider.offer->label(pool.name, label).need;
   for (const std::string& id : records.nodes.of_provider(pool.provider_name)) {
     const Node& node = *records.nodes.find(id);
     const bool is_alike = node.pool == pool.name && node.type.size() == 1 && node.has_label(label);
@@ -109,8 +108,10 @@ std::string launches(const MachineRecords& records, const ProviderFacts& provide
 
 std::optional<std::string> problem_of(const MachineRecords& records, const ProviderFacts& provider,
                                       const model::Component& pool, const std::string& label) {
-  const auto known = provider.problems.find({pool.name, label});
-  if (known != provider.problems.end()) return known->second;
+  if (provider.offer) {
+    const std::string& problem = provider.offer->label(pool.name, label).problem;
+    return problem.empty() ? std::nullopt : std::optional(problem);
+  }
   const driver::MachineLabel& machine = machine_config(provider)->machine_label(pool.name, label);
   const bool is_there =
       machine.diskimage.empty() ||

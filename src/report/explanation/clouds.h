@@ -23,16 +23,13 @@ namespace nodepool::report {
 
 // The facts about a provider that this process has.
 struct ProviderFacts {
-  using LabelKey = std::pair<std::string, std::string>;  // pool, label
-
   std::shared_ptr<const driver::ProviderConfig> config;  // nullptr: see failure
   std::string failure;  // why its configuration is invalid, or its cloud does not respond
   model::BootRecord boot_times;
 
   // From its cloud, with --online.
-  std::optional<driver::Limits> available;  // as Provider::available()
-  std::map<LabelKey, driver::Resources> needs;
-  std::map<LabelKey, std::string> problems;  // of labels that cannot be served
+  std::optional<driver::Limits> available;     // as Provider::available()
+  std::shared_ptr<const driver::Offer> offer;  // nullptr: it was not asked
 
   // Decisions about the explained request, by the id of the registered pool. Without --online it
   // lacks pools whose decision depends on the cloud.

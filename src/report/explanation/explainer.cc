@@ -30,19 +30,11 @@ Task<> read_boot_times(const Sources& sources, Providers& providers) {
 }
 
 // For providers that do not launch machines: these decide by records and configuration alone.
-void simulate_without_clouds(const Sources& sources, const SimulationInput& input,
-                             Providers& providers) {
-  const driver::ProviderContext context{.runtime = sources.runtime,
-                                        .store = sources.store,
-                                        .nodes = sources.nodes,
-                                        .images = sources.images,
-                                        .threads = sources.threads,
-                                        .log = sources.log};
-  for (const config::ProviderSection& section : sources.config.providers) {
-    ProviderFacts& facts = providers.at(section.name);
+void simulate_without_clouds(const SimulationInput& input, Providers& providers) {
+  for (auto& [name, facts] : providers) {
     if (!facts.config || launches_machines(facts)) continue;
-    const auto provider = sources.drivers.driver(section.driver).provider(facts.config, context);
-    simulate_decisions(input, *provider, {}, facts);
+    simulate_decisions(input, std::make_shared<const driver::Offer>(facts.config->offer()), {},
+                       facts);
   }
 }
 
@@ -66,10 +58,13 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                                          AskClouds ask_clouds) {
   Providers providers = configured_providers(sources);
   const model::NodeRequest* request = sources.requests.find(subject);
-  const SimulationInput input{
-      sources.runtime.clock.wall_seconds(), sources.nodes, sources.requests, sources.components,
-      sources.config.tenant_limits,         subject};
-  if (request != nullptr) simulate_without_clouds(sources, input, providers);
+  const SimulationInput input{sources.now,
+                              sources.nodes,
+                              sources.requests,
+                              sources.components,
+                              sources.config.tenant_limits,
+                              subject};
+  if (request != nullptr) simulate_without_clouds(input, providers);
   if (ask_clouds && sources.nodes.find(subject) == nullptr) {
     std::vector<std::string> labels =
         request == nullptr ? std::vector<std::string>{subject} : request->node_types;
@@ -78,15 +73,9 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
   }
   co_await read_boot_times(sources, providers);
   std::vector<model::HostReport> hosts = co_await model::read_host_reports(sources.store);
-  const ExplanationFacts knowledge{sources.runtime.clock.wall_seconds(),
-                                   sources.nodes,
-                                   sources.images,
-                                   sources.requests,
-                                   sources.components.pools(),
-                                   sources.config,
-                                   providers,
-                                   std::move(hosts),
-                                   sources.history};
+  const ExplanationFacts knowledge{
+      sources.now,    sources.nodes, sources.images,   sources.requests, sources.components.pools(),
+      sources.config, providers,     std::move(hosts), sources.history};
   co_return explanation_of(knowledge, subject);
 }
 

@@ -7,14 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "async/runtime.h"
-#include "async/thread_pool.h"
+#include "async/task.h"
 #include "config/config.h"
 #include "driver/driver.h"
 #include "model/component_table.h"
 #include "report/explanation/explanation.h"
 #include "report/explanation/simulated_decisions.h"
-#include "telemetry/log.h"
 
 namespace nodepool::report {
 
@@ -22,7 +20,7 @@ using async::Task;
 
 // The input of explain(). Everything outlives the call.
 struct Sources {
-  async::Runtime runtime;
+  double now = 0;  // seconds since the epoch
   coordination::Store& store;
   model::NodeTable& nodes;
   model::ImageTable& images;
@@ -30,8 +28,6 @@ struct Sources {
   const model::ComponentTable& components;
   const config::Config& config;
   const driver::DriverRegistry& drivers;
-  async::ThreadPool& threads;
-  telemetry::Logger log;
   // The journal entries of this host about a request or node.
   std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
 };

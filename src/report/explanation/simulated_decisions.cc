@@ -9,13 +9,12 @@
 
 namespace nodepool::report {
 
-void simulate_decisions(const SimulationInput& input, driver::Provider& provider,
+void simulate_decisions(const SimulationInput& input, std::shared_ptr<const driver::Offer> offer,
                         const planning::QuotaFacts& quota, ProviderFacts& facts) {
-  const driver::ProviderConfig& config = provider.config();
-  const std::shared_ptr<driver::Provider> borrowed(std::shared_ptr<void>(), &provider);
+  const driver::ProviderConfig& config = *facts.config;
   planning::ResourceUsage usage(
       input.nodes, [&](std::string_view of, std::string_view pool, std::string_view label) {
-        return of == config.name() ? std::optional(provider.need(pool, label)) : std::nullopt;
+        return of == config.name() ? std::optional(offer->label(pool, label).need) : std::nullopt;
       });
   for (const model::Component* pool : input.components.pools()) {
     if (pool->provider_name != config.name() || !config.pools().contains(pool->name)) continue;
@@ -24,7 +23,7 @@ void simulate_decisions(const SimulationInput& input, driver::Provider& provider
          usage,
          // Only launchers know the pools that deregistered recently.
          [](const model::NodeRequest&) { return std::string(); }},
-        *pool, borrowed, quota);
+        *pool, config, offer, quota);
     if (auto decision = simulator.decision_about(input.request_id)) {
       facts.decisions.emplace(pool->id, std::move(*decision));
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "config/config.h"
@@ -22,9 +23,10 @@ struct SimulationInput {
   std::string request_id;
 };
 
-// Adds the decision of each registered pool of the provider about the request to `facts`, by the
-// launcher's rules (planning/decision_simulator.h). Adds nothing if the request does not wait.
-void simulate_decisions(const SimulationInput& input, driver::Provider& provider,
+// Adds the decision of each registered pool of the provider, which makes this offer, about the
+// request to `facts`, by the launcher's rules (planning/decision_simulator.h). Adds nothing if the
+// request does not wait.
+void simulate_decisions(const SimulationInput& input, std::shared_ptr<const driver::Offer> offer,
                         const planning::QuotaFacts& quota, ProviderFacts& facts);
 
 }  // namespace nodepool::report

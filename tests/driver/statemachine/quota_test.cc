@@ -69,9 +69,11 @@ TEST_F(QuotaTest, without_a_listing_the_available_quota_is_unknown) {
 TEST_F(QuotaTest, what_a_label_takes_is_asked) {
   start();
   const Provider& provider = process_->provider();
-  EXPECT_EQ(provider.need("main", "small"), Resources({{"instances", 1}})) << "not known yet";
+  EXPECT_EQ(provider.offer()->label("main", "small").need, Resources({{"instances", 1}}))
+      << "not known yet";
   available();
-  EXPECT_EQ(provider.need("main", "small"), Resources({{"instances", 1}, {"cores", 4}}));
+  EXPECT_EQ(provider.offer()->label("main", "small").need,
+            Resources({{"instances", 1}, {"cores", 4}}));
 }
 
 TEST_F(QuotaTest, a_label_that_cannot_be_made_does_not_disturb_the_others) {
@@ -79,9 +81,9 @@ TEST_F(QuotaTest, a_label_that_cannot_be_made_does_not_disturb_the_others) {
   cloud_->fail("need small", {Kind::permanent});
   available();
   const Provider& provider = process_->provider();
-  EXPECT_EQ(provider.label_problem("main", "small"), "need small went wrong");
+  EXPECT_EQ(provider.offer()->label("main", "small").problem, "need small went wrong");
   available();
-  EXPECT_EQ(provider.label_problem("main", "small"), std::nullopt);
+  EXPECT_EQ(provider.offer()->label("main", "small").problem, "");
 }
 
 TEST_F(QuotaTest, a_cloud_image_that_is_missing_is_a_problem_until_it_is_there) {
@@ -89,27 +91,29 @@ TEST_F(QuotaTest, a_cloud_image_that_is_missing_is_a_problem_until_it_is_there) 
   cloud_->label_problem = "no image jammy";
   available();
   const Provider& provider = process_->provider();
-  EXPECT_EQ(provider.label_problem("main", "small"), "images are not available: no image jammy");
+  EXPECT_EQ(provider.offer()->label("main", "small").problem,
+            "images are not available: no image jammy");
   cloud_->label_problem.clear();
   available();
-  EXPECT_EQ(provider.label_problem("main", "small"), std::nullopt);
+  EXPECT_EQ(provider.offer()->label("main", "small").problem, "");
 }
 
 TEST_F(QuotaTest, a_diskimage_without_upload_is_a_problem) {
   start();
-  EXPECT_THAT(process_->provider().label_problem("main", "built").value_or(""),
+  EXPECT_THAT(process_->provider().offer()->label("main", "built").problem,
               HasSubstr("no ready upload of trixie"));
   add_upload("b1", 10);
   process_->settle();
-  EXPECT_EQ(process_->provider().label_problem("main", "built"), std::nullopt);
+  EXPECT_EQ(process_->provider().offer()->label("main", "built").problem, "");
 }
 
 TEST_F(QuotaTest, zones_are_the_pool_s_if_it_names_any) {
   start();
   available();
-  EXPECT_THAT(process_->provider().zones("main"), IsEmpty()) << "the cloud chooses";
+  EXPECT_THAT(process_->provider().offer()->pool("main").zones, IsEmpty()) << "the cloud chooses";
   config_->machine_pools_.at("main").zones = {"z1", "z2"};
-  EXPECT_THAT(process_->provider().zones("main"), ElementsAre("z1", "z2"));
+  start();
+  EXPECT_THAT(process_->provider().offer()->pool("main").zones, ElementsAre("z1", "z2"));
 }
 
 }  // namespace

@@ -396,7 +396,7 @@ INSTANTIATE_TEST_SUITE_P(aws, DiskOfAws, testing::Values(backend<DiskFixture>())
 TEST_P(FleetOfAws, a_fleet_needs_what_the_least_of_its_types_takes_and_is_limited_by_their_quotas) {
   start();
   EXPECT_TRUE(process_->run(provider().available()).contains("L-1216C47A"));
-  EXPECT_EQ(provider().need(kPool, kLabel),
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).need,
             driver::Resources({{"instances", 1}, {"cores", 1}, {"ram", 4096}, {"L-1216C47A", 2}}));
 }
 

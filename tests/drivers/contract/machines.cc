@@ -92,7 +92,8 @@ TEST_P(DriverContract, a_ready_machine_is_usable) {
 TEST_P(DriverContract, the_machine_is_in_the_zone_that_was_chosen) {
   start();
   process_->run(provider().available());
-  for (const std::string& zone : provider().zones(kPool)) {
+  const std::vector<std::string> zones = provider().offer()->pool(kPool).zones;
+  for (const std::string& zone : zones) {
     Node node = this->node(add_node());
     node.az = zone;
     installation_.write(node);

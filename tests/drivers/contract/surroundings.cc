@@ -23,7 +23,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QuotaContract);
 TEST_P(DriverContract, a_node_takes_what_its_label_was_said_to_need) {
   start();
   process_->run(provider().available());
-  const Resources need = provider().need(kPool, kLabel);
+  const Resources need = provider().offer()->label(kPool, kLabel).need;
   EXPECT_EQ(need.amount("instances"), 1);
   const Node node = launch_new();
   EXPECT_EQ(Resources::parse(node.resources), need);
@@ -46,7 +46,7 @@ TEST_P(QuotaContract, what_others_use_is_not_available) {
   cloud_->add_machine(owner_tags("other", "0000000000"));
   process_->pass(std::chrono::minutes(1));
   const Limits after = process_->run(provider().available());
-  const Resources need = provider().need(kPool, kLabel);
+  const Resources need = provider().offer()->label(kPool, kLabel).need;
   EXPECT_EQ(after, driver::remaining(before, need + need));
 }
 
@@ -169,7 +169,7 @@ async::Task<std::vector<std::string>> our_images(driver::Provider& provider) {
 TEST_P(ImageContract, an_image_is_uploaded_used_and_deleted) {
   start();
   ASSERT_NE(provider().images(), nullptr);
-  EXPECT_TRUE(provider().label_problem(kPool, kBuiltLabel)) << "there is none yet";
+  EXPECT_NE(provider().offer()->label(kPool, kBuiltLabel).problem, "") << "there is none yet";
   const std::string id = process_->run(upload(provider()));
   EXPECT_THAT(process_->run(our_images(provider())), ElementsAre(id));
 
@@ -181,7 +181,7 @@ TEST_P(ImageContract, an_image_is_uploaded_used_and_deleted) {
   record.external_id = model::json_string(id);
   installation_.add_upload(record);
   process_->settle();
-  EXPECT_EQ(provider().label_problem(kPool, kBuiltLabel), std::nullopt);
+  EXPECT_EQ(provider().offer()->label(kPool, kBuiltLabel).problem, "");
   const Node node = launch_new(kBuiltLabel);
   expect_one_machine(node.id);
   reclaim(node.id);

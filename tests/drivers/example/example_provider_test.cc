@@ -114,10 +114,9 @@ TEST_F(ExampleProviderTest, labels_and_limits_are_learned_from_the_cloud) {
   const driver::Limits limits = process_->run(process_->provider().available());
   EXPECT_EQ(limits.at("instances"), 9);
   EXPECT_EQ(limits.at("cores"), 38);
-  EXPECT_EQ(process_->provider().need("main", "large").amount("cores"), 8);
-  EXPECT_EQ(process_->provider().label_problem("main", "large"), std::nullopt);
-  EXPECT_THAT(process_->provider().label_problem("main", "odd").value_or(""),
-              HasSubstr("gigantic"));
+  EXPECT_EQ(process_->provider().offer()->label("main", "large").need.amount("cores"), 8);
+  EXPECT_EQ(process_->provider().offer()->label("main", "large").problem, "");
+  EXPECT_THAT(process_->provider().offer()->label("main", "odd").problem, HasSubstr("gigantic"));
 }
 
 }  // namespace

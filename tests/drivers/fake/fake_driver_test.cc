@@ -190,17 +190,17 @@ TEST_F(FakeDriverTest, a_node_looks_as_it_does_with_the_python_nodepool) {
 TEST_F(FakeDriverTest, labels_that_cannot_be_served_report_the_reason) {
   start();
   const driver::Provider& provider = process_->provider();
-  EXPECT_EQ(provider.label_problem("main", "small"), std::nullopt);
-  EXPECT_THAT(provider.label_problem("main", "huge").value_or(""), HasSubstr("no flavor"));
-  EXPECT_EQ(provider.label_problem("main", "lost"),
+  EXPECT_EQ(provider.offer()->label("main", "small").problem, "");
+  EXPECT_THAT(provider.offer()->label("main", "huge").problem, HasSubstr("no flavor"));
+  EXPECT_EQ(provider.offer()->label("main", "lost").problem,
             "images are not available: the cloud has no image nowhere");
-  EXPECT_EQ(provider.label_problem("main", "by-id"), std::nullopt) << "it is not looked for";
+  EXPECT_EQ(provider.offer()->label("main", "by-id").problem, "") << "it is not looked for";
   EXPECT_EQ(launch("by-id").state, model::NodeState::ready);
   EXPECT_EQ(
-      provider.need("main", "volume"),
+      provider.offer()->label("main", "volume").need,
       driver::Resources(
           {{"instances", 1}, {"cores", 4}, {"ram", 8192}, {"volumes", 1}, {"volume-gb", 80}}));
-  EXPECT_THAT(provider.zones("main"), ElementsAre("az1", "az2"));
+  EXPECT_THAT(provider.offer()->pool("main").zones, ElementsAre("az1", "az2"));
 }
 
 TEST_F(FakeDriverTest, an_image_that_a_builder_has_uploaded_to_its_own_cloud_will_do) {

@@ -14,6 +14,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+std::int64_t slots(const StaticProviderConfig& config, const std::string& pool,
+                   std::string_view label) {
+  return driver::count(*config.offer().pool(pool).inventory, label);
+}
+
 class StaticConfigTest : public ProviderConfigTest {
  protected:
   StaticConfigTest() : ProviderConfigTest(all_drivers().schemas()) {}
@@ -83,8 +88,8 @@ providers:
   EXPECT_FALSE(host.has_ssh());
   EXPECT_EQ(host.connection_port, 5986);
   EXPECT_EQ(host.shell_type, "powershell");
-  EXPECT_EQ(config->slots("main", "two"), 3);
-  EXPECT_EQ(config->slots("other", "two"), 0);
+  EXPECT_EQ(slots(*config, "main", "two"), 3);
+  EXPECT_EQ(slots(*config, "other", "two"), 0);
   EXPECT_EQ(config->pools().at("main").priority, 7);
   EXPECT_EQ(config->pools().at("main").node_attributes.text, R"({"zone": "z"})");
   EXPECT_EQ(config->pools().at("other").priority, 3);
@@ -131,8 +136,8 @@ providers:
           - {name: h, labels: [b], connection-port: 23}
 )");
   EXPECT_THAT(config->hosts(), SizeIs(2));
-  EXPECT_EQ(config->slots("main", "a"), 0);
-  EXPECT_EQ(config->slots("main", "b"), 2);
+  EXPECT_EQ(slots(*config, "main", "a"), 0);
+  EXPECT_EQ(slots(*config, "main", "b"), 2);
 }
 
 TEST_F(StaticConfigTest, an_undefined_label_is_refused_with_its_place) {

@@ -49,8 +49,10 @@ class SimulatedConfig final : public driver::ProviderConfig {
 
   const std::map<std::string, Machine>& machines() const { return machines_; }
 
-  const driver::Inventory& inventory(std::string_view pool) const {
-    return inventory_.at(std::string(pool));
+  driver::Offer offer() const override {
+    driver::Offer offer = ProviderConfig::offer();
+    for (auto& [name, pool] : offer.pools) pool.inventory = inventory_.at(name);
+    return offer;
   }
 
  private:
@@ -76,6 +78,7 @@ class SimulatedProvider final : public driver::Provider {
   SimulatedProvider(std::shared_ptr<const SimulatedConfig> config, driver::ProviderContext context,
                     std::shared_ptr<const Hardware> hardware, Journal& journal)
       : config_(std::move(config)),
+        offer_(std::make_shared<const driver::Offer>(config_->offer())),
         context_(std::move(context)),
         hardware_(std::move(hardware)),
         journal_(journal),
@@ -109,19 +112,7 @@ class SimulatedProvider final : public driver::Provider {
     co_await scope_.join();
   }
 
-  std::optional<std::int64_t> capacity(std::string_view pool,
-                                       std::string_view label) const override {
-    std::int64_t count = 0;
-    for (const auto& [name, machine] : config_->machines()) {
-      if (machine.pool == pool && std::ranges::find(machine.labels, label) != machine.labels.end())
-        ++count;
-    }
-    return count;
-  }
-
-  const driver::Inventory& inventory(std::string_view pool) const override {
-    return config_->inventory(pool);
-  }
+  std::shared_ptr<const driver::Offer> offer() const override { return offer_; }
 
   Task<bool> is_usable(Node node) override {
     co_await context_.runtime.clock.sleep_for(
@@ -254,6 +245,7 @@ class SimulatedProvider final : public driver::Provider {
   }
 
   std::shared_ptr<const SimulatedConfig> config_;
+  std::shared_ptr<const driver::Offer> offer_;
   driver::ProviderContext context_;
   std::shared_ptr<const Hardware> hardware_;
   Journal& journal_;
