@@ -29,6 +29,11 @@ std::uint64_t whole_pages(std::uint64_t size) {
   return (size + kPage - 1) / kPage * kPage;
 }
 
+// The query has the signature.
+std::vector<std::string> secrets_of(const std::string& url) {
+  return {url, url.substr(url.find('?') + 1)};
+}
+
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view tag,
                                           std::size_t from) {
   const std::size_t at = text.find(tag, from);
@@ -153,7 +158,7 @@ Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std
                                                   {"x-ms-blob-type", "PageBlob"},
                                                   {"x-ms-page-write", "Update"}},
                                       .body = std::move(data),
-                                      .secrets = {url},
+                                      .secrets = secrets_of(url),
                                       .name = "azure: write to disk"},
                           .about = range};
   co_await storage_.send(std::move(writing));
@@ -163,7 +168,7 @@ Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std
 Task<ManagedImageStore::Ranges> ManagedImageStore::written_ranges(std::string url) {
   Ranges ranges;
   cloud::RestCall asking{.request = {.url = url + "&comp=pagelist",
-                                     .secrets = {url},
+                                     .secrets = secrets_of(url),
                                      .name = "azure: list pages of disk"}};
   try {
     const http::Response response = co_await storage_.send(std::move(asking));

@@ -103,6 +103,10 @@ Task<std::string> VmLaunch::put(Part part) {
   try {
     ResourceManager::Created created = co_await context_.manager.put(
         part.type, part.name, std::move(part.body), std::move(part.secrets));
+    if (part.type.path != kMachineType.path) {
+      NetworkPart made = read_part(part.type, created.resource);
+      if (is_complete(part.type, made)) made_[part.name] = std::move(made);
+    }
     operations_[part.name] = std::move(created.operation);
   } catch (const CloudError& error) {
     if (error.kind() == Kind::quota || error.kind() == Kind::not_found) context_.view.forget();
@@ -147,6 +151,8 @@ Task<NetworkPart> VmLaunch::make_address(bool is_ipv6) {
 
 // Waits until a resource is there, with its address. A failed look is repeated.
 Task<NetworkPart> VmLaunch::wait_for(ResourceType type, std::string name) {
+  const auto made = made_.find(name);
+  if (made != made_.end()) co_return made->second;
   async::Clock& clock = context_.runtime.clock;
   auto last_seen = clock.now();
   while (true) {

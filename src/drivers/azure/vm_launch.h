@@ -60,7 +60,8 @@ class VmLaunch {
   driver::LaunchSteps& steps_;
   driver::Metadata tags_;
   driver::PollWaiter awaited_;
-  // By name, of this run's calls: why a resource has failed.
+  // By name, of this run's calls: what was complete at once, and why a resource has failed.
+  std::map<std::string, NetworkPart> made_;
   std::map<std::string, LongOperation> operations_;
 };
 

@@ -222,6 +222,38 @@ class AzureContract : public DriverContract {
 
 INSTANTIATE_TEST_SUITE_P(azure, AzureContract, testing::Values(backend<AzureFixture>()));
 
+// The contract counts machines only.
+class AzureDeathContract : public DeathContract {
+ protected:
+  std::size_t count_of_parts() {
+    StandIn& azure = static_cast<AzureFixture&>(*cloud_).cloud();
+    return azure.all("networkInterfaces").size() + azure.all("publicIPAddresses").size() +
+           azure.all("disks").size();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(azure, AzureDeathContract, testing::Values(backend<AzureFixture>()));
+
+TEST_P(AzureDeathContract, parts_left_by_a_death_anywhere_are_reclaimed) {
+  at_each_moment([this] {
+    const std::string id = add_node();
+    run(*start().launch(id));
+    start();
+    reclaim(id);
+    EXPECT_EQ(count_of_parts(), 0U);
+  });
+}
+
+TEST_P(AzureDeathContract, parts_of_a_deletion_go_after_a_death_anywhere) {
+  at_each_moment([this] {
+    const std::string id = launch_new().id;
+    run(*process_->reclaim(id));
+    start();
+    if (is_recorded(id)) reclaim(id);
+    EXPECT_EQ(count_of_parts(), 0U);
+  });
+}
+
 TEST_P(AzureContract, a_node_has_the_addresses_of_its_machine) {
   const Node node = launch_new();
   EXPECT_EQ(node.external_id_text(), "np" + node.id);
@@ -329,6 +361,66 @@ TEST_P(AzureContract, a_password_is_in_no_record) {
   EXPECT_FALSE(
       body["properties"]["osProfile"]["linuxConfiguration"]["disablePasswordAuthentication"]
           .get<bool>());
+}
+
+// An upload in this fixture's cloud of a file with an empty range between two others.
+class AzureUpload : public AzureContract {
+ protected:
+  static constexpr std::size_t kRange = std::size_t{4} << 20;
+
+  async::Task<> upload() {
+    driver::ProviderImage image;
+    image.name = kDiskimage;
+    driver::ImageFile file;
+    file.path = path_;
+    file.size = content_.size();
+    const driver::Metadata tags = {{"nodepool_upload_id", "1"}};
+    co_await provider().images()->upload(image, "trixie-1", file, tags, {});
+  }
+
+  test_support::TemporaryDirectory directory_;
+  std::string content_ =
+      std::string(kRange, 'a') + std::string(kRange, '\0') + std::string(kRange + 512, 'b');
+  std::string path_ = directory_.write("image.vhd", content_);
+};
+
+INSTANTIATE_TEST_SUITE_P(azure, AzureUpload, testing::Values(backend<AzureFixture>()));
+
+TEST_P(AzureUpload, it_sends_ranges_that_are_not_empty) {
+  start();
+  process_->run(upload());
+  EXPECT_EQ(azure().count("PUT blob"), 3U);
+  const StandIn::Resource* image = azure().find("images", "trixie-1");
+  ASSERT_NE(image, nullptr);
+  EXPECT_EQ(image->body["tags"]["nodepool_upload_id"], "1");
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+}
+
+// The last range fails for good, and the builder dies before it deletes the disk.
+TEST_P(AzureUpload, it_is_resumed_where_it_was) {
+  StandIn::Resource& disk =
+      azure().add("disks", "trixie-1",
+                  {{"tags", {{"nodepool_upload_id", "1"}}},
+                   {"properties", {{"creationData", {{"uploadSizeBytes", content_.size()}}}}}});
+  disk.disk_state = "ActiveUpload";
+  disk.blob = content_;
+  disk.written = {{0, kRange - 1}, {3 * kRange, 3 * kRange + 511}};
+  start();
+  process_->run(upload());
+  EXPECT_EQ(azure().count("PUT disks/NAME"), 0U);
+  EXPECT_EQ(azure().count("PUT blob"), 1U);
+  EXPECT_NE(azure().find("images", "trixie-1"), nullptr);
+}
+
+TEST_P(AzureUpload, a_signature_is_in_no_error) {
+  azure().fail("PUT blob", std::vector<StandIn::Failure>(
+                               3, {.status = 400, .code = "x", .message = "?sig=SIGNATURE"}));
+  start();
+  const auto job = process_->begin(upload());
+  finish(job);
+  EXPECT_THAT(job->failure(), HasSubstr("azure: write to disk"));
+  EXPECT_THAT(job->failure(), testing::Not(HasSubstr("SIGNATURE")));
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
 }
 
 TEST_P(AzureContract, all_pages_are_listed) {

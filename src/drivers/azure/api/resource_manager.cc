@@ -211,9 +211,16 @@ Task<std::optional<Element>> ResourceManager::finish(LongOperation operation) {
   co_return operation.result;
 }
 
+// A group that does not exist has no resources.
 Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, std::string next) {
   cloud::RestCall listing = this->call(call, {}, next.empty() ? std::move(path) : std::move(next));
-  const http::Response response = co_await rest_.send(std::move(listing));
+  http::Response response;
+  try {
+    response = co_await rest_.send(std::move(listing));
+  } catch (const CloudError& error) {
+    if (error.code() != "ResourceGroupNotFound") throw;
+    co_return cloud::Page{};
+  }
   const Element answer = cloud::parse_answer(call, response);
   co_return cloud::Page{.items = answer.list("value"),
                         .next = answer.text_or("nextLink"),
