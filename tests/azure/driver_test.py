@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from azure_cloud import SUBNET
+from azure_cloud import GROUP, SUBNET
 from catalog import CLIENT, SUBSCRIPTION, TENANT
 from launcher import wait_until
 
@@ -159,3 +159,46 @@ def test_a_group_is_made(nodepool, sky, cloud):
     launcher.release(lease)
     launcher.await_no_nodes()
     await_nothing(cloud)
+
+
+def test_leaks(nodepool, sky, cloud):
+    """Those of this installation: another one's are not touched."""
+    launcher = nodepool(sky())
+    lease = launcher.ask('small').lease()
+    (machine,) = machines(cloud).values()
+    tags = {**machine['tags'], 'nodepool_node_id': '0000009999'}
+    where = {'location': 'westeurope'}
+    for number, owner in enumerate((tags, {**tags, 'nodepool_installation_id': 'f' * 32})):
+        name = f'/publicIPAddresses/np000000999{number}-v4-ip'
+        cloud.finish(cloud.call('PUT', f'{GROUP}/providers/Microsoft.Network{name}', {
+            **where, 'tags': owner, 'sku': {'name': 'Standard'}, 'properties': {'publicIPAllocationMethod': 'Static'}}))
+    launcher.run('leak-list')
+    listed = json.loads(launcher.run('leak-list', '--json'))
+    assert [each['id'] for each in listed if each['type'] == 'pip'] == ['np0000009990-v4-ip', 'np0000009991-v4-ip']
+    launcher.run('leak-delete', 'sky', 'np0000009990-v4-ip')
+    assert len(cloud.resources('publicIPAddresses')) == 2
+    launcher.release(lease)
+    launcher.await_no_nodes()
+    wait_until('only the other is left', lambda: len(cloud.resources('publicIPAddresses')) == 1)
+
+
+def test_without_permissions_in_the_subscription(nodepool, sky, cloud):
+    cloud.set(denied=['Microsoft.Resources/resourceGroups/*'])
+    launcher = nodepool(sky())
+    assert launcher.ask('small').lease()['nodes']
+
+
+def test_without_permission_for_machines(nodepool, sky, cloud):
+    cloud.set(denied=['Microsoft.Compute/virtualMachines/write'])
+    launcher = nodepool(sky())
+    launcher.ask('small').refusal()
+    assert 'AuthorizationFailed' in launcher.log.read_text()
+    await_nothing(cloud)
+
+
+def test_the_pace_slows_down_before_a_refusal(nodepool, sky, cloud):
+    cloud.set(limits={'writes': 12})
+    launcher = nodepool(sky())
+    for request in [launcher.ask('small') for _ in range(3)]:
+        request.lease()
+    assert [each for each in cloud.log() if each['status'] == 429] == []

@@ -44,7 +44,7 @@ Task<CloudView::LimitsByName> CloudView::ask_limits() {
   co_return limits;
 }
 
-Task<std::optional<std::string>> CloudView::image_id(ImageFilter filter) {
+Task<std::optional<std::string>> CloudView::image_id(GroupImageFilter filter) {
   const auto images = co_await images_.get(kLookupAge);
   const ArmResource* last = nullptr;
   for (const ArmResource& image : *images) {

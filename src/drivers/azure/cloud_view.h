@@ -41,7 +41,7 @@ class CloudView {
   using LimitsByName = std::map<std::string, double, std::less<>>;
   async::Task<std::shared_ptr<const LimitsByName>> limits() { return limits_.get(kLimitsAge); }
   // The id of the last image by name that meets the conditions; nothing if there is none.
-  async::Task<std::optional<std::string>> image_id(ImageFilter filter);
+  async::Task<std::optional<std::string>> image_id(GroupImageFilter filter);
 
   // Makes the resource group if it is missing.
   async::Task<> ensure_group();

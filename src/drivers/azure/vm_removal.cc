@@ -64,7 +64,7 @@ Task<std::vector<Remains>> remains_of(VmContext context, std::string host) {
 }
 
 // An interface may be reserved for a machine for some minutes, an address be in use by an interface
-// that is being deleted: the caller tries again.
+// that is being deleted: the caller retries.
 Task<> begin_to_remove(VmContext context, Remains part) {
   try {
     co_await context.manager.remove(part.type, part.name);

@@ -301,7 +301,7 @@ TEST_P(GceContract, a_label_without_its_image_or_type_is_declined) {
   gce().families.clear();
   start();
   process_->run(provider().available());
-  EXPECT_THAT(provider().label_problem(kPool, kLabel).value_or(""),
+  EXPECT_THAT(provider().offer()->label(kPool, kLabel).problem,
               HasSubstr("no image of the family `debian-12` in project `debian-cloud`"));
 }
 

@@ -26,7 +26,7 @@ constexpr const char* kGroupVersion = "2021-04-01";
 constexpr const char* kSubnetVersion = "2020-07-01";
 constexpr const char* kSizesVersion = "2019-04-01";
 constexpr const char* kLimitsVersion = "2020-12-01";
-// Between two looks at an operation, if Azure does not say.
+// Between two polls of an operation, if Azure does not say.
 constexpr async::Duration kUsualPause = std::chrono::seconds(2);
 constexpr async::Duration kLongestPause = std::chrono::seconds(30);
 

@@ -25,21 +25,21 @@ struct AzureAccount {
 };
 
 // Conditions on an image of the resource group. Empty ones hold always.
-struct ImageFilter {
+struct GroupImageFilter {
   std::string name;
   std::string location;
   driver::Metadata tags;
 
-  friend bool operator==(const ImageFilter&, const ImageFilter&) = default;
+  friend bool operator==(const GroupImageFilter&, const GroupImageFilter&) = default;
 };
 
 // How to make a machine from an image, and what to set up in it.
 struct AzureImage {
-  driver::Metadata reference;         // the API's `imageReference`; empty: see `filter`
-  std::optional<ImageFilter> filter;  // of a cloud image
-  std::string username;               // empty: none
-  std::string key;                    // SSH public key; empty: none
-  std::string password;               // empty: none. Never log it.
+  driver::Metadata reference;              // the API's `imageReference`; empty: see `filter`
+  std::optional<GroupImageFilter> filter;  // of a cloud image
+  std::string username;                    // empty: none
+  std::string key;                         // SSH public key; empty: none
+  std::string password;                    // empty: none. Never log it.
   bool generate_password = false;
 
   friend bool operator==(const AzureImage&, const AzureImage&) = default;

@@ -166,7 +166,8 @@ TEST_F(AzureConfigTest, images_of_every_kind_are_read) {
   };
   const AzureImage filtered =
       image("image-filter: {name: n, location: l, tags: {a: b}}, key: k, password: p");
-  EXPECT_EQ(filtered.filter, (ImageFilter{.name = "n", .location = "l", .tags = {{"a", "b"}}}));
+  EXPECT_EQ(filtered.filter,
+            (GroupImageFilter{.name = "n", .location = "l", .tags = {{"a", "b"}}}));
   EXPECT_EQ(filtered.key, "k");
   EXPECT_EQ(filtered.password, "p");
   EXPECT_THAT(image("shared-gallery-image: {gallery-name: g, name: n}").reference,
