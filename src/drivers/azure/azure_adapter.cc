@@ -27,10 +27,11 @@ driver::Machine::State state_of(const VirtualMachine& machine) {
   return machine.state == "Creating" ? State::building : State::running;
 }
 
-// Adds the resources that belong to nodes. An upload's disk belongs to its image.
+// Adds the resources that belong to nodes, and not to another resource: that is deleted first. An
+// upload's disk belongs to its image.
 void add_resources(std::vector<driver::Resource>& all, const char* type, const auto& listing) {
   for (const auto& each : listing) {
-    if (each.is_going() || !each.tags.contains(driver::kNodeIdKey)) continue;
+    if (each.is_going() || each.is_attached || !each.tags.contains(driver::kNodeIdKey)) continue;
     all.push_back({.type = type, .id = each.name, .metadata = each.tags});
   }
 }
@@ -89,7 +90,6 @@ Task<driver::MachineList> AzureAdapter::list() {
   co_return machines;
 }
 
-// In the order in which they can be deleted.
 Task<std::vector<driver::Resource>> AzureAdapter::other_resources() {
   std::vector<driver::Resource> resources;
   const auto interfaces = co_await context_.view.interfaces(kListAge);
@@ -97,10 +97,7 @@ Task<std::vector<driver::Resource>> AzureAdapter::other_resources() {
   const auto addresses = co_await context_.view.addresses(kListAge);
   add_resources(resources, kAddressResource, *addresses);
   const auto disks = co_await context_.view.disks(kListAge);
-  std::vector<ManagedDisk> free;
-  std::ranges::copy_if(*disks, std::back_inserter(free),
-                       [](const ManagedDisk& disk) { return !disk.is_attached; });
-  add_resources(resources, kDiskResource, free);
+  add_resources(resources, kDiskResource, *disks);
   co_return resources;
 }
 

@@ -230,6 +230,7 @@ Task<std::vector<driver::CloudImage>> ManagedImageStore::list() {
                     driver::CloudImage{.id = disk.name, .name = disk.name, .metadata = disk.tags});
   }
   std::vector<driver::CloudImage> found;
+  found.reserve(all.size());
   for (auto& [name, image] : all) found.push_back(std::move(image));
   co_return found;
 }

@@ -117,11 +117,13 @@ Task<std::string> VmLaunch::put(Part part) {
 }
 
 // Names are those of nodes: two installations in a group may want the same. To create a resource
-// that exists would change it.
+// that exists would change it. Checked once: the names belong together.
 Task<> VmLaunch::refuse_foreign() {
+  if (has_checked_) co_return;
   const auto list = co_await context_.view.machines().get(kPollInterval);
   const VirtualMachine* machine = list->find(spec_.hostname);
-  if (machine == nullptr || driver::carries(machine->tags, spec_.metadata)) co_return;
+  has_checked_ = machine == nullptr || driver::carries(machine->tags, spec_.metadata);
+  if (has_checked_) co_return;
   throw CloudError(Kind::failed, fmt::format("virtual machine {} exists, and was not made for this "
                                              "node",
                                              spec_.hostname));
@@ -168,7 +170,9 @@ Task<NetworkPart> VmLaunch::wait_for(ResourceType type, std::string name) {
     if (found) {
       NetworkPart part = read_part(type, *found);
       if (is_complete(type, part)) co_return part;
-      if (part.has_failed() || part.is_going()) co_await fail(type.what, part);
+      if (part.has_failed() || part.is_going()) {
+        co_await fail(name, state_in_words(type.what, part));
+      }
     }
     if (clock.now() - last_seen > kConsistencyDelay) {
       throw CloudError(Kind::failed, fmt::format("{} {} has disappeared", type.what, name));
@@ -215,20 +219,22 @@ Task<VirtualMachine> VmLaunch::wait_for_machine() {
   VirtualMachine machine =
       co_await driver::wait_in_listing(wait, context_.view.machines(), awaited_, spec_.hostname,
                                        is_settled, kConsistencyDelay, absence);
-  if (!machine.is_ready()) co_await fail(kMachineType.what, machine);
+  if (!machine.is_ready()) {
+    co_await fail(machine.name, state_in_words(kMachineType.what, machine));
+  }
   spec_.learn(awaited_.taken(context_.runtime.clock.now()));
   co_return machine;
 }
 
 // Throws why a resource has failed. Only its operation has the reason.
-Task<> VmLaunch::fail(std::string_view what, ArmResource resource) {
-  const auto operation = operations_.find(resource.name);
+Task<> VmLaunch::fail(std::string name, std::string problem) {
+  const auto operation = operations_.find(name);
   if (operation != operations_.end()) {
     LongOperation failed = operation->second;
     failed.pause = {};
     co_await context_.manager.finish(std::move(failed));
   }
-  throw CloudError(Kind::failed, state_in_words(what, resource));
+  throw CloudError(Kind::failed, problem);
 }
 
 driver::Instance describe(const VirtualMachine& machine) {

@@ -52,7 +52,7 @@ class VmLaunch {
   async::Task<std::string> make_machine(std::string interface_id);
   async::Task<VirtualMachine> wait_for_machine();
   async::Task<json::Json> image();
-  async::Task<> fail(std::string_view what, ArmResource resource);
+  async::Task<> fail(std::string name, std::string problem);
   MachineRequest request() const;
 
   VmContext context_;
@@ -60,6 +60,7 @@ class VmLaunch {
   driver::LaunchSteps& steps_;
   driver::Metadata tags_;
   driver::PollWaiter awaited_;
+  bool has_checked_ = false;  // that the machine's name is free
   // By name, of this run's calls: what was complete at once, and why a resource has failed.
   std::map<std::string, NetworkPart> made_;
   std::map<std::string, LongOperation> operations_;

@@ -1,6 +1,8 @@
 #include "drivers/azure/vm_removal.h"
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "driver/cloud_error.h"
 #include "driver/statemachine/wait_in_listing.h"
@@ -13,6 +15,9 @@ using async::Task;
 using driver::CloudError;
 
 namespace {
+
+// Between two calls to delete a resource that is in use.
+constexpr async::Duration kAskAgain = std::chrono::seconds(10);
 
 bool is_foreign(const VmContext& context, const driver::Metadata& tags) {
   using Maker = driver::Ownership::Maker;
@@ -77,11 +82,19 @@ Task<> begin_to_remove(VmContext context, Remains part) {
 }
 
 Task<> remove_remains(VmContext context, std::string host) {
+  std::map<std::string, async::Clock::TimePoint> asked_at;  // by name
   while (true) {
     const std::vector<Remains> left = co_await remains_of(context, host);
     if (left.empty()) co_return;
     for (const Remains& part : left) {
-      if (!part.is_going) co_await begin_to_remove(context, part);
+      const auto now = context.runtime.clock.now();
+      const auto asked = asked_at.find(part.name);
+      const bool is_asked = asked != asked_at.end() && now - asked->second < kAskAgain;
+      const bool is_used =
+          part.type.path == kAddressType.path && left.front().type.path == kInterfaceType.path;
+      if (part.is_going || is_asked || is_used) continue;
+      asked_at[part.name] = now;
+      co_await begin_to_remove(context, part);
     }
     co_await context.runtime.clock.sleep_for(kPollInterval);
   }
@@ -103,6 +116,7 @@ Task<> remove_vm(VmContext context, std::string name, std::function<void()> acce
   if (removing) {
     if (accepted) accepted();
     co_await wait_until_vm_is_gone(context, name);
+    co_await context.runtime.clock.sleep_for(kPollInterval);  // for what goes with it
   }
   co_await remove_remains(context, name);
 }

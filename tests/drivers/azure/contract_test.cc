@@ -315,6 +315,18 @@ TEST_P(AzureContract, leaked_parts_are_deleted) {
   EXPECT_EQ(count_of_all(), 1U);
 }
 
+// One after the other: no deletion is refused because of another resource.
+TEST_P(AzureContract, all_parts_of_a_lost_node_are_deleted) {
+  const Node node = launch_new();
+  installation_.remove_node(node.id);
+  azure().lacks_cascade = true;
+  for (int look = 0; look < 6; ++look) {
+    process_->run(provider().launching()->remove_leaks());
+    process_->pass(std::chrono::minutes(1));
+  }
+  EXPECT_EQ(count_of_all(), 0U);
+}
+
 TEST_P(AzureContract, the_reason_of_a_failure_is_known) {
   cloud_->provoke(Trouble::no_capacity, 3);
   EXPECT_THAT(fail_to_launch().error.what(), HasSubstr("AllocationFailed: as the test wants it"));

@@ -99,7 +99,7 @@ class ResourceManager {
   template <typename Read>
   async::Task<std::vector<cloud::ReadItem<Read>>> list_at(std::string call, std::string path,
                                                           Read read) {
-    const cloud::AskPage ask = [this, call, path](std::string next) {
+    const cloud::AskPage ask = [this, call, path = std::move(path)](std::string next) {
       return ask_page(call, path, std::move(next));
     };
     return cloud::all_pages(std::move(call), ask, read);

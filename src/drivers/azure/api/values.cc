@@ -54,7 +54,9 @@ VirtualMachine read_machine(const Element& machine) {
 NetworkPart read_interface(const Element& interface) {
   NetworkPart read{read_resource(interface)};
   read.name = lowered(read.name);
-  for (const Element& each : properties_of(interface).list("ipConfigurations")) {
+  const Element properties = properties_of(interface);
+  read.is_attached = properties.has("virtualMachine");
+  for (const Element& each : properties.list("ipConfigurations")) {
     const Element configuration = properties_of(each);
     const bool is_ipv6 = configuration.text_or("privateIPAddressVersion") == "IPv6";
     (is_ipv6 ? read.private_ipv6 : read.private_ipv4) = configuration.text_or("privateIPAddress");
@@ -65,7 +67,9 @@ NetworkPart read_interface(const Element& interface) {
 NetworkPart read_address(const Element& address) {
   NetworkPart read{read_resource(address)};
   read.name = lowered(read.name);
-  read.public_address = properties_of(address).text_or("ipAddress");
+  const Element properties = properties_of(address);
+  read.public_address = properties.text_or("ipAddress");
+  read.is_attached = properties.has("ipConfiguration");
   return read;
 }
 

@@ -41,6 +41,7 @@ struct NetworkPart : ArmResource {
   std::string private_ipv4 = {};
   std::string private_ipv6 = {};
   std::string public_address = {};  // of either version
+  bool is_attached = false;         // to a machine, or to an interface
 };
 
 NetworkPart read_interface(const cloud::Element& interface);

@@ -1,9 +1,10 @@
 #include "drivers/azure/config/subscription.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
+#include "config/problem.h"
+#include "config/yaml.h"
 #include "json/json.h"
 
 namespace nodepool::drivers::azure {
@@ -15,13 +16,11 @@ namespace {
 constexpr std::size_t kMaxFileSize = std::size_t{1} << 20;  // bytes
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxFileSize + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (!file.is_open() || file.bad()) throw AuthFileError(path + ": cannot be read");
-  if (text.size() > kMaxFileSize) throw AuthFileError(path + ": is too large");
-  return text;
+  try {
+    return config::read_file(path, kMaxFileSize);
+  } catch (const config::ConfigError& error) {
+    throw AuthFileError(error.what());
+  }
 }
 
 // Names in the file, and the variables of Azure's SDKs with the same meaning.

@@ -290,7 +290,7 @@ TEST_F(AzureConfigTest, credentials_that_cannot_be_used_are_an_error_without_sec
   environment_.clear();
   EXPECT_THAT(load_error(kLeast), HasSubstr("AZURE_SUBSCRIPTION_ID is not set"));
   EXPECT_THAT(load_error(changed("auth-path: ''", "auth-path: /nowhere")),
-              HasSubstr("/nowhere: cannot be read"));
+              HasSubstr("/nowhere: cannot be opened"));
 }
 
 TEST_F(AzureConfigTest, another_account_is_another_provider) {

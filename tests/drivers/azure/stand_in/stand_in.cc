@@ -160,6 +160,12 @@ Json StandIn::shown(const Resource& resource) const {
       each["properties"]["privateIPAddress"] = (is_ipv6 ? "fd00::" : "10.0.0.") + resource.id;
     }
   }
+  for (const auto& [key, user] : resources_) {
+    const std::vector<std::string> used = parts_of(user);
+    if (std::ranges::find(used, resource.name) == used.end()) continue;
+    properties[resource.type == "networkInterfaces" ? "virtualMachine" : "ipConfiguration"] = {
+        {"id", user.name}};
+  }
   if (resource.type == "disks") properties["diskState"] = resource.disk_state;
   return answer;
 }
