@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace nodepool::cloud {
@@ -14,6 +15,14 @@ std::string base64(std::string_view data) {
   const int size = ::EVP_EncodeBlock(end, bytes, static_cast<int>(data.size()));
   if (size < 0) throw std::runtime_error("base64: the text is too long");
   text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+std::string base64_url(std::string_view data) {
+  std::string text = base64(data);
+  std::ranges::replace(text, '+', '-');
+  std::ranges::replace(text, '/', '_');
+  text.erase(std::min(text.find('='), text.size()));
   return text;
 }
 

@@ -106,6 +106,18 @@ std::vector<Element> Element::list(std::string_view key) const {
   return elements(*value, path(key));
 }
 
+std::vector<std::string> Element::texts_in(std::string_view key) const {
+  const Json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) fail(key, "is no list");
+  std::vector<std::string> found;
+  for (const Json& each : *value) {
+    if (!each.is_string()) fail(key, "is no list of texts");
+    found.push_back(each.get<std::string>());
+  }
+  return found;
+}
+
 std::vector<std::pair<std::string, std::vector<Element>>> Element::lists(
     std::string_view key) const {
   std::vector<std::pair<std::string, std::vector<Element>>> found;

@@ -33,7 +33,8 @@ class Element {
 
   Element object(std::string_view key) const;
   std::optional<Element> optional_object(std::string_view key) const;
-  std::vector<Element> list(std::string_view key) const;  // empty if missing
+  std::vector<Element> list(std::string_view key) const;          // empty if missing
+  std::vector<std::string> texts_in(std::string_view key) const;  // a list of texts; may be missing
   // An object whose values are lists of objects, in its order; empty if missing.
   std::vector<std::pair<std::string, std::vector<Element>>> lists(std::string_view key) const;
   // An object whose values are scalars, as text; empty if missing.

@@ -1,6 +1,7 @@
 #include "drivers/registry.h"
 
 #include "drivers/aws/aws_driver.h"
+#include "drivers/azure/azure_driver.h"
 #include "drivers/example/example_driver.h"
 #include "drivers/fake/fake_driver.h"
 #include "drivers/gce/gce_driver.h"
@@ -15,6 +16,7 @@ namespace nodepool::drivers {
 driver::DriverRegistry all_drivers() {
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(std::make_unique<aws::AwsDriver>());
+  drivers.push_back(std::make_unique<azure::AzureDriver>());
   drivers.push_back(std::make_unique<example::ExampleDriver>());
   drivers.push_back(std::make_unique<fake::FakeDriver>());
   drivers.push_back(std::make_unique<gce::GceDriver>());

@@ -1,9 +1,13 @@
+import json
 import os
 import signal
 
 import pytest
 
 from azure_cloud import AzureCloud
+from cloud_launcher import launchers
+
+KEY = 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQCx ci'
 
 
 def pytest_configure():
@@ -32,3 +36,32 @@ def cloud(unjudged):
     """The cloud as it starts. At the end, the judge must have found all calls and answers right."""
     yield unjudged
     assert unjudged.problems() == []
+
+
+@pytest.fixture
+def nodepool(cloud, tmp_path):
+    """Starts launchers: nodepool(provider, …). `environment`: where the cloud is, and the credentials."""
+    with launchers(tmp_path) as start:
+        yield lambda *providers, environment=None: start(environment or {
+            'AZURE_RESOURCE_MANAGER_URL': cloud.url, 'NO_PROXY': '127.0.0.1'}, *providers)
+
+
+@pytest.fixture
+def sky(cloud, tmp_path):
+    """Describes a provider named sky with the label small: sky(pool={…}, labels=[…], …)."""
+    auth = tmp_path / 'auth.json'
+    auth.write_text(json.dumps({**json.loads((cloud.directory / 'auth.json').read_text()),
+                                'activeDirectoryEndpointUrl': cloud.url}))
+
+    def provider(pool=None, labels=(), **more):
+        label = {'cloud-image': 'debian', 'hardware-profile': {'vm-size': 'Standard_D2s_v3'}}
+        return {
+            'name': 'sky', 'driver': 'azure', 'location': 'westeurope', 'resource-group-location': 'westeurope',
+            'resource-group': 'nodepool', 'auth-path': str(auth), 'network': 'network', 'rate': 0,
+            'launch-timeout': 120,
+            'cloud-images': [{'name': 'debian', 'username': 'ci', 'key': KEY, 'image-reference': {
+                'publisher': 'Debian', 'offer': 'debian-12', 'sku': '12-gen2', 'version': 'latest'}}],
+            'pools': [{'name': 'main', 'max-servers': 50, 'host-key-checking': False,
+                       'labels': [{'name': 'small', **label}, *({**label, **each} for each in labels)], **(pool or {})}],
+            **more}
+    return provider

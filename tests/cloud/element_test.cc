@@ -46,6 +46,14 @@ TEST(Element, numbers_that_no_integer_can_hold_are_unreadable) {
   EXPECT_EQ(failure([] { with(0.5).integer("n"); }), "call: the response.n is no integer");
 }
 
+TEST(Element, a_list_of_texts_has_texts_only) {
+  EXPECT_THAT(with({"a", "b"}).texts_in("n"), testing::ElementsAre("a", "b"));
+  EXPECT_THAT(with(nullptr).texts_in("n"), testing::IsEmpty());
+  EXPECT_EQ(failure([] { with({"a", 1}).texts_in("n"); }),
+            "call: the response.n is no list of texts");
+  EXPECT_EQ(failure([] { with("a").texts_in("n"); }), "call: the response.n is no list");
+}
+
 TEST(IsoTime, is_a_time_whatever_the_number) {
   EXPECT_EQ(iso_time(1'700'000'000), "2023-11-14T22:13:20Z");
   EXPECT_EQ(iso_time(1e300), "9999-12-31T23:59:59Z");

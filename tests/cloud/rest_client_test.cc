@@ -150,6 +150,17 @@ TEST_F(RestClientTest, a_success_is_returned) {
   EXPECT_EQ(limit_.throttled_calls, 0);
 }
 
+TEST_F(RestClientTest, each_response_is_observed) {
+  answers_ = {answer(503, "", "X-Left: 1\r\n"), answer(200, "", "X-Left: 0\r\n")};
+  std::vector<std::string> left;
+  RestOptions options{.observe = [&left](http::Precedence precedence, const http::Response& seen) {
+    EXPECT_EQ(precedence, http::Precedence::read);
+    left.emplace_back(seen.header("x-left"));
+  }};
+  body_of(look(), std::move(options));
+  EXPECT_THAT(left, ElementsAre("1", "0"));
+}
+
 TEST_F(RestClientTest, a_refusal_names_call_object_and_status) {
   answers_ = {answer(404, R"({"itemNotFound": {"message": "no\nsuch thing"}})")};
   const CloudError error = error_of(look());

@@ -114,6 +114,7 @@ Task<RestClient::Outcome> RestClient::attempt(const RestCall& call) {
         (error.kind() == HttpKind::unknown_outcome && http::is_repeatable(call.request));
   }
   if (outcome.error) co_return outcome;
+  if (options_.observe) options_.observe(precedence_of(call), response);
   if (response.is_success()) {
     rate_limit_.accepted(precedence_of(call));
     outcome.response = std::move(response);

@@ -33,6 +33,8 @@ struct RestOptions {
   // Null: calls need no credentials.
   std::function<async::Task<Reject>(http::Request& request)> authorize = {};
   Classify classify = refusal_by_status;
+  // Called for each response, for limits that it announces. Null: nothing.
+  std::function<void(http::Precedence precedence, const http::Response& response)> observe = {};
   int attempts = 4;  // maximum
 };
 

@@ -95,7 +95,7 @@ class Identity:
             raise Rejected(400, 'invalid_scope' if is_new else 'invalid_resource', 70011 if is_new else 500011,
                            f"'{audience}' is not valid.")
         if 'client_assertion' in form:
-            self.check_assertion(form, request.path)
+            self.check_assertion(form, request)
         elif form.get('client_secret') != SECRET:
             raise Rejected(401, 'invalid_client', 7000215, 'Invalid client secret provided.')
         token, lifetime = self.give()
@@ -111,7 +111,7 @@ class Identity:
         return {'expires_in': str(lifetime), 'ext_expires_in': str(lifetime), 'expires_on': str(now + int(lifetime)),
                 'not_before': str(now - 300)}
 
-    def check_assertion(self, form, path):
+    def check_assertion(self, form, request):
         """A certificate's: signed by its key, and named by its thumbprint. Otherwise a federated token."""
         if form.get('client_assertion_type') != ASSERTION:
             raise Rejected(400, 'invalid_request', 900144, "The request body must contain 'client_assertion_type'.")
@@ -124,7 +124,7 @@ class Identity:
                     if header[name] != base64.urlsafe_b64encode(prints[name].digest()).decode().rstrip('='):
                         raise Rejected(401, 'invalid_client', 700027, 'The certificate is not registered.')
                 claims = jwt.decode(form['client_assertion'], self.key.public_key(), ['RS256', 'PS256'],
-                                    audience=[LOGIN + '/' + path.split('/', 2)[2]],
+                                    audience=[LOGIN + '/' + request.path.split('/', 2)[2], request.base + request.path],
                                     options={'require': ['exp', 'iss', 'sub', 'jti', 'aud']})
                 if (claims['iss'], claims['sub']) != (CLIENT, CLIENT):
                     raise Rejected(401, 'invalid_client', 700021, 'Issuer and subject must be the client.')

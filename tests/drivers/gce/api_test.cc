@@ -326,7 +326,7 @@ TEST_F(GceTokensTest, a_key_that_is_none_is_an_error_without_it) {
                                         .token_url = "/token",
                                         .email = "ci@p",
                                         .private_key = "-----BEGIN PRIVATE KEY-----\nABC"});
-  EXPECT_EQ(error, "the service account's private key is not valid");
+  EXPECT_EQ(error, "the private key is not valid");
 }
 
 TEST_F(GceTokensTest, an_unreadable_response_is_an_error_without_the_token) {

@@ -57,10 +57,10 @@ Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
   if (snapshot_.state == "error") {
     throw CloudError(CloudError::Kind::failed, "snapshot " + snapshot_.id + " has failed");
   }
-  const PartSender::Send send = [this](std::uint64_t index, std::string block) {
+  const cloud::PartSender::Send send = [this](std::uint64_t index, std::string block) {
     return this->send(index, std::move(block));
   };
-  const PartSender::Plan plan{.part_size = Ebs::kBlock, .max_concurrent = kBlockSenders};
+  const cloud::PartSender::Plan plan{.part_size = Ebs::kBlock, .max_concurrent = kBlockSenders};
   sender_.emplace(runtime_, std::move(body), plan, send, std::move(progress));
   next_mark_ = runtime_.clock.now() + kBetweenMarks;
   co_await sender_->run();

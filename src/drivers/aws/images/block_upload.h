@@ -7,10 +7,10 @@
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
+#include "cloud/part_sender.h"
 #include "driver/images.h"
 #include "drivers/aws/api/ebs.h"
 #include "drivers/aws/api/ec2.h"
-#include "drivers/aws/images/part_sender.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::aws {
@@ -44,7 +44,7 @@ class BlockUpload {
   Snapshot snapshot_;
   std::uint64_t sent_before_ = 0;  // blocks sent before the upload was resumed
   std::uint64_t written_ = 0;      // blocks that are not empty
-  std::optional<PartSender> sender_;
+  std::optional<cloud::PartSender> sender_;
   async::Clock::TimePoint next_mark_{};
 };
 

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "cloud/base64.h"
+#include "cloud/part_sender.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/signature.h"
-#include "drivers/aws/images/part_sender.h"
 #include "drivers/aws/images/patience.h"
 
 namespace nodepool::drivers::aws {
@@ -50,11 +50,11 @@ Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
     if (progress) progress(size);
     co_return;
   }
-  const PartSender::Send send = [this](std::uint64_t index, std::string part) {
+  const cloud::PartSender::Send send = [this](std::uint64_t index, std::string part) {
     return this->send(index, std::move(part));
   };
-  const PartSender::Plan plan{.part_size = part_size(size), .max_concurrent = kPartSenders};
-  PartSender sender(runtime_, std::move(body), plan, send, std::move(progress));
+  const cloud::PartSender::Plan plan{.part_size = part_size(size), .max_concurrent = kPartSenders};
+  cloud::PartSender sender(runtime_, std::move(body), plan, send, std::move(progress));
   co_await sender.run();
   co_await complete(size);
 }

@@ -1,15 +1,11 @@
 #include "drivers/gce/api/access_tokens.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 
-#include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "cloud/answer.h"
-#include "cloud/base64.h"
+#include "cloud/jwt.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
 
@@ -25,14 +21,6 @@ constexpr const char* kScope = "https://www.googleapis.com/auth/compute";
 constexpr int kAssertionLife = 3600;  // seconds: the maximum
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
 
-std::string base64_url(std::string_view data) {
-  std::string text = cloud::base64(data);
-  std::ranges::replace(text, '+', '-');
-  std::ranges::replace(text, '/', '_');
-  text.erase(std::min(text.find('='), text.size()));
-  return text;
-}
-
 // "invalid_grant: Invalid JWT Signature." (RFC 6749 §5.2); empty if the response has another form.
 std::string message_in(const http::Response& response) {
   try {
@@ -44,34 +32,6 @@ std::string message_in(const http::Response& response) {
 }
 
 }  // namespace
-
-std::string signed_jwt(const std::string& private_key, const std::string& key_id,
-                       const std::string& payload) {
-  const std::unique_ptr<BIO, decltype(&::BIO_free)> pem(
-      ::BIO_new_mem_buf(private_key.data(), static_cast<int>(private_key.size())), &::BIO_free);
-  // Without the callback, OpenSSL would ask for the password of an encrypted key.
-  const auto no_password = [](char*, int, int, void*) { return -1; };
-  const std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)> key(
-      ::PEM_read_bio_PrivateKey(pem.get(), nullptr, no_password, nullptr), &::EVP_PKEY_free);
-  if (!key || ::EVP_PKEY_is_a(key.get(), "RSA") != 1) {
-    throw CloudError(CloudError::Kind::auth, "the service account's private key is not valid");
-  }
-  json::Json header = {{"alg", "RS256"}, {"typ", "JWT"}};
-  if (!key_id.empty()) header["kid"] = key_id;
-  std::string text = base64_url(header.dump()) + "." + base64_url(payload);
-  const std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context(::EVP_MD_CTX_new(),
-                                                                          &::EVP_MD_CTX_free);
-  const auto* data = reinterpret_cast<const unsigned char*>(text.data());
-  std::string signature(static_cast<std::size_t>(::EVP_PKEY_get_size(key.get())), '\0');
-  std::size_t size = signature.size();
-  if (::EVP_DigestSignInit(context.get(), nullptr, ::EVP_sha256(), nullptr, key.get()) != 1 ||
-      ::EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
-                       data, text.size()) != 1) {
-    throw CloudError(CloudError::Kind::auth, "error signing with the service account's key");
-  }
-  signature.resize(size);
-  return text + "." + base64_url(signature);
-}
 
 // The metadata server must not be called through a proxy.
 AccessTokens::AccessTokens(const async::Runtime& runtime, const CredentialSource& source,
@@ -100,8 +60,10 @@ http::Request AccessTokens::request() const {
                                 {"aud", source_.token_url},
                                 {"iat", now},
                                 {"exp", now + kAssertionLife}};
+    json::Json header = {{"alg", "RS256"}, {"typ", "JWT"}};
+    if (!source_.private_key_id.empty()) header["kid"] = source_.private_key_id;
     const std::string assertion =
-        signed_jwt(source_.private_key, source_.private_key_id, payload.dump());
+        cloud::signed_jwt(source_.private_key, header.dump(), payload.dump());
     request.body =
         fmt::format("grant_type={}&assertion={}",
                     cloud::url_text("urn:ietf:params:oauth:grant-type:jwt-bearer"), assertion);

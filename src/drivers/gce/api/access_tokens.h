@@ -43,9 +43,4 @@ class AccessTokens {
   cloud::TokenCache<Token> current_;
 };
 
-// A JWT (RFC 7519) with the payload, a JSON text, signed with RS256. `private_key` is PEM. Throws
-// CloudError(auth), without the key, if that cannot be read.
-std::string signed_jwt(const std::string& private_key, const std::string& key_id,
-                       const std::string& payload);
-
 }  // namespace nodepool::drivers::gce

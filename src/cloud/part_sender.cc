@@ -1,10 +1,10 @@
-#include "drivers/aws/images/part_sender.h"
+#include "cloud/part_sender.h"
 
 #include <algorithm>
 
 #include "async/task_scope.h"
 
-namespace nodepool::drivers::aws {
+namespace nodepool::cloud {
 
 using async::Task;
 
@@ -56,4 +56,4 @@ void PartSender::note_sent(std::uint64_t index, std::uint64_t bytes) {
   if (progress_) progress_(bytes_);
 }
 
-}  // namespace nodepool::drivers::aws
+}  // namespace nodepool::cloud

@@ -11,7 +11,7 @@
 #include "driver/images.h"
 #include "http/request.h"
 
-namespace nodepool::drivers::aws {
+namespace nodepool::cloud {
 
 // Sends a file in parts of equal size, several concurrently; these are held in memory.
 class PartSender {
@@ -53,4 +53,4 @@ class PartSender {
   std::exception_ptr failure_;
 };
 
-}  // namespace nodepool::drivers::aws
+}  // namespace nodepool::cloud

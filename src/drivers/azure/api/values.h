@@ -1,0 +1,80 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cloud/element.h"
+#include "driver/images.h"
+
+// What Azure Resource Manager reports. All readers throw CloudError(failed).
+namespace nodepool::drivers::azure {
+
+// What all resources have in common.
+struct ArmResource {
+  std::string name;  // unique among those of its type in the resource group
+  std::string id;
+  std::string location;
+  std::string state;  // "Succeeded", "Failed", "Creating", "Updating", "Deleting", …
+  driver::Metadata tags;
+
+  bool is_ready() const { return state == "Succeeded"; }
+  bool has_failed() const { return state == "Failed" || state == "Canceled"; }
+  bool is_going() const { return state == "Deleting"; }
+};
+
+ArmResource read_resource(const cloud::Element& resource);
+
+// "virtual machine np0000000001 is Failed".
+std::string state_in_words(std::string_view what, const ArmResource& resource);
+
+struct VirtualMachine : ArmResource {
+  std::string size = {};  // "Standard_D2s_v3"
+  std::string zone = {};  // empty: none
+  bool is_spot = false;
+};
+
+VirtualMachine read_machine(const cloud::Element& machine);
+
+// A network interface or a public IP address. Empty addresses: none.
+struct NetworkPart : ArmResource {
+  std::string private_ipv4 = {};
+  std::string private_ipv6 = {};
+  std::string public_address = {};  // of either version
+  bool is_attached = false;         // to a machine, or to an interface
+};
+
+NetworkPart read_interface(const cloud::Element& interface);
+NetworkPart read_address(const cloud::Element& address);
+
+struct ManagedDisk : ArmResource {
+  std::string disk_state = {};  // "ReadyToUpload", "ActiveUpload", "Unattached", …
+  bool is_attached = false;
+};
+
+ManagedDisk read_disk(const cloud::Element& disk);
+
+// A size of machines in a location.
+struct VmSize {
+  std::string name;
+  std::string family;  // name of its quota
+  double cores = 0;
+  double memory = 0;        // MiB
+  bool is_offered = false;  // to the subscription
+};
+
+// Also reads other kinds of SKUs, with an empty name.
+VmSize read_size(const cloud::Element& sku);
+
+// A limit of the subscription in a location.
+struct UsageLimit {
+  std::string name;  // "cores", "virtualMachines", "standardDSv3Family", …
+  double limit = 0;
+};
+
+UsageLimit read_usage(const cloud::Element& usage);
+
+// A text in lower case: names of resources and sizes do not depend on the case.
+std::string lowered(std::string text);
+
+}  // namespace nodepool::drivers::azure

@@ -1,0 +1,184 @@
+#include "drivers/azure/azure_adapter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/cloud_error.h"
+#include "drivers/azure/names.h"
+#include "drivers/azure/poll_intervals.h"
+#include "drivers/azure/vm_removal.h"
+
+namespace nodepool::drivers::azure {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr const char* kInterfaceResource = "nic";
+constexpr const char* kAddressResource = "pip";
+constexpr const char* kDiskResource = "disk";
+
+// A machine whose last change has failed, such as an extension's, may well run.
+driver::Machine::State state_of(const VirtualMachine& machine) {
+  using State = driver::Machine::State;
+  if (machine.is_going()) return State::deleting;
+  return machine.state == "Creating" ? State::building : State::running;
+}
+
+// Adds the resources that belong to nodes, and not to another resource: that is deleted first. An
+// upload's disk belongs to its image.
+void add_resources(std::vector<driver::Resource>& all, const char* type, const auto& listing) {
+  for (const auto& each : listing) {
+    if (each.is_going() || each.is_attached || !each.tags.contains(driver::kNodeIdKey)) continue;
+    all.push_back({.type = type, .id = each.name, .metadata = each.tags});
+  }
+}
+
+bool uses_spot(const AzureConfig& config) {
+  return std::ranges::any_of(config.pools(), [&config](const auto& pool) {
+    return std::ranges::any_of(pool.second.labels, [&](const std::string& label) {
+      return config.label(pool.first, label).use_spot;
+    });
+  });
+}
+
+}  // namespace
+
+AzureAdapter::AzureAdapter(const async::Runtime& runtime, std::shared_ptr<const AzureConfig> config,
+                           std::shared_ptr<CloudEndpoint> endpoint,
+                           std::shared_ptr<const model::Installation> installation,
+                           async::ThreadPool& threads, const telemetry::Logger& log,
+                           const http::Client::Observer& on_attempt)
+    : config_(std::move(config)),
+      endpoint_(std::move(endpoint)),
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
+      ownership_(std::move(installation), config_->name()),
+      manager_(runtime, endpoint_->account(), endpoint_->tokens(), endpoint_->rate_limit(), log,
+               on_attempt),
+      context_{runtime, *config_, manager_, endpoint_->view(), ownership_, log},
+      images_(runtime, *config_, manager_, endpoint_->view(), threads, log, on_attempt) {}
+
+Task<> AzureAdapter::stop() {
+  co_await endpoint_->leave(membership_);
+}
+
+async::Duration AzureAdapter::consistency_delay() const {
+  return kConsistencyDelay;
+}
+
+Task<driver::Instance> AzureAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
+  VmLaunch launch(context_, std::move(spec), steps);
+  co_return co_await launch.run();
+}
+
+Task<> AzureAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
+  std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
+  co_await remove_vm(context_, machine_name(external_id), std::move(accepted));
+}
+
+Task<driver::MachineList> AzureAdapter::list() {
+  driver::MachineList machines;
+  const auto list = co_await context_.view.machines().get(kPollInterval);
+  for (const VirtualMachine& listed : list->all()) {
+    driver::Machine& machine = machines.machines.emplace_back(azure::describe(listed));
+    machine.state = state_of(listed);
+    if (listed.is_going()) machine.explanation = state_in_words(kMachineType.what, listed);
+    machine.resources = resources_of(co_await context_.view.size(listed.size), listed.is_spot);
+  }
+  co_return machines;
+}
+
+Task<std::vector<driver::Resource>> AzureAdapter::other_resources() {
+  std::vector<driver::Resource> resources;
+  const auto interfaces = co_await context_.view.interfaces(kListAge);
+  add_resources(resources, kInterfaceResource, *interfaces);
+  const auto addresses = co_await context_.view.addresses(kListAge);
+  add_resources(resources, kAddressResource, *addresses);
+  const auto disks = co_await context_.view.disks(kListAge);
+  add_resources(resources, kDiskResource, *disks);
+  co_return resources;
+}
+
+Task<> AzureAdapter::remove_resource(driver::Resource resource) {
+  const std::map<std::string, ResourceType> types = {{kInterfaceResource, kInterfaceType},
+                                                     {kAddressResource, kAddressType},
+                                                     {kDiskResource, kDiskType}};
+  if (resource.type == driver::kInstanceResource) {
+    co_await remove_vm(context_, lowered(resource.id), {});
+    co_return;
+  }
+  const auto type = types.find(resource.type);
+  if (type == types.end()) co_await driver::Adapter::remove_resource(resource);
+  std::optional<LongOperation> removing = co_await manager_.remove(type->second, resource.id);
+  if (removing) co_await manager_.finish(std::move(*removing));
+}
+
+// A spot machine takes "cores" as well, so that the node's record has them.
+Task<driver::Limits> AzureAdapter::limits() {
+  const auto all = co_await context_.view.limits();
+  driver::Limits limits;
+  for (const auto& [name, resource] :
+       {std::pair("cores", "cores"), std::pair("virtualMachines", "instances")}) {
+    if (all->contains(name)) limits[resource] = all->find(name)->second;
+  }
+  const auto spot = all->find(kSpotCores);
+  if (uses_spot(*config_) && spot != all->end() && limits.contains("cores")) {
+    limits["cores"] += spot->second;
+  }
+  co_return limits;
+}
+
+Task<driver::CloudDescription> AzureAdapter::describe(driver::CloudDescription::Purpose purpose) {
+  driver::CloudDescription described;
+  const driver::DescribeLabel describe = [this](std::string pool, std::string label) {
+    return describe_label(std::move(pool), std::move(label));
+  };
+  described.labels = co_await driver::describe_labels(*config_, describe);
+  described.limits = co_await limits();
+  // The limits of the families that the labels use.
+  const auto all = co_await context_.view.limits();
+  for (const auto& [key, label] : described.labels) {
+    for (const auto& [resource, amount] : label.need.amounts()) {
+      const auto limit = all->find(resource);
+      if (limit != all->end()) described.limits.emplace(resource, limit->second);
+    }
+  }
+  if (purpose == driver::CloudDescription::Purpose::check) described.missing = co_await missing();
+  co_return described;
+}
+
+Task<driver::LabelDescription> AzureAdapter::describe_label(std::string pool, std::string label) {
+  const AzureLabel& wanted = config_->label(pool, label);
+  driver::LabelDescription described;
+  const std::optional<VmSize> size = co_await context_.view.size(wanted.size);
+  described.need = resources_of(size, wanted.use_spot);
+  if (!size || !size->is_offered) {
+    described.problem =
+        fmt::format("location {} {} size {}", config_->account().location,
+                    size ? "does not offer the subscription" : "has no", wanted.size);
+    co_return described;
+  }
+  if (!wanted.image) {
+    described.problem = driver::images_unavailable("the label has no image");
+    co_return described;
+  }
+  if (!wanted.image->filter) co_return described;
+  const std::optional<std::string> id = co_await context_.view.image_id(*wanted.image->filter);
+  if (!id) described.problem = driver::images_unavailable("no image matches the filter");
+  co_return described;
+}
+
+Task<std::vector<std::string>> AzureAdapter::missing() {
+  std::vector<std::string> lacks;
+  const bool has_subnet = co_await manager_.subnet_exists(config_->subnet_id());
+  if (!has_subnet) lacks.push_back("there is no subnet `" + config_->subnet_id() + "`");
+  co_return lacks;
+}
+
+Task<std::optional<std::string>> AzureAdapter::console_log(model::Json external_id) {
+  co_return co_await manager_.console_log(machine_name(external_id));
+}
+
+}  // namespace nodepool::drivers::azure

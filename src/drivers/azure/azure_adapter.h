@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/thread_pool.h"
+#include "driver/ownership.h"
+#include "driver/statemachine/adapter.h"
+#include "drivers/azure/cloud_endpoint.h"
+#include "drivers/azure/config/azure_config.h"
+#include "drivers/azure/image_store.h"
+#include "drivers/azure/vm_launch.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::azure {
+
+// The adapter for Microsoft Azure. docs/drivers/azure.md lists its calls.
+class AzureAdapter final : public driver::Adapter {
+ public:
+  // `threads` outlives it. `endpoint` is the endpoint of the configured account. `on_attempt` is
+  // called for every attempt of a call.
+  AzureAdapter(const async::Runtime& runtime, std::shared_ptr<const AzureConfig> config,
+               std::shared_ptr<CloudEndpoint> endpoint,
+               std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
+               const telemetry::Logger& log, const http::Client::Observer& on_attempt);
+
+  async::Task<> stop() override;
+
+  async::Task<driver::Instance> create(driver::CreateSpec spec,
+                                       driver::LaunchSteps& steps) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
+  async::Task<driver::MachineList> list() override;
+  async::Task<std::vector<driver::Resource>> other_resources() override;
+  async::Task<> remove_resource(driver::Resource resource) override;
+  async::Task<driver::CloudDescription> describe(
+      driver::CloudDescription::Purpose purpose) override;
+  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
+  async::Duration consistency_delay() const override;
+  driver::ImageSupport* images() override { return &images_; }
+
+ private:
+  async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
+  async::Task<driver::Limits> limits();
+  async::Task<std::vector<std::string>> missing();
+
+  std::shared_ptr<const AzureConfig> config_;
+  std::shared_ptr<CloudEndpoint> endpoint_;
+  CloudEndpoint::Membership membership_;
+  driver::Ownership ownership_;
+  ResourceManager manager_;
+  VmContext context_;
+  ManagedImageStore images_;
+};
+
+}  // namespace nodepool::drivers::azure

@@ -1,0 +1,89 @@
+#include "drivers/azure/cloud_view.h"
+
+#include <algorithm>
+
+#include "drivers/azure/poll_intervals.h"
+
+namespace nodepool::drivers::azure {
+
+using async::Task;
+
+CloudView::CloudView(const async::Runtime& runtime, ResourceManager& manager)
+    : manager_(manager),
+      machines_(runtime, "virtual machines",
+                {.unknown = kPollInterval, .least = kExpectedPollInterval},
+                [this] { return MachineIndex::of(manager_.list(kMachineType, &read_machine)); }),
+      interfaces_(runtime, "network interfaces",
+                  [this] { return manager_.list(kInterfaceType, &read_interface); }),
+      addresses_(runtime, "public IP addresses",
+                 [this] { return manager_.list(kAddressType, &read_address); }),
+      disks_(runtime, "disks", [this] { return manager_.list(kDiskType, &read_disk); }),
+      images_(runtime, "images", [this] { return manager_.list(kImageType, &read_resource); }),
+      sizes_(runtime, "sizes of a location", [this] { return ask_sizes(); }),
+      limits_(runtime, "limits of a location", [this] { return ask_limits(); }),
+      group_(runtime, "a resource group", [this] { return ask_group(); }) {}
+
+Task<CloudView::SizesByName> CloudView::ask_sizes() {
+  SizesByName sizes;
+  for (VmSize& size : co_await manager_.sizes()) {
+    std::string name = lowered(size.name);
+    if (!name.empty()) sizes.insert_or_assign(std::move(name), std::move(size));
+  }
+  co_return sizes;
+}
+
+Task<std::optional<VmSize>> CloudView::size(std::string name) {
+  const auto sizes = co_await sizes_.get(kSizesAge);
+  const auto found = sizes->find(lowered(name));
+  co_return found == sizes->end() ? std::nullopt : std::optional(found->second);
+}
+
+Task<CloudView::LimitsByName> CloudView::ask_limits() {
+  LimitsByName limits;
+  for (const UsageLimit& usage : co_await manager_.limits()) limits[usage.name] = usage.limit;
+  co_return limits;
+}
+
+Task<std::optional<std::string>> CloudView::image_id(GroupImageFilter filter) {
+  const auto images = co_await images_.get(kLookupAge);
+  const ArmResource* last = nullptr;
+  for (const ArmResource& image : *images) {
+    const bool has_tags = std::ranges::all_of(filter.tags, [&image](const auto& tag) {
+      const auto found = image.tags.find(tag.first);
+      return found != image.tags.end() && found->second == tag.second;
+    });
+    const bool matches = has_tags && image.is_ready() &&
+                         (filter.name.empty() || filter.name == image.name) &&
+                         (filter.location.empty() || filter.location == image.location);
+    if (matches && (last == nullptr || last->name < image.name)) last = &image;
+  }
+  co_return last == nullptr ? std::nullopt : std::optional(last->id);
+}
+
+Task<bool> CloudView::ask_group() {
+  co_await manager_.ensure_group();
+  co_return true;
+}
+
+Task<> CloudView::ensure_group() {
+  co_await group_.get(kSizesAge);
+}
+
+void CloudView::forget() {
+  images_.drop();
+  limits_.drop();
+  group_.drop();
+}
+
+Task<> CloudView::stop() {
+  co_await machines_.stop();
+  co_await interfaces_.stop();
+  co_await addresses_.stop();
+  co_await disks_.stop();
+  co_await images_.stop();
+  co_await sizes_.stop();
+  co_await limits_.stop();
+  co_await group_.stop();
+}
+
+}  // namespace nodepool::drivers::azure

@@ -1,0 +1,475 @@
+// The contract of all drivers that make machines, on a stand-in of the APIs.
+
+#include "tests/drivers/contract/contract.h"
+
+#include <algorithm>
+
+#include "async/live_tasks.h"
+#include "driver/ownership.h"
+#include "drivers/azure/azure_driver.h"
+#include "tests/drivers/azure/stand_in/stand_in.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::drivers::contract {
+namespace {
+
+using azure::StandIn;
+using model::Node;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kConfiguration = R"(
+labels: [{name: small}, {name: built}]
+diskimages: [{name: trixie, elements: [vm], username: ci}]
+providers:
+  - name: fake-contract
+    driver: azure
+    location: l
+    resource-group: rg
+    resource-group-location: l
+    auth-path: ''
+    network: net
+    rate: 0
+    launch-timeout: 900
+    diskimages: [{name: trixie, key: ssh-rsa A}]
+    cloud-images:
+      - {name: debian, image-id: /debian, username: ci, key: ssh-rsa A, generate-password: true}
+    pools:
+      - name: main
+        max-servers: 100
+        host-key-checking: false
+        public-ipv6: true
+        labels:
+          - {name: small, cloud-image: debian, hardware-profile: {vm-size: standard_d2s_v3}}
+          - {name: built, diskimage: trixie, hardware-profile: {vm-size: Standard_D2s_v3}}
+)";
+
+// How often a call is made until it has failed for the driver.
+constexpr std::size_t kAttempts = 4;
+// … where nobody knows whether it was carried out. A connection that has been used before is tried
+// once more, by libcurl itself.
+constexpr std::size_t kUnansweredAttempts = 3;
+
+class AzureFixture : public CloudFixture {
+ public:
+  explicit AzureFixture(harness::Installation& installation)
+      : runtime_{loop_.executor(), installation.clock, installation.random}, cloud_(runtime_) {}
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    const azure::AzureDriver driver(
+        {{"AZURE_AUTH_LOCATION", directory_.write("auth.json", cloud_.auth_file())}});
+    launcher_ = context.runtime.executor;
+    return driver.provider(read_provider(driver, kConfiguration), std::move(context));
+  }
+
+  std::string machine_of(const Node& node) override {
+    const auto* machine = cloud_.find("virtualMachines", node.external_id_text());
+    return machine == nullptr ? "" : id_of(*machine);
+  }
+
+  std::vector<Machine> machines() override {
+    std::vector<Machine> all;
+    for (StandIn::Resource* machine : cloud_.all("virtualMachines")) {
+      driver::Metadata metadata;
+      for (const auto& [key, value] : machine->body["tags"].items()) metadata[key] = value;
+      all.push_back({id_of(*machine), std::move(metadata)});
+    }
+    return all;
+  }
+
+  void provoke(Trouble trouble, std::size_t times) override {
+    using Failure = StandIn::Failure;
+    const auto fail = [&](const char* call, std::size_t calls, const Failure& failure) {
+      cloud_.fail(call, std::vector<Failure>(calls, failure));
+    };
+    const char* const kPut = "PUT virtualMachines/NAME";
+    const Failure bad_request{.status = 400, .code = "InvalidParameter"};
+    switch (trouble) {
+      case Trouble::quota:
+        return fail(kPut, times,
+                    {.status = 409, .code = "OperationNotAllowed", .message = "Cores quota"});
+      case Trouble::no_capacity:
+        cloud_.machine_errors.assign(times, "AllocationFailed");
+        return;
+      case Trouble::creation_error:
+        return fail(kPut, times, bad_request);
+      case Trouble::broken_machine:
+        cloud_.machine_errors.assign(times, "VMAgentStatusCommunicationError");
+        return;
+      case Trouble::response_lost:
+        return fail(kPut, times * kUnansweredAttempts, {.status = -1});
+      case Trouble::request_lost:
+        return fail(kPut, times * kUnansweredAttempts, {.status = 0});
+      case Trouble::deletion_error:
+        return fail("DELETE virtualMachines/NAME", times, bad_request);
+      case Trouble::listing_error:
+        return fail("GET virtualMachines", times * kAttempts, {.status = 503});
+      case Trouble::listing_failed:
+        return fail("GET virtualMachines", times, bad_request);
+      case Trouble::limits_error:
+        return fail("GET usages", times * kAttempts, {.status = 503});
+      case Trouble::image_error:
+        return fail("PUT images/NAME", times, bad_request);
+      case Trouble::busy:
+        return provoke_busy(times);
+      case Trouble::token_expired:
+        return cloud_.fail_any(
+            std::vector<Failure>(times, {.status = 401, .code = "ExpiredAuthenticationToken"}));
+    }
+  }
+
+  void set_boot_time(async::Duration time) override { cloud_.boot_time = time; }
+  void set_capacity(std::size_t machines) override { cloud_.capacity = machines; }
+  // Only machines of this installation have the names of its nodes.
+  void add_machine(driver::Metadata metadata) override {
+    const bool is_ours =
+        driver::value_of(metadata, driver::kProviderNameKey) == kProvider &&
+        driver::value_of(metadata, driver::kInstallationIdKey) == harness::kInstallationId;
+    const std::string name = is_ours ? "np" + driver::value_of(metadata, driver::kNodeIdKey)
+                                     : "other-" + std::to_string(++others_);
+    cloud_.add("virtualMachines", name,
+               {{"tags", metadata},
+                {"properties", {{"hardwareProfile", {{"vmSize", "Standard_D2s_v3"}}}}}});
+  }
+  void end_machine(const std::string& id) override {
+    for (StandIn::Resource* machine : cloud_.all("virtualMachines")) {
+      if (id_of(*machine) == id) machine->is_hanging = true;
+    }
+  }
+
+  // The wire is silent when every call that waits for an answer is one that the cloud holds back.
+  bool wait_for_wire() override {
+    const bool cloud_ran = loop_.poll();
+    const auto tasks = async::live_tasks(launcher_);
+    const auto calls = static_cast<std::size_t>(std::ranges::count_if(tasks, waits_for_answer));
+    return cloud_ran || calls > cloud_.held_back();
+  }
+
+  StandIn& cloud() { return cloud_; }
+
+ protected:
+  // Names are used again, ids are not.
+  virtual std::string id_of(const StandIn::Resource& machine) const { return machine.id; }
+
+ private:
+  static bool waits_for_answer(const async::LiveTask& task) {
+    return std::ranges::any_of(task.waits, [](const async::LiveTask::Wait& wait) {
+      return wait.what.starts_with("http:");
+    });
+  }
+
+  void provoke_busy(std::size_t times) {
+    const std::vector<StandIn::Failure> kinds = {
+        {.status = 429, .code = "SubscriptionRequestsThrottled", .headers = "Retry-After: 1\r\n"},
+        {.status = 503, .headers = "Retry-After: 1\r\n"},
+        {.status = 429, .code = "RetryableError"}};
+    std::vector<StandIn::Failure> failures;
+    for (std::size_t i = 0; i < times; ++i) failures.push_back(kinds[i % kinds.size()]);
+    cloud_.fail_any(failures);
+  }
+
+  async::EventLoop loop_;
+  async::Runtime runtime_;
+  StandIn cloud_;
+  test_support::TemporaryDirectory directory_;
+  async::Executor launcher_;
+  int others_ = 0;
+};
+
+// Machines are told apart by their names, as in what the driver says.
+class NameFixture final : public AzureFixture {
+ public:
+  using AzureFixture::AzureFixture;
+
+ private:
+  std::string id_of(const StandIn::Resource& machine) const override { return machine.name; }
+};
+
+// All answers take a while.
+class SlowFixture final : public AzureFixture {
+ public:
+  explicit SlowFixture(harness::Installation& installation) : AzureFixture(installation) {
+    cloud().latency = std::chrono::milliseconds(500);
+  }
+};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(azure, DriverContract, testing::Values(backend<AzureFixture>()));
+INSTANTIATE_TEST_SUITE_P(azure, DeathContract, testing::Values(backend<AzureFixture>()));
+INSTANTIATE_TEST_SUITE_P(azure, QuotaContract, testing::Values(backend<AzureFixture>()));
+INSTANTIATE_TEST_SUITE_P(azure, EndContract, testing::Values(backend<NameFixture>()));
+INSTANTIATE_TEST_SUITE_P(azure, ImageContract, testing::Values(backend<AzureFixture>()));
+INSTANTIATE_TEST_SUITE_P(azure, WireContract, testing::Values(backend<AzureFixture>()));
+INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
+INSTANTIATE_TEST_SUITE_P(slow, WireContract, testing::Values(backend<SlowFixture>()));
+
+// What Azure alone does.
+class AzureContract : public DriverContract {
+ protected:
+  StandIn& azure() { return static_cast<AzureFixture&>(*cloud_).cloud(); }
+
+  std::size_t count_of_all() {
+    std::size_t all = 0;
+    for (const char* type :
+         {"virtualMachines", "networkInterfaces", "publicIPAddresses", "disks"}) {
+      all += azure().all(type).size();
+    }
+    return all;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(azure, AzureContract, testing::Values(backend<AzureFixture>()));
+
+// The contract counts machines only.
+class AzureDeathContract : public DeathContract {
+ protected:
+  std::size_t count_of_parts() {
+    StandIn& azure = static_cast<AzureFixture&>(*cloud_).cloud();
+    return azure.all("networkInterfaces").size() + azure.all("publicIPAddresses").size() +
+           azure.all("disks").size();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(azure, AzureDeathContract, testing::Values(backend<AzureFixture>()));
+
+TEST_P(AzureDeathContract, parts_left_by_a_death_anywhere_are_reclaimed) {
+  at_each_moment([this] {
+    const std::string id = add_node();
+    run(*start().launch(id));
+    start();
+    reclaim(id);
+    EXPECT_EQ(count_of_parts(), 0U);
+  });
+}
+
+TEST_P(AzureDeathContract, parts_of_a_deletion_go_after_a_death_anywhere) {
+  at_each_moment([this] {
+    const std::string id = launch_new().id;
+    run(*process_->reclaim(id));
+    start();
+    if (is_recorded(id)) reclaim(id);
+    EXPECT_EQ(count_of_parts(), 0U);
+  });
+}
+
+TEST_P(AzureContract, a_node_has_the_addresses_of_its_machine) {
+  const Node node = launch_new();
+  EXPECT_EQ(node.external_id_text(), "np" + node.id);
+  EXPECT_EQ(node.cloud, "Azure");
+  EXPECT_EQ(node.region, "l");
+  EXPECT_EQ(node.az, "");
+  EXPECT_THAT(*node.public_ipv4, HasSubstr("192.0.2."));
+  EXPECT_THAT(*node.public_ipv6, HasSubstr("2001:db8::"));
+  EXPECT_THAT(*node.private_ipv4, HasSubstr("10.0.0."));
+  EXPECT_EQ(node.interface_ip, node.public_ipv4);
+  EXPECT_EQ(node.username, "ci");
+  EXPECT_EQ(driver::Resources::parse(node.resources),
+            driver::Resources(
+                {{"instances", 1}, {"cores", 2}, {"ram", 8192}, {"standardDSv3Family", 2}}));
+}
+
+TEST_P(AzureContract, all_parts_have_the_owner_tags_and_go_with_the_node) {
+  const Node node = launch_new();
+  EXPECT_EQ(count_of_all(), 5U);
+  for (const char* type : {"networkInterfaces", "publicIPAddresses"}) {
+    for (const StandIn::Resource* part : azure().all(type)) {
+      EXPECT_EQ(part->body["tags"]["nodepool_node_id"], node.id);
+    }
+  }
+  reclaim(node.id);
+  EXPECT_EQ(count_of_all(), 0U);
+}
+
+TEST_P(AzureContract, parts_that_azure_leaves_behind_are_deleted) {
+  azure().lacks_cascade = true;
+  const Node node = launch_new();
+  reclaim(node.id);
+  EXPECT_EQ(count_of_all(), 0U);
+}
+
+TEST_P(AzureContract, an_attempt_is_undone_wherever_it_fails) {
+  for (const char* call :
+       {"PUT publicIPAddresses/NAME", "PUT networkInterfaces/NAME", "PUT virtualMachines/NAME"}) {
+    azure().fail(call, std::vector<StandIn::Failure>(3, {.status = 400, .code = "Invalid"}));
+    const Failed failed = fail_to_launch();
+    EXPECT_THAT(failed.error.what(), HasSubstr("HTTP 400 Invalid"));
+    reclaim(failed.node_id);
+    EXPECT_EQ(count_of_all(), 0U) << call;
+  }
+}
+
+TEST_P(AzureContract, leaked_parts_are_deleted) {
+  const driver::Metadata tags = owner_tags(kProvider, "0000009999");
+  azure().add("publicIPAddresses", "np0000009999-v4-ip", {{"tags", tags}});
+  azure().add("networkInterfaces", "np0000009999-nic",
+              {{"tags", tags}, {"properties", {{"ipConfigurations", StandIn::Json::array()}}}});
+  azure().add("disks", "np0000009999-disk", {{"tags", tags}});
+  azure().add("publicIPAddresses", "other", {{"tags", owner_tags("other", "0000009999")}});
+  start();
+  process_->run(provider().launching()->remove_leaks());
+  EXPECT_EQ(count_of_all(), 4U);
+  process_->pass(std::chrono::minutes(1));
+  process_->run(provider().launching()->remove_leaks());
+  EXPECT_EQ(count_of_all(), 1U);
+}
+
+// One after the other: no deletion is refused because of another resource.
+TEST_P(AzureContract, all_parts_of_a_lost_node_are_deleted) {
+  const Node node = launch_new();
+  installation_.remove_node(node.id);
+  azure().lacks_cascade = true;
+  for (int look = 0; look < 6; ++look) {
+    process_->run(provider().launching()->remove_leaks());
+    process_->pass(std::chrono::minutes(1));
+  }
+  EXPECT_EQ(count_of_all(), 0U);
+}
+
+TEST_P(AzureContract, the_reason_of_a_failure_is_known) {
+  cloud_->provoke(Trouble::no_capacity, 3);
+  EXPECT_THAT(fail_to_launch().error.what(), HasSubstr("AllocationFailed: as the test wants it"));
+  EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 3U) << "one for each attempt";
+  launch_new();
+  EXPECT_EQ(azure().count("GET operations"), 3U) << "none for a launch that goes well";
+}
+
+TEST_P(AzureContract, the_resource_group_is_made_and_not_while_it_is_being_deleted) {
+  azure().has_group = false;
+  const Node node = launch_new();
+  EXPECT_EQ(azure().count("PUT resourceGroups/NAME"), 1U);
+  launch_new();
+  EXPECT_EQ(azure().count("GET resourceGroups/NAME"), 1U);
+  EXPECT_TRUE(is_recorded(node.id));
+  start();
+  azure().group_state = "Deleting";
+  EXPECT_THAT(fail_to_launch().error.what(), HasSubstr("resource group rg is being deleted"));
+}
+
+// Names of machines are those of nodes.
+TEST_P(AzureContract, a_machine_of_another_installation_with_the_same_name_stays) {
+  const std::string id = add_node();
+  driver::Metadata of_another = owner_tags(kProvider, id);
+  of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
+  azure().add("virtualMachines", "np" + id, {{"tags", of_another}});
+  const auto job = finish(start().launch(id));
+  EXPECT_THAT(job->failure(), HasSubstr("exists, and was not made for this node"));
+  reclaim(id);
+  EXPECT_THAT(machine_ids(), SizeIs(1));
+  EXPECT_EQ(count_of_all(), 1U);
+}
+
+TEST_P(AzureContract, a_password_is_in_no_record) {
+  const Node node = launch_new();
+  const StandIn::Json body =
+      StandIn::Json::parse(azure().calls("PUT virtualMachines/NAME").at(0).body);
+  const std::string password = body["properties"]["osProfile"]["adminPassword"];
+  EXPECT_THAT(password, SizeIs(64));
+  EXPECT_THAT(password, testing::ContainsRegex("[a-z]"));
+  EXPECT_THAT(password, testing::ContainsRegex("[A-Z]"));
+  EXPECT_THAT(password, testing::ContainsRegex("[0-9]"));
+  EXPECT_THAT(node.driver_data.text, testing::Not(HasSubstr(password)));
+  EXPECT_FALSE(
+      body["properties"]["osProfile"]["linuxConfiguration"]["disablePasswordAuthentication"]
+          .get<bool>());
+}
+
+// An upload in this fixture's cloud of a file with an empty range between two others.
+class AzureUpload : public AzureContract {
+ protected:
+  static constexpr std::size_t kRange = std::size_t{4} << 20;
+
+  async::Task<> upload() {
+    driver::ProviderImage image;
+    image.name = kDiskimage;
+    driver::ImageFile file;
+    file.path = path_;
+    file.size = content_.size();
+    const driver::Metadata tags = {{"nodepool_upload_id", "1"}};
+    co_await provider().images()->upload(image, "trixie-1", file, tags, {});
+  }
+
+  test_support::TemporaryDirectory directory_;
+  std::string content_ =
+      std::string(kRange, 'a') + std::string(kRange, '\0') + std::string(kRange + 512, 'b');
+  std::string path_ = directory_.write("image.vhd", content_);
+};
+
+INSTANTIATE_TEST_SUITE_P(azure, AzureUpload, testing::Values(backend<AzureFixture>()));
+
+TEST_P(AzureUpload, it_sends_ranges_that_are_not_empty) {
+  start();
+  process_->run(upload());
+  EXPECT_EQ(azure().count("PUT blob"), 3U);
+  const StandIn::Resource* image = azure().find("images", "trixie-1");
+  ASSERT_NE(image, nullptr);
+  EXPECT_EQ(image->body["tags"]["nodepool_upload_id"], "1");
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+}
+
+// The last range fails for good, and the builder dies before it deletes the disk.
+TEST_P(AzureUpload, it_is_resumed_where_it_was) {
+  StandIn::Resource& disk =
+      azure().add("disks", "trixie-1",
+                  {{"tags", {{"nodepool_upload_id", "1"}}},
+                   {"properties", {{"creationData", {{"uploadSizeBytes", content_.size()}}}}}});
+  disk.disk_state = "ActiveUpload";
+  disk.blob = content_;
+  disk.written = {{0, kRange - 1}, {3 * kRange, 3 * kRange + 511}};
+  start();
+  process_->run(upload());
+  EXPECT_EQ(azure().count("PUT disks/NAME"), 0U);
+  EXPECT_EQ(azure().count("PUT blob"), 1U);
+  EXPECT_NE(azure().find("images", "trixie-1"), nullptr);
+}
+
+TEST_P(AzureUpload, a_signature_is_in_no_error) {
+  azure().fail("PUT blob", std::vector<StandIn::Failure>(
+                               3, {.status = 400, .code = "x", .message = "?sig=SIGNATURE"}));
+  start();
+  const auto job = process_->begin(upload());
+  finish(job);
+  EXPECT_THAT(job->failure(), HasSubstr("azure: write to disk"));
+  EXPECT_THAT(job->failure(), testing::Not(HasSubstr("SIGNATURE")));
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+}
+
+TEST_P(AzureContract, all_pages_are_listed) {
+  azure().page = 2;
+  for (int i = 0; i < 5; ++i) cloud_->add_machine({});
+  expect_one_machine(launch_new().id);
+  const driver::Limits available = process_->run(provider().available());
+  EXPECT_EQ(available.at("instances"), 100 - 5);
+}
+
+TEST_P(AzureContract, what_the_configuration_names_and_the_cloud_lacks_is_reported) {
+  start();
+  EXPECT_THAT(process_->run(provider().missing_in_cloud()), IsEmpty());
+}
+
+// Azure tells how many calls it will still accept.
+TEST_P(AzureContract, calls_slow_down_before_azure_refuses_them) {
+  start();
+  const auto begun = installation_.clock.now();
+  launch_new();
+  const auto usual = installation_.clock.now() - begun;
+  azure().headers = "x-ms-ratelimit-remaining-subscription-writes: 4\r\n";
+  const auto again = installation_.clock.now();
+  launch_new();
+  EXPECT_GT(installation_.clock.now() - again, usual + std::chrono::seconds(10));
+}
+
+TEST_P(AzureContract, a_token_serves_many_calls_and_is_renewed) {
+  launch_new();
+  launch_new();
+  EXPECT_EQ(azure().count("POST token"), 1U);
+  process_->pass(std::chrono::minutes(58));
+  launch_new();
+  EXPECT_EQ(azure().count("POST token"), 2U);
+  azure().expire_tokens();
+  launch_new();
+  EXPECT_EQ(azure().count("POST token"), 3U);
+}
+
+}  // namespace nodepool::drivers::contract
