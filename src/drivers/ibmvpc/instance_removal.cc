@@ -21,6 +21,29 @@ bool is_foreign(const driver::Ownership& ownership, const driver::Metadata& tags
   return maker == Maker::other_provider || maker == Maker::other_installation;
 }
 
+// Begins to delete a thing with `remove`, a function of VpcApi, and returns when that has been
+// accepted, or the thing is gone. IBM refuses it while the thing is being made, and while it is
+// being deleted.
+template <typename Things, typename Remove>
+Task<> request_removal(VpcContext context, driver::SharedPoller<Things>& listing,
+                       typename Things::Thing thing, Remove remove) {
+  driver::PollWaiter changed = listing.await_earlier();
+  while (thing.status != "deleting") {
+    try {
+      co_await (context.api.*remove)(thing.id);
+      co_return;
+    } catch (const CloudError& error) {
+      if (error.kind() != CloudError::Kind::transient) throw;
+      context.log.info("{} is {}, deleting it later: {}", thing.name, thing.status, error.what());
+    }
+    const auto list = co_await driver::if_answered(listing.next(changed), "things", context.log);
+    if (!list) continue;
+    const auto* found = list->find(thing.id);
+    if (found == nullptr) co_return;
+    thing = *found;
+  }
+}
+
 // Deletes the floating IPs that fit, and returns when they are gone.
 template <typename Fits>
 Task<> remove_floating_ips(VpcContext context, Fits fits) {
@@ -28,7 +51,7 @@ Task<> remove_floating_ips(VpcContext context, Fits fits) {
   const auto list = co_await listing.get(async::Duration::zero());
   for (const VpcFloatingIp& ip : list->all()) {
     if (!fits(ip)) continue;
-    if (ip.status != "deleting") co_await context.api.remove_floating_ip(ip.id);
+    co_await request_removal(context, listing, ip, &VpcApi::remove_floating_ip);
     driver::PollWaiter awaited = listing.await_removal();
     const auto is_gone = [](const VpcFloatingIp& /*ip*/) { return false; };
     const driver::ListingWait wait{context.runtime, context.log, "floating IPs"};
@@ -36,30 +59,9 @@ Task<> remove_floating_ips(VpcContext context, Fits fits) {
   }
 }
 
-// Whether the deletion has been accepted; not while the instance is being made or started.
-Task<bool> try_removal(VpcContext context, VpcInstance instance) {
-  if (instance.status == "deleting") co_return true;
-  try {
-    co_await context.api.remove_instance(instance.id);
-  } catch (const CloudError& error) {
-    const bool is_later = error.kind() == CloudError::Kind::transient && instance.is_coming();
-    if (!is_later) throw;
-    context.log.info("{}, deleting it later: {}", state_in_words(instance), error.what());
-    co_return false;
-  }
-  co_return true;
-}
-
 Task<> remove_instance(VpcContext context, VpcInstance instance, std::function<void()> accepted) {
   CloudView::Instances& listing = context.view.instances();
-  driver::PollWaiter coming = listing.await_earlier();
-  while (true) {
-    const bool is_accepted = co_await try_removal(context, instance);
-    if (is_accepted) break;
-    const auto list = co_await driver::if_answered(listing.next(coming), "instances", context.log);
-    const VpcInstance* found = list ? list->find(instance.id) : nullptr;
-    if (found != nullptr) instance = *found;
-  }
+  co_await request_removal(context, listing, instance, &VpcApi::remove_instance);
   if (accepted) accepted();
   driver::BootTimes& times = context.view.removal_times();
   driver::PollWaiter awaited = listing.await_removal();
@@ -107,9 +109,9 @@ Task<> begin_removal(VpcContext context, std::string id) {
   const auto list = co_await context.view.instances().get(kPollInterval);
   const VpcInstance* instance = list->find(id);
   if (instance == nullptr) co_return;
-  const auto is_of_instance = [interface = instance->interface_id,
-                               name = instance->name](const VpcFloatingIp& ip) {
-    return ip.name == name && !interface.empty() && ip.target == interface;
+  const auto is_of_instance = [machine = *instance](const VpcFloatingIp& ip) {
+    return ip.name == machine.name && ip.group == machine.group &&
+           (ip.target.empty() || ip.target == machine.interface_id);
   };
   co_await remove_floating_ips(context, is_of_instance);
   co_await context.api.remove_instance(id);

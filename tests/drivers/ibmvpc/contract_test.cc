@@ -64,7 +64,7 @@ class IbmVpcFixture : public CloudFixture {
   // Names are used again, ids are not.
   std::string machine_of(const Node& node) override {
     for (const auto& [id, instance] : cloud_.instances) {
-      if (instance.name == node.external_id_text() && !instance.may_have_same_name) return id;
+      if (instance.name == node.external_id_text()) return id;
     }
     return {};
   }
@@ -126,7 +126,6 @@ class IbmVpcFixture : public CloudFixture {
   void set_boot_time(async::Duration time) override { cloud_.boot_time = time; }
   void set_capacity(std::size_t machines) override { cloud_.capacity = machines; }
 
-  // Only machines of this provider have the names of its nodes.
   void add_machine(driver::Metadata metadata) override {
     const std::string provider = driver::value_of(metadata, driver::kProviderNameKey);
     const std::string installation = driver::value_of(metadata, driver::kInstallationIdKey);
@@ -135,8 +134,11 @@ class IbmVpcFixture : public CloudFixture {
                               .boot_disk_name = ibmvpc::boot_disk_name(metadata),
                               .made = {}};
     if (!provider.empty()) machine.group = ibmvpc::group_name(provider, kPool);
-    if (provider == kProvider) machine.name = "np" + driver::value_of(metadata, driver::kNodeIdKey);
-    machine.may_have_same_name = installation != harness::kInstallationId;
+    // Two machines cannot have the name of one node: "np01" is the machine of node 1, elsewhere.
+    const bool is_ours = installation == harness::kInstallationId;
+    if (provider == kProvider) {
+      machine.name = (is_ours ? "np" : "np0") + driver::value_of(metadata, driver::kNodeIdKey);
+    }
     cloud_.add_instance(std::move(machine));
   }
 
@@ -305,11 +307,12 @@ TEST_P(IbmVpcContract, a_machine_of_another_installation_with_the_same_name_stay
   const std::string id = add_node();
   driver::Metadata of_another = owner_tags(kProvider, id);
   of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
-  cloud_->add_machine(of_another);
-  StandIn::Instance& other = ibm().instances.begin()->second;
-  other.may_have_same_name = false;
-  ibm().floating_ips["f-1"] = {
-      .name = "np" + id, .group = other.group, .target = "nic-i-1", .made = {}};
+  const std::string group = ibmvpc::group_name(kProvider, kPool);
+  ibm().add_instance({.name = "np" + id,
+                      .group = group,
+                      .boot_disk_name = ibmvpc::boot_disk_name(of_another),
+                      .made = {}});
+  ibm().floating_ips["f-1"] = {.name = "np" + id, .group = group, .target = "nic-i-1", .made = {}};
   const auto job = finish(start().launch(id));
   EXPECT_THAT(job->failure(), HasSubstr("name_conflict"));
   reclaim(id);
@@ -317,8 +320,8 @@ TEST_P(IbmVpcContract, a_machine_of_another_installation_with_the_same_name_stay
   EXPECT_THAT(ibm().floating_ips, SizeIs(1));
 }
 
-TEST_P(IbmVpcContract, what_cannot_be_deleted_while_it_starts_is_deleted_later) {
-  cloud_->set_boot_time(std::chrono::seconds(60));
+TEST_P(IbmVpcContract, what_cannot_be_deleted_while_it_is_made_is_deleted_later) {
+  ibm().operation_time = std::chrono::seconds(60);
   const std::string id = add_node();
   const auto job = start().launch(id);
   process_->pass(std::chrono::seconds(20));

@@ -182,9 +182,7 @@ StandIn::Reply StandIn::make_group(const Request& request) {
 bool StandIn::is_taken(const std::string& kind, const std::string& name) const {
   const auto has_name = [&](const auto& entry) { return entry.second.name == name; };
   if (kind == "floating_ips") return std::ranges::any_of(floating_ips, has_name);
-  return std::ranges::any_of(instances, [&](const auto& entry) {
-    return has_name(entry) && !entry.second.may_have_same_name;
-  });
+  return std::ranges::any_of(instances, has_name);
 }
 
 StandIn::Reply StandIn::make_instance(const Request& request) {
@@ -231,7 +229,7 @@ StandIn::Reply StandIn::make_floating_ip(const Request& request) {
   return {201, shown(id, floating_ips.at(id)).dump()};
 }
 
-// What is being made or started cannot be deleted.
+// What is being made cannot be deleted.
 StandIn::Reply StandIn::remove(const Request& request) {
   if (request.path[0] == "floating_ips") {
     const auto ip = floating_ips.find(request.path[1]);
@@ -243,7 +241,7 @@ StandIn::Reply StandIn::remove(const Request& request) {
   const auto instance = instances.find(request.path[1]);
   if (instance == instances.end()) return refusal(404, "not_found");
   const std::string status = status_of(instance->second);
-  if (status == "pending" || status == "starting" || status == "deleting") {
+  if (status == "pending" || status == "deleting") {
     return refusal(409, "instance_in_progress");
   }
   instance->second.deleted = runtime_.clock.now();
@@ -290,7 +288,7 @@ StandIn::Reply StandIn::list(const Request& request) {
   }
   const std::vector<Json> all = shown(kind);
   const auto start = request.query.find("start");
-  std::size_t at = start == request.query.end() ? 0 : std::stoul(start->second.substr(5));
+  std::size_t at = start == request.query.end() ? 0 : std::stoul(start->second.substr(6));
   Json items = Json::array();
   for (; at < all.size() && items.size() < page; ++at) items.push_back(all[at]);
   Json answer = {{kind == "instance" ? "profiles" : kind, std::move(items)}};

@@ -52,9 +52,8 @@ class StandIn {
     std::string group;           // name
     std::string boot_disk_name;  // of the attachment
     async::Clock::TimePoint made;
-    std::string reason = {};          // why it fails
-    bool may_have_same_name = false;  // as another one
-    std::string status = {};          // set by the test
+    std::string reason = {};  // why it fails
+    std::string status = {};  // set by the test
     Json body = {};
     std::optional<async::Clock::TimePoint> deleted = {};
   };
