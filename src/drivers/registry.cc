@@ -3,6 +3,7 @@
 #include "drivers/aws/aws_driver.h"
 #include "drivers/example/example_driver.h"
 #include "drivers/fake/fake_driver.h"
+#include "drivers/gce/gce_driver.h"
 #include "drivers/ibmvpc/ibmvpc_driver.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
 #include "drivers/metastatic/metastatic_driver.h"
@@ -17,6 +18,7 @@ driver::DriverRegistry all_drivers() {
   drivers.push_back(std::make_unique<aws::AwsDriver>());
   drivers.push_back(std::make_unique<example::ExampleDriver>());
   drivers.push_back(std::make_unique<fake::FakeDriver>());
+  drivers.push_back(std::make_unique<gce::GceDriver>());
   drivers.push_back(std::make_unique<ibmvpc::IbmVpcDriver>());
   drivers.push_back(std::make_unique<kubernetes::KubernetesDriver>());
   drivers.push_back(std::make_unique<openshift::OpenShiftDriver>());

@@ -1,0 +1,163 @@
+#include "drivers/gce/api/compute_engine.h"
+
+#include <fmt/format.h>
+
+#include "cloud/answer.h"
+#include "cloud/url_text.h"
+#include "driver/cloud_error.h"
+#include "drivers/gce/api/refusal.h"
+#include "telemetry/version.h"
+
+namespace nodepool::drivers::gce {
+
+using async::Task;
+using cloud::Element;
+using cloud::url_text;
+using driver::CloudError;
+
+namespace {
+
+constexpr const char* kInsert = "gce: insert instance";
+constexpr const char* kList = "gce: list instances";
+constexpr int kPageSize = 500;  // the maximum
+
+}  // namespace
+
+ComputeEngine::ComputeEngine(const async::Runtime& runtime, const Account& account,
+                             AccessTokens& tokens, http::RateLimit& rate_limit,
+                             const telemetry::Logger& log, const http::Client::Observer& on_attempt)
+    : account_(account),
+      tokens_(tokens),
+      client_(runtime, {}, log, on_attempt),
+      rest_(runtime, client_, rate_limit,
+            {.authorize = [this](http::Request& request) { return authorize(request); },
+             .classify = classify},
+            log) {}
+
+Task<ComputeEngine::Reject> ComputeEngine::authorize(http::Request& request) {
+  const AccessTokens::Pointer token = co_await tokens_.get();
+  request.headers.emplace_back("Authorization", "Bearer " + token->text);
+  request.secrets.push_back(token->text);
+  co_return [this, token] { tokens_.refused(token); };
+}
+
+std::string ComputeEngine::zone_path() const {
+  return fmt::format("projects/{}/zones/{}", url_text(account_.project), url_text(account_.zone));
+}
+
+cloud::RestCall ComputeEngine::call(const char* name, std::string about,
+                                    const std::string& path) const {
+  cloud::RestCall call{
+      .request = {.url = account_.base_url + "/" + path,
+                  .headers = {{"Accept", "application/json"},
+                              {"User-Agent", fmt::format("nodepool/{}", telemetry::version())}},
+                  .name = name},
+      .about = std::move(about)};
+  const std::string& quota_project = account_.credentials.quota_project;
+  if (!quota_project.empty()) {
+    call.request.headers.emplace_back("X-Goog-User-Project", quota_project);
+  }
+  return call;
+}
+
+// What `read` reads from the response to a read call; nothing if the resource does not exist.
+template <typename Read>
+Task<std::optional<cloud::ReadItem<Read>>> ComputeEngine::get(const char* name, std::string about,
+                                                              std::string path, Read read) {
+  cloud::RestCall reading = call(name, std::move(about), path);
+  try {
+    const http::Response response = co_await rest_.send(std::move(reading));
+    co_return read(cloud::parse_answer(name, response));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+  co_return std::nullopt;
+}
+
+Task<ComputeOperation> ComputeEngine::insert(InstanceRequest instance, std::string request_id) {
+  cloud::RestCall inserting = call(
+      kInsert, instance.name, fmt::format("{}/instances?requestId={}", zone_path(), request_id));
+  inserting.request.method = "POST";
+  inserting.request.body = body_of(instance).dump();
+  inserting.request.headers.emplace_back("Content-Type", "application/json");
+  inserting.request.repeatable = http::Request::Repeatable::yes;
+  inserting.effect = cloud::Effect::creates;
+  const http::Response response = co_await rest_.send(std::move(inserting));
+  try {
+    co_return read_operation(cloud::parse_answer(kInsert, response));
+  } catch (const CloudError& error) {
+    throw CloudError(CloudError::Kind::unknown_outcome, error.what());
+  }
+}
+
+Task<bool> ComputeEngine::remove(std::string name) {
+  cloud::RestCall removing = call("gce: delete instance", name,
+                                  fmt::format("{}/instances/{}", zone_path(), url_text(name)));
+  removing.request.method = "DELETE";
+  try {
+    co_await rest_.send(std::move(removing));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+Task<cloud::Page> ComputeEngine::ask_page(std::string token) {
+  std::string path = fmt::format("{}/instances?maxResults={}", zone_path(), kPageSize);
+  if (!token.empty()) path += "&pageToken=" + url_text(token);
+  cloud::RestCall listing = call(kList, {}, path);
+  const http::Response response = co_await rest_.send(std::move(listing));
+  const Element answer = cloud::parse_answer(kList, response);
+  co_return cloud::Page{.items = answer.list("items"),
+                        .next = answer.text_or("nextPageToken"),
+                        .bytes = response.body.size()};
+}
+
+Task<std::vector<ComputeInstance>> ComputeEngine::instances() {
+  const cloud::AskPage ask = [this](std::string token) { return ask_page(std::move(token)); };
+  return cloud::all_pages(kList, ask, &read_instance);
+}
+
+Task<std::optional<ComputeOperation>> ComputeEngine::operation(std::string name) {
+  const std::string path = fmt::format("{}/operations/{}", zone_path(), url_text(name));
+  return get("gce: get operation", std::move(name), path, &read_operation);
+}
+
+Task<std::optional<std::string>> ComputeEngine::console_output(std::string name) {
+  const std::string path = fmt::format("{}/instances/{}/serialPort", zone_path(), url_text(name));
+  const auto read = [](const Element& output) { return output.text_or("contents"); };
+  return get("gce: get serial port output", std::move(name), path, read);
+}
+
+Task<std::optional<MachineType>> ComputeEngine::machine_type(std::string name) {
+  const std::string path = fmt::format("{}/machineTypes/{}", zone_path(), url_text(name));
+  return get("gce: get machine type", std::move(name), path, &read_machine_type);
+}
+
+Task<std::optional<std::string>> ComputeEngine::newest_image(std::string project,
+                                                             std::string family) {
+  const std::string path =
+      fmt::format("projects/{}/global/images/family/{}", url_text(project), url_text(family));
+  const auto read = [](const Element& image) { return image.text("selfLink"); };
+  return get("gce: get image from family", std::move(family), path, read);
+}
+
+Task<std::optional<Quotas>> ComputeEngine::quotas() {
+  const std::string path =
+      fmt::format("projects/{}/regions/{}", url_text(account_.project), url_text(account_.region));
+  return get("gce: get region", account_.region, path, &read_quotas);
+}
+
+Task<bool> ComputeEngine::exists(std::string path) {
+  const auto read = [](const Element& /*resource*/) { return true; };
+  try {
+    const auto found = co_await get("gce: get resource", path, path, read);
+    co_return found.has_value();
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::permanent) throw;
+  }
+  co_return true;
+}
+
+}  // namespace nodepool::drivers::gce

@@ -1,0 +1,79 @@
+#include "drivers/gce/cloud_view.h"
+
+#include <fmt/format.h>
+
+namespace nodepool::drivers::gce {
+
+using async::Task;
+
+namespace {
+
+// Minimum between two polls if the expected boot time is known.
+constexpr async::Duration kExpectedPollInterval = std::chrono::milliseconds(250);
+constexpr async::Duration kQuotaAge = std::chrono::seconds(10);
+constexpr async::Duration kImageAge = std::chrono::minutes(5);
+
+// The path of an image that is configured by id, with its project; empty if the id has another
+// form.
+std::string path_of(const std::string& id, const std::string& project) {
+  const std::size_t start = id.find("projects/");
+  if (start != std::string::npos) return id.substr(start);
+  return id.starts_with("global/images/") ? fmt::format("projects/{}/{}", project, id) : "";
+}
+
+}  // namespace
+
+CloudView::CloudView(const async::Runtime& runtime, const Account& account, ComputeEngine& compute)
+    : runtime_(runtime),
+      account_(account),
+      compute_(compute),
+      instances_(runtime, "instances", {.unknown = kPollInterval, .least = kExpectedPollInterval},
+                 [this] { return InstanceList::of(compute_.instances()); }),
+      quotas_(runtime, "quotas of a region", [this] { return compute_.quotas(); }) {}
+
+Task<std::optional<MachineType>> CloudView::machine_type(std::string name) {
+  const auto known = types_.find(name);
+  if (known != types_.end()) co_return known->second;
+  std::optional<MachineType> type = co_await compute_.machine_type(name);
+  types_[name] = type;
+  co_return type;
+}
+
+Task<CloudView::Image> CloudView::ask_image(ImageReference reference) {
+  if (reference.id.empty()) {
+    if (reference.project.empty() || reference.family.empty()) co_return std::nullopt;
+    co_return co_await compute_.newest_image(reference.project, reference.family);
+  }
+  const std::string path = path_of(reference.id, account_.project);
+  if (path.empty()) co_return reference.id;
+  const bool is_there = co_await compute_.exists(path);
+  co_return is_there ? Image(reference.id) : std::nullopt;
+}
+
+Task<CloudView::Image> CloudView::image(ImageReference reference) {
+  auto& lookup = images_[reference];
+  if (!lookup) {
+    lookup = std::make_unique<async::SharedResult<Image>>(
+        runtime_, "an image", [this, reference] { return ask_image(reference); });
+  }
+  async::SharedResult<Image>& answer = *lookup;
+  const std::shared_ptr<const Image> image = co_await answer.get(kImageAge);
+  co_return *image;
+}
+
+Task<std::optional<Quotas>> CloudView::quotas() {
+  const auto quotas = co_await quotas_.get(kQuotaAge);
+  co_return *quotas;
+}
+
+void CloudView::forget_images() {
+  for (const auto& [reference, answer] : images_) answer->drop();
+}
+
+Task<> CloudView::stop() {
+  co_await instances_.stop();
+  co_await quotas_.stop();
+  for (const auto& [reference, answer] : images_) co_await answer->stop();
+}
+
+}  // namespace nodepool::drivers::gce

@@ -1,0 +1,119 @@
+#include "drivers/gce/config/gce_config.h"
+
+#include <stdexcept>
+
+#include "cloud/config/loading.h"
+#include "config/nodepool_schema.h"
+#include "config/outside_error.h"
+#include "config/section.h"
+#include "drivers/gce/config/gce_schema.h"
+
+namespace nodepool::drivers::gce {
+
+namespace {
+
+constexpr const char* kUsualBaseUrl = "https://compute.googleapis.com/compute/v1";
+
+std::string base_url(const config::Environment& environment) {
+  std::string url = variable(environment, "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE");
+  while (url.ends_with('/')) url.pop_back();
+  return url.empty() ? kUsualBaseUrl : url;
+}
+
+}  // namespace
+
+// The images that labels may refer to.
+struct GceConfig::Images {
+  cloud::CloudImages cloud_images;
+  std::map<std::string, ImageReference, std::less<>> references;  // of these
+  std::map<std::string, std::string, std::less<>> ssh_keys;       // of these; see GceLabel
+};
+
+GceConfig::GceConfig(const config::ProviderSection& section, const config::Config& config,
+                     const config::Environment& environment)
+    : StateMachineConfig(section) {
+  const config::Schema schema = config::provider_schema(gce_schema());
+  const config::Section provider(section.value, schema, section.file, section.path);
+  account_ = {.project = provider.optional_text("project").value_or(""),
+              .region = provider.optional_text("region").value_or(""),
+              .zone = provider.optional_text("zone").value_or(""),
+              .base_url = base_url(environment),
+              .credentials = {}};
+  rate_ = provider.number("rate");
+  load_boot_and_retries(provider);
+  load_launch_timeout(provider);
+  const Images images = load_images(provider);
+  for (const config::Section& pool : provider.sections("pools")) {
+    load_pool(pool, section, config, images);
+  }
+  // Last, so that errors in nodepool.yaml are reported first.
+  try {
+    account_.credentials = find_credentials(environment);
+  } catch (const CredentialError& error) {
+    throw config::OutsideError(provider.error("project", error.what()).problem());
+  }
+}
+
+GceConfig::Images GceConfig::load_images(const config::Section& provider) {
+  Images images;
+  for (const config::Section& section : provider.sections("cloud-images")) {
+    const std::string name = section.text("name");
+    driver::ImageAccess access;
+    access.username = section.optional_text("username");
+    access.python_path = section.text("python-path");
+    access.shell_type = section.optional_text("shell-type");
+    cloud::load_connection(section, access);
+    const auto key = section.optional_text("key");
+    if (key && access.username) {
+      images.ssh_keys.insert_or_assign(name, *access.username + ":" + *key);
+    }
+    images.cloud_images.insert_or_assign(name, std::move(access));
+    ImageReference reference{.id = section.optional_text("image-id").value_or(""),
+                             .project = section.optional_text("image-project").value_or(""),
+                             .family = section.optional_text("image-family").value_or("")};
+    images.references.insert_or_assign(name, std::move(reference));
+  }
+  return images;
+}
+
+void GceConfig::load_pool(const config::Section& section, const config::ProviderSection& provider,
+                          const config::Config& config, const Images& images) {
+  driver::PoolConfig pool = driver::load_common_pool(section, provider);
+  driver::MachinePool machines;
+  machines.use_internal_ip = section.boolean("use-internal-ip");
+  for (const config::Section& part : section.sections("labels")) {
+    const std::string name = part.text("name");
+    config::find_label(config, part, "name", name);
+    driver::MachineLabel machine = cloud::load_cloud_image_label(part, images.cloud_images);
+    machine.console_log = part.boolean("console-log");
+    machine.host_key_checking = section.boolean("host-key-checking");
+    GceLabel label{.image = std::nullopt,
+                   .ssh_key = {},
+                   .instance_type = part.optional_text("instance-type").value_or(""),
+                   .volume_type = part.text("volume-type"),
+                   .volume_size = part.integer("volume-size")};
+    if (!machine.cloud_image.empty()) {
+      label.image = images.references.at(machine.cloud_image);
+      const auto key = images.ssh_keys.find(machine.cloud_image);
+      if (key != images.ssh_keys.end()) label.ssh_key = key->second;
+    }
+    pool.labels.insert(name);
+    machines.labels.insert_or_assign(name, std::move(machine));
+    labels_.insert_or_assign({pool.name, name}, std::move(label));
+  }
+  machine_pools_.insert_or_assign(pool.name, std::move(machines));
+  pools_.insert_or_assign(pool.name, std::move(pool));
+}
+
+const GceLabel& GceConfig::label(std::string_view pool, std::string_view label) const {
+  const auto found = labels_.find({std::string(pool), std::string(label)});
+  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
+  return found->second;
+}
+
+bool GceConfig::same_as(const driver::ProviderConfig& other) const {
+  const auto* gce = dynamic_cast<const GceConfig*>(&other);
+  return gce != nullptr && StateMachineConfig::same_as(other) && gce->account_ == account_;
+}
+
+}  // namespace nodepool::drivers::gce
