@@ -114,6 +114,15 @@ TEST(IbmVpcValuesTest, an_instance_of_an_old_api_or_without_address_is_read) {
   EXPECT_EQ(address_in("null"), "");
 }
 
+TEST(IbmVpcValuesTest, the_owner_of_an_image_is_read_or_derived) {
+  const auto owner_in = [](const std::string& more) {
+    return read_image(element(R"({"id": "i", "name": "n")" + more + "}")).owner_type;
+  };
+  EXPECT_EQ(owner_in(R"(, "owner_type": "user", "visibility": "public")"), "user");
+  EXPECT_EQ(owner_in(R"(, "visibility": "public")"), "provider");
+  EXPECT_EQ(owner_in(R"(, "visibility": "private")"), "user");
+}
+
 TEST(IbmVpcValuesTest, a_resource_of_a_profile_may_be_chosen) {
   const VpcProfile read = read_profile(element(R"({
       "name": "p", "vcpu_count": {"type": "fixed", "value": 4},

@@ -95,11 +95,13 @@ VpcFloatingIp read_floating_ip(const Element& floating_ip) {
           .target = text_in(floating_ip, "target", "id")};
 }
 
+// The API of 2021 has `owner_type`, today's has `visibility` instead.
 VpcImage read_image(const Element& image) {
+  const char* owner_type = image.text_or("visibility") == "public" ? "provider" : "user";
   return {.id = image.text("id"),
           .name = image.text("name"),
           .status = image.text_or("status"),
-          .owner_type = image.text_or("owner_type"),
+          .owner_type = image.text_or("owner_type", owner_type),
           .operating_system = image.texts("operating_system")};
 }
 

@@ -31,7 +31,7 @@ std::string trimmed(const std::string& line) {
 
 Properties read_file(const std::string& path) {
   std::ifstream file(path);
-  if (!file.is_open()) throw CredentialError(path + ": cannot be read");
+  if (!file.is_open()) throw IamCredentialError(path + ": cannot be read");
   Properties properties;
   for (std::string line; std::getline(file, line);) {
     const std::string text = trimmed(line);
@@ -40,7 +40,7 @@ Properties read_file(const std::string& path) {
       add_property(properties, text.substr(0, equals), text.substr(equals + 1));
     }
   }
-  if (file.bad()) throw CredentialError(path + ": cannot be read");
+  if (file.bad()) throw IamCredentialError(path + ": cannot be read");
   return properties;
 }
 
@@ -87,16 +87,16 @@ IamCredentials find_credentials(const std::string& file, const config::Environme
   if (type.empty() || type == "iam") {
     found.api_key = value_of(properties, "APIKEY");
     if (found.api_key.empty()) {
-      throw CredentialError(
+      throw IamCredentialError(
           "no API key: set VPC_APIKEY in the file of `credentials-file` or the "
           "environment");
     }
   } else if (type == "bearertoken") {
     found.bearer_token = value_of(properties, "BEARER_TOKEN");
-    if (found.bearer_token.empty()) throw CredentialError("VPC_BEARER_TOKEN is not set");
+    if (found.bearer_token.empty()) throw IamCredentialError("VPC_BEARER_TOKEN is not set");
   } else {
-    throw CredentialError("credentials of the type `" + type +
-                          "` (VPC_AUTH_TYPE) are not supported, only `iam` and `bearerToken`");
+    throw IamCredentialError("credentials of the type `" + type +
+                             "` (VPC_AUTH_TYPE) are not supported, only `iam` and `bearerToken`");
   }
   return found;
 }

@@ -20,7 +20,7 @@ struct IamCredentials {
 };
 
 // Credentials are missing or invalid.
-class CredentialError : public std::runtime_error {
+class IamCredentialError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -31,8 +31,8 @@ std::string credentials_file(const std::optional<std::string>& configured,
                              const config::Environment& environment);
 
 // Finds credentials like IBM's SDKs for the service `vpc`: the properties VPC_… in `file`, which
-// may be empty, or in the environment if the file has none. Makes no calls. Throws CredentialError,
-// without secrets.
+// may be empty, or in the environment if the file has none. Makes no calls. Throws
+// IamCredentialError, without secrets.
 IamCredentials find_credentials(const std::string& file, const config::Environment& environment);
 
 // The value of a variable; empty if it is not set.

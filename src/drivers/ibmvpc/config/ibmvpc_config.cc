@@ -120,7 +120,7 @@ IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config:
   try {
     const auto file = provider.optional_text("credentials-file");
     account_.credentials = find_credentials(credentials_file(file, environment), environment);
-  } catch (const CredentialError& error) {
+  } catch (const IamCredentialError& error) {
     throw config::OutsideError(provider.error("credentials-file", error.what()).problem());
   }
 }

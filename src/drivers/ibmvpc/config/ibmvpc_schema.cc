@@ -14,63 +14,59 @@ Type name_without_underscores() {
   return string_matching("[^_]+", "a name without underscores");
 }
 
-Schema image_filter_schema() {
-  return {
-      .description = "Properties of the image. All that are set must be equal.",
-      .fields = {
-          {.key = "operating-system",
-           .type = section(
-               {.description = "Properties of the image's operating system.",
-                .fields =
-                    {{.key = "architecture", .type = string(), .description = "Such as `amd64`."},
+Field text_field(std::string_view key, std::string_view description) {
+  return {.key = key, .type = string(), .description = description};
+}
+
+// A text that is required, for daemons too.
+Field name_field(std::string_view key, std::string_view description) {
+  Field field = text_field(key, description);
+  field.required = Required::always;
+  return field;
+}
+
+Schema operating_system_schema() {
+  return {.description = "Properties of the image's operating system.",
+          .fields = {text_field("architecture", "Such as `amd64`."),
                      {.key = "dedicated-host-only",
                       .type = boolean(),
                       .description = "Only for dedicated hosts."},
-                     {.key = "display-name", .type = string(), .description = "Name for users."},
-                     {.key = "family",
-                      .type = string(),
-                      .description = "Such as `Debian GNU/Linux`."},
-                     {.key = "href", .type = string(), .description = "URL in the API."},
-                     {.key = "name", .type = string(), .description = "Such as `debian-12-amd64`."},
-                     {.key = "vendor", .type = string(), .description = "Vendor."},
-                     {.key = "version", .type = string(), .description = "Version."}}}),
-           .default_note = "none",
-           .description = "Properties of the operating system."},
-          {.key = "owner-type",
-           .type = string(),
-           .description = "`provider` for images of IBM, `user` for own ones."},
-          {.key = "status",
-           .type = string(),
-           .description = "Such as `available` or `deprecated`."}}};
+                     text_field("display-name", "Name for users."),
+                     text_field("family", "Such as `Debian GNU/Linux`."),
+                     text_field("href", "URL in the API."),
+                     text_field("name", "Such as `debian-12-amd64`."),
+                     text_field("vendor", "Vendor."),
+                     text_field("version", "Version.")}};
+}
+
+Schema image_filter_schema() {
+  return {.description = "Properties of the image. All that are set must be equal.",
+          .fields = {{.key = "operating-system",
+                      .type = section(operating_system_schema()),
+                      .default_note = "none",
+                      .description = "Properties of the operating system."},
+                     text_field("owner-type", "`provider` for images of IBM, `user` for own ones."),
+                     text_field("status", "Such as `available` or `deprecated`.")}};
 }
 
 const Schema& cloud_image_schema() {
   static const Schema schema{
       .description = "An image that exists in the cloud.",
-      .fields = joined(
-          {{.key = "name",
-            .type = string(),
-            .required = Required::always,
-            .description = "Name of the image in labels."},
-           {.key = "username",
-            .type = string(),
-            .required = Required::always,
-            .description = "User to log in as. Recorded with the node."},
-           {.key = "keys",
-            .type = list_of(string()),
-            .default_note = "none",
-            .description = "Names of the SSH keys in the cloud to authorize."},
-           {.key = "image-id", .type = string(), .description = "ID of the image."},
-           {.key = "image-href", .type = string(), .description = "URL of the image in the API."},
-           {.key = "image-name",
-            .type = string(),
-            .description = "Name of the image in the cloud."},
-           {.key = "image-filter",
-            .type = section(image_filter_schema()),
-            .description = "The first image listed with these properties is used."},
-           cloud::python_path_field(),
-           cloud::shell_type_field()},
-          cloud::connection_fields()),
+      .fields = joined({name_field("name", "Name of the image in labels."),
+                        name_field("username", "User to log in as. Recorded with the node."),
+                        {.key = "keys",
+                         .type = list_of(string()),
+                         .default_note = "none",
+                         .description = "Names of the SSH keys in the cloud to authorize."},
+                        text_field("image-id", "ID of the image."),
+                        text_field("image-href", "URL of the image in the API."),
+                        text_field("image-name", "Name of the image in the cloud."),
+                        {.key = "image-filter",
+                         .type = section(image_filter_schema()),
+                         .description = "The first image listed with these properties is used."},
+                        cloud::python_path_field(),
+                        cloud::shell_type_field()},
+                       cloud::connection_fields()),
       .rules = {{.kind = Rule::Kind::exactly_one,
                  .keys = {"image-id", "image-href", "image-name", "image-filter"}}}};
   return schema;
@@ -85,11 +81,9 @@ const Schema& diskimage_schema() {
                          .type = diskimage_name(),
                          .required = Required::always,
                          .description = "Name of an entry of the top-level `diskimages`."},
-                        {.key = "operating-system",
-                         .type = string(),
-                         .required = Required::always,
-                         .description = "Operating system in the cloud, such as `debian-12-amd64`. "
-                                        "For uploads."},
+                        name_field("operating-system",
+                                   "Operating system in the cloud, such as `debian-12-amd64`. "
+                                   "For uploads."),
                         {.key = "pause",
                          .type = boolean(),
                          .default_value = "false",
@@ -104,10 +98,7 @@ const Schema& label_schema() {
   static const Schema schema{
       .description = "A type of machine in the pool.",
       .fields = joined(joined({cloud::label_name_field()}, cloud::label_image_fields()),
-                       {{.key = "profile",
-                         .type = string(),
-                         .required = Required::always,
-                         .description = "Instance profile, such as `bx2-2x8`."},
+                       {name_field("profile", "Instance profile, such as `bx2-2x8`."),
                         {.key = "user-data",
                          .type = string(),
                          .default_note = "none",
@@ -176,18 +167,9 @@ Schema quota_schema() {
 
 Schema object_storage_schema() {
   return {.description = "Object storage for uploads of images. Not used yet.",
-          .fields = {{.key = "instance-name",
-                      .type = string(),
-                      .required = Required::always,
-                      .description = "Name of the instance of Cloud Object Storage."},
-                     {.key = "endpoint",
-                      .type = string(),
-                      .required = Required::always,
-                      .description = "URL of the endpoint."},
-                     {.key = "bucket-name",
-                      .type = string(),
-                      .required = Required::always,
-                      .description = "Name of the bucket."}}};
+          .fields = {name_field("instance-name", "Name of the instance of Cloud Object Storage."),
+                     name_field("endpoint", "URL of the endpoint."),
+                     name_field("bucket-name", "Name of the bucket.")}};
 }
 
 Fields provider_fields() {
@@ -195,14 +177,8 @@ Fields provider_fields() {
            .type = name_without_underscores(),
            .required = Required::always,
            .description = "Name of the provider, unique in the file. No underscores."},
-          {.key = "vpc",
-           .type = string(),
-           .required = Required::always,
-           .description = "Name of the VPC."},
-          {.key = "region",
-           .type = string(),
-           .required = Required::always,
-           .description = "Region, such as `us-south`."},
+          name_field("vpc", "Name of the VPC."),
+          name_field("region", "Region, such as `us-south`."),
           {.key = "credentials-file",
            .type = string(),
            .default_note = "see [Credentials](#credentials)",

@@ -267,7 +267,7 @@ std::vector<Json> StandIn::shown(const std::string& kind) const {
     for (const std::string& image : images) {
       Json shown = named("img-", image);
       shown["status"] = "available";
-      shown["owner_type"] = "provider";
+      shown["visibility"] = "public";
       shown["operating_system"] = {{"family", "Debian GNU/Linux"}, {"dedicated_host_only", false}};
       all.push_back(std::move(shown));
     }
