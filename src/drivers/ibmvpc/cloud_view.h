@@ -16,7 +16,7 @@
 namespace nodepool::drivers::ibmvpc {
 
 // Between two polls of a listing.
-inline constexpr async::Duration kPollInterval = std::chrono::seconds(5);
+inline constexpr async::Duration kPollInterval = std::chrono::seconds(3);
 
 // What changes rarely in a region.
 struct RegionCatalog {
@@ -44,8 +44,10 @@ class CloudView {
   // Launches and deletions wait for changes in these.
   Instances& instances() { return instances_; }
   FloatingIps& floating_ips() { return floating_ips_; }
-  // How long instances take to go, to schedule polls.
+  // How long instances take to go, and floating IPs to come and go, to schedule polls.
   driver::BootTimes& removal_times() { return removal_times_; }
+  driver::BootTimes& ip_times() { return ip_times_; }
+  driver::BootTimes& ip_removal_times() { return ip_removal_times_; }
 
   // The catalog, read in the last five minutes.
   async::Task<Catalog> catalog() { return catalog_.get(kCatalogAge); }
@@ -74,6 +76,8 @@ class CloudView {
   Instances instances_;
   FloatingIps floating_ips_;
   driver::BootTimes removal_times_;
+  driver::BootTimes ip_times_;
+  driver::BootTimes ip_removal_times_;
   async::SharedResult<RegionCatalog> catalog_;
   async::SharedResult<Images> images_;
   async::SharedResult<Groups> groups_;

@@ -39,7 +39,8 @@ VpcLaunch::VpcLaunch(VpcContext context, driver::CreateSpec spec, driver::Launch
       steps_(steps),
       label_(context_.config.label(spec_.pool, spec_.label)),
       requested_at_(context_.runtime.clock.now()),
-      awaited_(context_.view.instances().await_earlier()) {}
+      awaited_(context_.view.instances().await_earlier()),
+      awaited_ip_(context_.view.floating_ips().await_earlier()) {}
 
 Task<driver::Instance> VpcLaunch::run() {
   steps_.enter("creating instance");
@@ -157,8 +158,10 @@ Task<std::string> VpcLaunch::make_floating_ip(std::string interface_id) {
   std::string group_id = co_await context_.view.group(group());
   std::string name = spec_.hostname;
   requested_at_ = context_.runtime.clock.now();
-  co_return co_await context_.api.make_floating_ip(std::move(name), std::move(group_id),
-                                                   std::move(interface_id));
+  std::string id = co_await context_.api.make_floating_ip(std::move(name), std::move(group_id),
+                                                          std::move(interface_id));
+  awaited_ip_ = context_.view.floating_ips().await(context_.view.ip_times().expectation());
+  co_return id;
 }
 
 // It gets its target some time after it was made, so that the name must do.
@@ -191,11 +194,12 @@ Task<std::string> VpcLaunch::add_floating_ip(std::string interface_id) {
     }
     return ip.status == "available" && ip.target == interface_id && !ip.address.empty();
   };
-  driver::PollWaiter awaited = context_.view.floating_ips().await();
   const driver::ListingWait wait{context_.runtime, context_.log, "floating IPs"};
   const CloudError absence(Kind::failed, "floating IP " + spec_.hostname + " has disappeared");
   const VpcFloatingIp ip = co_await driver::wait_in_listing(
-      wait, context_.view.floating_ips(), awaited, id, is_attached, kConsistencyDelay, absence);
+      wait, context_.view.floating_ips(), awaited_ip_, id, is_attached, kConsistencyDelay, absence);
+  const auto taken = awaited_ip_.taken(context_.runtime.clock.now());
+  if (taken) context_.view.ip_times().learn(*taken);
   co_return ip.address;
 }
 

@@ -48,6 +48,7 @@ class VpcLaunch {
   const VpcLabel& label_;
   async::Clock::TimePoint requested_at_;  // when the instance was requested, or this run began
   driver::PollWaiter awaited_;
+  driver::PollWaiter awaited_ip_;
 };
 
 // Converts an instance to driver::Instance, without public address and resources.

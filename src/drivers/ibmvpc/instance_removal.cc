@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "driver/cloud_error.h"
 #include "driver/statemachine/wait_in_listing.h"
@@ -14,6 +16,8 @@ using async::Task;
 using driver::CloudError;
 
 namespace {
+
+constexpr std::string_view kThings = "instances or floating IPs";  // for the log
 
 bool is_foreign(const driver::Ownership& ownership, const driver::Metadata& tags) {
   using Maker = driver::Ownership::Maker;
@@ -36,7 +40,7 @@ Task<> request_removal(VpcContext context, driver::SharedPoller<Things>& listing
       if (error.kind() != CloudError::Kind::transient) throw;
       context.log.info("{} is {}, deleting it later: {}", thing.name, thing.status, error.what());
     }
-    const auto list = co_await driver::if_answered(listing.next(changed), "things", context.log);
+    const auto list = co_await driver::if_answered(listing.next(changed), kThings, context.log);
     if (!list) continue;
     const auto* found = list->find(thing.id);
     if (found == nullptr) co_return;
@@ -44,35 +48,33 @@ Task<> request_removal(VpcContext context, driver::SharedPoller<Things>& listing
   }
 }
 
-// Deletes the floating IPs that fit, and returns when they are gone.
+// Begins to delete the floating IPs that fit; returns their ids.
 template <typename Fits>
-Task<> remove_floating_ips(VpcContext context, Fits fits) {
+Task<std::vector<std::string>> request_ip_removal(VpcContext context, Fits fits) {
   CloudView::FloatingIps& listing = context.view.floating_ips();
   const auto list = co_await listing.get(async::Duration::zero());
+  std::vector<std::string> ids;
   for (const VpcFloatingIp& ip : list->all()) {
     if (!fits(ip)) continue;
     co_await request_removal(context, listing, ip, &VpcApi::remove_floating_ip);
-    driver::PollWaiter awaited = listing.await_removal();
-    const auto is_gone = [](const VpcFloatingIp& /*ip*/) { return false; };
-    const driver::ListingWait wait{context.runtime, context.log, "floating IPs"};
-    co_await driver::wait_until_gone(wait, listing, awaited, ip.id, is_gone);
+    ids.push_back(ip.id);
   }
+  co_return ids;
 }
 
-Task<> remove_instance(VpcContext context, VpcInstance instance, std::function<void()> accepted) {
-  CloudView::Instances& listing = context.view.instances();
-  co_await request_removal(context, listing, instance, &VpcApi::remove_instance);
-  if (accepted) accepted();
-  driver::BootTimes& times = context.view.removal_times();
+// Returns when the thing is gone, whose deletion has just been requested.
+template <typename Things>
+Task<> wait_for_end(VpcContext context, driver::SharedPoller<Things>& listing, std::string id,
+                    driver::BootTimes& times) {
   driver::PollWaiter awaited = listing.await_removal();
   awaited.expected = times.expectation();
   // A deletion is less urgent than a launch.
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
-  const auto is_gone = [](const VpcInstance& /*instance*/) { return false; };
-  const driver::ListingWait wait{context.runtime, context.log, "instances"};
-  co_await driver::wait_until_gone(wait, listing, awaited, instance.id, is_gone);
+  const auto is_gone = [](const typename Things::Thing& /*thing*/) { return false; };
+  const driver::ListingWait wait{context.runtime, context.log, kThings};
+  co_await driver::wait_until_gone(wait, listing, awaited, id, is_gone);
   if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
 }
 
@@ -101,8 +103,16 @@ Task<> remove_machine(VpcContext context, const driver::Ownership& ownership, st
     return ip.name == name && !foreign.contains(ip.target) &&
            !is_foreign(ownership, owner_tags(name, ip.group, ""));
   };
-  co_await remove_floating_ips(context, is_of_node);
-  if (instance) co_await remove_instance(context, *instance, std::move(accepted));
+  CloudView& view = context.view;
+  const std::vector<std::string> ips = co_await request_ip_removal(context, is_of_node);
+  if (instance) {
+    co_await request_removal(context, view.instances(), *instance, &VpcApi::remove_instance);
+    if (accepted) accepted();
+    co_await wait_for_end(context, view.instances(), instance->id, view.removal_times());
+  }
+  for (const std::string& ip : ips) {
+    co_await wait_for_end(context, view.floating_ips(), ip, view.ip_removal_times());
+  }
 }
 
 Task<> begin_removal(VpcContext context, std::string id) {
@@ -113,7 +123,7 @@ Task<> begin_removal(VpcContext context, std::string id) {
     return ip.name == machine.name && ip.group == machine.group &&
            (ip.target.empty() || ip.target == machine.interface_id);
   };
-  co_await remove_floating_ips(context, is_of_instance);
+  co_await request_ip_removal(context, is_of_instance);
   co_await context.api.remove_instance(id);
 }
 

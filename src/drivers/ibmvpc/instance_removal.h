@@ -14,7 +14,7 @@ namespace nodepool::drivers::ibmvpc {
 async::Task<> remove_machine(VpcContext context, const driver::Ownership& ownership,
                              std::string name, std::function<void()> accepted);
 
-// Begins to delete an instance, after its floating IPs. Throws CloudError.
+// Begins to delete an instance and its floating IPs. Throws CloudError.
 async::Task<> begin_removal(VpcContext context, std::string id);
 
 }  // namespace nodepool::drivers::ibmvpc
