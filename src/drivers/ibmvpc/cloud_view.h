@@ -16,7 +16,7 @@
 namespace nodepool::drivers::ibmvpc {
 
 // Between two polls of a listing.
-inline constexpr async::Duration kPollInterval = std::chrono::seconds(3);
+inline constexpr async::Duration kPollInterval = std::chrono::seconds(2);
 
 // What changes rarely in a region.
 struct RegionCatalog {

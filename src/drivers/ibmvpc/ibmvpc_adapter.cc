@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <map>
 
 #include "driver/cloud_error.h"
 #include "drivers/ibmvpc/instance_removal.h"
@@ -110,17 +110,14 @@ Task<> IbmVpcAdapter::remove_resource(driver::Resource resource) {
   }
 }
 
-Task<driver::CloudDescription> IbmVpcAdapter::describe(driver::CloudDescription::Purpose purpose) {
+Task<driver::CloudDescription> IbmVpcAdapter::describe(
+    driver::CloudDescription::Purpose /*purpose*/) {
   driver::CloudDescription described;
   const driver::DescribeLabel describe = [this](std::string pool, std::string label) {
     return describe_label(std::move(pool), std::move(label));
   };
   described.labels = co_await driver::describe_labels(*config_, describe);
   described.limits = config_->quota();
-  if (purpose == driver::CloudDescription::Purpose::check) {
-    const CloudView::Catalog catalog = co_await context_.view.catalog();
-    described.missing = missing(*catalog);
-  }
   co_return described;
 }
 
@@ -132,47 +129,36 @@ Task<driver::LabelDescription> IbmVpcAdapter::describe_label(std::string pool, s
   if (profile == nullptr) {
     described.problem = fmt::format("region {} has no instance profile {}",
                                     config_->account().region, wanted.profile);
-    co_return described;
-  }
-  if (!wanted.image) {
-    const driver::MachineLabel& machine = config_->machine_label(pool, label);
-    if (machine.diskimage.empty()) {
-      described.problem = driver::images_unavailable("the label has no image");
+  } else if (const auto lack = lack_of(*catalog, wanted)) {
+    described.problem = *lack;
+  } else if (wanted.image && wanted.image->id.empty() && wanted.image->href.empty()) {
+    const std::optional<VpcImage> image = co_await context_.view.image(*wanted.image);
+    const std::string& name = wanted.image->name;
+    if (!image) {
+      described.problem = driver::images_unavailable(
+          name.empty() ? "no image fits `image-filter`" : "there is no image `" + name + "`");
     }
-    co_return described;
-  }
-  if (!wanted.image->id.empty() || !wanted.image->href.empty()) co_return described;
-  const std::optional<VpcImage> image = co_await context_.view.image(*wanted.image);
-  if (!image) {
-    described.problem = driver::images_unavailable(
-        wanted.image->name.empty() ? std::string("no image fits `image-filter`")
-                                   : fmt::format("there is no image `{}`", wanted.image->name));
+  } else if (!wanted.image && config_->machine_label(pool, label).diskimage.empty()) {
+    described.problem = driver::images_unavailable("the label has no image");
   }
   co_return described;
 }
 
-// The VPC, subnets and keys that do not exist, and subnets in other zones than their pools.
-std::vector<std::string> IbmVpcAdapter::missing(const RegionCatalog& catalog) const {
-  if (!catalog.vpcs.contains(config_->vpc())) {
-    return {fmt::format("there is no VPC `{}`", config_->vpc())};
+// What the label names and the cloud does not have, but for profile and image.
+std::optional<std::string> IbmVpcAdapter::lack_of(const RegionCatalog& catalog,
+                                                  const VpcLabel& label) const {
+  const std::string& vpc = config_->vpc();
+  if (!catalog.vpcs.contains(vpc)) return fmt::format("there is no VPC `{}`", vpc);
+  const VpcThing* subnet = catalog.subnet(vpc, label.subnet);
+  if (subnet == nullptr) return fmt::format("the VPC `{}` has no subnet `{}`", vpc, label.subnet);
+  if (subnet->zone != label.zone) {
+    return fmt::format("the subnet `{}` is in zone `{}`, not in `{}`", label.subnet, subnet->zone,
+                       label.zone);
   }
-  std::set<std::string> lacks;
-  for (const auto& [pool_name, pool] : config_->pools()) {
-    for (const std::string& label : pool.labels) {
-      const VpcLabel& wanted = config_->label(pool_name, label);
-      const VpcThing* subnet = catalog.subnet(config_->vpc(), wanted.subnet);
-      if (subnet == nullptr) {
-        lacks.insert(fmt::format("the VPC `{}` has no subnet `{}`", config_->vpc(), wanted.subnet));
-      } else if (subnet->zone != wanted.zone) {
-        lacks.insert(fmt::format("the subnet `{}` is in zone `{}`, not in `{}`", wanted.subnet,
-                                 subnet->zone, wanted.zone));
-      }
-      for (const std::string& key : wanted.keys) {
-        if (!catalog.keys.contains(key)) lacks.insert(fmt::format("there is no SSH key `{}`", key));
-      }
-    }
+  for (const std::string& key : label.keys) {
+    if (!catalog.keys.contains(key)) return fmt::format("there is no SSH key `{}`", key);
   }
-  return {lacks.begin(), lacks.end()};
+  return std::nullopt;
 }
 
 }  // namespace nodepool::drivers::ibmvpc

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ class IbmVpcAdapter final : public driver::Adapter {
 
  private:
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
-  std::vector<std::string> missing(const RegionCatalog& catalog) const;
+  std::optional<std::string> lack_of(const RegionCatalog& catalog, const VpcLabel& label) const;
 
   std::shared_ptr<const IbmVpcConfig> config_;
   std::shared_ptr<CloudEndpoint> endpoint_;

@@ -1,6 +1,7 @@
 #include "drivers/ibmvpc/ibmvpc_driver.h"
 
 #include <optional>
+#include <vector>
 
 #include "drivers/ibmvpc/config/ibmvpc_config.h"
 #include "drivers/ibmvpc/config/ibmvpc_schema.h"
@@ -22,9 +23,8 @@ std::set<std::string> IbmVpcDriver::files(const config::ProviderSection& section
   const config::Value* named = section.value.find("credentials-file");
   std::optional<std::string> configured;
   if (named != nullptr && named->is_scalar() && !named->is_null()) configured = named->text();
-  std::string file = credentials_file(configured, environment_);
-  if (file.empty()) return {};
-  return {std::move(file)};
+  const std::vector<std::string> files = credentials_files(configured, environment_);
+  return {files.begin(), files.end()};
 }
 
 std::unique_ptr<driver::Adapter> IbmVpcDriver::adapter(

@@ -115,9 +115,9 @@ Task<std::string> VpcLaunch::make_instance() {
   try {
     id = co_await context_.api.make_instance(std::move(wanted));
   } catch (const CloudError& error) {
-    if (error.kind() == Kind::unknown_outcome || error.kind() == Kind::quota) throw;
+    if (error.kind() != Kind::failed && error.kind() != Kind::not_found) throw;
     context_.view.forget_names();  // the image, a key, … may have been replaced
-    if (error.kind() != Kind::not_found) throw;
+    if (error.kind() == Kind::failed) throw;
     throw CloudError(Kind::failed, error.what(), {}, error.code());
   }
   awaited_ = pending_create.await(spec_.expectation());

@@ -353,7 +353,9 @@ TEST_P(IbmVpcContract, what_the_configuration_names_and_the_cloud_lacks_is_repor
   ibm().keys.clear();
   process_->pass(std::chrono::minutes(6));
   EXPECT_THAT(process_->run(provider().missing_in_cloud()),
-              ElementsAre("there is no SSH key `ci`"));
+              ElementsAre("pool main, label small: there is no SSH key `ci`"));
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem, "there is no SSH key `ci`");
 }
 
 TEST_P(IbmVpcContract, a_token_serves_many_calls_and_is_renewed_before_it_expires) {

@@ -62,21 +62,32 @@ std::string variable(const config::Environment& environment, std::string_view na
   return found == environment.end() ? std::string() : found->second;
 }
 
-std::string credentials_file(const std::optional<std::string>& configured,
-                             const config::Environment& environment) {
-  if (configured && !configured->empty()) return *configured;
+std::vector<std::string> credentials_files(const std::optional<std::string>& configured,
+                                           const config::Environment& environment) {
+  if (configured && !configured->empty()) return {*configured};
   const std::string named = variable(environment, "IBM_CREDENTIALS_FILE");
-  if (!named.empty()) return named;
-  std::error_code ignored;
-  if (std::filesystem::exists(kFileName, ignored)) return kFileName;
+  if (!named.empty()) return {named};
+  std::vector<std::string> usual = {kFileName};
   const std::string home = variable(environment, "HOME");
-  const std::string at_home = home + "/" + kFileName;
-  return !home.empty() && std::filesystem::exists(at_home, ignored) ? at_home : std::string();
+  if (!home.empty()) usual.push_back(home + "/" + kFileName);
+  return usual;
 }
 
-IamCredentials find_credentials(const std::string& file, const config::Environment& environment) {
+IamCredentials find_credentials(const std::optional<std::string>& configured,
+                                const config::Environment& environment) {
+  const std::vector<std::string> files = credentials_files(configured, environment);
+  const bool is_named = files.front() != kFileName;
+  const auto exists = [](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+  };
+  const auto file = std::ranges::find_if(files, exists);
   Properties properties;
-  if (!file.empty()) properties = read_file(file);
+  if (file != files.end()) {
+    properties = read_file(*file);
+  } else if (is_named) {
+    throw IamCredentialError(files.front() + ": cannot be read");
+  }
   if (properties.empty()) {
     for (const auto& [name, value] : environment) add_property(properties, name, value);
   }

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/environment.h"
 
@@ -25,15 +25,16 @@ class IamCredentialError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The file with credentials: `configured`, IBM_CREDENTIALS_FILE, or `ibm-credentials.env` in the
-// working directory or the home directory if it exists. Empty if there is none.
-std::string credentials_file(const std::optional<std::string>& configured,
-                             const config::Environment& environment);
+// The files in which credentials may be, whether or not they exist, in order: `configured`, or
+// IBM_CREDENTIALS_FILE, or `ibm-credentials.env` in the working directory and the home directory.
+std::vector<std::string> credentials_files(const std::optional<std::string>& configured,
+                                           const config::Environment& environment);
 
-// Finds credentials like IBM's SDKs for the service `vpc`: the properties VPC_… in `file`, which
-// may be empty, or in the environment if the file has none. Makes no calls. Throws
-// IamCredentialError, without secrets.
-IamCredentials find_credentials(const std::string& file, const config::Environment& environment);
+// Finds credentials like IBM's SDKs for the service `vpc`: the properties VPC_… in the first of
+// these files that exists, or in the environment if it has none. Makes no calls. Throws
+// IamCredentialError, without secrets; also if a file is named and cannot be read.
+IamCredentials find_credentials(const std::optional<std::string>& configured,
+                                const config::Environment& environment);
 
 // The value of a variable; empty if it is not set.
 std::string variable(const config::Environment& environment, std::string_view name);

@@ -119,7 +119,7 @@ IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config:
   // Last, so that errors in nodepool.yaml are reported first.
   try {
     const auto file = provider.optional_text("credentials-file");
-    account_.credentials = find_credentials(credentials_file(file, environment), environment);
+    account_.credentials = find_credentials(file, environment);
   } catch (const IamCredentialError& error) {
     throw config::OutsideError(provider.error("credentials-file", error.what()).problem());
   }
