@@ -107,13 +107,13 @@ Task<VpcInstanceRequest> VpcLaunch::request() {
 }
 
 Task<std::string> VpcLaunch::make_instance() {
-  VpcInstanceRequest wanted = co_await request();
+  const VpcInstanceRequest wanted = co_await request();
   steps_.set_external_id(model::json_string(spec_.hostname));
   const CloudView::Instances::PendingCreate pending_create(context_.view.instances());
   requested_at_ = context_.runtime.clock.now();
   std::string id;
   try {
-    id = co_await context_.api.make_instance(std::move(wanted));
+    id = co_await context_.api.make_instance(wanted);
   } catch (const CloudError& error) {
     if (error.kind() != Kind::failed && error.kind() != Kind::not_found) throw;
     context_.view.forget_names();  // the image, a key, … may have been replaced

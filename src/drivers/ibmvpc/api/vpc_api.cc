@@ -87,7 +87,7 @@ Task<std::string> VpcApi::make(const char* name, std::string about, std::string 
   }
 }
 
-Task<std::string> VpcApi::make_instance(VpcInstanceRequest instance) {
+Task<std::string> VpcApi::make_instance(const VpcInstanceRequest& instance) {
   std::string name = instance.name;
   return make("vpc: create instance", std::move(name), vpc_url("/instances"), body_of(instance));
 }

@@ -23,7 +23,7 @@ class VpcApi {
          const http::Client::Observer& on_attempt);
 
   // Begins to make an instance; returns its id.
-  async::Task<std::string> make_instance(VpcInstanceRequest instance);
+  async::Task<std::string> make_instance(const VpcInstanceRequest& instance);
   // Begins to make a floating IP for a network interface; returns its id. `group`: id of the
   // resource group.
   async::Task<std::string> make_floating_ip(std::string name, std::string group,
