@@ -40,8 +40,7 @@ const VpcThing* RegionCatalog::subnet(const std::string& vpc, const std::string&
 }
 
 CloudView::CloudView(const async::Runtime& runtime, VpcApi& api)
-    : runtime_(runtime),
-      api_(api),
+    : api_(api),
       instances_(runtime, "instances", {.unknown = kPollInterval, .least = kExpectedPollInterval},
                  [this] { return InstanceList::of(api_.instances()); }),
       floating_ips_(runtime, "floating IPs",

@@ -71,7 +71,6 @@ class CloudView {
   async::Task<RegionCatalog> ask_catalog();
   async::Task<Groups> ask_groups();
 
-  async::Runtime runtime_;
   VpcApi& api_;
   Instances instances_;
   FloatingIps floating_ips_;

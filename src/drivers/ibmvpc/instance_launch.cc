@@ -63,15 +63,15 @@ std::string VpcLaunch::group() const {
   return group_name(context_.config.name(), spec_.pool);
 }
 
-Task<> VpcLaunch::choose_image(VpcInstanceRequest& wanted, const VpcLabel& label) {
+Task<> VpcLaunch::choose_image(VpcInstanceRequest& wanted) {
   wanted.image_id = spec_.image_external_id;
   if (!wanted.image_id.empty()) co_return;
   std::optional<VpcImage> found;
-  if (label.image) {
-    wanted.image_id = label.image->id;
-    wanted.image_href = label.image->href;
+  if (label_.image) {
+    wanted.image_id = label_.image->id;
+    wanted.image_href = label_.image->href;
     if (!wanted.image_id.empty() || !wanted.image_href.empty()) co_return;
-    found = co_await context_.view.image(*label.image);
+    found = co_await context_.view.image(*label_.image);
   }
   if (!found) {
     throw CloudError(Kind::failed, "there is no image for `" + spec_.image_name + "`");
@@ -102,7 +102,7 @@ Task<VpcInstanceRequest> VpcLaunch::request() {
   for (const std::string& key : label_.keys) {
     wanted.keys.push_back(id_of(catalog->keys, key, "SSH key"));
   }
-  co_await choose_image(wanted, label_);
+  co_await choose_image(wanted);
   co_return wanted;
 }
 

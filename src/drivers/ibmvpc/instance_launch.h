@@ -37,7 +37,7 @@ class VpcLaunch {
   async::Task<std::optional<std::string>> find_floating_ip(std::string interface_id);
 
   async::Task<VpcInstanceRequest> request();
-  async::Task<> choose_image(VpcInstanceRequest& wanted, const VpcLabel& label);
+  async::Task<> choose_image(VpcInstanceRequest& wanted);
   async::Task<VpcInstance> wait_until_running(std::string id);
   async::Task<std::string> add_floating_ip(std::string interface_id);
   std::string group() const;
