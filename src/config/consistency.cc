@@ -107,9 +107,6 @@ ConfigError default_driver(const Section& provider) {
 
 ConfigError unknown_driver(const Section& provider, std::string_view driver,
                            const DriverSchemas& drivers) {
-  if (std::ranges::find(drivers.missing, driver) != drivers.missing.end()) {
-    return provider.error("driver", "this release has no driver " + in_quotes(driver));
-  }
   if (!provider.has("driver")) return default_driver(provider);
   const std::vector<std::string_view> names = keys_of(drivers.schemas);
   std::string hint = did_you_mean(driver, names);

@@ -153,8 +153,6 @@ struct DriverSchemas {
   // By the name in `driver:`, the schema of the provider section without the common keys
   // (config/nodepool_schema.h adds those). The schemas must outlive this.
   std::map<std::string, const Schema*, std::less<>> schemas = {};
-  // Drivers of the Python Nodepool that this program lacks, for a clear message.
-  std::vector<std::string> missing = {};
 };
 
 }  // namespace nodepool::config

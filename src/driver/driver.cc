@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::int64_t kDefaultPriority = 100;
 
-// Names of all drivers of the Python Nodepool 11.
-constexpr std::string_view kPythonDrivers[] = {
-    "aws",        "azure",      "example",   "fake",          "gce",       "ibmvpc",
-    "kubernetes", "metastatic", "openshift", "openshiftpods", "openstack", "static"};
-
 }  // namespace
 
 Offer ProviderConfig::offer() const {
@@ -92,9 +87,6 @@ std::set<std::string> DriverRegistry::files(const config::Config& config) const 
 config::DriverSchemas DriverRegistry::schemas() const {
   config::DriverSchemas schemas;
   for (const auto& [name, driver] : drivers_) schemas.schemas.emplace(name, &driver->schema());
-  for (const std::string_view name : kPythonDrivers) {
-    if (!drivers_.contains(name)) schemas.missing.emplace_back(name);
-  }
   return schemas;
 }
 

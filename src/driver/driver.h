@@ -236,7 +236,7 @@ class DriverRegistry {
   // Driver::files() of all providers of the configuration.
   std::set<std::string> files(const config::Config& config) const;
 
-  // The schemas of all drivers, and the names of drivers that only the Python Nodepool has.
+  // The schemas of all drivers.
   config::DriverSchemas schemas() const;
 
  private:

@@ -331,8 +331,6 @@ TEST(Load, RefusesProvidersItCannotRun) {
             "`static`?)");
   EXPECT_THAT(refusal("providers: [{name: p, driver: amazon}]"),
               HasSubstr("unknown driver `amazon` (must be `fake`, `openstack` or `static`)"));
-  EXPECT_THAT(refusal("providers: [{name: p, driver: gce}]"),
-              HasSubstr("this release has no driver `gce`"));
   EXPECT_THAT(refusal("providers: [5]"), HasSubstr("providers[0]: must be a mapping"));
 }
 

@@ -160,7 +160,9 @@ TEST(Validate, ListsEverythingInTheOrderOfTheFile) {
           "(did you mean `small`?)",
           "f:11:12: providers[3].name: the provider `rack` is already defined on line 5 (the last "
           "definition is used)",
-          "f:11:26: providers[3] (rack).driver: this release has no driver `gce`",
+          "f:11:26: providers[3] (rack).driver: unknown driver `gce` (must be `fake`, `openstack` "
+          "or "
+          "`static`)",
           "f:12:5: providers[4]: must be a mapping, not an integer",
           "f:13:1: unknown key `lables` (did you mean `labels`?)",
           "f:14:32: labels[1].name: the label `small` is already defined on line 14 (the last "
