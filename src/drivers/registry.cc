@@ -5,6 +5,7 @@
 #include "drivers/example/example_driver.h"
 #include "drivers/fake/fake_driver.h"
 #include "drivers/gce/gce_driver.h"
+#include "drivers/ibmvpc/ibmvpc_driver.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
 #include "drivers/metastatic/metastatic_driver.h"
 #include "drivers/openshift/openshift_driver.h"
@@ -20,6 +21,7 @@ driver::DriverRegistry all_drivers() {
   drivers.push_back(std::make_unique<example::ExampleDriver>());
   drivers.push_back(std::make_unique<fake::FakeDriver>());
   drivers.push_back(std::make_unique<gce::GceDriver>());
+  drivers.push_back(std::make_unique<ibmvpc::IbmVpcDriver>());
   drivers.push_back(std::make_unique<kubernetes::KubernetesDriver>());
   drivers.push_back(std::make_unique<openshift::OpenShiftDriver>());
   drivers.push_back(std::make_unique<openshift::OpenShiftPodsDriver>());

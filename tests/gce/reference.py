@@ -1,36 +1,19 @@
 """Does with the gce driver of the Python Nodepool, unmodified, what its launcher does with a node.
 
-    reference.py URL CONFIGURATION LABEL NAME
+    reference.py CONFIGURATION LABEL NAME
 
-Only the address of the API is another: the driver knows no other than Google's. Prints what has come of it, as JSON.
+Prints what has come of it, as JSON.
 """
 import json
 import logging
 import math
 import sys
 import time
-import urllib.parse
 
-import httplib2
+import nodepool.config
+from nodepool.driver.gce.adapter import GceAdapter
 
-URL, CONFIGURATION, LABEL, NAME = sys.argv[1:]
-GOOGLE = 'compute.googleapis.com'
-httplib2_request = httplib2.Http.request
-
-
-def request(self, uri, method='GET', body=None, headers=None, **more):
-    parts = urllib.parse.urlsplit(uri)
-    if parts.netloc == GOOGLE:
-        uri = URL + urllib.parse.urlunsplit(('', '', *parts[2:]))
-        headers = {**(headers or {}), 'Host': GOOGLE}
-    return httplib2_request(self, uri, method, body, headers, **more)
-
-
-httplib2.Http.request = request
-
-import nodepool.config  # noqa: E402
-from nodepool.driver.gce.adapter import GceAdapter  # noqa: E402
-
+CONFIGURATION, LABEL, NAME = sys.argv[1:]
 MACHINE = ('external_id', 'cloud', 'region', 'az', 'private_ipv4', 'public_ipv4', 'interface_ip', 'metadata')
 
 

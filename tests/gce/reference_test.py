@@ -40,8 +40,8 @@ def configuration(tmp_path):
 
 
 def run(cloud, configuration, label, environment):
-    result = subprocess.run([sys.executable, '-B', REFERENCE, cloud.url, configuration, label, NAME], text=True,
-                            capture_output=True, env={**os.environ, **environment}, timeout=PATIENCE)
+    result = subprocess.run([sys.executable, '-B', REFERENCE, configuration, label, NAME], text=True,
+                            capture_output=True, env={**os.environ, **cloud.redirection(), **environment}, timeout=PATIENCE)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 

@@ -310,6 +310,8 @@ SUITES = [
              '--interop', has_smoke=True),
     services('azure', 'azure', 'a simulated Azure; every call is checked against Microsoft\'s models; the first run '
              'builds the judge (2 min)', '--interop', '--kubernetes', has_smoke=True),
+    services('ibmvpc', 'ibmvpc', 'a simulated IBM Cloud VPC; every call is checked with the models of IBM\'s client',
+             '--interop', has_smoke=True),
     services('interop', 'interop', 'the programs together with Zuul\'s client and the Python Nodepool', '--interop', has_smoke=True),
     services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack', has_smoke=True),
     services('kubernetes', 'kubernetes', 'a real Kubernetes API; the first run builds it (10 min)',

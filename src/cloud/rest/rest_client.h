@@ -44,11 +44,11 @@ struct RestOptions {
 // * at once, for the first rejected credentials;
 // * if the outcome is unknown or Refusal::retry is set, and the request is repeatable. A creating
 //   call has at most two attempts with unknown outcome: then its caller looks for the result.
-// It begins within the deadline of one attempt, at least two minutes. Retry-After delays all calls
+// All attempts begin within the deadline of one, at least two minutes. Retry-After delays all calls
 // that share the rate limit.
 class RestClient {
  public:
-  // `client` and `rate_limit` outlive it; the rate limit of `client` is not used.
+  // `client` and `rate_limit` outlive it. Several may share them.
   RestClient(const async::Runtime& runtime, http::Client& client, http::RateLimit& rate_limit,
              RestOptions options, telemetry::Logger log);
 

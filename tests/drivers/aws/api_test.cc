@@ -12,6 +12,7 @@
 #include "drivers/aws/cloud_view.h"
 #include "drivers/aws/terminator.h"
 #include "tests/drivers/aws/stand_in/stand_in.h"
+#include "tests/drivers/request_ids.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::drivers::aws {
@@ -165,6 +166,29 @@ TEST_F(ScriptedApiTest, a_foreign_response_is_no_empty_list) {
   EXPECT_TRUE(error_of(ec2({page}).images({"ami-1"})));
   const std::string empty = http::answer(200, "<R><reservationSet/></R>");
   EXPECT_FALSE(error_of(ec2({empty}).instances()));
+}
+
+TEST_F(ScriptedApiTest, a_launch_trace_has_the_request_ids) {
+  const std::string busy =
+      "<Response><Errors><Error><Code>SlowDown</Code></Error></Errors></Response>";
+  Ec2& ec2 = this->ec2({http::answer(503, busy, "X-Amz-Request-Id: request-1\r\n"),
+                        http::answer(200, "<R/>", "X-Amzn-RequestId: request-2\r\n")});
+  EXPECT_THAT(request_ids(loop_, runtime_, ec2.terminate({"i-1"})),
+              testing::ElementsAre("request-1", "request-2"));
+}
+
+TEST_F(ScriptedApiTest, rejected_keys_are_renewed_once) {
+  keys_ = {http::answer(200, R"({"AccessKeyId": "A", "SecretAccessKey": "B", "Token": "C",
+                                 "Expiration": "2099-01-01T00:00:00Z"})")};
+  const std::string expired =
+      "<Response><Errors><Error><Code>ExpiredToken</Code></Error></Errors></Response>";
+  Ec2& ec2 =
+      this->ec2({http::answer(400, expired)}, {.kind = SourceKind::container, .url = "/keys"});
+  const auto error = error_of(ec2.terminate({"i-1"}));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::auth);
+  EXPECT_EQ(error->code(), "ExpiredToken");
+  EXPECT_EQ(calls_to_ec2(), 2U);
 }
 
 TEST_F(ScriptedApiTest, a_list_that_goes_in_circles_ends) {

@@ -10,6 +10,7 @@
 
 #include "async/event_loop.h"
 #include "driver/cloud_error.h"
+#include "tests/drivers/request_ids.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::drivers::kubernetes {
@@ -38,7 +39,7 @@ class KubeApiTest : public testing::Test {
   using Server = http::HttpServer;
 
   async::Task<std::string> serve(const Server::Call& call) {
-    co_return http::answer(status_, answer_(call.target));
+    co_return http::answer(status_, answer_(call.target), "Audit-Id: audit-1\r\n");
   }
 
   static Cluster cluster_at(std::string url) {
@@ -70,6 +71,13 @@ TEST_F(KubeApiTest, a_collection_is_read_page_by_page) {
     return R"({"metadata": {"continue": "a/b"}, "items": [{"name": "first"}]})";
   };
   EXPECT_THAT(names(), ElementsAre("first", "second"));
+}
+
+TEST_F(KubeApiTest, a_launch_trace_has_the_audit_id) {
+  answer_ = [](const std::string&) { return "{}"; };
+  const auto watch = [] {};
+  EXPECT_THAT(request_ids(loop_, runtime_, api_.watch("watch", "/x", "", watch)),
+              ElementsAre("audit-1"));
 }
 
 TEST_F(KubeApiTest, an_object_that_exists_or_is_gone_is_no_error) {

@@ -8,6 +8,7 @@ import urllib.request
 from launcher import PATIENCE
 
 SERVER = pathlib.Path(__file__).parent / 'server.py'
+REDIRECT = pathlib.Path(__file__).parents[1] / 'redirect'
 REGION, ZONE = 'us-central1', 'us-central1-a'
 
 
@@ -39,6 +40,10 @@ class GceCloud:
     def machine_environment(self):
         """On a machine in the cloud, which has a metadata server."""
         return self.place(GCE_METADATA_HOST=self.metadata_host, GCE_METADATA_IP=self.metadata_host)
+
+    def redirection(self):
+        """Makes a program in Python that knows only Google's address find the API."""
+        return {'PYTHONPATH': str(REDIRECT), 'GCE_STAND_IN': self.url}
 
     def suite(self, what, content=None):
         request = urllib.request.Request(f'{self.url}/suite/{what}', json.dumps(content or {}).encode(), method='POST')

@@ -135,12 +135,12 @@ Task<std::optional<MachineType>> ComputeEngine::machine_type(std::string name) {
   return get("gce: get machine type", std::move(name), path, &read_machine_type);
 }
 
-Task<std::optional<std::string>> ComputeEngine::newest_image(std::string project,
-                                                             std::string family) {
+Task<std::optional<std::string>> ComputeEngine::newest_image(const std::string& project,
+                                                             const std::string& family) {
   const std::string path =
       fmt::format("projects/{}/global/images/family/{}", url_text(project), url_text(family));
   const auto read = [](const Element& image) { return image.text("selfLink"); };
-  return get("gce: get image from family", std::move(family), path, read);
+  return get("gce: get image from family", family, path, read);
 }
 
 Task<std::optional<Quotas>> ComputeEngine::quotas() {

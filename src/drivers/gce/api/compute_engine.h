@@ -37,7 +37,8 @@ class ComputeEngine {
   // A machine type of the zone; nothing if there is none.
   async::Task<std::optional<MachineType>> machine_type(std::string name);
   // The URL of the family's newest image; nothing if there is none.
-  async::Task<std::optional<std::string>> newest_image(std::string project, std::string family);
+  async::Task<std::optional<std::string>> newest_image(const std::string& project,
+                                                       const std::string& family);
   // The quotas of the region; nothing if there is no such region in the project.
   async::Task<std::optional<Quotas>> quotas();
   // Whether a resource exists: "projects/p/zones/us-central1-a". Also true if the credentials may

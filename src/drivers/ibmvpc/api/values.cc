@@ -1,0 +1,141 @@
+#include "drivers/ibmvpc/api/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace nodepool::drivers::ibmvpc {
+
+using cloud::Element;
+using json::Json;
+
+namespace {
+
+// The text `key` of the object `object`; empty if either is missing.
+std::string text_in(const Element& element, const char* object, const char* key) {
+  const auto inner = element.optional_object(object);
+  return inner ? inner->text_or(key) : std::string();
+}
+
+// {"type": "fixed", "value": 4} or {"type": "range", "default": 4, …}.
+std::optional<double> amount_in(const Element& profile, const char* key) {
+  const auto amount = profile.optional_object(key);
+  if (!amount) return std::nullopt;
+  const auto value = amount->optional_number("value");
+  return value ? value : amount->optional_number("default");
+}
+
+// Today's API has `primary_ip`, the one of 2021 had `primary_ipv4_address`. Until the address is
+// known, it is 0.0.0.0.
+std::string address_of(const Element& interface) {
+  std::string address = text_in(interface, "primary_ip", "address");
+  if (address.empty()) address = interface.text_or("primary_ipv4_address");
+  return address == "0.0.0.0" ? std::string() : address;
+}
+
+template <std::size_t size>
+bool is_one_of(std::string_view word, const std::array<std::string_view, size>& words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+Json id_of(const std::string& id) {
+  return {{"id", id}};
+}
+
+}  // namespace
+
+bool VpcInstance::is_coming() const {
+  constexpr std::array<std::string_view, 4> kComing = {"pending", "waiting", "starting",
+                                                       "restarting"};
+  return is_one_of(status, kComing);
+}
+
+bool VpcInstance::is_off() const {
+  constexpr std::array<std::string_view, 4> kOff = {"stopped", "stopping", "paused", "pausing"};
+  return is_one_of(status, kOff);
+}
+
+VpcInstance read_instance(const Element& instance) {
+  VpcInstance read{.id = instance.text("id"),
+                   .name = instance.text("name"),
+                   .status = instance.text("status"),
+                   .reason_code = {},
+                   .reason = {},
+                   .group = text_in(instance, "resource_group", "name"),
+                   .boot_disk_name = text_in(instance, "boot_volume_attachment", "name"),
+                   .profile = text_in(instance, "profile", "name"),
+                   .zone = text_in(instance, "zone", "name"),
+                   .interface_id = {},
+                   .private_ipv4 = {}};
+  const std::vector<Element> reasons = instance.list("status_reasons");
+  if (!reasons.empty()) {
+    read.reason_code = reasons.front().text_or("code");
+    read.reason = reasons.front().text_or("message");
+  }
+  if (const auto interface = instance.optional_object("primary_network_interface")) {
+    read.interface_id = interface->text_or("id");
+    read.private_ipv4 = address_of(*interface);
+  }
+  return read;
+}
+
+std::string state_in_words(const VpcInstance& instance) {
+  return fmt::format("instance {} is {}{}{}", instance.name, instance.status,
+                     instance.reason.empty() ? "" : ": ", instance.reason);
+}
+
+VpcFloatingIp read_floating_ip(const Element& floating_ip) {
+  return {.id = floating_ip.text("id"),
+          .name = floating_ip.text("name"),
+          .group = text_in(floating_ip, "resource_group", "name"),
+          .status = floating_ip.text("status"),
+          .address = floating_ip.text_or("address"),
+          .target = text_in(floating_ip, "target", "id")};
+}
+
+// The API of 2021 has `owner_type`, today's has `visibility` instead.
+VpcImage read_image(const Element& image) {
+  const char* owner_type = image.text_or("visibility") == "public" ? "provider" : "user";
+  return {.id = image.text("id"),
+          .name = image.text("name"),
+          .status = image.text_or("status"),
+          .owner_type = image.text_or("owner_type", owner_type),
+          .operating_system = image.texts("operating_system")};
+}
+
+VpcProfile read_profile(const Element& profile) {
+  return {.name = profile.text("name"),
+          .cores = amount_in(profile, "vcpu_count"),
+          .memory = amount_in(profile, "memory")};
+}
+
+VpcThing read_thing(const Element& thing) {
+  return {.id = thing.text("id"),
+          .name = thing.text("name"),
+          .vpc = text_in(thing, "vpc", "id"),
+          .zone = text_in(thing, "zone", "name")};
+}
+
+Json body_of(const VpcInstanceRequest& request) {
+  Json keys = Json::array();
+  for (const std::string& key : request.keys) keys.push_back(id_of(key));
+  Json disk = {{"volume", {{"name", request.name}, {"profile", {{"name", "general-purpose"}}}}},
+               {"delete_volume_on_instance_delete", true}};
+  if (!request.boot_disk_name.empty()) disk["name"] = request.boot_disk_name;
+  Json body = {{"name", request.name},
+               {"resource_group", id_of(request.group)},
+               {"vpc", id_of(request.vpc)},
+               {"zone", {{"name", request.zone}}},
+               {"profile", {{"name", request.profile}}},
+               {"image", request.image_id.empty() ? Json{{"href", request.image_href}}
+                                                  : id_of(request.image_id)},
+               {"keys", std::move(keys)},
+               {"primary_network_interface", {{"name", "eth0"}, {"subnet", id_of(request.subnet)}}},
+               {"boot_volume_attachment", std::move(disk)}};
+  if (!request.user_data.empty()) body["user_data"] = request.user_data;
+  return body;
+}
+
+}  // namespace nodepool::drivers::ibmvpc

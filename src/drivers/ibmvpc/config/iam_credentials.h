@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/environment.h"
+
+namespace nodepool::drivers::ibmvpc {
+
+// How to get access tokens of IBM Cloud's IAM. One of the first two is set.
+struct IamCredentials {
+  std::string api_key = {};       // never log it
+  std::string bearer_token = {};  // used as it is, cannot be renewed. Never log it.
+  std::string token_url = {};     // for the API key
+
+  friend bool operator==(const IamCredentials&, const IamCredentials&) = default;
+};
+
+// Credentials are missing or invalid.
+class IamCredentialError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The files in which credentials may be, whether or not they exist, in order: `configured`, or
+// IBM_CREDENTIALS_FILE, or `ibm-credentials.env` in the working directory and the home directory.
+std::vector<std::string> credentials_files(const std::optional<std::string>& configured,
+                                           const config::Environment& environment);
+
+// Finds credentials like IBM's SDKs for the service `vpc`: the properties VPC_… in the first of
+// these files that exists, or in the environment if it has none. Makes no calls. Throws
+// IamCredentialError, without secrets; also if a file is named and cannot be read.
+IamCredentials find_credentials(const std::optional<std::string>& configured,
+                                const config::Environment& environment);
+
+// The value of a variable; empty if it is not set.
+std::string variable(const config::Environment& environment, std::string_view name);
+
+}  // namespace nodepool::drivers::ibmvpc

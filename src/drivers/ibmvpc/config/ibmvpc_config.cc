@@ -1,0 +1,218 @@
+#include "drivers/ibmvpc/config/ibmvpc_config.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "cloud/config/loading.h"
+#include "config/nodepool_schema.h"
+#include "config/outside_error.h"
+#include "config/section.h"
+#include "drivers/ibmvpc/config/ibmvpc_schema.h"
+
+namespace nodepool::drivers::ibmvpc {
+
+namespace {
+
+std::string url_or(std::string url, const std::string& usual) {
+  while (url.ends_with('/')) url.pop_back();
+  return url.empty() ? usual : url;
+}
+
+// The pool's value, or the provider's.
+std::string text_of(const config::Section& pool, const config::Section& provider, const char* key) {
+  const auto own = pool.optional_text(key);
+  return own ? *own : provider.optional_text(key).value_or("");
+}
+
+bool flag_of(const config::Section& pool, const config::Section& provider, const char* key,
+             bool usual) {
+  const auto own = pool.optional_boolean(key);
+  return own ? *own : provider.optional_boolean(key).value_or(usual);
+}
+
+// The values of a filter for the operating system, by the API's names.
+driver::Metadata operating_system_of(const config::Section& filter) {
+  driver::Metadata wanted;
+  const auto section = filter.section("operating-system");
+  if (!section) return wanted;
+  for (const char* key :
+       {"architecture", "display-name", "family", "href", "name", "vendor", "version"}) {
+    std::string name = key;
+    std::ranges::replace(name, '-', '_');
+    if (const auto value = section->optional_text(key)) wanted[name] = *value;
+  }
+  if (const auto only = section->optional_boolean("dedicated-host-only")) {
+    wanted["dedicated_host_only"] = *only ? "true" : "false";
+  }
+  return wanted;
+}
+
+VpcImageSource load_source(const config::Section& image) {
+  VpcImageSource source{.id = image.optional_text("image-id").value_or(""),
+                        .href = image.optional_text("image-href").value_or(""),
+                        .name = image.optional_text("image-name").value_or(""),
+                        .operating_system = {},
+                        .owner_type = {},
+                        .status = {}};
+  const auto filter = image.section("image-filter");
+  if (filter) {
+    source.operating_system = operating_system_of(*filter);
+    source.owner_type = filter->optional_text("owner-type").value_or("");
+    source.status = filter->optional_text("status").value_or("");
+  } else if (source.id.empty() && source.href.empty() && source.name.empty()) {
+    throw image.section_error(
+        "set one of `image-id`, `image-href`, `image-name` and `image-filter`");
+  }
+  return source;
+}
+
+void load_login(const config::Section& image, driver::ImageAccess& access) {
+  access.python_path = image.text("python-path");
+  access.shell_type = image.optional_text("shell-type");
+  cloud::load_connection(image, access);
+}
+
+void refuse_underscores(const config::Section& section) {
+  if (section.text("name").contains('_')) {
+    throw section.error("name",
+                        "must not contain underscores, because resource groups are named "
+                        "`np_PROVIDER_POOL`");
+  }
+}
+
+}  // namespace
+
+// The images that labels may refer to.
+struct IbmVpcConfig::Images {
+  struct CloudImage {
+    VpcImageSource source;
+    std::vector<std::string> keys;
+  };
+
+  cloud::CloudImages access;                                // of the cloud images
+  std::map<std::string, CloudImage, std::less<>> of_cloud;  // the rest of them
+  driver::ManagedImages uploaded;
+};
+
+IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config::Config& config,
+                           const config::Environment& environment)
+    : StateMachineConfig(section) {
+  const config::Schema schema = config::provider_schema(ibmvpc_schema());
+  const config::Section provider(section.value, schema, section.file, section.path);
+  refuse_underscores(provider);
+  const std::string region = provider.text("region");
+  account_ = {.region = region,
+              .vpc_url = url_or(variable(environment, "VPC_URL"),
+                                "https://" + region + ".iaas.cloud.ibm.com/v1"),
+              .groups_url = url_or(variable(environment, "RESOURCE_MANAGER_URL"),
+                                   "https://resource-controller.cloud.ibm.com"),
+              .credentials = {}};
+  vpc_ = provider.text("vpc");
+  rate_ = provider.number("rate");
+  load_quota(provider);
+  load_boot_and_retries(provider);
+  load_launch_timeout(provider);
+  const Images images = load_images(provider, config);
+  for (const config::Section& pool : provider.sections("pools")) {
+    load_pool(pool, provider, section, config, images);
+  }
+  // Last, so that errors in nodepool.yaml are reported first.
+  try {
+    const auto file = provider.optional_text("credentials-file");
+    account_.credentials = find_credentials(file, environment);
+  } catch (const IamCredentialError& error) {
+    throw config::OutsideError(provider.error("credentials-file", error.what()).problem());
+  }
+}
+
+void IbmVpcConfig::load_quota(const config::Section& provider) {
+  const auto quota = provider.section("quota");
+  if (!quota) return;
+  for (const char* resource : {"instances", "cores", "ram"}) {
+    const auto limit = quota->optional_integer(resource);
+    if (limit) quota_[resource] = static_cast<double>(*limit);
+  }
+}
+
+IbmVpcConfig::Images IbmVpcConfig::load_images(const config::Section& provider,
+                                               const config::Config& config) {
+  Images images;
+  for (const config::Section& section : provider.sections("cloud-images")) {
+    const std::string name = section.text("name");
+    driver::ImageAccess access;
+    access.username = section.text("username");
+    load_login(section, access);
+    images.access.insert_or_assign(name, std::move(access));
+    Images::CloudImage image{.source = load_source(section), .keys = section.texts("keys")};
+    images.of_cloud.insert_or_assign(name, std::move(image));
+  }
+  for (const config::Section& section : provider.sections("diskimages")) {
+    driver::ProviderImage image;
+    image.name = section.text("name");
+    image.access.username = config::find_diskimage(config, section, "name", image.name).username;
+    load_login(section, image.access);
+    const std::string name = image.name;
+    images.uploaded.images.insert_or_assign(name, std::move(image));
+  }
+  return images;
+}
+
+void IbmVpcConfig::load_pool(const config::Section& pool, const config::Section& provider,
+                             const config::ProviderSection& section, const config::Config& config,
+                             const Images& images) {
+  refuse_underscores(pool);
+  driver::PoolConfig loaded = driver::load_common_pool(pool, section);
+  const VpcLabel defaults{.image = std::nullopt,
+                          .keys = {},
+                          .profile = {},
+                          .user_data = {},
+                          .zone = text_of(pool, provider, "zone"),
+                          .subnet = text_of(pool, provider, "subnet"),
+                          .public_ipv4 = flag_of(pool, provider, "public-ipv4", false)};
+  if (defaults.zone.empty()) throw pool.section_error("set `zone` in the pool or the provider");
+  if (defaults.subnet.empty()) {
+    throw pool.section_error("set `subnet` in the pool or the provider");
+  }
+  driver::MachinePool machines;
+  machines.use_internal_ip = flag_of(pool, provider, "use-internal-ip", false);
+  for (const config::Section& label : pool.sections("labels")) {
+    load_label(label, defaults, config, images, loaded, machines);
+  }
+  const bool is_checked = flag_of(pool, provider, "host-key-checking", true);
+  for (auto& [name, machine] : machines.labels) machine.host_key_checking = is_checked;
+  machine_pools_.insert_or_assign(loaded.name, std::move(machines));
+  pools_.insert_or_assign(loaded.name, std::move(loaded));
+}
+
+void IbmVpcConfig::load_label(const config::Section& label, const VpcLabel& defaults,
+                              const config::Config& config, const Images& images,
+                              driver::PoolConfig& pool, driver::MachinePool& machines) {
+  const std::string name = label.text("name");
+  config::find_label(config, label, "name", name);
+  driver::MachineLabel machine =
+      cloud::load_label_image(label, config, images.uploaded, images.access);
+  VpcLabel loaded = defaults;
+  loaded.profile = label.text("profile");
+  loaded.user_data = label.optional_text("user-data").value_or("");
+  if (!machine.cloud_image.empty()) {
+    const Images::CloudImage& image = images.of_cloud.at(machine.cloud_image);
+    loaded.image = image.source;
+    loaded.keys = image.keys;
+  }
+  pool.labels.insert(name);
+  machines.labels.insert_or_assign(name, std::move(machine));
+  labels_.insert_or_assign({pool.name, name}, std::move(loaded));
+}
+
+const VpcLabel& IbmVpcConfig::label(std::string_view pool, std::string_view label) const {
+  const auto found = labels_.find({std::string(pool), std::string(label)});
+  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
+  return found->second;
+}
+
+bool IbmVpcConfig::same_as(const driver::ProviderConfig& other) const {
+  const auto* ibm = dynamic_cast<const IbmVpcConfig*>(&other);
+  return ibm != nullptr && StateMachineConfig::same_as(other) && ibm->account_ == account_;
+}
+
+}  // namespace nodepool::drivers::ibmvpc

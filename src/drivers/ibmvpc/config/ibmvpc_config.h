@@ -1,0 +1,88 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/environment.h"
+#include "driver/images.h"
+#include "driver/resources.h"
+#include "driver/statemachine/state_machine_config.h"
+#include "drivers/ibmvpc/config/iam_credentials.h"
+
+namespace nodepool::drivers::ibmvpc {
+
+// A region of an IBM Cloud account, and how to call its APIs.
+struct VpcAccount {
+  std::string region;
+  std::string vpc_url;     // of the VPC API; ends with "/v1"
+  std::string groups_url;  // of the resource manager
+  IamCredentials credentials;
+
+  friend bool operator==(const VpcAccount&, const VpcAccount&) = default;
+};
+
+// An existing image: exactly one of the first three is set, or it is the first with all of the
+// properties.
+struct VpcImageSource {
+  std::string id;
+  std::string href;
+  std::string name;
+  driver::Metadata operating_system;  // by the API's names; empty: any
+  std::string owner_type;             // empty: any
+  std::string status;                 // empty: any
+};
+
+// The settings of a label besides driver::MachineLabel, including those of its pool.
+struct VpcLabel {
+  std::optional<VpcImageSource> image;  // nothing: an uploaded one, or none
+  std::vector<std::string> keys;        // names of SSH keys
+  std::string profile;
+  std::string user_data;  // empty: none
+  std::string zone;
+  std::string subnet;  // name
+  bool public_ipv4 = false;
+};
+
+// The configuration of a provider with `driver: ibmvpc`.
+class IbmVpcConfig final : public driver::StateMachineConfig {
+ public:
+  // `environment`: for finding credentials, VPC_URL and RESOURCE_MANAGER_URL. Throws
+  // config::ConfigError.
+  IbmVpcConfig(const config::ProviderSection& section, const config::Config& config,
+               const config::Environment& environment);
+
+  const VpcAccount& account() const { return account_; }
+  const std::string& vpc() const { return vpc_; }         // name
+  double rate() const { return rate_; }                   // calls a second; 0: no limit
+  const driver::Limits& quota() const { return quota_; }  // `ram` in GB
+
+  // Throws std::out_of_range for an unknown name.
+  const VpcLabel& label(std::string_view pool, std::string_view label) const;
+
+  // Also compares the account.
+  bool same_as(const driver::ProviderConfig& other) const override;
+
+ private:
+  struct Images;
+
+  static Images load_images(const config::Section& provider, const config::Config& config);
+  void load_quota(const config::Section& provider);
+  void load_pool(const config::Section& pool, const config::Section& provider,
+                 const config::ProviderSection& section, const config::Config& config,
+                 const Images& images);
+  void load_label(const config::Section& label, const VpcLabel& defaults,
+                  const config::Config& config, const Images& images, driver::PoolConfig& pool,
+                  driver::MachinePool& machines);
+
+  VpcAccount account_;
+  std::string vpc_;
+  double rate_ = 1;
+  driver::Limits quota_;
+  std::map<std::pair<std::string, std::string>, VpcLabel> labels_;  // by pool and label
+};
+
+}  // namespace nodepool::drivers::ibmvpc

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/ownership.h"
+#include "driver/statemachine/adapter.h"
+#include "drivers/ibmvpc/cloud_endpoint.h"
+#include "drivers/ibmvpc/config/ibmvpc_config.h"
+#include "drivers/ibmvpc/instance_launch.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::ibmvpc {
+
+// The adapter for IBM Cloud VPC. docs/drivers/ibmvpc.md lists its calls.
+class IbmVpcAdapter final : public driver::Adapter {
+ public:
+  // `endpoint` is the endpoint of the configured account. `on_attempt` is called for every attempt
+  // of a call.
+  IbmVpcAdapter(const async::Runtime& runtime, std::shared_ptr<const IbmVpcConfig> config,
+                std::shared_ptr<CloudEndpoint> endpoint,
+                std::shared_ptr<const model::Installation> installation,
+                const telemetry::Logger& log, const http::Client::Observer& on_attempt);
+
+  async::Task<> stop() override;
+
+  async::Task<driver::Instance> create(driver::CreateSpec spec,
+                                       driver::LaunchSteps& steps) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
+  async::Task<driver::MachineList> list() override;
+  async::Task<std::vector<driver::Resource>> other_resources() override;
+  async::Task<> remove_resource(driver::Resource resource) override;
+  async::Task<driver::CloudDescription> describe(
+      driver::CloudDescription::Purpose purpose) override;
+
+ private:
+  async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
+  std::optional<std::string> lack_of(const RegionCatalog& catalog, const VpcLabel& label) const;
+
+  std::shared_ptr<const IbmVpcConfig> config_;
+  std::shared_ptr<CloudEndpoint> endpoint_;
+  CloudEndpoint::Membership membership_;
+  driver::Ownership ownership_;
+  VpcApi api_;
+  VpcContext context_;
+};
+
+}  // namespace nodepool::drivers::ibmvpc

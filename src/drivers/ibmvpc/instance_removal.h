@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "driver/ownership.h"
+#include "drivers/ibmvpc/instance_launch.h"
+
+namespace nodepool::drivers::ibmvpc {
+
+// Deletes the floating IPs and the instance of a node, and returns when they are gone. Succeeds if
+// there are none. Those of other providers and installations stay. `accepted` is called when the
+// deletion of the instance has been accepted. Throws CloudError.
+async::Task<> remove_machine(VpcContext context, const driver::Ownership& ownership,
+                             std::string name, std::function<void()> accepted);
+
+// Begins to delete an instance and its floating IPs. Throws CloudError.
+async::Task<> begin_removal(VpcContext context, std::string id);
+
+}  // namespace nodepool::drivers::ibmvpc
