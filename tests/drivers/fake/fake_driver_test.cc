@@ -114,7 +114,7 @@ TEST_F(FakeDriverTest, the_configuration_is_that_of_openstack) {
   EXPECT_EQ(config->region_name(), "north");
   EXPECT_EQ(config->label("main", "volume").volume_size, 80);
   EXPECT_EQ(config->cloud_name(), "fake-1");
-  const config::DriverSchemas drivers{.schemas = {{"fake", &fake_schema()}}, .missing = {}};
+  const config::DriverSchemas drivers{.schemas = {{"fake", &fake_schema()}}};
   EXPECT_THAT(config::validate(std::string(kBeginning) + kPools, "f", {}, drivers), IsEmpty());
 }
 

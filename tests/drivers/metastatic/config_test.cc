@@ -63,8 +63,7 @@ TEST_F(MetastaticTest, labels_on_the_same_backing_label_have_to_agree) {
 }
 
 TEST_F(MetastaticTest, the_strict_check_knows_the_driver) {
-  const config::DriverSchemas drivers{.schemas = {{"metastatic", &metastatic_schema()}},
-                                      .missing = {}};
+  const config::DriverSchemas drivers{.schemas = {{"metastatic", &metastatic_schema()}}};
   const std::string good = R"(
 labels: [{name: small}]
 providers:

@@ -18,7 +18,7 @@ using testing::Pair;
 
 class AwsConfigTest : public ProviderConfigTest {
  protected:
-  AwsConfigTest() : ProviderConfigTest({.schemas = {{"aws", &aws_schema()}}, .missing = {}}) {}
+  AwsConfigTest() : ProviderConfigTest({.schemas = {{"aws", &aws_schema()}}}) {}
 
   std::shared_ptr<const AwsConfig> load(const std::string& text) {
     const config::Config config = read(text);

@@ -19,7 +19,7 @@ using Kind = TokenSource::Kind;
 
 class AzureConfigTest : public ProviderConfigTest {
  protected:
-  AzureConfigTest() : ProviderConfigTest({.schemas = {{"azure", &azure_schema()}}, .missing = {}}) {
+  AzureConfigTest() : ProviderConfigTest({.schemas = {{"azure", &azure_schema()}}}) {
     auth(R"({"clientId": "c", "clientSecret": "s3cr3t", "subscriptionId": "s", "tenantId": "t"})");
   }
 

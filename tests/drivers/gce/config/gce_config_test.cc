@@ -17,7 +17,7 @@ using testing::Not;
 
 class GceConfigTest : public ProviderConfigTest {
  protected:
-  GceConfigTest() : ProviderConfigTest({.schemas = {{"gce", &gce_schema()}}, .missing = {}}) {}
+  GceConfigTest() : ProviderConfigTest({.schemas = {{"gce", &gce_schema()}}}) {}
 
   std::shared_ptr<const GceConfig> load(const std::string& text) {
     const config::Config config = read(text);

@@ -18,8 +18,7 @@ using testing::Pair;
 
 class IbmVpcConfigTest : public ProviderConfigTest {
  protected:
-  IbmVpcConfigTest()
-      : ProviderConfigTest({.schemas = {{"ibmvpc", &ibmvpc_schema()}}, .missing = {}}) {}
+  IbmVpcConfigTest() : ProviderConfigTest({.schemas = {{"ibmvpc", &ibmvpc_schema()}}}) {}
 
   std::shared_ptr<const IbmVpcConfig> load(const std::string& text) {
     const config::Config config = read(text);

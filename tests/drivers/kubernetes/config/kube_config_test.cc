@@ -19,8 +19,7 @@ class KubeConfigTest : public ProviderConfigTest {
   KubeConfigTest()
       : ProviderConfigTest({.schemas = {{"kubernetes", &kube_schema(Kind::kubernetes)},
                                         {"openshift", &kube_schema(Kind::openshift)},
-                                        {"openshiftpods", &kube_schema(Kind::openshiftpods)}},
-                            .missing = {}}) {
+                                        {"openshiftpods", &kube_schema(Kind::openshiftpods)}}}) {
     write_kubeconfig("https://one");
   }
 

@@ -19,8 +19,7 @@ using testing::Pair;
 
 class OpenStackConfigTest : public ProviderConfigTest {
  protected:
-  OpenStackConfigTest()
-      : ProviderConfigTest({.schemas = {{"openstack", &openstack_schema()}}, .missing = {}}) {
+  OpenStackConfigTest() : ProviderConfigTest({.schemas = {{"openstack", &openstack_schema()}}}) {
     write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}}}");
   }
 
