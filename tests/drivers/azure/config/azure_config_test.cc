@@ -137,8 +137,8 @@ TEST_F(AzureConfigTest, everything_has_its_documented_default) {
 
 TEST_F(AzureConfigTest, a_family_is_enabled_by_itself_or_by_its_public_addresses) {
   const auto families = [this](const std::string& pool) {
-    const AzurePool& read =
-        load(changed("max-servers: 3", "max-servers: 3\n        " + pool))->pool("main");
+    const auto config = load(changed("max-servers: 3", "max-servers: 3\n        " + pool));
+    const AzurePool& read = config->pool("main");
     return std::string(read.ipv4 ? "4" : "") + (read.public_ipv4 ? "p" : "") +
            (read.ipv6 ? "6" : "") + (read.public_ipv6 ? "p" : "");
   };
