@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "config/problem.h"
 #include "config/yaml.h"
 
@@ -16,6 +18,11 @@ Environment process_environment() {
     environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return environment;
+}
+
+std::string variable(const Environment& environment, std::string_view name) {
+  const auto found = std::ranges::find(environment, name, &Environment::value_type::first);
+  return found == environment.end() ? std::string() : found->second;
 }
 
 namespace {

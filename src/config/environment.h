@@ -16,6 +16,9 @@ inline constexpr std::string_view kVariablePrefix = "NODEPOOL_";
 // The variables of this process.
 Environment process_environment();
 
+// The value of a variable; empty if it is not set.
+std::string variable(const Environment& environment, std::string_view name);
+
 // Replaces `%(NAME)` by the value of NAME, for variables whose name begins with `NODEPOOL_`. This
 // is text replacement before the YAML is parsed, so the YAML around a token decides its type. One
 // pass per variable, in order: a value may contain the token of a later variable. Tokens of other

@@ -104,7 +104,7 @@ class Finder {
   }
 
  private:
-  std::string variable(std::string_view name) const { return aws::variable(environment_, name); }
+  std::string variable(std::string_view name) const { return config::variable(environment_, name); }
 
   // From both files; the credentials file overrides the config file.
   ProfileKeys keys_of(const std::string& profile) const {

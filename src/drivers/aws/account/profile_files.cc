@@ -36,10 +36,10 @@ std::string lower(std::string text) {
 
 std::string path_of(const config::Environment& environment, std::string_view name_variable,
                     std::string_view usual) {
-  std::string path = variable(environment, name_variable);
+  std::string path = config::variable(environment, name_variable);
   if (path.empty()) path = usual;
   if (!path.starts_with("~/")) return path;
-  const std::string home = variable(environment, "HOME");
+  const std::string home = config::variable(environment, "HOME");
   return home.empty() ? std::string() : home + path.substr(1);
 }
 
@@ -56,11 +56,6 @@ ProfileSections read_file(const std::string& path) {
 }
 
 }  // namespace
-
-std::string variable(const config::Environment& environment, std::string_view name) {
-  const auto found = std::ranges::find(environment, name, &config::Environment::value_type::first);
-  return found == environment.end() ? std::string() : found->second;
-}
 
 ProfileSections parse_profiles(std::string_view text, const std::string& name) {
   ProfileSections sections;

@@ -34,7 +34,4 @@ std::set<std::string> profile_file_names(const config::Environment& environment)
 // Reads both files. Throws AccountError for an unreadable or invalid file.
 ProfileFiles read_profile_files(const config::Environment& environment);
 
-// The value of a variable; empty if it is not set.
-std::string variable(const config::Environment& environment, std::string_view name);
-
 }  // namespace nodepool::drivers::aws

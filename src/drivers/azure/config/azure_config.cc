@@ -98,7 +98,7 @@ std::string auth_path_of(const config::ProviderSection& section,
                          const config::Environment& environment) {
   const config::Value* named = section.value.find("auth-path");
   const std::string path = named == nullptr || named->is_null() ? "" : named->text();
-  return path.empty() ? variable(environment, "AZURE_AUTH_LOCATION") : path;
+  return path.empty() ? config::variable(environment, "AZURE_AUTH_LOCATION") : path;
 }
 
 AzureConfig::AzureConfig(const config::ProviderSection& section, const config::Config& config,

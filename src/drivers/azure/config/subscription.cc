@@ -56,7 +56,7 @@ class Settings {
 
   // Empty if it is not set.
   std::string find(const Name& name) const {
-    if (path_.empty()) return variable(environment_, name.variable);
+    if (path_.empty()) return config::variable(environment_, name.variable);
     const auto found = values_.find(name.in_file);
     return found == values_.end() ? std::string() : found->second;
   }
@@ -84,7 +84,7 @@ TokenSource source_in(const Settings& settings, const config::Environment& envir
                      .client_id = settings.find(kClient),
                      .client_secret = settings.find(kSecret)};
   const std::string certificate = settings.find(kCertificate);
-  source.federated_token_file = variable(environment, "AZURE_FEDERATED_TOKEN_FILE");
+  source.federated_token_file = config::variable(environment, "AZURE_FEDERATED_TOKEN_FILE");
   if (!source.client_secret.empty()) {
     source.kind = Kind::client_secret;
   } else if (!certificate.empty()) {
@@ -95,7 +95,7 @@ TokenSource source_in(const Settings& settings, const config::Environment& envir
   }
   if (source.kind != Kind::federated_token) source.federated_token_file.clear();
   if (source.kind == Kind::managed_identity) {
-    std::string host = variable(environment, "AZURE_POD_IDENTITY_AUTHORITY_HOST");
+    std::string host = config::variable(environment, "AZURE_POD_IDENTITY_AUTHORITY_HOST");
     while (host.ends_with('/')) host.pop_back();
     source.token_url =
         (host.empty() ? "http://169.254.169.254" : host) + "/metadata/identity/oauth2/token";
@@ -109,16 +109,11 @@ TokenSource source_in(const Settings& settings, const config::Environment& envir
 
 }  // namespace
 
-std::string variable(const config::Environment& environment, std::string_view name) {
-  const auto found = std::ranges::find(environment, name, &config::Environment::value_type::first);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 Subscription find_subscription(const std::string& auth_path,
                                const config::Environment& environment) {
   const Settings settings(auth_path, environment);
   Subscription subscription{.id = settings.text(kSubscription),
-                            .base_url = variable(environment, "AZURE_RESOURCE_MANAGER_URL"),
+                            .base_url = config::variable(environment, "AZURE_RESOURCE_MANAGER_URL"),
                             .credentials = source_in(settings, environment)};
   std::string& url = subscription.base_url;
   if (url.empty()) url = subscription.credentials.audience;

@@ -54,7 +54,4 @@ Subscription find_subscription(const std::string& auth_path,
 std::set<std::string> credential_files(const std::string& auth_path,
                                        const config::Environment& environment);
 
-// The value of a variable; empty if it is not set.
-std::string variable(const config::Environment& environment, std::string_view name);
-
 }  // namespace nodepool::drivers::azure

@@ -15,8 +15,8 @@ constexpr const char* kUsualTokenUrl = "https://oauth2.googleapis.com/token";
 
 // The file that gcloud writes; empty if there is no home directory.
 std::string gcloud_file(const config::Environment& environment) {
-  std::string directory = variable(environment, "CLOUDSDK_CONFIG");
-  const std::string home = variable(environment, "HOME");
+  std::string directory = config::variable(environment, "CLOUDSDK_CONFIG");
+  const std::string home = config::variable(environment, "HOME");
   if (directory.empty() && !home.empty()) directory = home + "/.config/gcloud";
   return directory.empty() ? std::string() : directory + "/application_default_credentials.json";
 }
@@ -70,27 +70,22 @@ CredentialSource read_file(const std::string& path) {
 
 }  // namespace
 
-std::string variable(const config::Environment& environment, std::string_view name) {
-  const auto found = std::ranges::find(environment, name, &config::Environment::value_type::first);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 CredentialSource find_credentials(const config::Environment& environment) {
-  const std::string named = variable(environment, "GOOGLE_APPLICATION_CREDENTIALS");
+  const std::string named = config::variable(environment, "GOOGLE_APPLICATION_CREDENTIALS");
   if (!named.empty()) return read_file(named);
   const std::string of_gcloud = gcloud_file(environment);
   std::error_code ignored;
   if (!of_gcloud.empty() && std::filesystem::exists(of_gcloud, ignored)) {
     return read_file(of_gcloud);
   }
-  std::string host = variable(environment, "GCE_METADATA_HOST");
+  std::string host = config::variable(environment, "GCE_METADATA_HOST");
   if (host.empty()) host = "metadata.google.internal";
   return {.token_url =
               "http://" + host + "/computeMetadata/v1/instance/service-accounts/default/token"};
 }
 
 std::set<std::string> credential_files(const config::Environment& environment) {
-  std::set<std::string> names = {variable(environment, "GOOGLE_APPLICATION_CREDENTIALS"),
+  std::set<std::string> names = {config::variable(environment, "GOOGLE_APPLICATION_CREDENTIALS"),
                                  gcloud_file(environment)};
   names.erase("");
   return names;

@@ -44,7 +44,4 @@ CredentialSource find_credentials(const config::Environment& environment);
 // The files that find_credentials() reads, whether or not they exist.
 std::set<std::string> credential_files(const config::Environment& environment);
 
-// The value of a variable; empty if it is not set.
-std::string variable(const config::Environment& environment, std::string_view name);
-
 }  // namespace nodepool::drivers::gce

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kUsualBaseUrl = "https://compute.googleapis.com/compute/v1";
 
 std::string base_url(const config::Environment& environment) {
-  std::string url = variable(environment, "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE");
+  std::string url = config::variable(environment, "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE");
   while (url.ends_with('/')) url.pop_back();
   return url.empty() ? kUsualBaseUrl : url;
 }

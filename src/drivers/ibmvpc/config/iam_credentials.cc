@@ -57,18 +57,13 @@ std::string token_url(std::string base) {
 
 }  // namespace
 
-std::string variable(const config::Environment& environment, std::string_view name) {
-  const auto found = std::ranges::find(environment, name, &config::Environment::value_type::first);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 std::vector<std::string> credentials_files(const std::optional<std::string>& configured,
                                            const config::Environment& environment) {
   if (configured && !configured->empty()) return {*configured};
-  const std::string named = variable(environment, "IBM_CREDENTIALS_FILE");
+  const std::string named = config::variable(environment, "IBM_CREDENTIALS_FILE");
   if (!named.empty()) return {named};
   std::vector<std::string> usual = {kFileName};
-  const std::string home = variable(environment, "HOME");
+  const std::string home = config::variable(environment, "HOME");
   if (!home.empty()) usual.push_back(home + "/" + kFileName);
   return usual;
 }

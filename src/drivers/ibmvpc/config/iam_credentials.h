@@ -36,7 +36,4 @@ std::vector<std::string> credentials_files(const std::optional<std::string>& con
 IamCredentials find_credentials(const std::optional<std::string>& configured,
                                 const config::Environment& environment);
 
-// The value of a variable; empty if it is not set.
-std::string variable(const config::Environment& environment, std::string_view name);
-
 }  // namespace nodepool::drivers::ibmvpc

@@ -102,9 +102,9 @@ IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config:
   refuse_underscores(provider);
   const std::string region = provider.text("region");
   account_ = {.region = region,
-              .vpc_url = url_or(variable(environment, "VPC_URL"),
+              .vpc_url = url_or(config::variable(environment, "VPC_URL"),
                                 "https://" + region + ".iaas.cloud.ibm.com/v1"),
-              .groups_url = url_or(variable(environment, "RESOURCE_MANAGER_URL"),
+              .groups_url = url_or(config::variable(environment, "RESOURCE_MANAGER_URL"),
                                    "https://resource-controller.cloud.ibm.com"),
               .credentials = {}};
   vpc_ = provider.text("vpc");

@@ -31,16 +31,10 @@ constexpr Unsupported kUnsupportedOfCluster[] = {
     {"tls-server-name", "a server name that is in the certificate"},
 };
 
-std::string variable(const config::Environment& environment, std::string_view name) {
-  const auto found =
-      std::ranges::find(environment, name, &std::pair<std::string, std::string>::first);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 std::vector<std::string> paths_of(const config::Environment& environment) {
-  const std::string list = variable(environment, "KUBECONFIG");
+  const std::string list = config::variable(environment, "KUBECONFIG");
   if (list.empty()) {
-    const std::string home = variable(environment, "HOME");
+    const std::string home = config::variable(environment, "HOME");
     return {(home.empty() ? "" : home) + "/.kube/config"};
   }
   std::vector<std::string> paths;
@@ -233,8 +227,8 @@ Cluster read_cluster(const std::vector<Part>& files, const std::string& name) {
 // https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
 std::optional<Cluster> own_cluster(const config::Environment& environment,
                                    const std::string& service_account) {
-  const std::string host = variable(environment, "KUBERNETES_SERVICE_HOST");
-  const std::string port = variable(environment, "KUBERNETES_SERVICE_PORT");
+  const std::string host = config::variable(environment, "KUBERNETES_SERVICE_HOST");
+  const std::string port = config::variable(environment, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) return std::nullopt;
   Cluster cluster;
   cluster.server = host.contains(':') ? fmt::format("https://[{}]:{}", host, port)
