@@ -296,6 +296,12 @@ TEST_F(GceTokensTest, the_metadata_server_has_one) {
   EXPECT_THAT(call.headers, testing::Contains(Pair("metadata-flavor", "Google")));
 }
 
+TEST_F(GceTokensTest, without_a_metadata_server_the_error_names_the_remedy) {
+  status_ = 0;
+  EXPECT_THAT(error_with({.token_url = "/computeMetadata/v1/token"}),
+              HasSubstr("set GOOGLE_APPLICATION_CREDENTIALS"));
+}
+
 TEST_F(GceTokensTest, a_user_has_one_for_a_refresh_token) {
   loop_.run(tokens({.kind = CredentialSource::Kind::authorized_user,
                     .token_url = "/token",

@@ -88,7 +88,12 @@ async::Task<AccessTokens::Token> AccessTokens::ask() {
   try {
     response = co_await client_.send(std::move(asking));
   } catch (const http::HttpError& error) {
-    throw CloudError(CloudError::Kind::auth, fmt::format("{}: {}", kCall, error.what()));
+    const bool is_elsewhere = source_.kind == SourceKind::metadata_server;
+    throw CloudError(CloudError::Kind::auth,
+                     fmt::format("{}: {}{}", kCall, error.what(),
+                                 is_elsewhere ? " (outside of Google Compute Engine, set "
+                                                "GOOGLE_APPLICATION_CREDENTIALS)"
+                                              : ""));
   }
   if (!response.is_success()) {
     throw CloudError(CloudError::Kind::auth,
