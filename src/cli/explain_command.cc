@@ -103,10 +103,14 @@ Task<report::Explanation> explain(Session& session, std::string subject, bool on
 
 }  // namespace
 
-Task<int> perform(Session& session, Explain command) {
-  const Explaining explaining = [&session, online = command.online](std::string subject) {
+Explaining explaining_by_store(Session& session, bool online) {
+  return [&session, online](std::string subject) {
     return explain(session, std::move(subject), online);
   };
+}
+
+Task<int> perform(Session& session, Explain command) {
+  const Explaining explaining = explaining_by_store(session, command.online);
   co_return co_await print_explanations(session.context(), std::move(command.subjects),
                                         command.json, explaining);
 }

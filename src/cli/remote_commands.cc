@@ -11,6 +11,7 @@
 
 #include "async/finally.h"
 #include "async/signals.h"
+#include "async/task_scope.h"
 #include "cli/child.h"
 #include "cli/each.h"
 #include "cli/explanations.h"
@@ -19,6 +20,7 @@
 #include "cli/lease_length.h"
 #include "cli/lease_text.h"
 #include "cli/node_access.h"
+#include "cli/reason_follower.h"
 #include "cli/sanitized_output.h"
 #include "cli/shell.h"
 #include "cli/show.h"
@@ -47,22 +49,39 @@ std::string token_of(const Context& context, const Remote& remote) {
   return token;
 }
 
-void explain_failure(Context& context, const RemoteInstallation::Progress& progress) {
+// The result of a request, and why it waited last (empty: unknown).
+struct RemoteAnswer {
+  std::optional<RemoteInstallation::Outcome> outcome;
+  std::string reason;
+};
+
+void explain_failure(Context& context, const RemoteAnswer& answer, const std::string& label) {
+  const RemoteInstallation::Progress& progress = answer.outcome->progress;
   if (progress.state != model::RequestState::failed) {
-    context.err << fmt::format("nodepool: request {} timed out and has been withdrawn\n",
-                               progress.id);
+    context.err << fmt::format("nodepool: request {} timed out and has been withdrawn{}\n",
+                               progress.id, advice_after_timeout(answer.reason, label));
     return;
   }
   context.err << fmt::format("nodepool: request {} failed: every pool declined it\n", progress.id);
   for (const auto& [pool, reason] : progress.declined) {
-    context.err << fmt::format("  {}{}{}\n", pool, reason.empty() ? "" : ": ", reason);
+    context.err << fmt::format("  {}{}{}\n", model::pool_title(pool), reason.empty() ? "" : ": ",
+                               reason);
   }
 }
 
 Task<> request_nodes(Context& context, RemoteInstallation& installation,
-                     RemoteInstallation::LeaseRequest lease_request,
-                     std::optional<RemoteInstallation::Outcome>& outcome) {
-  const auto on_progress = [&context](const RemoteInstallation::Progress& progress) {
+                     RemoteInstallation::LeaseRequest lease_request, RemoteAnswer& answer) {
+  const Explaining explain = [&installation](std::string subject) {
+    return installation.explain(std::move(subject));
+  };
+  const ReasonFollower::Print print = [&context](const std::string& line) {
+    context.err << line << '\n' << std::flush;
+  };
+  ReasonFollower follower(context.runtime, explain, print);
+  async::TaskScope scope(context.runtime, [](const std::string&, const std::string&) {});
+  bool is_followed = false;
+  const auto on_progress = [&](const RemoteInstallation::Progress& progress) {
+    if (!std::exchange(is_followed, true)) scope.spawn("reason", follower.follow(progress.id));
     if (!context.err_is_terminal || progress.state == model::RequestState::fulfilled) return;
     context.err << fmt::format("Request {}: {}{}\n", progress.id, to_string(progress.state),
                                progress.position
@@ -70,7 +89,12 @@ Task<> request_nodes(Context& context, RemoteInstallation& installation,
                                    : "")
                 << std::flush;
   };
-  outcome = co_await installation.request(std::move(lease_request), on_progress);
+  Task<RemoteInstallation::Outcome> requesting =
+      installation.request(std::move(lease_request), on_progress);
+  const auto stop = [&scope] { return scope.stop(); };
+  Task<RemoteInstallation::Outcome> stopping = async::finally(std::move(requesting), stop);
+  answer.outcome = co_await std::move(stopping);
+  answer.reason = follower.reason();
 }
 
 Task<int> perform_on(Context& context, RemoteInstallation& installation, RequestNodes command) {
@@ -257,18 +281,19 @@ std::optional<remote::ApiAddress> remote_address(const Context& context,
 Task<std::optional<requestor::LeasedNodes>> obtain_remotely(
     Context& context, RemoteInstallation& installation,
     RemoteInstallation::LeaseRequest lease_request, async::Signals& signals, int& status) {
-  std::optional<RemoteInstallation::Outcome> outcome;
-  Task<> requesting = request_nodes(context, installation, std::move(lease_request), outcome);
+  RemoteAnswer answer;
+  const std::string label = lease_request.labels.front();
+  Task<> requesting = request_nodes(context, installation, std::move(lease_request), answer);
   const std::optional<int> interrupted = co_await signals.until_next(std::move(requesting));
-  if (outcome && outcome->leased) co_return std::move(outcome->leased);
+  if (answer.outcome && answer.outcome->leased) co_return std::move(answer.outcome->leased);
   if (interrupted) {
     context.err << "nodepool: interrupted; the request has been withdrawn\n";
     constexpr int kSignal = 128;
     status = kSignal + *interrupted;
     co_return std::nullopt;
   }
-  explain_failure(context, outcome->progress);
-  status = outcome->progress.state == model::RequestState::failed ? kNoNodes : kTimedOut;
+  explain_failure(context, answer, label);
+  status = answer.outcome->progress.state == model::RequestState::failed ? kNoNodes : kTimedOut;
   co_return std::nullopt;
 }
 

@@ -18,17 +18,17 @@ namespace {
 
 // The result of a request.
 struct Result {
-  std::optional<requestor::Result> answer;
+  std::optional<Answer> answer;
   std::optional<requestor::LeasedNodes> leased;
 };
 
 Task<> request_and_lease(Session& session, RequestNodes command, std::chrono::seconds length,
                          Result& result) {
   result.answer = co_await request_and_wait(session, command.labels, command.timeout);
-  if (result.answer->kind != requestor::Result::Kind::fulfilled) co_return;
+  if (result.answer->result.kind != requestor::Result::Kind::fulfilled) co_return;
   requestor::LeaseTerms terms{.duration = length, .holder = holder_of(session.context())};
-  result.leased = co_await requestor::accept_with_lease(session.runtime(), session.store(),
-                                                        result.answer->request, std::move(terms));
+  result.leased = co_await requestor::accept_with_lease(
+      session.runtime(), session.store(), result.answer->result.request, std::move(terms));
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Task<int> perform(Session& session, RequestNodes command) {
     co_return 128 + *interrupted;
   }
   context.err << "nodepool: " << explain(*result.answer) << '\n';
-  co_return result.answer->kind == requestor::Result::Kind::failed ? kNoNodes : kTimedOut;
+  co_return result.answer->result.kind == requestor::Result::Kind::failed ? kNoNodes : kTimedOut;
 }
 
 }  // namespace nodepool::cli

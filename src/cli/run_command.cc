@@ -24,10 +24,10 @@ using async::Signals;
 using requestor::HeldNodes;
 
 Task<> obtain(Session& session, RunCommand command, HeldNodes& held,
-              std::optional<requestor::Result>& answer) {
+              std::optional<Answer>& answer) {
   answer = co_await request_and_wait(session, command.labels, command.timeout);
-  if (answer->kind != requestor::Result::Kind::fulfilled) co_return;
-  co_await held.accept(answer->request);
+  if (answer->result.kind != requestor::Result::Kind::fulfilled) co_return;
+  co_await held.accept(answer->result.request);
 }
 
 // Runs the command. If its nodes are to be held, sets `keep` to the reason.
@@ -83,10 +83,10 @@ Task<int> perform(Session& session, RunCommand command) {
   Context& context = session.context();
   Signals signals(session.runtime().executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   HeldNodes held(session.runtime(), session.store());
-  std::optional<requestor::Result> answer;
+  std::optional<Answer> answer;
   Task<> obtaining = obtain(session, command, held, answer);
   const std::optional<int> interrupted = co_await signals.until_next(std::move(obtaining));
-  if (!interrupted && answer->kind != requestor::Result::Kind::fulfilled) {
+  if (!interrupted && answer->result.kind != requestor::Result::Kind::fulfilled) {
     context.err << "nodepool: " << explain(*answer) << '\n';
     co_return kNotRun;
   }

@@ -11,6 +11,7 @@
 #include "async/finally.h"
 #include "async/task_scope.h"
 #include "cli/lease_length.h"
+#include "cli/reason_follower.h"
 #include "cli/sanitized_output.h"
 #include "config/wording.h"
 
@@ -44,6 +45,7 @@ std::string shortage(const std::vector<const model::Component*>& pools,
     const bool is_listed = std::ranges::find(missing, label) != missing.end();
     if (!offered && !is_listed) missing.push_back(label);
   }
+  if (pools.empty()) return "no launcher serves a pool at present; waiting for one";
   if (!missing.empty()) {
     return fmt::format("no pool offers {} at present; waiting for one{}", fmt::join(missing, ", "),
                        suggestion(pools, missing));
@@ -77,6 +79,14 @@ class Reporter {
                              std::max(request.declined_by.size(), components_.pools().size()));
     }
     show();
+  }
+
+  // Prints a line above the status.
+  void print(const std::string& line) {
+    const bool was_shown = line_shown_;
+    clear_line();
+    session_.context().err << line << '\n' << std::flush;
+    if (was_shown) show();
   }
 
   // Updates the position in the queue until it is cancelled.
@@ -123,8 +133,7 @@ class Reporter {
     const std::string text = shortage(components_.pools(), labels_);
     if (text.empty()) return;
     hinted_ = true;
-    clear_line();
-    session_.context().err << "nodepool: " << text << '\n' << std::flush;
+    print("nodepool: " + text);
   }
 
   void clear_line() {
@@ -146,8 +155,8 @@ class Reporter {
 
 }  // namespace
 
-Task<requestor::Result> request_and_wait(Session& session, std::vector<std::string> labels,
-                                         async::Duration timeout) {
+Task<Answer> request_and_wait(Session& session, std::vector<std::string> labels,
+                              async::Duration timeout) {
   const auto deadline = session.runtime().clock.now() + timeout;
   const model::ComponentTable* components = co_await session.components();
   model::RequestTable* requests = nullptr;
@@ -160,24 +169,30 @@ Task<requestor::Result> request_and_wait(Session& session, std::vector<std::stri
     reporter.report(request);
   };
   async::TaskScope scope(session.runtime(), [](const std::string&, const std::string&) {});
+  ReasonFollower follower(session.runtime(), explaining_by_store(session, /*online=*/false),
+                          [&reporter](const std::string& line) { reporter.print(line); });
+  scope.spawn("reason", follower.follow(id));
   if (requests != nullptr) scope.spawn("position in the queue", reporter.follow_queue());
   Task<requestor::Result> awaiting = requestor::await_result(session.runtime(), session.store(), id,
                                                              deadline, std::move(progress));
   const auto stop = [&scope] { return scope.stop(); };
-  co_return co_await async::finally(std::move(awaiting), stop);
+  Task<requestor::Result> stopping = async::finally(std::move(awaiting), stop);
+  requestor::Result result = co_await std::move(stopping);
+  co_return Answer{std::move(result), follower.reason()};
 }
 
-std::string explain(const requestor::Result& answer) {
-  const NodeRequest& request = answer.request;
-  if (answer.kind == requestor::Result::Kind::timed_out) {
-    return fmt::format("request {} timed out and has been withdrawn", request.id);
+std::string explain(const Answer& answer) {
+  const NodeRequest& request = answer.result.request;
+  if (answer.result.kind == requestor::Result::Kind::timed_out) {
+    return fmt::format("request {} timed out and has been withdrawn{}", request.id,
+                       advice_after_timeout(answer.reason, request.node_types.front()));
   }
   std::string text = fmt::format("request {} failed: ", request.id);
   if (request.declined_by.empty()) return text + "no pool gave a reason";
   text += "every pool declined it";
   for (const std::string& pool : request.declined_by) {
     const auto reason = request.decline_reasons.find(pool);
-    text += "\n  " + pool;
+    text += "\n  " + model::pool_title(pool);
     if (reason != request.decline_reasons.end()) text += ": " + reason->second;
   }
   return text;

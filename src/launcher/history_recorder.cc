@@ -61,12 +61,6 @@ std::string length_of(const model::Lease& lease, double now) {
   return "for " + config::duration_words(left);
 }
 
-// Without the random part of a pool's id.
-std::string_view short_pool_id(std::string_view id) {
-  constexpr std::size_t kRandomPart = 33;  // '-' and 32 hexadecimal digits
-  return id.size() > kRandomPart ? id.substr(0, id.size() - kRandomPart) : id;
-}
-
 }  // namespace
 
 HistoryRecorder::HistoryRecorder(const async::Runtime& runtime, model::NodeTable& nodes,
@@ -148,7 +142,7 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
     if (before.declined(pool)) continue;
     JournalEntry entry = about_request(after.id, now, "declined");
     const auto reason = after.decline_reasons.find(pool);
-    entry.details = short_pool_id(pool);
+    entry.details = model::pool_title(pool);
     if (reason != after.decline_reasons.end()) entry.details += ": " + reason->second;
     record(entry);
   }
@@ -204,7 +198,7 @@ void HistoryRecorder::machine_ended(const std::string& node_id, const std::strin
 void HistoryRecorder::record_decision(const std::string& request_id, std::string_view pool_id,
                                       std::string_view text, std::string data) {
   JournalEntry entry = about_request(request_id, runtime_.clock.wall_seconds(), "decision");
-  entry.details = fmt::format("{} {}", short_pool_id(pool_id), text);
+  entry.details = fmt::format("{} {}", model::pool_title(pool_id), text);
   entry.data = std::move(data);
   record(entry);
 }

@@ -43,6 +43,22 @@ inline constexpr telemetry::Metric kOldestRequest{
     .statsd = {"nodepool.requests.oldest"},
     .help = "Age of the oldest request that is neither fulfilled nor failed; 0: none."};
 
+inline constexpr telemetry::Metric kOldestRequestOfLabel{
+    .name = "nodepool_label_oldest_request_seconds",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"label"}}},
+    .statsd = {"nodepool.label.<label>.oldest_request"},
+    .help = "Likewise, of the requests for the label."};
+
+inline constexpr telemetry::Metric kRequestWait{
+    .name = "nodepool_request_seconds",
+    .kind = telemetry::Metric::Kind::timer,
+    .labels = {{{"label"}, {"result"}}},
+    .statsd = {"nodepool.label.<label>.request.<result>"},
+    .help =
+        "Time from the creation of a request until this launcher has `fulfilled` or `failed` it. "
+        "Counts for each of its labels; requests for `min-ready` do not count."};
+
 inline constexpr telemetry::Metric kMaxServers{
     .name = "nodepool_provider_max_servers",
     .kind = telemetry::Metric::Kind::gauge,
@@ -81,9 +97,18 @@ inline constexpr telemetry::Metric kHistoryEntriesDropped{
     .kind = telemetry::Metric::Kind::counter,
     .help = "Entries that could not be written to the history, usually because the disk is full."};
 
-inline constexpr const telemetry::Metric* kLauncherMetrics[] = {
-    &kNodes,      &kNodesOfProvider, &kNodesOfLabel,         &kAddressableRequests,
-    &kRequests,   &kOldestRequest,   &kMaxServers,           &kTenantLimits,
-    &kTableQueue, &kStoreQueue,      &kHistoryEntriesDropped};
+inline constexpr const telemetry::Metric* kLauncherMetrics[] = {&kNodes,
+                                                                &kNodesOfProvider,
+                                                                &kNodesOfLabel,
+                                                                &kAddressableRequests,
+                                                                &kRequests,
+                                                                &kOldestRequest,
+                                                                &kOldestRequestOfLabel,
+                                                                &kRequestWait,
+                                                                &kMaxServers,
+                                                                &kTenantLimits,
+                                                                &kTableQueue,
+                                                                &kStoreQueue,
+                                                                &kHistoryEntriesDropped};
 
 }  // namespace nodepool::launcher

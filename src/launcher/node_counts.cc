@@ -21,6 +21,14 @@ void add(std::map<Key, std::int64_t>& counts, const Key& key, int sign) {
   if (count->second == 0) counts.erase(count);
 }
 
+// In seconds. `by_creation` has the numbers of requests by creation time in milliseconds.
+std::int64_t age_of_oldest(const std::map<std::int64_t, std::int64_t>& by_creation, double now) {
+  constexpr double kMilliseconds = 1000;
+  if (by_creation.empty()) return 0;
+  const double created = static_cast<double>(by_creation.begin()->first) / kMilliseconds;
+  return static_cast<std::int64_t>(std::max(now - created, 0.0));
+}
+
 }  // namespace
 
 NodeCounts::NodeCounts(model::NodeTable& nodes, model::RequestTable& requests) {
@@ -50,7 +58,13 @@ void NodeCounts::count(const model::NodeRequest& request, int sign) {
   add(requests_by_state_, request.state, sign);
   const bool is_open = request.state == model::RequestState::requested ||
                        request.state == model::RequestState::pending;
-  if (is_open) add(open_requests_, request.stat.ctime, sign);
+  if (!is_open) return;
+  add(open_requests_, request.stat.ctime, sign);
+  for (const std::string& label : labels) {
+    OpenRequests& of_label = open_requests_by_label_[label];
+    add(of_label, request.stat.ctime, sign);
+    if (of_label.empty()) open_requests_by_label_.erase(label);
+  }
 }
 
 std::int64_t NodeCounts::addressable_by(const model::Component& pool) const {
@@ -63,13 +77,6 @@ std::int64_t NodeCounts::addressable_by(const model::Component& pool) const {
   return sum;
 }
 
-std::int64_t NodeCounts::oldest(double now) const {
-  constexpr double kMilliseconds = 1000;
-  if (open_requests_.empty()) return 0;
-  const double created = static_cast<double>(open_requests_.begin()->first) / kMilliseconds;
-  return static_cast<std::int64_t>(std::max(now - created, 0.0));
-}
-
 NodeCounts::Values NodeCounts::values(const std::vector<const model::Component*>& pools,
                                       double now) const {
   using telemetry::series;
@@ -80,6 +87,7 @@ NodeCounts::Values NodeCounts::values(const std::vector<const model::Component*>
       values[series<kNodesOfProvider>(pool->provider_name, to_string(state))] = 0;
       for (const std::string& label : pool->supported_labels) {
         values[series<kNodesOfLabel>(label, to_string(state))] = 0;
+        values[series<kOldestRequestOfLabel>(label)] = 0;
       }
     }
   }
@@ -97,7 +105,10 @@ NodeCounts::Values NodeCounts::values(const std::vector<const model::Component*>
     values[series<kRequests>(to_string(state))] =
         found == requests_by_state_.end() ? 0 : found->second;
   }
-  values[series<kOldestRequest>()] = oldest(now);
+  values[series<kOldestRequest>()] = age_of_oldest(open_requests_, now);
+  for (const auto& [label, requests] : open_requests_by_label_) {
+    values[series<kOldestRequestOfLabel>(label)] = age_of_oldest(requests, now);
+  }
   for (const model::Component* pool : pools) {
     values[series<kAddressableRequests>(pool->provider_name, pool->name)] = addressable_by(*pool);
   }

@@ -26,19 +26,20 @@ class NodeCounts {
   Values values(const std::vector<const model::Component*>& pools, double now) const;
 
  private:
-  using Labels = std::vector<std::string>;  // sorted, each once
+  using Labels = std::vector<std::string>;                    // sorted, each once
+  using OpenRequests = std::map<std::int64_t, std::int64_t>;  // by creation time in milliseconds
 
   void count(const model::Node& node, int sign);
   void count(const model::NodeRequest& request, int sign);
   std::int64_t addressable_by(const model::Component& pool) const;
-  std::int64_t oldest(double now) const;  // age of the oldest open request in seconds
 
   std::map<model::NodeState, std::int64_t> nodes_;
   std::map<std::tuple<std::string, model::NodeState>, std::int64_t> nodes_by_provider_;
   std::map<std::tuple<std::string, model::NodeState>, std::int64_t> nodes_by_label_;
   std::map<Labels, std::int64_t> requests_;
   std::map<model::RequestState, std::int64_t> requests_by_state_;
-  std::map<std::int64_t, std::int64_t> open_requests_;  // by creation time in milliseconds
+  OpenRequests open_requests_;
+  std::map<std::string, OpenRequests> open_requests_by_label_;
   coordination::Subscription node_changes_;
   coordination::Subscription request_changes_;
 };

@@ -4,13 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <ranges>
+#include <set>
 
 #include "async/finally.h"
 #include "async/task_scope.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
+#include "launcher/launcher_metrics.h"
 #include "launcher/terminated_machine_detector.h"
 #include "model/failure_text.h"
 #include "model/paths.h"
@@ -228,6 +231,7 @@ Task<Outcome> NodeRequestHandler::hand_out() {
   batch.write(context_.records.requests, request);
   if (!co_await commit_last(std::move(batch), "Not fulfilled")) co_return Outcome::try_again;
   log_.info("Fulfilled node request with node(s) {}", fmt::join(request.nodes, ", "));
+  report_end(request);
   co_return Outcome::done;
 }
 
@@ -395,6 +399,9 @@ Task<> NodeRequestHandler::rollback_if_pending() {
   add_request_reset(batch);
   if (co_await commit_reset(std::move(batch))) {
     locks_.released();
+    if (const NodeRequest* request = context_.records.requests.find(request_id_)) {
+      report_end(*request);
+    }
   } else {
     co_await reset_one_by_one();
   }
@@ -495,8 +502,23 @@ Task<Outcome> NodeRequestHandler::write_decline(Reason reason) {
   // If the requestor made the record too large, drops the reasons.
   if (to_record(request).size() > coordination::kMaximumDataSize) request.decline_reasons.clear();
   batch.write(context_.records.requests, request);
-  const bool is_declined = co_await commit_last(std::move(batch), "Not declined");
-  co_return is_declined ? Outcome::done : Outcome::try_again;
+  if (!co_await commit_last(std::move(batch), "Not declined")) co_return Outcome::try_again;
+  report_end(request);
+  co_return Outcome::done;
+}
+
+void NodeRequestHandler::report_end(const NodeRequest& request) const {
+  const bool is_over =
+      request.state == RequestState::fulfilled || request.state == RequestState::failed;
+  if (!is_over || request.requestor == planning::kMinReadyRequestor) return;
+  constexpr double kMilliseconds = 1000;
+  const double created = static_cast<double>(request.stat.ctime) / kMilliseconds;
+  const std::chrono::duration<double> wait(
+      std::max(context_.runtime.clock.wall_seconds() - created, 0.0));
+  for (const std::string& label : std::set(request.node_types.begin(), request.node_types.end())) {
+    context_.metrics.time(telemetry::series<kRequestWait>(label, to_string(request.state)),
+                          std::chrono::duration_cast<std::chrono::nanoseconds>(wait));
+  }
 }
 
 }  // namespace nodepool::launcher

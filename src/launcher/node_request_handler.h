@@ -72,6 +72,8 @@ class NodeRequestHandler {
   Task<Outcome> write_decline(planning::Reason reason);
 
   void add_decline(model::NodeRequest& request, const planning::Reason& reason) const;
+  // Measures how long the request waited, if it is now fulfilled or failed.
+  void report_end(const model::NodeRequest& request) const;
   model::Node allocated(const model::Node& node) const;
   bool can_be_handed_out(const model::Node* node, const std::string& label) const;
 

@@ -159,6 +159,8 @@ class LauncherDaemon final : public program::Daemon {
                             .history = [&entries, &subject](const std::string& id) {
                               return id == subject ? entries : std::vector<history::JournalEntry>();
                             }};
+    const auto* decisions = launcher_->history().decisions_about(subject);
+    if (decisions != nullptr) sources.decisions = *decisions;
     Task<std::optional<report::Explanation>> explaining =
         report::explain(std::move(sources), subject, {});
     co_return co_await std::move(explaining);

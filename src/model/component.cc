@@ -1,5 +1,7 @@
 #include "model/component.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/record_io.h"
@@ -74,6 +76,27 @@ std::string to_record(const Component& component) {
   if (is_pool) writer.field("supported_labels", component.supported_labels);
   writer.field("version", component.version);
   return writer.text();
+}
+
+namespace {
+
+std::string title_of(std::string_view provider_and_pool, std::string_view host) {
+  return fmt::format("{} on {}", provider_and_pool, host.substr(0, host.find('.')));
+}
+
+}  // namespace
+
+std::string pool_title(const Component& pool) {
+  return title_of(pool.provider_name + "-" + pool.name, pool.hostname);
+}
+
+std::string pool_title(std::string_view id) {
+  constexpr std::string_view kKind = "-PoolWorker.";
+  const std::size_t kind = id.find(kKind);
+  const std::size_t random_part = id.rfind('-');
+  if (kind == std::string_view::npos || random_part < kind + kKind.size()) return std::string(id);
+  const std::size_t name = kind + kKind.size();
+  return title_of(id.substr(name, random_part - name), id.substr(0, kind));
 }
 
 std::string rejection_text(const std::string& configuration_problem) {

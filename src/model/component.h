@@ -51,6 +51,11 @@ Component parse_component(Component::Kind kind, const coordination::Entry& entry
 // The record's text, with sorted keys.
 std::string to_record(const Component& component);
 
+// A pool for people, by its record or its id: "rack-main on vm". An id of another form is returned
+// as it is.
+std::string pool_title(const Component& pool);
+std::string pool_title(std::string_view id);
+
 // The problem of a component with this `configuration_problem`, for people.
 std::string rejection_text(const std::string& configuration_problem);
 

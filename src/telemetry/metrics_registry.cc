@@ -28,11 +28,11 @@ prometheus::MetricType type_of(Metric::Kind kind) {
 
 const MetricsRegistry::Buckets& MetricsRegistry::buckets_of(const Metric& metric) {
   // For example the event loop and the store.
-  static constexpr Buckets kBrief = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-                                     0.1,    0.25,  0.5,    1.0,   2.5,  10.0};
+  static constexpr Buckets kBrief = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,  0.25,
+                                     0.5,    1.0,   2.5,    5.0,   10.0, 25.0,  60.0, 120.0};
   // For example calls of clouds and builds of images.
-  static constexpr Buckets kLong = {0.01, 0.1,  0.5,   1.0,   2.0,    5.0,   10.0,
-                                    30.0, 60.0, 120.0, 300.0, 1800.0, 7200.0};
+  static constexpr Buckets kLong = {0.01, 0.1,   0.5,   1.0,   2.0,    5.0,    10.0,   20.0,  30.0,
+                                    60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0};
   return metric.is_brief ? kBrief : kLong;
 }
 

@@ -37,7 +37,7 @@ class MetricsRegistry {
   std::string prometheus_text() const;
 
  private:
-  static constexpr std::size_t kBuckets = 13;
+  static constexpr std::size_t kBuckets = 17;
   using Buckets = std::array<double, kBuckets>;
 
   // The upper bounds of the buckets of the metric's histograms, in seconds.

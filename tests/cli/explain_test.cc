@@ -66,7 +66,7 @@ class ExplainTest : public CliTest {
                                       request_id,
                                       "decision",
                                       {},
-                                      "l1-PoolWorker." + provider + "-main " + decision}));
+                                      provider + "-main on l1 " + decision}));
   }
 
   std::string explain(const std::string& subject) {
@@ -88,21 +88,24 @@ TEST_F(ExplainTest, a_waiting_request_has_a_place_and_a_reason_from_every_pool) 
     request.tenant_name = "acme";
   });
   add_decision(id, "rack", "waits: 1 of 2 nodes with label small are free (until a node is free)");
-  EXPECT_EQ(explain(id),
-            "Request 200-0000000002 is requested for 0:01:05\n"
-            "  wants       small, small\n"
-            "  by          zuul\n"
-            "  tenant      acme\n"
-            "  position    3 of 3 waiting requests; 1 request ahead wants the same label\n"
-            "Pools\n"
-            "  rack-main on l1\n"
-            "    waits: 1 of 2 nodes with label small are free (until a node is free); "
-            "decided 0:00:05 ago\n"
-            "  sky-main on l1 (paused: at capacity)\n"
-            "    declined: launch failed: no such flavor\n"
-            "  far-main on l1\n"
-            "    deferred to pool main of provider rack: it has a better priority "
-            "(until a pool deregisters, pauses or declines)\n");
+  EXPECT_EQ(
+      explain(id),
+      "Request 200-0000000002 is requested for 0:01:05\n"
+      "  wants       small, small\n"
+      "  by          zuul\n"
+      "  tenant      acme\n"
+      "  reason      rack-main on l1 waits: 1 of 2 nodes with label small are free (until a node "
+      "is free)\n"
+      "  position    3 of 3 waiting requests; 1 request ahead wants the same label\n"
+      "Pools\n"
+      "  rack-main on l1\n"
+      "    waits: 1 of 2 nodes with label small are free (until a node is free); "
+      "decided 0:00:05 ago\n"
+      "  sky-main on l1 (paused: at capacity)\n"
+      "    declined: launch failed: no such flavor\n"
+      "  far-main on l1\n"
+      "    deferred to pool main of provider rack: it has a better priority "
+      "(until a pool deregisters, pauses or declines)\n");
 }
 
 // Where the pool's provider is configured here, the launcher's own rules say it, for all that wait.

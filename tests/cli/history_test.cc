@@ -35,7 +35,7 @@ TEST_F(HistoryCommandTest, a_request_is_shown_with_its_nodes) {
        id,
        "decision",
        {},
-       "l1-PoolWorker.rack-main accepts",
+       "rack-main on l1 accepts",
        R"({"decision":"accepts"})"});
   add({1763703600.504,
        JournalEntry::Subject::request,
@@ -58,21 +58,20 @@ TEST_F(HistoryCommandTest, a_request_is_shown_with_its_nodes) {
                    "\\| " +
                    time +
                    "504 [+-][0-9]{4} \\| 0.004 s \\| decision  \\|                       \\| "
-                   "l1-PoolWorker.rack-main accepts \\|\n"
+                   "rack-main on l1 accepts \\|\n"
                    "\\| " +
                    time +
                    "504 [+-][0-9]{4} \\| 1:00:00 \\| fulfilled \\| 0000000003,0000000004 \\|     "
                    "                            \\|\n"
                    "[+-]+\n"));
   EXPECT_EQ(nodepool({"history", id, "--json"}), 0);
-  EXPECT_EQ(out(),
-            R"([{"time": 1763700000.500, "after": null, "event": "requested", "nodes": [], )"
-            R"("details": "label(s) a for ada@build1", "data": null}, )"
-            R"({"time": 1763700000.504, "after": 0.004, "event": "decision", "nodes": [], )"
-            R"("details": "l1-PoolWorker.rack-main accepts", "data": {"decision":"accepts"}}, )"
-            R"({"time": 1763703600.504, "after": 3600.000, "event": "fulfilled", )"
-            R"("nodes": ["0000000003", "0000000004"], "details": "", "data": null}])"
-            "\n");
+  EXPECT_EQ(out(), R"([{"time": 1763700000.500, "after": null, "event": "requested", "nodes": [], )"
+                   R"("details": "label(s) a for ada@build1", "data": null}, )"
+                   R"({"time": 1763700000.504, "after": 0.004, "event": "decision", "nodes": [], )"
+                   R"("details": "rack-main on l1 accepts", "data": {"decision":"accepts"}}, )"
+                   R"({"time": 1763703600.504, "after": 3600.000, "event": "fulfilled", )"
+                   R"("nodes": ["0000000003", "0000000004"], "details": "", "data": null}])"
+                   "\n");
 }
 
 TEST_F(HistoryCommandTest, a_node_is_shown_with_its_request) {

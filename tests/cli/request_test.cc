@@ -98,7 +98,7 @@ TEST_F(RequestCommandTest, a_failure_names_the_pools_that_declined_and_why) {
   EXPECT_EQ(out(), "");
   EXPECT_EQ(err(),
             "nodepool: request 200-0000000000 failed: every pool declined it\n"
-            "  host-PoolWorker.rack-main-0123456789abcdef: it would exceed quota\n");
+            "  rack-main on host: it would exceed quota\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
@@ -107,7 +107,9 @@ TEST_F(RequestCommandTest, a_request_that_takes_too_long_is_withdrawn) {
   run(launcher_.add_pool("rack", {"small"}));
   pass_time_when_requested(minutes(6));
   EXPECT_EQ(nodepool({"request", "small", "--timeout", "5m"}), 3);
-  EXPECT_EQ(err(), "nodepool: request 200-0000000000 timed out and has been withdrawn\n");
+  EXPECT_EQ(err(),
+            "nodepool: request 200-0000000000 timed out and has been withdrawn\n"
+            "  `nodepool explain small` shows the pools of the label and what they wait for\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
@@ -122,6 +124,51 @@ TEST_F(RequestCommandTest, a_label_that_no_pool_offers_is_reported_at_once) {
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "small", "large"}), 3);
   EXPECT_THAT(err(), StartsWith("nodepool: no single pool offers all of these labels at present"));
+}
+
+TEST_F(RequestCommandTest, without_a_launcher_the_command_says_so_and_waits) {
+  pass_time_when_requested(minutes(11));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(),
+              StartsWith("nodepool: no launcher serves a pool at present; waiting for one\n"));
+}
+
+// Lets time pass in steps until the reason is printed, and then longer than the timeout.
+async::Task<> wait_for_reason(const RequestCommandTest& test, LauncherDouble& launcher,
+                              async::VirtualClock& clock) {
+  while (!test.shown().contains("waiting:")) {
+    const std::vector<std::string> requests = co_await launcher.requests();
+    if (!requests.empty() && clock.next_wakeup() < clock.now() + minutes(1)) {
+      clock.advance_by(std::chrono::seconds(1));
+    }
+    co_await boost::asio::post(boost::asio::use_awaitable);
+  }
+  clock.advance_by(minutes(5));
+  while (clock.next_wakeup() < clock.now() + minutes(2)) {
+    clock.advance_by(minutes(1));
+    co_await boost::asio::post(boost::asio::use_awaitable);
+  }
+}
+
+TEST_F(RequestCommandTest, the_reason_to_wait_is_printed_once_and_again_after_a_timeout) {
+  config_ = "store: sqlite://" + (directory_.path() / "nodepool.db").string() + R"(
+labels: [{name: small}]
+providers:
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: h1, labels: [small]}]}]}
+)";
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  const std::string reason =
+      "rack-main on host waits: 0 of 1 nodes with label small are free (until a node becomes free "
+      "or is deleted)\n";
+  EXPECT_EQ(err(), "nodepool: waiting: " + reason +
+                       "nodepool: request 200-0000000000 timed out and has been withdrawn\n"
+                       "  last reason: " +
+                       reason +
+                       "  `nodepool explain small` shows the pools of the label and what they wait "
+                       "for\n");
 }
 
 TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end) {

@@ -71,14 +71,13 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
   const std::string second = nodes().front().id;
   stop();
 
-  EXPECT_THAT(lines(served), ElementsAre("requested label(s) a for test",
-                                         "decision host.example-PoolWorker.rack-main accepts",
-                                         "fulfilled [" + first + "]", "answered"));
-  EXPECT_THAT(lines(waiting),
-              ElementsAre("requested label(s) a for test",
-                          StartsWith("decision host.example-PoolWorker.rack-main waits: "),
-                          "decision host.example-PoolWorker.rack-main accepts",
-                          "fulfilled [" + second + "]"));
+  EXPECT_THAT(lines(served),
+              ElementsAre("requested label(s) a for test", "decision rack-main on host accepts",
+                          "fulfilled [" + first + "]", "answered"));
+  EXPECT_THAT(
+      lines(waiting),
+      ElementsAre("requested label(s) a for test", StartsWith("decision rack-main on host waits: "),
+                  "decision rack-main on host accepts", "fulfilled [" + second + "]"));
   EXPECT_THAT(history::entries_of(*journal_, waiting)[1].data,
               HasSubstr(R"("decision":"waits","reason":"nodes-not-free","subject":"a")"));
   EXPECT_THAT(lines(first),
@@ -112,10 +111,9 @@ TEST_F(HistoryTest, a_lease_is_recorded_until_its_node_is_released) {
   const std::string nodes = "[" + node_id + "]";
   EXPECT_THAT(
       lines(id),
-      ElementsAre("requested label(s) a for test",
-                  "decision host.example-PoolWorker.rack-main accepts", "fulfilled " + nodes,
-                  "answered", "leased " + nodes + " for 2h by me", "renewed " + nodes + " for 1h",
-                  "released " + nodes + " the node is used"));
+      ElementsAre("requested label(s) a for test", "decision rack-main on host accepts",
+                  "fulfilled " + nodes, "answered", "leased " + nodes + " for 2h by me",
+                  "renewed " + nodes + " for 1h", "released " + nodes + " the node is used"));
 }
 
 constexpr std::string_view kFakeSky = R"(
@@ -183,8 +181,7 @@ TEST_F(HistoryTest, a_request_that_no_pool_can_serve_has_the_reasons) {
   EXPECT_THAT(
       lines(id),
       ElementsAre("requested label(s) b for test",
-                  AllOf(StartsWith("declined host.example-PoolWorker.rack-main: "), HasSubstr("b")),
-                  "failed"));
+                  AllOf(StartsWith("declined rack-main on host: "), HasSubstr("b")), "failed"));
 }
 
 TEST_F(HistoryTest, held_nodes_and_changed_priorities_are_in_it) {

@@ -15,6 +15,7 @@ using std::chrono::seconds;
 using testing::Contains;
 using testing::IsSupersetOf;
 using testing::Not;
+using testing::StartsWith;
 
 constexpr auto kMeasuredSky = R"(
 labels: [{name: small}, {name: large}]
@@ -86,6 +87,18 @@ TEST_F(LauncherMetricsTest, nodes_and_requests_are_counted) {
                                     "nodepool.provider.sky.nodes.building:2|g",
                                     "nodepool.label.large.nodes.building:1|g",
                                     "nodepool.provider.sky.pool.main.addressable_requests:1|g"}));
+}
+
+TEST_F(LauncherMetricsTest, the_wait_of_a_request_is_measured_for_each_of_its_labels) {
+  start(kMeasuredSky);
+  cloud_->launch_time = seconds(20);
+  request({"small", "large", "small"});
+  pass(seconds(30));
+  EXPECT_THAT(lines_, Contains(StartsWith("nodepool.label.small.request.fulfilled:2")).Times(1));
+  EXPECT_THAT(lines_, Contains(StartsWith("nodepool.label.large.request.fulfilled:2")).Times(1));
+  request({"small", "small", "small", "small"});
+  pass(seconds(1));
+  EXPECT_THAT(lines_, Contains(StartsWith("nodepool.label.small.request.failed:")).Times(1));
 }
 
 TEST_F(LauncherMetricsTest, one_launcher_counts_for_all_and_another_one_takes_over) {

@@ -91,5 +91,13 @@ TEST_F(NodeCountsTest, requests_count_for_their_state_and_the_oldest_open_one_fo
   EXPECT_EQ(figure("nodepool.requests.oldest"), 90);
 }
 
+TEST_F(NodeCountsTest, the_oldest_open_request_of_each_label_counts_for_its_age) {
+  add_request({"small", "strange"});
+  EXPECT_EQ(figure("nodepool.label.small.oldest_request"), 90);
+  EXPECT_EQ(figure("nodepool.label.strange.oldest_request"), 90);
+  EXPECT_EQ(figure("nodepool.label.large.oldest_request"), 0);
+  EXPECT_EQ(figure("nodepool.label.unknown.oldest_request"), -1);
+}
+
 }  // namespace
 }  // namespace nodepool::launcher

@@ -130,6 +130,14 @@ TEST(MonitoringTest, the_expressions_of_the_dashboard_are_prometheus_language) {
   EXPECT_EQ(checked.status, 0) << checked.output << checked.error;
 }
 
+TEST(MonitoringTest, every_panel_of_the_dashboard_has_a_description) {
+  const auto dashboard = nlohmann::json::parse(read(kMonitoring / "grafana-dashboard.json"));
+  for (const auto& panel : dashboard.at("panels")) {
+    if (panel.at("type") == "row") continue;
+    EXPECT_FALSE(panel.value("description", "").empty()) << panel.at("title");
+  }
+}
+
 TEST(MonitoringTest, rules_and_dashboard_name_only_what_is_served) {
   std::string text = read(kMonitoring / "alerts.yml");
   for (const std::string& expression : dashboard_expressions()) text += expression + "\n";

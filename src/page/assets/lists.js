@@ -185,7 +185,7 @@ const failures = {
 
 // The reason from the entry, without the id of the process, or else from the record of the request.
 function reasonOf(row, records) {
-  if (row.details) return row.details.replace(/^\S*PoolWorker\./, '');
+  if (row.details) return row.details;
   const request = row.subject === 'request' && records.find('request', row.of);
   return request ? whyOf(request, records) : '';
 }

@@ -93,7 +93,7 @@ function failuresCard(records) {
            list.length === 0 ? h('p', {class: 'muted'}, 'None recorded by this launcher.')
              : h('ul', {class: 'brief'}, list.map((row) => h('li', {},
                link(sectionOf(row.subject), row.of, row.of, {class: 'mono'}),
-               h('span', {class: 'why', title: row.details ?? ''}, `${row.event}${row.details ? `: ${row.details.replace(/^\S*PoolWorker\./, '')}` : ''}`),
+               h('span', {class: 'why', title: row.details ?? ''}, `${row.event}${row.details ? `: ${row.details}` : ''}`),
                age(row.time)))));
 }
 

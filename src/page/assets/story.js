@@ -53,7 +53,7 @@ export function history(events) {
   const shown = events.slice(-MAX_EVENTS).reverse();
   return [h('ul', {class: 'events'}, shown.map((event) => h('li', {}, clockTime(event.time),
     h('div', {class: 'what'}, event.event, ' ', related(event),
-      event.details && h('div', {class: 'details'}, event.details.replace(/^\S*PoolWorker\./, '')))))),
+      event.details && h('div', {class: 'details'}, event.details))))),
     events.length > MAX_EVENTS && h('p', {class: 'muted'}, `and ${events.length - MAX_EVENTS} earlier`)];
 }
 

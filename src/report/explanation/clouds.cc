@@ -144,16 +144,20 @@ std::optional<std::string> image_failure(const MachineRecords& records,
 
 // Adds nothing if no boot of such a machine was measured.
 void say_boot_time(Statements& to, const ProviderFacts& provider, const std::string& label) {
-  const auto known = provider.boot_times.find(label);
-  if (known == provider.boot_times.end()) return;
-  driver::BootTimes times;
-  times.restore(known->second);
-  if (!times.expectation()) return;
-  const auto [shortest, longest] = std::ranges::minmax(known->second);
-  const double usual = std::chrono::duration<double>(times.expectation()->usual).count();
+  const std::optional<double> usual = usual_boot_time(provider, label);
+  if (!usual) return;
+  const std::vector<double>& known = provider.boot_times.find(label)->second;
+  const auto [shortest, longest] = std::ranges::minmax(known);
   say_of(to, "boots",
-         fmt::format("{}: usually {:.1f} s, the last {} took {:.1f} s to {:.1f} s", label, usual,
-                     known->second.size(), shortest, longest));
+         fmt::format("{}: usually {:.1f} s, the last {} took {:.1f} s to {:.1f} s", label, *usual,
+                     known.size(), shortest, longest));
+}
+
+std::string attempt_text(const ProviderFacts* provider, const driver::LaunchJournal& journal) {
+  const StateMachineConfig* config = provider == nullptr ? nullptr : machine_config(*provider);
+  return fmt::format("attempt {}{}{}", journal.attempt,
+                     config == nullptr ? "" : fmt::format(" of {}", config->launch_retries()),
+                     journal.undo ? ", deleting the resources of the previous attempt" : "");
 }
 
 std::string describe(const MachineRecords& records, const driver::LaunchJournal::Step& step) {
@@ -163,6 +167,24 @@ std::string describe(const MachineRecords& records, const driver::LaunchJournal:
 }
 
 }  // namespace
+
+std::optional<double> usual_boot_time(const ProviderFacts& provider, const std::string& label) {
+  const auto known = provider.boot_times.find(label);
+  if (known == provider.boot_times.end()) return std::nullopt;
+  driver::BootTimes times;
+  times.restore(known->second);
+  if (!times.expectation()) return std::nullopt;
+  return std::chrono::duration<double>(times.expectation()->usual).count();
+}
+
+std::string attempt_of_launch(const ProviderFacts& provider, const Node& node) {
+  if (node.launch_journal.is_null()) return {};
+  try {
+    return attempt_text(&provider, driver::LaunchJournal::parse(node.launch_journal));
+  } catch (const model::RecordError&) {
+    return {};
+  }
+}
 
 bool launches_machines(const ProviderFacts& provider) {
   return machine_config(provider) != nullptr;
@@ -205,11 +227,7 @@ void explain_launch(Statements& to, const MachineRecords& records, const Provide
     say_of(to, "launch", error.what());
     return;
   }
-  const StateMachineConfig* config = provider == nullptr ? nullptr : machine_config(*provider);
-  say_of(to, "launch",
-         fmt::format("attempt {}{}{}", journal.attempt,
-                     config == nullptr ? "" : fmt::format(" of {}", config->launch_retries()),
-                     journal.undo ? ", deleting the resources of the previous attempt" : ""));
+  say_of(to, "launch", attempt_text(provider, journal));
   for (const auto& [name, step] : journal.steps) {
     say_of(to, "step", fmt::format("{} {}", name, describe(records, step)));
   }

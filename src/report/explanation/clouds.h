@@ -49,6 +49,13 @@ struct MachineRecords {
 // Whether the provider launches machines, and another launcher can resume a launch.
 bool launches_machines(const ProviderFacts& provider);
 
+// How long such a machine usually takes until it is ready, in seconds. Returns nothing if no boot
+// was measured.
+std::optional<double> usual_boot_time(const ProviderFacts& provider, const std::string& label);
+
+// "attempt 2 of 3"; empty if the node's record has no readable launch journal.
+std::string attempt_of_launch(const ProviderFacts& provider, const model::Node& node);
+
 // For a pool and the labels of a request: the resources that the nodes need, usage and limits of
 // the pool and the provider, launches in progress, boot times, labels that cannot be served, and
 // why images are missing. Adds nothing for a provider that does not launch machines.

@@ -38,6 +38,15 @@ void simulate_without_clouds(const SimulationInput& input, Providers& providers)
   }
 }
 
+void add_decisions(const Sources& sources, Providers& providers) {
+  for (const model::Component* pool : sources.components.pools()) {
+    const auto decision = sources.decisions.find(pool->id);
+    const auto provider = providers.find(pool->provider_name);
+    if (decision == sources.decisions.end() || provider == providers.end()) continue;
+    provider->second.decisions[pool->id] = decision->second;
+  }
+}
+
 std::optional<Explanation> explanation_of(const ExplanationFacts& knowledge,
                                           const std::string& subject) {
   if (const model::NodeRequest* request = knowledge.requests.find(subject)) {
@@ -65,6 +74,7 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                               sources.config.tenant_limits,
                               subject};
   if (request != nullptr) simulate_without_clouds(input, providers);
+  add_decisions(sources, providers);
   if (ask_clouds && sources.nodes.find(subject) == nullptr) {
     std::vector<std::string> labels =
         request == nullptr ? std::vector<std::string>{subject} : request->node_types;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "config/config.h"
 #include "driver/driver.h"
 #include "model/component_table.h"
+#include "planning/decision.h"
 #include "report/explanation/explanation.h"
 #include "report/explanation/simulated_decisions.h"
 
@@ -30,6 +32,9 @@ struct Sources {
   const driver::DriverRegistry& drivers;
   // The journal entries of this host about a request or node.
   std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
+  // In a launcher: the last decisions of its own pools about the request, by pool id. They replace
+  // simulated ones.
+  std::map<std::string, planning::Decision, std::less<>> decisions = {};
 };
 
 // Adds the facts that only a cloud knows about these labels to `providers`. `input` is nullptr

@@ -13,6 +13,8 @@
 #include "report/explanation/backing.h"
 #include "report/explanation/departed_pools.h"
 #include "report/explanation/hosts.h"
+#include "report/explanation/leases.h"
+#include "report/explanation/pool_decisions.h"
 #include "report/explanation/silent_pools.h"
 #include "report/launch_text.h"
 
@@ -25,17 +27,12 @@ using model::Node;
 using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
-using planning::Decision;
 
 // The most requests that the explanation of a label shows.
 constexpr std::size_t kMostRequests = 10;
 
 // The most levels of backing nodes that are followed. Bounds cycles in the records.
 constexpr int kDeepest = 4;
-
-std::string pool_name(const Component& pool) {
-  return pool.provider_name + "-" + pool.name;
-}
 
 bool shares_label(const NodeRequest& request, const NodeRequest& other) {
   return std::ranges::any_of(request.node_types, [&other](const std::string& label) {
@@ -67,75 +64,6 @@ std::string position_in_queue(const ExplanationFacts& knowledge, const NodeReque
       rivals == 1 ? "1 request ahead wants" : fmt::format("{} requests ahead want", rivals));
 }
 
-// --- decisions of the pools
-
-// The last decision of this pool in the journal of this host.
-std::optional<history::JournalEntry> last_decision(
-    const std::vector<history::JournalEntry>& history, const Component& pool) {
-  // "<fqdn>-PoolWorker.<provider>-<pool> waits: …"
-  const std::string owner = "PoolWorker." + pool_name(pool) + " ";
-  std::optional<history::JournalEntry> last;
-  for (const history::JournalEntry& entry : history) {
-    if (entry.event == "decision" && entry.details.find(owner) != std::string::npos) last = entry;
-  }
-  if (last) last->details.erase(0, last->details.find(owner) + owner.size());
-  return last;
-}
-
-std::string free_nodes(const ExplanationFacts& knowledge, const NodeRequest& request,
-                       const Component& pool) {
-  std::vector<std::string> counts;
-  for (const std::string& label : request.node_types) {
-    const std::string count = fmt::format(
-        "{} {}", knowledge.nodes.free(pool.provider_name, pool.name, label).size(), label);
-    if (std::ranges::find(counts, count) == counts.end()) counts.push_back(count);
-  }
-  return fmt::format("free nodes: {}", fmt::join(counts, ", "));
-}
-
-// What the pool would decide by the launcher's own rules. Returns nullptr if this host lacks the
-// facts.
-const Decision* simulated_decision(const ExplanationFacts& knowledge, const Component& pool) {
-  const ProviderFacts* provider = facts_of(knowledge, pool.provider_name);
-  if (provider == nullptr) return nullptr;
-  const auto decision = provider->decisions.find(pool.id);
-  return decision == provider->decisions.end() ? nullptr : &decision->second;
-}
-
-void explain_pool(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request,
-                  const std::vector<history::JournalEntry>& history, const Component& pool) {
-  if (const auto reason = request.decline_reasons.find(pool.id);
-      reason != request.decline_reasons.end()) {
-    say(to, "declined", "declined: " + reason->second);
-    return;
-  }
-  if (request.declined(pool.id)) {
-    say(to, "declined", "declined, without a reason in the record");
-    return;
-  }
-  if (const Decision* decision = simulated_decision(knowledge, pool)) {
-    say(to, "decides", sentence(*decision));
-    return;
-  }
-  const auto ineligible =
-      planning::check_eligibility(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
-  if (ineligible) {
-    say(to, "left-to-another",
-        fmt::format("{} (until {})", sentence(ineligible->reason), to_string(ineligible->until)));
-    return;
-  }
-  const std::optional<history::JournalEntry> last = last_decision(history, pool);
-  if (last) {
-    say(to, "decided",
-        fmt::format("{}; decided {} ago", last->details,
-                    duration_text(knowledge.now - last->time)));
-    return;
-  }
-  say(to, "not-decided",
-      fmt::format("{}; this host has no record of a decision by this pool",
-                  free_nodes(knowledge, request, pool)));
-}
-
 void explain_unresponsiveness(Statements& to, const ExplanationFacts& knowledge,
                               const Component& pool) {
   if (const auto sign = why_unresponsive(knowledge, pool)) say(to, "silent", *sign);
@@ -145,17 +73,20 @@ void say_no_pools(Statements& to) {
   say(to, "no-pools", "No pool is registered: no launcher runs, or none has a provider.");
 }
 
-void explain_pools(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request) {
+void explain_pools(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request,
+                   const std::vector<history::JournalEntry>& history) {
   if (knowledge.pools.empty()) return say_no_pools(to);
-  const std::vector<history::JournalEntry> history = knowledge.history(request.id);
   Statement& pools = say(to, "pools", "Pools");
   for (const Component* pool : knowledge.pools) {
     const std::string paused = pool->paused ? " (paused: at capacity)" : "";
-    Statements& details = say(pools.details, "pool",
-                              fmt::format("{} on {}{}", pool_name(*pool), pool->hostname, paused))
-                              .details;
-    explain_pool(details, knowledge, request, history, *pool);
+    Statements& details = say(pools.details, "pool", pool_title(*pool) + paused).details;
+    details.push_back(pool_decision(knowledge, request, history, *pool));
     explain_unresponsiveness(details, knowledge, *pool);
+    if (const auto end = next_lease_end(knowledge, *pool, request.node_types)) {
+      say(details, "next-lease-end",
+          fmt::format("the next lease of such a node expires in {}",
+                      duration_text(*end - knowledge.now)));
+    }
     const ProviderFacts* provider = facts_of(knowledge, pool->provider_name);
     if (provider != nullptr && pool->supports(request.node_types)) {
       explain_capacity(details, records_of(knowledge), *provider, *pool, request.node_types);
@@ -203,7 +134,7 @@ std::optional<std::string> why_unattended(const ExplanationFacts& knowledge, con
     if (pool->provider_name != node.provider) continue;
     const auto reason = why_unresponsive(knowledge, *pool);
     if (!reason) return std::nullopt;
-    sign = fmt::format("probably nothing: {} {}", pool_name(*pool), *reason);
+    sign = fmt::format("probably nothing: {} {}", pool_title(*pool), *reason);
   }
   return sign ? sign : "nothing: no registered launcher serves its provider";
 }
@@ -288,8 +219,8 @@ void explain_pool_of_label(Statements& to, const ExplanationFacts& knowledge, co
   counts.reserve(by_state.size());
   for (const auto& [state, count] : by_state) counts.push_back(fmt::format("{} {}", count, state));
   Statements& details = say(to, "pool",
-                            fmt::format("{} on {}: priority {}{}", pool_name(pool), pool.hostname,
-                                        pool.priority, pool.paused ? ", paused: at capacity" : ""))
+                            fmt::format("{}: priority {}{}", pool_title(pool), pool.priority,
+                                        pool.paused ? ", paused: at capacity" : ""))
                             .details;
   const bool is_unresponsive = why_unresponsive(knowledge, pool).has_value();
   say(details, "nodes",
@@ -352,10 +283,12 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
   say_of(facts, "by", request.requestor.value_or(""));
   say_of(facts, "tenant", request.tenant_name.value_or(""));
   say_of(facts, "prefers", request.provider.value_or(""));
+  const std::vector<history::JournalEntry> history = knowledge.history(request.id);
+  say_of(facts, "reason", reason_to_wait(knowledge, request, history));
   switch (request.state) {
     case RequestState::requested:
       say_of(facts, "position", position_in_queue(knowledge, request));
-      explain_pools(statements, knowledge, request);
+      explain_pools(statements, knowledge, request, history);
       explain_wait_for_pools(statements, knowledge, request);
       break;
     case RequestState::pending:
@@ -371,7 +304,7 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
     case RequestState::failed: {
       Statements& pools = say(statements, "failed", "Every pool has declined it:").details;
       for (const auto& [pool, reason] : request.decline_reasons) {
-        say(say(pools, "pool", pool).details, "declined", reason);
+        say(say(pools, "pool", model::pool_title(pool)).details, "declined", reason);
       }
       break;
     }

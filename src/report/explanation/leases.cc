@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "model/lease.h"
@@ -34,6 +35,21 @@ std::optional<Lease> find_lease(const ExplanationFacts& knowledge, const std::st
 
 bool knows_lease(const ExplanationFacts& knowledge, const std::string& id) {
   return find_lease(knowledge, id).has_value();
+}
+
+std::optional<double> next_lease_end(const ExplanationFacts& knowledge,
+                                     const model::Component& pool,
+                                     const std::vector<std::string>& labels) {
+  std::optional<double> first;
+  for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
+    const model::Node& node = *knowledge.nodes.find(id);
+    const bool is_wanted =
+        node.state == NodeState::in_use && node.pool == pool.name &&
+        std::ranges::any_of(labels, [&node](const auto& label) { return node.has_label(label); });
+    const std::optional<Lease> lease = is_wanted ? model::lease_of(node) : std::nullopt;
+    if (lease) first = std::min(first.value_or(lease->expires), lease->expires);
+  }
+  return first;
 }
 
 Explanation explain_lease(const ExplanationFacts& knowledge, const std::string& id) {

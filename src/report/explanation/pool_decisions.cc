@@ -1,0 +1,145 @@
+#include "report/explanation/pool_decisions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "planning/decision.h"
+
+namespace nodepool::report {
+
+namespace {
+
+using model::Component;
+using model::Node;
+using model::NodeRequest;
+using model::RequestState;
+using planning::Decision;
+
+// The last decision of this pool in the journal of this host, without the name of the pool.
+std::optional<history::JournalEntry> last_decision(
+    const std::vector<history::JournalEntry>& history, const Component& pool) {
+  const std::string owner = pool_title(pool) + " ";
+  std::optional<history::JournalEntry> last;
+  for (const history::JournalEntry& entry : history) {
+    if (entry.event == "decision" && entry.details.starts_with(owner)) last = entry;
+  }
+  if (last) last->details.erase(0, owner.size());
+  return last;
+}
+
+std::string free_nodes(const ExplanationFacts& knowledge, const NodeRequest& request,
+                       const Component& pool) {
+  std::vector<std::string> counts;
+  for (const std::string& label : request.node_types) {
+    const std::string count = fmt::format(
+        "{} {}", knowledge.nodes.free(pool.provider_name, pool.name, label).size(), label);
+    if (std::ranges::find(counts, count) == counts.end()) counts.push_back(count);
+  }
+  return fmt::format("free nodes: {}", fmt::join(counts, ", "));
+}
+
+// What the pool would decide by the launcher's own rules. Returns nullptr if this host lacks the
+// facts.
+const Decision* simulated_decision(const ExplanationFacts& knowledge, const Component& pool) {
+  const auto provider = knowledge.providers.find(pool.provider_name);
+  if (provider == knowledge.providers.end()) return nullptr;
+  const auto decision = provider->second.decisions.find(pool.id);
+  return decision == provider->second.decisions.end() ? nullptr : &decision->second;
+}
+
+// "node 0000000004 is building, attempt 2 of 3; small: usually ready after 41 s".
+std::string launch_in_progress(const ExplanationFacts& knowledge, const Node& node) {
+  std::string text = fmt::format("node {} is {}", node.id, to_string(node.state));
+  const auto provider = knowledge.providers.find(node.provider.value_or(""));
+  if (provider == knowledge.providers.end()) return text;
+  if (const std::string attempt = attempt_of_launch(provider->second, node); !attempt.empty()) {
+    text += ", " + attempt;
+  }
+  for (const std::string& label : node.type) {
+    const std::optional<double> usual = usual_boot_time(provider->second, label);
+    if (usual) text += fmt::format("; usually ready after {:.0f} s", *usual);
+  }
+  return text;
+}
+
+std::string unfinished_launches(const ExplanationFacts& knowledge, const NodeRequest& request) {
+  std::string text;
+  std::size_t others = 0;
+  for (const std::string& id : knowledge.nodes.allocated_to(request.id)) {
+    const Node& node = *knowledge.nodes.find(id);
+    if (node.state == model::NodeState::ready) continue;
+    if (!text.empty()) {
+      ++others;
+    } else {
+      text = launch_in_progress(knowledge, node);
+    }
+  }
+  return others == 0 ? text : fmt::format("{} (and {} more)", text, others);
+}
+
+}  // namespace
+
+Statement pool_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
+                        const std::vector<history::JournalEntry>& history, const Component& pool) {
+  if (const auto reason = request.decline_reasons.find(pool.id);
+      reason != request.decline_reasons.end()) {
+    return {.key = "declined", .name = {}, .text = "declined: " + reason->second};
+  }
+  if (request.declined(pool.id)) {
+    return {.key = "declined", .name = {}, .text = "declined, without a reason in the record"};
+  }
+  if (const Decision* decision = simulated_decision(knowledge, pool)) {
+    return {.key = "decides", .name = {}, .text = sentence(*decision)};
+  }
+  const auto ineligible =
+      planning::check_eligibility(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
+  if (ineligible) {
+    return {.key = "left-to-another",
+            .name = {},
+            .text = fmt::format("{} (until {})", sentence(ineligible->reason),
+                                to_string(ineligible->until))};
+  }
+  if (const std::optional<history::JournalEntry> last = last_decision(history, pool)) {
+    return {.key = "decided",
+            .name = {},
+            .text = fmt::format("{}; decided {} ago", last->details,
+                                duration_text(knowledge.now - last->time))};
+  }
+  return {.key = "not-decided",
+          .name = {},
+          .text = fmt::format("{}; this host has no record of a decision by this pool",
+                              free_nodes(knowledge, request, pool))};
+}
+
+std::string reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest& request,
+                           const std::vector<history::JournalEntry>& history) {
+  if (request.state == RequestState::pending) return unfinished_launches(knowledge, request);
+  if (request.state != RequestState::requested) return {};
+  if (knowledge.pools.empty()) return "no launcher serves a pool";
+  std::string reason;
+  std::size_t others = 0;
+  for (const Component* pool : knowledge.pools) {
+    if (!pool->supports(request.node_types) || request.declined(pool->id)) continue;
+    const Decision* decision = simulated_decision(knowledge, *pool);
+    std::string text;
+    if (decision != nullptr) {
+      if (decision->kind == Decision::Kind::ignore) continue;
+      text = sentence(*decision);
+    } else if (const auto last = last_decision(history, *pool)) {
+      text = last->details;
+    } else {
+      continue;
+    }
+    if (reason.empty()) {
+      reason = fmt::format("{} {}", pool_title(*pool), text);
+    } else {
+      ++others;
+    }
+  }
+  return others == 0 ? reason : fmt::format("{} (and {} other pools)", reason, others);
+}
+
+}  // namespace nodepool::report

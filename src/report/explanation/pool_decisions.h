@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "history/entry.h"
+#include "report/explanation/explanation.h"
+
+// The decisions of the registered pools about one request.
+namespace nodepool::report {
+
+// What the pool decides or has decided about the request: the decline in its record, the decision
+// by the launcher's rules, or the last one in `history`, the journal entries about the request.
+Statement pool_decision(const ExplanationFacts& knowledge, const model::NodeRequest& request,
+                        const std::vector<history::JournalEntry>& history,
+                        const model::Component& pool);
+
+// Why the request is not served yet, in one line that stays the same as long as the reason does:
+// the decision of a pool that offers its labels, or the node in launch. Empty if it does not wait
+// for a pool or a launch.
+std::string reason_to_wait(const ExplanationFacts& knowledge, const model::NodeRequest& request,
+                           const std::vector<history::JournalEntry>& history);
+
+}  // namespace nodepool::report
