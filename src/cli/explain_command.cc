@@ -64,10 +64,9 @@ Task<> ask_clouds(Session& session, std::vector<std::string> labels, const Simul
 
 std::runtime_error unknown_subject(const Session& session, const std::string& subject) {
   const std::string meant = config::did_you_mean(subject, config::keys_of(session.config().labels));
-  return std::runtime_error(fmt::format(
-      "there is no request, node, lease, label or host {}; {}", subject,
-      meant.empty() ? fmt::format("see `nodepool history {}` if it has been deleted", subject)
-                    : meant));
+  return std::runtime_error(
+      fmt::format("there is no request, node, lease, label or host {}; {}", subject,
+                  meant.empty() ? "the history of this host has no entry of it either" : meant));
 }
 
 Task<report::Explanation> explain(Session& session, std::string subject, bool online) {

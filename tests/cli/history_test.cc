@@ -49,20 +49,20 @@ TEST_F(HistoryCommandTest, a_request_is_shown_with_its_nodes) {
       out(),
       MatchesRegex("[+-]+\n"
                    "\\| Time                          \\| After   \\| Event     \\| Nodes "
-                   "                \\| Details                         \\|\n"
+                   "                \\| Details                   \\|\n"
                    "[+-]+\n"
                    "\\| " +
                    time +
                    "500 [+-][0-9]{4} \\|         \\| requested \\|                       \\| "
-                   "label\\(s\\) a for ada@build1       \\|\n"
+                   "label\\(s\\) a for ada@build1 \\|\n"
                    "\\| " +
                    time +
                    "504 [+-][0-9]{4} \\| 0.004 s \\| decision  \\|                       \\| "
-                   "rack-main on l1 accepts \\|\n"
+                   "rack-main on l1 accepts   \\|\n"
                    "\\| " +
                    time +
                    "504 [+-][0-9]{4} \\| 1:00:00 \\| fulfilled \\| 0000000003,0000000004 \\|     "
-                   "                            \\|\n"
+                   "                      \\|\n"
                    "[+-]+\n"));
   EXPECT_EQ(nodepool({"history", id, "--json"}), 0);
   EXPECT_EQ(out(), R"([{"time": 1763700000.500, "after": null, "event": "requested", "nodes": [], )"

@@ -1,5 +1,8 @@
 #include "report/explanation/explainer.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "report/explanation/hosts.h"
@@ -47,6 +50,30 @@ void add_decisions(const Sources& sources, Providers& providers) {
   }
 }
 
+// The last events of a request or node that no longer exists. Returns nothing if the journal of
+// this host has none.
+std::optional<Explanation> explain_ended(const ExplanationFacts& knowledge,
+                                         const std::string& subject) {
+  constexpr std::size_t kMostEvents = 5;
+  const std::vector<history::JournalEntry> history = knowledge.history(subject);
+  if (history.empty()) return std::nullopt;
+  const bool is_node = history.front().subject == history::JournalEntry::Subject::node;
+  Explanation explanation;
+  Statements& events =
+      say(explanation.statements, "ended",
+          fmt::format("{} {} no longer exists. Its last events:", is_node ? "Node" : "Request",
+                      subject))
+          .details;
+  for (std::size_t i = history.size() - std::min(history.size(), kMostEvents); i < history.size();
+       ++i) {
+    const history::JournalEntry& entry = history[i];
+    say_of(events, "event", entry.event,
+           fmt::format("{} ago{}{}", duration_text(knowledge.now - entry.time),
+                       entry.details.empty() ? "" : ": ", entry.details));
+  }
+  return explanation;
+}
+
 std::optional<Explanation> explanation_of(const ExplanationFacts& knowledge,
                                           const std::string& subject) {
   if (const model::NodeRequest* request = knowledge.requests.find(subject)) {
@@ -58,7 +85,7 @@ std::optional<Explanation> explanation_of(const ExplanationFacts& knowledge,
   if (knows_lease(knowledge, subject)) return explain_lease(knowledge, subject);
   if (knowledge.config.labels.contains(subject)) return explain_label(knowledge, subject);
   if (knows_host(knowledge, subject)) return explain_host(knowledge, subject);
-  return std::nullopt;
+  return explain_ended(knowledge, subject);
 }
 
 }  // namespace
