@@ -67,7 +67,7 @@ class ExplainTest : public CliTest {
                                       request_id,
                                       "decision",
                                       {},
-                                      provider + "-main on l1 " + decision}));
+                                      provider + "-main on localhost " + decision}));
   }
 
   std::string explain(const std::string& subject) {
@@ -137,7 +137,7 @@ TEST_F(ExplainTest, a_request_that_no_longer_exists_is_explained_by_the_journal)
   add_decision("200-0000000009", "rack", "declines: it would exceed quota");
   EXPECT_EQ(explain("200-0000000009"),
             "Request 200-0000000009 no longer exists. Its last events:\n"
-            "  decision    0:00:05 ago: rack-main on l1 declines: it would exceed quota\n");
+            "  decision    0:00:05 ago: rack-main on localhost declines: it would exceed quota\n");
 }
 
 TEST_F(ExplainTest, a_waiting_request_shows_when_the_next_lease_of_such_a_node_ends) {

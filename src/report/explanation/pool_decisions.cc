@@ -18,15 +18,16 @@ using model::NodeRequest;
 using model::RequestState;
 using planning::Decision;
 
-// The last decision of this pool in the journal of this host, without the name of the pool.
+// The last decision of this pool in the journal of this host, without the name of the pool. The
+// journal names the host by the pool's id, whose name may differ from the component's.
 std::optional<history::JournalEntry> last_decision(
     const std::vector<history::JournalEntry>& history, const Component& pool) {
-  const std::string owner = pool_title(pool) + " ";
+  const std::string owner = fmt::format("{}-{} on ", pool.provider_name, pool.name);
   std::optional<history::JournalEntry> last;
   for (const history::JournalEntry& entry : history) {
     if (entry.event == "decision" && entry.details.starts_with(owner)) last = entry;
   }
-  if (last) last->details.erase(0, owner.size());
+  if (last) last->details.erase(0, last->details.find(' ', owner.size()) + 1);
   return last;
 }
 
