@@ -20,6 +20,7 @@ class Section;
 struct WebApp {
   int port = 8005;
   std::string listen_address = "0.0.0.0";
+  std::optional<int> builder_port = {};  // nothing: builders do not listen
 
   friend bool operator==(const WebApp&, const WebApp&) = default;
 };

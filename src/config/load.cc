@@ -42,6 +42,7 @@ WebApp read_webapp(const Section& root) {
   if (const auto section = root.section("webapp")) {
     webapp.port = read_port(*section, "port");
     webapp.listen_address = section->text("listen_address");
+    if (section->has("builder-port")) webapp.builder_port = read_port(*section, "builder-port");
   }
   return webapp;
 }

@@ -12,7 +12,9 @@ constexpr std::int64_t kOldestHistory = 3650;       // days
 constexpr std::int64_t kLargestBuildLog = 1 << 20;  // MiB
 
 Schema webapp_schema() {
-  return {.description = "HTTP server of the launcher: status pages, metrics and the API.",
+  return {.description =
+              "HTTP server of the launcher: status pages, metrics and the API; and of the builder: "
+              "metrics.",
           .fields = {
               {.key = "port",
                .type = integer_between(0, kHighestPort),
@@ -23,6 +25,11 @@ Schema webapp_schema() {
                .default_value = "0.0.0.0",
                .description = "Address to listen on; `::` for all IPv4 and IPv6 addresses. The key "
                               "has an underscore. Read at start only."},
+              {.key = "builder-port",
+               .type = integer_between(1, kHighestPort),
+               .default_note = "none",
+               .description = "TCP port at which the builders with this file serve `/live`, "
+                              "`/ready` and `/metrics`. Read at start only."},
           }};
 }
 

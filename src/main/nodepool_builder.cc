@@ -14,6 +14,8 @@
 #include "program/daemon.h"
 #include "program/host_names.h"
 #include "telemetry/log_errors.h"
+#include "web/readiness.h"
+#include "web/server.h"
 
 namespace {
 
@@ -27,10 +29,37 @@ class BuilderDaemon final : public program::Daemon {
       : Daemon(options, std::move(log), "nodepool.builder"),
         choices_(choices),
         drivers_(drivers::all_drivers()),
-        finishing_(runtime(), telemetry::log_errors(Daemon::log())) {}
+        finishing_(runtime(), telemetry::log_errors(Daemon::log())) {
+    enable_registry();
+  }
 
  private:
   const driver::DriverRegistry& drivers() const override { return drivers_; }
+
+  Task<> start_without_store(const config::Config& config) override {
+    if (!config.webapp.builder_port) co_return;
+    anonymous_read_ = config.api.anonymous_read;
+    web_.emplace(runtime(), log().child("WebApp"),
+                 [this](web::Request request) { return answer(std::move(request)); });
+    co_await web_->start(
+        {.host = config.webapp.listen_address, .port = *config.webapp.builder_port});
+  }
+
+  // Builders have no tokens: without `anonymous-read`, only liveness and readiness are shown.
+  Task<web::Response> answer(web::Request request) {
+    if (request.path == "/live") co_return web::text_page("OK");
+    if (request.path == "/ready") {
+      telemetry::Health health = Daemon::health();
+      if (!anonymous_read_) {
+        if (!health.obstacles.empty()) health.obstacles = {"anonymous-read is false"};
+        health.warnings.clear();
+      }
+      co_return web::readiness_page(health, request);
+    }
+    if (request.path != "/metrics") co_return web::Response{404};
+    if (!anonymous_read_) co_return web::Response{403};
+    co_return web::text_page(registry().prometheus_text(), web::kPrometheusText);
+  }
 
   Task<> start(config::Config config) override {
     program::HostNames names = program::host_names();
@@ -76,11 +105,15 @@ class BuilderDaemon final : public program::Daemon {
 
   std::vector<std::string> fixed_keys_changed(const config::Config& begun,
                                               const config::Config& now) const override {
-    if (begun.images_dir == now.images_dir) return {};
-    return {"images-dir"};
+    std::vector<std::string> keys;
+    if (begun.images_dir != now.images_dir) keys.emplace_back("images-dir");
+    if (begun.webapp != now.webapp) keys.emplace_back("webapp");
+    return keys;
   }
 
   Task<> stop() override {
+    if (web_) co_await web_->stop();
+    web_.reset();
     if (builder_) co_await builder_->stop();
     co_await finishing_.join();
     builder_.reset();
@@ -88,6 +121,8 @@ class BuilderDaemon final : public program::Daemon {
 
   BuilderChoices choices_;
   driver::DriverRegistry drivers_;
+  std::optional<web::Server> web_;
+  bool anonymous_read_ = false;
   std::optional<builder::NodePoolBuilder> builder_;
   async::Event completed_{"all builds and uploads are complete"};
   async::TaskScope finishing_;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tests/integration/builder_store.h"
+#include "tests/support/network.h"
 
 namespace nodepool::integration {
 namespace {
@@ -39,6 +40,26 @@ TEST_F(BuilderProcess, sigterm_ends_what_is_under_way) {
   EXPECT_EQ(host_.stop(SIGTERM), 0);
   EXPECT_THAT(host_.records("dib-image-list", "failed"), SizeIs(1));
   EXPECT_THAT(host_.files(), SizeIs(1));
+}
+
+TEST_F(BuilderProcess, liveness_readiness_and_metrics_are_served_at_the_configured_port) {
+  const test_support::ReservedPort port;
+  const auto page = [&port](const std::string& path) {
+    const std::string script = "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port.number()) +
+                               " && printf 'GET " + path +
+                               " HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && cat <&3";
+    return test_support::run({"bash", "-c", script}).output;
+  };
+  host_.configure({.more = "webapp: {listen_address: 127.0.0.1, builder-port: " +
+                           std::to_string(port.number()) + "}\n"});
+  host_.start();
+  host_.wait_for("dib-image-list", "ready");
+  EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
+  EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
+  EXPECT_THAT(page("/metrics"), HasSubstr("\nprocess_cpu_seconds_total "));
+  EXPECT_THAT(page("/metrics"), HasSubstr("\nnodepool_image_size_bytes{"));
+  EXPECT_THAT(page("/node-list"), HasSubstr(" 404 "));
+  EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 
 TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice) {
