@@ -39,6 +39,9 @@ class LockSet {
   // Whether the lock is held, as far as is known.
   bool held(std::size_t index) const;
 
+  // A lock that was acquired. Valid until another one is added.
+  Lock& lock(std::size_t index) { return *members_[index].lock; }
+
   // Adds a check that the lock is still held, so that the store rejects the transaction otherwise.
   void check_in(Transaction& transaction, std::size_t index) const;
 

@@ -141,14 +141,12 @@ Task<> ExpiryWorker::run() {
 Task<> ExpiryWorker::end(std::string id) {
   std::string failure;
   try {
-    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
-    Node node = model::parse_node(id, entry);
-    if (is_due(node)) {
-      if (node.state == NodeState::in_use) {
-        co_await end_lease(std::move(node));
-      } else {
-        co_await retire(id);
-      }
+    std::optional<Node> node = co_await model::read_node(context_.store, id);
+    const bool due = node && is_due(*node);
+    if (due && node->state == NodeState::in_use) {
+      co_await end_lease(*std::move(node));
+    } else if (due) {
+      co_await retire(id);
     }
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) failure = error.what();

@@ -7,6 +7,7 @@
 #include "async/task_scope.h"
 #include "coordination/outage.h"
 #include "coordination/path.h"
+#include "lifecycle/locked_node.h"
 #include "model/paths.h"
 #include "model/record_batch.h"
 #include "model/unseen_nodes.h"
@@ -45,11 +46,7 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
   }
 
   Task<> save() override {
-    model::RecordBatch batch;
-    locks_.check_in(batch.transaction(), lock);
-    const std::size_t index = batch.write(context_.records.nodes, node_);
-    const auto results = co_await batch.commit_until_known(context_.runtime, context_.store);
-    node_.stat = results.at(index).stat;
+    return lifecycle::save_locked(context_.node_writer(), node_, locks_.lock(lock));
   }
 
   // To be called after the node was written as it is now.

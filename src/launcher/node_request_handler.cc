@@ -12,6 +12,7 @@
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "launcher/terminated_machine_detector.h"
+#include "lifecycle/locked_node.h"
 #include "model/failure_text.h"
 #include "model/paths.h"
 #include "planning/decision.h"
@@ -177,11 +178,8 @@ Task<> NodeRequestHandler::take_out_of_service(const Check& check) {
     context_.history.machine_ended(node.id, *reason);
   }
   node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-  RecordBatch batch;
-  batch.write(context_.records.nodes, std::move(node));
-  locks_.check_in(batch.transaction(), check.lock);
   try {
-    co_await batch.commit_until_known(context_.runtime, context_.store);
+    co_await lifecycle::save_locked(context_.node_writer(), node, locks_.lock(check.lock));
   } catch (const StoreError& error) {
     if (!error.is_rejection()) throw;  // another process was faster
   }
