@@ -15,7 +15,7 @@
 #include "builder/local_images.h"
 #include "builder/settings.h"
 #include "coordination/store.h"
-#include "lifecycle/locked_node.h"
+#include "lifecycle/node_writer.h"
 #include "model/image_table.h"
 #include "model/installation.h"
 #include "telemetry/log.h"

@@ -13,6 +13,7 @@
 #include "cli/each.h"
 #include "cli/own_provider.h"
 #include "coordination/lock.h"
+#include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "lifecycle/reclaim.h"
 #include "model/change_node.h"
@@ -38,12 +39,8 @@ constexpr auto kLockTimeout = std::chrono::seconds(5);
 
 // The contenders for the node's lock, the holder first.
 Task<std::vector<std::string>> contenders(Store& store, std::string id) {
-  std::vector<std::string> names;
-  try {
-    names = co_await store.children(model::node_lock_path(id));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  std::vector<std::string> names =
+      co_await coordination::find_children(store, model::node_lock_path(id));
   co_return coordination::sorted_contenders(std::move(names));
 }
 

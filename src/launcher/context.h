@@ -9,7 +9,7 @@
 #include "coordination/store.h"
 #include "launcher/departed_pools.h"
 #include "launcher/history_recorder.h"
-#include "lifecycle/locked_node.h"
+#include "lifecycle/node_writer.h"
 #include "model/installation.h"
 #include "model/records.h"
 #include "planning/deletions.h"

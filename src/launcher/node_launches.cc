@@ -7,7 +7,7 @@
 #include "async/task_scope.h"
 #include "coordination/outage.h"
 #include "coordination/path.h"
-#include "lifecycle/locked_node.h"
+#include "lifecycle/node_writer.h"
 #include "model/paths.h"
 #include "model/record_batch.h"
 #include "model/unseen_nodes.h"

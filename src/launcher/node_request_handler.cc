@@ -12,7 +12,7 @@
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "launcher/terminated_machine_detector.h"
-#include "lifecycle/locked_node.h"
+#include "lifecycle/node_writer.h"
 #include "model/failure_text.h"
 #include "model/paths.h"
 #include "planning/decision.h"

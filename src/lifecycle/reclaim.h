@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "driver/driver.h"
-#include "lifecycle/locked_node.h"
+#include "lifecycle/node_writer.h"
 
 namespace nodepool::lifecycle {
 

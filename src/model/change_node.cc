@@ -1,6 +1,7 @@
 #include "model/change_node.h"
 
 #include "coordination/lock.h"
+#include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "model/paths.h"
 #include "model/record_batch.h"
@@ -51,12 +52,8 @@ Task<NodeChange> change_if_free(coordination::Store& store, NodeTable& nodes,
 }  // namespace
 
 Task<std::optional<Node>> read_node(coordination::Store& store, std::string id) {
-  std::optional<coordination::Entry> entry;
-  try {
-    entry = co_await store.get(node_path(id));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  const std::optional<coordination::Entry> entry =
+      co_await coordination::find(store, node_path(id));
   if (!entry || entry->data.empty()) co_return std::nullopt;
   co_return parse_node(std::move(id), *entry);
 }

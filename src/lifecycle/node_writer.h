@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "async/runtime.h"
 #include "async/task.h"
 #include "coordination/lock.h"
@@ -21,5 +24,10 @@ struct NodeWriter {
 // Writes a node whose lock is held, in a transaction that proves it. Waits while the store is
 // unreachable. Throws StoreError if the record has changed or the lock is lost; Cancelled.
 Task<> save_locked(NodeWriter writer, model::Node& node, const coordination::Lock& lock);
+
+// Takes an unlocked node out of service: sets it to `deleting` if `is_due`, called with its current
+// record, returns true; it may comment the record. A launcher then reclaims the node. Returns
+// whether it has done so. Throws StoreError, RecordError.
+Task<bool> retire(NodeWriter writer, std::string id, std::function<bool(model::Node&)> is_due);
 
 }  // namespace nodepool::lifecycle
