@@ -175,7 +175,7 @@ bool NodePoolBuilder::wants(const driver::ProviderConfig& config) const {
   return true;
 }
 
-void NodePoolBuilder::begin(std::shared_ptr<driver::Provider> provider) {
+void NodePoolBuilder::put_in_service(std::shared_ptr<driver::Provider> provider) {
   if (provider->images() == nullptr) {
     throw std::runtime_error("the provider does not support images");
   }
@@ -186,7 +186,7 @@ void NodePoolBuilder::begin(std::shared_ptr<driver::Provider> provider) {
   uploads_.reconfigured(name);
 }
 
-Task<> NodePoolBuilder::end(std::string name) {
+Task<> NodePoolBuilder::take_out_of_service(std::string name) {
   return wait_for_calls(providers_.extract(name).mapped());
 }
 

@@ -70,8 +70,8 @@ class NodePoolBuilder : private lifecycle::ProviderSet::User {
 
  private:
   bool wants(const driver::ProviderConfig& config) const override;
-  void begin(std::shared_ptr<driver::Provider> provider) override;
-  Task<> end(std::string name) override;
+  void put_in_service(std::shared_ptr<driver::Provider> provider) override;
+  Task<> take_out_of_service(std::string name) override;
   Task<> adapt(const config::Config& config) override;
   void update_settings(const config::Config& config);
   void publish_state();

@@ -156,7 +156,7 @@ void Launcher::mark_departed(const model::Component& pool) {
   tables_scope_.spawn("departed pool " + pool.name, wait_for_departed_pools());
 }
 
-void Launcher::failed(const driver::ProviderConfig& config) {
+void Launcher::start_failed(const driver::ProviderConfig& config) {
   for (const auto& [name, pool] : config.pools()) {
     model::Component absent;
     absent.kind = model::Component::Kind::pool;
@@ -222,7 +222,7 @@ Task<> Launcher::reconfigure(config::Config config) {
             providers_.size());
 }
 
-void Launcher::begin(std::shared_ptr<driver::Provider> provider) {
+void Launcher::put_in_service(std::shared_ptr<driver::Provider> provider) {
   const std::string& name = provider->config().name();
   auto quota =
       std::make_shared<ProviderQuota>(context_.runtime, provider, log_.child("quota." + name));
@@ -236,7 +236,7 @@ void Launcher::begin(std::shared_ptr<driver::Provider> provider) {
   deleted_nodes_.reevaluate_provider(name);
 }
 
-Task<> Launcher::end(std::string name) {
+Task<> Launcher::take_out_of_service(std::string name) {
   return stop_workers(providers_.extract(name).mapped());
 }
 

@@ -84,10 +84,10 @@ class Launcher : private lifecycle::ProviderSet::User {
  private:
   using PoolKey = std::pair<std::string, std::string>;  // provider, pool
 
-  void begin(std::shared_ptr<driver::Provider> provider) override;
-  Task<> end(std::string name) override;
+  void put_in_service(std::shared_ptr<driver::Provider> provider) override;
+  Task<> take_out_of_service(std::string name) override;
   // Requests wait for the pools of a provider that could not start yet.
-  void failed(const driver::ProviderConfig& config) override;
+  void start_failed(const driver::ProviderConfig& config) override;
   Task<> adapt(const config::Config& config) override;
   Task<> stop_pool_workers_without_pool();
   Task<> start_missing_pool_workers();

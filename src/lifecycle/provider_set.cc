@@ -70,7 +70,7 @@ void ProviderSet::take_replaced_out_of_service() {
 // The provider is out of service at once; the returned task stops it.
 Task<> ProviderSet::retire(std::shared_ptr<Provider> provider) {
   provider->quiesce();
-  Task<> end_of_service = user_.end(provider->config().name());
+  Task<> end_of_service = user_.take_out_of_service(provider->config().name());
   return stop_after(std::move(end_of_service), std::move(provider));
 }
 
@@ -104,7 +104,7 @@ Task<> ProviderSet::start(const config::ProviderSection& section) {
   if (predecessor != replaced_.end()) provider->take_over(*predecessor->second.provider);
   const std::optional<std::string> failure = co_await try_to_start(provider);
   if (failure) {
-    if (retrier_.failed(name, *failure)) user_.failed(provider->config());
+    if (retrier_.failed(name, *failure)) user_.start_failed(provider->config());
     co_return;
   }
   retrier_.succeeded(name);
@@ -114,7 +114,7 @@ Task<> ProviderSet::start(const config::ProviderSection& section) {
 // Returns why the provider cannot start, after it is stopped; nothing: it is in service. Throws
 // StoreError, Cancelled.
 Task<std::optional<std::string>> ProviderSet::try_to_start(std::shared_ptr<Provider> provider) {
-  Task<> starting = start_and_begin(provider);
+  Task<> starting = start_and_put_in_service(provider);
   const auto stop = [&provider] { return provider->stop(); };
   std::optional<std::string> failure;
   try {
@@ -129,9 +129,9 @@ Task<std::optional<std::string>> ProviderSet::try_to_start(std::shared_ptr<Provi
   co_return failure;
 }
 
-Task<> ProviderSet::start_and_begin(std::shared_ptr<Provider> provider) {
+Task<> ProviderSet::start_and_put_in_service(std::shared_ptr<Provider> provider) {
   co_await provider->start();
-  user_.begin(provider);
+  user_.put_in_service(provider);
 }
 
 Task<bool> ProviderSet::retry() {

@@ -31,14 +31,14 @@ class ProviderSet {
 
     // Puts a provider, which has started, into service. Throws if it cannot serve, like a start
     // that fails.
-    virtual void begin(std::shared_ptr<driver::Provider> provider) = 0;
+    virtual void put_in_service(std::shared_ptr<driver::Provider> provider) = 0;
 
     // Takes a provider out of service, at once. The returned task ends what runs for it; then it is
     // stopped.
-    virtual Task<> end(std::string name) = 0;
+    virtual Task<> take_out_of_service(std::string name) = 0;
 
     // Called when a provider with this name has failed to start for the first time.
-    virtual void failed(const driver::ProviderConfig& /*config*/) {}
+    virtual void start_failed(const driver::ProviderConfig& /*config*/) {}
 
     // Adapts everything else to the configuration and to the providers in service. Called when
     // these have changed; replaced and removed providers are stopped after that. Throws StoreError
@@ -81,7 +81,7 @@ class ProviderSet {
   Task<bool> start_missing();
   Task<> start(const config::ProviderSection& section);
   Task<std::optional<std::string>> try_to_start(std::shared_ptr<driver::Provider> provider);
-  Task<> start_and_begin(std::shared_ptr<driver::Provider> provider);
+  Task<> start_and_put_in_service(std::shared_ptr<driver::Provider> provider);
   bool is_complete() const { return started_.size() == wanted_.size(); }
   Task<bool> retry();
   void stop_replaced();

@@ -132,18 +132,18 @@ class Daemon final : public ProviderSet::User {
     return config.name() != unwanted;
   }
 
-  void begin(std::shared_ptr<Provider> provider) override {
+  void put_in_service(std::shared_ptr<Provider> provider) override {
     const std::string& name = provider->config().name();
     if (name == unusable) throw std::runtime_error("unusable");
     script_.events.push_back("begin " + title(provider->config()));
     in_service.emplace(name, std::move(provider));
   }
 
-  Task<> end(std::string name) override {
+  Task<> take_out_of_service(std::string name) override {
     return wait_until_idle(in_service.extract(name).mapped());
   }
 
-  void failed(const ProviderConfig& config) override {
+  void start_failed(const ProviderConfig& config) override {
     script_.events.push_back("failed " + title(config));
   }
 
