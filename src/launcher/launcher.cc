@@ -268,18 +268,22 @@ Task<> Launcher::stop_pool_workers_without_pool() {
 }
 
 Task<> Launcher::start_missing_pool_workers() {
-  std::vector<PoolWorker*> added;
   for (const auto& [provider_name, provider] : providers_) {
     for (const auto& [pool, pool_config] : provider.provider->config().pools()) {
       const PoolKey key(provider_name, pool);
       if (pool_workers_.contains(key)) continue;
       auto worker = std::make_unique<PoolWorker>(serving_, provider, pool);
       co_await worker->start();
-      added.push_back(pool_workers_.emplace(key, std::move(worker)).first->second.get());
+      pool_workers_.emplace(key, std::move(worker));
     }
   }
-  co_await wait_until_registered(added);
-  for (PoolWorker* worker : added) worker->serve();
+  // Includes those that an interrupted call has started.
+  std::vector<PoolWorker*> waiting;
+  for (const auto& [key, worker] : pool_workers_) {
+    if (!worker->is_serving()) waiting.push_back(worker.get());
+  }
+  co_await wait_until_registered(waiting);
+  for (PoolWorker* worker : waiting) worker->serve();
 }
 
 Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
