@@ -246,7 +246,7 @@ Task<bool> NodeLaunches::begin_again() {
     Node& node = launch->node();
     node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
     node.launcher = pool_.id;
-    locks_.check_in(building.transaction(), launch->lock);
+    locks_.lock(launch->lock).check_in(building.transaction());
     operations.push_back(building.write(context_.records.nodes, node));
   }
   model::RecordBatch::Results results;

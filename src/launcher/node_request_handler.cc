@@ -273,7 +273,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   RecordBatch batch;
   NodeRequest request = *current;
   request.set_state(RequestState::pending, context_.runtime.clock.wall_seconds());
-  locks_.check_in(batch.transaction(), request_lock_);
+  locks_.lock(request_lock_).check_in(batch.transaction());
   const std::size_t request_write = batch.write(context_.records.requests, request);
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < requested_.size(); ++i) {
@@ -283,7 +283,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
     }
     const Node* node = context_.records.nodes.find(requested_[i].node_id);
     if (!can_be_handed_out(node, request.node_types[i])) co_return false;
-    locks_.check_in(batch.transaction(), requested_[i].lock);
+    locks_.lock(requested_[i].lock).check_in(batch.transaction());
     batch.write(context_.records.nodes, allocated(*node));
   }
   launches.create_in(batch.transaction(), request, labels, choose_zone(provider));
