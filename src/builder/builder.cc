@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -48,6 +47,11 @@ std::vector<gearman::Server> gearman_servers(const config::Config& config) {
   return servers;
 }
 
+// Returns when no call of the provider is in progress.
+Task<> wait_for_calls(std::shared_ptr<ImageProvider> provider) {
+  while (provider->calls > 0) co_await provider->call_ended.wait();
+}
+
 // With dashes.
 std::string uuid(async::Random& random) {
   return boost::uuids::to_string(boost::uuids::string_generator()(random.uuid_hex()));
@@ -61,7 +65,6 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
                                  const config::Config& config, const Options& options,
                                  std::optional<ImageMakers> makers)
     : options_(options),
-      drivers_(drivers),
       log_(std::move(log), "nodepool.builder"),
       lock_sweeper_(runtime, store),
       records_(runtime, store, log_),
@@ -71,6 +74,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       installation_(runtime, store, log_),
       context_{.runtime = runtime,
                .store = store,
+               .nodes = records_.nodes,
                .images = records_.images,
                .threads = threads_,
                .log = log_,
@@ -89,16 +93,18 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       builds_(context_),
       uploads_(context_),
       upload_worker_(context_, uploads_, formats_, options.environment, options.upload_workers),
-      cleanup_(context_, records_.nodes),
+      cleanup_(context_),
       gauges_(context_, builds_, uploads_),
       gearman_(context_, builds_, uploads_, cleanup_,
                {.build_workers = options.build_workers, .upload_workers = options.upload_workers}),
       registration_(runtime, store, log_, builder_component(options)),
       state_(options.state),
-      start_retrier_(runtime, log_),
+      provider_set_(drivers,
+                    {runtime, store, records_.nodes, records_.images, threads_, log_,
+                     options.metrics, installation_.current()},
+                    log_, *this),
       tables_scope_(runtime, telemetry::log_errors(log_)),
-      workers_scope_(runtime, telemetry::log_errors(log_)),
-      retired_providers_(runtime, telemetry::log_errors(log_)) {}
+      workers_scope_(runtime, telemetry::log_errors(log_)) {}
 
 NodePoolBuilder::~NodePoolBuilder() = default;
 
@@ -122,7 +128,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
   subscriptions_.push_back(records_.nodes.observe_readiness([this](bool ready) {
     if (ready) cleanup_.enqueue_all();
   }));
-  co_await apply(std::move(config));
+  co_await provider_set_.apply(std::move(config));
   cleanup_.start();
   for (std::size_t i = 0; i < options_.build_workers; ++i) {
     build_workers_.push_back(std::make_unique<BuildWorker>(context_, builds_, makers_.builders));
@@ -146,8 +152,7 @@ void NodePoolBuilder::set_state(const model::DaemonState& state) {
 void NodePoolBuilder::publish_state() {
   model::Component component = registration_.component();
   state_.describe(component);
-  for (const auto& [provider, reason] : start_retrier_.failures()) {
-    if (!wanted_.contains(provider)) continue;
+  for (const auto& [provider, reason] : provider_set_.failures()) {
     component.problems.push_back(
         fmt::format("provider {} could not be started for images: {}", provider, reason));
   }
@@ -155,110 +160,55 @@ void NodePoolBuilder::publish_state() {
 }
 
 Task<> NodePoolBuilder::reconfigure(config::Config config) {
-  co_await apply(std::move(config));
+  co_await provider_set_.apply(std::move(config));
   log_.info("Configuration reloaded: {} image(s) and {} provider(s)", settings_.diskimages.size(),
             providers_.size());
 }
 
-Task<> NodePoolBuilder::apply(config::Config config) {
-  // Everything is parsed first, so that an error changes nothing.
-  ProviderConfigs wanted;
-  for (const config::ProviderSection& section : config.providers) {
-    auto provider = drivers_.driver(section.driver).configure(section, config);
-    if (!provider->managed_images()) continue;
-    const std::string& format = provider->managed_images()->format;
-    if (!config::is_part_of_path(format)) {
-      throw std::runtime_error("provider " + section.name + ": '" + format +
-                               "' is not a valid image format");
-    }
-    wanted[section.name] = std::move(provider);
+bool NodePoolBuilder::wants(const driver::ProviderConfig& config) const {
+  if (!config.managed_images()) return false;
+  const std::string& format = config.managed_images()->format;
+  if (!config::is_part_of_path(format)) {
+    throw std::runtime_error("provider " + config.name() + ": '" + format +
+                             "' is not a valid image format");
   }
-  co_await start_retrier_.stop();
-  config_ = std::move(config);
-  wanted_ = std::move(wanted);
-  std::vector<std::shared_ptr<ImageProvider>> replaced;
-  for (auto entry = providers_.begin(); entry != providers_.end();) {
-    const auto found = wanted_.find(entry->first);
-    if (found != wanted_.end() && found->second->same_as(entry->second->provider->config())) {
-      ++entry;
-      continue;
-    }
-    entry->second->provider->quiesce();
-    replaced.push_back(entry->second);
-    entry = providers_.erase(entry);
-  }
-  co_await start_missing_providers();
-  publish_state();
-  update_settings();
-  for (const auto& provider : replaced) {
-    retired_providers_.spawn("replaced provider " + provider->provider->config().name(),
-                             retire(provider));
-  }
-  enqueue_all();
-  gearman_.serve(gearman_servers(config_));
-  if (!has_all_providers()) start_retrier_.begin([this] { return start_late(); });
+  return true;
 }
 
-Task<> NodePoolBuilder::start_missing_providers() {
-  for (const config::ProviderSection& section : config_.providers) {
-    const auto found = wanted_.find(section.name);
-    if (found == wanted_.end() || providers_.contains(section.name)) continue;
-    co_await start_provider(section, found->second);
+void NodePoolBuilder::put_in_service(std::shared_ptr<driver::Provider> provider) {
+  if (provider->images() == nullptr) {
+    throw std::runtime_error("the provider does not support images");
   }
-}
-
-Task<> NodePoolBuilder::start_provider(const config::ProviderSection& section,
-                                       std::shared_ptr<const driver::ProviderConfig> config) {
+  const std::string& name = provider->config().name();
   auto service = std::make_shared<ImageProvider>();
-  service->provider =
-      drivers_.driver(section.driver)
-          .provider(std::move(config),
-                    {context_.runtime, context_.store, records_.nodes, records_.images, threads_,
-                     log_, context_.metrics, context_.installation});
-  std::string failure;
-  std::exception_ptr cancelled;
-  try {
-    co_await service->provider->start();
-    if (service->provider->images() == nullptr) failure = "the provider does not support images";
-  } catch (const async::Cancelled&) {
-    cancelled = std::current_exception();
-  } catch (const std::exception& error) {
-    failure = error.what();
-  }
-  if (failure.empty() && !cancelled) {
-    start_retrier_.succeeded(section.name);
-    uploads_.reconfigured(section.name);
-    providers_.emplace(section.name, std::move(service));
-    co_return;
-  }
-  if (!cancelled) start_retrier_.failed(section.name, failure);
-  co_await service->provider->stop();
-  if (cancelled) std::rethrow_exception(cancelled);
+  service->provider = std::move(provider);
+  providers_.emplace(name, std::move(service));
+  uploads_.reconfigured(name);
 }
 
-bool NodePoolBuilder::has_all_providers() const {
-  return std::ranges::all_of(
-      wanted_, [this](const auto& entry) { return providers_.contains(entry.first); });
+Task<> NodePoolBuilder::take_out_of_service(std::string name) {
+  return wait_for_calls(providers_.extract(name).mapped());
 }
 
-Task<bool> NodePoolBuilder::start_late() {
-  co_await start_missing_providers();
+Task<> NodePoolBuilder::adapt(const config::Config& config) {
   publish_state();
+  update_settings(config);
   enqueue_all();
-  co_return has_all_providers();
+  gearman_.serve(gearman_servers(config));
+  co_return;
 }
 
-void NodePoolBuilder::update_settings() {
+void NodePoolBuilder::update_settings(const config::Config& config) {
   BuilderSettings settings{
-      .diskimages = config_.diskimages,
-      .elements_dir = config_.elements_dir,
-      .logs = {.directory = config_.build_log_dir,
-               .retention = config_.build_log_retention,
-               .limit = static_cast<std::uint64_t>(config_.build_log_limit) << 20}};
-  for (const auto& [name, image] : config_.diskimages) {
+      .diskimages = config.diskimages,
+      .elements_dir = config.elements_dir,
+      .logs = {.directory = config.build_log_dir,
+               .retention = config.build_log_retention,
+               .limit = static_cast<std::uint64_t>(config.build_log_limit) << 20}};
+  for (const auto& [name, image] : config.diskimages) {
     settings.wanted_formats[name] = image.formats;
   }
-  for (const auto& [name, provider] : wanted_) {
+  for (const auto& [name, provider] : provider_set_.wanted()) {
     const driver::ManagedImages& managed = *provider->managed_images();
     for (const auto& [image, use] : managed.images) {
       const auto known = settings.wanted_formats.find(image);
@@ -271,11 +221,6 @@ void NodePoolBuilder::update_settings() {
     if (before == settings_.diskimages.end() || before->second != image) builds_.reconfigured(name);
   }
   settings_ = std::move(settings);
-}
-
-Task<> NodePoolBuilder::retire(std::shared_ptr<ImageProvider> provider) {
-  while (provider->calls > 0) co_await provider->call_ended.wait();
-  co_await provider->provider->stop();
 }
 
 void NodePoolBuilder::enqueue(const std::string& image) {
@@ -305,7 +250,7 @@ Task<> NodePoolBuilder::finish() {
 
 Task<> NodePoolBuilder::stop() {
   log_.info("Stopping");
-  co_await start_retrier_.stop();
+  co_await provider_set_.stop_retrying();
   co_await gearman_.stop();
   builds_.close();
   uploads_.close();
@@ -313,12 +258,7 @@ Task<> NodePoolBuilder::stop() {
   co_await upload_worker_.stop();
   subscriptions_.clear();
   co_await cleanup_.stop();
-  co_await retired_providers_.join();
-  for (const auto& [name, provider] : providers_) {
-    provider->provider->quiesce();
-    co_await retire(provider);
-  }
-  providers_.clear();
+  co_await provider_set_.stop();
   co_await registration_.stop();
   co_await lock_sweeper_.stop();
   co_await tables_scope_.stop();

@@ -18,7 +18,7 @@
 #include "config/config.h"
 #include "coordination/lock_sweeper.h"
 #include "driver/driver.h"
-#include "driver/provider_start_retrier.h"
+#include "lifecycle/provider_set.h"
 #include "model/daemon_state.h"
 #include "model/followed_installation.h"
 #include "model/records.h"
@@ -28,7 +28,7 @@ namespace nodepool::builder {
 
 // The builder daemon: builds images, uploads them to the providers, and deletes unneeded builds,
 // uploads and files.
-class NodePoolBuilder {
+class NodePoolBuilder : private lifecycle::ProviderSet::User {
  public:
   struct Options {
     std::string hostname;  // of gethostname()
@@ -48,7 +48,7 @@ class NodePoolBuilder {
                   std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                   const config::Config& config, const Options& options,
                   std::optional<ImageMakers> makers = {});
-  ~NodePoolBuilder();
+  ~NodePoolBuilder() override;
 
   // Starts with the configuration. Throws StoreError, config::ConfigError, and std::runtime_error
   // if images-dir is not usable.
@@ -69,22 +69,16 @@ class NodePoolBuilder {
   Task<> stop();
 
  private:
-  using ProviderConfigs = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
-
-  Task<> apply(config::Config config);
-  Task<> start_missing_providers();
-  Task<> start_provider(const config::ProviderSection& section,
-                        std::shared_ptr<const driver::ProviderConfig> config);
-  Task<bool> start_late();
-  bool has_all_providers() const;
-  Task<> retire(std::shared_ptr<ImageProvider> provider);
-  void update_settings();
+  bool wants(const driver::ProviderConfig& config) const override;
+  void put_in_service(std::shared_ptr<driver::Provider> provider) override;
+  Task<> take_out_of_service(std::string name) override;
+  Task<> adapt(const config::Config& config) override;
+  void update_settings(const config::Config& config);
   void publish_state();
   void enqueue(const std::string& image);
   void enqueue_all();
 
   Options options_;
-  const driver::DriverRegistry& drivers_;
   telemetry::Logger log_;
   coordination::LockSweeper lock_sweeper_;
   model::Records records_;
@@ -108,12 +102,9 @@ class NodePoolBuilder {
   model::Registration registration_;
   model::DaemonState state_;  // of the process
   std::vector<coordination::Subscription> subscriptions_;
-  config::Config config_;   // current, or being applied
-  ProviderConfigs wanted_;  // its providers with images
-  driver::ProviderStartRetrier start_retrier_;
+  lifecycle::ProviderSet provider_set_;  // those with images
   async::TaskScope tables_scope_;
   async::TaskScope workers_scope_;
-  async::TaskScope retired_providers_;  // each until its last call ends
 };
 
 }  // namespace nodepool::builder

@@ -77,7 +77,7 @@ std::vector<Record> copies(const std::vector<const Record*>& records) {
 
 }  // namespace
 
-CleanupWorker::CleanupWorker(const BuilderContext& context, model::NodeTable& nodes)
+CleanupWorker::CleanupWorker(const BuilderContext& context)
     : context_(context),
       log_(context.log.child("CleanupWorker")),
       image_retries_(kMinCleanupRetryDelay, kMaxCleanupRetryDelay),
@@ -91,7 +91,7 @@ CleanupWorker::CleanupWorker(const BuilderContext& context, model::NodeTable& no
                 [this](const UploadKey& key) {
                   return upload_retries_.not_before(key).value_or(context_.runtime.clock.now());
                 }),
-      in_use_(nodes, [this](const std::string& image) { enqueue_image(image); }),
+      in_use_(context.nodes, [this](const std::string& image) { enqueue_image(image); }),
       scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void CleanupWorker::start() {

@@ -19,8 +19,7 @@ namespace nodepool::builder {
 // retried and does not delay others.
 class CleanupWorker {
  public:
-  // `nodes` outlives it.
-  CleanupWorker(const BuilderContext& context, model::NodeTable& nodes);
+  explicit CleanupWorker(const BuilderContext& context);
 
   void start();
   // Cancels deletions in progress.

@@ -15,6 +15,7 @@
 #include "builder/local_images.h"
 #include "builder/settings.h"
 #include "coordination/store.h"
+#include "lifecycle/node_writer.h"
 #include "model/image_table.h"
 #include "model/installation.h"
 #include "telemetry/log.h"
@@ -35,6 +36,7 @@ struct WorkInProgress {
 struct BuilderContext {
   async::Runtime runtime;
   coordination::Store& store;
+  model::NodeTable& nodes;
   model::ImageTable& images;
   async::ThreadPool& threads;
   telemetry::Logger log;  // "nodepool.builder"
@@ -46,6 +48,8 @@ struct BuilderContext {
   const ImageProviders& providers;  // that are started
   WorkInProgress& in_progress;
   std::shared_ptr<const model::Installation> installation;
+
+  lifecycle::NodeWriter node_writer() const { return {runtime, store, nodes}; }
 
   double now() const { return runtime.clock.wall_seconds(); }
 

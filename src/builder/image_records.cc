@@ -43,22 +43,13 @@ std::optional<Record> parsed(Parse parse) {
 
 // Empty data is no record: a lock was created below a record while it was removed.
 Task<std::optional<Entry>> ImageRecords::read(std::string path) {
-  try {
-    Entry entry = co_await store_.get(std::move(path));
-    if (!entry.data.empty()) co_return entry;
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
-  co_return std::nullopt;
+  std::optional<Entry> entry = co_await coordination::find(store_, std::move(path));
+  if (entry && entry->data.empty()) entry.reset();
+  co_return entry;
 }
 
 Task<std::vector<std::string>> ImageRecords::children(std::string path) {
-  std::vector<std::string> names;
-  try {
-    names = co_await store_.children(std::move(path));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  std::vector<std::string> names = co_await coordination::find_children(store_, std::move(path));
   std::erase(names, kLock);
   co_return names;
 }

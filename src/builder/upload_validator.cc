@@ -17,7 +17,6 @@ namespace nodepool::builder {
 namespace {
 
 using driver::LaunchError;
-using model::NodeState;
 
 // Delays of retries.
 constexpr auto kMinValidationRetryDelay = std::chrono::seconds(10);
@@ -108,7 +107,7 @@ Task<> UploadValidator::attempt(const ValidationJob& job) {
     failure = std::current_exception();
   }
   try {
-    if (!cancelled && node.is_created()) co_await reclaim(job, node);
+    if (!cancelled && node.is_created()) co_await node.reclaim(*job.provider->provider);
   } catch (const async::Cancelled&) {
     cancelled = true;
   } catch (const std::exception& error) {
@@ -154,14 +153,6 @@ Task<std::string> UploadValidator::run_command(const ValidationJob& job, const m
                         end.timed_out ? std::string("timed out")
                                       : fmt::format("failed with exit code {}", end.exit_code),
                         node.id, log.path().string());
-}
-
-Task<> UploadValidator::reclaim(const ValidationJob& job, ValidationNode& node) {
-  node.node().set_state(NodeState::deleting, context_.now());
-  co_await node.save();
-  Task<std::optional<model::Node>> taking = job.provider->provider->reclaim(node);
-  co_await std::move(taking);
-  co_await node.remove();
 }
 
 }  // namespace nodepool::builder

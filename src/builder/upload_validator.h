@@ -42,7 +42,6 @@ class UploadValidator {
   Task<> validate(const ValidationJob& job, ValidationNode& node);
   // Returns the failure of the command; empty on success.
   Task<std::string> run_command(const ValidationJob& job, const model::Node& node);
-  Task<> reclaim(const ValidationJob& job, ValidationNode& node);
   std::optional<std::string> reason_to_skip(const ValidationJob& job) const;
 
   const BuilderContext& context_;

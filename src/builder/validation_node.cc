@@ -5,6 +5,7 @@
 
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "lifecycle/reclaim.h"
 #include "model/installation.h"
 #include "model/paths.h"
 
@@ -52,16 +53,13 @@ Task<> ValidationNode::create() {
 }
 
 Task<> ValidationNode::save() {
-  Transaction transaction;
-  locks_.check_in(transaction, lock_);
-  transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
-  const auto results = co_await context_.store.commit(std::move(transaction));
-  node_.stat = results.back().stat;
+  return lifecycle::save_locked(context_.node_writer(), node_, locks_.lock(lock_));
 }
 
-Task<> ValidationNode::remove() {
-  co_await coordination::remove_tree(context_.store, model::node_path(node_.id));
-  locks_.released();
+Task<> ValidationNode::reclaim(driver::Provider& provider) {
+  Task<std::optional<model::Node>> reclaiming =
+      lifecycle::reclaim(context_.node_writer(), provider, node_, locks_.lock(lock_));
+  co_await std::move(reclaiming);
 }
 
 Task<> ValidationNode::leave() {

@@ -29,10 +29,10 @@ class ValidationNode final : public driver::NodeLaunch {
   std::optional<driver::UploadedImage> image() const override { return image_; }
   Task<> save() override;
 
-  // Removes the record, after the machine is deleted. Throws StoreError.
-  Task<> remove();
+  // Deletes the machine, and removes the record. Throws StoreError, and what the provider throws.
+  Task<> reclaim(driver::Provider& provider);
 
-  // Leaves the node to the launchers. No effect after remove(). Throws StoreError.
+  // Leaves the node to the launchers. No effect after reclaim(). Throws StoreError.
   Task<> leave();
 
  private:

@@ -28,12 +28,7 @@ using model::UploadState;
 // The record; nothing if there is none. Empty data also means none: a lock was taken below a record
 // while that was being removed.
 Task<std::optional<Entry>> read(Store& store, std::string path) {
-  std::optional<Entry> entry;
-  try {
-    entry = co_await store.get(std::move(path));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  std::optional<Entry> entry = co_await coordination::find(store, std::move(path));
   if (entry && entry->data.empty()) entry.reset();
   co_return entry;
 }

@@ -25,19 +25,13 @@ namespace nodepool::cli {
 namespace {
 
 using coordination::Store;
-using coordination::StoreError;
 
 constexpr std::string_view kLock = "lock";
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;  // bytes
 
 // The children but for the lock; none if the node does not exist.
 Task<std::vector<std::string>> children(Store& store, std::string path) {
-  std::vector<std::string> names;
-  try {
-    names = co_await store.children(std::move(path));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  std::vector<std::string> names = co_await coordination::find_children(store, std::move(path));
   std::erase(names, kLock);
   co_return names;
 }
@@ -74,12 +68,7 @@ class Export {
 
   // Adds the record, if it exists.
   Task<> add(std::string path) {
-    std::optional<coordination::Entry> entry;
-    try {
-      entry = co_await store_.get(path);
-    } catch (const StoreError& error) {
-      if (error.kind() != StoreError::Kind::no_node) throw;
-    }
+    std::optional<coordination::Entry> entry = co_await coordination::find(store_, path);
     if (!entry) co_return;
     if (is_utf8(entry->data)) {
       data_.emplace_back(std::move(path), std::move(entry->data));

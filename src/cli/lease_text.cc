@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
+#include "cli/node_access.h"
 #include "report/rendering/table_text.h"
 
 namespace nodepool::cli {
 
+namespace {
+
+// {"lease": …, "expires": …, "nodes": [{"id": …, "label": …, the record's own keys}]}
 std::string lease_json(const requestor::LeasedNodes& leased,
                        const std::vector<std::string>& labels) {
   std::string nodes;
@@ -19,6 +26,7 @@ std::string lease_json(const requestor::LeasedNodes& leased,
                      model::json_string(leased.lease.id).text, leased.lease.expires, nodes);
 }
 
+// For people: how to reach the nodes, renew the lease and release it.
 std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<NodeAccess>& nodes,
                        const LeaseFiles& files) {
   report::Table table({{"label", "Label"},
@@ -43,6 +51,17 @@ std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<N
       "release {}\n",
       report::table_text(table), logins, files.summary(), id,
       report::time_text_in_seconds({leased.lease.expires}), id, id);
+}
+
+}  // namespace
+
+void print_lease(Context& context, const requestor::LeasedNodes& leased,
+                 const RequestNodes& command, LeaseFiles& files) {
+  const std::vector<NodeAccess> nodes = access_to(leased.nodes, command.labels);
+  context.out << (command.json ? lease_json(leased, command.labels) + "\n"
+                               : lease_text(leased, nodes, files));
+  context.out.flush();  // the lease is printed even if the files fail
+  files.write(nodes);
 }
 
 void print_renewal(Context& context, const model::Lease& lease, double before) {

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "cli/arguments.h"
 #include "cli/context.h"
 #include "cli/lease_files.h"
-#include "cli/node_access.h"
 #include "requestor/lease.h"
 
 // The output of `request`.
@@ -15,13 +12,9 @@ namespace nodepool::cli {
 inline constexpr int kNoNodes = 2;
 inline constexpr int kTimedOut = 3;
 
-// {"lease": …, "expires": …, "nodes": [{"id": …, "label": …, the record's own keys}]}
-std::string lease_json(const requestor::LeasedNodes& leased,
-                       const std::vector<std::string>& labels);
-
-// For people: how to reach the nodes, renew the lease and release it.
-std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<NodeAccess>& nodes,
-                       const LeaseFiles& files);
+// Prints the lease, and writes its files. Throws std::system_error if these cannot be written.
+void print_lease(Context& context, const requestor::LeasedNodes& leased,
+                 const RequestNodes& command, LeaseFiles& files);
 
 // Prints when the lease expires now. Warns if that is earlier than `before`, in seconds since the
 // epoch: the length counts from now.

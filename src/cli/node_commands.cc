@@ -13,8 +13,10 @@
 #include "cli/each.h"
 #include "cli/own_provider.h"
 #include "coordination/lock.h"
+#include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "lifecycle/reclaim.h"
+#include "model/change_node.h"
 #include "model/lease.h"
 #include "model/paths.h"
 #include "report/listings.h"
@@ -31,30 +33,14 @@ using coordination::StoreError;
 using coordination::Transaction;
 using model::Node;
 using model::NodeState;
+using model::read_node;
 
 constexpr auto kLockTimeout = std::chrono::seconds(5);
 
-// The node's record; nothing if there is none.
-Task<std::optional<Node>> read_node(Store& store, std::string id) {
-  std::optional<coordination::Entry> entry;
-  try {
-    entry = co_await store.get(model::node_path(id));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
-  // Empty data: a lock was taken below a record while that was being removed.
-  if (!entry || entry->data.empty()) co_return std::nullopt;
-  co_return model::parse_node(std::move(id), *entry);
-}
-
 // The contenders for the node's lock, the holder first.
 Task<std::vector<std::string>> contenders(Store& store, std::string id) {
-  std::vector<std::string> names;
-  try {
-    names = co_await store.children(model::node_lock_path(id));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  std::vector<std::string> names =
+      co_await coordination::find_children(store, model::node_lock_path(id));
   co_return coordination::sorted_contenders(std::move(names));
 }
 
@@ -172,9 +158,10 @@ Task<> reclaim(Session& session, driver::Provider& provider, Node node, Lock& lo
   const std::string id = node.id;
   bool is_lost = false;
   try {
-    const lifecycle::Reclaimer reclaimer{session.runtime().clock, session.store()};
+    model::NodeTable* nodes = co_await session.nodes();
+    const lifecycle::NodeWriter writer{session.runtime(), session.store(), *nodes};
     Task<std::optional<Node>> reclaiming =
-        lifecycle::reclaim(reclaimer, provider, std::move(node), lock);
+        lifecycle::reclaim(writer, provider, std::move(node), lock);
     co_await std::move(reclaiming);
   } catch (const coordination::TransactionError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;

@@ -19,7 +19,6 @@
 #include "cli/lease_files.h"
 #include "cli/lease_length.h"
 #include "cli/lease_text.h"
-#include "cli/node_access.h"
 #include "cli/reason_follower.h"
 #include "cli/sanitized_output.h"
 #include "cli/shell.h"
@@ -109,11 +108,7 @@ Task<int> perform_on(Context& context, RemoteInstallation& installation, Request
   const auto leased =
       co_await obtain_remotely(context, installation, std::move(lease_request), signals, status);
   if (!leased) co_return status;
-  const std::vector<NodeAccess> nodes = access_to(leased->nodes, command.labels);
-  context.out << (command.json ? lease_json(*leased, command.labels) + "\n"
-                               : lease_text(*leased, nodes, files));
-  context.out.flush();  // the lease is printed even if the files fail
-  files.write(nodes);
+  print_lease(context, *leased, command, files);
   co_return 0;
 }
 

@@ -8,7 +8,6 @@
 #include "cli/lease_files.h"
 #include "cli/lease_length.h"
 #include "cli/lease_text.h"
-#include "cli/node_access.h"
 #include "cli/waiting.h"
 #include "requestor/lease.h"
 
@@ -43,11 +42,7 @@ Task<int> perform(Session& session, RequestNodes command) {
   const std::optional<int> interrupted = co_await signals.until_next(std::move(requesting));
   Context& context = session.context();
   if (result.leased) {
-    const std::vector<NodeAccess> nodes = access_to(result.leased->nodes, command.labels);
-    context.out << (command.json ? lease_json(*result.leased, command.labels) + "\n"
-                                 : lease_text(*result.leased, nodes, files));
-    context.out.flush();  // the lease is printed even if the files fail
-    files.write(nodes);
+    print_lease(context, *result.leased, command, files);
     co_return 0;
   }
   if (interrupted) {

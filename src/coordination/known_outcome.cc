@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "coordination/outage.h"
+#include "coordination/tree.h"
 
 namespace nodepool::coordination {
 
@@ -23,15 +24,6 @@ Evidence evidence_of(const Operation& operation, const std::optional<Entry>& ent
   if (entry->stat.version == operation.version) return Evidence::did_not_happen;
   if (entry->stat.version > operation.version + 1) return Evidence::none;
   return entry->data == operation.data ? Evidence::happened : Evidence::did_not_happen;
-}
-
-Task<std::optional<Entry>> find(Store& store, std::string path) {
-  try {
-    co_return co_await store.get(std::move(path));
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
-  co_return std::nullopt;
 }
 
 // Whether an earlier attempt at a transaction that is rejected now has succeeded. In this order:

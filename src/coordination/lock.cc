@@ -10,6 +10,7 @@
 #include "coordination/lock_sweeper.h"
 #include "coordination/path.h"
 #include "coordination/sequence.h"
+#include "coordination/tree.h"
 
 namespace nodepool::coordination {
 
@@ -126,12 +127,7 @@ Task<> Lock::create_contender() {
 
 // After a create with an unknown outcome. Without a root it has not succeeded.
 Task<> Lock::find_lost_contender() {
-  std::vector<std::string> names;
-  try {
-    names = co_await store_.children(root_);
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
+  const std::vector<std::string> names = co_await find_children(store_, root_);
   for (const std::string& name : names) {
     if (name.starts_with(prefix_)) contender_ = join_path(root_, name);
   }

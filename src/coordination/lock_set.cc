@@ -79,7 +79,7 @@ Task<std::optional<LockSet::Outcome>> LockSet::contend(const std::vector<std::si
 Task<LockSet::Outcome> LockSet::commit_under_locks(const std::vector<std::size_t>& wanted,
                                                    const Transaction& also) {
   Transaction transaction;
-  for (const std::size_t index : wanted) check_in(transaction, index);
+  for (const std::size_t index : wanted) lock(index).check_in(transaction);
   transaction.append(also);
   try {
     const std::vector<OperationResult> results = co_await store_.commit(std::move(transaction));
@@ -109,10 +109,6 @@ std::optional<LockSet::Outcome> LockSet::learn_from(
   if (!member.root_exists) return Outcome{Outcome::Kind::gone, index};
   member.root_exists = false;
   return std::nullopt;
-}
-
-void LockSet::check_in(Transaction& transaction, std::size_t index) const {
-  members_[index].lock->check_in(transaction);
 }
 
 void LockSet::release_in(Transaction& transaction, std::size_t index) const {

@@ -39,8 +39,8 @@ class LockSet {
   // Whether the lock is held, as far as is known.
   bool held(std::size_t index) const;
 
-  // Adds a check that the lock is still held, so that the store rejects the transaction otherwise.
-  void check_in(Transaction& transaction, std::size_t index) const;
+  // A lock that was acquired. Valid until another one is added.
+  Lock& lock(std::size_t index) { return *members_[index].lock; }
 
   // Adds the removal of one contender to a transaction that the caller commits; then call
   // released(), for that lock or for all.

@@ -5,6 +5,7 @@
 
 #include "async/event.h"
 #include "coordination/path.h"
+#include "coordination/tree.h"
 
 namespace nodepool::coordination {
 
@@ -54,12 +55,7 @@ Task<> LockSweeper::sweep(std::string root, std::string prefix) {
 }
 
 Task<> LockSweeper::remove_contenders(std::string root, std::string prefix) {
-  std::vector<std::string> names;
-  try {
-    names = co_await store_.children(root);
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
+  const std::vector<std::string> names = co_await find_children(store_, root);
   for (const std::string& name : names) {
     if (!name.starts_with(prefix)) continue;
     try {

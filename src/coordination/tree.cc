@@ -1,10 +1,30 @@
 #include "coordination/tree.h"
 
+#include <utility>
+
 #include "coordination/path.h"
 
 namespace nodepool::coordination {
 
 using Kind = StoreError::Kind;
+
+Task<std::optional<Entry>> find(Store& store, std::string path) {
+  try {
+    co_return co_await store.get(std::move(path));
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  co_return std::nullopt;
+}
+
+Task<std::vector<std::string>> find_children(Store& store, std::string path) {
+  try {
+    co_return co_await store.children(std::move(path));
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  co_return std::vector<std::string>();
+}
 
 Task<> ensure_path(Store& store, std::string path) {
   bool parent_missing = false;

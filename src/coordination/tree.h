@@ -1,11 +1,18 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "coordination/store.h"
 
 namespace nodepool::coordination {
+
+// Store::get(), or nothing if the node does not exist.
+Task<std::optional<Entry>> find(Store& store, std::string path);
+
+// Store::children(), or none if the node does not exist.
+Task<std::vector<std::string>> find_children(Store& store, std::string path);
 
 // Creates `path` and its missing parents as empty persistent nodes.
 Task<> ensure_path(Store& store, std::string path);

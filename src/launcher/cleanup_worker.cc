@@ -170,12 +170,8 @@ bool CleanupWorker::may_be_served_by_others(const NodeRequest& request) const {
 
 // Reads the store, as the tables may be stale.
 Task<bool> CleanupWorker::is_locked(std::string request_id) {
-  std::vector<std::string> contenders;
-  try {
-    contenders = co_await context_.store.children(model::request_lock_path(request_id));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  const std::vector<std::string> contenders =
+      co_await coordination::find_children(context_.store, model::request_lock_path(request_id));
   co_return !contenders.empty();
 }
 
@@ -280,15 +276,9 @@ Task<> CleanupWorker::delete_orphans() {
     // The table may not have the request yet. A deleted request never comes back.
     const std::string request = known->allocated_to.value_or("");
     if (!request.empty() && co_await context_.store.exists(model::request_path(request))) continue;
-    const double now = context_.runtime.clock.wall_seconds();
-    const auto mark_deleting = [this, now](Node& node) {
-      if (!is_orphan(node)) return false;
-      node.set_state(NodeState::deleting, now);
-      return true;
-    };
-    Task<model::NodeChange> changing = model::change_node(
-        context_.runtime, context_.store, context_.records.nodes, id, mark_deleting);
-    if (co_await std::move(changing) != model::NodeChange::written) continue;
+    const auto is_due = [this](const Node& node) { return is_orphan(node); };
+    Task<bool> retiring = lifecycle::retire(context_.node_writer(), id, is_due);
+    if (!co_await std::move(retiring)) continue;
     log_.about({}, {}, id).info("Deleting the node, its launch never started");
   }
 }

@@ -9,6 +9,7 @@
 #include "coordination/store.h"
 #include "launcher/departed_pools.h"
 #include "launcher/history_recorder.h"
+#include "lifecycle/node_writer.h"
 #include "model/installation.h"
 #include "model/records.h"
 #include "planning/deletions.h"
@@ -30,6 +31,8 @@ struct WorkerContext {
   model::Records& records;
   telemetry::Logger log;  // "nodepool"
   telemetry::Metrics metrics = {};
+
+  lifecycle::NodeWriter node_writer() const { return {runtime, store, records.nodes}; }
 
   // The logger with the ids of a request and one of its nodes, and the id of the requestor's event
   // if the request exists.

@@ -176,7 +176,7 @@ Task<bool> DeletedNodeWorker::reclaim_under_lock(std::string id) {
 Task<bool> DeletedNodeWorker::reclaim_if_due(std::string id, coordination::Lock& lock) {
   std::optional<Node> node;
   try {
-    if (co_await lock.try_acquire()) node = co_await read(id);
+    if (co_await lock.try_acquire()) node = co_await model::read_node(context_.store, id);
     if (node && co_await is_leased(*node, lock)) node.reset();
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;
@@ -186,13 +186,6 @@ Task<bool> DeletedNodeWorker::reclaim_if_due(std::string id, coordination::Lock&
   if (!node || duty(*node) != Duty::reclaim) co_return false;
   co_await reclaim(*std::move(node), lock);
   co_return true;
-}
-
-// Returns nothing for an empty record. Throws StoreError, RecordError.
-Task<std::optional<Node>> DeletedNodeWorker::read(std::string id) {
-  const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
-  if (entry.data.empty()) co_return std::nullopt;
-  co_return model::parse_node(id, entry);
 }
 
 // A requestor that turns its lock into a lease moves to the end of the queue. The next contender
@@ -218,10 +211,8 @@ Task<> DeletedNodeWorker::reclaim(Node node, coordination::Lock& lock) {
   const double released = released_at(node, context_.runtime.clock.wall_seconds());
   const std::string id = node.id;
   const std::string name = node.hostname.value_or(id);
-  const lifecycle::Reclaimer reclaimer{context_.runtime.clock, context_.store,
-                                       &context_.records.nodes};
   Task<std::optional<Node>> reclaiming =
-      lifecycle::reclaim(reclaimer, *provider, std::move(node), lock, released);
+      lifecycle::reclaim(context_.node_writer(), *provider, std::move(node), lock, released);
   const std::optional<Node> replacement = co_await std::move(reclaiming);
   if (replacement) {
     log.info("{} is ready again as node {}", name, replacement->id);

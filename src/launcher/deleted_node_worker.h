@@ -44,7 +44,6 @@ class DeletedNodeWorker {
   Task<bool> reclaim_under_lock(std::string id);
   Task<bool> reclaim_if_due(std::string id, coordination::Lock& lock);
   Task<bool> free(std::string id);
-  Task<std::optional<model::Node>> read(std::string id);
   Task<bool> is_leased(const model::Node& node, const coordination::Lock& lock);
   Task<> reclaim(model::Node node, coordination::Lock& lock);
 

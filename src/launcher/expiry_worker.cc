@@ -141,14 +141,12 @@ Task<> ExpiryWorker::run() {
 Task<> ExpiryWorker::end(std::string id) {
   std::string failure;
   try {
-    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
-    Node node = model::parse_node(id, entry);
-    if (is_due(node)) {
-      if (node.state == NodeState::in_use) {
-        co_await end_lease(std::move(node));
-      } else {
-        co_await retire(id);
-      }
+    std::optional<Node> node = co_await model::read_node(context_.store, id);
+    const bool due = node && is_due(*node);
+    if (due && node->state == NodeState::in_use) {
+      co_await end_lease(*std::move(node));
+    } else if (due) {
+      co_await retire(id);
     }
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) failure = error.what();
@@ -190,16 +188,13 @@ Task<> ExpiryWorker::retire(std::string id) {
   const double now = context_.runtime.clock.wall_seconds();
   std::string was;
   double age = 0;
-  const auto change = [this, now, &was, &age](Node& node) {
-    if (!is_due(node) || node.state == NodeState::in_use) return false;
+  const auto is_still_due = [this, now, &was, &age](const Node& node) {
     was = to_string(node.state);
     age = now - node.state_time;
-    node.set_state(NodeState::deleting, now);
-    return true;
+    return is_due(node) && node.state != NodeState::in_use;
   };
-  Task<model::NodeChange> changing =
-      model::change_node(context_.runtime, context_.store, context_.records.nodes, id, change);
-  if (co_await std::move(changing) != model::NodeChange::written) co_return;
+  Task<bool> retiring = lifecycle::retire(context_.node_writer(), id, is_still_due);
+  if (!co_await std::move(retiring)) co_return;
   log_.about({}, {}, id).info("Deleting the node, it has been {} for {:.0f} s", was, age);
 }
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "coordination/error.h"
-#include "model/change_node.h"
 
 namespace nodepool::launcher {
 
@@ -40,24 +39,20 @@ void IdleNodeEvictor::reevaluate_in(async::Duration pause) {
 }
 
 Task<> IdleNodeEvictor::retire(std::string id) {
-  const double now = context_.runtime.clock.wall_seconds();
-  const auto retire = [now](Node& node) {
-    if (node.state != NodeState::ready || node.allocated_to) return false;
-    node.set_state(NodeState::deleting, now);
-    return true;
+  const auto is_idle = [](const Node& node) {
+    return node.state == NodeState::ready && !node.allocated_to;
   };
   std::string failure;
-  auto change = model::NodeChange::unchanged;
+  bool is_evicted = false;
   try {
-    Task<model::NodeChange> changing =
-        model::change_node(context_.runtime, context_.store, context_.records.nodes, id, retire);
-    change = co_await std::move(changing);
+    Task<bool> retiring = lifecycle::retire(context_.node_writer(), id, is_idle);
+    is_evicted = co_await std::move(retiring);
   } catch (const coordination::StoreError& error) {
     failure = error.what();
   }
   const auto log = log_.about({}, {}, id);
   if (!failure.empty()) log.warning("Could not evict the node: {}", failure);
-  if (change == model::NodeChange::written) {
+  if (is_evicted) {
     log.info("Evicting the idle node for a waiting request");
   } else {
     co_await context_.runtime.clock.sleep_for(kEvictionRetryPause);  // it was taken

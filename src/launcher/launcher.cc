@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "async/finally.h"
 #include "launcher/launcher_metrics.h"
 #include "telemetry/log_errors.h"
 #include "telemetry/version.h"
@@ -17,9 +16,6 @@ namespace {
 
 // The deadline for own registrations to appear in the table of components.
 constexpr auto kRegistrationDeadline = std::chrono::seconds(10);
-
-// The longest pause before the configuration is applied again after the store failed.
-constexpr auto kStorePause = std::chrono::seconds(1);
 
 model::Component launcher_component(const Launcher::Options& options) {
   model::Component component;
@@ -59,13 +55,17 @@ NodeAges node_ages(const config::Config& config) {
   return ages;
 }
 
+Task<> stop_workers(ProviderInService provider) {
+  co_await provider.reconciler->stop();
+  co_await provider.quota->stop();
+}
+
 }  // namespace
 
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                    std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                    const Options& options)
-    : drivers_(drivers),
-      kinds_(options.records),
+    : kinds_(options.records),
       records_(runtime, store, telemetry::Logger(log, "nodepool")),
       context_{runtime, store, records_, telemetry::Logger(std::move(log), "nodepool"),
                options.metrics},
@@ -77,7 +77,10 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       installation_(runtime, store, log_),
       registration_(runtime, store, log_, launcher_component(options)),
       state_(options.state),
-      start_retrier_(runtime, log_),
+      provider_set_(drivers,
+                    {runtime, store, records_.nodes, records_.images, threads_, context_.log,
+                     options.metrics, installation_.current()},
+                    log_, *this),
       usage_(records_.nodes,
              [this](std::string_view provider, std::string_view pool, std::string_view label) {
                return label_resources(provider, pool, label);
@@ -91,8 +94,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       min_ready_(context_, providers_),
       stats_(context_, providers_, tenant_limits_,
              {options.metrics, options.hostname, options.store_queue}),
-      tables_scope_(runtime, telemetry::log_errors(log_)),
-      retired_providers_(runtime, telemetry::log_errors(log_)) {}
+      tables_scope_(runtime, telemetry::log_errors(log_)) {}
 
 Launcher::~Launcher() = default;
 
@@ -118,7 +120,7 @@ Task<> Launcher::start(config::Config config) {
   machines_ =
       records_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   min_ready_.start();
-  co_await apply(std::move(config));
+  co_await provider_set_.apply(std::move(config));
   model::Component running = registration_.component();
   running.state = "running";
   registration_.update(std::move(running));
@@ -154,8 +156,7 @@ void Launcher::mark_departed(const model::Component& pool) {
   tables_scope_.spawn("departed pool " + pool.name, wait_for_departed_pools());
 }
 
-// Requests wait for the pools of a provider that could not start yet.
-void Launcher::mark_pools_departed(const driver::ProviderConfig& config) {
+void Launcher::start_failed(const driver::ProviderConfig& config) {
   for (const auto& [name, pool] : config.pools()) {
     model::Component absent;
     absent.kind = model::Component::Kind::pool;
@@ -188,8 +189,7 @@ std::vector<std::string> Launcher::problems() const {
   if (!history_.problem().empty()) {
     problems.push_back("the history cannot be written: " + history_.problem());
   }
-  for (const auto& [provider, reason] : start_retrier_.failures()) {
-    if (!wanted_.contains(provider)) continue;
+  for (const auto& [provider, reason] : provider_set_.failures()) {
     problems.push_back(fmt::format("provider {} is not in service: {}", provider, reason));
   }
   for (const auto& [name, service] : providers_) add_problems(problems, service);
@@ -217,135 +217,38 @@ telemetry::Health Launcher::health() const {
 }
 
 Task<> Launcher::reconfigure(config::Config config) {
-  co_await apply(std::move(config));
+  co_await provider_set_.apply(std::move(config));
   log_.info("Configuration reloaded: {} pool(s) of {} provider(s)", pool_workers_.size(),
             providers_.size());
 }
 
-Task<> Launcher::apply(config::Config config) {
-  // Validates everything first, so that an error changes nothing.
-  ProviderConfigs wanted;
-  for (const config::ProviderSection& section : config.providers) {
-    wanted[section.name] = drivers_.driver(section.driver).configure(section, config);
-  }
-  co_await start_retrier_.stop();
-  config_ = std::move(config);
-  wanted_ = std::move(wanted);
-
-  for (const auto& [name, provider] : providers_) {
-    const auto found = wanted_.find(name);
-    if (found != wanted_.end() && found->second->same_as(provider.provider->config())) continue;
-    provider.provider->quiesce();
-    replaced_.emplace(name, provider);
-  }
-  for (const auto& [name, provider] : replaced_) providers_.erase(name);
-  try {
-    while (!co_await apply_config()) co_await records_.pause_before_retry(kStorePause);
-  } catch (...) {
-    retire_replaced();
-    throw;
-  }
-  retire_replaced();
-  publish_state();
-  if (!has_all_providers()) start_retrier_.begin([this] { return retry_starts(); });
-}
-
-void Launcher::retire_replaced() {
-  for (const auto& [name, provider] : std::exchange(replaced_, {})) {
-    retired_providers_.spawn("replaced provider " + name, retire(provider));
-  }
-}
-
-bool Launcher::has_all_providers() const {
-  return std::ranges::all_of(
-      wanted_, [this](const auto& entry) { return providers_.contains(entry.first); });
-}
-
-Task<bool> Launcher::retry_starts() {
-  const bool is_applied = co_await apply_config();
-  publish_state();
-  co_return is_applied&& has_all_providers();
-}
-
-// Stops when the requests in progress have ended.
-Task<> Launcher::retire(ProviderInService provider) {
-  co_await provider.reconciler->stop();
-  co_await provider.quota->stop();
-  co_await provider.provider->stop();
-}
-
-// Idempotent: continues an earlier call. Returns false if the store was unreachable.
-Task<bool> Launcher::apply_config() {
-  try {
-    for (const config::ProviderSection& section : config_.providers) {
-      if (!providers_.contains(section.name)) {
-        co_await start_provider(section, wanted_.at(section.name));
-      }
-    }
-    tenant_limits_ = config_.tenant_limits;
-    departed_pools_.set_timeout(std::chrono::seconds(config_.pool_timeout));
-    departed_pools_.notify();
-    co_await stop_pool_workers_without_pool();
-    co_await start_missing_pool_workers();
-  } catch (const coordination::StoreError& error) {
-    if (error.kind() == coordination::StoreError::Kind::closed) throw;
-    log_.warning("Applying the configuration is delayed: {}", error.what());
-    co_return false;
-  }
-  expiry_.reconfigure(node_ages(config_));
-  min_ready_.reconfigure(config_.labels);
-  co_return true;
-}
-
-Task<> Launcher::start_provider(const config::ProviderSection& section,
-                                std::shared_ptr<const driver::ProviderConfig> config) {
-  std::shared_ptr<driver::Provider> provider =
-      drivers_.driver(section.driver)
-          .provider(std::move(config),
-                    {context_.runtime, context_.store, records_.nodes, records_.images, threads_,
-                     context_.log, context_.metrics, installation_.current()});
-  if (driver::Provider* predecessor = predecessor_of(section.name)) {
-    provider->take_over(*predecessor);
-  }
-  if (const std::string failure = co_await start_or_stop(provider); !failure.empty()) {
-    if (start_retrier_.failed(section.name, failure)) mark_pools_departed(provider->config());
-    co_return;
-  }
-  start_retrier_.succeeded(section.name);
-  auto quota = std::make_shared<ProviderQuota>(context_.runtime, provider,
-                                               log_.child("quota." + section.name));
-  auto reconciler = std::make_shared<Reconciler>(context_, history_, provider,
-                                                 log_.child("leaks." + section.name));
-  problem_sources_[section.name] = quota->observe_responses([this] { publish_problems(); });
+void Launcher::put_in_service(std::shared_ptr<driver::Provider> provider) {
+  const std::string& name = provider->config().name();
+  auto quota =
+      std::make_shared<ProviderQuota>(context_.runtime, provider, log_.child("quota." + name));
+  auto reconciler =
+      std::make_shared<Reconciler>(context_, history_, provider, log_.child("leaks." + name));
+  problem_sources_[name] = quota->observe_responses([this] { publish_problems(); });
   quota->start();
   reconciler->start();
-  providers_.emplace(section.name, ProviderInService{std::move(provider), std::move(quota),
-                                                     std::move(reconciler)});
-  usage_.recount(section.name);
-  deleted_nodes_.reevaluate_provider(section.name);
+  providers_.emplace(name, ProviderInService{provider, std::move(quota), std::move(reconciler)});
+  usage_.recount(name);
+  deleted_nodes_.reevaluate_provider(name);
 }
 
-// Stops a provider that cannot start. Returns its failure; empty: it has started. Throws
-// StoreError, Cancelled.
-Task<std::string> Launcher::start_or_stop(std::shared_ptr<driver::Provider> provider) {
-  Task<> starting = provider->start();
-  const auto stop = [&provider] { return provider->stop(); };
-  std::string failure;
-  try {
-    co_await async::undo_on_failure(std::move(starting), stop);
-  } catch (const coordination::StoreError&) {
-    throw;
-  } catch (const async::Cancelled&) {
-    throw;
-  } catch (const std::exception& error) {
-    failure = error.what();
-  }
-  co_return failure;
+Task<> Launcher::take_out_of_service(std::string name) {
+  return stop_workers(providers_.extract(name).mapped());
 }
 
-driver::Provider* Launcher::predecessor_of(const std::string& name) const {
-  const auto found = replaced_.find(name);
-  return found == replaced_.end() ? nullptr : found->second.provider.get();
+Task<> Launcher::adapt(const config::Config& config) {
+  tenant_limits_ = config.tenant_limits;
+  departed_pools_.set_timeout(std::chrono::seconds(config.pool_timeout));
+  departed_pools_.notify();
+  co_await stop_pool_workers_without_pool();
+  co_await start_missing_pool_workers();
+  expiry_.reconfigure(node_ages(config));
+  min_ready_.reconfigure(config.labels);
+  publish_state();
 }
 
 Task<> Launcher::stop_pool_workers_without_pool() {
@@ -365,18 +268,22 @@ Task<> Launcher::stop_pool_workers_without_pool() {
 }
 
 Task<> Launcher::start_missing_pool_workers() {
-  std::vector<PoolWorker*> added;
   for (const auto& [provider_name, provider] : providers_) {
     for (const auto& [pool, pool_config] : provider.provider->config().pools()) {
       const PoolKey key(provider_name, pool);
       if (pool_workers_.contains(key)) continue;
       auto worker = std::make_unique<PoolWorker>(serving_, provider, pool);
       co_await worker->start();
-      added.push_back(pool_workers_.emplace(key, std::move(worker)).first->second.get());
+      pool_workers_.emplace(key, std::move(worker));
     }
   }
-  co_await wait_until_registered(added);
-  for (PoolWorker* worker : added) worker->serve();
+  // Includes those that an interrupted call has started.
+  std::vector<PoolWorker*> waiting;
+  for (const auto& [key, worker] : pool_workers_) {
+    if (!worker->is_serving()) waiting.push_back(worker.get());
+  }
+  co_await wait_until_registered(waiting);
+  for (PoolWorker* worker : waiting) worker->serve();
 }
 
 Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
@@ -395,7 +302,7 @@ Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
 Task<> Launcher::stop() {
   ready_ = false;
   log_.info("Stopping");
-  co_await start_retrier_.stop();
+  co_await provider_set_.stop_retrying();
   for (auto& [key, worker] : pool_workers_) co_await worker->stop();
   pool_workers_.clear();
   machines_.reset();
@@ -405,12 +312,7 @@ Task<> Launcher::stop() {
   co_await cleanup_.stop();
   co_await expiry_.stop();
   co_await deleted_nodes_.stop();
-  co_await retired_providers_.join();
-  for (auto& [name, provider] : providers_) {
-    provider.provider->quiesce();
-    co_await retire(provider);
-  }
-  providers_.clear();
+  co_await provider_set_.stop();
   co_await registration_.stop();
   co_await lock_sweeper_.stop();
   co_await tables_scope_.stop();

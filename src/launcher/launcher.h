@@ -12,7 +12,6 @@
 #include "async/task_scope.h"
 #include "config/load.h"
 #include "coordination/lock_sweeper.h"
-#include "driver/provider_start_retrier.h"
 #include "launcher/cleanup_worker.h"
 #include "launcher/context.h"
 #include "launcher/deleted_node_worker.h"
@@ -22,6 +21,7 @@
 #include "launcher/pool_worker.h"
 #include "launcher/providers.h"
 #include "launcher/stats_worker.h"
+#include "lifecycle/provider_set.h"
 #include "model/daemon_state.h"
 #include "model/followed_installation.h"
 #include "model/records.h"
@@ -32,7 +32,7 @@ namespace nodepool::launcher {
 
 // The launcher: owns the tables, the providers and the workers, and applies the configuration to
 // them.
-class Launcher {
+class Launcher : private lifecycle::ProviderSet::User {
  public:
   struct Options {
     std::string hostname;  // as gethostname() returns
@@ -50,7 +50,7 @@ class Launcher {
   Launcher(const async::Runtime& runtime, coordination::Store& store,
            std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
            const Options& options);
-  ~Launcher();
+  ~Launcher() override;
 
   // Starts serving with `config`. Returns when all its pools are registered and serve. If a
   // provider cannot start, logs an error and retries later. Throws StoreError, config::ConfigError.
@@ -83,19 +83,12 @@ class Launcher {
 
  private:
   using PoolKey = std::pair<std::string, std::string>;  // provider, pool
-  using ProviderConfigs = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
 
-  Task<> apply(config::Config config);
-  Task<> retire(ProviderInService provider);
-  void retire_replaced();
-  Task<bool> apply_config();
-  Task<bool> retry_starts();
-  bool has_all_providers() const;
-  Task<> start_provider(const config::ProviderSection& section,
-                        std::shared_ptr<const driver::ProviderConfig> config);
-  Task<std::string> start_or_stop(std::shared_ptr<driver::Provider> provider);
-  // The provider of this name that is being replaced; nullptr if there is none.
-  driver::Provider* predecessor_of(const std::string& name) const;
+  void put_in_service(std::shared_ptr<driver::Provider> provider) override;
+  Task<> take_out_of_service(std::string name) override;
+  // Requests wait for the pools of a provider that could not start yet.
+  void start_failed(const driver::ProviderConfig& config) override;
+  Task<> adapt(const config::Config& config) override;
   Task<> stop_pool_workers_without_pool();
   Task<> start_missing_pool_workers();
   // The resources of a node whose record lacks them. Returns nothing if it is not served here.
@@ -105,14 +98,12 @@ class Launcher {
   void on_component(const model::ComponentTable::Change& change);
   // Requests wait for the pool from now on.
   void mark_departed(const model::Component& pool);
-  void mark_pools_departed(const driver::ProviderConfig& config);
   Task<> wait_for_departed_pools();
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
   std::vector<std::string> problems() const;
   void publish_state();
   void publish_problems();
 
-  const driver::DriverRegistry& drivers_;
   model::Records::Kinds kinds_;
   model::Records records_;
   WorkerContext context_;
@@ -124,11 +115,8 @@ class Launcher {
   model::Registration registration_;
   model::DaemonState state_;  // of the process
   std::vector<std::string> published_problems_;
-  config::Config config_;   // in effect, or being applied
-  ProviderConfigs wanted_;  // its providers
   Providers providers_;
-  Providers replaced_;  // by the configuration that is being applied
-  driver::ProviderStartRetrier start_retrier_;
+  lifecycle::ProviderSet provider_set_;
   ResourceUsage usage_;
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;  // as configured now
@@ -147,7 +135,6 @@ class Launcher {
   std::map<std::string, coordination::Subscription> problem_sources_;  // by provider
   coordination::Subscription pools_;
   async::TaskScope tables_scope_;
-  async::TaskScope retired_providers_;  // each until its last call ends
   bool ready_ = false;
 };
 

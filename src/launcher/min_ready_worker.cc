@@ -4,9 +4,8 @@
 
 #include "coordination/path.h"
 #include "coordination/tree.h"
-#include "coordination/with_lock.h"
+#include "model/change_node.h"
 #include "model/paths.h"
-#include "model/record_batch.h"
 #include "planning/decision.h"
 #include "telemetry/log_errors.h"
 
@@ -229,33 +228,18 @@ Task<> MinReadyWorker::take_over(NodeRequest request) {
 // Frees the node and removes the request in one transaction, so that counts stay right. Returns
 // whether it succeeded.
 Task<bool> MinReadyWorker::free_node(NodeRequest request) {
-  const std::string id = request.nodes.front();
-  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
-  Task<bool> freeing = try_to_free(std::move(request), lock);
-  co_return co_await coordination::with_lock(lock, std::move(freeing));
-}
-
-Task<bool> MinReadyWorker::try_to_free(NodeRequest request, coordination::Lock& lock) {
-  try {
-    if (!co_await lock.try_acquire()) co_return false;
-    co_return co_await free_locked_node(request, lock);
-  } catch (const StoreError& error) {
-    if (!error.is_rejection()) throw;
-  }
-  co_return false;
-}
-
-Task<bool> MinReadyWorker::free_locked_node(const NodeRequest& request, coordination::Lock& lock) {
-  const Node* known = context_.records.nodes.find(request.nodes.front());
-  if (known == nullptr || known->allocated_to != request.id) co_return false;
-  Node node = *known;
-  node.allocated_to.reset();
-  model::RecordBatch batch;
-  batch.write(context_.records.nodes, std::move(node));
-  lock.release_in(batch.transaction());
-  batch.remove(context_.records.requests, request.id);
-  co_await batch.commit(context_.store);
-  lock.released();
+  const auto free = [&request](Node& node) {
+    if (node.allocated_to != request.id) return false;
+    node.allocated_to.reset();
+    return true;
+  };
+  Transaction removal;
+  removal.remove(model::request_path(request.id));
+  Task<model::NodeChange> changing =
+      model::change_node(context_.runtime, context_.store, context_.records.nodes,
+                         request.nodes.front(), free, std::move(removal));
+  if (co_await std::move(changing) != model::NodeChange::written) co_return false;
+  context_.records.requests.removed(request.id);
   co_return true;
 }
 

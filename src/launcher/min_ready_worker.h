@@ -60,8 +60,6 @@ class MinReadyWorker {
   Task<> serve(std::string request_id);
   Task<> take_over(model::NodeRequest request);
   Task<bool> free_node(model::NodeRequest request);
-  Task<bool> try_to_free(model::NodeRequest request, coordination::Lock& lock);
-  Task<bool> free_locked_node(const model::NodeRequest& request, coordination::Lock& lock);
   Task<> give_up(std::string request_id, std::string label);
   Task<> try_again_later(std::string label, async::Duration pause);
   Task<> remove(std::string request_id);

@@ -7,6 +7,7 @@
 #include "async/task_scope.h"
 #include "coordination/outage.h"
 #include "coordination/path.h"
+#include "lifecycle/node_writer.h"
 #include "model/paths.h"
 #include "model/record_batch.h"
 #include "model/unseen_nodes.h"
@@ -45,11 +46,7 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
   }
 
   Task<> save() override {
-    model::RecordBatch batch;
-    locks_.check_in(batch.transaction(), lock);
-    const std::size_t index = batch.write(context_.records.nodes, node_);
-    const auto results = co_await batch.commit_until_known(context_.runtime, context_.store);
-    node_.stat = results.at(index).stat;
+    return lifecycle::save_locked(context_.node_writer(), node_, locks_.lock(lock));
   }
 
   // To be called after the node was written as it is now.
@@ -249,7 +246,7 @@ Task<bool> NodeLaunches::begin_again() {
     Node& node = launch->node();
     node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
     node.launcher = pool_.id;
-    locks_.check_in(building.transaction(), launch->lock);
+    locks_.lock(launch->lock).check_in(building.transaction());
     operations.push_back(building.write(context_.records.nodes, node));
   }
   model::RecordBatch::Results results;

@@ -15,6 +15,7 @@
 #include "coordination/with_lock.h"
 #include "launcher/launcher_metrics.h"
 #include "launcher/terminated_machine_detector.h"
+#include "lifecycle/node_writer.h"
 #include "model/failure_text.h"
 #include "model/paths.h"
 #include "planning/decision.h"
@@ -180,11 +181,8 @@ Task<> NodeRequestHandler::take_out_of_service(const Check& check) {
     context_.history.machine_ended(node.id, *reason);
   }
   node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-  RecordBatch batch;
-  batch.write(context_.records.nodes, std::move(node));
-  locks_.check_in(batch.transaction(), check.lock);
   try {
-    co_await batch.commit_until_known(context_.runtime, context_.store);
+    co_await lifecycle::save_locked(context_.node_writer(), node, locks_.lock(check.lock));
   } catch (const StoreError& error) {
     if (!error.is_rejection()) throw;  // another process was faster
   }
@@ -279,7 +277,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   RecordBatch batch;
   NodeRequest request = *current;
   request.set_state(RequestState::pending, context_.runtime.clock.wall_seconds());
-  locks_.check_in(batch.transaction(), request_lock_);
+  locks_.lock(request_lock_).check_in(batch.transaction());
   const std::size_t request_write = batch.write(context_.records.requests, request);
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < requested_.size(); ++i) {
@@ -289,7 +287,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
     }
     const Node* node = context_.records.nodes.find(requested_[i].node_id);
     if (!can_be_handed_out(node, request.node_types[i])) co_return false;
-    locks_.check_in(batch.transaction(), requested_[i].lock);
+    locks_.lock(requested_[i].lock).check_in(batch.transaction());
     batch.write(context_.records.nodes, allocated(*node));
   }
   launches.create_in(batch.transaction(), request, labels, choose_zone(provider));

@@ -38,8 +38,11 @@ class PoolWorker {
   // Whether this pool is in the table of components.
   bool is_registered() const;
 
-  // Starts serving.
+  // Starts serving. Call it once.
   void serve();
+
+  // Whether serve() has been called, and stop() has not.
+  bool is_serving() const { return !subscriptions_.empty(); }
 
   // Applies a new configuration, with a new provider object if it has changed. Requests in progress
   // continue with the old one.

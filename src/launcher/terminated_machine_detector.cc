@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "model/change_node.h"
 #include "model/failure_text.h"
 #include "model/record_batch.h"
 
@@ -61,15 +60,12 @@ Task<> TerminatedMachineDetector::handle_terminated(std::string id, std::string 
 
 // DeletedNodeWorker reclaims the node. Skips locked nodes, which their holder checks.
 Task<> TerminatedMachineDetector::take_out_of_service(std::string id, std::string reason) {
-  const auto change = [this, &reason](Node& node) {
-    if (!is_free(node)) return false;
-    node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
+  const auto is_due = [&reason](Node& node) {
     set_termination_reason(node, reason);
-    return true;
+    return is_free(node);
   };
-  Task<model::NodeChange> changing =
-      model::change_node(context_.runtime, context_.store, context_.records.nodes, id, change);
-  co_await std::move(changing);
+  Task<bool> retiring = lifecycle::retire(context_.node_writer(), std::move(id), is_due);
+  co_await std::move(retiring);
 }
 
 // Writes without the lock, which the holder has. The write fails if the record has changed: the

@@ -10,7 +10,6 @@
 
 namespace nodepool::lifecycle {
 
-using async::Task;
 using coordination::Lock;
 using coordination::OperationResult;
 using coordination::Store;
@@ -24,24 +23,15 @@ namespace {
 
 class LockedNode final : public driver::NodeRecord {
  public:
-  LockedNode(const Reclaimer& reclaimer, Node node, const Lock& lock,
-             std::optional<double> released)
-      : reclaimer_(reclaimer), node_(std::move(node)), lock_(lock), released_(released) {}
+  LockedNode(const NodeWriter& writer, Node node, const Lock& lock, std::optional<double> released)
+      : writer_(writer), node_(std::move(node)), lock_(lock), released_(released) {}
 
   Node& node() override { return node_; }
   std::optional<double> released() const override { return released_; }
-
-  Task<> save() override {
-    Transaction transaction;
-    lock_.check_in(transaction);
-    transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
-    const auto results = co_await reclaimer_.store.commit(std::move(transaction));
-    node_.stat = results.back().stat;
-    if (reclaimer_.nodes != nullptr) reclaimer_.nodes->written(node_, node_.stat);
-  }
+  Task<> save() override { return save_locked(writer_, node_, lock_); }
 
  private:
-  const Reclaimer& reclaimer_;
+  NodeWriter writer_;
   Node node_;
   const Lock& lock_;
   std::optional<double> released_;
@@ -77,11 +67,11 @@ Task<std::vector<OperationResult>> commit_removal(Store& store, const Node& node
 
 }  // namespace
 
-Task<std::optional<Node>> reclaim(Reclaimer reclaimer, driver::Provider& provider, Node node,
+Task<std::optional<Node>> reclaim(NodeWriter writer, driver::Provider& provider, Node node,
                                   Lock& lock, std::optional<double> released) {
-  LockedNode locked(reclaimer, std::move(node), lock, released);
+  LockedNode locked(writer, std::move(node), lock, released);
   if (locked.node().state != NodeState::deleting) {
-    locked.node().set_state(NodeState::deleting, reclaimer.clock.wall_seconds());
+    locked.node().set_state(NodeState::deleting, writer.runtime.clock.wall_seconds());
     co_await locked.save();
   }
   std::optional<Node> replacement = co_await provider.reclaim(locked);
@@ -91,16 +81,14 @@ Task<std::optional<Node>> reclaim(Reclaimer reclaimer, driver::Provider& provide
                  coordination::CreateMode::persistent_sequential);
   }
   lock.release_in(first);
-  const auto results = co_await commit_removal(reclaimer.store, locked.node(), lock, first);
+  const auto results = co_await commit_removal(writer.store, locked.node(), lock, first);
   lock.released();
   if (replacement) {
     replacement->id = coordination::base_name(results.front().path);
     replacement->stat = results.front().stat;
   }
-  if (reclaimer.nodes != nullptr) {
-    if (replacement) reclaimer.nodes->written(*replacement, replacement->stat);
-    reclaimer.nodes->removed(locked.node().id);
-  }
+  if (replacement) writer.nodes.written(*replacement, replacement->stat);
+  writer.nodes.removed(locked.node().id);
   co_return replacement;
 }
 

@@ -1,6 +1,7 @@
 #include "model/change_node.h"
 
 #include "coordination/lock.h"
+#include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "model/paths.h"
 #include "model/record_batch.h"
@@ -15,12 +16,11 @@ using coordination::StoreError;
 Task<NodeChange> change_locked(coordination::Store& store, NodeTable& nodes,
                                coordination::Lock& lock, std::string id,
                                std::function<bool(Node&)> change, coordination::Transaction proof) {
-  const coordination::Entry entry = co_await store.get(node_path(id));
-  if (entry.data.empty()) co_return NodeChange::gone;
-  Node node = parse_node(id, entry);
-  if (!change(node)) co_return NodeChange::unchanged;
+  std::optional<Node> node = co_await read_node(store, std::move(id));
+  if (!node) co_return NodeChange::gone;
+  if (!change(*node)) co_return NodeChange::unchanged;
   RecordBatch batch;
-  batch.write(nodes, std::move(node));
+  batch.write(nodes, *std::move(node));
   lock.release_in(batch.transaction());
   const std::size_t own = batch.transaction().size();
   batch.transaction().append(proof);
@@ -50,6 +50,13 @@ Task<NodeChange> change_if_free(coordination::Store& store, NodeTable& nodes,
 }
 
 }  // namespace
+
+Task<std::optional<Node>> read_node(coordination::Store& store, std::string id) {
+  const std::optional<coordination::Entry> entry =
+      co_await coordination::find(store, node_path(id));
+  if (!entry || entry->data.empty()) co_return std::nullopt;
+  co_return parse_node(std::move(id), *entry);
+}
 
 Task<NodeChange> change_node(async::Runtime runtime, coordination::Store& store, NodeTable& nodes,
                              std::string id, std::function<bool(Node&)> change,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "async/runtime.h"
@@ -8,6 +9,10 @@
 #include "model/node_table.h"
 
 namespace nodepool::model {
+
+// Reads a node from the store. Returns nothing if it does not exist or its record is empty, because
+// a lock was taken below a record while that was being removed. Throws StoreError, RecordError.
+async::Task<std::optional<Node>> read_node(coordination::Store& store, std::string id);
 
 enum class NodeChange {
   written,
@@ -18,9 +23,9 @@ enum class NodeChange {
 };
 
 // Changes an unlocked node: locks it, reads its record and calls `change`. If that returns true,
-// writes the record and unlocks the node in one transaction, together with the checks in `proof`.
-// Takes two commits, and leaves no lock behind. Throws StoreError if the store fails, RecordError
-// if the record is invalid.
+// writes the record and unlocks the node in one transaction, together with `proof`: checks, and
+// removals that belong to the change. Takes two commits, and leaves no lock behind. Throws
+// StoreError if the store fails, RecordError if the record is invalid.
 async::Task<NodeChange> change_node(async::Runtime runtime, coordination::Store& store,
                                     NodeTable& nodes, std::string id,
                                     std::function<bool(Node&)> change,

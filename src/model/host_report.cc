@@ -4,12 +4,12 @@
 #include <tuple>
 
 #include "coordination/path.h"
+#include "coordination/tree.h"
 #include "model/paths.h"
 #include "model/record_io.h"
 
 namespace nodepool::model {
 
-using coordination::StoreError;
 using coordination::Task;
 
 HostReport parse_host_report(const coordination::Entry& entry) {
@@ -51,19 +51,14 @@ void sort_reports(std::vector<HostReport>& reports) {
 
 Task<std::vector<HostReport>> read_host_reports(coordination::Store& store) {
   std::vector<HostReport> reports;
-  std::vector<std::string> names;
-  try {
-    names = co_await store.children(std::string(kHostsRoot));
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  const std::vector<std::string> names =
+      co_await coordination::find_children(store, std::string(kHostsRoot));
   for (const std::string& name : names) {
+    const std::optional<coordination::Entry> entry =
+        co_await coordination::find(store, coordination::join_path(kHostsRoot, name));
+    if (!entry) continue;  // healthy again
     try {
-      const coordination::Entry entry =
-          co_await store.get(coordination::join_path(kHostsRoot, name));
-      reports.push_back(parse_host_report(entry));
-    } catch (const StoreError& error) {
-      if (error.kind() != StoreError::Kind::no_node) throw;  // healthy again
+      reports.push_back(parse_host_report(*entry));
     } catch (const RecordError&) {
       // Not a report.
     }

@@ -68,13 +68,9 @@ std::optional<std::int64_t> node_number(std::string_view node_id) {
 }
 
 Task<Installation> find_installation(coordination::Store& store) {
-  try {
-    const coordination::Entry entry = co_await store.get(std::string(kInstallationPath));
-    co_return parse_installation(entry.data);
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
-  co_return Installation{};
+  const std::optional<coordination::Entry> entry =
+      co_await coordination::find(store, std::string(kInstallationPath));
+  co_return entry ? parse_installation(entry->data) : Installation{};
 }
 
 Task<Installation> establish_installation(coordination::Store& store, async::Random& random) {

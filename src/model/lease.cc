@@ -1,5 +1,6 @@
 #include "model/lease.h"
 
+#include "coordination/tree.h"
 #include "model/record_io.h"
 
 namespace nodepool::model {
@@ -39,13 +40,9 @@ std::string lease_contender(const std::string& lease_id) {
 
 async::Task<bool> is_contender_of_lease(coordination::Store& store, std::string path,
                                         std::string lease_id) {
-  try {
-    const coordination::Entry contender = co_await store.get(std::move(path));
-    co_return contender.data == lease_contender(lease_id);
-  } catch (const coordination::StoreError& error) {
-    if (error.kind() != coordination::StoreError::Kind::no_node) throw;
-    co_return false;
-  }
+  const std::optional<coordination::Entry> contender =
+      co_await coordination::find(store, std::move(path));
+  co_return contender && contender->data == lease_contender(lease_id);
 }
 
 std::optional<Lease> lease_of(const Node& node) {

@@ -29,11 +29,6 @@ std::size_t RecordBatch::write(RequestTable& table, NodeRequest request) {
   return write_at(table, std::move(request), path);
 }
 
-void RecordBatch::remove(RequestTable& table, std::string id) {
-  transaction_.remove(request_path(id));
-  effects_.emplace_back([&table, id = std::move(id)](const Results&) { table.removed(id); });
-}
-
 async::Task<RecordBatch::Results> RecordBatch::commit(coordination::Store& store) {
   Results results = co_await store.commit(std::move(transaction_));
   committed(results);

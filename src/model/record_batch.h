@@ -30,9 +30,6 @@ class RecordBatch {
   std::size_t write(NodeTable& table, Node node);
   std::size_t write(RequestTable& table, NodeRequest request);
 
-  // Removes a request with any version.
-  void remove(RequestTable& table, std::string id);
-
   // Commits and updates the tables. Call it once. Throws StoreError, TransactionError.
   async::Task<Results> commit(coordination::Store& store);
 

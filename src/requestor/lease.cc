@@ -24,7 +24,6 @@ using coordination::Lock;
 using coordination::Store;
 using coordination::StoreError;
 using coordination::Transaction;
-using Kind = StoreError::Kind;
 using model::Lease;
 using model::Node;
 using model::NodeState;
@@ -63,17 +62,11 @@ Task<> take(const async::Runtime& runtime, Store& store, LockedNodes& locked, co
 
 // The node's current record, if the lease has the node.
 Task<std::optional<Node>> read_leased(Store& store, std::string node_id, std::string lease_id) {
-  std::optional<coordination::Entry> entry;
-  try {
-    entry = co_await store.get(model::node_path(node_id));
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
-  if (!entry || entry->data.empty()) co_return std::nullopt;
-  Node node = model::parse_node(std::move(node_id), *entry);
-  const std::optional<Lease> lease = lease_of(node);
-  const bool held = node.state == NodeState::in_use && lease && lease->id == lease_id;
-  if (!held) co_return std::nullopt;
+  std::optional<Node> node = co_await model::read_node(store, std::move(node_id));
+  if (!node) co_return std::nullopt;
+  const std::optional<Lease> lease = lease_of(*node);
+  const bool held = node->state == NodeState::in_use && lease && lease->id == lease_id;
+  if (!held) node.reset();
   co_return node;
 }
 

@@ -41,12 +41,8 @@ std::string key_path(double seconds, const std::string& key) {
 }
 
 Task<std::optional<NodeRequest>> read_request(Store& store, std::string id) {
-  std::optional<coordination::Entry> entry;
-  try {
-    entry = co_await store.get(model::request_path(id));
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
+  const std::optional<coordination::Entry> entry =
+      co_await coordination::find(store, model::request_path(id));
   if (!entry || entry->data.empty()) co_return std::nullopt;
   co_return model::parse_node_request(std::move(id), *entry);
 }
@@ -178,12 +174,8 @@ Task<bool> end_lease_request(Store& store, std::string id, std::int32_t version)
 
 Task<> remove_old_keys(async::Runtime runtime, Store& store) {
   const std::string yesterday = root_of_day(runtime.clock.wall_seconds() - kDay);
-  std::vector<std::string> days;
-  try {
-    days = co_await store.children(std::string(kIdempotencyKeysRoot));
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
+  const std::vector<std::string> days =
+      co_await coordination::find_children(store, std::string(kIdempotencyKeysRoot));
   for (const std::string& day : days) {
     std::string path = coordination::join_path(kIdempotencyKeysRoot, day);
     if (path < yesterday) co_await coordination::remove_tree(store, std::move(path));

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "async/finally.h"
+#include "coordination/tree.h"
 #include "model/paths.h"
 #include "requestor/error.h"
 
@@ -33,13 +34,8 @@ Task<bool> was_committed(Store& store, const Transaction& transaction) {
   const auto& operations = transaction.operations();
   const auto set =
       std::ranges::find(operations, Transaction::Kind::set, &Transaction::Operation::kind);
-  try {
-    const coordination::Entry entry = co_await store.get(set->path);
-    co_return entry.data == set->data&& entry.stat.version == set->version + 1;
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
-  co_return false;
+  const std::optional<coordination::Entry> entry = co_await coordination::find(store, set->path);
+  co_return entry && entry->data == set->data && entry->stat.version == set->version + 1;
 }
 
 }  // namespace

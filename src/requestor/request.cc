@@ -33,12 +33,8 @@ bool is_passing(const StoreError& error) {
 
 // The record of the request; nothing if it does not exist.
 Task<std::optional<model::NodeRequest>> read(Store& store, std::string id) {
-  std::optional<coordination::Entry> entry;
-  try {
-    entry = co_await store.get(model::request_path(id));
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
+  const std::optional<coordination::Entry> entry =
+      co_await coordination::find(store, model::request_path(id));
   if (!entry) co_return std::nullopt;
   co_return model::parse_node_request(std::move(id), *entry);
 }

@@ -129,6 +129,22 @@ TEST_F(CloudTest, a_reload_ends_the_wait_for_a_provider_that_cannot_start) {
   EXPECT_EQ(cloud_->starts, starts + 1);
 }
 
+TEST_F(CloudTest, a_reload_at_any_moment_of_a_late_start_leaves_no_pool_without_its_worker) {
+  for (int moment = 0; moment < 40; ++moment) {
+    cloud_->start_failure = "there are no credentials";
+    start(kCloud);
+    cloud_->start_failure.clear();
+    pass(seconds(5) - std::chrono::milliseconds(1));
+    for (int i = 0; i < moment; ++i) step();
+    reconfigure(kCloud);
+    const std::string id = request({"small"});
+    pass(seconds(5));
+    EXPECT_EQ(state(id), RequestState::fulfilled) << "after step " << moment;
+    cancel(id);
+    stop();
+  }
+}
+
 TEST_F(CloudTest, a_failed_launch_declines_the_request_and_frees_the_others_nodes) {
   start(kCloud);
   const std::string first = request({"large"});

@@ -79,7 +79,8 @@ class ReclaimTest : public testing::Test {
   }
 
   std::optional<Node> reclaim() {
-    return loop_.run(lifecycle::reclaim({clock_, store_}, provider_, read(id_), *lock_, 7));
+    return loop_.run(
+        lifecycle::reclaim({runtime_, store_, nodes_}, provider_, read(id_), *lock_, 7));
   }
 
   async::EventLoop loop_;
@@ -89,6 +90,8 @@ class ReclaimTest : public testing::Test {
   MemoryServer server_;
   MemoryStore store_{server_, runtime_};
   MemoryStore other_{server_, runtime_};
+  model::NodeTable nodes_{runtime_, store_,
+                          telemetry::Logger{telemetry::Log::to_consumer([](auto&&...) {}), "test"}};
   ScriptedProvider provider_;
   std::string id_;
   std::optional<Lock> lock_;

@@ -71,7 +71,6 @@ TEST_F(RecordBatchTest, the_tables_know_what_was_written_before_any_event) {
   follow(Records::all());
   const std::string node_id = add_node();
   const std::string written_id = add_request();
-  const std::string removed_id = add_request();
   Node node = *records_.nodes.find(node_id);
   node.allocated_to = written_id;
   NodeRequest request = *records_.requests.find(written_id);
@@ -80,12 +79,10 @@ TEST_F(RecordBatchTest, the_tables_know_what_was_written_before_any_event) {
   batch.write(records_.nodes, node);
   batch.transaction().check(std::string(kNodesRoot), coordination::kAnyVersion);
   EXPECT_EQ(batch.write(records_.requests, request), 2U) << "its index in the transaction";
-  batch.remove(records_.requests, removed_id);
   loop_.run(batch.commit(store_));
   EXPECT_EQ(records_.nodes.find(node_id)->allocated_to, written_id);
   EXPECT_EQ(records_.nodes.find(node_id)->stat.version, 1);
   EXPECT_EQ(records_.requests.find(written_id)->state, RequestState::fulfilled);
-  EXPECT_EQ(records_.requests.find(removed_id), nullptr);
 }
 
 TEST_F(RecordBatchTest, what_is_refused_leaves_the_tables_as_they_are) {

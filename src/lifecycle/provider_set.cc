@@ -1,0 +1,157 @@
+#include "lifecycle/provider_set.h"
+
+#include <exception>
+#include <utility>
+
+#include "async/finally.h"
+#include "coordination/outage.h"
+#include "telemetry/log_errors.h"
+
+namespace nodepool::lifecycle {
+
+namespace {
+
+using coordination::StoreError;
+using driver::Provider;
+
+Task<> stop_after(Task<> end_of_service, std::shared_ptr<Provider> provider) {
+  co_await std::move(end_of_service);
+  co_await provider->stop();
+}
+
+}  // namespace
+
+ProviderSet::ProviderSet(const driver::DriverRegistry& drivers, driver::ProviderContext context,
+                         const telemetry::Logger& log, User& user)
+    : drivers_(drivers),
+      context_(std::move(context)),
+      log_(log),
+      user_(user),
+      retrier_(context_.runtime, log_),
+      stopping_(context_.runtime, telemetry::log_errors(log_)) {}
+
+Task<> ProviderSet::apply(config::Config config) {
+  // First, so that an error changes nothing.
+  Configs wanted = configure(config);
+  co_await retrier_.stop();
+  config_ = std::move(config);
+  wanted_ = std::move(wanted);
+  take_replaced_out_of_service();
+  try {
+    while (!co_await start_missing()) {
+      co_await coordination::wait_for_store(context_.runtime, context_.store);
+    }
+  } catch (...) {
+    stop_replaced();
+    throw;
+  }
+  stop_replaced();
+  if (!is_complete()) retrier_.begin([this] { return retry(); });
+}
+
+ProviderSet::Configs ProviderSet::configure(const config::Config& config) const {
+  Configs wanted;
+  for (const config::ProviderSection& section : config.providers) {
+    auto provider = drivers_.driver(section.driver).configure(section, config);
+    if (user_.wants(*provider)) wanted[section.name] = std::move(provider);
+  }
+  return wanted;
+}
+
+void ProviderSet::take_replaced_out_of_service() {
+  for (const auto& [name, provider] : started_) {
+    const auto found = wanted_.find(name);
+    if (found != wanted_.end() && found->second->same_as(provider->config())) continue;
+    replaced_.emplace(name, Replaced{provider, retire(provider)});
+  }
+  for (const auto& [name, replaced] : replaced_) started_.erase(name);
+}
+
+// The provider is out of service at once; the returned task stops it.
+Task<> ProviderSet::retire(std::shared_ptr<Provider> provider) {
+  provider->quiesce();
+  Task<> end_of_service = user_.take_out_of_service(provider->config().name());
+  return stop_after(std::move(end_of_service), std::move(provider));
+}
+
+void ProviderSet::stop_replaced() {
+  for (auto& [name, replaced] : std::exchange(replaced_, {})) {
+    stopping_.spawn("replaced provider " + name, std::move(replaced.stop));
+  }
+}
+
+// Idempotent: continues an earlier call. Returns false if the store was unreachable.
+Task<bool> ProviderSet::start_missing() {
+  try {
+    for (const config::ProviderSection& section : config_.providers) {
+      const bool is_missing = wanted_.contains(section.name) && !started_.contains(section.name);
+      if (is_missing) co_await start(section);
+    }
+    co_await user_.adapt(config_);
+  } catch (const StoreError& error) {
+    if (error.kind() == StoreError::Kind::closed) throw;
+    log_.warning("Applying the configuration is delayed: {}", error.what());
+    co_return false;
+  }
+  co_return true;
+}
+
+Task<> ProviderSet::start(const config::ProviderSection& section) {
+  const std::string& name = section.name;
+  std::shared_ptr<Provider> provider =
+      drivers_.driver(section.driver).provider(wanted_.at(name), context_);
+  const auto predecessor = replaced_.find(name);
+  if (predecessor != replaced_.end()) provider->take_over(*predecessor->second.provider);
+  const std::optional<std::string> failure = co_await try_to_start(provider);
+  if (failure) {
+    if (retrier_.failed(name, *failure)) user_.start_failed(provider->config());
+    co_return;
+  }
+  retrier_.succeeded(name);
+  started_.emplace(name, std::move(provider));
+}
+
+// Returns why the provider cannot start, after it is stopped; nothing: it is in service. Throws
+// StoreError, Cancelled.
+Task<std::optional<std::string>> ProviderSet::try_to_start(std::shared_ptr<Provider> provider) {
+  Task<> starting = start_and_put_in_service(provider);
+  const auto stop = [&provider] { return provider->stop(); };
+  std::optional<std::string> failure;
+  try {
+    co_await async::undo_on_failure(std::move(starting), stop);
+  } catch (const StoreError&) {
+    throw;
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  co_return failure;
+}
+
+Task<> ProviderSet::start_and_put_in_service(std::shared_ptr<Provider> provider) {
+  co_await provider->start();
+  user_.put_in_service(provider);
+}
+
+Task<bool> ProviderSet::retry() {
+  const bool is_applied = co_await start_missing();
+  co_return is_applied&& is_complete();
+}
+
+std::map<std::string, std::string> ProviderSet::failures() const {
+  std::map<std::string, std::string> failures = retrier_.failures();
+  std::erase_if(failures, [this](const auto& entry) { return !wanted_.contains(entry.first); });
+  return failures;
+}
+
+Task<> ProviderSet::stop() {
+  co_await stopping_.join();
+  const auto started = std::exchange(started_, {});
+  for (const auto& [name, provider] : started) {
+    Task<> stop = retire(provider);
+    co_await std::move(stop);
+  }
+}
+
+}  // namespace nodepool::lifecycle

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/task.h"
+#include "async/task_scope.h"
+#include "config/config.h"
+#include "driver/driver.h"
+#include "driver/provider_start_retrier.h"
+#include "telemetry/log.h"
+
+namespace nodepool::lifecycle {
+
+using async::Task;
+
+// The providers of a daemon. Applies configurations to them: starts new ones, replaces changed
+// ones, retires removed ones, and keeps the others. Retries in the background what cannot start.
+class ProviderSet {
+ public:
+  // The daemon. It puts providers into service, and takes them out of it.
+  class User {
+   public:
+    virtual ~User() = default;
+
+    // Whether the daemon uses a provider with this configuration. Throws if the configuration is
+    // invalid for it.
+    virtual bool wants(const driver::ProviderConfig& /*config*/) const { return true; }
+
+    // Puts a provider, which has started, into service. Throws if it cannot serve, like a start
+    // that fails.
+    virtual void put_in_service(std::shared_ptr<driver::Provider> provider) = 0;
+
+    // Takes a provider out of service, at once. The returned task ends what runs for it; then it is
+    // stopped.
+    virtual Task<> take_out_of_service(std::string name) = 0;
+
+    // Called when a provider with this name has failed to start for the first time.
+    virtual void start_failed(const driver::ProviderConfig& /*config*/) {}
+
+    // Adapts everything else to the configuration and to the providers in service. Called when
+    // these have changed; replaced and removed providers are stopped after that. Throws StoreError
+    // to be called again.
+    virtual Task<> adapt(const config::Config& config) = 0;
+  };
+
+  using Configs = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
+
+  // The arguments outlive this.
+  ProviderSet(const driver::DriverRegistry& drivers, driver::ProviderContext context,
+              const telemetry::Logger& log, User& user);
+
+  // Applies a configuration; waits while the store is unreachable. Not during another call. Throws
+  // config::ConfigError and what User::wants() throws, before anything has changed; StoreError
+  // (closed), Cancelled.
+  Task<> apply(config::Config config);
+
+  // The providers that the daemon wants, in service or not.
+  const Configs& wanted() const { return wanted_; }
+
+  // Those that could not start, each with the reason.
+  std::map<std::string, std::string> failures() const;
+
+  // Stops retrying to start providers, for a daemon that is about to stop.
+  Task<> stop_retrying() { return retrier_.stop(); }
+
+  // Stops all providers. Before: stop_retrying().
+  Task<> stop();
+
+ private:
+  // A provider that is out of service, and what ends it.
+  struct Replaced {
+    std::shared_ptr<driver::Provider> provider;
+    Task<> stop;
+  };
+
+  Configs configure(const config::Config& config) const;
+  void take_replaced_out_of_service();
+  Task<bool> start_missing();
+  Task<> start(const config::ProviderSection& section);
+  Task<std::optional<std::string>> try_to_start(std::shared_ptr<driver::Provider> provider);
+  Task<> start_and_put_in_service(std::shared_ptr<driver::Provider> provider);
+  bool is_complete() const { return started_.size() == wanted_.size(); }
+  Task<bool> retry();
+  void stop_replaced();
+  Task<> retire(std::shared_ptr<driver::Provider> provider);
+
+  const driver::DriverRegistry& drivers_;
+  driver::ProviderContext context_;
+  telemetry::Logger log_;
+  User& user_;
+  config::Config config_;  // in effect, or being applied
+  Configs wanted_;         // its providers
+  std::map<std::string, std::shared_ptr<driver::Provider>> started_;
+  std::map<std::string, Replaced> replaced_;  // or removed, by the configuration being applied
+  driver::ProviderStartRetrier retrier_;
+  async::TaskScope stopping_;  // replaced providers, each until its last call ends
+};
+
+}  // namespace nodepool::lifecycle
