@@ -314,7 +314,7 @@ TEST_F(IbmImagesTest, whatever_was_begun_is_listed_and_can_be_deleted) {
 
 TEST_F(IbmImagesTest, only_leaked_images_and_objects_of_this_installation_are_deleted) {
   const auto add = [this](const std::string& name, const std::string& group) {
-    cloud_.own_images["id of " + name] = {.name = name, .group = group, .made = {}};
+    cloud_.own_images["id-" + name] = {.name = name, .group = group, .made = {}};
     cloud_.bucket.objects[name + ".qcow2"] = 1;
   };
   const std::string own = image_name(owner_tags());
