@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from catalog import BUCKET
+from ibm_catalog import BUCKET
 from cloud_builder import await_image, builders, delete_image
 from launcher import wait_until
 
