@@ -120,8 +120,8 @@ Task<VpcImageRequest> ImportedImages::import_request(Job job) {
                             .operating_system = job.operating_system};
 }
 
-// After a call with unknown outcome, looks for the image by name before each retry. The name is
-// unique in the region: a duplicate is refused.
+// After a failure, looks for the image by name: the outcome may be unknown, or the image of an
+// earlier call was not listed yet, whose name is refused as a duplicate.
 Task<std::string> ImportedImages::begin_import(Job job) {
   const VpcImageRequest request = co_await import_request(job);
   const auto until = runtime_.clock.now() + cloud::kRetryLimit;
@@ -134,13 +134,12 @@ Task<std::string> ImportedImages::begin_import(Job job) {
       failure = error;
     }
     may_exist = may_exist || failure->kind() == Kind::unknown_outcome;
-    const bool is_known = !may_exist && failure->kind() != Kind::transient;
-    if (is_known || runtime_.clock.now() >= until) throw CloudError(*failure);
-    log_.warning("{}, retrying", failure->what());
     co_await runtime_.clock.sleep_for(cloud::kRetryPause);
-    if (!may_exist) continue;
     const std::optional<VpcImage> made = co_await find_image(job.name);
     if (made) co_return made->id;
+    const bool is_refused = !may_exist && failure->kind() != Kind::transient;
+    if (is_refused || runtime_.clock.now() >= until) throw CloudError(*failure);
+    log_.warning("{}, retrying", failure->what());
   }
 }
 

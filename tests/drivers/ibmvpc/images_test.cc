@@ -295,6 +295,14 @@ TEST_F(IbmImagesTest, an_upload_goes_on_wherever_its_builder_has_died) {
   }
 }
 
+TEST_F(IbmImagesTest, an_import_that_is_not_listed_yet_is_found) {
+  die_at("storage DeleteObject");
+  start();
+  cloud_.stale_image_lists = 1;
+  expect_only(upload());
+  EXPECT_EQ(cloud_.count("POST images"), 2U);
+}
+
 TEST_F(IbmImagesTest, whatever_was_begun_is_listed_and_can_be_deleted) {
   for (const char* call : {"storage UploadPart", "storage GetBucketLocation", "GET images/ID"}) {
     die_at(call, cloud_.count(call) + 1);

@@ -359,6 +359,10 @@ StandIn::Reply StandIn::list(const Request& request) {
     return {200, shown(image->first, image->second).dump()};
   }
   std::vector<Json> all = shown(kind);
+  if (kind == "images" && stale_image_lists > 0) {
+    --stale_image_lists;
+    std::erase_if(all, [](const Json& image) { return image.at("visibility") == "private"; });
+  }
   for (const char* filter : {"name", "visibility"}) {
     const auto wanted = request.query.find(filter);
     if (wanted == request.query.end()) continue;
