@@ -10,12 +10,17 @@ from installation import OwnLauncher, PythonLauncher, wait_until
 
 KINDS = {'ours': OwnLauncher, 'theirs': PythonLauncher}
 LABELS = ['plain', 'special', 'public']
+# What IBM has of one machine.
+THINGS = ('instances', 'instances.*network_interface*', 'instances.*volume_attachment*', 'volumes',
+          'volumes.*volume_attachment*', 'floating_ips', 'floating_ips.target*')
 
 # What is another one for each machine, and has no name (names_of).
 CHANGING = {
     **{f'record.{place}': reason for place, reason in OF_THE_RUN.items()},
-    **{f'cloud.{place}': 'of each thing' for place in ('*.created_at', '*.id', '*.crn', '*.href')}}
-DIFFERENT = {}
+    **{f'cloud.{thing}.{key}': 'of each thing' for thing in THINGS for key in ('id', 'crn', 'href')},
+    'cloud.*.created_at': 'a time', 'cloud.*.primary_ip.name': 'invented by IBM'}
+DIFFERENT = {
+    'cloud.*volume_attachment*.name': 'ours say more exactly whose they are'}
 
 
 @pytest.fixture(scope='module')
