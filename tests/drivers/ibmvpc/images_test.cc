@@ -247,6 +247,13 @@ TEST_F(IbmImagesTest, an_outage_of_some_minutes_is_waited_for) {
   expect_only(upload());
 }
 
+TEST_F(IbmImagesTest, an_error_with_the_status_of_success_is_retried) {
+  start();
+  fail("storage CompleteMultipartUpload", {.status = 200, .code = "InternalError"});
+  expect_only(upload());
+  EXPECT_EQ(cloud_.count("storage CompleteMultipartUpload"), 2U);
+}
+
 TEST_F(IbmImagesTest, tokens_that_expire_are_renewed) {
   start();
   upload();
