@@ -23,6 +23,7 @@ import turns
 from api import as_admin
 from aws_cloud import KEYS, REGION, AwsCloud
 from control_plane import ControlPlane
+from ibm_cloud import ZONE, IbmCloud
 from installation import Servers, wait_until
 from pods import Kubelet
 from side_by_side import Installation, cpu_seconds, memory, run_clients, warm
@@ -158,6 +159,40 @@ class Kubernetes:
         self.plane.stop()
 
 
+class IbmVpc:
+    """A simulated IBM Cloud VPC, for one label of machines, which run after 0.1 s."""
+
+    def __init__(self, directory):
+        self.cloud = IbmCloud(directory, os.environ['IBMVPC_PYTHON'])
+
+    def environment(self):
+        return {**self.cloud.environment(), **self.cloud.redirection()}
+
+    def provider(self, _):
+        return {'name': 'dallas', 'driver': 'ibmvpc', 'vpc': 'ci', 'region': 'us-south', 'zone': ZONE, 'subnet': 'ci-1',
+                'rate': 1000, 'cloud-images': [{'name': 'debian', 'username': 'ci', 'keys': ['zuul'],
+                                                'image-name': 'ibm-debian-12-11-minimal-amd64-1'}],
+                'pools': [{'name': 'main', 'max-servers': 1000, 'host-key-checking': False, 'labels': [
+                    {'name': 'bench', 'cloud-image': 'debian', 'profile': 'cx2-2x4'}]}]}
+
+    def calls(self):
+        """The number of the launcher's calls so far."""
+        return sum(self.cloud.calls().values())
+
+    def cpu_seconds(self):
+        return cpu_seconds(self.cloud.process.pid)
+
+    def leftovers(self):
+        return self.cloud.things('instances')
+
+    def reset(self):
+        self.cloud.reset()
+        self.cloud.set(old_fields=True)  # the Python Nodepool needs them
+
+    def close(self):
+        self.cloud.stop()
+
+
 def measure(kind, servers, cloud, requests, clients):
     with tempfile.TemporaryDirectory() as directory:
         cloud.reset()
@@ -188,7 +223,8 @@ def measure(kind, servers, cloud, requests, clients):
 SCENARIOS = {'aws-burst': (Aws, 100, 100), 'aws-few': (Aws, 100, 20), 'aws-single': (Aws, 10, 1),
              'namespace-burst': (lambda directory: Kubernetes(directory, 'namespace'), 100, 20),
              'namespace-single': (lambda directory: Kubernetes(directory, 'namespace'), 10, 1),
-             'pod-burst': (lambda directory: Kubernetes(directory, 'pod'), 100, 20)}
+             'pod-burst': (lambda directory: Kubernetes(directory, 'pod'), 100, 20),
+             'ibmvpc-few': (IbmVpc, 60, 20), 'ibmvpc-single': (IbmVpc, 10, 1)}
 
 
 def main():

@@ -1,53 +1,22 @@
 """Images for AWS: built, uploaded, used and deleted by the programs."""
 import json
-import pathlib
 
 import pytest
 
 from aws_cloud import tags
-from launcher import BINARIES, Daemon, wait_until
-
-HERE = pathlib.Path(__file__).parent
-
-
-class Builder(Daemon):
-    """Beside a launcher, with its configuration."""
-
-    def __init__(self, launcher):
-        super().__init__(launcher.config.parent / 'builder.log', launcher.environment)
-        self.config = launcher.config
-
-    def daemon(self):
-        return [BINARIES / 'nodepool-builder', '-f', '-c', self.config]
+from cloud_builder import await_image, builders, delete_image
+from launcher import wait_until
 
 
 @pytest.fixture
 def with_images(nodepool, sky, tmp_path):
     """A launcher and a builder of one image, whose entry in the provider is `options`."""
-    builders = []
-
-    def start(options, filled=None, **provider):
-        launcher = nodepool(sky(
-            labels=[{'name': 'built', 'diskimage': 'trixie', 'cloud-image': None}],
-            diskimages=[{'name': 'trixie', 'tags': {'team': 'infra'}, **options}], **provider))
-        launcher.stop()
-        content = json.loads(launcher.config.read_text())
-        content.update({'images-dir': str(tmp_path / 'images'), 'build-log-dir': str(tmp_path / 'logs'),
-                        'elements-dir': str(tmp_path), 'diskimages': [
-                            {'name': 'trixie', 'dib-cmd': str(HERE / 'make_image'), 'username': 'ci',
-                             'env-vars': {'FILLED_MIB': str(filled)} if filled else {}}]})
-        launcher.config.write_text(json.dumps(content))
-        launcher.start()
-        (tmp_path / 'images').mkdir()
-        launcher.builder = Builder(launcher)
-        builders.append(launcher.builder)
-        launcher.builder.start()
-        return launcher
-
-    yield start
-    for builder in builders:
-        builder.stop()
-        print(f'--- {builder.log}\n{builder.log.read_text()}')
+    with builders(tmp_path) as start:
+        def make(options, filled=None, **provider):
+            return start(nodepool(sky(
+                labels=[{'name': 'built', 'diskimage': 'trixie', 'cloud-image': None}],
+                diskimages=[{'name': 'trixie', 'tags': {'team': 'infra'}, **options}], **provider)), filled)
+        yield make
 
 
 @pytest.fixture
@@ -67,15 +36,9 @@ class Calls:
         return self.cloud.calls().get(action, 0) - self.before.get(action, 0)
 
 
-def await_ready(launcher):
-    wait_until('the image is there', lambda: 'ready' in launcher.run('image-list'))
-
-
 def expect_deletable(launcher, lease, cloud, image):
     """When nobody has a node of it any more."""
-    (upload,) = uploads(launcher)
-    launcher.run('image-delete', '--provider', 'sky', '--image', 'trixie', '--strict', '--build-id',
-                 upload['id'], '--upload-id', upload['upload_id'])
+    delete_image(launcher, 'sky')
     launcher.release(lease)
     launcher.await_no_nodes()
     wait_until('the upload is gone', lambda: image['ImageId'] not in [each['ImageId'] for each in own_images(cloud)])
@@ -119,7 +82,7 @@ def expect_empty_bucket(cloud):
 def test_an_image_is_built_uploaded_and_used(with_images, cloud):
     calls = Calls(cloud)
     launcher = with_images({'import-method': 'ebs-direct', 'architecture': 'arm64', 'volume-size': 20})
-    await_ready(launcher)
+    await_image(launcher)
     lease = launcher.ask('built').lease()
     (node,) = lease['nodes']
     (image,) = own_images(cloud)
@@ -140,7 +103,7 @@ def test_an_image_is_built_uploaded_and_used(with_images, cloud):
 def test_an_image_is_imported_and_used(with_images, bucket, cloud, options):
     calls = Calls(cloud)
     launcher = with_images({'architecture': 'arm64', **options}, **bucket)
-    await_ready(launcher)
+    await_image(launcher)
     lease = launcher.ask('built').lease()
     (image,) = own_images(cloud)
     assert (tags(image)['team'], tags(image)['nodepool_provider_name']) == ('infra', 'sky')
@@ -158,7 +121,7 @@ def test_an_image_is_imported_and_used(with_images, bucket, cloud, options):
 def test_a_busy_import_service_is_waited_for(with_images, bucket, cloud):
     cloud.fail(ImportSnapshot=[{'status': 400, 'code': 'ResourceCountLimitExceeded'}])
     launcher = with_images({}, **bucket, **{'image-import-timeout': 300})
-    await_ready(launcher)
+    await_image(launcher)
     expect_first_upload(launcher)
 
 
@@ -167,7 +130,7 @@ def test_an_answer_that_is_lost_is_looked_for(with_images, bucket, cloud):
     cloud.fail(CreateMultipartUpload=[lost], CompleteMultipartUpload=[lost], ImportSnapshot=[lost],
                RegisterImage=[lost])
     launcher = with_images({}, **bucket)
-    await_ready(launcher)
+    await_image(launcher)
     expect_first_upload(launcher)
     expect_nothing_else(cloud)
 
@@ -177,7 +140,7 @@ def killed_and_back(launcher, cloud):
     launcher.builder.kill()
     cloud.hold()
     launcher.builder.start()
-    await_ready(launcher)
+    await_image(launcher)
     expect_first_upload(launcher)
 
 
@@ -208,7 +171,7 @@ def test_a_builder_that_dies_while_an_import_runs_waits_for_it(with_images, buck
     launcher.builder.kill()
     cloud.hold_imports(False)
     launcher.builder.start()
-    await_ready(launcher)
+    await_image(launcher)
     expect_first_upload(launcher)
     assert (calls[call], calls['CreateMultipartUpload']) == (1, 1)
     expect_nothing_else(cloud)

@@ -124,7 +124,7 @@ class AnyCloud {
   drivers::aws::Caller caller_{runtime_, state_, log_, http::Client::Observer(), 1};
   drivers::aws::Ec2 ec2_{caller_};
   drivers::aws::Imports imports_{caller_};
-  drivers::aws::S3 s3_{caller_, "bucket"};
+  cloud::Bucket s3_ = drivers::aws::s3_bucket(caller_, "bucket");
   drivers::aws::ServiceQuotas quotas_{caller_};
   std::vector<std::string> pages_;
   std::size_t asked_ = 0;

@@ -9,10 +9,10 @@ import requests
 from ibm_cloud_sdk_core import ApiException
 from ibm_cloud_sdk_core.authenticators import IAMAuthenticator
 
-from catalog import BUCKET, REGION
+from ibm_catalog import BUCKET, REGION
 from ibm_cloud import ZONE
 from launcher import PATIENCE, wait_until
-from tokens import API_KEY, KEY_GRANT
+from iam_tokens import API_KEY, KEY_GRANT
 
 ZONE_2 = f'{REGION}-2'
 

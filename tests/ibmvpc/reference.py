@@ -1,8 +1,8 @@
 """Does with the ibmvpc driver of the Python Nodepool, unmodified, what its launcher does with a node.
 
-    reference.py URL CONFIGURATION LABEL NAME [IMAGE]
+    reference.py CONFIGURATION LABEL NAME [IMAGE]
 
-Only the addresses of the APIs are others: the driver has IBM's own. With IMAGE, a file, it first uploads the image and
+Only the addresses of the APIs are others, see redirect/. With IMAGE, a file, it first uploads the image and
 makes the node of it. Prints the results as JSON.
 """
 import json
@@ -10,28 +10,11 @@ import logging
 import math
 import sys
 import time
-import urllib.parse
 
-from requests.adapters import HTTPAdapter
+import nodepool.config
+from nodepool.driver.ibmvpc.adapter import IBMVPCAdapter
 
-URL, CONFIGURATION, LABEL, NAME, *IMAGE = sys.argv[1:]
-HOSTS = ('.iaas.cloud.ibm.com', 'resource-controller.cloud.ibm.com', 'iam.cloud.ibm.com')
-send_as_ever = HTTPAdapter.send
-
-
-def send(self, request, *arguments, **more):
-    parts = urllib.parse.urlsplit(request.url)
-    if parts.netloc.endswith(HOSTS):
-        request.url = URL + urllib.parse.urlunsplit(('', '', *parts[2:]))
-        request.headers['Host'] = parts.netloc
-    return send_as_ever(self, request, *arguments, **more)
-
-
-HTTPAdapter.send = send
-
-import nodepool.config  # noqa: E402
-from nodepool.driver.ibmvpc.adapter import IBMVPCAdapter  # noqa: E402
-
+CONFIGURATION, LABEL, NAME, *IMAGE = sys.argv[1:]
 MACHINE = ('external_id', 'cloud', 'region', 'az', 'private_ipv4', 'public_ipv4', 'interface_ip', 'metadata')
 
 

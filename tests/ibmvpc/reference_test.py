@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from catalog import BUCKET, REGION
+from ibm_catalog import BUCKET, REGION
 from ibm_cloud import ZONE
 from launcher import PATIENCE
 
@@ -42,9 +42,9 @@ def configure(tmp_path, cloud):
 
 
 def run(cloud, configuration, label, *image, environment=None):
-    result = subprocess.run([sys.executable, '-B', REFERENCE, cloud.url, configuration, label, NAME, *image], text=True,
-                            capture_output=True, env={**os.environ, **(environment or cloud.environment())},
-                            timeout=PATIENCE)
+    result = subprocess.run([sys.executable, '-B', REFERENCE, configuration, label, NAME, *image], text=True,
+                            capture_output=True, timeout=PATIENCE,
+                            env={**os.environ, **(environment or cloud.environment()), **cloud.redirection()})
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/s3.h"
 #include "drivers/aws/external_id.h"
 #include "drivers/aws/instance_removal.h"
 #include "drivers/aws/usage.h"
@@ -51,7 +52,7 @@ AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsC
       ec2_(caller_),
       ebs_(caller_),
       imports_(caller_),
-      s3_(caller_, config_->bucket()),
+      s3_(s3_bucket(caller_, config_->bucket())),
       templates_(ec2_, *config_, installation),
       context_{runtime,    *config_,      ec2_, endpoint_->view(), endpoint_->terminator(),
                templates_, std::move(log)},

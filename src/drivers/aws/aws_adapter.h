@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cloud/s3/bucket.h"
 #include "driver/statemachine/adapter.h"
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/cloud_endpoint.h"
@@ -55,7 +56,7 @@ class AwsAdapter final : public driver::Adapter {
   Ec2 ec2_;
   Ebs ebs_;
   Imports imports_;
-  S3 s3_;
+  cloud::Bucket s3_;
   LaunchTemplates templates_;
   MachineContext context_;
   AmiStore images_;

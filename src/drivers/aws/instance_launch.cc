@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "cloud/base64.h"
+#include "cloud/digest.h"
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/wait_in_listing.h"
-#include "drivers/aws/api/signature.h"
 #include "drivers/aws/external_id.h"
 #include "drivers/aws/poll_intervals.h"
 #include "drivers/aws/usage.h"
@@ -76,12 +76,13 @@ Task<Instance> InstanceLaunch::run() {
 }
 
 // The idempotency token of a step: a hash of the node, the installation and the attempt. If the
-// configuration has changed since an earlier run, AWS rejects it with IdempotentParameterMismatch.
-// Then the attempt fails, its resources are deleted, and the next attempt has another token.
+// configuration has changed since an earlier run, AWS rejects it with
+// IdempotentParameterMismatch. Then the attempt fails, its resources are deleted, and the next
+// attempt has another token.
 std::string InstanceLaunch::token(std::string_view step) const {
   std::string text = fmt::format("{}/{}/{}", step, spec_.node_id, spec_.attempt);
   for (const auto& [key, value] : spec_.metadata) text += fmt::format("/{}={}", key, value);
-  return sha256_hex(text).substr(0, kTokenSize);
+  return cloud::sha256_hex(text).substr(0, kTokenSize);
 }
 
 RunInstancesRequest InstanceLaunch::parameters(std::string_view step) const {

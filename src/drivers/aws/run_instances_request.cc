@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cloud/base64.h"
-#include "drivers/aws/api/signature.h"
+#include "cloud/digest.h"
 
 namespace nodepool::drivers::aws {
 
@@ -128,7 +128,7 @@ Query template_data(const AwsPool& pool, const AwsLabel& label) {
 }
 
 std::string template_name(const Query& data) {
-  return std::string(kTemplatePrefix) + sha256_hex(data.text());
+  return std::string(kTemplatePrefix) + cloud::sha256_hex(data.text());
 }
 
 Query host_query(const RunInstancesRequest& request) {

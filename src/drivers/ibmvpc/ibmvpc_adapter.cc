@@ -33,14 +33,17 @@ IbmVpcAdapter::IbmVpcAdapter(const async::Runtime& runtime,
                              std::shared_ptr<const IbmVpcConfig> config,
                              std::shared_ptr<CloudEndpoint> endpoint,
                              std::shared_ptr<const model::Installation> installation,
-                             const telemetry::Logger& log, const http::Client::Observer& on_attempt)
+                             async::ThreadPool& threads, const telemetry::Logger& log,
+                             const http::Client::Observer& on_attempt)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
       membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
-      ownership_(std::move(installation), config_->name()),
+      ownership_(installation, config_->name()),
       api_(runtime, endpoint_->account(), endpoint_->tokens(), endpoint_->rate_limit(), log,
            on_attempt),
-      context_{runtime, *config_, api_, endpoint_->view(), log} {}
+      context_{runtime, *config_, api_, endpoint_->view(), log},
+      images_(runtime, *config_, api_, endpoint_->view(), endpoint_->tokens(),
+              std::move(installation), threads, log, on_attempt) {}
 
 Task<> IbmVpcAdapter::stop() {
   co_await endpoint_->leave(membership_);

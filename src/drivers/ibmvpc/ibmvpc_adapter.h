@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "async/thread_pool.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "drivers/ibmvpc/cloud_endpoint.h"
 #include "drivers/ibmvpc/config/ibmvpc_config.h"
+#include "drivers/ibmvpc/image_store.h"
 #include "drivers/ibmvpc/instance_launch.h"
 #include "telemetry/log.h"
 
@@ -17,11 +19,11 @@ namespace nodepool::drivers::ibmvpc {
 // The adapter for IBM Cloud VPC. docs/drivers/ibmvpc.md lists its calls.
 class IbmVpcAdapter final : public driver::Adapter {
  public:
-  // `endpoint` is the endpoint of the configured account. `on_attempt` is called for every attempt
-  // of a call.
+  // `threads` outlives it. `endpoint` is the endpoint of the configured account. `on_attempt` is
+  // called for every attempt of a call.
   IbmVpcAdapter(const async::Runtime& runtime, std::shared_ptr<const IbmVpcConfig> config,
                 std::shared_ptr<CloudEndpoint> endpoint,
-                std::shared_ptr<const model::Installation> installation,
+                std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
                 const telemetry::Logger& log, const http::Client::Observer& on_attempt);
 
   async::Task<> stop() override;
@@ -34,6 +36,7 @@ class IbmVpcAdapter final : public driver::Adapter {
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
+  driver::ImageSupport* images() override { return &images_; }
 
  private:
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
@@ -45,6 +48,7 @@ class IbmVpcAdapter final : public driver::Adapter {
   driver::Ownership ownership_;
   VpcApi api_;
   VpcContext context_;
+  ImportedImages images_;
 };
 
 }  // namespace nodepool::drivers::ibmvpc

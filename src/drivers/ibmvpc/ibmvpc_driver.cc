@@ -37,7 +37,7 @@ std::unique_ptr<driver::Adapter> IbmVpcDriver::adapter(
                                            context.log.child("driver.ibmvpc"));
   });
   return std::make_unique<IbmVpcAdapter>(context.runtime, std::move(ibm), std::move(endpoint),
-                                         context.installation, log,
+                                         context.installation, context.threads, log,
                                          http::attempt_metrics(context.metrics, std::move(name)));
 }
 

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "async/event_loop.h"
+#include "cloud/xml/xml_element.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/call_rate_limit.h"
 #include "drivers/aws/api/error_response.h"
-#include "drivers/aws/api/xml_element.h"
 #include "drivers/aws/external_id.h"
 #include "drivers/aws/quota_codes.h"
 #include "drivers/aws/usage.h"
@@ -93,7 +93,8 @@ TEST(ErrorResponse, is_classified) {
 }
 
 TEST(XmlElement, says_where_something_is_missing) {
-  const XmlElement root = XmlElement::parse("call", "<a><b><item><c>x</c></item></b></a>");
+  const cloud::XmlElement root =
+      cloud::XmlElement::parse("call", "<a><b><item><c>x</c></item></b></a>");
   EXPECT_EQ(root.items("b").at(0).text("c"), "x");
   try {
     root.items("b").at(0).number("c");
@@ -101,17 +102,18 @@ TEST(XmlElement, says_where_something_is_missing) {
   } catch (const CloudError& error) {
     EXPECT_STREQ(error.what(), "call: the response.b.item[0].c is no number");
   }
-  EXPECT_THROW(XmlElement::parse("call", "{}"), CloudError);
+  EXPECT_THROW(cloud::XmlElement::parse("call", "{}"), CloudError);
 }
 
 TEST(XmlElement, takes_no_number_that_cannot_be_meant) {
   for (const char* number : {"inf", "nan", "-inf", "1e300", "-1", "9007199254740993", "1x"}) {
-    const XmlElement root = XmlElement::parse("call", std::string("<a><n>") + number + "</n></a>");
+    const cloud::XmlElement root =
+        cloud::XmlElement::parse("call", std::string("<a><n>") + number + "</n></a>");
     EXPECT_THROW(root.number("n"), CloudError) << number;
     EXPECT_THROW(root.optional_number("n"), CloudError) << number;
     EXPECT_THROW(root.optional_integer("n"), CloudError) << number;
   }
-  const XmlElement root = XmlElement::parse("call", "<a><n>1.5</n><m>64</m></a>");
+  const cloud::XmlElement root = cloud::XmlElement::parse("call", "<a><n>1.5</n><m>64</m></a>");
   EXPECT_EQ(root.number("n"), 1.5);
   EXPECT_THROW(root.optional_integer("n"), CloudError);
   EXPECT_EQ(root.optional_integer("m"), 64);

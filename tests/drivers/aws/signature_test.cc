@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "cloud/digest.h"
+
 namespace nodepool::drivers::aws {
 namespace {
 
@@ -20,7 +22,7 @@ const SigningScope kScope{.region = "us-east-1", .service = "service", .time = 1
 
 // The Authorization header.
 std::string signed_as(http::Request request, const Keys& keys = kKeys) {
-  sign(request, keys, kScope, sha256_hex(request.body));
+  sign(request, keys, kScope, cloud::sha256_hex(request.body));
   return request.headers.back().second;
 }
 
@@ -57,7 +59,7 @@ TEST(Signature, a_session_s_token_is_sent_and_signed_and_secret) {
   Keys keys = kKeys;
   keys.session_token = "session";
   http::Request with_session = request("GET", "/");
-  sign(with_session, keys, kScope, sha256_hex(""));
+  sign(with_session, keys, kScope, cloud::sha256_hex(""));
   EXPECT_THAT(with_session.headers,
               testing::Contains(testing::Pair("X-Amz-Security-Token", "session")));
   EXPECT_THAT(with_session.headers.back().second,

@@ -84,6 +84,11 @@ class CloudFixture {
   // kProvider.
   virtual std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) = 0;
 
+  // The name that the cloud lists for the suite's image, which is uploaded as `name`.
+  virtual std::string image_name(const std::string& name, const driver::Metadata& /*metadata*/) {
+    return name;
+  }
+
   // All existing machines.
   virtual std::vector<Machine> machines() = 0;
   // The id of the node's machine among them, from its record.

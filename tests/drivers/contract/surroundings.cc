@@ -152,14 +152,14 @@ async::Task<std::string> upload(driver::Provider& provider) {
 }
 
 // The ids of the images that carry the suite's marks.
-async::Task<std::vector<std::string>> our_images(driver::Provider& provider) {
+async::Task<std::vector<std::string>> our_images(CloudFixture& cloud, driver::Provider& provider) {
   const std::vector<driver::CloudImage> all = co_await provider.images()->list();
   std::vector<std::string> ids;
   for (const driver::CloudImage& image : all) {
     const auto provider_name = image.metadata.find(driver::kProviderNameKey);
     if (provider_name != image.metadata.end() && provider_name->second == kProvider) {
       EXPECT_THAT(image.metadata, IsSupersetOf(image_marks()));
-      EXPECT_EQ(image.name, kImageName);
+      EXPECT_EQ(image.name, cloud.image_name(kImageName, image_marks()));
       ids.push_back(image.id);
     }
   }
@@ -171,7 +171,7 @@ TEST_P(ImageContract, an_image_is_uploaded_used_and_deleted) {
   ASSERT_NE(provider().images(), nullptr);
   EXPECT_NE(provider().offer()->label(kPool, kBuiltLabel).problem, "") << "there is none yet";
   const std::string id = process_->run(upload(provider()));
-  EXPECT_THAT(process_->run(our_images(provider())), ElementsAre(id));
+  EXPECT_THAT(process_->run(our_images(*cloud_, provider())), ElementsAre(id));
 
   model::ImageUpload record;
   record.image = kDiskimage;
@@ -187,7 +187,7 @@ TEST_P(ImageContract, an_image_is_uploaded_used_and_deleted) {
   reclaim(node.id);
 
   process_->run(provider().images()->remove(kImageName, id));
-  EXPECT_THAT(process_->run(our_images(provider())), IsEmpty());
+  EXPECT_THAT(process_->run(our_images(*cloud_, provider())), IsEmpty());
   process_->run(provider().images()->remove(kImageName, id));
 }
 
@@ -196,9 +196,9 @@ TEST_P(ImageContract, an_upload_that_fails_leaves_nothing) {
   ASSERT_NE(provider().images(), nullptr);
   cloud_->provoke(Trouble::image_error, 1);
   EXPECT_THROW(process_->run(upload(provider())), driver::CloudError);
-  EXPECT_THAT(process_->run(our_images(provider())), IsEmpty());
+  EXPECT_THAT(process_->run(our_images(*cloud_, provider())), IsEmpty());
   process_->run(upload(provider()));
-  EXPECT_THAT(process_->run(our_images(provider())), SizeIs(1));
+  EXPECT_THAT(process_->run(our_images(*cloud_, provider())), SizeIs(1));
 }
 
 }  // namespace

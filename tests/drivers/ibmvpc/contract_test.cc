@@ -9,6 +9,7 @@
 #include "async/live_tasks.h"
 #include "driver/ownership.h"
 #include "drivers/ibmvpc/ibmvpc_driver.h"
+#include "drivers/ibmvpc/image_names.h"
 #include "drivers/ibmvpc/owner_names.h"
 #include "tests/drivers/ibmvpc/stand_in/stand_in.h"
 
@@ -23,7 +24,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr const char* kConfiguration = R"(
-labels: [{{name: small}}]
+diskimages: [{{name: trixie, username: ci}}]
+labels: [{{name: small}}, {{name: built}}]
 providers:
   - name: fake-contract
     driver: ibmvpc
@@ -36,11 +38,15 @@ providers:
     public-ipv4: {}
     host-key-checking: false
     quota: {{instances: {}}}
+    object-storage: {{instance-name: any, endpoint: "{}", bucket-name: ci-images}}
+    diskimages: [{{name: trixie, operating-system: debian-12-amd64}}]
     cloud-images:
       - {{name: debian, image-name: debian, username: ci, keys: [ci]}}
     pools:
       - name: main
-        labels: [{{name: small, cloud-image: debian, profile: bx2-2x8, user-data: "#!/bin/sh"}}]
+        labels:
+          - {{name: small, cloud-image: debian, profile: bx2-2x8, user-data: "#!/bin/sh"}}
+          - {{name: built, diskimage: trixie, profile: bx2-2x8}}
 )";
 
 // How often a call is made until it has failed for the driver.
@@ -57,7 +63,8 @@ class IbmVpcFixture : public CloudFixture {
                                        {"VPC_URL", cloud_.url() + "/v1"},
                                        {"RESOURCE_MANAGER_URL", cloud_.url()}});
     launcher_ = context.runtime.executor;
-    const std::string text = fmt::format(kConfiguration, has_floating_ips, cloud_.capacity);
+    const std::string text =
+        fmt::format(kConfiguration, has_floating_ips, cloud_.capacity, cloud_.url());
     return driver.provider(read_provider(driver, text), std::move(context));
   }
 
@@ -67,6 +74,10 @@ class IbmVpcFixture : public CloudFixture {
       if (instance.name == node.external_id_text()) return id;
     }
     return {};
+  }
+
+  std::string image_name(const std::string& /*name*/, const driver::Metadata& metadata) override {
+    return ibmvpc::image_name(metadata);
   }
 
   // Floating IPs without an instance count as machines, so that the suite finds them.
@@ -113,8 +124,9 @@ class IbmVpcFixture : public CloudFixture {
       case Trouble::listing_failed:
         return fail("GET instances", times, bad_request);
       case Trouble::limits_error:  // they are configured
-      case Trouble::image_error:
         return;
+      case Trouble::image_error:
+        return fail("POST images", times, bad_request);
       case Trouble::busy:
         return provoke_busy(times);
       case Trouble::token_expired:
@@ -200,6 +212,7 @@ class PublicFixture final : public IbmVpcFixture {
 INSTANTIATE_TEST_SUITE_P(ibmvpc, DriverContract, testing::Values(backend<IbmVpcFixture>()));
 INSTANTIATE_TEST_SUITE_P(ibmvpc, DeathContract, testing::Values(backend<IbmVpcFixture>()));
 INSTANTIATE_TEST_SUITE_P(ibmvpc, QuotaContract, testing::Values(backend<IbmVpcFixture>()));
+INSTANTIATE_TEST_SUITE_P(ibmvpc, ImageContract, testing::Values(backend<IbmVpcFixture>()));
 INSTANTIATE_TEST_SUITE_P(ibmvpc, EndContract, testing::Values(backend<IbmVpcFixture>()));
 INSTANTIATE_TEST_SUITE_P(ibmvpc, WireContract, testing::Values(backend<IbmVpcFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));

@@ -5,22 +5,23 @@ import subprocess
 import sys
 import urllib.request
 
-from catalog import TIMES, ZONES
+from ibm_catalog import TIMES, ZONES
 from launcher import PATIENCE
-from tokens import API_KEY
+from iam_tokens import API_KEY
 
 SERVER = pathlib.Path(__file__).parent / 'server.py'
+REDIRECT = pathlib.Path(__file__).parents[1] / 'redirect'
 ZONE = ZONES[0]
 
 
 class IbmCloud:
-    """A server of its own. `directory` is for its credentials file and its log."""
+    """A server of its own. `directory` is for its credentials file and its log; `python` has the suite's packages."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, python=sys.executable):
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         with (directory / 'log').open('w') as log:
-            self.process = subprocess.Popen([sys.executable, '-B', SERVER, directory], text=True,
+            self.process = subprocess.Popen([python, '-B', SERVER, directory], text=True,
                                             stdout=subprocess.PIPE, stderr=log)
         found = json.loads(self.process.stdout.readline())
         self.url, self.storage_url = found['url'], found['storage']
@@ -33,6 +34,10 @@ class IbmCloud:
     def environment(self):
         """That of a program with an API key. `directory`/credentials.env contains the same."""
         return self.place(VPC_AUTH_TYPE='iam', VPC_APIKEY=API_KEY)
+
+    def redirection(self):
+        """Makes a program in Python that knows only IBM's addresses find the APIs."""
+        return {'PYTHONPATH': str(REDIRECT), 'IBM_STAND_IN': self.url}
 
     def suite(self, what, content=None):
         request = urllib.request.Request(f'{self.url}/suite/{what}', json.dumps(content or {}).encode(), method='POST')
@@ -86,7 +91,7 @@ class IbmCloud:
         self.suite('cuts', calls)
 
     def limit(self, **limits):
-        """Quotas, see LIMITS in catalog.py."""
+        """Quotas, see LIMITS in ibm_catalog.py."""
         self.suite('limits', limits)
 
     def exhaust(self, zone=ZONE, code='cannot_start_capacity'):

@@ -7,8 +7,8 @@ import re
 import threading
 import time
 
-import catalog
-from catalog import BASE, REGION, reference, thing
+import ibm_catalog as catalog
+from ibm_catalog import BASE, REGION, reference, thing
 
 DOCS = 'https://cloud.ibm.com/docs/vpc?topic=vpc-'
 OBJECT = re.compile(r'cos://([^/]+)/([^/]+)/(.+)')

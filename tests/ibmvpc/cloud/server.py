@@ -19,13 +19,13 @@ import traceback
 import urllib.parse
 import uuid
 
-from catalog import BASE, REGION, reference, TIMES
+from ibm_catalog import BASE, REGION, reference, TIMES
 from ibm_vpc import vpc_v1
 from judge import Judge, fields_of
 from listings import Malformed, page
 from region import not_simulated, Refusal, Region
 from storage import Storage
-from tokens import API_KEY, Refused, Tokens
+from iam_tokens import API_KEY, Refused, Tokens
 
 DEFAULTS = {
     **TIMES, 'latency': 0,   # seconds of each call

@@ -7,7 +7,7 @@ from moto.s3.models import s3_backends
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
 
-from catalog import BUCKET, BUCKET_LOCATION
+from ibm_catalog import BUCKET, BUCKET_LOCATION
 
 
 class Silent(WSGIRequestHandler):

@@ -6,8 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "cloud/digest.h"
+#include "cloud/outcome.h"
 #include "drivers/aws/api/error_response.h"
-#include "drivers/aws/api/outcome.h"
 #include "drivers/aws/api/signature.h"
 #include "telemetry/version.h"
 
@@ -66,7 +67,7 @@ Task<cloud::RestOptions::Reject> Caller::authorize(ServiceKind service, http::Re
                            .time = runtime_.clock.wall_seconds(),
                            .is_plain = service == ServiceKind::s3};
   std::string hash = take_header(request, kBodyHash);
-  if (hash.empty()) hash = sha256_hex(request.body);
+  if (hash.empty()) hash = cloud::sha256_hex(request.body);
   sign(request, keys->keys, scope, hash);
   co_return [this, keys] { state_.credentials().refused(keys); };
 }
@@ -92,7 +93,7 @@ Task<http::Response> Caller::send(Call call) {
   co_return co_await services_.at(call.service).send(std::move(rest_call));
 }
 
-Task<XmlElement> Caller::ask(Call call, Query query) {
+Task<cloud::XmlElement> Caller::ask(Call call, Query query) {
   const std::string name = name_of(call);
   const bool creates = call.creates;
   const bool is_look = call.precedence == http::Precedence::read;
@@ -102,8 +103,9 @@ Task<XmlElement> Caller::ask(Call call, Query query) {
   if (!query.parameters().empty()) call.body += "&" + query.text();
   call.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
   const http::Response response = co_await send(std::move(call));
-  if (is_look) co_return XmlElement::parse(name, response.body);
-  co_return read_outcome(creates, [&] { return XmlElement::parse(name, response.body); });
+  if (is_look) co_return cloud::XmlElement::parse(name, response.body);
+  co_return cloud::read_outcome(creates,
+                                [&] { return cloud::XmlElement::parse(name, response.body); });
 }
 
 }  // namespace nodepool::drivers::aws

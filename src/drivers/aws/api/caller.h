@@ -6,11 +6,11 @@
 
 #include "async/runtime.h"
 #include "cloud/rest/rest_client.h"
+#include "cloud/xml/xml_element.h"
 #include "drivers/aws/account/account.h"
 #include "drivers/aws/api/call_rate_limit.h"
 #include "drivers/aws/api/credentials.h"
 #include "drivers/aws/api/query.h"
-#include "drivers/aws/api/xml_element.h"
 #include "http/client.h"
 #include "telemetry/log.h"
 
@@ -82,8 +82,8 @@ class Caller {
   async::Task<http::Response> send(Call call);
 
   // Makes a call with a Query body, such as EC2's, and returns its XML response. An unreadable
-  // response is CloudError(failed); for mutating calls, see read_outcome().
-  async::Task<XmlElement> ask(Call call, Query query);
+  // response is CloudError(failed); for mutating calls, see cloud::read_outcome().
+  async::Task<cloud::XmlElement> ask(Call call, Query query);
 
  private:
   async::Task<cloud::RestOptions::Reject> authorize(ServiceKind service, http::Request& request);

@@ -6,13 +6,14 @@
 #include <fstream>
 
 #include "cloud/answer.h"
+#include "cloud/digest.h"
 #include "cloud/helper_program.h"
 #include "cloud/iso_time.h"
+#include "cloud/xml/xml_element.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/error_response.h"
 #include "drivers/aws/api/query.h"
 #include "drivers/aws/api/signature.h"
-#include "drivers/aws/api/xml_element.h"
 
 namespace nodepool::drivers::aws {
 
@@ -140,19 +141,19 @@ Task<Credentials::Current> Credentials::assume_role(const CredentialSource& sour
     const SigningScope scope{.region = account_.region,
                              .service = std::string(host_name(ServiceKind::sts)),
                              .time = runtime_.clock.wall_seconds()};
-    sign(request, base.keys, scope, sha256_hex(request.body));
+    sign(request, base.keys, scope, cloud::sha256_hex(request.body));
   }
   const std::string name = request.name;
   const http::Response response = co_await send(client_, std::move(request));
-  const XmlElement got =
-      XmlElement::parse(name, response.body).child(action + "Result").child("Credentials");
+  const cloud::XmlElement got =
+      cloud::XmlElement::parse(name, response.body).child(action + "Result").child("Credentials");
   Current found = keys_in(got, runtime_.clock);
   found.keys.session_token = got.text("SessionToken");
   co_return found;
 }
 
-// Source: AWS SDKs and Tools Reference Guide, process credential provider. Keys without expiry are
-// valid until they are rejected.
+// Source: AWS SDKs and Tools Reference Guide, process credential provider. Keys without expiry
+// are valid until they are rejected.
 Task<Credentials::Current> Credentials::ask_program(const CredentialSource& source) {
   cloud::HelperProgram program{.what = "credential_process:", .arguments = source.command};
   Task<std::string> running = cloud::output_of(runtime_, std::move(program));

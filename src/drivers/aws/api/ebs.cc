@@ -6,9 +6,9 @@
 
 #include "cloud/answer.h"
 #include "cloud/base64.h"
+#include "cloud/digest.h"
+#include "cloud/outcome.h"
 #include "driver/cloud_error.h"
-#include "drivers/aws/api/outcome.h"
-#include "drivers/aws/api/signature.h"
 
 namespace nodepool::drivers::aws {
 
@@ -30,13 +30,13 @@ Task<std::string> Ebs::start(std::int64_t size, std::string description, std::st
             .creates = true,
             .has_token = true};
   const http::Response response = co_await caller_.send(std::move(call));
-  co_return read_outcome(true, [&response] {
+  co_return cloud::read_outcome(true, [&response] {
     return cloud::parse_answer("ebs: StartSnapshot", response).text("SnapshotId");
   });
 }
 
 Task<> Ebs::put(std::string snapshot, std::uint64_t index, std::string data) {
-  const std::string hash = sha256(data);
+  const std::string hash = cloud::sha256(data);
   const std::string checksum = cloud::base64(hash);
   Call call{.service = ServiceKind::ebs,
             .action = "PutSnapshotBlock",
@@ -49,7 +49,7 @@ Task<> Ebs::put(std::string snapshot, std::uint64_t index, std::string data) {
                         {"X-Amz-Checksum", checksum},
                         {"X-Amz-Checksum-Algorithm", "SHA256"}},
             .body = std::move(data),
-            .body_hash = hexadecimal(hash)};
+            .body_hash = cloud::hexadecimal(hash)};
   const http::Response response = co_await caller_.send(std::move(call));
   const std::string_view arrived = response.header("x-amz-checksum");
   if (!arrived.empty() && arrived != checksum) {
@@ -67,7 +67,7 @@ Task<bool> Ebs::complete(std::string snapshot, std::uint64_t blocks) {
             .headers = {{"Content-Type", "application/json"},
                         {"X-Amz-Changedblockscount", std::to_string(blocks)}}};
   const http::Response response = co_await caller_.send(std::move(call));
-  const std::string status = read_outcome(false, [&response] {
+  const std::string status = cloud::read_outcome(false, [&response] {
     return cloud::parse_answer("ebs: CompleteSnapshot", response).text("Status");
   });
   if (status == "error") {

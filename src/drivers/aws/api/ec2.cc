@@ -2,10 +2,10 @@
 
 #include <openssl/evp.h>
 
+#include "cloud/outcome.h"
 #include "cloud/pages.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/error_response.h"
-#include "drivers/aws/api/outcome.h"
 
 namespace nodepool::drivers::aws {
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kPageSize = 1000;
 
-Ami read_image(const XmlElement& item) {
+Ami read_image(const cloud::XmlElement& item) {
   Ami image{.id = item.text("imageId"),
             .created = item.text_or("creationDate"),
             .state = item.text_or("imageState"),
@@ -24,13 +24,13 @@ Ami read_image(const XmlElement& item) {
             .name = item.text_or("name"),
             .snapshot_ids = {},
             .tags = read_tags(item)};
-  const std::vector<XmlElement> devices = item.items("blockDeviceMapping");
-  for (const XmlElement& device : devices) {
+  const std::vector<cloud::XmlElement> devices = item.items("blockDeviceMapping");
+  for (const cloud::XmlElement& device : devices) {
     const std::string snapshot = device.child("ebs").text_or("snapshotId");
     if (!snapshot.empty()) image.snapshot_ids.push_back(snapshot);
   }
   if (devices.empty() || !devices.front().child("ebs").exists()) return image;
-  const XmlElement ebs = devices.front().child("ebs");
+  const cloud::XmlElement ebs = devices.front().child("ebs");
   image.root = {.name = devices.front().text("deviceName"),
                 .snapshot_id = ebs.text_or("snapshotId"),
                 .volume_type = ebs.text_or("volumeType"),
@@ -40,7 +40,7 @@ Ami read_image(const XmlElement& item) {
   return image;
 }
 
-std::string first_text(const std::vector<XmlElement>& items) {
+std::string first_text(const std::vector<cloud::XmlElement>& items) {
   return items.empty() ? std::string() : items.front().own_text();
 }
 
@@ -67,34 +67,34 @@ std::string state_in_words(const Ec2Instance& instance) {
   return cloud::presentable(std::move(text));
 }
 
-driver::Metadata read_tags(const XmlElement& item) {
+driver::Metadata read_tags(const cloud::XmlElement& item) {
   driver::Metadata tags;
-  for (const XmlElement& tag : item.items("tagSet"))
+  for (const cloud::XmlElement& tag : item.items("tagSet"))
     tags[tag.text_or("key")] = tag.text_or("value");
   return tags;
 }
 
-Ec2Instance read_instance(const XmlElement& item) {
+Ec2Instance read_instance(const cloud::XmlElement& item) {
   Ec2Instance instance;
   instance.id = item.text("instanceId");
   instance.state = item.child("instanceState").text_or("name");
-  const XmlElement reason = item.child("stateReason");
+  const cloud::XmlElement reason = item.child("stateReason");
   instance.reason = reason.text_or("message");
   instance.reason_code = reason.text_or("code");
   instance.type = item.text_or("instanceType");
-  const XmlElement placement = item.child("placement");
+  const cloud::XmlElement placement = item.child("placement");
   instance.zone = placement.text_or("availabilityZone");
   instance.host_id = placement.text_or("hostId");
   instance.is_spot = item.text_or("instanceLifecycle") == "spot";
   instance.public_ipv4 = item.text_or("ipAddress");
   instance.private_ipv4 = item.text_or("privateIpAddress");
-  for (const XmlElement& interface : item.items("networkInterfaceSet")) {
-    for (const XmlElement& address : interface.items("ipv6AddressesSet")) {
+  for (const cloud::XmlElement& interface : item.items("networkInterfaceSet")) {
+    for (const cloud::XmlElement& address : interface.items("ipv6AddressesSet")) {
       if (instance.ipv6.empty()) instance.ipv6 = address.text_or("ipv6Address");
     }
     break;
   }
-  for (const XmlElement& device : item.items("blockDeviceMapping")) {
+  for (const cloud::XmlElement& device : item.items("blockDeviceMapping")) {
     const std::string id = device.child("ebs").text_or("volumeId");
     if (!id.empty()) instance.volume_ids.push_back(id);
   }
@@ -108,7 +108,7 @@ Task<> Ec2::ask_pages(std::string action, Query query, Take take, std::string ab
     Query of_page = query;
     of_page.add_if_any("NextToken", pages.next());
     Call call{.action = action, .about = about};
-    const XmlElement answer = co_await caller_.ask(std::move(call), std::move(of_page));
+    const cloud::XmlElement answer = co_await caller_.ask(std::move(call), std::move(of_page));
     const std::size_t so_far = take(answer);
     if (!pages.turn(answer.text_or("nextToken"), answer.document_size(), so_far)) co_return;
   }
@@ -116,9 +116,9 @@ Task<> Ec2::ask_pages(std::string action, Query query, Take take, std::string ab
 
 Task<std::vector<Ec2Instance>> Ec2::instances() {
   std::vector<Ec2Instance> found;
-  const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& reservation : answer.list("reservationSet")) {
-      for (const XmlElement& item : reservation.items("instancesSet")) {
+  const Take take = [&found](const cloud::XmlElement& answer) {
+    for (const cloud::XmlElement& reservation : answer.list("reservationSet")) {
+      for (const cloud::XmlElement& item : reservation.items("instancesSet")) {
         found.push_back(read_instance(item));
       }
     }
@@ -132,8 +132,8 @@ Task<std::vector<Ec2Instance>> Ec2::instances() {
 
 Task<std::vector<Ec2Volume>> Ec2::volumes() {
   std::vector<Ec2Volume> found;
-  const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.list("volumeSet")) {
+  const Take take = [&found](const cloud::XmlElement& answer) {
+    for (const cloud::XmlElement& item : answer.list("volumeSet")) {
       found.push_back({.id = item.text("volumeId"),
                        .state = item.text_or("status"),
                        .type = item.text_or("volumeType"),
@@ -151,8 +151,9 @@ Task<std::vector<Ec2Volume>> Ec2::volumes() {
 
 Task<std::vector<Ami>> Ec2::describe_images(Query query, std::string about) {
   std::vector<Ami> found;
-  const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.list("imagesSet")) found.push_back(read_image(item));
+  const Take take = [&found](const cloud::XmlElement& answer) {
+    for (const cloud::XmlElement& item : answer.list("imagesSet"))
+      found.push_back(read_image(item));
     return found.size();
   };
   co_await ask_pages("DescribeImages", std::move(query), take, std::move(about));
@@ -184,8 +185,8 @@ Task<std::vector<Ami>> Ec2::own_images() {
 
 Task<std::vector<Snapshot>> Ec2::own_snapshots() {
   std::vector<Snapshot> found;
-  const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.list("snapshotSet")) {
+  const Take take = [&found](const cloud::XmlElement& answer) {
+    for (const cloud::XmlElement& item : answer.list("snapshotSet")) {
       found.push_back({.id = item.text("snapshotId"),
                        .state = item.text_or("status"),
                        .description = item.text_or("description"),
@@ -202,8 +203,8 @@ Task<std::vector<Snapshot>> Ec2::own_snapshots() {
 
 Task<std::string> Ec2::register_image(Query query) {
   Call call{.action = "RegisterImage", .precedence = http::Precedence::creation, .creates = true};
-  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  co_return read_outcome(true, [&answer] { return answer.text("imageId"); });
+  const cloud::XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  co_return cloud::read_outcome(true, [&answer] { return answer.text("imageId"); });
 }
 
 Task<> Ec2::remove(std::string action, std::string parameter, std::string id) {
@@ -243,9 +244,9 @@ Task<std::vector<InstanceType>> Ec2::instance_types(std::vector<std::string> nam
   std::vector<InstanceType> types;
   Query query;
   query.add_filter("instance-type", names);
-  const Take take = [&types](const XmlElement& answer) {
-    for (const XmlElement& item : answer.list("instanceTypeSet")) {
-      const XmlElement vcpus = item.child("vCpuInfo");
+  const Take take = [&types](const cloud::XmlElement& answer) {
+    for (const cloud::XmlElement& item : answer.list("instanceTypeSet")) {
+      const cloud::XmlElement vcpus = item.child("vCpuInfo");
       types.push_back(
           {.name = item.text("instanceType"),
            .vcpus = vcpus.number("defaultVCpus"),
@@ -263,8 +264,8 @@ Task<std::string> Ec2::run_instance(Query query) {
             .precedence = http::Precedence::creation,
             .creates = true,
             .has_token = true};
-  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  co_return read_outcome(
+  const cloud::XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  co_return cloud::read_outcome(
       true, [&answer] { return answer.child("instancesSet").child("item").text("instanceId"); });
 }
 
@@ -273,12 +274,12 @@ Task<std::string> Ec2::create_fleet(Query query) {
             .precedence = http::Precedence::creation,
             .creates = true,
             .has_token = true};
-  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  for (const XmlElement& made : answer.items("fleetInstanceSet")) {
+  const cloud::XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  for (const cloud::XmlElement& made : answer.items("fleetInstanceSet")) {
     std::string id = first_text(made.items("instanceIds"));
     if (!id.empty()) co_return id;
   }
-  const std::vector<XmlElement> errors = answer.items("errorSet");
+  const std::vector<cloud::XmlElement> errors = answer.items("errorSet");
   if (errors.empty()) {
     const bool is_fleet = !answer.text_or("fleetId").empty();
     throw CloudError(is_fleet ? CloudError::Kind::failed : CloudError::Kind::unknown_outcome,
@@ -294,15 +295,15 @@ Task<std::string> Ec2::allocate_host(Query query) {
             .precedence = http::Precedence::creation,
             .creates = true,
             .has_token = true};
-  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  co_return read_outcome(true, [&answer] { return answer.child("hostIdSet").text("item"); });
+  const cloud::XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  co_return cloud::read_outcome(true, [&answer] { return answer.child("hostIdSet").text("item"); });
 }
 
 Task<std::vector<DedicatedHost>> Ec2::hosts() {
   std::vector<DedicatedHost> found;
-  const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.list("hostSet")) {
-      const XmlElement properties = item.child("hostProperties");
+  const Take take = [&found](const cloud::XmlElement& answer) {
+    for (const cloud::XmlElement& item : answer.list("hostSet")) {
+      const cloud::XmlElement properties = item.child("hostProperties");
       found.push_back(
           {.id = item.text("hostId"),
            .state = item.text_or("state"),
@@ -320,9 +321,9 @@ Task<bool> Ec2::release_host(std::string id) {
   query.add("HostId.1", id);
   Call call{.action = "ReleaseHosts", .about = id, .precedence = http::Precedence::removal};
   try {
-    const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-    for (const XmlElement& item : answer.items("unsuccessful")) {
-      const XmlElement error = item.child("error");
+    const cloud::XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+    for (const cloud::XmlElement& item : answer.items("unsuccessful")) {
+      const cloud::XmlElement error = item.child("error");
       const ErrorResponse refusal{.code = error.text_or("code"),
                                   .message = error.text_or("message")};
       throw to_cloud_error("ec2: ReleaseHosts " + id, refusal);
@@ -345,8 +346,8 @@ Task<> Ec2::create_template(Query query) {
 
 Task<std::vector<LaunchTemplate>> Ec2::templates() {
   std::vector<LaunchTemplate> found;
-  const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.list("launchTemplates")) {
+  const Take take = [&found](const cloud::XmlElement& answer) {
+    for (const cloud::XmlElement& item : answer.list("launchTemplates")) {
       found.push_back({.name = item.text("launchTemplateName"), .tags = read_tags(item)});
     }
     return found.size();
@@ -376,7 +377,7 @@ Task<std::optional<std::string>> Ec2::console_output(std::string id) {
   Query query;
   query.add("InstanceId", id);
   Call call{.action = "GetConsoleOutput", .about = id};
-  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  const cloud::XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
   std::string text = from_base64(answer.text_or("output"));
   if (text.empty()) co_return std::nullopt;
   co_return text;

@@ -145,7 +145,7 @@ class Ec2 {
 
  private:
   // Reads a page; returns the number of objects in it and all previous ones.
-  using Take = std::function<std::size_t(const XmlElement& answer)>;
+  using Take = std::function<std::size_t(const cloud::XmlElement& answer)>;
 
   // Deletes one object; succeeds if it does not exist.
   async::Task<> remove(std::string action, std::string parameter, std::string id);
@@ -157,9 +157,9 @@ class Ec2 {
 };
 
 // The tags of an object in a response.
-driver::Metadata read_tags(const XmlElement& item);
+driver::Metadata read_tags(const cloud::XmlElement& item);
 
 // An instance in a response. Public for tests of malformed responses.
-Ec2Instance read_instance(const XmlElement& item);
+Ec2Instance read_instance(const cloud::XmlElement& item);
 
 }  // namespace nodepool::drivers::aws

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "drivers/aws/api/xml_element.h"
+#include "cloud/xml/xml_element.h"
 #include "json/json.h"
 
 namespace nodepool::drivers::aws {
@@ -69,10 +69,10 @@ bool is_throttled(const ErrorResponse& refusal, int status) {
 
 ErrorResponse refusal_in_xml(const std::string& body) {
   try {
-    const XmlElement root = XmlElement::parse("", body);
-    XmlElement error = root.child("Errors").child("Error");  // EC2
-    if (!error.exists()) error = root.child("Error");        // STS
-    if (!error.exists()) error = root;                       // S3
+    const cloud::XmlElement root = cloud::XmlElement::parse("", body);
+    cloud::XmlElement error = root.child("Errors").child("Error");  // EC2
+    if (!error.exists()) error = root.child("Error");               // STS
+    if (!error.exists()) error = root;                              // S3
     return {.code = error.text_or("Code"), .message = error.text_or("Message")};
   } catch (const driver::CloudError&) {
     return {};

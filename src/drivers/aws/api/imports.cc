@@ -1,9 +1,9 @@
 #include "drivers/aws/api/imports.h"
 
+#include "cloud/outcome.h"
 #include "cloud/pages.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/ec2.h"
-#include "drivers/aws/api/outcome.h"
 
 namespace nodepool::drivers::aws {
 
@@ -12,8 +12,8 @@ using driver::CloudError;
 
 namespace {
 
-ImportTask read_snapshot_task(const XmlElement& item) {
-  const XmlElement detail = item.child("snapshotTaskDetail");
+ImportTask read_snapshot_task(const cloud::XmlElement& item) {
+  const cloud::XmlElement detail = item.child("snapshotTaskDetail");
   ImportTask task{.kind = ImportKind::snapshot,
                   .id = item.text("importTaskId"),
                   .status = detail.text_or("status"),
@@ -26,7 +26,7 @@ ImportTask read_snapshot_task(const XmlElement& item) {
   return task;
 }
 
-ImportTask read_image_task(const XmlElement& item) {
+ImportTask read_image_task(const cloud::XmlElement& item) {
   ImportTask task{.kind = ImportKind::image,
                   .id = item.text("importTaskId"),
                   .status = item.text_or("status"),
@@ -34,7 +34,7 @@ ImportTask read_image_task(const XmlElement& item) {
                   .image_id = item.text_or("imageId"),
                   .snapshot_ids = {},
                   .tags = read_tags(item)};
-  for (const XmlElement& detail : item.items("snapshotDetailSet")) {
+  for (const cloud::XmlElement& detail : item.items("snapshotDetailSet")) {
     std::string made = detail.text_or("snapshotId");
     if (!made.empty()) task.snapshot_ids.push_back(std::move(made));
   }
@@ -51,9 +51,9 @@ struct TaskPage {
 Task<TaskPage> ask_page(Caller& caller, ImportKind kind, Query query) {
   const bool is_image = kind == ImportKind::image;
   Call call{.action = is_image ? "DescribeImportImageTasks" : "DescribeImportSnapshotTasks"};
-  const XmlElement answer = co_await caller.ask(std::move(call), std::move(query));
+  const cloud::XmlElement answer = co_await caller.ask(std::move(call), std::move(query));
   TaskPage page{.tasks = {}, .next = answer.text_or("nextToken"), .bytes = answer.document_size()};
-  for (const XmlElement& item :
+  for (const cloud::XmlElement& item :
        answer.list(is_image ? "importImageTaskSet" : "importSnapshotTaskSet")) {
     page.tasks.push_back(is_image ? read_image_task(item) : read_snapshot_task(item));
   }
@@ -67,8 +67,8 @@ Task<std::string> Imports::begin(ImportKind kind, Query query) {
             .precedence = http::Precedence::creation,
             .creates = true,
             .has_token = true};
-  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  co_return read_outcome(true, [&answer] { return answer.text("importTaskId"); });
+  const cloud::XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  co_return cloud::read_outcome(true, [&answer] { return answer.text("importTaskId"); });
 }
 
 Task<std::vector<ImportTask>> Imports::tasks(ImportKind kind) {

@@ -4,8 +4,8 @@
 
 #include "cloud/answer.h"
 #include "cloud/pages.h"
+#include "cloud/xml/number.h"
 #include "driver/cloud_error.h"
-#include "drivers/aws/api/number.h"
 
 namespace nodepool::drivers::aws {
 
@@ -48,7 +48,7 @@ async::Task<std::map<std::string, double>> ServiceQuotas::values(std::string ser
   const auto quotas = co_await cloud::all_pages(kCall, ask, read_quota);
   std::map<std::string, double> values;
   for (const auto& [code, value] : quotas) {
-    if (is_plausible(value)) values[code] = value;
+    if (cloud::is_plausible(value)) values[code] = value;
   }
   co_return values;
 }

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "cloud/digest.h"
+
 namespace nodepool::drivers::aws {
 
 namespace {
@@ -113,27 +115,6 @@ std::map<std::string, std::string> signed_headers(const http::Request& request,
 
 }  // namespace
 
-std::string hexadecimal(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return text;
-}
-
-std::string sha256(std::string_view data) {
-  std::string digest(EVP_MAX_MD_SIZE, '\0');
-  unsigned int size = 0;
-  const int done =
-      ::EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
-                   ::EVP_sha256(), nullptr);
-  if (done != 1) throw std::runtime_error("error computing SHA-256");
-  digest.resize(size);
-  return digest;
-}
-
-std::string sha256_hex(std::string_view data) {
-  return hexadecimal(sha256(data));
-}
-
 void sign(http::Request& request, const Keys& keys, const SigningScope& scope,
           std::string_view payload_hash) {
   const std::chrono::sys_seconds when{std::chrono::seconds(static_cast<std::int64_t>(scope.time))};
@@ -161,7 +142,7 @@ void sign(http::Request& request, const Keys& keys, const SigningScope& scope,
   const std::string credential =
       fmt::format("{}/{}/{}/aws4_request", date, scope.region, scope.service);
   const std::string to_sign =
-      fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, credential, sha256_hex(canonical));
+      fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, credential, cloud::sha256_hex(canonical));
   std::string key = hmac("AWS4" + keys.secret_access_key, date);
   for (const std::string_view part :
        {std::string_view(scope.region), std::string_view(scope.service),
@@ -171,7 +152,7 @@ void sign(http::Request& request, const Keys& keys, const SigningScope& scope,
   request.headers.emplace_back(
       "Authorization",
       fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm,
-                  keys.access_key_id, credential, names, hexadecimal(hmac(key, to_sign))));
+                  keys.access_key_id, credential, names, cloud::hexadecimal(hmac(key, to_sign))));
 }
 
 }  // namespace nodepool::drivers::aws

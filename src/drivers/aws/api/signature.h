@@ -16,11 +16,6 @@ struct SigningScope {
   bool is_plain = false;  // S3: signs the path unchanged, and adds the body's hash as a header
 };
 
-// The hash as bytes, and in lower-case hexadecimal.
-std::string sha256(std::string_view data);
-std::string sha256_hex(std::string_view data);
-std::string hexadecimal(std::string_view bytes);
-
 // Signs a request: adds X-Amz-Date, X-Amz-Security-Token (with a session token) and Authorization.
 // Signs all headers except User-Agent, and Host, which is taken from the URL and must not be set.
 // Adds the keys to the request's secrets. `payload_hash`: sha256_hex() of the body, or a

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cloud/patience.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
-#include "drivers/aws/images/patience.h"
 #include "drivers/aws/images/upload_identity.h"
 
 namespace nodepool::drivers::aws {
@@ -65,8 +65,8 @@ Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
   next_mark_ = runtime_.clock.now() + kBetweenMarks;
   co_await sender_->run();
   const std::function<Task<>()> mark_all = [this] { return mark(sender_->count()); };
-  co_await retry_while_unreachable(runtime_, log_,
-                                   mark_all);  // no blocks can be written after this
+  co_await cloud::retry_while_unreachable(runtime_, log_,
+                                          mark_all);  // no blocks can be written after this
   co_await complete();
   co_return snapshot_;
 }
@@ -83,7 +83,7 @@ Task<Snapshot> BlockUpload::begin(std::uint64_t bytes) {
   const std::function<Task<std::string>()> start = [this, &snapshot, &token] {
     return ebs_.start(snapshot.size, name_, token, metadata_);
   };
-  snapshot.id = co_await retry_while_unreachable(runtime_, log_, start);
+  snapshot.id = co_await cloud::retry_while_unreachable(runtime_, log_, start);
   co_return snapshot;
 }
 
@@ -96,7 +96,7 @@ Task<> BlockUpload::send(std::uint64_t index, std::string block) {
   const std::function<Task<>()> put = [this, index, &block] {
     return ebs_.put(snapshot_.id, index, block);
   };
-  co_await retry_while_unreachable(runtime_, log_, put);
+  co_await cloud::retry_while_unreachable(runtime_, log_, put);
   co_await refresh_periodically();
 }
 
@@ -125,7 +125,7 @@ Task<> BlockUpload::complete() {
     const std::function<Task<bool>()> ask = [this] {
       return ebs_.complete(snapshot_.id, written_);
     };
-    const bool is_complete = co_await retry_while_unreachable(runtime_, log_, ask);
+    const bool is_complete = co_await cloud::retry_while_unreachable(runtime_, log_, ask);
     if (is_complete) co_return;
     if (runtime_.clock.now() >= until) {
       throw CloudError(CloudError::Kind::failed,

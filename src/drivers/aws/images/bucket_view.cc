@@ -17,7 +17,7 @@ constexpr std::string_view kUploadId = "?uploadId=";
 
 }  // namespace
 
-BucketView::BucketView(S3& s3, std::string provider,
+BucketView::BucketView(cloud::Bucket& s3, std::string provider,
                        std::shared_ptr<const model::Installation> installation,
                        telemetry::Logger log)
     : s3_(s3),
@@ -27,18 +27,18 @@ BucketView::BucketView(S3& s3, std::string provider,
 
 Task<std::vector<driver::CloudImage>> BucketView::list() {
   std::vector<driver::CloudImage> found;
-  const std::string base = std::string(kScheme) + s3_.bucket() + "/";
-  const std::vector<S3Upload> uploads = co_await s3_.uploads("");
-  for (const S3Upload& upload : uploads) {
+  const std::string base = std::string(kScheme) + s3_.name() + "/";
+  const std::vector<cloud::S3Upload> uploads = co_await s3_.uploads("");
+  for (const cloud::S3Upload& upload : uploads) {
     const auto marks = tags_in_key(upload.key, provider_, *installation_);
     if (!marks) continue;
     found.push_back({.id = base + upload.key + std::string(kUploadId) + upload.id,
                      .name = upload.key,
                      .metadata = *marks});
   }
-  const std::vector<S3Object> objects = co_await s3_.objects("");
+  const std::vector<cloud::S3Object> objects = co_await s3_.objects("");
   std::map<std::string, Known, std::less<>> known;
-  for (const S3Object& object : objects) {
+  for (const cloud::S3Object& object : objects) {
     const auto before = known_.find(object.key);
     std::optional<Known> now;
     if (before != known_.end() && before->second.etag == object.etag) {
@@ -58,15 +58,14 @@ Task<std::vector<driver::CloudImage>> BucketView::list() {
 
 // Returns nothing if the object is gone, or to retry next time. Caches a refusal like tags, unless
 // the key shows that the object belongs to this provider.
-Task<std::optional<BucketView::Known>> BucketView::ask_tags(S3Object object) {
+Task<std::optional<BucketView::Known>> BucketView::ask_tags(cloud::S3Object object) {
   Known now{.etag = object.etag, .tags = {}};
   try {
     now.tags = co_await s3_.tags(object.key);
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::not_found) co_return std::nullopt;
     if (error.kind() != CloudError::Kind::permanent) throw;
-    log_.warning("Not deleting object {}{}/{}: {}", kScheme, s3_.bucket(), object.key,
-                 error.what());
+    log_.warning("Not deleting object {}{}/{}: {}", kScheme, s3_.name(), object.key, error.what());
     if (tags_in_key(object.key, provider_, *installation_)) co_return std::nullopt;
   }
   co_return now;
@@ -77,7 +76,7 @@ bool BucketView::is_id(std::string_view id) {
 }
 
 Task<> BucketView::remove(std::string id) {
-  const std::string rest = id.substr(std::min(id.size(), kScheme.size() + s3_.bucket().size() + 1));
+  const std::string rest = id.substr(std::min(id.size(), kScheme.size() + s3_.name().size() + 1));
   const std::size_t upload = rest.rfind(kUploadId);
   if (upload == std::string::npos) {
     co_await s3_.remove(rest);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cloud/s3/bucket.h"
 #include "driver/images.h"
-#include "drivers/aws/api/s3.h"
 #include "model/installation.h"
 #include "telemetry/log.h"
 
@@ -18,8 +18,8 @@ namespace nodepool::drivers::aws {
 class BucketView {
  public:
   // `s3` outlives it.
-  BucketView(S3& s3, std::string provider, std::shared_ptr<const model::Installation> installation,
-             telemetry::Logger log);
+  BucketView(cloud::Bucket& s3, std::string provider,
+             std::shared_ptr<const model::Installation> installation, telemetry::Logger log);
 
   // All objects, including those of others, and the provider's own multipart uploads. Their ids are
   // for remove(). Omits objects whose tags may not be read, as their owner is unknown. Throws
@@ -38,9 +38,9 @@ class BucketView {
     driver::Metadata tags;
   };
 
-  async::Task<std::optional<Known>> ask_tags(S3Object object);
+  async::Task<std::optional<Known>> ask_tags(cloud::S3Object object);
 
-  S3& s3_;
+  cloud::Bucket& s3_;
   std::string provider_;
   std::shared_ptr<const model::Installation> installation_;
   telemetry::Logger log_;

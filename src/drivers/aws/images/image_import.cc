@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "cloud/patience.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
-#include "drivers/aws/images/patience.h"
 #include "drivers/aws/images/upload_identity.h"
 
 namespace nodepool::drivers::aws {
@@ -89,7 +89,7 @@ Task<std::string> ImageImport::begin(ImportRequest request) {
   };
   while (true) {
     try {
-      co_return co_await retry_while_unreachable(runtime_, log_, call);
+      co_return co_await cloud::retry_while_unreachable(runtime_, log_, call);
     } catch (const CloudError& error) {
       if (error.kind() != CloudError::Kind::quota || runtime_.clock.now() >= until) throw;
       log_.info("{}, retrying", error.what());
@@ -102,7 +102,7 @@ Task<std::optional<ImportTask>> ImageImport::poll(ImportKind kind, std::string i
   const std::function<Task<std::optional<ImportTask>>()> ask = [this, kind, &id] {
     return imports_.task(kind, id);
   };
-  co_return co_await retry_while_unreachable(runtime_, log_, ask);
+  co_return co_await cloud::retry_while_unreachable(runtime_, log_, ask);
 }
 
 // Without a timeout: AWS ends every task.
@@ -136,7 +136,7 @@ Task<> ImageImport::put_tags(ImportTask task, Metadata metadata) {
   const std::function<Task<>()> tag = [this, &made, &metadata] {
     return ec2_.create_tags(made, metadata);
   };
-  co_await retry_while_unreachable(runtime_, log_, tag);
+  co_await cloud::retry_while_unreachable(runtime_, log_, tag);
 }
 
 Task<std::vector<ImportTask>> ImageImport::tasks_of(std::string provider) {

@@ -5,11 +5,11 @@
 #include <set>
 
 #include "async/finally.h"
+#include "cloud/patience.h"
+#include "cloud/s3/object_upload.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
 #include "drivers/aws/images/block_upload.h"
-#include "drivers/aws/images/object_upload.h"
-#include "drivers/aws/images/patience.h"
 #include "drivers/aws/images/upload_identity.h"
 #include "http/file_body.h"
 
@@ -79,7 +79,7 @@ Task<std::string> AmiStore::upload(driver::ProviderImage image, std::string name
 
 Task<std::string> AmiStore::make(Job job) {
   const std::function<Task<Inventory>()> look = [this] { return inventory(); };
-  const Inventory begun = co_await retry_while_unreachable(runtime_, log_, look);
+  const Inventory begun = co_await cloud::retry_while_unreachable(runtime_, log_, look);
   const std::optional<Ami> image = made_for(begun.images, job.metadata);
   std::string id;
   if (image) {
@@ -133,13 +133,13 @@ Task<ImportTask> AmiStore::run_import(Job job, ImportKind kind) {
   } else {
     const std::string key = object_key(job.name, job.file.format, job.metadata);
     const auto body = co_await http::file_body(threads_, job.file.path);
-    ObjectUpload upload(runtime_, apis_.s3, threads_, log_, key, job.metadata);
+    cloud::ObjectUpload upload(runtime_, apis_.s3, threads_, log_, key, job.metadata);
     co_await upload.run(body, job.progress);
     id = co_await imports_.begin({.kind = kind,
                                   .name = job.name,
                                   .format = job.file.format,
                                   .architecture = job.options.architecture,
-                                  .bucket = apis_.s3.bucket(),
+                                  .bucket = apis_.s3.name(),
                                   .key = key,
                                   .retry_limit = config_.import_timeout(),
                                   .metadata = job.metadata});
@@ -170,7 +170,7 @@ Task<std::string> AmiStore::register_image(Job job, Snapshot snapshot) {
     }
     const bool is_known = failure->kind() != CloudError::Kind::unknown_outcome && attempt == 1;
     if (is_known) throw CloudError(*failure);
-    co_await runtime_.clock.sleep_for(kRetryPause);
+    co_await runtime_.clock.sleep_for(cloud::kRetryPause);
     const std::optional<std::string> made = co_await find_image(job.metadata);
     if (made) co_return *made;
     if (attempt == kRegistrations) throw CloudError(*failure);

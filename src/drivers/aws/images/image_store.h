@@ -8,11 +8,11 @@
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
+#include "cloud/s3/bucket.h"
 #include "driver/images.h"
 #include "drivers/aws/api/ebs.h"
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/api/imports.h"
-#include "drivers/aws/api/s3.h"
 #include "drivers/aws/config/aws_config.h"
 #include "drivers/aws/images/bucket_view.h"
 #include "drivers/aws/images/image_import.h"
@@ -26,7 +26,7 @@ struct ImageApis {
   Ec2& ec2;
   Ebs& ebs;
   Imports& imports;
-  S3& s3;  // of the configured bucket; do not call it if there is none
+  cloud::Bucket& s3;  // of the configured bucket; do not call it if there is none
 };
 
 // Uploads images: as a snapshot that is written block by block or imported from S3, or as an

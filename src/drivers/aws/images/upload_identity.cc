@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "cloud/digest.h"
 #include "driver/ownership.h"
-#include "drivers/aws/api/signature.h"
 
 namespace nodepool::drivers::aws {
 
@@ -21,7 +21,7 @@ constexpr std::size_t kFieldsAtEnd = 4;  // build, upload, mark, format
 
 // Shorter than a provider's name, and without its special characters.
 std::string owner_key(const std::string& provider, const std::string& installation) {
-  return sha256_hex(installation + "/" + provider).substr(0, kMarkSize);
+  return cloud::sha256_hex(installation + "/" + provider).substr(0, kMarkSize);
 }
 
 std::vector<std::string> fields_of(std::string_view key) {
@@ -50,7 +50,7 @@ std::string upload_token(const Metadata& upload, std::string_view call) {
                                      driver::kBuildIdKey, driver::kUploadIdKey}) {
     text += "/" + value_of(upload, key);
   }
-  return sha256_hex(text).substr(0, kTokenSize);
+  return cloud::sha256_hex(text).substr(0, kTokenSize);
 }
 
 std::string object_key(const std::string& name, const std::string& format, const Metadata& upload) {

@@ -26,6 +26,14 @@ IamTokens::IamTokens(const async::Runtime& runtime, const IamCredentials& creden
       client_(runtime, {}, log, std::move(on_attempt)),
       current_(runtime, "IBM access token", std::move(log), [this] { return ask(); }) {}
 
+async::Task<cloud::RestOptions::Reject> IamTokens::authorize(http::Request& request) {
+  const Pointer token = co_await get();
+  request.headers.emplace_back("Authorization", "Bearer " + token->text);
+  request.secrets.push_back(token->text);
+  if (!can_renew()) co_return nullptr;
+  co_return [this, token] { refused(token); };
+}
+
 // All failures become CloudError(auth). Errors never contain a successful response: it has a token.
 async::Task<IamTokens::Token> IamTokens::ask() {
   if (!can_renew()) co_return Token{.text = credentials_.bearer_token, .life = {}};

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "async/runtime.h"
+#include "cloud/rest/rest_client.h"
 #include "cloud/token_cache.h"
 #include "drivers/ibmvpc/config/iam_credentials.h"
 #include "http/client.h"
@@ -30,6 +31,9 @@ class IamTokens {
 
   // IBM has rejected this token: the next get() requests a new one.
   void refused(const Pointer& token) { current_.refused(token); }
+
+  // Adds the token to a request; see cloud::RestOptions::authorize.
+  async::Task<cloud::RestOptions::Reject> authorize(http::Request& request);
 
   // Whether there can be another token than the current one.
   bool can_renew() const { return credentials_.bearer_token.empty(); }

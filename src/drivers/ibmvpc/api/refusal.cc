@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cloud/xml/xml_element.h"
 #include "json/json.h"
 
 namespace nodepool::drivers::ibmvpc {
@@ -23,6 +24,16 @@ std::string text_at(const json::Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Object storage: <Error><Code>…</Code><Message>…</Message></Error>.
+ErrorInBody error_in_xml(const std::string& body) {
+  try {
+    const cloud::XmlElement error = cloud::XmlElement::parse("an error", body);
+    return {.code = error.text_or("Code"), .message = error.text_or("Message", body)};
+  } catch (const CloudError&) {
+    return {.code = {}, .message = body};
+  }
+}
+
 // {"errors": [{"code": …, "message": …}]}; IAM: {"errorCode": …, "errorMessage": …}. The message
 // may also be at the top.
 ErrorInBody error_in(const http::Response& response) {
@@ -30,7 +41,7 @@ ErrorInBody error_in(const http::Response& response) {
   try {
     body = json::parse(response.body);
   } catch (const json::ParseError&) {
-    return {.code = {}, .message = response.body};
+    return error_in_xml(response.body);
   }
   if (!body.is_object()) return {.code = {}, .message = response.body};
   ErrorInBody read{.code = text_at(body, "errorCode"), .message = text_at(body, "errorMessage")};

@@ -35,6 +35,18 @@ std::string address_of(const Element& interface) {
   return address == "0.0.0.0" ? std::string() : address;
 }
 
+struct Reason {
+  std::string code;
+  std::string message;
+};
+
+// The first reason of the status; empty if there is none.
+Reason reason_in(const Element& element) {
+  const std::vector<Element> reasons = element.list("status_reasons");
+  if (reasons.empty()) return {};
+  return {.code = reasons.front().text_or("code"), .message = reasons.front().text_or("message")};
+}
+
 template <std::size_t size>
 bool is_one_of(std::string_view word, const std::array<std::string_view, size>& words) {
   return std::ranges::find(words, word) != words.end();
@@ -69,11 +81,9 @@ VpcInstance read_instance(const Element& instance) {
                    .zone = text_in(instance, "zone", "name"),
                    .interface_id = {},
                    .private_ipv4 = {}};
-  const std::vector<Element> reasons = instance.list("status_reasons");
-  if (!reasons.empty()) {
-    read.reason_code = reasons.front().text_or("code");
-    read.reason = reasons.front().text_or("message");
-  }
+  Reason reason = reason_in(instance);
+  read.reason_code = std::move(reason.code);
+  read.reason = std::move(reason.message);
   if (const auto interface = instance.optional_object("primary_network_interface")) {
     read.interface_id = interface->text_or("id");
     read.private_ipv4 = address_of(*interface);
@@ -100,7 +110,9 @@ VpcImage read_image(const Element& image) {
   const char* owner_type = image.text_or("visibility") == "public" ? "provider" : "user";
   return {.id = image.text("id"),
           .name = image.text("name"),
+          .group = text_in(image, "resource_group", "name"),
           .status = image.text_or("status"),
+          .reason = reason_in(image).message,
           .owner_type = image.text_or("owner_type", owner_type),
           .operating_system = image.texts("operating_system")};
 }
@@ -116,6 +128,15 @@ VpcThing read_thing(const Element& thing) {
           .name = thing.text("name"),
           .vpc = text_in(thing, "vpc", "id"),
           .zone = text_in(thing, "zone", "name")};
+}
+
+Json body_of(const VpcImageRequest& request) {
+  return {
+      {"name", request.name},
+      {"resource_group", id_of(request.group)},
+      {"file",
+       {{"href", fmt::format("cos://{}/{}/{}", request.location, request.bucket, request.key)}}},
+      {"operating_system", {{"name", request.operating_system}}}};
 }
 
 Json body_of(const VpcInstanceRequest& request) {

@@ -51,13 +51,32 @@ VpcFloatingIp read_floating_ip(const cloud::Element& floating_ip);
 // An image.
 struct VpcImage {
   std::string id;
-  std::string name;
+  std::string name;   // unique in the region
+  std::string group;  // name of the resource group
   std::string status;
+  std::string reason;                 // of the status; empty: none
   std::string owner_type;             // "user" or "provider"
   driver::Metadata operating_system;  // values as text
+
+  bool is_available() const { return status == "available"; }
+  // Whether it is being imported.
+  bool is_coming() const { return status == "pending" || status == "tentative"; }
+  bool is_going() const { return status == "deleting"; }
 };
 
 VpcImage read_image(const cloud::Element& image);
+
+// An image to import from an object in the same region.
+struct VpcImageRequest {
+  std::string name;
+  std::string group;     // id of the resource group
+  std::string location;  // of the bucket: "us-south"
+  std::string bucket;
+  std::string key;
+  std::string operating_system;  // name
+};
+
+json::Json body_of(const VpcImageRequest& request);
 
 // A size of instances. A resource that may be chosen has its default.
 struct VpcProfile {

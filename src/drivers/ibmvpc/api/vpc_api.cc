@@ -22,6 +22,7 @@ namespace {
 // Behaves as on this day; the API requires a date.
 constexpr const char* kVersion = "version=2026-10-06&generation=2";
 constexpr int kPageSize = 100;  // the maximum
+constexpr const char* kListImages = "vpc: list images";
 
 // The page marker in {"next": {"href": "https://…?start=MARKER&…"}}, encoded; empty: none.
 std::string start_of_next(const Element& page) {
@@ -43,20 +44,11 @@ VpcApi::VpcApi(const async::Runtime& runtime, const VpcAccount& account, IamToke
                http::RateLimit& rate_limit, const telemetry::Logger& log,
                const http::Client::Observer& on_attempt)
     : account_(account),
-      tokens_(tokens),
       client_(runtime, {}, log, on_attempt),
       rest_(runtime, client_, rate_limit,
-            {.authorize = [this](http::Request& request) { return authorize(request); },
+            {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify},
             log) {}
-
-Task<VpcApi::Reject> VpcApi::authorize(http::Request& request) {
-  const IamTokens::Pointer token = co_await tokens_.get();
-  request.headers.emplace_back("Authorization", "Bearer " + token->text);
-  request.secrets.push_back(token->text);
-  if (!tokens_.can_renew()) co_return nullptr;
-  co_return [this, token] { tokens_.refused(token); };
-}
 
 cloud::RestCall VpcApi::call(const char* name, std::string about, std::string url) const {
   return {.request = {.url = std::move(url),
@@ -106,6 +98,11 @@ Task<std::string> VpcApi::make_group(std::string name) {
               account_.groups_url + "/v2/resource_groups", std::move(body));
 }
 
+Task<std::string> VpcApi::make_image(VpcImageRequest image) {
+  json::Json body = body_of(image);
+  return make("vpc: create image", std::move(image.name), vpc_url("/images"), std::move(body));
+}
+
 Task<bool> VpcApi::remove(const char* name, std::string path, std::string id) {
   cloud::RestCall removing = call(name, id, vpc_url(path + "/" + url_text(id)));
   removing.request.method = "DELETE";
@@ -126,9 +123,13 @@ Task<bool> VpcApi::remove_floating_ip(std::string id) {
   return remove("vpc: delete floating ip", "/floating_ips", std::move(id));
 }
 
+Task<bool> VpcApi::remove_image(std::string id) {
+  return remove("vpc: delete image", "/images", std::move(id));
+}
+
 // Markers are used as they are in the links, encoded.
 Task<cloud::Page> VpcApi::ask_page(Listing listing, std::string start) {
-  std::string url = fmt::format("{}&limit={}", vpc_url(listing.path), kPageSize);
+  std::string url = fmt::format("{}&limit={}{}", vpc_url(listing.path), kPageSize, listing.filter);
   if (!start.empty()) url += "&start=" + start;
   cloud::RestCall reading = call(listing.name, {}, std::move(url));
   const http::Response response = co_await rest_.send(std::move(reading));
@@ -170,7 +171,38 @@ Task<std::vector<VpcThing>> VpcApi::keys() {
 }
 
 Task<std::vector<VpcImage>> VpcApi::images() {
-  return list({.name = "vpc: list images", .path = "/images", .items = "images"}, &read_image);
+  return list({.name = kListImages, .path = "/images", .items = "images"}, &read_image);
+}
+
+Task<std::vector<VpcImage>> VpcApi::own_images() {
+  return list(
+      {.name = kListImages, .path = "/images", .items = "images", .filter = "&visibility=private"},
+      &read_image);
+}
+
+Task<std::optional<VpcImage>> VpcApi::image_named(std::string name) {
+  Listing listing{.name = kListImages,
+                  .path = "/images",
+                  .items = "images",
+                  .filter = "&visibility=private&name=" + url_text(name)};
+  const std::vector<VpcImage> images = co_await list(std::move(listing), &read_image);
+  for (const VpcImage& image : images) {
+    if (image.name == name) co_return image;
+  }
+  co_return std::nullopt;
+}
+
+Task<std::optional<VpcImage>> VpcApi::image(std::string id) {
+  constexpr const char* kName = "vpc: get image";
+  cloud::RestCall reading = call(kName, id, vpc_url("/images/" + url_text(id)));
+  http::Response response;
+  try {
+    response = co_await rest_.send(std::move(reading));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return std::nullopt;
+  }
+  co_return read_image(cloud::parse_answer(kName, response));
 }
 
 // These two are not paginated.

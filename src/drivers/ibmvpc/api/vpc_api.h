@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class VpcApi {
   // resource group.
   async::Task<std::string> make_floating_ip(std::string name, std::string group,
                                             std::string interface_id);
+  // Begins to import an image; returns its id.
+  async::Task<std::string> make_image(VpcImageRequest image);
   // Makes a resource group; returns its id.
   async::Task<std::string> make_group(std::string name);
 
@@ -35,6 +38,7 @@ class VpcApi {
   // does not allow it now.
   async::Task<bool> remove_instance(std::string id);
   async::Task<bool> remove_floating_ip(std::string id);
+  async::Task<bool> remove_image(std::string id);
 
   // All of the region.
   async::Task<std::vector<VpcInstance>> instances();
@@ -43,22 +47,26 @@ class VpcApi {
   async::Task<std::vector<VpcThing>> vpcs();
   async::Task<std::vector<VpcThing>> subnets();
   async::Task<std::vector<VpcThing>> keys();
-
+  // Includes IBM's images.
   async::Task<std::vector<VpcImage>> images();
+  async::Task<std::vector<VpcImage>> own_images();
+
+  // An own image; nothing if it does not exist.
+  async::Task<std::optional<VpcImage>> image(std::string id);
+  async::Task<std::optional<VpcImage>> image_named(std::string name);
+
   // All resource groups of the account.
   async::Task<std::vector<VpcThing>> groups();
 
  private:
-  using Reject = cloud::RestOptions::Reject;
-
   // A listing.
   struct Listing {
-    const char* name = "";   // of the call
-    std::string path;        // "/instances"
-    const char* items = "";  // key of the list in a page
+    const char* name = "";    // of the call
+    std::string path;         // "/instances"
+    const char* items = "";   // key of the list in a page
+    std::string filter = {};  // further parameters: "&name=x"
   };
 
-  async::Task<Reject> authorize(http::Request& request);
   cloud::RestCall call(const char* name, std::string about, std::string url) const;
   std::string vpc_url(const std::string& path) const;
   async::Task<std::string> make(const char* name, std::string about, std::string url,
@@ -69,7 +77,6 @@ class VpcApi {
   async::Task<std::vector<cloud::ReadItem<Read>>> list(Listing listing, Read read);
 
   const VpcAccount& account_;
-  IamTokens& tokens_;
   http::Client client_;
   cloud::RestClient rest_;
 };

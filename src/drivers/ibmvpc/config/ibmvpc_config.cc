@@ -13,6 +13,9 @@ namespace nodepool::drivers::ibmvpc {
 
 namespace {
 
+// The beginning of the names in the cloud; see image_name().
+constexpr const char* kImageNameFormat = "npimage-{upload_id}";
+
 std::string url_or(std::string url, const std::string& usual) {
   while (url.ends_with('/')) url.pop_back();
   return url.empty() ? usual : url;
@@ -91,7 +94,6 @@ struct IbmVpcConfig::Images {
 
   cloud::CloudImages access;                                // of the cloud images
   std::map<std::string, CloudImage, std::less<>> of_cloud;  // the rest of them
-  driver::ManagedImages uploaded;
 };
 
 IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config::Config& config,
@@ -112,7 +114,8 @@ IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config:
   load_quota(provider);
   load_boot_and_retries(provider);
   load_launch_timeout(provider);
-  const Images images = load_images(provider, config);
+  const Images images = load_images(provider);
+  load_uploads(provider, config);
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, provider, section, config, images);
   }
@@ -134,8 +137,7 @@ void IbmVpcConfig::load_quota(const config::Section& provider) {
   }
 }
 
-IbmVpcConfig::Images IbmVpcConfig::load_images(const config::Section& provider,
-                                               const config::Config& config) {
+IbmVpcConfig::Images IbmVpcConfig::load_images(const config::Section& provider) {
   Images images;
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
@@ -146,15 +148,30 @@ IbmVpcConfig::Images IbmVpcConfig::load_images(const config::Section& provider,
     Images::CloudImage image{.source = load_source(section), .keys = section.texts("keys")};
     images.of_cloud.insert_or_assign(name, std::move(image));
   }
+  return images;
+}
+
+// Without `object-storage`, uploads fail, but those of another builder can be used.
+void IbmVpcConfig::load_uploads(const config::Section& provider, const config::Config& config) {
+  if (const auto storage = provider.section("object-storage")) {
+    image_bucket_ = {.endpoint = url_or(storage->text("endpoint"), ""),
+                     .name = storage->text("bucket-name")};
+  }
+  driver::ManagedImages managed;
+  managed.format = provider.text("image-format");
+  managed.name_format = kImageNameFormat;
+  managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
   for (const config::Section& section : provider.sections("diskimages")) {
     driver::ProviderImage image;
     image.name = section.text("name");
+    image.pause = section.boolean("pause");
     image.access.username = config::find_diskimage(config, section, "name", image.name).username;
     load_login(section, image.access);
     const std::string name = image.name;
-    images.uploaded.images.insert_or_assign(name, std::move(image));
+    operating_systems_.insert_or_assign(name, section.text("operating-system"));
+    managed.images.insert_or_assign(name, std::move(image));
   }
-  return images;
+  managed_images_ = std::move(managed);
 }
 
 void IbmVpcConfig::load_pool(const config::Section& pool, const config::Section& provider,
@@ -190,7 +207,7 @@ void IbmVpcConfig::load_label(const config::Section& label, const VpcLabel& defa
   const std::string name = label.text("name");
   config::find_label(config, label, "name", name);
   driver::MachineLabel machine =
-      cloud::load_label_image(label, config, images.uploaded, images.access);
+      cloud::load_label_image(label, config, *managed_images_, images.access);
   VpcLabel loaded = defaults;
   loaded.profile = label.text("profile");
   loaded.user_data = label.optional_text("user-data").value_or("");
@@ -207,6 +224,14 @@ void IbmVpcConfig::load_label(const config::Section& label, const VpcLabel& defa
 const VpcLabel& IbmVpcConfig::label(std::string_view pool, std::string_view label) const {
   const auto found = labels_.find({std::string(pool), std::string(label)});
   if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
+  return found->second;
+}
+
+const std::string& IbmVpcConfig::operating_system(std::string_view image) const {
+  const auto found = operating_systems_.find(image);
+  if (found == operating_systems_.end()) {
+    throw std::out_of_range("no diskimage " + std::string(image));
+  }
   return found->second;
 }
 

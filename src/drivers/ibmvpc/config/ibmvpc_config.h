@@ -47,6 +47,12 @@ struct VpcLabel {
   bool public_ipv4 = false;
 };
 
+// The bucket of Cloud Object Storage from which images are imported.
+struct ImageBucket {
+  std::string endpoint;  // URL; empty: there is none
+  std::string name;
+};
+
 // The configuration of a provider with `driver: ibmvpc`.
 class IbmVpcConfig final : public driver::StateMachineConfig {
  public:
@@ -60,6 +66,12 @@ class IbmVpcConfig final : public driver::StateMachineConfig {
   double rate() const { return rate_; }                   // calls a second; 0: no limit
   const driver::Limits& quota() const { return quota_; }  // `ram` in GB
 
+  const ImageBucket& image_bucket() const { return image_bucket_; }
+
+  // The operating system of an uploaded image, by the API's name. Throws std::out_of_range for an
+  // unknown diskimage.
+  const std::string& operating_system(std::string_view image) const;
+
   // Throws std::out_of_range for an unknown name.
   const VpcLabel& label(std::string_view pool, std::string_view label) const;
 
@@ -69,7 +81,8 @@ class IbmVpcConfig final : public driver::StateMachineConfig {
  private:
   struct Images;
 
-  static Images load_images(const config::Section& provider, const config::Config& config);
+  static Images load_images(const config::Section& provider);
+  void load_uploads(const config::Section& provider, const config::Config& config);
   void load_quota(const config::Section& provider);
   void load_pool(const config::Section& pool, const config::Section& provider,
                  const config::ProviderSection& section, const config::Config& config,
@@ -82,7 +95,9 @@ class IbmVpcConfig final : public driver::StateMachineConfig {
   std::string vpc_;
   double rate_ = 1;
   driver::Limits quota_;
-  std::map<std::pair<std::string, std::string>, VpcLabel> labels_;  // by pool and label
+  ImageBucket image_bucket_;
+  std::map<std::string, std::string, std::less<>> operating_systems_;  // by the diskimage's name
+  std::map<std::pair<std::string, std::string>, VpcLabel> labels_;     // by pool and label
 };
 
 }  // namespace nodepool::drivers::ibmvpc

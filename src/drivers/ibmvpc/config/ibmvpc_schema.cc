@@ -74,16 +74,14 @@ const Schema& cloud_image_schema() {
 
 const Schema& diskimage_schema() {
   static const Schema schema{
-      .description =
-          "An image of the top level. This driver does not upload images yet: only "
-          "uploads of the Python Nodepool's builder are used.",
+      .description = "An image of the top level, to upload.",
       .fields = joined({{.key = "name",
                          .type = diskimage_name(),
                          .required = Required::always,
                          .description = "Name of an entry of the top-level `diskimages`."},
                         name_field("operating-system",
-                                   "Operating system in the cloud, such as `debian-12-amd64`. "
-                                   "For uploads."),
+                                   "Its operating system, by IBM's name, such as "
+                                   "`debian-12-amd64`."),
                         {.key = "pause",
                          .type = boolean(),
                          .default_value = "false",
@@ -166,10 +164,14 @@ Schema quota_schema() {
 }
 
 Schema object_storage_schema() {
-  return {.description = "Object storage for uploads of images. Not used yet.",
-          .fields = {name_field("instance-name", "Name of the instance of Cloud Object Storage."),
-                     name_field("endpoint", "URL of the endpoint."),
-                     name_field("bucket-name", "Name of the bucket.")}};
+  return {.description = "Object storage for uploads of images.",
+          .fields = {name_field("instance-name",
+                                "Name of the instance of Cloud Object Storage. Not used: the name "
+                                "of a bucket is unique."),
+                     name_field("endpoint",
+                                "URL of the endpoint, such as "
+                                "`https://s3.us-south.cloud-object-storage.appdomain.cloud`."),
+                     name_field("bucket-name", "Name of an existing bucket.")}};
 }
 
 Fields provider_fields() {
@@ -204,11 +206,11 @@ Fields provider_fields() {
            .type = string(),
            .accepted = Accepted::by_daemons,
            .default_value = "qcow2",
-           .description = "Format of uploaded images. Not used yet."},
+           .description = "Format of uploaded images: `qcow2` or `vhd`."},
           {.key = "object-storage",
            .type = section(object_storage_schema()),
            .default_note = "none",
-           .description = "Object storage for uploads of images. Not used yet."},
+           .description = "Object storage for uploads of images. Required for these."},
           cloud::diskimages_field(diskimage_schema()),
           cloud::cloud_images_field(cloud_image_schema()),
           {.key = "pools",

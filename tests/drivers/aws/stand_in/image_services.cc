@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cloud/base64.h"
-#include "drivers/aws/api/signature.h"
+#include "cloud/digest.h"
 
 namespace nodepool::drivers::aws {
 
@@ -98,7 +98,7 @@ std::string ImageServices::action(const http::HttpServer::Call& call) {
 Reply ImageServices::serve(const std::string& action, const http::HttpServer::Call& call) {
   const Target target = target_of(call);
   if (!target.is_here) return s3_refusal(404, "NoSuchBucket");
-  if (header_of(call, "x-amz-content-sha256") != sha256_hex(call.body)) {
+  if (header_of(call, "x-amz-content-sha256") != cloud::sha256_hex(call.body)) {
     return s3_refusal(400, "XAmzContentSHA256Mismatch");
   }
   const auto value = [&target](const char* name) {
@@ -136,7 +136,7 @@ Reply ImageServices::begin(const std::string& key, const http::HttpServer::Call&
 Reply ImageServices::put(const std::string& upload, const std::string& number,
                          const http::HttpServer::Call& call) {
   const std::string checksum = header_of(call, "x-amz-checksum-sha256");
-  if (checksum != cloud::base64(sha256(call.body))) return s3_refusal(400, "BadDigest");
+  if (checksum != cloud::base64(cloud::sha256(call.body))) return s3_refusal(400, "BadDigest");
   Part& part = uploads[upload].parts[std::stoi(number)];
   part = {.size = call.body.size(), .sha256 = checksum, .times = part.times + 1};
   return {200, "", "ETag: \"" + number + "\"\r\n"};

@@ -135,7 +135,13 @@ TEST_F(IbmVpcConfigTest, a_configuration_of_the_python_nodepool_is_read) {
   EXPECT_FALSE(built.host_key_checking);
   EXPECT_EQ(config->label("private", "fake-image").image, std::nullopt);
   EXPECT_TRUE(config->label("private", "fake-image").keys.empty());
-  EXPECT_EQ(config->managed_images(), std::nullopt) << "uploads are not supported";
+  ASSERT_NE(config->managed_images(), std::nullopt);
+  EXPECT_EQ(config->managed_images()->format, "qcow2");
+  EXPECT_TRUE(config->managed_images()->images.contains("fake-image"));
+  EXPECT_EQ(config->operating_system("fake-image"), "debian-9-amd64");
+  EXPECT_EQ(config->image_bucket().name, "np-testbucket");
+  EXPECT_EQ(config->image_bucket().endpoint,
+            "https://s3.us-south.cloud-object-storage.appdomain.cloud");
 }
 
 constexpr const char* kLeast = R"(

@@ -30,6 +30,13 @@ std::string header(const http::HttpServer::Call& call, const std::string& name) 
   return {};
 }
 
+// The kind of a call, see StandIn::calls().
+std::string name_of(const std::vector<std::string>& path, const http::HttpServer::Call& call) {
+  if (BucketStandIn::is_call(call)) return "storage " + BucketStandIn::action(call);
+  const bool has_id = path.size() > 1 && (call.method != "GET" || path[0] == "images");
+  return call.method + " " + path.at(0) + (has_id ? "/ID" : "");
+}
+
 std::string id_in(const Json& body, const char* key) {
   return body.contains(key) ? body.at(key).value("id", "") : std::string();
 }
@@ -54,6 +61,7 @@ void StandIn::settle() {
   };
   std::erase_if(instances, is_over);
   std::erase_if(floating_ips, is_over);
+  std::erase_if(own_images, is_over);
 }
 
 std::string StandIn::status_of(const Instance& instance) const {
@@ -81,6 +89,27 @@ Json StandIn::shown(const std::string& id, const Instance& instance) const {
       {"boot_volume_attachment", {{"name", instance.boot_disk_name}}}};
   if (status == "failed") {
     all["status_reasons"].push_back({{"code", instance.reason}, {"message", "as the test wants"}});
+  }
+  return all;
+}
+
+std::string StandIn::status_of(const Image& image) const {
+  if (image.deleted) return "deleting";
+  if (!image.status.empty()) return image.status;
+  if (runtime_.clock.now() < image.made + import_time) return "pending";
+  return breaks_imports ? "failed" : "available";
+}
+
+Json StandIn::shown(const std::string& id, const Image& image) const {
+  Json all = {{"id", id},
+              {"name", image.name},
+              {"status", status_of(image)},
+              {"status_reasons", Json::array()},
+              {"visibility", "private"},
+              {"resource_group", named("g-", image.group)},
+              {"operating_system", {{"name", "debian-12-amd64"}}}};
+  if (all.at("status") == "failed") {
+    all["status_reasons"].push_back({{"code", "image_data_corrupted"}, {"message", "bad data"}});
   }
   return all;
 }
@@ -121,27 +150,37 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   const std::size_t question = std::min(call.target.find('?'), call.target.size());
   if (question < call.target.size()) request.query = parameters(call.target.substr(question + 1));
   const std::string target = call.target.substr(0, question);
-  for (std::size_t at = target.find('/', 1) + 1; at < target.size();) {
+  for (std::size_t at = target.find('/', 1); at < target.size();) {
+    ++at;
     const std::size_t end = std::min(target.find('/', at), target.size());
     if (end > at) request.path.push_back(target.substr(at, end - at));
-    at = end + 1;
+    at = end;
   }
-  const std::string name = call.method + " " + request.path.at(0) +
-                           (request.path.size() > 1 && call.method != "GET" ? "/ID" : "");
+  const std::string name = name_of(request.path, call);
   calls_[name].push_back(call);
   const std::optional<Failure> failure = next_failure(name);
   settle();
   Reply reply;
-  if (!failure || failure->status < 0) reply = route(request, call);
+  if (!failure || failure->status < 0) reply = answer_of(request, call);
   if (latency > async::Duration::zero()) {
     ++held_back_;
     co_await runtime_.clock.sleep_for(latency);
     --held_back_;
   }
-  if (!failure) co_return http::answer(reply.status, reply.body);
+  if (!failure) co_return http::answer(reply.status, reply.body, reply.headers);
   if (failure->status <= 0) co_return std::string();
   const Reply refused = refusal(failure->status, failure->code);
   co_return http::answer(refused.status, refused.body, failure->headers);
+}
+
+StandIn::Reply StandIn::answer_of(const Request& request, const http::HttpServer::Call& call) {
+  if (!BucketStandIn::is_call(call)) return route(request, call);
+  const std::string token = header(call, "authorization");
+  if (!token.starts_with("Bearer ") || !tokens_.contains(token.substr(7))) {
+    return {401, "<Error><Code>InvalidToken</Code><Message>expired</Message></Error>"};
+  }
+  const BucketStandIn::Reply reply = bucket.serve(call);
+  return {reply.status, reply.body, reply.headers};
 }
 
 StandIn::Reply StandIn::route(const Request& request, const http::HttpServer::Call& call) {
@@ -159,6 +198,7 @@ StandIn::Reply StandIn::route(const Request& request, const http::HttpServer::Ca
   if (request.method == "DELETE") return remove(request);
   if (request.body.is_discarded()) return refusal(400, "bad_request");
   if (kind == "resource_groups") return make_group(request);
+  if (kind == "images") return make_image(request);
   return kind == "instances" ? make_instance(request) : make_floating_ip(request);
 }
 
@@ -196,7 +236,8 @@ StandIn::Reply StandIn::make_instance(const Request& request) {
     return refusal(400, "bad_field");
   }
   const std::string image = id_in(body, "image");
-  if (!image.starts_with("img-") || !images.contains(image.substr(4))) {
+  const bool is_own = own_images.contains(image) && status_of(own_images[image]) == "available";
+  if (!is_own && (!image.starts_with("img-") || !images.contains(image.substr(4)))) {
     return refusal(404, "image_not_found");
   }
   if (is_taken("instances", name)) return refusal(409, "name_conflict");
@@ -229,6 +270,24 @@ StandIn::Reply StandIn::make_floating_ip(const Request& request) {
   return {201, shown(id, floating_ips.at(id)).dump()};
 }
 
+StandIn::Reply StandIn::make_image(const Request& request) {
+  const Json& body = request.body;
+  const std::string name = body.at("name");
+  const std::string group = id_in(body, "resource_group");
+  const std::string place = std::string("cos://north-2/") + BucketStandIn::kName + "/";
+  const std::string href = body.at("file").at("href");
+  if (!groups.contains(group.substr(2)) || !href.starts_with(place) || name.size() > 63) {
+    return refusal(400, "bad_field");
+  }
+  if (!bucket.objects.contains(href.substr(place.size()))) return refusal(400, "cos_not_found");
+  const auto has_name = [&name](const auto& entry) { return entry.second.name == name; };
+  if (std::ranges::any_of(own_images, has_name)) return refusal(409, "name_conflict");
+  const std::string id = fmt::format("own-{}", ++last_id_);
+  own_images[id] = {
+      .name = name, .group = group.substr(2), .made = runtime_.clock.now(), .body = body};
+  return {201, shown(id, own_images.at(id)).dump()};
+}
+
 // What is being made cannot be deleted.
 StandIn::Reply StandIn::remove(const Request& request) {
   if (request.path[0] == "floating_ips") {
@@ -236,6 +295,13 @@ StandIn::Reply StandIn::remove(const Request& request) {
     if (ip == floating_ips.end()) return refusal(404, "not_found");
     if (ip->second.deleted) return refusal(409, "invalid_state");
     ip->second.deleted = runtime_.clock.now();
+    return {202, {}};
+  }
+  if (request.path[0] == "images") {
+    const auto image = own_images.find(request.path[1]);
+    if (image == own_images.end()) return refusal(404, "not_found");
+    if (image->second.deleted) return refusal(409, "invalid_state");
+    image->second.deleted = runtime_.clock.now();
     return {202, {}};
   }
   const auto instance = instances.find(request.path[1]);
@@ -264,6 +330,7 @@ std::vector<Json> StandIn::shown(const std::string& kind) const {
   } else if (kind == "keys") {
     for (const std::string& key : keys) all.push_back(named("k-", key));
   } else if (kind == "images") {
+    for (const auto& [id, image] : own_images) all.push_back(shown(id, image));
     for (const std::string& image : images) {
       Json shown = named("img-", image);
       shown["status"] = "available";
@@ -286,7 +353,21 @@ StandIn::Reply StandIn::list(const Request& request) {
     for (const std::string& group : groups) resources.push_back(named("g-", group));
     return {200, Json{{"resources", std::move(resources)}}.dump()};
   }
-  const std::vector<Json> all = shown(kind);
+  if (kind == "images" && request.path.size() > 1) {
+    const auto image = own_images.find(request.path[1]);
+    if (image == own_images.end()) return refusal(404, "not_found");
+    return {200, shown(image->first, image->second).dump()};
+  }
+  std::vector<Json> all = shown(kind);
+  if (kind == "images" && stale_image_lists > 0) {
+    --stale_image_lists;
+    std::erase_if(all, [](const Json& image) { return image.at("visibility") == "private"; });
+  }
+  for (const char* filter : {"name", "visibility"}) {
+    const auto wanted = request.query.find(filter);
+    if (wanted == request.query.end()) continue;
+    std::erase_if(all, [&](const Json& thing) { return thing.at(filter) != wanted->second; });
+  }
   const auto start = request.query.find("start");
   std::size_t at = start == request.query.end() ? 0 : std::stoul(start->second.substr(6));
   Json items = Json::array();

@@ -9,13 +9,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/drivers/ibmvpc/stand_in/bucket.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::drivers::ibmvpc {
 
-// A stand-in for the VPC API of a region, the resource manager and IAM. It has the VPC `net` with
-// the subnet `inner` in the zone `north-1`, the key `ci`, the profile `bx2-2x8` and the image
-// `debian`. Names of instances and floating IPs are unique.
+// A stand-in for the VPC API of a region, the resource manager, IAM and a bucket. It has the VPC
+// `net` with the subnet `inner` in the zone `north-1`, the key `ci`, the profile `bx2-2x8` and the
+// image `debian`. Names of instances, floating IPs and own images are unique.
 class StandIn {
  public:
   using Json = nlohmann::ordered_json;
@@ -28,7 +29,7 @@ class StandIn {
   async::Task<> stop() { return server_.stop(); }
 
   // The calls of one kind: "GET instances", "POST instances", "DELETE instances/ID", "POST
-  // floating_ips", "POST token", "POST resource_groups", …
+  // floating_ips", "POST token", "POST resource_groups", "GET images/ID", "storage UploadPart", …
   const std::vector<http::HttpServer::Call>& calls(const std::string& call) { return calls_[call]; }
   std::size_t count(const std::string& call) { return calls(call).size(); }
 
@@ -68,6 +69,21 @@ class StandIn {
   };
   std::map<std::string, FloatingIp> floating_ips;  // by id
 
+  // An uploaded image.
+  struct Image {
+    std::string name;
+    std::string group;  // name
+    async::Clock::TimePoint made;
+    std::string status = {};  // set by the test
+    Json body = {};
+    std::optional<async::Clock::TimePoint> deleted = {};
+  };
+  std::map<std::string, Image> own_images;  // by id
+  async::Duration import_time = std::chrono::seconds(60);
+  bool breaks_imports = false;
+  std::size_t stale_image_lists = 0;  // the next lists omit own images
+  BucketStandIn bucket;
+
   async::Duration latency{};                                 // of each answer
   async::Duration operation_time = std::chrono::seconds(2);  // of each change
   async::Duration boot_time{};                               // after that
@@ -96,21 +112,26 @@ class StandIn {
   struct Reply {
     int status = 200;
     std::string body = {};
+    std::string headers = {};
   };
 
   async::Task<std::string> serve(const http::HttpServer::Call& call);
   std::optional<Failure> next_failure(const std::string& name);
+  Reply answer_of(const Request& request, const http::HttpServer::Call& call);
   Reply route(const Request& request, const http::HttpServer::Call& call);
   Reply give_token(const http::HttpServer::Call& call);
   Reply make_group(const Request& request);
   Reply make_instance(const Request& request);
   Reply make_floating_ip(const Request& request);
+  Reply make_image(const Request& request);
   Reply remove(const Request& request);
   Reply list(const Request& request);
   std::vector<Json> shown(const std::string& kind) const;
   std::string status_of(const Instance& instance) const;
+  std::string status_of(const Image& image) const;
   Json shown(const std::string& id, const Instance& instance) const;
   Json shown(const std::string& id, const FloatingIp& ip) const;
+  Json shown(const std::string& id, const Image& image) const;
   bool is_taken(const std::string& kind, const std::string& name) const;
   static Reply refusal(int status, const std::string& code);
 

@@ -1,14 +1,14 @@
-#include "drivers/aws/api/xml_element.h"
+#include "cloud/xml/xml_element.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
 
+#include "cloud/xml/number.h"
 #include "driver/cloud_error.h"
-#include "drivers/aws/api/number.h"
 
-namespace nodepool::drivers::aws {
+namespace nodepool::cloud {
 
 using driver::CloudError;
 
@@ -102,4 +102,4 @@ std::vector<XmlElement> XmlElement::all(std::string_view name) const {
   return found;
 }
 
-}  // namespace nodepool::drivers::aws
+}  // namespace nodepool::cloud

@@ -1,15 +1,13 @@
-#include "drivers/aws/images/object_upload.h"
+#include "cloud/s3/object_upload.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "cloud/base64.h"
 #include "cloud/part_sender.h"
+#include "cloud/patience.h"
 #include "driver/cloud_error.h"
-#include "drivers/aws/api/signature.h"
-#include "drivers/aws/images/patience.h"
 
-namespace nodepool::drivers::aws {
+namespace nodepool::cloud {
 
 using async::Task;
 using driver::CloudError;
@@ -22,7 +20,7 @@ constexpr std::uint64_t kUsualPart = std::uint64_t{8} << 20;  // bytes
 
 // Deterministic, so that an upload can be resumed by another process.
 std::uint64_t part_size(std::uint64_t size) {
-  return std::max(kUsualPart, (size + S3::kMaxParts - 1) / S3::kMaxParts);
+  return std::max(kUsualPart, (size + Bucket::kMaxParts - 1) / Bucket::kMaxParts);
 }
 
 // A part and its hash, which is computed on a thread.
@@ -33,13 +31,14 @@ struct HashedPart {
 
 }  // namespace
 
-ObjectUpload::ObjectUpload(const async::Runtime& runtime, S3& s3, async::ThreadPool& threads,
-                           telemetry::Logger log, std::string key, driver::Metadata metadata)
+ObjectUpload::ObjectUpload(const async::Runtime& runtime, Bucket& bucket,
+                           async::ThreadPool& threads, telemetry::Logger log, std::string key,
+                           driver::Metadata tags)
     : runtime_(runtime),
-      s3_(s3),
+      bucket_(bucket),
       threads_(threads),
       log_(std::move(log)),
-      metadata_(std::move(metadata)),
+      tags_(std::move(tags)),
       upload_{.key = std::move(key), .id = {}} {}
 
 Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
@@ -50,18 +49,18 @@ Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
     if (progress) progress(size);
     co_return;
   }
-  const cloud::PartSender::Send send = [this](std::uint64_t index, std::string part) {
+  const PartSender::Send send = [this](std::uint64_t index, std::string part) {
     return this->send(index, std::move(part));
   };
-  const cloud::PartSender::Plan plan{.part_size = part_size(size), .max_concurrent = kPartSenders};
-  cloud::PartSender sender(runtime_, std::move(body), plan, send, std::move(progress));
+  const PartSender::Plan plan{.part_size = part_size(size), .max_concurrent = kPartSenders};
+  PartSender sender(runtime_, std::move(body), plan, send, std::move(progress));
   co_await sender.run();
   co_await complete(size);
 }
 
 // The key is unique to the upload, and the object of a multipart upload is always complete.
 Task<bool> ObjectUpload::is_there(std::uint64_t size) {
-  const std::vector<S3Object> objects = co_await s3_.objects(upload_.key);
+  const std::vector<S3Object> objects = co_await bucket_.objects(upload_.key);
   co_return std::ranges::any_of(objects, [&](const S3Object& object) {
     return object.key == upload_.key && object.size == size;
   });
@@ -72,35 +71,35 @@ Task<bool> ObjectUpload::is_there(std::uint64_t size) {
 Task<bool> ObjectUpload::find_or_begin(std::uint64_t size) {
   if (co_await is_there(size)) co_return true;
   const bool is_begun = co_await find_begun();
-  if (!is_begun) upload_.id = co_await s3_.begin(upload_.key, metadata_);
+  if (!is_begun) upload_.id = co_await bucket_.begin(upload_.key, tags_);
   co_return false;
 }
 
 Task<bool> ObjectUpload::find_begun() {
-  std::vector<S3Upload> begun = co_await s3_.uploads(upload_.key);
+  std::vector<S3Upload> begun = co_await bucket_.uploads(upload_.key);
   std::erase_if(begun, [this](const S3Upload& upload) { return upload.key != upload_.key; });
   if (begun.empty()) co_return false;
   upload_ = begun.front();
-  for (std::size_t i = 1; i < begun.size(); ++i) co_await s3_.abort(begun[i]);
-  const std::vector<S3Part> parts = co_await s3_.parts(upload_);
+  for (std::size_t i = 1; i < begun.size(); ++i) co_await bucket_.abort(begun[i]);
+  const std::vector<S3Part> parts = co_await bucket_.parts(upload_);
   for (const S3Part& part : parts) parts_[part.number] = part;
   log_.info("Resuming the upload of {}, which has {} parts", upload_.key, parts_.size());
   co_return true;
 }
 
 Task<> ObjectUpload::send(std::uint64_t index, std::string part) {
-  const auto hash = [data = std::move(part)]() mutable {
-    std::string digest = sha256(data);
+  const auto hash = [this, data = std::move(part)]() mutable {
+    std::string digest = bucket_.digest(data);
     return HashedPart{.data = std::move(data), .hash = std::move(digest)};
   };
   const HashedPart hashed = co_await threads_.run("checksum of a part", hash);
   const auto number = static_cast<std::int64_t>(index) + 1;
   const auto known = parts_.find(number);
-  const bool is_there = known != parts_.end() && known->second.size == hashed.data.size() &&
-                        known->second.sha256 == cloud::base64(hashed.hash);
-  if (is_there) co_return;
+  if (known != parts_.end() && bucket_.is_same(known->second, hashed.data.size(), hashed.hash)) {
+    co_return;
+  }
   const std::function<Task<S3Part>()> put = [this, number, &hashed] {
-    return s3_.put_part(upload_, number, hashed.data, hashed.hash);
+    return bucket_.put_part(upload_, number, hashed.data, hashed.hash);
   };
   S3Part sent = co_await retry_while_unreachable(runtime_, log_, put);
   parts_[number] = std::move(sent);
@@ -111,7 +110,7 @@ Task<> ObjectUpload::complete(std::uint64_t size) {
   std::vector<S3Part> parts;
   parts.reserve(parts_.size());
   for (const auto& [number, part] : parts_) parts.push_back(part);
-  const std::function<Task<>()> call = [this, &parts] { return s3_.complete(upload_, parts); };
+  const std::function<Task<>()> call = [this, &parts] { return bucket_.complete(upload_, parts); };
   std::optional<CloudError> failure;
   try {
     co_await retry_while_unreachable(runtime_, log_, call);
@@ -124,4 +123,4 @@ Task<> ObjectUpload::complete(std::uint64_t size) {
   }
 }
 
-}  // namespace nodepool::drivers::aws
+}  // namespace nodepool::cloud

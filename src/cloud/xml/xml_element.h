@@ -11,7 +11,7 @@
 
 #include <pugixml.hpp>
 
-namespace nodepool::drivers::aws {
+namespace nodepool::cloud {
 
 // An element of an XML response. Its readers throw CloudError(failed), which names the call and the
 // path, for missing or invalid values. Numbers must be valid by number.h.
@@ -60,4 +60,4 @@ class XmlElement {
   std::string where_;
 };
 
-}  // namespace nodepool::drivers::aws
+}  // namespace nodepool::cloud

@@ -6,14 +6,14 @@
 #include "driver/cloud_error.h"
 #include "telemetry/log.h"
 
-namespace nodepool::drivers::aws {
+namespace nodepool::cloud {
 
 inline constexpr async::Duration kRetryLimit = std::chrono::minutes(10);
 inline constexpr async::Duration kRetryPause = std::chrono::seconds(5);
 
-// Makes an idempotent call, and retries it while AWS is unreachable or asks for a retry, for up to
-// kRetryLimit: an upload of a large file is expensive to repeat. What `call` refers to outlives
-// this. Throws CloudError, Cancelled.
+// Makes an idempotent call, and retries it while the cloud is unreachable or asks for a retry, for
+// up to kRetryLimit: an upload of a large file is expensive to repeat. What `call` refers to
+// outlives this. Throws CloudError, Cancelled.
 template <typename Result>
 async::Task<Result> retry_while_unreachable(async::Runtime runtime, telemetry::Logger log,
                                             std::function<async::Task<Result>()> call) {
@@ -33,4 +33,4 @@ async::Task<Result> retry_while_unreachable(async::Runtime runtime, telemetry::L
   }
 }
 
-}  // namespace nodepool::drivers::aws
+}  // namespace nodepool::cloud

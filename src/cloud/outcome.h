@@ -2,11 +2,11 @@
 
 #include "driver/cloud_error.h"
 
-namespace nodepool::drivers::aws {
+namespace nodepool::cloud {
 
 // Reads the response to a mutating call with `read`, and returns its result. If the response is
 // unreadable, the call may have been carried out: throws CloudError(unknown_outcome) if it
-// `creates` something (see Call), otherwise CloudError(transient).
+// `creates` something, otherwise CloudError(transient).
 template <typename Read>
 auto read_outcome(bool creates, Read read) {
   using Kind = driver::CloudError::Kind;
@@ -17,4 +17,4 @@ auto read_outcome(bool creates, Read read) {
   }
 }
 
-}  // namespace nodepool::drivers::aws
+}  // namespace nodepool::cloud

@@ -4,7 +4,7 @@ import json
 import secrets
 import time
 
-from catalog import ACCOUNT
+from ibm_catalog import ACCOUNT
 
 API_KEY = 'key-of-the-suite'
 KEY_GRANT = 'urn:ibm:params:oauth:grant-type:apikey'

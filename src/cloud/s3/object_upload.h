@@ -7,20 +7,20 @@
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
+#include "cloud/s3/bucket.h"
 #include "driver/images.h"
-#include "drivers/aws/api/s3.h"
 #include "http/request.h"
 #include "telemetry/log.h"
 
-namespace nodepool::drivers::aws {
+namespace nodepool::cloud {
 
-// Uploads one image to S3 as a multipart upload. Resumes an interrupted upload: skips parts that
-// exist with the same checksum.
+// Uploads one file to a bucket as a multipart upload. Resumes an interrupted upload: skips parts
+// that exist with the same checksum.
 class ObjectUpload {
  public:
-  // The references outlive it. `metadata` is the upload's.
-  ObjectUpload(const async::Runtime& runtime, S3& s3, async::ThreadPool& threads,
-               telemetry::Logger log, std::string key, driver::Metadata metadata);
+  // The references outlive it. `tags`: of the object; may be empty.
+  ObjectUpload(const async::Runtime& runtime, Bucket& bucket, async::ThreadPool& threads,
+               telemetry::Logger log, std::string key, driver::Metadata tags);
 
   // Returns when the object is complete; at once if it already is. Throws CloudError, the errors of
   // reading the file, and Cancelled.
@@ -35,12 +35,12 @@ class ObjectUpload {
   async::Task<> complete(std::uint64_t size);
 
   async::Runtime runtime_;
-  S3& s3_;
+  Bucket& bucket_;
   async::ThreadPool& threads_;
   telemetry::Logger log_;
-  driver::Metadata metadata_;
+  driver::Metadata tags_;
   S3Upload upload_;
   std::map<std::int64_t, S3Part> parts_;  // existing parts by number
 };
 
-}  // namespace nodepool::drivers::aws
+}  // namespace nodepool::cloud
