@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes
 
 from arm import Answer, Request
 from azure_cloud import ADDRESSES, DISKS, GROUP, IMAGES, INTERFACES, MACHINES, NETWORKS, SUBNET
-from catalog import CLIENT, SUBSCRIPTION, TENANT
+from azure_catalog import CLIENT, SUBSCRIPTION, TENANT
 from disks import fixed_vhd
 from launcher import wait_until
 from server import Judge

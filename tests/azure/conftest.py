@@ -1,4 +1,3 @@
-import json
 import os
 import signal
 
@@ -42,22 +41,19 @@ def cloud(unjudged):
 def nodepool(cloud, tmp_path):
     """Starts launchers: nodepool(provider, …). `environment`: where the cloud is, and the credentials."""
     with launchers(tmp_path) as start:
-        yield lambda *providers, environment=None: start(environment or {
-            'AZURE_RESOURCE_MANAGER_URL': cloud.url, 'NO_PROXY': '127.0.0.1'}, *providers)
+        yield lambda *providers, environment=None: start(environment or cloud.environment(), *providers)
 
 
 @pytest.fixture
 def sky(cloud, tmp_path):
     """Describes a provider named sky with the label small: sky(pool={…}, labels=[…], …)."""
-    auth = tmp_path / 'auth.json'
-    auth.write_text(json.dumps({**json.loads((cloud.directory / 'auth.json').read_text()),
-                                'activeDirectoryEndpointUrl': cloud.url}))
+    auth = cloud.credentials(tmp_path / 'auth.json')
 
     def provider(pool=None, labels=(), **more):
         label = {'cloud-image': 'debian', 'hardware-profile': {'vm-size': 'Standard_D2s_v3'}}
         return {
             'name': 'sky', 'driver': 'azure', 'location': 'westeurope', 'resource-group-location': 'westeurope',
-            'resource-group': 'nodepool', 'auth-path': str(auth), 'network': 'network', 'rate': 0,
+            'resource-group': 'nodepool', 'auth-path': auth, 'network': 'network', 'rate': 0,
             'launch-timeout': 120,
             'cloud-images': [{'name': 'debian', 'username': 'ci', 'key': KEY, 'image-reference': {
                 'publisher': 'Debian', 'offer': 'debian-12', 'sku': '12-gen2', 'version': 'latest'}}],

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from azure_cloud import GROUP, SUBNET
-from catalog import CLIENT, SUBSCRIPTION, TENANT
+from azure_catalog import CLIENT, SUBSCRIPTION, TENANT
 from launcher import wait_until
 
 PARTS = ('virtualMachines', 'networkInterfaces', 'publicIPAddresses', 'disks')

@@ -3,7 +3,7 @@ import fnmatch
 import json
 import re
 
-import catalog
+import azure_catalog as catalog
 import compute
 import networking
 from arm import Answer, Arm, Refused, not_found, parts
@@ -125,6 +125,7 @@ class Azure:
     def check_permission(self, name, path):
         verb, _, type = name.partition(' ')
         action = f'{type}/' + {'GET': 'read', 'list': 'read', 'DELETE': 'delete', 'POST': 'action'}.get(verb, 'write')
+        self.arm.actions.add(action)
         if any(fnmatch.fnmatch(action.lower(), pattern.lower()) for pattern in self.arm.settings['denied']):
             raise Refused(403, 'AuthorizationFailed', f"The client '{catalog.CLIENT}' does not have authorization to "
                           f"perform action '{action}' over scope '{path}' or the scope is invalid.")
@@ -161,6 +162,8 @@ class Azure:
             raise Refused(404, 'NotSimulated',
                           f'The stand-in has no {request.method} of {target.type} {request.target}.')
         operation = action(self.arm, request, resource, json.loads(request.body or b'{}'))
+        if isinstance(operation, Answer):
+            return operation
         return Answer(202, None, self.arm.links(request, operation, resource.body['location']))
 
     def list_special(self, request, target):
