@@ -1,11 +1,15 @@
+import json
 import os
+import pathlib
 import signal
 
 import pytest
 
 from azure_cloud import AzureCloud
 from cloud_launcher import launchers
+from launcher import BINARIES, Daemon, wait_until
 
+HERE = pathlib.Path(__file__).parent
 KEY = 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQCx ci'
 
 
@@ -61,3 +65,50 @@ def sky(cloud, tmp_path):
                        'labels': [{'name': 'small', **label}, *({**label, **each} for each in labels)], **(pool or {})}],
             **more}
     return provider
+
+
+class Builder(Daemon):
+    """Beside a launcher, with its configuration."""
+
+    def __init__(self, launcher):
+        super().__init__(launcher.config.parent / 'builder.log', launcher.environment)
+        self.config = launcher.config
+
+    def daemon(self):
+        return [BINARIES / 'nodepool-builder', '-f', '-c', self.config]
+
+
+@pytest.fixture
+def with_images(nodepool, sky, tmp_path):
+    """A launcher and a builder of one image."""
+    builders = []
+
+    def start():
+        launcher = nodepool(sky(labels=[{'name': 'built', 'diskimage': 'trixie', 'cloud-image': None}],
+                                diskimages=[{'name': 'trixie', 'key': KEY, 'tags': {'team': 'infra'}}]))
+        launcher.stop()
+        content = json.loads(launcher.config.read_text())
+        content.update({'images-dir': str(tmp_path / 'images'), 'build-log-dir': str(tmp_path / 'logs'),
+                        'elements-dir': str(tmp_path), 'diskimages': [
+                            {'name': 'trixie', 'dib-cmd': str(HERE / 'make_image'), 'username': 'ci'}]})
+        launcher.config.write_text(json.dumps(content))
+        launcher.start()
+        (tmp_path / 'images').mkdir()
+        builders.append(Builder(launcher))
+        builders[-1].start()
+        return launcher, builders[-1]
+
+    yield start
+    for builder in builders:
+        builder.stop()
+        print(f'--- {builder.log}\n{builder.log.read_text()}')
+
+
+def await_ready(launcher):
+    wait_until('the image is there', lambda: 'ready' in launcher.run('image-list'))
+
+
+def delete_upload(launcher):
+    (upload,) = json.loads(launcher.run('image-list', '-o', 'json'))
+    launcher.run('image-delete', '--provider', 'sky', '--image', 'trixie', '--strict', '--build-id', upload['id'],
+                 '--upload-id', upload['upload_id'])

@@ -7,7 +7,7 @@ import uuid
 
 import azure_catalog as catalog
 from arm import Answer, Kind, Refused, not_found, timestamp
-from networking import NetworkInterface
+from networking import NetworkInterface, PublicIPAddress
 
 GIB = 1 << 30
 SMALLEST_UPLOAD, FOOTER = 20972032, 512
@@ -200,6 +200,20 @@ class VirtualMachine(ComputeKind):
                               f'Model: Resource Manager, Location: {location}, Current Limit: {limit}, Current Usage: '
                               f'{used.get(quota, 0)}, Additional Required: {need}, (Minimum) New Limit Required: '
                               f'{used.get(quota, 0) + need}.')
+
+    @staticmethod
+    def rights_for_parts(body):
+        """The permissions for what Azure makes with a machine, or attaches to it."""
+        needed, given = set(), body.get('properties', {})
+        for each in given.get('networkProfile', {}).get('networkInterfaceConfigurations', []):
+            needed |= {f'{NetworkInterface.type}/{right}' for right in ('write', 'join/action')}
+            for configuration in each['properties']['ipConfigurations']:
+                needed.add('Microsoft.Network/virtualNetworks/subnets/join/action')
+                if 'publicIPAddressConfiguration' in configuration['properties']:
+                    needed |= {f'{PublicIPAddress.type}/{right}' for right in ('write', 'join/action')}
+        if 'id' in given.get('storageProfile', {}).get('imageReference', {}):
+            needed.add(f'{Image.type}/read')
+        return needed
 
     def post_retrieveBootDiagnosticsData(self, arm, request, machine, body):
         if not machine.properties.get('diagnosticsProfile', {}).get('bootDiagnostics', {}).get('enabled'):

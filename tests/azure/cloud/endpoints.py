@@ -16,6 +16,9 @@ KINDS = {kind.type.lower(): kind for kind in networking.KINDS + compute.KINDS}
 NAMES = {name.lower(): name for name in (
     'Microsoft.Compute/skus', 'Microsoft.Compute/usages', 'Microsoft.Network/usages')}
 
+NAMES_IN_ROLES = {'Microsoft.Resources/resourceGroups': 'Microsoft.Resources/subscriptions/resourceGroups',
+                  'Microsoft.Compute/usages': 'Microsoft.Compute/locations/usages'}
+
 
 class Target:
     """What a path of Azure Resource Manager names: a resource, a list, or an action on a resource."""
@@ -108,7 +111,7 @@ class Azure:
         else:
             target = Target(request.method, request.path)
             self.check_version(request, target)
-            self.check_permission(name, request.path)
+            self.check_permission(name, request)
             rates = self.arm.spend(request, name, target.type)
             answer = self.call(request, target)
         answer.headers.update(rates)
@@ -122,13 +125,18 @@ class Azure:
                           f"No registered resource provider found for API version '{request.version}' for type "
                           f"'{target.type.split('/', 1)[1]}'. Supported api-versions: '{', '.join(sorted(served))}'.")
 
-    def check_permission(self, name, path):
+    def check_permission(self, name, request):
         verb, _, type = name.partition(' ')
-        action = f'{type}/' + {'GET': 'read', 'list': 'read', 'DELETE': 'delete', 'POST': 'action'}.get(verb, 'write')
-        self.arm.actions.add(action)
-        if any(fnmatch.fnmatch(action.lower(), pattern.lower()) for pattern in self.arm.settings['denied']):
-            raise Refused(403, 'AuthorizationFailed', f"The client '{catalog.CLIENT}' does not have authorization to "
-                          f"perform action '{action}' over scope '{path}' or the scope is invalid.")
+        right = {'GET': 'read', 'list': 'read', 'DELETE': 'delete', 'POST': 'action'}.get(verb, 'write')
+        needed = {f'{NAMES_IN_ROLES.get(type, type)}/{right}'}
+        if name == f'PUT {compute.VirtualMachine.type}':
+            needed |= compute.VirtualMachine.rights_for_parts(json.loads(request.body))
+        if not request.headers.get('user-agent', '').startswith('Python-urllib'):  # the suite itself
+            self.arm.actions |= needed
+        for action in needed:
+            if any(fnmatch.fnmatch(action.lower(), pattern.lower()) for pattern in self.arm.settings['denied']):
+                raise Refused(403, 'AuthorizationFailed', f"The client '{catalog.CLIENT}' does not have authorization to "
+                              f"perform action '{action}' over scope '{request.path}' or the scope is invalid.")
 
     def call(self, request, target):
         arm = self.arm

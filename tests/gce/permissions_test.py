@@ -1,0 +1,28 @@
+"""The permissions that the manual lists are those that the launcher needs: neither more nor fewer."""
+import pathlib
+import re
+
+import pytest
+
+from catalog import PROJECT
+
+MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/gce.md'
+
+
+def documented():
+    section = MANUAL.read_text().split('## Permissions\n')[1].split('\n## ')[0]
+    cells = re.findall(r'^\|.*\|(.*)\|$', section, re.MULTILINE)
+    return sorted(set(re.findall(r'`(compute\.[\w.]+)`', ' '.join(cells))))
+
+
+@pytest.mark.smoke
+def test_the_manual_lists_all_permissions_and_no_others(nodepool, iowa, cloud):
+    provider = iowa(pool={'host-key-checking': True}, labels=[{'name': 'own', 'cloud-image': 'own', 'console-log': True}],
+                    **{'boot-timeout': 5, 'launch-retries': 1})
+    provider['cloud-images'].append({'name': 'own', 'username': 'ci', 'image-id': f'projects/{PROJECT}/global/images/ci-1'})
+    launcher = nodepool(provider)
+    launcher.ask('own').refusal()  # nobody answers at its address
+    cloud.exhaust()
+    launcher.ask('small').refusal()
+    launcher.run('config-validate', '--online')
+    assert cloud.permissions() == documented()
