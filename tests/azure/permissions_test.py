@@ -51,9 +51,9 @@ def test_the_manual_lists_all_permissions_and_no_others(with_images, nodepool, s
     (image,) = cloud.resources('images')
     delete_upload(launcher)
     wait_until('the image is gone', lambda: image['id'] not in [each['id'] for each in cloud.resources('images')])
-    launcher.run('config-validate', '--online')
     other = nodepool(sky(pool={'host-key-checking': True}, labels=[{'name': 'mute', 'console-log': True}],
                          **{'resource-group': 'new', 'boot-timeout': 5, 'launch-retries': 1, 'network': {
                              'resource-group': 'nodepool', 'network': 'network'}}))
+    other.run('config-validate', '--online')
     other.ask('mute').refusal()
     assert cloud.actions() == documented()

@@ -17,8 +17,12 @@ def documented():
 
 @pytest.mark.smoke
 def test_the_manual_lists_all_permissions_and_no_others(nodepool, iowa, cloud):
-    provider = iowa(pool={'host-key-checking': True}, labels=[{'name': 'own', 'cloud-image': 'own', 'console-log': True}],
+    provider = iowa(labels=[{'name': 'own', 'cloud-image': 'own', 'volume-size': 20, 'console-log': True}],
                     **{'boot-timeout': 5, 'launch-retries': 1})
+    del provider['rate'], provider['pools'][0]['host-key-checking']  # which only daemons accept
+    # Those of public images need none.
+    provider['cloud-images'][0].update({'image-project': PROJECT, 'image-family': 'ci'})
+    provider['pools'][0]['labels'][0]['volume-size'] = 20
     provider['cloud-images'].append({'name': 'own', 'username': 'ci', 'image-id': f'projects/{PROJECT}/global/images/ci-1'})
     launcher = nodepool(provider)
     launcher.ask('own').refusal()  # nobody answers at its address
