@@ -22,6 +22,7 @@ import botocore.credentials
 import turns
 from api import as_admin
 from aws_cloud import KEYS, REGION, AwsCloud
+from azure_cloud import AzureCloud
 from control_plane import ControlPlane
 from ibm_cloud import ZONE, IbmCloud
 from installation import Servers, wait_until
@@ -109,6 +110,46 @@ class Aws:
                 f'lists of {machines}/s': CALLERS / listing}
 
     def close(self):
+        self.cloud.stop()
+
+
+class Azure:
+    """A simulated Azure, for one label of plain machines, which take 0.1 s. `rate`: of the launcher's calls."""
+
+    def __init__(self, directory, rate):
+        self.rate = rate
+        self.cloud = AzureCloud(directory, os.environ['AZURE_JUDGE'])
+        self.auth_path = self.cloud.credentials(directory / 'both.json')
+
+    def environment(self):
+        return {**self.cloud.environment(), **self.cloud.redirection()}
+
+    def provider(self, _):
+        label = {'name': 'bench', 'cloud-image': 'debian', 'hardware-profile': {'vm-size': 'Standard_B1s'}}
+        return {'name': 'sky', 'driver': 'azure', 'location': 'westeurope', 'resource-group-location': 'westeurope',
+                'resource-group': 'nodepool', 'auth-path': self.auth_path, 'network': 'network', 'rate': self.rate,
+                'cloud-images': [{'name': 'debian', 'username': 'ci', 'key': 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQCx ci',
+                                  'image-reference': {'publisher': 'Debian', 'offer': 'debian-12', 'sku': '12-gen2',
+                                                      'version': 'latest'}}],
+                'pools': [{'name': 'main', 'max-servers': 100, 'host-key-checking': False, 'labels': [label]}]}
+
+    def calls(self):
+        """The number of the launcher's calls so far, without those for tokens."""
+        return sum(count for call, count in self.cloud.calls().items() if call != 'POST token')
+
+    def cpu_seconds(self):
+        return cpu_seconds(self.cloud.process.pid)
+
+    def leftovers(self):
+        return [each for type in ('virtualMachines', 'networkInterfaces', 'publicIPAddresses', 'disks')
+                for each in self.cloud.resources(type)]
+
+    def reset(self):
+        self.cloud.reset()
+        self.cloud.set(times={'vm': 0.1})
+
+    def close(self):
+        assert self.cloud.problems() == []
         self.cloud.stop()
 
 
@@ -221,6 +262,8 @@ def measure(kind, servers, cloud, requests, clients):
 
 
 SCENARIOS = {'aws-burst': (Aws, 100, 100), 'aws-few': (Aws, 100, 20), 'aws-single': (Aws, 10, 1),
+             'azure-few': (lambda directory: Azure(directory, 1000), 100, 20),
+             'azure-paced': (lambda directory: Azure(directory, 1), 20, 20),
              'namespace-burst': (lambda directory: Kubernetes(directory, 'namespace'), 100, 20),
              'namespace-single': (lambda directory: Kubernetes(directory, 'namespace'), 10, 1),
              'pod-burst': (lambda directory: Kubernetes(directory, 'pod'), 100, 20),

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes
 
 from arm import Answer, Request
 from azure_cloud import ADDRESSES, DISKS, GROUP, IMAGES, INTERFACES, MACHINES, NETWORKS, SUBNET
-from catalog import CLIENT, SUBSCRIPTION, TENANT
+from azure_catalog import CLIENT, SUBSCRIPTION, TENANT
 from disks import fixed_vhd
 from launcher import wait_until
 from server import Judge
@@ -133,6 +133,40 @@ def test_parts_that_were_made_apart_stay(cloud):
     cloud.finish(cloud.call('DELETE', f'{INTERFACES}/nic'))
     cloud.finish(cloud.call('DELETE', f'{ADDRESSES}/ip'))
     assert names(cloud, ADDRESSES) == []
+
+
+def test_states_are_in_the_list_of_the_subscription(cloud):
+    cloud.finish(create(cloud, 'np1'))
+    cloud.change('np1', power='deallocated')
+    everywhere = f'/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/virtualMachines'
+    (shown,) = cloud.call('GET', f'{everywhere}?statusOnly=true').body['value']
+    assert [each['code'] for each in shown['properties']['instanceView']['statuses']] == [
+        'ProvisioningState/succeeded', 'PowerState/deallocated']
+    for path in (everywhere, MACHINES):
+        (shown,) = cloud.call('GET', path).body['value']
+        assert 'instanceView' not in shown['properties']
+
+
+def test_a_console_log(cloud):
+    path = f'{MACHINES}/np1/retrieveBootDiagnosticsData'
+    cloud.finish(create(cloud, 'np1'))
+    assert refusal(cloud.call('POST', path)) == (409, 'BootDiagnosticsNotEnabled')
+    cloud.finish(create(cloud, 'np2', machine(diagnosticsProfile={'bootDiagnostics': {'enabled': True}})))
+    cloud.change('np2', console='Welcome\n')
+    links = cloud.call('POST', path.replace('np1', 'np2')).body
+    assert cloud.send('GET', links['serialConsoleLogBlobUri']).content == b'Welcome\n'
+
+
+def test_windows(cloud):
+    body = machine()
+    body['properties']['storageProfile']['imageReference'] = {
+        'publisher': 'MicrosoftWindowsServer', 'offer': 'WindowsServer', 'sku': '2022-datacenter-g2', 'version': 'latest'}
+    assert refusal(cloud.call('PUT', f'{MACHINES}/np1', body)) == (400, 'InvalidParameter')  # it has no keys
+    body['properties']['osProfile'] = {'computerName': 'np1', 'adminUsername': 'ci', 'adminPassword': 'Of-The-Suite-1'}
+    shown = create(cloud, 'np1', body).body['properties']
+    assert shown['storageProfile']['osDisk']['osType'] == 'Windows'
+    assert 'windowsConfiguration' in shown['osProfile'] and 'adminPassword' not in shown['osProfile']
+    assert cloud.passwords() == {'np1': 'Of-The-Suite-1'}
 
 
 @pytest.mark.smoke

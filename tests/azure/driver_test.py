@@ -1,10 +1,11 @@
 """Nodes from Azure: the programs, end to end, in the simulated cloud. Every call is judged."""
 import json
+import re
 
 import pytest
 
-from azure_cloud import GROUP, SUBNET
-from catalog import CLIENT, SUBSCRIPTION, TENANT
+from azure_cloud import ADDRESSES, DISKS, GROUP, SUBNET
+from azure_catalog import CLIENT, SUBSCRIPTION, TENANT
 from launcher import wait_until
 
 PARTS = ('virtualMachines', 'networkInterfaces', 'publicIPAddresses', 'disks')
@@ -29,9 +30,10 @@ def test_a_node_is_launched_recorded_and_deleted(nodepool, sky, cloud):
     assert len(found.pop('nodepool_installation_id')) == 32
     assert float(found.pop('nodepool_node_created')) > 0
     assert found == {'nodepool_node_id': node['id'], 'nodepool_pool_name': 'main', 'nodepool_provider_name': 'sky'}
-    (address,), (interface,) = cloud.resources('publicIPAddresses'), cloud.resources('networkInterfaces')
-    assert (address['name'], interface['name']) == (f'{name}-v4-ip', f'{name}-nic')
-    assert address['tags'] == interface['tags'] == machine['tags']
+    (interface,), (address,), (disk,) = (cloud.resources(type) for type in PARTS[1:])
+    stem = disk['name'].removesuffix('disk')
+    assert re.fullmatch(f'{name}-[0-9a-f]{{16}}-1-', stem)
+    assert address['name'].startswith(f'{stem}v4-ip') and interface['name'].startswith(f'{stem}nic')
     (configuration,) = interface['properties']['ipConfigurations']
     assert configuration['properties']['subnet']['id'] == SUBNET
     public = address['properties']['ipAddress']
@@ -45,6 +47,8 @@ def test_a_node_is_launched_recorded_and_deleted(nodepool, sky, cloud):
     launcher.release(lease)
     launcher.await_no_nodes()
     await_nothing(cloud)
+    changes = {call: count for call, count in cloud.calls().items() if call.split()[0] in ('PUT', 'DELETE')}
+    assert changes == {'PUT Microsoft.Compute/virtualMachines': 1, 'DELETE Microsoft.Compute/virtualMachines': 1}
 
 
 def test_a_machine_is_made_as_its_label_says(nodepool, sky, cloud):
@@ -63,13 +67,87 @@ def test_a_machine_is_made_as_its_label_says(nodepool, sky, cloud):
     assert node['resources']['lowPriorityCores'] == 2
 
 
-def test_a_password_is_in_no_log_and_no_record(nodepool, sky, cloud):
+WINDOWS = {'publisher': 'MicrosoftWindowsServer', 'offer': 'WindowsServer', 'sku': '2022-datacenter-g2',
+           'version': 'latest'}
+
+
+@pytest.mark.smoke
+def test_windows_has_its_password_and_nothing_else_has_it(nodepool, sky, cloud):
+    image = {'username': 'ci', 'connection-type': 'winrm', 'image-reference': WINDOWS}
+    size = {'hardware-profile': {'vm-size': 'Standard_D4s_v3'}}
+    launcher = nodepool(sky(labels=[{'name': 'given', 'cloud-image': 'given', **size},
+                                    {'name': 'generated', 'cloud-image': 'generated', **size}],
+                            **{'cloud-images': [{'name': 'debian', **image, 'password': 'unused'},
+                                                {'name': 'given', 'password': 'Very-Secret-4711', **image},
+                                                {'name': 'generated', 'generate-password': True, **image}]}))
+    nodes = {label: launcher.ask(label).lease()['nodes'][0] for label in ('given', 'generated')}
+    passwords = {label: cloud.passwords()[node['external_id']] for label, node in nodes.items()}
+    assert passwords['given'] == 'Very-Secret-4711'
+    assert len(passwords['generated']) == 64
+    for node in nodes.values():
+        assert (node['connection_type'], node['connection_port'], node['username']) == ('winrm', 5986, 'ci')
+    seen = json.dumps(launcher.nodes()) + launcher.log.read_text() + launcher.run('history', nodes['generated']['id'])
+    assert not [password for password in passwords.values() if password in seen]
+
+
+def test_a_refused_password_is_in_no_log_and_no_record(nodepool, sky, cloud):
+    cloud.fail({'method': 'PUT', 'path': '/virtualMachines/', 'times': 99, 'status': 400, 'code': 'InvalidParameter',
+                'message': "adminPassword 'Very-Secret-4711' is too simple"})
     launcher = nodepool(sky(**{'cloud-images': [{
         'name': 'debian', 'username': 'ci', 'password': 'Very-Secret-4711', 'connection-type': 'winrm',
-        'community-gallery-image': {'gallery-name': 'ci-7e1d', 'name': 'debian'}}]}))
-    (node,) = launcher.ask('small').lease()['nodes']
-    assert node['connection_port'] == 5986
-    assert 'Very-Secret' not in json.dumps(launcher.nodes()) + launcher.log.read_text()
+        'image-reference': WINDOWS}]}))
+    answer = launcher.ask('small').refusal()
+    assert 'is too simple' in launcher.log.read_text()
+    assert 'Very-Secret' not in answer + json.dumps(launcher.nodes()) + launcher.log.read_text()
+
+
+def test_the_console_log_of_a_machine_without_host_keys_is_logged(nodepool, sky, cloud):
+    launcher = nodepool(sky(pool={'host-key-checking': True}, labels=[{'name': 'mute', 'console-log': True}],
+                            **{'boot-timeout': 30, 'launch-retries': 1}))
+    request = launcher.ask('mute')
+    wait_until('the machine is there', lambda: machines(cloud))
+    (name,) = machines(cloud)
+    cloud.change(name, console='Kernel panic - not syncing\nsecond line\n')
+    request.refusal()
+    assert 'Kernel panic - not syncing' in launcher.log.read_text()
+    assert 'sig=' not in launcher.log.read_text()
+    await_nothing(cloud)
+
+
+def test_a_machine_that_is_switched_off_says_so_on_its_node(nodepool, sky, cloud):
+    launcher = nodepool(sky())
+    lease = launcher.ask('small').lease()
+    (node,) = lease['nodes']
+    cloud.change(node['external_id'], power='deallocated')
+    wait_until('the node says so', lambda: [each['comment'] for each in launcher.nodes()] != [None])
+    assert f'{node["external_id"]} is deallocated' in launcher.nodes()[0]['comment']
+    launcher.release(lease)
+    launcher.await_no_nodes()
+    await_nothing(cloud)
+
+
+def test_what_others_use_of_the_quota_is_counted_before_a_launch(nodepool, sky, cloud):
+    """Their machine is in another group, which the launcher does not list."""
+    cloud.set(quotas={'cores': 3})
+    other = GROUP.replace('/nodepool', '/other')
+    cloud.call('PUT', other, {'location': 'westeurope'})
+    theirs = f'{other}/providers/Microsoft.Compute/virtualMachines/theirs'
+    cloud.finish(cloud.call('PUT', theirs, machine_of_others()))
+    launcher = nodepool(sky())
+    assert 'quota' in launcher.ask('small').refusal()
+    assert 'PUT Microsoft.Compute/virtualMachines' not in [
+        each['call'] for each in cloud.log() if not each['path'].endswith('/theirs')]
+
+
+def machine_of_others():
+    return {'location': 'westeurope', 'properties': {
+        'hardwareProfile': {'vmSize': 'Standard_D2s_v3'},
+        'osProfile': {'computerName': 'theirs', 'adminUsername': 'ci', 'adminPassword': 'Of-Theirs-1'},
+        'storageProfile': {'osDisk': {'createOption': 'FromImage'}, 'imageReference': {
+            'publisher': 'Debian', 'offer': 'debian-12', 'sku': '12-gen2', 'version': 'latest'}},
+        'networkProfile': {'networkApiVersion': '2020-11-01', 'networkInterfaceConfigurations': [
+            {'name': 'nic', 'properties': {'ipConfigurations': [
+                {'name': 'v4', 'properties': {'subnet': {'id': SUBNET}}}]}}]}}}
 
 
 @pytest.mark.parametrize('kind', ['certificate', 'workload', 'machine'])
@@ -115,12 +193,11 @@ def test_a_location_without_machines_is_another_attempt(nodepool, sky, cloud):
     await_nothing(cloud)
 
 
-@pytest.mark.parametrize('type', ['publicIPAddresses', 'networkInterfaces', 'virtualMachines'])
-def test_responses_are_lost(nodepool, sky, cloud, type):
-    cloud.fail({'method': 'PUT', 'path': f'/{type}/', 'lost': True, 'times': 2})
+def test_responses_are_lost(nodepool, sky, cloud):
+    cloud.fail({'method': 'PUT', 'path': '/virtualMachines/', 'lost': True, 'times': 2})
     launcher = nodepool(sky())
     lease = launcher.ask('small').lease()
-    assert len(cloud.resources(type)) == 1
+    assert [len(cloud.resources(type)) for type in PARTS] == [1, 1, 1, 1]
     launcher.release(lease)
     launcher.await_no_nodes()
     await_nothing(cloud)
@@ -128,7 +205,8 @@ def test_responses_are_lost(nodepool, sky, cloud, type):
 
 def test_answers_that_are_no_json(nodepool, sky, cloud):
     cloud.fail({'method': 'GET', 'path': '/virtualMachines', 'status': 503, 'shape': 'html', 'times': 2},
-               {'method': 'PUT', 'path': '/networkInterfaces/', 'status': 429, 'code': 'RetryableError'},
+               {'method': 'GET', 'path': '/networkInterfaces', 'status': 429, 'code': 'RetryableError'},
+               {'method': 'GET', 'path': '/publicIPAddresses', 'status': 404, 'code': 'NotFound', 'shape': 'html'},
                {'method': 'PUT', 'path': '/virtualMachines/', 'status': 429, 'code': 'OperationNotAllowed',
                 'shape': 'bare', 'headers': {'Retry-After': '1'}})
     launcher = nodepool(sky())
@@ -161,29 +239,44 @@ def test_a_group_is_made(nodepool, sky, cloud):
     await_nothing(cloud)
 
 
+def test_a_quota_that_azure_finds_exhausted_later(nodepool, sky, cloud):
+    """The machine has been accepted, and Azure cannot make its address."""
+    cloud.set(quotas={'PublicIPAddresses': 1})
+    launcher = nodepool(sky())
+    first = launcher.ask('small').lease()
+    second = launcher.ask('small')
+    wait_until('Azure has refused it', lambda: 'PublicIPCountLimitReached' in launcher.log.read_text())
+    assert second.is_waiting()
+    launcher.release(first)
+    (node,) = second.lease()['nodes']
+    wait_until('only the second one is left', lambda: list(machines(cloud)) == [node['external_id']])
+
+
 def test_leaks(nodepool, sky, cloud):
-    """Those of this installation: another one's are not touched."""
+    """What belonged to lost machines of this provider. Names without its mark are others'."""
     launcher = nodepool(sky())
     lease = launcher.ask('small').lease()
-    (machine,) = machines(cloud).values()
-    tags = {**machine['tags'], 'nodepool_node_id': '0000009999'}
-    where = {'location': 'westeurope'}
-    for number, owner in enumerate((tags, {**tags, 'nodepool_installation_id': 'f' * 32})):
-        name = f'/publicIPAddresses/np000000999{number}-v4-ip'
-        cloud.finish(cloud.call('PUT', f'{GROUP}/providers/Microsoft.Network{name}', {
-            **where, 'tags': owner, 'sku': {'name': 'Standard'}, 'properties': {'publicIPAllocationMethod': 'Static'}}))
-    launcher.run('leak-list')
+    (disk,) = cloud.resources('disks')
+    mark = disk['name'].split('-')[1]
+    left, others = [f'np0000009999-{each}-1-' for each in (mark, 'f' * 16)]
+    for stem in (left, others):
+        cloud.finish(cloud.call('PUT', f'{ADDRESSES}/{stem}v4-ip-1a2b', {
+            'location': 'westeurope', 'sku': {'name': 'Standard'}, 'properties': {'publicIPAllocationMethod': 'Static'}}))
+        cloud.finish(cloud.call('PUT', f'{DISKS}/{stem}disk', {
+            'location': 'westeurope', 'properties': {'creationData': {'createOption': 'Empty'}, 'diskSizeGB': 30}}))
     listed = json.loads(launcher.run('leak-list', '--json'))
-    assert [each['id'] for each in listed if each['type'] == 'pip'] == ['np0000009990-v4-ip', 'np0000009991-v4-ip']
-    launcher.run('leak-delete', 'sky', 'np0000009990-v4-ip')
+    assert {each['id']: each['type'] for each in listed} == {f'{left}v4-ip-1a2b': 'pip', f'{left}disk': 'disk'}
+    launcher.run('leak-delete', 'sky', f'{left}v4-ip-1a2b')
     assert len(cloud.resources('publicIPAddresses')) == 2
+    wait_until('the disk is gone', lambda: len(cloud.resources('disks')) == 2)
     launcher.release(lease)
     launcher.await_no_nodes()
-    wait_until('only the other is left', lambda: len(cloud.resources('publicIPAddresses')) == 1)
+    wait_until('only that of others is left', lambda: [each['name'] for type in PARTS for each in cloud.resources(type)] == [
+        f'{others}v4-ip-1a2b', f'{others}disk'])
 
 
 def test_without_permissions_in_the_subscription(nodepool, sky, cloud):
-    cloud.set(denied=['Microsoft.Resources/resourceGroups/*'])
+    cloud.set(denied=['Microsoft.Resources/subscriptions/resourceGroups/*'])
     launcher = nodepool(sky())
     assert launcher.ask('small').lease()['nodes']
 

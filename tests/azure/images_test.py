@@ -1,54 +1,8 @@
 """Images for Azure: built, uploaded, used and deleted by the programs."""
-import json
-import pathlib
-
 import pytest
 
-from conftest import KEY
-from launcher import BINARIES, Daemon, wait_until
-
-HERE = pathlib.Path(__file__).parent
-
-
-class Builder(Daemon):
-    """Beside a launcher, with its configuration."""
-
-    def __init__(self, launcher):
-        super().__init__(launcher.config.parent / 'builder.log', launcher.environment)
-        self.config = launcher.config
-
-    def daemon(self):
-        return [BINARIES / 'nodepool-builder', '-f', '-c', self.config]
-
-
-@pytest.fixture
-def with_images(nodepool, sky, tmp_path):
-    """A launcher and a builder of one image."""
-    builders = []
-
-    def start():
-        launcher = nodepool(sky(labels=[{'name': 'built', 'diskimage': 'trixie', 'cloud-image': None}],
-                                diskimages=[{'name': 'trixie', 'key': KEY, 'tags': {'team': 'infra'}}]))
-        launcher.stop()
-        content = json.loads(launcher.config.read_text())
-        content.update({'images-dir': str(tmp_path / 'images'), 'build-log-dir': str(tmp_path / 'logs'),
-                        'elements-dir': str(tmp_path), 'diskimages': [
-                            {'name': 'trixie', 'dib-cmd': str(HERE / 'make_image'), 'username': 'ci'}]})
-        launcher.config.write_text(json.dumps(content))
-        launcher.start()
-        (tmp_path / 'images').mkdir()
-        builders.append(Builder(launcher))
-        builders[-1].start()
-        return launcher, builders[-1]
-
-    yield start
-    for builder in builders:
-        builder.stop()
-        print(f'--- {builder.log}\n{builder.log.read_text()}')
-
-
-def await_ready(launcher):
-    wait_until('the image is there', lambda: 'ready' in launcher.run('image-list'))
+from conftest import await_ready, delete_upload
+from launcher import wait_until
 
 
 @pytest.mark.smoke
@@ -64,9 +18,7 @@ def test_an_image_is_uploaded_used_and_deleted(with_images, cloud):
     assert machine['properties']['storageProfile']['imageReference'] == {'id': image['id']}
     launcher.release(lease)
     launcher.await_no_nodes()
-    (upload,) = json.loads(launcher.run('image-list', '-o', 'json'))
-    launcher.run('image-delete', '--provider', 'sky', '--image', 'trixie', '--strict', '--build-id', upload['id'],
-                 '--upload-id', upload['upload_id'])
+    delete_upload(launcher)
     wait_until('the image is gone', lambda: image['id'] not in [each['id'] for each in cloud.resources('images')])
 
 

@@ -30,7 +30,7 @@ class Reference:
                 **provider}]}))
 
     def perform(self, *arguments):
-        environment = {**os.environ, 'AZURE_STAND_IN': self.cloud.url, 'PYTHONPATH': str(HERE / 'redirect')}
+        environment = {**os.environ, **self.cloud.redirection()}
         done = subprocess.run([sys.executable, HERE / 'reference.py', self.config, *arguments], text=True,
                               timeout=PATIENCE, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         print(done.stderr)  # shown when the test fails

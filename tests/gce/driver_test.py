@@ -4,6 +4,8 @@ import pytest
 from gce_cloud import ZONE
 from launcher import wait_until
 
+OTHER_ZONE = 'us-central1-c'
+
 
 def instances(cloud):
     return cloud.things('instances')
@@ -37,7 +39,7 @@ def test_a_node_is_launched_recorded_and_deleted(nodepool, iowa, cloud):
         'pool': 'main', 'type': ['small'], 'image_id': 'debian', 'username': 'ci', 'connection_type': 'ssh',
         'connection_port': 22, 'attributes': {'zone': 'north'}}
     assert {key: node.get(key) for key in expected} == expected
-    assert node['resources'] == {'instances': 1, 'cores': 2, 'ram': 7680}
+    assert node['resources'] == {'instances': 1, 'cores': 2, 'ram': 7680, 'CPUS': 2}
     launcher.release(lease)
     launcher.await_no_nodes()
     await_no_instances(cloud)
@@ -58,10 +60,10 @@ def test_a_machine_is_made_as_its_label_says(nodepool, iowa, cloud):
 @pytest.mark.smoke
 def test_a_refusal_for_quota_waits_for_capacity(nodepool, iowa, cloud):
     """It arrives as the error of an operation, and uses up no attempts."""
-    cloud.limit(N2_CPUS=2)
-    launcher = nodepool(iowa(labels=[{'name': 'series', 'instance-type': 'n2-standard-2'}]))
-    first = launcher.ask('series').lease()
-    second = launcher.ask('series')
+    cloud.limit(IN_USE_ADDRESSES=1)  # which the launcher does not count
+    launcher = nodepool(iowa())
+    first = launcher.ask('small').lease()
+    second = launcher.ask('small')
     wait_until('the second one is refused', lambda: len(cloud.exchanges('compute.instances.insert')) == 2)
     wait_until('what was begun is gone', lambda: len(instances(cloud)) == 1)
     assert second.is_waiting()
@@ -69,6 +71,30 @@ def test_a_refusal_for_quota_waits_for_capacity(nodepool, iowa, cloud):
     (node,) = second.lease()['nodes']
     assert list(instances(cloud)) == [node['external_id']]
     assert len(cloud.exchanges('compute.instances.insert')) <= 4
+
+
+def test_the_quota_of_a_series_is_counted_before_a_launch(nodepool, iowa, cloud):
+    """Also what machines in other zones take of it."""
+    cloud.limit(N2_CPUS=4)
+    cloud.add(1, zone=OTHER_ZONE, machine_type='n2-standard-2')
+    launcher = nodepool(iowa(labels=[{'name': 'series', 'instance-type': 'n2-standard-2'}]))
+    first = launcher.ask('series').lease()
+    assert first['nodes'][0]['resources'] == {'instances': 1, 'cores': 2, 'ram': 8192, 'N2_CPUS': 2}
+    second = launcher.ask('series')
+    third = launcher.ask('small').lease()  # of another series
+    assert second.is_waiting()
+    assert len(cloud.exchanges('compute.instances.insert')) == 2
+    launcher.release(first)
+    assert second.lease()['nodes']
+    launcher.release(third)
+
+
+def test_a_request_for_more_than_others_leave_is_declined(nodepool, iowa, cloud):
+    cloud.limit(N2_CPUS=3)
+    cloud.add(1, zone=OTHER_ZONE, machine_type='n2-standard-2')
+    launcher = nodepool(iowa(labels=[{'name': 'series', 'instance-type': 'n2-standard-2'}]))
+    assert 'N2_CPUS' in launcher.ask('series').refusal() + launcher.log.read_text()
+    assert cloud.exchanges('compute.instances.insert') == []
 
 
 def test_a_zone_without_machines_is_another_attempt(nodepool, iowa, cloud):

@@ -20,7 +20,8 @@ CHANGING = {
         'id', 'creationTimestamp', 'lastAttachTimestamp', 'labelFingerprint')}}
 DIFFERENT = {
     'cloud.metadata.nodepool_installation_id': 'ours say more exactly whose they are',
-    'cloud.metadata.nodepool_node_created': 'the same'}
+    'cloud.metadata.nodepool_node_created': 'the same',
+    'record.resources.CPUS': 'what the machine takes of the region\'s quota'}
 
 
 @pytest.fixture(scope='module')

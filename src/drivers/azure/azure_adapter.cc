@@ -21,19 +21,11 @@ constexpr const char* kAddressResource = "pip";
 constexpr const char* kDiskResource = "disk";
 
 // A machine whose last change has failed, such as an extension's, may well run.
-driver::Machine::State state_of(const VirtualMachine& machine) {
+driver::Machine::State state_of(const VirtualMachine& machine, const PowerState* power) {
   using State = driver::Machine::State;
   if (machine.is_going()) return State::deleting;
-  return machine.state == "Creating" ? State::building : State::running;
-}
-
-// Adds the resources that belong to nodes, and not to another resource: that is deleted first. An
-// upload's disk belongs to its image.
-void add_resources(std::vector<driver::Resource>& all, const char* type, const auto& listing) {
-  for (const auto& each : listing) {
-    if (each.is_going() || each.is_attached || !each.tags.contains(driver::kNodeIdKey)) continue;
-    all.push_back({.type = type, .id = each.name, .metadata = each.tags});
-  }
+  if (machine.state == "Creating") return State::building;
+  return power != nullptr && power->is_off() ? State::stopped : State::running;
 }
 
 bool uses_spot(const AzureConfig& config) {
@@ -81,24 +73,44 @@ Task<> AzureAdapter::remove(model::Json external_id, driver::LaunchSteps& steps)
 Task<driver::MachineList> AzureAdapter::list() {
   driver::MachineList machines;
   const auto list = co_await context_.view.machines().get(kPollInterval);
+  const auto states = co_await context_.view.power_states();
   for (const VirtualMachine& listed : list->all()) {
     driver::Machine& machine = machines.machines.emplace_back(azure::describe(listed));
-    machine.state = state_of(listed);
+    const PowerState* power = states->find(lowered(listed.id));
+    machine.state = state_of(listed, power);
     if (listed.is_going()) machine.explanation = state_in_words(kMachineType.what, listed);
-    machine.resources = resources_of(co_await context_.view.size(listed.size), listed.is_spot);
+    if (machine.state == driver::Machine::State::stopped) {
+      machine.explanation =
+          fmt::format("{} {} is {}", kMachineType.what, listed.name, power->power);
+    }
+    machine.resources = co_await context_.view.taken_by(listed.size, listed.is_spot);
   }
   co_return machines;
 }
 
+// Resources that another one uses are not found: that one is deleted first.
 Task<std::vector<driver::Resource>> AzureAdapter::other_resources() {
-  std::vector<driver::Resource> resources;
+  const std::string& installation = ownership_.installation().id;
+  const std::string mark = owner_mark(ownership_.installation(), config_->name());
+  driver::Metadata owner{{std::string(driver::kProviderNameKey), config_->name()}};
+  if (!installation.empty()) owner.emplace(driver::kInstallationIdKey, installation);
+  std::vector<driver::Resource> found;
+  const auto add = [&](const char* type, const auto& listing) {
+    for (const auto& each : listing) {
+      const std::optional<std::string> node = node_of_part(each.name, mark);
+      if (!node || each.is_going() || each.is_attached) continue;
+      driver::Resource& part =
+          found.emplace_back(driver::Resource{.type = type, .id = each.name, .metadata = owner});
+      part.metadata.emplace(driver::kNodeIdKey, *node);
+    }
+  };
   const auto interfaces = co_await context_.view.interfaces(kListAge);
-  add_resources(resources, kInterfaceResource, *interfaces);
+  add(kInterfaceResource, interfaces->all());
   const auto addresses = co_await context_.view.addresses(kListAge);
-  add_resources(resources, kAddressResource, *addresses);
+  add(kAddressResource, addresses->all());
   const auto disks = co_await context_.view.disks(kListAge);
-  add_resources(resources, kDiskResource, *disks);
-  co_return resources;
+  add(kDiskResource, *disks);
+  co_return found;
 }
 
 Task<> AzureAdapter::remove_resource(driver::Resource resource) {
@@ -153,7 +165,7 @@ Task<driver::LabelDescription> AzureAdapter::describe_label(std::string pool, st
   const AzureLabel& wanted = config_->label(pool, label);
   driver::LabelDescription described;
   const std::optional<VmSize> size = co_await context_.view.size(wanted.size);
-  described.need = resources_of(size, wanted.use_spot);
+  described.need = co_await context_.view.taken_by(wanted.size, wanted.use_spot);
   if (!size || !size->is_offered) {
     described.problem =
         fmt::format("location {} {} size {}", config_->account().location,

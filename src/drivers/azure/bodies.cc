@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cloud/base64.h"
-#include "drivers/azure/names.h"
 
 namespace nodepool::drivers::azure {
 
@@ -16,19 +15,45 @@ using json::Json;
 namespace {
 
 constexpr std::size_t kPasswordSize = 64;
+// Of the API with which Azure makes a machine's interfaces and addresses.
+constexpr const char* kNetworkVersion = "2020-11-01";
 
 // Azure requires three kinds of characters.
 constexpr std::array<std::string_view, 3> kPasswordKinds = {
     "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"};
 
-Json ip_configuration(const MachineRequest& request, bool is_ipv6, const std::string& address_id) {
-  const std::string version = is_ipv6 ? "v6" : "v4";
-  Json properties = {{"privateIPAddressVersion", is_ipv6 ? "IPv6" : "IPv4"},
+// A public address is of the SKU Standard: Azure has no others any more.
+Json ip_configuration(const MachineRequest& request, bool is_ipv6) {
+  const std::string version = is_ipv6 ? "IPv6" : "IPv4";
+  const bool has_public = is_ipv6 ? request.pool.public_ipv6 : request.pool.public_ipv4;
+  Json properties = {{"privateIPAddressVersion", version},
                      {"primary", !is_ipv6 || !request.pool.ipv4},
                      {"subnet", {{"id", request.config.subnet_id()}}}};
-  if (!address_id.empty()) properties["publicIPAddress"] = {{"id", address_id}};
-  return {{"name", request.host + "-" + version + "-config"},
+  if (has_public) {
+    const PartNames& parts = request.parts;
+    properties["publicIPAddressConfiguration"] = {
+        {"name", is_ipv6 ? parts.ipv6_address : parts.ipv4_address},
+        {"sku", {{"name", "Standard"}}},
+        {"properties",
+         {{"publicIPAddressVersion", version},
+          {"publicIPAllocationMethod", "Static"},
+          {"deleteOption", "Delete"}}}};
+  }
+  return {{"name", request.host + (is_ipv6 ? "-v6-config" : "-v4-config")},
           {"properties", std::move(properties)}};
+}
+
+Json network_profile(const MachineRequest& request) {
+  Json configurations = Json::array();
+  if (request.pool.ipv4) configurations.push_back(ip_configuration(request, false));
+  if (request.pool.ipv6) configurations.push_back(ip_configuration(request, true));
+  const Json interface = {{"name", request.parts.interface},
+                          {"properties",
+                           {{"primary", true},
+                            {"deleteOption", "Delete"},
+                            {"ipConfigurations", std::move(configurations)}}}};
+  return {{"networkApiVersion", kNetworkVersion},
+          {"networkInterfaceConfigurations", Json::array({interface})}};
 }
 
 Json system_profile(const MachineRequest& request, const std::string& password) {
@@ -50,41 +75,15 @@ Json system_profile(const MachineRequest& request, const std::string& password) 
 
 }  // namespace
 
-Json address_body(const MachineRequest& request, bool is_ipv6) {
-  return {{"location", request.config.account().location},
-          {"tags", request.tags},
-          {"sku", {{"name", "Standard"}}},
-          {"properties",
-           {{"publicIPAddressVersion", is_ipv6 ? "IPv6" : "IPv4"},
-            {"publicIPAllocationMethod", "Static"},
-            {"deleteOption", "Delete"}}}};
-}
-
-Json interface_body(const MachineRequest& request, const AddressIds& addresses) {
-  Json configurations = Json::array();
-  if (request.pool.ipv4) {
-    configurations.push_back(ip_configuration(request, false, addresses.ipv4));
-  }
-  if (request.pool.ipv6) {
-    configurations.push_back(ip_configuration(request, true, addresses.ipv6));
-  }
-  return {{"location", request.config.account().location},
-          {"tags", request.tags},
-          {"properties", {{"ipConfigurations", std::move(configurations)}}}};
-}
-
-Json machine_body(const MachineRequest& request, const Json& image, const std::string& password,
-                  const std::string& interface_id) {
+Json machine_body(const MachineRequest& request, const Json& image, const std::string& password) {
   const AzureLabel& label = request.label;
   Json disk = {
-      {"name", disk_name(request.host)}, {"createOption", "FromImage"}, {"deleteOption", "Delete"}};
+      {"name", request.parts.disk}, {"createOption", "FromImage"}, {"deleteOption", "Delete"}};
   if (label.volume_size) disk["diskSizeGB"] = *label.volume_size;
-  const Json interface = {{"id", interface_id},
-                          {"properties", {{"primary", true}, {"deleteOption", "Delete"}}}};
   Json properties = {{"osProfile", system_profile(request, password)},
                      {"hardwareProfile", {{"vmSize", label.size}}},
                      {"storageProfile", {{"imageReference", image}, {"osDisk", std::move(disk)}}},
-                     {"networkProfile", {{"networkInterfaces", Json::array({interface})}}}};
+                     {"networkProfile", network_profile(request)}};
   if (!label.user_data.empty()) properties["userData"] = cloud::base64(label.user_data);
   if (label.use_spot) {
     properties["priority"] = "Spot";

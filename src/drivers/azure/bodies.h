@@ -4,9 +4,10 @@
 
 #include "driver/images.h"
 #include "drivers/azure/config/azure_config.h"
+#include "drivers/azure/names.h"
 #include "json/json.h"
 
-// The bodies of the calls that make a machine's resources.
+// The body of the call that makes a machine.
 namespace nodepool::drivers::azure {
 
 // A machine to make.
@@ -15,23 +16,15 @@ struct MachineRequest {
   const AzurePool& pool;
   const AzureLabel& label;
   std::string host;
+  PartNames parts;
   driver::Metadata tags;
   bool console_log = false;
 };
 
-// A public address of the SKU Standard, which Azure deletes with its machine.
-json::Json address_body(const MachineRequest& request, bool is_ipv6);
-
-// An id is empty if the machine has no such address.
-struct AddressIds {
-  std::string ipv4;
-  std::string ipv6;
-};
-json::Json interface_body(const MachineRequest& request, const AddressIds& addresses);
-
-// `password` is empty if the machine has none. `image` is the API's `imageReference`.
+// A machine with its interface, addresses and disk, which Azure deletes with it. `password` is
+// empty if the machine has none. `image` is the API's `imageReference`.
 json::Json machine_body(const MachineRequest& request, const json::Json& image,
-                        const std::string& password, const std::string& interface_id);
+                        const std::string& password);
 
 // A password for the label's machine: the configured or a new one; empty: none. Never log it.
 std::string password_for(const AzureImage& image);

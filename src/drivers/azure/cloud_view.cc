@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "driver/cloud_error.h"
+#include "driver/statemachine/adapter.h"
 #include "drivers/azure/poll_intervals.h"
 
 namespace nodepool::drivers::azure {
@@ -13,10 +15,12 @@ CloudView::CloudView(const async::Runtime& runtime, ResourceManager& manager)
       machines_(runtime, "virtual machines",
                 {.unknown = kPollInterval, .least = kExpectedPollInterval},
                 [this] { return MachineIndex::of(manager_.list(kMachineType, &read_machine)); }),
-      interfaces_(runtime, "network interfaces",
-                  [this] { return manager_.list(kInterfaceType, &read_interface); }),
+      power_states_(runtime, "states of virtual machines", [this] { return ask_power_states(); }),
+      interfaces_(
+          runtime, "network interfaces",
+          [this] { return Interfaces::of(manager_.list(kInterfaceType, &read_interface)); }),
       addresses_(runtime, "public IP addresses",
-                 [this] { return manager_.list(kAddressType, &read_address); }),
+                 [this] { return Addresses::of(manager_.list(kAddressType, &read_address)); }),
       disks_(runtime, "disks", [this] { return manager_.list(kDiskType, &read_disk); }),
       images_(runtime, "images", [this] { return manager_.list(kImageType, &read_resource); }),
       sizes_(runtime, "sizes of a location", [this] { return ask_sizes(); }),
@@ -38,10 +42,55 @@ Task<std::optional<VmSize>> CloudView::size(std::string name) {
   co_return found == sizes->end() ? std::nullopt : std::optional(found->second);
 }
 
-Task<CloudView::LimitsByName> CloudView::ask_limits() {
-  LimitsByName limits;
-  for (const UsageLimit& usage : co_await manager_.limits()) limits[usage.name] = usage.limit;
-  co_return limits;
+Task<driver::Resources> CloudView::taken_by(std::string size, bool is_spot) {
+  const std::optional<VmSize> found = co_await this->size(std::move(size));
+  if (!found) co_return driver::Resources({{"instances", 1}});
+  co_return driver::Resources({{"instances", 1},
+                               {"cores", found->cores},
+                               {"ram", found->memory},
+                               {is_spot ? kSpotCores : found->family, found->cores}});
+}
+
+// What Azure counts for the group's machines, by the names of quotas.
+Task<driver::Resources> CloudView::counted_for_group() {
+  driver::Resources counted;
+  const auto listed = co_await machines_.get({});
+  for (const VirtualMachine& machine : listed->all()) {
+    const std::optional<VmSize> size = co_await this->size(machine.size);
+    counted += driver::Resources({{"virtualMachines", 1}});
+    if (!size) continue;
+    counted += machine.is_spot
+                   ? driver::Resources({{kSpotCores, size->cores}})
+                   : driver::Resources({{"cores", size->cores}, {size->family, size->cores}});
+  }
+  co_return counted;
+}
+
+Task<driver::Limits> CloudView::ask_limits() {
+  driver::Limits limits;
+  driver::Resources used;
+  for (const Usage& usage : co_await manager_.usages()) {
+    limits[usage.name] = usage.limit;
+    used += driver::Resources({{usage.name, usage.used}});
+  }
+  const driver::Resources ours = co_await counted_for_group();
+  co_return driver::remaining(std::move(limits), use_by_others_.of(used, ours));
+}
+
+Task<std::shared_ptr<const CloudView::PowerStates>> CloudView::power_states() {
+  co_return co_await power_states_.get(may_read_power_ ? driver::Adapter::kListingAge : kSizesAge);
+}
+
+Task<CloudView::PowerStates> CloudView::ask_power_states() {
+  std::vector<PowerState> states;
+  may_read_power_ = true;
+  try {
+    states = co_await manager_.power_states();
+  } catch (const driver::CloudError& error) {
+    if (error.kind() != driver::CloudError::Kind::permanent) throw;
+    may_read_power_ = false;
+  }
+  co_return PowerStates(std::move(states));
 }
 
 Task<std::optional<std::string>> CloudView::image_id(GroupImageFilter filter) {
@@ -77,6 +126,7 @@ void CloudView::forget() {
 
 Task<> CloudView::stop() {
   co_await machines_.stop();
+  co_await power_states_.stop();
   co_await interfaces_.stop();
   co_await addresses_.stop();
   co_await disks_.stop();

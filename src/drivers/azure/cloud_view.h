@@ -8,11 +8,16 @@
 #include "async/runtime.h"
 #include "async/shared_result.h"
 #include "cloud/by_id.h"
+#include "cloud/use_by_others.h"
+#include "driver/resources.h"
 #include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/azure/api/resource_manager.h"
 
 namespace nodepool::drivers::azure {
+
+// The quota of spot machines.
+inline constexpr const char* kSpotCores = "lowPriorityCores";
 
 // A shared cache of what a resource group and its location have. All functions throw CloudError.
 class CloudView {
@@ -27,19 +32,32 @@ class CloudView {
   // How long machines take to go, to schedule polls.
   driver::BootTimes& removal_times() { return removal_times_; }
 
-  // Network interfaces, public addresses and disks of the group, at most so old.
-  template <typename Thing>
-  using Listing = std::shared_ptr<const std::vector<Thing>>;
-  async::Task<Listing<NetworkPart>> interfaces(async::Duration age) { return interfaces_.get(age); }
-  async::Task<Listing<NetworkPart>> addresses(async::Duration age) { return addresses_.get(age); }
-  async::Task<Listing<ManagedDisk>> disks(async::Duration age) { return disks_.get(age); }
-  async::Task<Listing<ArmResource>> images(async::Duration age) { return images_.get(age); }
+  // Which machines are on, as it was at most driver::Adapter::kListingAge ago, by the machines' ids
+  // in lower case. Empty if the credentials may not read it: that is for the whole subscription.
+  using PowerStates = cloud::ById<PowerState>;
+  async::Task<std::shared_ptr<const PowerStates>> power_states();
+
+  // Network interfaces, public addresses, disks and images of the group, at most so old.
+  using Interfaces = cloud::ById<NetworkInterface, &NetworkInterface::name>;
+  using Addresses = cloud::ById<PublicAddress, &PublicAddress::name>;
+  template <typename Things>
+  using Listing = std::shared_ptr<const Things>;
+  async::Task<Listing<Interfaces>> interfaces(async::Duration age) { return interfaces_.get(age); }
+  async::Task<Listing<Addresses>> addresses(async::Duration age) { return addresses_.get(age); }
+  async::Task<Listing<std::vector<ManagedDisk>>> disks(async::Duration age) {
+    return disks_.get(age);
+  }
+  async::Task<Listing<std::vector<ArmResource>>> images(async::Duration age) {
+    return images_.get(age);
+  }
 
   // A size of the location; nothing if it has none of this name.
   async::Task<std::optional<VmSize>> size(std::string name);
-  // The limits of the location by name.
-  using LimitsByName = std::map<std::string, double, std::less<>>;
-  async::Task<std::shared_ptr<const LimitsByName>> limits() { return limits_.get(kLimitsAge); }
+  // What a machine of the size takes; the size may be unknown. A spot machine has its own quota.
+  async::Task<driver::Resources> taken_by(std::string size, bool is_spot);
+
+  // The quotas of the location by name, less what other groups use of them.
+  async::Task<std::shared_ptr<const driver::Limits>> limits() { return limits_.get(kLimitsAge); }
   // The id of the last image by name that meets the conditions; nothing if there is none.
   async::Task<std::optional<std::string>> image_id(GroupImageFilter filter);
 
@@ -57,18 +75,23 @@ class CloudView {
   using SizesByName = std::map<std::string, VmSize, std::less<>>;  // names in lower case
 
   async::Task<SizesByName> ask_sizes();
-  async::Task<LimitsByName> ask_limits();
+  async::Task<driver::Limits> ask_limits();
+  async::Task<driver::Resources> counted_for_group();
+  async::Task<PowerStates> ask_power_states();
   async::Task<bool> ask_group();
 
   ResourceManager& manager_;
   Machines machines_;
   driver::BootTimes removal_times_;
-  async::SharedResult<std::vector<NetworkPart>> interfaces_;
-  async::SharedResult<std::vector<NetworkPart>> addresses_;
+  async::SharedResult<PowerStates> power_states_;
+  bool may_read_power_ = true;
+  async::SharedResult<Interfaces> interfaces_;
+  async::SharedResult<Addresses> addresses_;
   async::SharedResult<std::vector<ManagedDisk>> disks_;
   async::SharedResult<std::vector<ArmResource>> images_;
   async::SharedResult<SizesByName> sizes_;
-  async::SharedResult<LimitsByName> limits_;
+  async::SharedResult<driver::Limits> limits_;
+  cloud::UseByOthers use_by_others_;
   async::SharedResult<bool> group_;
 };
 

@@ -17,13 +17,10 @@ using Kind = CloudError::Kind;
 
 namespace {
 
-NetworkPart read_part(const ResourceType& type, const cloud::Element& part) {
-  return type.path == kAddressType.path ? read_address(part) : read_interface(part);
-}
-
-bool is_complete(const ResourceType& type, const NetworkPart& part) {
-  return part.is_ready() && (type.path != kAddressType.path || !part.public_address.empty());
-}
+// The code with which Azure refuses to change a machine to another one.
+constexpr std::string_view kOtherMachine = "PropertyChangeNotAllowed";
+// How long a running machine may lack an address.
+constexpr async::Duration kAddressPatience = std::chrono::minutes(5);
 
 }  // namespace
 
@@ -42,158 +39,70 @@ MachineRequest VmLaunch::request() const {
           .pool = context_.config.pool(spec_.pool),
           .label = context_.config.label(spec_.pool, spec_.label),
           .host = spec_.hostname,
+          .parts = part_names(spec_.hostname,
+                              owner_mark(context_.ownership.installation(), context_.config.name()),
+                              spec_.attempt),
           .tags = tags_,
           .console_log = context_.config.machine_label(spec_.pool, spec_.label).console_log};
 }
 
 Task<driver::Instance> VmLaunch::run() {
-  const AzurePool& pool = context_.config.pool(spec_.pool);
-  AddressIds ids;
-  NetworkPart ipv4;
-  NetworkPart ipv6;
-  if (pool.public_ipv4) ipv4 = co_await make_address(false);
-  if (pool.public_ipv6) ipv6 = co_await make_address(true);
-  ids.ipv4 = ipv4.id;
-  ids.ipv6 = ipv6.id;
-  steps_.enter("creating network interface");
-  Part interface_part{.type = kInterfaceType,
-                      .name = interface_name(spec_.hostname),
-                      .body = interface_body(request(), ids)};
-  co_await make("interface", std::move(interface_part));
-  const NetworkPart interface = co_await wait_for(kInterfaceType, interface_name(spec_.hostname));
-
   steps_.enter("creating virtual machine");
-  const std::string interface_id = interface.id;
-  const driver::LaunchSteps::Make make_it = [this, &interface_id] {
-    return make_machine(interface_id);
-  };
-  const driver::LaunchSteps::Find find_it = [this] { return find(kMachineType, spec_.hostname); };
+  const driver::LaunchSteps::Make make_it = [this] { return make(); };
+  const driver::LaunchSteps::Find find_it = [this] { return find(); };
   co_await steps_.step("machine", make_it, find_it);
   steps_.enter("waiting for the virtual machine");
   const VirtualMachine machine = co_await wait_for_machine();
-
-  const auto if_any = [](const std::string& text) -> std::optional<std::string> {
-    return text.empty() ? std::nullopt : std::optional(text);
-  };
   driver::Instance made = describe(machine);
-  made.public_ipv4 = if_any(ipv4.public_address);
-  made.public_ipv6 = if_any(ipv6.public_address);
-  made.private_ipv4 = if_any(interface.private_ipv4);
-  made.private_ipv6 = if_any(interface.private_ipv6);
+  made.resources = co_await context_.view.taken_by(machine.size, machine.is_spot);
+  steps_.enter("waiting for its addresses");
+  co_await wait_for_addresses(machine, made);
   for (const auto* address :
        {&made.public_ipv4, &made.public_ipv6, &made.private_ipv4, &made.private_ipv6}) {
     if (!made.interface_ip) made.interface_ip = *address;
   }
-  made.resources = resources_of(co_await context_.view.size(machine.size), machine.is_spot);
   co_return made;
 }
 
-// Makes a resource as a step of the launch.
-Task<> VmLaunch::make(std::string step, Part part) {
-  const driver::LaunchSteps::Make make_it = [this, &part] { return put(part); };
-  const driver::LaunchSteps::Find find_it = [this, &part] { return find(part.type, part.name); };
-  co_await steps_.step(std::move(step), make_it, find_it);
-}
-
-// The result of a step is the name.
-Task<std::string> VmLaunch::put(Part part) {
+// The result of the step is the name. The password is drawn here, so that it is in no step.
+Task<std::string> VmLaunch::make() {
   steps_.set_external_id(external_id(spec_.hostname));
-  co_await context_.view.ensure_group();
-  co_await refuse_foreign();
-  try {
-    ResourceManager::Created created = co_await context_.manager.put(
-        part.type, part.name, std::move(part.body), std::move(part.secrets));
-    if (part.type.path != kMachineType.path) {
-      NetworkPart made = read_part(part.type, created.resource);
-      if (is_complete(part.type, made)) made_[part.name] = std::move(made);
-    }
-    operations_[part.name] = std::move(created.operation);
-  } catch (const CloudError& error) {
-    if (error.kind() == Kind::quota || error.kind() == Kind::not_found) context_.view.forget();
-    if (error.kind() != Kind::not_found) throw;
-    throw CloudError(Kind::failed, error.what(), {}, error.code());
-  }
-  co_return part.name;
-}
-
-// Names are those of nodes: two installations in a group may want the same. To create a resource
-// that exists would change it. Checked once: the names belong together.
-Task<> VmLaunch::refuse_foreign() {
-  if (has_checked_) co_return;
-  const auto list = co_await context_.view.machines().get(kPollInterval);
-  const VirtualMachine* machine = list->find(spec_.hostname);
-  has_checked_ = machine == nullptr || driver::carries(machine->tags, spec_.metadata);
-  if (has_checked_) co_return;
-  throw CloudError(Kind::failed, fmt::format("virtual machine {} exists, and was not made for this "
-                                             "node",
-                                             spec_.hostname));
-}
-
-Task<std::optional<std::string>> VmLaunch::find(ResourceType type, std::string name) {
-  const std::optional<cloud::Element> found = co_await context_.manager.get(type, name);
-  if (!found || spec_.metadata.empty()) co_return std::nullopt;
-  const ArmResource resource = read_resource(*found);
-  if (resource.is_going() || !driver::carries(resource.tags, spec_.metadata)) {
-    co_return std::nullopt;
-  }
-  steps_.set_external_id(external_id(spec_.hostname));
-  co_return name;
-}
-
-Task<NetworkPart> VmLaunch::make_address(bool is_ipv6) {
-  steps_.enter("creating public address");
-  const std::string& host = spec_.hostname;
-  Part part{.type = kAddressType,
-            .name = is_ipv6 ? ipv6_address_name(host) : ipv4_address_name(host),
-            .body = address_body(request(), is_ipv6)};
-  const std::string name = part.name;
-  co_await make(is_ipv6 ? "address-v6" : "address-v4", std::move(part));
-  co_return co_await wait_for(kAddressType, name);
-}
-
-// Waits until a resource is there, with its address. A failed look is repeated.
-Task<NetworkPart> VmLaunch::wait_for(ResourceType type, std::string name) {
-  const auto made = made_.find(name);
-  if (made != made_.end()) co_return made->second;
-  async::Clock& clock = context_.runtime.clock;
-  auto last_seen = clock.now();
-  while (true) {
-    std::optional<cloud::Element> found;
-    try {
-      found = co_await context_.manager.get(type, name);
-      if (found) last_seen = clock.now();
-    } catch (const CloudError& error) {
-      if (error.kind() == Kind::permanent) throw;
-      context_.log.warning("Error polling {} {}: {}", type.what, name, error.what());
-      last_seen = clock.now();
-    }
-    if (found) {
-      NetworkPart part = read_part(type, *found);
-      if (is_complete(type, part)) co_return part;
-      if (part.has_failed() || part.is_going()) {
-        co_await fail(name, state_in_words(type.what, part));
-      }
-    }
-    if (clock.now() - last_seen > kConsistencyDelay) {
-      throw CloudError(Kind::failed, fmt::format("{} {} has disappeared", type.what, name));
-    }
-    co_await clock.sleep_for(kPollInterval);
-  }
-}
-
-// The password is drawn here, so that it is in no step.
-Task<std::string> VmLaunch::make_machine(std::string interface_id) {
   const MachineRequest wanted = request();
   const Json image_reference = co_await image();
   const std::string password = password_for(*wanted.label.image);
-  Part part{.type = kMachineType,
-            .name = spec_.hostname,
-            .body = machine_body(wanted, image_reference, password, interface_id)};
-  if (!password.empty()) part.secrets.push_back(password);
+  Json body = machine_body(wanted, image_reference, password);
+  std::vector<std::string> secrets;
+  if (!password.empty()) secrets.push_back(password);
+  co_await context_.view.ensure_group();
   const CloudView::Machines::PendingCreate pending_create(context_.view.machines());
-  std::string name = co_await put(std::move(part));
+  try {
+    ResourceManager::Created created = co_await context_.manager.put(
+        kMachineType, spec_.hostname, std::move(body), std::move(secrets));
+    operation_ = std::move(created.operation);
+  } catch (const CloudError& error) {
+    if (error.kind() == Kind::quota || error.kind() == Kind::not_found) context_.view.forget();
+    // Names are those of nodes: two installations in a group may want the same. Azure does not
+    // change a machine to one with another disk, so that the other's stays as it is.
+    if (error.code() == kOtherMachine) {
+      throw CloudError(Kind::failed, fmt::format("virtual machine {} exists, and was not made for "
+                                                 "this attempt: {}",
+                                                 spec_.hostname, error.what()));
+    }
+    if (error.kind() != Kind::not_found) throw;
+    throw CloudError(Kind::failed, error.what(), {}, error.code());
+  }
   awaited_ = pending_create.await(spec_.expectation());
-  co_return name;
+  co_return spec_.hostname;
+}
+
+Task<std::optional<std::string>> VmLaunch::find() {
+  const std::optional<cloud::Element> found =
+      co_await context_.manager.get(kMachineType, spec_.hostname);
+  if (!found || spec_.metadata.empty()) co_return std::nullopt;
+  const ArmResource machine = read_resource(*found);
+  if (machine.is_going() || !driver::carries(machine.tags, spec_.metadata)) co_return std::nullopt;
+  steps_.set_external_id(external_id(spec_.hostname));
+  co_return spec_.hostname;
 }
 
 Task<Json> VmLaunch::image() {
@@ -219,22 +128,63 @@ Task<VirtualMachine> VmLaunch::wait_for_machine() {
   VirtualMachine machine =
       co_await driver::wait_in_listing(wait, context_.view.machines(), awaited_, spec_.hostname,
                                        is_settled, kConsistencyDelay, absence);
-  if (!machine.is_ready()) {
-    co_await fail(machine.name, state_in_words(kMachineType.what, machine));
-  }
+  if (!machine.is_ready()) co_await fail(state_in_words(kMachineType.what, machine));
   spec_.learn(awaited_.taken(context_.runtime.clock.now()));
   co_return machine;
 }
 
-// Throws why a resource has failed. Only its operation has the reason.
-Task<> VmLaunch::fail(std::string name, std::string problem) {
-  const auto operation = operations_.find(name);
-  if (operation != operations_.end()) {
-    LongOperation failed = operation->second;
+// Throws why the machine has failed. Only its operation has the reason.
+Task<> VmLaunch::fail(std::string problem) {
+  if (operation_) {
+    LongOperation failed = *operation_;
     failed.pause = {};
-    co_await context_.manager.finish(std::move(failed));
+    try {
+      co_await context_.manager.finish(std::move(failed));
+    } catch (const CloudError& error) {
+      if (error.kind() == Kind::quota) context_.view.forget();
+      throw;
+    }
   }
   throw CloudError(Kind::failed, problem);
+}
+
+// Adds the machine's addresses. Returns whether they are all known.
+Task<bool> VmLaunch::add_addresses(const VirtualMachine& machine, driver::Instance& made) {
+  const auto if_any = [](const std::string& text) -> std::optional<std::string> {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  const auto interfaces = co_await context_.view.interfaces(kPollInterval);
+  std::vector<std::string> public_addresses;
+  for (const std::string& name : machine.interfaces) {
+    const NetworkInterface* interface = interfaces->find(name);
+    if (interface == nullptr || !interface->is_complete) co_return false;
+    made.private_ipv4 = if_any(interface->private_ipv4);
+    made.private_ipv6 = if_any(interface->private_ipv6);
+    public_addresses = interface->public_addresses;
+  }
+  if (public_addresses.empty()) co_return !machine.interfaces.empty();
+  const auto addresses = co_await context_.view.addresses(kPollInterval);
+  for (const std::string& name : public_addresses) {
+    const PublicAddress* address = addresses->find(name);
+    if (address == nullptr || address->address.empty()) co_return false;
+    (address->is_ipv6 ? made.public_ipv6 : made.public_ipv4) = address->address;
+  }
+  co_return true;
+}
+
+// A failed look is repeated. An address may be assigned later than the machine is there.
+Task<> VmLaunch::wait_for_addresses(VirtualMachine machine, driver::Instance& made) {
+  async::Clock& clock = context_.runtime.clock;
+  const auto begun = clock.now();
+  while (true) {
+    Task<bool> looking = add_addresses(machine, made);
+    if (co_await driver::if_answered(std::move(looking), "addresses", context_.log)) co_return;
+    if (clock.now() - begun > kAddressPatience) {
+      throw CloudError(Kind::failed,
+                       "virtual machine " + spec_.hostname + " did not get its addresses");
+    }
+    co_await clock.sleep_for(kPollInterval);
+  }
 }
 
 driver::Instance describe(const VirtualMachine& machine) {
@@ -245,14 +195,6 @@ driver::Instance describe(const VirtualMachine& machine) {
   described.region = machine.location;
   described.az = machine.zone;
   return described;
-}
-
-driver::Resources resources_of(const std::optional<VmSize>& size, bool is_spot) {
-  if (!size) return driver::Resources({{"instances", 1}});
-  return driver::Resources({{"instances", 1},
-                            {"cores", size->cores},
-                            {"ram", size->memory},
-                            {is_spot ? kSpotCores : size->family, size->cores}});
 }
 
 }  // namespace nodepool::drivers::azure

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +23,8 @@ struct VmContext {
   telemetry::Logger log;
 };
 
-// Makes one machine with its addresses and its network interface; see driver::Adapter::create().
-// Each has a name that is derived from the node's, and the owner tags.
+// Makes one machine, with its network interface, addresses and disk, by one call; see
+// driver::Adapter::create().
 class VmLaunch {
  public:
   // `steps` outlives it.
@@ -35,24 +34,13 @@ class VmLaunch {
   async::Task<driver::Instance> run();
 
  private:
-  // A resource to make.
-  struct Part {
-    ResourceType type;
-    std::string name;
-    json::Json body;
-    std::vector<std::string> secrets = {};
-  };
-
-  async::Task<> make(std::string step, Part part);
-  async::Task<std::string> put(Part part);
-  async::Task<std::optional<std::string>> find(ResourceType type, std::string name);
-  async::Task<> refuse_foreign();
-  async::Task<NetworkPart> make_address(bool is_ipv6);
-  async::Task<NetworkPart> wait_for(ResourceType type, std::string name);
-  async::Task<std::string> make_machine(std::string interface_id);
-  async::Task<VirtualMachine> wait_for_machine();
+  async::Task<std::string> make();
+  async::Task<std::optional<std::string>> find();
   async::Task<json::Json> image();
-  async::Task<> fail(std::string name, std::string problem);
+  async::Task<VirtualMachine> wait_for_machine();
+  async::Task<> wait_for_addresses(VirtualMachine machine, driver::Instance& made);
+  async::Task<bool> add_addresses(const VirtualMachine& machine, driver::Instance& made);
+  async::Task<> fail(std::string problem);
   MachineRequest request() const;
 
   VmContext context_;
@@ -60,18 +48,10 @@ class VmLaunch {
   driver::LaunchSteps& steps_;
   driver::Metadata tags_;
   driver::PollWaiter awaited_;
-  bool has_checked_ = false;  // that the machine's name is free
-  // By name, of this run's calls: what was complete at once, and why a resource has failed.
-  std::map<std::string, NetworkPart> made_;
-  std::map<std::string, LongOperation> operations_;
+  std::optional<LongOperation> operation_;  // of this run's call
 };
 
 // Converts a machine to driver::Instance, without addresses and resources.
 driver::Instance describe(const VirtualMachine& machine);
-
-// What a machine of the size takes; `size` may be unknown. A spot machine has its own quota.
-driver::Resources resources_of(const std::optional<VmSize>& size, bool is_spot);
-// The quota of spot machines.
-inline constexpr const char* kSpotCores = "lowPriorityCores";
 
 }  // namespace nodepool::drivers::azure

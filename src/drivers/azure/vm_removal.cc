@@ -1,8 +1,6 @@
 #include "drivers/azure/vm_removal.h"
 
 #include <algorithm>
-#include <map>
-#include <vector>
 
 #include "driver/cloud_error.h"
 #include "driver/statemachine/wait_in_listing.h"
@@ -15,9 +13,6 @@ using async::Task;
 using driver::CloudError;
 
 namespace {
-
-// Between two calls to delete a resource that is in use.
-constexpr async::Duration kAskAgain = std::chrono::seconds(10);
 
 bool is_foreign(const VmContext& context, const driver::Metadata& tags) {
   using Maker = driver::Ownership::Maker;
@@ -39,73 +34,18 @@ Task<> wait_until_vm_is_gone(VmContext context, std::string name) {
   if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
 }
 
-// A resource that is left of a machine.
-struct Remains {
-  ResourceType type;
-  std::string name;
-  bool is_going = false;
-};
-
-void add_if_listed(std::vector<Remains>& all, const VmContext& context, const ResourceType& type,
-                   const auto& listing, const std::string& name) {
-  for (const auto& each : listing) {
-    if (lowered(each.name) == name && !is_foreign(context, each.tags)) {
-      all.push_back({.type = type, .name = each.name, .is_going = each.is_going()});
-    }
-  }
-}
-
-// In the order in which they can be deleted. Azure deletes most of them with the machine.
-Task<std::vector<Remains>> remains_of(VmContext context, std::string host) {
-  std::vector<Remains> all;
-  const auto interfaces = co_await context.view.interfaces({});
-  add_if_listed(all, context, kInterfaceType, *interfaces, interface_name(host));
-  const auto addresses = co_await context.view.addresses({});
-  add_if_listed(all, context, kAddressType, *addresses, ipv4_address_name(host));
-  add_if_listed(all, context, kAddressType, *addresses, ipv6_address_name(host));
-  const auto disks = co_await context.view.disks({});
-  add_if_listed(all, context, kDiskType, *disks, disk_name(host));
-  co_return all;
-}
-
-// An interface may be reserved for a machine for some minutes, an address be in use by an interface
-// that is being deleted: the caller retries.
-Task<> begin_to_remove(VmContext context, Remains part) {
-  try {
-    co_await context.manager.remove(part.type, part.name);
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::failed && error.kind() != CloudError::Kind::transient) {
-      throw;
-    }
-    context.log.info("Cannot delete {} {} yet: {}", part.type.what, part.name, error.what());
-  }
-}
-
-Task<> remove_remains(VmContext context, std::string host) {
-  std::map<std::string, async::Clock::TimePoint> asked_at;  // by name
-  while (true) {
-    const std::vector<Remains> left = co_await remains_of(context, host);
-    if (left.empty()) co_return;
-    for (const Remains& part : left) {
-      const auto now = context.runtime.clock.now();
-      const auto asked = asked_at.find(part.name);
-      const bool is_asked = asked != asked_at.end() && now - asked->second < kAskAgain;
-      const bool is_used =
-          part.type.path == kAddressType.path && left.front().type.path == kInterfaceType.path;
-      if (part.is_going || is_asked || is_used) continue;
-      asked_at[part.name] = now;
-      co_await begin_to_remove(context, part);
-    }
-    co_await context.runtime.clock.sleep_for(kPollInterval);
-  }
+// Whether the machine belongs to others. One that is not listed may be new.
+Task<bool> is_of_others(VmContext context, std::string name) {
+  auto list = co_await context.view.machines().get(kListAge);
+  if (list->find(name) == nullptr) list = co_await context.view.machines().get(kPollInterval);
+  const VirtualMachine* machine = list->find(name);
+  co_return machine != nullptr&& is_foreign(context, machine->tags);
 }
 
 }  // namespace
 
 Task<> remove_vm(VmContext context, std::string name, std::function<void()> accepted) {
-  const auto list = co_await context.view.machines().get(kPollInterval);
-  const VirtualMachine* machine = list->find(name);
-  if (machine != nullptr && is_foreign(context, machine->tags)) {
+  if (co_await is_of_others(context, name)) {
     context.log.warning(
         "Virtual machine {} belongs to another provider or installation, not "
         "deleting it",
@@ -113,12 +53,9 @@ Task<> remove_vm(VmContext context, std::string name, std::function<void()> acce
     co_return;
   }
   const auto removing = co_await context.manager.remove(kMachineType, name);
-  if (removing) {
-    if (accepted) accepted();
-    co_await wait_until_vm_is_gone(context, name);
-    co_await context.runtime.clock.sleep_for(kPollInterval);  // for what goes with it
-  }
-  co_await remove_remains(context, name);
+  if (!removing) co_return;
+  if (accepted) accepted();
+  co_await wait_until_vm_is_gone(context, name);
 }
 
 }  // namespace nodepool::drivers::azure

@@ -29,7 +29,7 @@ CloudView::CloudView(const async::Runtime& runtime, const Account& account, Comp
       compute_(compute),
       instances_(runtime, "instances", {.unknown = kPollInterval, .least = kExpectedPollInterval},
                  [this] { return InstanceList::of(compute_.instances()); }),
-      quotas_(runtime, "quotas of a region", [this] { return compute_.quotas(); }) {}
+      quotas_(runtime, "quotas of a region", [this] { return ask_quotas(); }) {}
 
 Task<std::optional<MachineType>> CloudView::machine_type(std::string name) {
   const auto known = types_.find(name);
@@ -61,7 +61,36 @@ Task<CloudView::Image> CloudView::image(ImageReference reference) {
   co_return *image;
 }
 
-Task<std::optional<Quotas>> CloudView::quotas() {
+Task<driver::Resources> CloudView::taken_by(std::string machine_type) {
+  const std::string metric = processor_metric(machine_type);
+  const std::optional<MachineType> type = co_await this->machine_type(std::move(machine_type));
+  if (!type) co_return driver::Resources({{"instances", 1}});
+  co_return driver::Resources(
+      {{"instances", 1}, {"cores", type->cores}, {"ram", type->memory}, {metric, type->cores}});
+}
+
+// What Google counts for the zone's instances, by metric.
+Task<driver::Resources> CloudView::counted_for_zone() {
+  driver::Resources counted;
+  const auto listed = co_await instances_.get({});
+  for (const ComputeInstance& instance : listed->all()) {
+    counted += driver::Resources({{"INSTANCES", 1}});
+    if (instance.is_off()) continue;
+    const auto type = co_await machine_type(instance.machine_type);
+    if (!type) continue;
+    counted += driver::Resources({{processor_metric(instance.machine_type), type->cores}});
+  }
+  co_return counted;
+}
+
+Task<std::optional<driver::Limits>> CloudView::ask_quotas() {
+  std::optional<Quotas> quotas = co_await compute_.quotas();
+  if (!quotas) co_return std::nullopt;
+  const driver::Resources ours = co_await counted_for_zone();
+  co_return driver::remaining(std::move(quotas->limits), use_by_others_.of(quotas->used, ours));
+}
+
+Task<std::optional<driver::Limits>> CloudView::quotas() {
   const auto quotas = co_await quotas_.get(kQuotaAge);
   co_return *quotas;
 }

@@ -8,6 +8,8 @@
 #include "async/runtime.h"
 #include "async/shared_result.h"
 #include "cloud/by_id.h"
+#include "cloud/use_by_others.h"
+#include "driver/resources.h"
 #include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/gce/api/compute_engine.h"
@@ -34,8 +36,10 @@ class CloudView {
   async::Task<std::optional<MachineType>> machine_type(std::string name);
   // The `sourceImage` of new disks; nothing if there is no such image.
   async::Task<std::optional<std::string>> image(ImageReference reference);
-  // The quotas of the region; nothing if there is no such region.
-  async::Task<std::optional<Quotas>> quotas();
+  // What an instance of the type takes, also of the region's quotas by metric.
+  async::Task<driver::Resources> taken_by(std::string machine_type);
+  // The quotas of the region, less what is used in other zones; nothing if there is no such region.
+  async::Task<std::optional<driver::Limits>> quotas();
 
   // Drop what is cached.
   void forget_images();
@@ -48,13 +52,16 @@ class CloudView {
   using Image = std::optional<std::string>;
 
   async::Task<Image> ask_image(ImageReference reference);
+  async::Task<std::optional<driver::Limits>> ask_quotas();
+  async::Task<driver::Resources> counted_for_zone();
 
   async::Runtime runtime_;
   const Account& account_;
   ComputeEngine& compute_;
   Instances instances_;
   driver::BootTimes removal_times_;
-  async::SharedResult<std::optional<Quotas>> quotas_;
+  async::SharedResult<std::optional<driver::Limits>> quotas_;
+  cloud::UseByOthers use_by_others_;
   // Only references of the configurations.
   std::map<ImageReference, std::unique_ptr<async::SharedResult<Image>>> images_;
   std::map<std::string, std::optional<MachineType>> types_;  // nothing: unknown type

@@ -21,6 +21,20 @@ driver::Machine::State state_of(const ComputeInstance& instance) {
   return instance.is_going() ? State::deleting : State::running;
 }
 
+// The limit of instances, and those of what the labels take.
+driver::Limits limits_for(const driver::CloudDescription& described, const driver::Limits& quotas) {
+  driver::Limits limits;
+  const auto instances = quotas.find("INSTANCES");
+  if (instances != quotas.end()) limits["instances"] = instances->second;
+  for (const auto& [key, label] : described.labels) {
+    for (const auto& [resource, amount] : label.need.amounts()) {
+      const auto quota = quotas.find(resource);
+      if (quota != quotas.end()) limits.emplace(resource, quota->second);
+    }
+  }
+  return limits;
+}
+
 }  // namespace
 
 GceAdapter::GceAdapter(const async::Runtime& runtime, std::shared_ptr<const GceConfig> config,
@@ -78,8 +92,7 @@ Task<driver::MachineList> GceAdapter::list() {
     machine.state = state_of(instance);
     if (!instance.is_running()) machine.explanation = state_in_words(instance);
     if (instance.is_off()) continue;  // takes no processors
-    const auto type = co_await context_.view.machine_type(instance.machine_type);
-    machine.resources = resources_of(type);
+    machine.resources = co_await context_.view.taken_by(instance.machine_type);
   }
   co_return machines;
 }
@@ -98,12 +111,8 @@ Task<driver::CloudDescription> GceAdapter::describe(driver::CloudDescription::Pu
     return describe_label(std::move(pool), std::move(label));
   };
   described.labels = co_await driver::describe_labels(*config_, describe);
-  const std::optional<Quotas> quotas = co_await context_.view.quotas();
-  const std::map<std::string, std::string> resources = {{"CPUS", "cores"},
-                                                        {"INSTANCES", "instances"}};
-  for (const auto& [metric, resource] : resources) {
-    if (quotas && quotas->contains(metric)) described.limits[resource] = quotas->at(metric);
-  }
+  const std::optional<driver::Limits> quotas = co_await context_.view.quotas();
+  if (quotas) described.limits = limits_for(described, *quotas);
   if (purpose == driver::CloudDescription::Purpose::check) {
     described.missing = co_await missing();
     if (!quotas)
@@ -125,7 +134,7 @@ Task<driver::LabelDescription> GceAdapter::describe_label(std::string pool, std:
                                     wanted.instance_type);
     co_return described;
   }
-  described.need = resources_of(type);
+  described.need = co_await context_.view.taken_by(wanted.instance_type);
   if (!wanted.image) {
     described.problem = driver::images_unavailable("the label has no image");
     co_return described;

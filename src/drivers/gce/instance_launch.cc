@@ -38,7 +38,7 @@ Task<driver::Instance> InstanceLaunch::run() {
   steps_.enter("waiting for the instance");
   const ComputeInstance instance = co_await wait_until_running(operation);
   driver::Instance described = describe(context_.config.account(), instance);
-  described.resources = resources_of(co_await context_.view.machine_type(instance.machine_type));
+  described.resources = co_await context_.view.taken_by(instance.machine_type);
   co_return described;
 }
 
@@ -180,11 +180,6 @@ driver::Instance describe(const Account& account, const ComputeInstance& instanc
   described.region = account.zone.substr(0, account.zone.rfind('-'));
   described.az = account.zone;
   return described;
-}
-
-driver::Resources resources_of(const std::optional<MachineType>& type) {
-  if (!type) return driver::Resources({{"instances", 1}});
-  return driver::Resources({{"instances", 1}, {"cores", type->cores}, {"ram", type->memory}});
 }
 
 }  // namespace nodepool::drivers::gce

@@ -54,7 +54,4 @@ async::Task<> remove_instance(MachineContext context, std::string name,
 // Converts an instance to driver::Instance, without resources.
 driver::Instance describe(const Account& account, const ComputeInstance& instance);
 
-// What an instance of the type takes; `type` may be unknown.
-driver::Resources resources_of(const std::optional<MachineType>& type);
-
 }  // namespace nodepool::drivers::gce

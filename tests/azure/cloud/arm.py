@@ -13,7 +13,7 @@ import time
 import urllib.parse
 import uuid
 
-from catalog import LOCATIONS, QUOTAS, SUBSCRIPTION
+from azure_catalog import LOCATIONS, QUOTAS, SUBSCRIPTION
 
 TIMES = {'vm': 0.3, 'interface': 0.1, 'address': 0, 'vm_delete': 0.3, 'dependents': 0.1, 'network': 0.1, 'disk': 0.1,
          'image': 0.2, 'group': 0.3, 'listing': 0}
@@ -150,6 +150,7 @@ class Arm:
         self.agenda = []
         self.allocation_failures = []
         self.counts = collections.Counter()
+        self.actions = set()  # permissions that calls have needed
         self.order = itertools.count()
 
     # --- time
@@ -280,8 +281,12 @@ class Arm:
     def listed(self, request, kind, parent):
         """The resources of a type below the parent, a group or a resource."""
         young = time.monotonic() - self.settings['times']['listing']
-        return self.page(request, [self.shown(each, True) for each in self.of_type(kind)
-                                   if each.made <= young and each.id.lower().startswith(parent.lower() + '/')])
+        found = [each for each in self.of_type(kind)
+                 if each.made <= young and each.id.lower().startswith(parent.lower() + '/')]
+        bodies = [self.shown(each, True) for each in found]
+        if request.query.get('statusonly') == 'true':
+            bodies = [self.kinds[kind.lower()].with_status(each, body) for each, body in zip(found, bodies)]
+        return self.page(request, bodies)
 
     def location(self, body, old=None):
         """The location of a request, as Azure writes it."""

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from catalog import CLIENT, SECRET, SUBSCRIPTION, TENANT
+from azure_catalog import CLIENT, SECRET, SUBSCRIPTION, TENANT
 from launcher import PATIENCE, wait_until
 from network import free_port
 
@@ -93,6 +93,32 @@ class AzureCloud:
     def vanish(self, id):
         """Something outside of the tests deletes the resource, and what goes with it."""
         self.control('vanish', id)
+
+    def change(self, name, **fields):
+        """Something in a machine changes: its `power` ('deallocated'), its `console` output."""
+        self.control('machine', {'id': f'{MACHINES}/{name}', **fields})
+
+    def passwords(self):
+        """The administrators' passwords by machine."""
+        return self.control('passwords')
+
+    def actions(self):
+        """The permissions that calls have needed since the last reset()."""
+        return set(self.control('state')['actions'])
+
+    def environment(self):
+        """Where the programs of this project find the cloud."""
+        return {'AZURE_RESOURCE_MANAGER_URL': self.url, 'NO_PROXY': '127.0.0.1'}
+
+    def redirection(self):
+        """What sends the Python Nodepool there."""
+        return {'AZURE_STAND_IN': self.url, 'PYTHONPATH': str(SERVER.parents[1] / 'redirect')}
+
+    def credentials(self, path):
+        """Writes a file with the credentials and the login service; returns its path."""
+        own = json.loads((self.directory / 'auth.json').read_text())
+        path.write_text(json.dumps({**own, 'activeDirectoryEndpointUrl': self.url}))
+        return str(path)
 
     def revoke_tokens(self):
         self.control('revoke')

@@ -5,9 +5,9 @@ import copy
 import re
 import uuid
 
-import catalog
-from arm import Kind, Refused, not_found, timestamp
-from networking import NetworkInterface
+import azure_catalog as catalog
+from arm import Answer, Kind, Refused, not_found, timestamp
+from networking import NetworkInterface, PublicIPAddress
 
 GIB = 1 << 30
 SMALLEST_UPLOAD, FOOTER = 20972032, 512
@@ -45,7 +45,9 @@ class VirtualMachine(ComputeKind):
         if unknown := set(given) - known or 'dataDisks' in given.get('storageProfile', {}):
             raise invalid(f'The stand-in has no machines with {unknown} or data disks.', code='NotSimulated')
         size = self.check_size(given, made['location'], body.get('zones', []), id)
-        system = self.check_system(given.get('osProfile') or {})
+        reference = (given.get('storageProfile') or {}).get('imageReference') or {}
+        is_windows = reference.get('publisher', '').lower() == catalog.WINDOWS
+        system = self.check_system(given.get('osProfile') or {}, is_windows)
         least = self.check_image(arm, given, made['location'], size)
         self.check_network(arm, given)
         self.check_quota(arm, size, given.get('priority') == 'Spot', made['location'])
@@ -59,13 +61,13 @@ class VirtualMachine(ComputeKind):
         machine = arm.add(id, self.type, {**made, **zones, 'properties': {
             'vmId': str(uuid.uuid4()), 'hardwareProfile': given['hardwareProfile'],
             'storageProfile': {'imageReference': given['storageProfile']['imageReference'], 'dataDisks': [], 'osDisk': {
-                'osType': 'Linux', 'name': f'{name}_OsDisk_1_{uuid.uuid4().hex}', 'caching': 'ReadWrite',
+                'osType': 'Windows' if is_windows else 'Linux', 'name': f'{name}_OsDisk_1_{uuid.uuid4().hex}', 'caching': 'ReadWrite',
                 'deleteOption': 'Detach', 'diskSizeGB': least, **disk,
                 'managedDisk': {'storageAccountType': 'Standard_LRS', **disk.get('managedDisk', {})}}},
             'osProfile': system, 'networkProfile': {'networkInterfaces': interfaces} if interfaces
             else given['networkProfile'], 'provisioningState': 'Creating', 'timeCreated': timestamp(),
             **{key: given[key] for key in self.shown_as_given if key in given}}}, request=body)
-        machine.private['size'] = size
+        machine.private.update(size=size, power='running', password=given['osProfile'].get('adminPassword'))
         for each in interfaces:
             NetworkInterface().attach(arm, arm.find(each['id']), machine, each['properties'].get('primary', True))
         arm.later(arm.settings['times']['interface'], lambda: self.make_parts(arm, machine, given))
@@ -96,8 +98,11 @@ class VirtualMachine(ComputeKind):
         return size
 
     @staticmethod
-    def check_system(given):
+    def check_system(given, is_windows):
         """What an answer shows of the operating system."""
+        if is_windows:
+            if 'linuxConfiguration' in given or not given.get('adminPassword') or len(given['computerName']) > 15:
+                raise invalid('Windows needs a password and a name of at most 15 characters, and has no keys.', 'osProfile')
         user, linux = given.get('adminUsername'), given.get('linuxConfiguration') or {}
         keys, password = (linux.get('ssh') or {}).get('publicKeys', []), given.get('adminPassword')
         if not user or not given.get('computerName'):
@@ -121,7 +126,9 @@ class VirtualMachine(ComputeKind):
         if not decodes(given.get('customData', '')) or len(given.get('customData', '')) > 87380:
             raise invalid('Custom data must be in Base64 encoding, with at most 87380 characters.', 'customData')
         shown = {key: value for key, value in given.items() if key not in ('adminPassword', 'customData')}
-        return {**shown, 'linuxConfiguration': {**linux, 'provisionVMAgent': True}, 'secrets': [],
+        system = {'windowsConfiguration': {'provisionVMAgent': True, 'enableAutomaticUpdates': True}} if is_windows else {
+            'linuxConfiguration': {**linux, 'provisionVMAgent': True}}
+        return {**shown, **system, 'secrets': [],
                 'allowExtensionOperations': True, 'requireGuestProvisionSignal': True}
 
     @staticmethod
@@ -193,6 +200,35 @@ class VirtualMachine(ComputeKind):
                               f'Model: Resource Manager, Location: {location}, Current Limit: {limit}, Current Usage: '
                               f'{used.get(quota, 0)}, Additional Required: {need}, (Minimum) New Limit Required: '
                               f'{used.get(quota, 0) + need}.')
+
+    @staticmethod
+    def rights_for_parts(body):
+        """The permissions for what Azure makes with a machine, or attaches to it."""
+        needed, given = set(), body.get('properties', {})
+        for each in given.get('networkProfile', {}).get('networkInterfaceConfigurations', []):
+            needed |= {f'{NetworkInterface.type}/{right}' for right in ('write', 'join/action')}
+            for configuration in each['properties']['ipConfigurations']:
+                needed.add('Microsoft.Network/virtualNetworks/subnets/join/action')
+                if 'publicIPAddressConfiguration' in configuration['properties']:
+                    needed |= {f'{PublicIPAddress.type}/{right}' for right in ('write', 'join/action')}
+        if 'id' in given.get('storageProfile', {}).get('imageReference', {}):
+            needed.add(f'{Image.type}/read')
+        return needed
+
+    def post_retrieveBootDiagnosticsData(self, arm, request, machine, body):
+        if not machine.properties.get('diagnosticsProfile', {}).get('bootDiagnostics', {}).get('enabled'):
+            raise Refused(409, 'BootDiagnosticsNotEnabled', f'Boot diagnostics are off for {machine.body["name"]}.')
+        log = arm.blobs.create(f'console-{uuid.uuid4()}', 0)
+        log.write_text(machine.private.get('console', ''))
+        return Answer(200, {'consoleScreenshotBlobUri': arm.blobs.grant(request.base, log, 7200),
+                            'serialConsoleLogBlobUri': arm.blobs.grant(request.base, log, 7200)})
+
+    def with_status(self, machine, body):
+        """As the subscription's list of states has it."""
+        states = [f'ProvisioningState/{machine.state.lower()}', f'PowerState/{machine.private["power"]}']
+        body['properties']['instanceView'] = {'statuses': [
+            {'code': code, 'level': 'Info', 'displayStatus': code} for code in states]}
+        return body
 
     def make_parts(self, arm, machine, given):
         """Interfaces, addresses and the disk, before the machine runs."""

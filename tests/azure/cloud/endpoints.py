@@ -3,7 +3,7 @@ import fnmatch
 import json
 import re
 
-import catalog
+import azure_catalog as catalog
 import compute
 import networking
 from arm import Answer, Arm, Refused, not_found, parts
@@ -15,6 +15,9 @@ OPERATION = re.compile(r'/subscriptions/[^/]+(/providers/[^/]+/locations/[^/]+)?
 KINDS = {kind.type.lower(): kind for kind in networking.KINDS + compute.KINDS}
 NAMES = {name.lower(): name for name in (
     'Microsoft.Compute/skus', 'Microsoft.Compute/usages', 'Microsoft.Network/usages')}
+
+NAMES_IN_ROLES = {'Microsoft.Resources/resourceGroups': 'Microsoft.Resources/subscriptions/resourceGroups',
+                  'Microsoft.Compute/usages': 'Microsoft.Compute/locations/usages'}
 
 
 class Target:
@@ -108,7 +111,7 @@ class Azure:
         else:
             target = Target(request.method, request.path)
             self.check_version(request, target)
-            self.check_permission(name, request.path)
+            self.check_permission(name, request)
             rates = self.arm.spend(request, name, target.type)
             answer = self.call(request, target)
         answer.headers.update(rates)
@@ -122,12 +125,18 @@ class Azure:
                           f"No registered resource provider found for API version '{request.version}' for type "
                           f"'{target.type.split('/', 1)[1]}'. Supported api-versions: '{', '.join(sorted(served))}'.")
 
-    def check_permission(self, name, path):
+    def check_permission(self, name, request):
         verb, _, type = name.partition(' ')
-        action = f'{type}/' + {'GET': 'read', 'list': 'read', 'DELETE': 'delete', 'POST': 'action'}.get(verb, 'write')
-        if any(fnmatch.fnmatch(action.lower(), pattern.lower()) for pattern in self.arm.settings['denied']):
-            raise Refused(403, 'AuthorizationFailed', f"The client '{catalog.CLIENT}' does not have authorization to "
-                          f"perform action '{action}' over scope '{path}' or the scope is invalid.")
+        right = {'GET': 'read', 'list': 'read', 'DELETE': 'delete', 'POST': 'action'}.get(verb, 'write')
+        needed = {f'{NAMES_IN_ROLES.get(type, type)}/{right}'}
+        if name == f'PUT {compute.VirtualMachine.type}':
+            needed |= compute.VirtualMachine.rights_for_parts(json.loads(request.body))
+        if not request.headers.get('user-agent', '').startswith('Python-urllib'):  # the suite itself
+            self.arm.actions |= needed
+        for action in needed:
+            if any(fnmatch.fnmatch(action.lower(), pattern.lower()) for pattern in self.arm.settings['denied']):
+                raise Refused(403, 'AuthorizationFailed', f"The client '{catalog.CLIENT}' does not have authorization to "
+                              f"perform action '{action}' over scope '{request.path}' or the scope is invalid.")
 
     def call(self, request, target):
         arm = self.arm
@@ -161,6 +170,8 @@ class Azure:
             raise Refused(404, 'NotSimulated',
                           f'The stand-in has no {request.method} of {target.type} {request.target}.')
         operation = action(self.arm, request, resource, json.loads(request.body or b'{}'))
+        if isinstance(operation, Answer):
+            return operation
         return Answer(202, None, self.arm.links(request, operation, resource.body['location']))
 
     def list_special(self, request, target):

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from arm import Answer, Refused
-from catalog import CLIENT, SECRET, TENANT
+from azure_catalog import CLIENT, SECRET, TENANT
 
 RESOURCE = 'https://management.azure.com'
 LOGIN = f'https://login.microsoftonline.com/{TENANT}'

@@ -125,6 +125,10 @@ class Suite:
             resource = arm.find(content)
             arm.kinds[resource.body['type'].lower()].removed(arm, resource)
             arm.remove(resource)
+        elif what == 'machine':
+            arm.find(content.pop('id')).private.update(content)
+        elif what == 'passwords':
+            return {each.body['name']: each.private['password'] for each in arm.of_type('Microsoft.Compute/virtualMachines')}
         elif what == 'federate':
             self.azure.identity.federate(**content)
         elif what == 'revoke':
@@ -133,7 +137,8 @@ class Suite:
             return [arm.shown(each) for each in arm.resources.values()]
         elif what != 'state':
             raise KeyError(what)
-        return {'problems': self.judge.problems, 'calls': self.calls, 'log': self.log}
+        return {'problems': self.judge.problems, 'calls': self.calls, 'log': self.log,
+                'actions': sorted(arm.actions)}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

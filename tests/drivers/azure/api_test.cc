@@ -13,6 +13,7 @@
 #include "drivers/azure/api/arm_rate_limit.h"
 #include "drivers/azure/api/arm_tokens.h"
 #include "drivers/azure/api/values.h"
+#include "drivers/azure/names.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
 
@@ -228,19 +229,60 @@ TEST(AzureValues, a_machine_is_read) {
 }
 
 TEST(AzureValues, addresses_are_read) {
-  const NetworkPart interface = read_interface(element(
-      R"({"name": "n", "id": "i", "properties": {"ipConfigurations": [
-          {"properties": {"privateIPAddress": "10.0.0.4", "privateIPAddressVersion": "IPv4"}},
+  const NetworkInterface interface = read_interface(element(
+      R"({"name": "N", "id": "i", "properties": {"virtualMachine": {"id": "m"}, "ipConfigurations": [
+          {"properties": {"privateIPAddress": "10.0.0.4", "privateIPAddressVersion": "IPv4",
+                          "publicIPAddress": {"id": "/x/publicIPAddresses/NP1-v4-ip"}}},
           {"properties": {"privateIPAddress": "fd00::4", "privateIPAddressVersion": "IPv6"}}]}})"));
+  EXPECT_EQ(interface.name, "n");
   EXPECT_EQ(interface.private_ipv4, "10.0.0.4");
   EXPECT_EQ(interface.private_ipv6, "fd00::4");
-  EXPECT_EQ(read_address(element(R"({"name": "n", "id": "i",
-                                     "properties": {"ipAddress": "20.0.0.1"}})"))
-                .public_address,
-            "20.0.0.1");
+  EXPECT_EQ(interface.public_addresses, std::vector<std::string>{"np1-v4-ip"});
+  EXPECT_TRUE(interface.is_attached && interface.is_complete);
+  EXPECT_FALSE(read_interface(element(R"({"name": "n", "id": "i", "properties": {
+      "ipConfigurations": [{"properties": {"privateIPAddressVersion": "IPv4"}}]}})"))
+                   .is_complete);
+  EXPECT_FALSE(read_interface(element(R"({"name": "n", "id": "i"})")).is_complete);
+  const PublicAddress address =
+      read_address(element(R"({"name": "n", "id": "i", "properties": {"ipAddress": "2001:db8::1",
+                  "publicIPAddressVersion": "IPv6", "ipConfiguration": {"id": "c"}}})"));
+  EXPECT_EQ(address.address, "2001:db8::1");
+  EXPECT_TRUE(address.is_ipv6 && address.is_attached);
 }
 
-TEST(AzureValues, sizes_and_limits_are_read) {
+TEST(AzureValues, power_states_are_read) {
+  const auto read = [](const std::string& statuses) {
+    return read_power_state(element(
+        R"({"id": "/A/B", "properties": {"instanceView": {"statuses": [)" + statuses + "]}}}"));
+  };
+  EXPECT_EQ(read("").id, "/a/b");
+  EXPECT_EQ(read("").power, "");
+  EXPECT_EQ(
+      read(R"({"code": "ProvisioningState/succeeded"}, {"code": "PowerState/Running"})").power,
+      "running");
+  EXPECT_FALSE(read(R"({"code": "PowerState/starting"})").is_off());
+  EXPECT_TRUE(read(R"({"code": "PowerState/stopped"})").is_off());
+  EXPECT_TRUE(read(R"({"code": "PowerState/deallocating"})").is_off());
+  EXPECT_FALSE(read_power_state(element(R"({"id": "a"})")).is_off()) << "unknown";
+}
+
+TEST(AzureNames, a_part_says_whose_it_is) {
+  const std::string mark = owner_mark({.id = "installation"}, "sky");
+  EXPECT_THAT(mark, testing::MatchesRegex("[0-9a-f]{16}"));
+  EXPECT_NE(mark, owner_mark({.id = "installation"}, "other"));
+  EXPECT_NE(mark, owner_mark({.id = "another"}, "sky"));
+  const PartNames parts = part_names("np0000000001", mark, 2);
+  EXPECT_EQ(parts.disk, "np0000000001-" + mark + "-2-disk");
+  EXPECT_EQ(node_of_part(parts.disk, mark), "0000000001");
+  EXPECT_EQ(node_of_part(parts.ipv6_address + "-5f3a", mark), "0000000001");
+  EXPECT_EQ(node_of_part("NP1-" + mark + "-1-nic", mark), "1");
+  EXPECT_EQ(node_of_part("np-" + mark + "-1-nic", mark), std::nullopt);
+  EXPECT_EQ(node_of_part("npx-" + mark + "-1-nic", mark), std::nullopt);
+  EXPECT_EQ(node_of_part("np1-nic", mark), std::nullopt);
+  EXPECT_EQ(node_of_part(parts.disk, owner_mark({}, "sky")), std::nullopt);
+}
+
+TEST(AzureValues, sizes_and_usages_are_read) {
   const VmSize size = read_size(element(
       R"({"resourceType": "virtualMachines", "name": "Standard_B1s", "family": "standardBSFamily",
           "capabilities": [{"name": "vCPUs", "value": "1"}, {"name": "MemoryGB", "value": "0.5"}],
@@ -253,10 +295,11 @@ TEST(AzureValues, sizes_and_limits_are_read) {
                                      "restrictions": [{"type": "Location"}]})"))
                    .is_offered);
   EXPECT_EQ(read_size(element(R"({"resourceType": "disks", "name": "a"})")).name, "");
-  const UsageLimit limit =
-      read_usage(element(R"({"limit": 100, "name": {"value": "cores", "localizedValue": "x"}})"));
-  EXPECT_EQ(limit.name, "cores");
-  EXPECT_EQ(limit.limit, 100);
+  const Usage usage = read_usage(element(
+      R"({"limit": 100, "currentValue": 7, "name": {"value": "cores", "localizedValue": "x"}})"));
+  EXPECT_EQ(usage.name, "cores");
+  EXPECT_EQ(usage.limit, 100);
+  EXPECT_EQ(usage.used, 7);
 }
 
 // --- tokens

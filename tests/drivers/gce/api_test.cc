@@ -8,6 +8,7 @@
 #include "drivers/gce/api/access_tokens.h"
 #include "drivers/gce/api/refusal.h"
 #include "tests/support/http_server.h"
+#include "tests/support/temporary_directory.h"
 
 namespace nodepool::drivers::gce {
 namespace {
@@ -234,9 +235,18 @@ TEST(GceInstance, a_request_id_is_a_uuid_that_depends_on_its_text) {
 }
 
 TEST(GceRegion, it_has_quotas_by_metric) {
-  EXPECT_THAT(read_quotas(element(R"({"quotas": [{"metric": "CPUS", "limit": 24.0, "usage": 1.0},
-                                                 {"metric": "INSTANCES", "limit": 8}]})")),
-              ElementsAre(Pair("CPUS", 24), Pair("INSTANCES", 8)));
+  const Quotas quotas = read_quotas(element(
+      R"({"quotas": [{"metric": "CPUS", "limit": 24.0, "usage": 1.0}, {"metric": "INSTANCES", "limit": 8}]})"));
+  EXPECT_THAT(quotas.limits, ElementsAre(Pair("CPUS", 24), Pair("INSTANCES", 8)));
+  EXPECT_EQ(quotas.used, driver::Resources({{"CPUS", 1}}));
+}
+
+TEST(GceRegion, most_series_have_a_quota_of_their_own) {
+  EXPECT_EQ(processor_metric("n2-standard-2"), "N2_CPUS");
+  EXPECT_EQ(processor_metric("n2d-custom-4-8192"), "N2D_CPUS");
+  for (const char* type : {"e2-small", "n1-standard-1", "custom-2-4096", "f1-micro"}) {
+    EXPECT_EQ(processor_metric(type), "CPUS") << type;
+  }
 }
 
 // --- tokens
@@ -285,6 +295,7 @@ class GceTokensTest : public testing::Test {
   std::string logged_;
   CredentialSource source_;
   std::unique_ptr<AccessTokens> tokens_;
+  test_support::TemporaryDirectory directory_;
 };
 
 TEST_F(GceTokensTest, the_metadata_server_has_one) {
@@ -313,6 +324,62 @@ TEST_F(GceTokensTest, a_user_has_one_for_a_refresh_token) {
   EXPECT_EQ(call.method + " " + call.target, "POST /token");
   EXPECT_EQ(call.body,
             "grant_type=refresh_token&client_id=c&client_secret=s%26&refresh_token=1%2F%2Fr");
+}
+
+TEST_F(GceTokensTest, an_external_account_has_one_for_the_token_in_its_file_at_that_time) {
+  const CredentialSource source = {.kind = CredentialSource::Kind::external_account,
+                                   .token_url = "/token",
+                                   .audience = "//pool",
+                                   .subject_token_type = "jwt",
+                                   .subject_token_file = directory_.write("token", "first\n")};
+  const auto first = loop_.run(tokens(source).get());
+  EXPECT_EQ(first->text, "TOKEN");
+  EXPECT_EQ(server_.calls().at(0).body,
+            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange"
+            "&audience=%2F%2Fpool&scope=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fcompute"
+            "&requested_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
+            "&subject_token_type=jwt&subject_token=first");
+  directory_.write("token", "second");
+  tokens_->refused(first);
+  loop_.run(tokens_->get());
+  EXPECT_THAT(server_.calls().at(1).body, testing::EndsWith("&subject_token=second"));
+}
+
+TEST_F(GceTokensTest, an_external_account_may_act_as_a_service_account) {
+  body_ = R"({"access_token": "OWN", "expires_in": 3599, "accessToken": "TOKEN",
+              "expireTime": "2999-01-01T00:00:00Z"})";
+  const CredentialSource source = {
+      .kind = CredentialSource::Kind::external_account,
+      .token_url = "/token",
+      .audience = "a",
+      .subject_token_type = "jwt",
+      .subject_token_file = directory_.write("token", R"({"id_token": "FOREIGN"})"),
+      .subject_token_field = "id_token",
+      .impersonation_url = server_.url() + "/ci:generateAccessToken"};
+  EXPECT_EQ(loop_.run(tokens(source).get())->text, "TOKEN");
+  EXPECT_THAT(server_.calls().at(0).body,
+              AllOf(HasSubstr("auth%2Fcloud-platform"), HasSubstr("subject_token=FOREIGN")));
+  const http::HttpServer::Call& call = server_.calls().at(1);
+  EXPECT_EQ(call.method + " " + call.target, "POST /ci:generateAccessToken");
+  EXPECT_THAT(call.headers, testing::Contains(Pair("authorization", "Bearer OWN")));
+  EXPECT_EQ(call.body,
+            R"({"scope":["https://www.googleapis.com/auth/compute"],"lifetime":"3600s"})");
+}
+
+TEST_F(GceTokensTest, a_refused_external_account_says_why_but_no_secret) {
+  CredentialSource source = {.kind = CredentialSource::Kind::external_account,
+                             .token_url = "/token",
+                             .subject_token_file = directory_.write("token", "FOREIGN")};
+  status_ = 403;
+  body_ = R"({"error": {"code": 403, "message": "no permission for FOREIGN"}})";
+  EXPECT_EQ(error_with(source), "google: get token: HTTP 403 no permission for ***");
+  source.subject_token_file = "/nowhere";
+  EXPECT_EQ(error_with(source), "/nowhere: cannot be read, or is empty");
+  source.subject_token_file = directory_.write("token", "FOREIGN");
+  source.subject_token_field = "id_token";
+  EXPECT_THAT(error_with(source),
+              AllOf(HasSubstr(source.subject_token_file), Not(HasSubstr("FOREIGN"))));
+  EXPECT_THAT(logged_, Not(HasSubstr("FOREIGN")));
 }
 
 TEST_F(GceTokensTest, a_refusal_says_why_but_no_secret) {

@@ -212,7 +212,7 @@ TEST_P(GceContract, a_node_has_the_addresses_and_the_zone_of_its_machine) {
   EXPECT_EQ(node.interface_ip, node.public_ipv4);
   EXPECT_EQ(node.username, "ci");
   EXPECT_EQ(driver::Resources::parse(node.resources),
-            driver::Resources({{"instances", 1}, {"cores", 2}, {"ram", 2048}}));
+            driver::Resources({{"instances", 1}, {"cores", 2}, {"ram", 2048}, {"CPUS", 2}}));
 }
 
 TEST_P(GceContract, a_refused_operation_is_asked_only_once_and_makes_no_storm) {
@@ -241,6 +241,18 @@ TEST_P(GceContract, quotas_are_read_again_after_a_refusal) {
   gce().capacity = 0;
   fail_to_launch();
   EXPECT_EQ(process_->run(provider().available()).at("instances"), 0);
+}
+
+// Google counts all zones of the region.
+TEST_P(GceContract, what_other_zones_use_of_the_quotas_is_not_available) {
+  gce().others = 30;
+  start();
+  EXPECT_EQ(process_->run(provider().available()).at("instances"), 70);
+  launch_new();
+  process_->pass(std::chrono::minutes(5));
+  const driver::Limits available = process_->run(provider().available());
+  EXPECT_EQ(available.at("instances"), 70) << "less the node, whose record counts";
+  EXPECT_EQ(available.at("CPUS"), 140);
 }
 
 TEST_P(GceContract, a_launch_that_goes_well_polls_no_operation) {

@@ -410,4 +410,5 @@ class Project:
             self.things[path] = catalog.thing('instance', path, **{
                 'zone': WWW + zone, 'machineType': found['selfLink'], 'status': 'RUNNING', 'networkInterfaces': [],
                 'scheduling': {}, 'metadata': {'kind': 'compute#metadata', 'fingerprint': fingerprint()}, **more})
-            self.usage[path] = {'CPUS': found['guestCpus'], 'INSTANCES': 1}
+            metric = catalog.cpu_metric(machine_type, False, catalog.LIMITS)
+            self.usage[path] = {metric: found['guestCpus'], 'INSTANCES': 1}

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kGroupVersion = "2021-04-01";
 constexpr const char* kSubnetVersion = "2020-07-01";
 constexpr const char* kSizesVersion = "2019-04-01";
-constexpr const char* kLimitsVersion = "2020-12-01";
+constexpr const char* kUsagesVersion = "2020-12-01";
 // Between two polls of an operation, if Azure does not say.
 constexpr async::Duration kUsualPause = std::chrono::seconds(2);
 constexpr async::Duration kLongestPause = std::chrono::seconds(30);
@@ -234,10 +234,19 @@ Task<std::vector<VmSize>> ResourceManager::sizes() {
   return list_at("azure: list sizes", with_version(path, kSizesVersion), &read_size);
 }
 
-Task<std::vector<UsageLimit>> ResourceManager::limits() {
+Task<std::vector<Usage>> ResourceManager::usages() {
   const std::string path = fmt::format("{}/providers/Microsoft.Compute/locations/{}/usages",
                                        subscription_path(), url_text(account_.location));
-  return list_at("azure: list usages", with_version(path, kLimitsVersion), &read_usage);
+  return list_at("azure: list usages", with_version(path, kUsagesVersion), &read_usage);
+}
+
+// Only the subscription's list can have states, and no other list can have them for all its
+// machines.
+Task<std::vector<PowerState>> ResourceManager::power_states() {
+  const std::string path =
+      fmt::format("{}/providers/{}?statusOnly=true", subscription_path(), kMachineType.path);
+  return list_at("azure: list states of virtual machines", with_version(path, kMachineType.version),
+                 &read_power_state);
 }
 
 // Credentials for the group's resources alone may not read the group: then it exists.

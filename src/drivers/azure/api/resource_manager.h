@@ -78,9 +78,12 @@ class ResourceManager {
     return list_at("azure: list " + std::string(type.what) + "s", list_path(type), read);
   }
 
-  // The sizes and limits of the location.
+  // The sizes and quotas of the location.
   async::Task<std::vector<VmSize>> sizes();
-  async::Task<std::vector<UsageLimit>> limits();
+  async::Task<std::vector<Usage>> usages();
+
+  // Which machines of the subscription are on.
+  async::Task<std::vector<PowerState>> power_states();
 
   // Makes the resource group if it is missing. CloudError(transient): it is being deleted.
   async::Task<> ensure_group();

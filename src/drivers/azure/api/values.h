@@ -32,20 +32,31 @@ struct VirtualMachine : ArmResource {
   std::string size = {};  // "Standard_D2s_v3"
   std::string zone = {};  // empty: none
   bool is_spot = false;
+  std::vector<std::string> interfaces = {};  // names of resources
 };
 
 VirtualMachine read_machine(const cloud::Element& machine);
 
-// A network interface or a public IP address. Empty addresses: none.
-struct NetworkPart : ArmResource {
+// Empty addresses: none.
+struct NetworkInterface : ArmResource {
   std::string private_ipv4 = {};
   std::string private_ipv6 = {};
-  std::string public_address = {};  // of either version
-  bool is_attached = false;         // to a machine, or to an interface
+  std::vector<std::string> public_addresses = {};  // names of resources
+  bool is_attached = false;                        // to a machine
+
+  // Whether all its addresses are known.
+  bool is_complete = false;
 };
 
-NetworkPart read_interface(const cloud::Element& interface);
-NetworkPart read_address(const cloud::Element& address);
+NetworkInterface read_interface(const cloud::Element& interface);
+
+struct PublicAddress : ArmResource {
+  std::string address = {};  // of either version; empty: not assigned yet
+  bool is_ipv6 = false;
+  bool is_attached = false;  // to an interface
+};
+
+PublicAddress read_address(const cloud::Element& address);
 
 struct ManagedDisk : ArmResource {
   std::string disk_state = {};  // "ReadyToUpload", "ActiveUpload", "Unattached", …
@@ -53,6 +64,17 @@ struct ManagedDisk : ArmResource {
 };
 
 ManagedDisk read_disk(const cloud::Element& disk);
+
+// Whether a machine is on: Azure's listings of a group lack it.
+struct PowerState {
+  std::string id;     // of the machine, in lower case: its case differs between listings
+  std::string power;  // "running", "stopped", "deallocated", …; empty: unknown
+
+  // Whether it must be started again to run.
+  bool is_off() const;
+};
+
+PowerState read_power_state(const cloud::Element& machine);
 
 // A size of machines in a location.
 struct VmSize {
@@ -66,13 +88,17 @@ struct VmSize {
 // Also reads other kinds of SKUs, with an empty name.
 VmSize read_size(const cloud::Element& sku);
 
-// A limit of the subscription in a location.
-struct UsageLimit {
+// A quota of the subscription in a location.
+struct Usage {
   std::string name;  // "cores", "virtualMachines", "standardDSv3Family", …
   double limit = 0;
+  double used = 0;
 };
 
-UsageLimit read_usage(const cloud::Element& usage);
+Usage read_usage(const cloud::Element& usage);
+
+// The last part of a resource's id, in lower case.
+std::string name_in(const std::string& id);
 
 // A text in lower case: names of resources and sizes do not depend on the case.
 std::string lowered(std::string text);

@@ -189,8 +189,7 @@ const Schema& label_schema() {
                         {.key = "tags",
                          .type = mapping_of(anything()),
                          .default_note = "none",
-                         .description = "Tags of the machine, its network interface and its "
-                                        "addresses."},
+                         .description = "Tags of the machine."},
                         {.key = "dynamic-tags",
                          .type = mapping_of(string()),
                          .default_note = "none",

@@ -35,7 +35,10 @@ class AccessTokens {
 
  private:
   async::Task<Token> ask();
+  async::Task<Token> impersonate(std::string own);
+  async::Task<http::Response> send(http::Request asking);
   http::Request request() const;
+  std::string assertion() const;
 
   async::Runtime runtime_;
   const CredentialSource& source_;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <stdexcept>
 
 namespace nodepool::drivers::gce {
@@ -81,9 +83,20 @@ MachineType read_machine_type(const Element& type) {
 Quotas read_quotas(const Element& region) {
   Quotas quotas;
   for (const Element& quota : region.list("quotas")) {
-    quotas[quota.text("metric")] = quota.number("limit");
+    const std::string metric = quota.text("metric");
+    quotas.limits[metric] = quota.number("limit");
+    quotas.used += driver::Resources({{metric, quota.optional_number("usage").value_or(0)}});
   }
   return quotas;
+}
+
+std::string processor_metric(std::string_view machine_type) {
+  constexpr std::array<std::string_view, 5> kShared = {"custom", "e2", "f1", "g1", "n1"};
+  std::string series(machine_type.substr(0, machine_type.find('-')));
+  if (std::ranges::find(kShared, series) != kShared.end()) return "CPUS";
+  std::ranges::transform(series, series.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return series + "_CPUS";
 }
 
 Json body_of(const InstanceRequest& request) {

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cloud/element.h"
 #include "driver/images.h"
+#include "driver/resources.h"
 
 // What Compute Engine's API reports and takes. All readers throw CloudError(failed).
 namespace nodepool::drivers::gce {
@@ -54,10 +54,17 @@ struct MachineType {
 
 MachineType read_machine_type(const cloud::Element& type);
 
-// A region's limits by metric: "CPUS", "INSTANCES", …
-using Quotas = std::map<std::string, double, std::less<>>;
+// A region's quotas by metric: "CPUS", "INSTANCES", …
+struct Quotas {
+  driver::Limits limits;
+  driver::Resources used;  // by all zones
+};
 
 Quotas read_quotas(const cloud::Element& region);
+
+// The metric of a machine type's processors: "N2_CPUS" for "n2-standard-2". The oldest series share
+// "CPUS". Not every region has every metric.
+std::string processor_metric(std::string_view machine_type);
 
 // An instance to make.
 struct InstanceRequest {

@@ -12,9 +12,10 @@ namespace nodepool::drivers::gce {
 // The source of access tokens.
 struct CredentialSource {
   enum class Kind {
-    service_account,  // from `token_url`, for a JWT signed with a private key
-    authorized_user,  // from `token_url`, for a refresh token
-    metadata_server,  // from `token_url`, for the service account of this machine
+    service_account,   // from `token_url`, for a JWT signed with a private key
+    authorized_user,   // from `token_url`, for a refresh token
+    external_account,  // from `token_url`, for a token of another identity provider
+    metadata_server,   // from `token_url`, for the service account of this machine
   };
 
   Kind kind = Kind::metadata_server;
@@ -25,6 +26,12 @@ struct CredentialSource {
   std::string client_id = {};      // of an authorized user
   std::string client_secret = {};  // never log it
   std::string refresh_token = {};  // never log it
+  // Of an external account (workload identity federation).
+  std::string audience = {};
+  std::string subject_token_type = {};
+  std::string subject_token_file = {};
+  std::string subject_token_field = {};  // of the file's JSON object; empty: the file is the token
+  std::string impersonation_url = {};    // of a service account; empty: none
   std::string quota_project = {};  // the project whose API quota an authorized user takes; or empty
 
   friend bool operator==(const CredentialSource&, const CredentialSource&) = default;

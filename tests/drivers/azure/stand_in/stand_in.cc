@@ -73,6 +73,19 @@ std::vector<std::string> parts_of(const StandIn::Resource& resource) {
   return parts_of(resource.type, resource.body);
 }
 
+// The name of a machine's disk.
+std::string disk_of(const StandIn::Resource& machine) {
+  const Json properties = machine.body.value("properties", Json::object());
+  const Json storage = properties.value("storageProfile", Json::object());
+  return storage.value("osDisk", Json::object()).value("name", "");
+}
+
+// Azure may append something to the names of interfaces and addresses.
+std::string id_of_part(const std::string& type, const Json& configuration) {
+  return fmt::format("{}/providers/Microsoft.Network/{}/{}-5f3a", kGroup, type,
+                     configuration.at("name").get<std::string>());
+}
+
 }  // namespace
 
 std::string StandIn::auth_file() const {
@@ -119,7 +132,7 @@ void StandIn::settle() {
     if (!is_gone || resource.type != "virtualMachines") return is_gone;
     for (const std::string& name : parts_of(resource))
       orphans.emplace_back("networkInterfaces", name);
-    orphans.emplace_back("disks", resource.name + "-disk");
+    orphans.emplace_back("disks", disk_of(resource));
     return true;
   });
   if (lacks_cascade) return;
@@ -161,6 +174,9 @@ Json StandIn::shown(const Resource& resource) const {
     }
   }
   for (const auto& [key, user] : resources_) {
+    if (resource.type == "disks" && disk_of(user) == resource.name) {
+      answer["managedBy"] = user.name;
+    }
     const std::vector<std::string> used = parts_of(user);
     if (std::ranges::find(used, resource.name) == used.end()) continue;
     properties[resource.type == "networkInterfaces" ? "virtualMachine" : "ipConfiguration"] = {
@@ -218,6 +234,7 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     name += path.front();
     if (path.size() > 1 && path[0] != "operations") name += "/NAME";
     if (path.size() > 2) name += "/" + path[2];
+    if (request.query.contains("statusOnly")) name += "?statusOnly";
   }
   calls_[name].push_back(call);
   const std::optional<Failure> failure = next_failure(name);
@@ -302,10 +319,12 @@ StandIn::Reply StandIn::serve_subscription(const Request& request) {
   }
   Json items = Json::array();
   if (what == "usages") {
-    for (const char* name : {"cores", "standardDSv3Family"}) {
-      items.push_back({{"limit", 2 * capacity}, {"name", {{"value", name}}}});
+    const std::size_t used = all("virtualMachines").size() + others;
+    for (const auto& [name, each] : {std::pair("cores", 2U), std::pair("standardDSv3Family", 2U),
+                                     std::pair("virtualMachines", 1U)}) {
+      items.push_back(
+          {{"limit", each * capacity}, {"currentValue", each * used}, {"name", {{"value", name}}}});
     }
-    items.push_back({{"limit", capacity}, {"name", {{"value", "virtualMachines"}}}});
     items.push_back({{"limit", 1}, {"name", {{"value", "availabilitySets"}}}});
   } else {
     items.push_back({{"resourceType", "virtualMachines"},
@@ -326,24 +345,12 @@ std::optional<StandIn::Reply> StandIn::refuse(const Request& request, const std:
   }
   if (type == "virtualMachines") {
     if (known != resources_.end() &&
-        known->second.body["properties"] != request.body["properties"]) {
+        known->second.request["properties"] != request.body["properties"]) {
       return refusal(409, "PropertyChangeNotAllowed", "Changing property is not allowed.");
     }
-    for (const std::string& interface : parts_of(type, request.body)) {
-      if (find("networkInterfaces", interface) == nullptr) {
-        return refusal(404, "ResourceNotFound", "interface " + interface);
-      }
-    }
-    if (known == resources_.end() && all(type).size() >= capacity) {
+    if (known == resources_.end() && all(type).size() + others >= capacity) {
       return refusal(409, "OperationNotAllowed",
                      "as it results in exceeding approved Cores quota.");
-    }
-  }
-  if (type == "networkInterfaces") {
-    for (const std::string& address : parts_of(type, request.body)) {
-      if (find("publicIPAddresses", address) == nullptr) {
-        return refusal(400, "InvalidResourceReference", "address " + address);
-      }
     }
   }
   if (type == "images") {
@@ -355,6 +362,28 @@ std::optional<StandIn::Reply> StandIn::refuse(const Request& request, const std:
     }
   }
   return std::nullopt;
+}
+
+// What Azure makes with a machine: interfaces and their addresses as it configures them, and a
+// disk.
+void StandIn::make_parts(Resource& machine) {
+  Json& network = machine.body["properties"]["networkProfile"];
+  const Json wanted = network["networkInterfaceConfigurations"];
+  network["networkInterfaces"] = Json::array();
+  for (Json interface : wanted) {
+    for (Json& each : interface["properties"]["ipConfigurations"]) {
+      if (!each["properties"].contains("publicIPAddressConfiguration")) continue;
+      const Json address = each["properties"]["publicIPAddressConfiguration"];
+      const std::string id = id_of_part("publicIPAddresses", address);
+      add("publicIPAddresses", name_in(id), {{"properties", address["properties"]}}).ready =
+          std::max(machine.ready, runtime_.clock.now() + address_time);
+      each["properties"]["publicIPAddress"] = {{"id", id}};
+    }
+    const std::string id = id_of_part("networkInterfaces", interface);
+    add("networkInterfaces", name_in(id), {{"properties", interface["properties"]}});
+    network["networkInterfaces"].push_back({{"id", id}});
+  }
+  add("disks", disk_of(machine), Json::object()).disk_state = "Attached";
 }
 
 StandIn::Reply StandIn::put(const Request& request, const std::string& type,
@@ -373,8 +402,8 @@ StandIn::Reply StandIn::put(const Request& request, const std::string& type,
       made.error = machine_errors.front();
       machine_errors.pop_front();
     }
-    Resource& disk = add("disks", name + "-disk", {{"managedBy", name}});
-    disk.disk_state = "Attached";
+    made.request = request.body;
+    make_parts(made);
   }
   if (type == "disks") {
     made.disk_state = "ReadyToUpload";
@@ -451,6 +480,9 @@ StandIn::Reply StandIn::list(const Request& request, const std::string& type) {
   Json items = Json::array();
   for (std::size_t i = begin; i < std::min(found.size(), begin + page); ++i) {
     items.push_back(shown(*found[i]));
+    if (!request.query.contains("statusOnly")) continue;
+    items.back()["properties"]["instanceView"]["statuses"] = Json::array(
+        {{{"code", "ProvisioningState/succeeded"}}, {{"code", "PowerState/" + found[i]->power}}});
   }
   Json answer = {{"value", items}};
   if (begin + page < found.size()) {

@@ -52,11 +52,13 @@ class StandIn {
   struct Resource {
     std::string type;  // "virtualMachines", …
     std::string name;
-    Json body;       // of the request
+    Json body;  // of the request, with what the cloud has added
+    Json request = {};
     std::string id;  // unique: names are used again
     async::Clock::TimePoint ready;
     std::string error = {};   // code: it fails when it would be ready
     bool is_hanging = false;  // being deleted by the cloud, for ever
+    std::string power = "running";
     std::optional<async::Clock::TimePoint> deleted = {};
     std::string disk_state = {};
     std::string blob = {};
@@ -71,11 +73,13 @@ class StandIn {
   std::string group_state = "Succeeded";
   async::Duration latency{};  // of each answer
   async::Duration operation_time = std::chrono::seconds(2);
-  async::Duration boot_time{};  // after the operation
-  std::size_t capacity = 100;   // machines
-  std::size_t page = 1000;      // resources
-  std::string headers;          // of each answer
-  bool lacks_cascade = false;   // nothing goes with a machine
+  async::Duration boot_time{};     // after the operation
+  async::Duration address_time{};  // until an address is assigned, after the machine is made
+  std::size_t capacity = 100;      // machines
+  std::size_t others = 0;          // machines in other groups
+  std::size_t page = 1000;         // resources
+  std::string headers;             // of each answer
+  bool lacks_cascade = false;      // nothing goes with a machine
 
   // What time has done.
   void settle();
@@ -109,6 +113,7 @@ class StandIn {
   Reply serve_blob(const Request& request);
   Reply serve_group(const Request& request);
   Reply serve_subscription(const Request& request);
+  void make_parts(Resource& machine);
   Reply put(const Request& request, const std::string& type, const std::string& name);
   std::optional<Reply> refuse(const Request& request, const std::string& type,
                               const std::string& name);

@@ -229,10 +229,31 @@ TEST_F(GceConfigTest, credentials_that_cannot_be_used_are_an_error_without_secre
   EXPECT_THAT(error_with("[]"), HasSubstr("is no JSON object"));
   EXPECT_THAT(error_with(R"({"type": "service_account", "private_key": "PRIVATE"})"),
               AllOf(HasSubstr("has no `client_email`"), Not(HasSubstr("PRIVATE"))));
-  EXPECT_THAT(error_with(R"({"type": "external_account"})"),
-              HasSubstr("credentials of the type `external_account` are not supported"));
+  EXPECT_THAT(error_with(R"({"type": "gdch_service_account"})"),
+              HasSubstr("credentials of the type `gdch_service_account` are not supported"));
+  EXPECT_THAT(error_with(R"({"type": "external_account", "token_url": "u", "audience": "a",
+                             "subject_token_type": "t", "credential_source": {"url": "x"}})"),
+              HasSubstr("only tokens in a `file` are supported"));
   environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/key.json"}};
   EXPECT_THAT(load_error(kLeast), HasSubstr("/nowhere/key.json: cannot be read"));
+}
+
+TEST_F(GceConfigTest, external_accounts_have_their_token_in_a_file) {
+  environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS",
+                   directory_.write("key.json", R"({"type": "external_account",
+      "token_url": "https://sts.googleapis.com/v1/token", "audience": "//iam/pool",
+      "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+      "service_account_impersonation_url": "https://iam/ci:generateAccessToken",
+      "credential_source": {"file": "/run/token", "format":
+          {"type": "json", "subject_token_field_name": "id_token"}}})")}};
+  const CredentialSource& source = load(kLeast)->account().credentials;
+  EXPECT_EQ(source.kind, CredentialSource::Kind::external_account);
+  EXPECT_EQ(source.token_url, "https://sts.googleapis.com/v1/token");
+  EXPECT_EQ(source.audience, "//iam/pool");
+  EXPECT_EQ(source.subject_token_type, "urn:ietf:params:oauth:token-type:jwt");
+  EXPECT_EQ(source.subject_token_file, "/run/token");
+  EXPECT_EQ(source.subject_token_field, "id_token");
+  EXPECT_EQ(source.impersonation_url, "https://iam/ci:generateAccessToken");
 }
 
 TEST_F(GceConfigTest, another_account_is_another_provider) {

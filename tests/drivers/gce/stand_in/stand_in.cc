@@ -265,7 +265,7 @@ StandIn::Reply StandIn::insert(const Request& request) {
   if (!operation_errors.empty()) {
     code = operation_errors.front();
     operation_errors.pop_front();
-  } else if (instances.size() >= capacity) {
+  } else if (instances.size() + others >= capacity) {
     code = "QUOTA_EXCEEDED";
   }
   const Operation& operation = begin(code);
@@ -310,8 +310,9 @@ StandIn::Reply StandIn::read_resource(const Request& request) {
     return {200, Json{{"selfLink", link}, {"guestCpus", 2}, {"memoryMb", 2048}}.dump()};
   }
   if (name == "regions/north-1") {
-    Json quotas = Json::array({{{"metric", "CPUS"}, {"limit", 24.0 * 100}},
-                               {{"metric", "INSTANCES"}, {"limit", capacity}}});
+    const std::size_t used = instances.size() + others;
+    Json quotas = Json::array({{{"metric", "CPUS"}, {"limit", 2 * capacity}, {"usage", 2 * used}},
+                               {{"metric", "INSTANCES"}, {"limit", capacity}, {"usage", used}}});
     return {200, Json{{"name", "north-1"}, {"quotas", quotas}}.dump()};
   }
   if (path.size() == 5 && path[3] == "family" && families.contains(path[4])) {

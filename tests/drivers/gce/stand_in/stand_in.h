@@ -65,6 +65,7 @@ class StandIn {
   async::Duration boot_time{};  // after the operation
   std::size_t broken = 0;       // so many of those that are made next do not come up
   std::size_t capacity = 100;   // instances
+  std::size_t others = 0;       // instances in other zones
   std::size_t page = 1000;      // instances
   std::string token_life = "3600";
   bool lists_failed = true;  // instances of operations that fail, for a moment

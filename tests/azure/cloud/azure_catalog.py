@@ -73,7 +73,9 @@ def capability(size, name):
 QUOTAS = {'cores': 100, 'virtualMachines': 25000, 'lowPriorityCores': 100, 'family': 100, 'PublicIPAddresses': 1000,
           'StandardSkuPublicIpAddresses': 1000, 'NetworkInterfaces': 65536, 'StandardDiskCount': 50000}
 
-PLATFORM_IMAGES = {('canonical', 'ubuntu-24_04-lts', 'server'), ('debian', 'debian-12', '12-gen2')}
+WINDOWS = 'microsoftwindowsserver'  # publisher of the images with Windows
+PLATFORM_IMAGES = {('canonical', 'ubuntu-24_04-lts', 'server'), ('debian', 'debian-12', '12-gen2'),
+                   (WINDOWS, 'windowsserver', '2022-datacenter-g2')}
 
 # Gallery and images with their versions, as others share them.
 COMMUNITY = {'ci-7e1d': {'debian': ['1.0.0', '1.1.0']}}

@@ -1,0 +1,32 @@
+"""The permissions that the manual lists are those that the launcher needs: neither more nor fewer."""
+import pathlib
+import re
+
+import pytest
+
+from catalog import PROJECT
+
+MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/gce.md'
+
+
+def documented():
+    section = MANUAL.read_text().split('## Permissions\n')[1].split('\n## ')[0]
+    cells = re.findall(r'^\|.*\|(.*)\|$', section, re.MULTILINE)
+    return sorted(set(re.findall(r'`(compute\.[\w.]+)`', ' '.join(cells))))
+
+
+@pytest.mark.smoke
+def test_the_manual_lists_all_permissions_and_no_others(nodepool, iowa, cloud):
+    provider = iowa(labels=[{'name': 'own', 'cloud-image': 'own', 'volume-size': 20, 'console-log': True}],
+                    **{'boot-timeout': 5, 'launch-retries': 1})
+    del provider['rate'], provider['pools'][0]['host-key-checking']  # which only daemons accept
+    # Those of public images need none.
+    provider['cloud-images'][0].update({'image-project': PROJECT, 'image-family': 'ci'})
+    provider['pools'][0]['labels'][0]['volume-size'] = 20
+    provider['cloud-images'].append({'name': 'own', 'username': 'ci', 'image-id': f'projects/{PROJECT}/global/images/ci-1'})
+    launcher = nodepool(provider)
+    launcher.ask('own').refusal()  # nobody answers at its address
+    cloud.exhaust()
+    launcher.ask('small').refusal()
+    launcher.run('config-validate', '--online')
+    assert cloud.permissions() == documented()
