@@ -119,6 +119,7 @@ Task<> LibvirtAdapter::remove_machine(MachineId id) {
   }
   auto call = [domain = id.domain](Host& host) { remove_everything(host, domain); };
   co_await line.call("remove_domain", std::move(call));
+  line.states().forget();  // its capacity is free at once
 }
 
 Task<driver::MachineList> LibvirtAdapter::list() {

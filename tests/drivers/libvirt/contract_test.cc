@@ -86,8 +86,7 @@ class LibvirtFixture : public CloudFixture {
 
   void provoke(Trouble trouble, std::size_t times) override {
     const auto fault = fault_of(trouble);
-    if (!fault) return;
-    for (const auto& [uri, host] : hosts_) host->faults[*fault] = times;
+    if (fault) (*faults_)[*fault] = times;
   }
 
   void set_boot_time(async::Duration time) override {
@@ -132,6 +131,7 @@ class LibvirtFixture : public CloudFixture {
     for (const std::string& name : names) {
       const auto host = std::make_shared<FakeHost>(installation.clock);
       host->create_volume(libvirt::volume_xml(kImage, "qcow2", 1U << 30U));
+      host->faults = faults_;
       hosts_.emplace(name, host);
     }
   }
@@ -166,13 +166,17 @@ class LibvirtFixture : public CloudFixture {
   }
 
   std::map<std::string, std::shared_ptr<FakeHost>> hosts_;
+  std::shared_ptr<std::map<Fault, std::size_t>> faults_ =
+      std::make_shared<std::map<Fault, std::size_t>>();
   int others_ = 0;
 };
 
 class TwoHostsFixture final : public LibvirtFixture {
  public:
   explicit TwoHostsFixture(harness::Installation& installation)
-      : LibvirtFixture(installation, {"one", "two"}) {}
+      : LibvirtFixture(installation, {"one", "two"}) {
+    host("two").memory /= 2;  // so that the first one is preferred
+  }
 };
 
 }  // namespace

@@ -24,8 +24,9 @@ std::string part_of(const std::string& xml, const std::string& begin, const std:
 }  // namespace
 
 bool FakeHost::happens(Fault fault) {
-  if (faults[fault] == 0) return false;
-  --faults[fault];
+  std::size_t& times = (*faults)[fault];
+  if (times == 0) return false;
+  --times;
   return true;
 }
 

@@ -72,7 +72,9 @@ class FakeHost final : public Host {
   async::Duration boot_time{};
   bool has_leases = true;
   bool is_away = false;
-  std::map<Fault, std::size_t> faults;
+  // Shared by hosts.
+  std::shared_ptr<std::map<Fault, std::size_t>> faults =
+      std::make_shared<std::map<Fault, std::size_t>>();
   std::map<std::string, FakeDomain> domains;
   std::map<std::string, FakeVolume> volumes;
 
