@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,7 +30,7 @@ enum class Fault {
 };
 
 // A host in memory, with libvirt's rules: names and UUIDs are unique, active domains need their
-// volumes. The calls of several launchers and a test come in turns.
+// volumes.
 class FakeHost final : public Host {
  public:
   explicit FakeHost(const async::VirtualClock& clock) : clock_(clock) {}
@@ -64,7 +65,10 @@ class FakeHost final : public Host {
   // Ends a domain by itself.
   void crash(const std::string& name);
 
-  // How the host is. Changed by tests only between calls.
+  // Held by calls, which are made on threads, and by a test that reads or changes the rest while
+  // there may be calls.
+  std::mutex mutex;
+
   std::int64_t cpus = 1000;
   std::int64_t memory = 1'000'000;  // MiB
   std::set<std::string, std::less<>> networks = {"default"};
