@@ -88,7 +88,7 @@ class LibvirtFixture : public CloudFixture {
 
   void provoke(Trouble trouble, std::size_t times) override {
     const auto fault = fault_of(trouble);
-    if (fault) (*faults_)[*fault] = times;
+    if (fault) faults_->set(*fault, times);
   }
 
   void set_boot_time(async::Duration time) override {
@@ -168,8 +168,7 @@ class LibvirtFixture : public CloudFixture {
   }
 
   std::map<std::string, std::shared_ptr<FakeHost>> hosts_;
-  std::shared_ptr<std::map<Fault, std::size_t>> faults_ =
-      std::make_shared<std::map<Fault, std::size_t>>();
+  std::shared_ptr<libvirt::Faults> faults_ = std::make_shared<libvirt::Faults>();
   int others_ = 0;
 };
 

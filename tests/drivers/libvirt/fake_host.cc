@@ -23,15 +23,8 @@ std::string part_of(const std::string& xml, const std::string& begin, const std:
 
 }  // namespace
 
-bool FakeHost::happens(Fault fault) {
-  std::size_t& times = (*faults)[fault];
-  if (times == 0) return false;
-  --times;
-  return true;
-}
-
 void FakeHost::fail_at(Fault fault, Kind kind) {
-  if (happens(fault)) throw CloudError(kind, "as the test wants it");
+  if (faults->happens(fault)) throw CloudError(kind, "as the test wants it");
 }
 
 void FakeHost::require_up() const {
@@ -105,7 +98,7 @@ void FakeHost::start_domain(const std::string& name) {
   fail_at(Fault::start_full, Kind::no_capacity);
   FakeDomain& domain = domains.at(name);
   if (!volumes.contains(name + ".qcow2")) throw CloudError(Kind::failed, "there is no disk");
-  if (happens(Fault::start_broken)) {
+  if (faults->happens(Fault::start_broken)) {
     domain.description.reason = "shut off (crashed)";
     return;
   }

@@ -29,6 +29,27 @@ enum class Fault {
   write_failed,
 };
 
+// The faults to come, of several hosts.
+class Faults {
+ public:
+  void set(Fault fault, std::size_t times) {
+    const std::lock_guard lock(mutex_);
+    times_[fault] = times;
+  }
+
+  // Whether the fault happens now.
+  bool happens(Fault fault) {
+    const std::lock_guard lock(mutex_);
+    if (times_[fault] == 0) return false;
+    --times_[fault];
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Fault, std::size_t> times_;
+};
+
 // A host in memory, with libvirt's rules: names and UUIDs are unique, active domains need their
 // volumes.
 class FakeHost final : public Host {
@@ -76,14 +97,11 @@ class FakeHost final : public Host {
   async::Duration boot_time{};
   bool has_leases = true;
   bool is_away = false;
-  // Shared by hosts.
-  std::shared_ptr<std::map<Fault, std::size_t>> faults =
-      std::make_shared<std::map<Fault, std::size_t>>();
+  std::shared_ptr<Faults> faults = std::make_shared<Faults>();
   std::map<std::string, FakeDomain> domains;
   std::map<std::string, FakeVolume> volumes;
 
  private:
-  bool happens(Fault fault);
   void fail_at(Fault fault, driver::CloudError::Kind kind);
   void require_up() const;
 
