@@ -69,6 +69,7 @@ class Host:
         # A socket's path may have 107 bytes.
         assert len(str(folder)) < 85, folder
         self.folder = folder
+        self.name = f'host{number}'
         self.bridge = f'virbr{number}'
         self.subnet = f'10.77.{number}'
         self.pool_size = pool_size
@@ -128,6 +129,7 @@ class Host:
     def stop_daemon(self, number=signal.SIGTERM):
         """libvirtd alone; machines and network go on."""
         os.kill(self.pid, number)
+        os.kill(self.pid, signal.SIGCONT)
         self.daemon.wait(PATIENCE)
         self.daemon = self.pid = None
 
@@ -136,12 +138,13 @@ class Host:
 
     @contextlib.contextmanager
     def paused(self):
-        """libvirtd does not answer."""
+        """libvirtd does not answer, until the end or until it is stopped."""
         os.kill(self.pid, signal.SIGSTOP)
         try:
             yield
         finally:
-            os.kill(self.pid, signal.SIGCONT)
+            if self.pid is not None:
+                os.kill(self.pid, signal.SIGCONT)
 
     def stop(self):
         """All of it, as if its power failed."""
