@@ -26,7 +26,7 @@ def standing_hosts(tmp_path_factory):
     hosts = [Host(tmp_path_factory.mktemp('host'), number) for number in range(2)]
     try:
         for host in hosts:
-            host.start()
+            host.set_up()
         yield hosts
     finally:
         for host in hosts:

@@ -111,6 +111,26 @@ def test_a_host_that_does_not_answer_holds_up_no_other(nodepool, rack, hosts, lo
         await_nothing(launcher, host)
 
 
+def test_machines_of_a_host_that_lost_its_power_are_noticed_and_deleted(nodepool, rack, hosts, login):
+    launcher = nodepool(rack(hosts))
+    leases = [launcher.ask('small').lease() for _ in range(2)]
+    lost, other = sorted(leases, key=lambda lease: lease['nodes'][0]['external_id'])
+    hosts[0].stop()
+    try:
+        assert place(launcher.ask('small').lease()['nodes'][0])[0] == hosts[1].name
+        assert record(launcher, lost['nodes'][0])['comment'] is None
+    finally:
+        hosts[0].start()
+    comment = wait_until('it is noticed', lambda: record(launcher, lost['nodes'][0])['comment'])
+    assert 'shut off' in comment
+    assert record(launcher, other['nodes'][0])['comment'] is None
+    launcher.release(lost)
+    wait_until('nothing is left', lambda: not hosts[0].domains() and hosts[0].volumes() == {'base.qcow2'})
+    (node,) = launcher.ask('small').lease()['nodes']
+    assert place(node)[0] == hosts[0].name
+    assert login.run(node, 'hostname') == f'np{node["id"]}'
+
+
 def test_ready_nodes_of_a_host_that_is_away_stay_and_are_not_handed_out(nodepool, rack, hosts, login):
     launcher = nodepool(rack(hosts), labels=[{'name': 'small', 'min-ready': 2}])
 
@@ -133,7 +153,7 @@ def small_host(tmp_path_factory, image):
     host = Host(tmp_path_factory.mktemp('small'), 2, pool_size=image.stat().st_size + (10 << 20))
     with contextlib.ExitStack() as at_the_end:
         at_the_end.callback(host.stop)
-        host.start()
+        host.set_up()
         host.add_volume('base.qcow2', image)
         yield host
 

@@ -84,18 +84,22 @@ class Host:
                            'pool.xml': POOL}.items():
             (folder / name).write_text(text.format(folder=folder, bridge=self.bridge, subnet=self.subnet))
 
-    def start(self):
-        """Starts it, with network and storage pool."""
-        self.open_namespaces()
-        self.start_daemon()
+    def set_up(self):
+        """Starts it for the first time, and gives it a network and a storage pool."""
+        self.start()
         self.virsh('net-define', self.folder / 'network.xml')
         self.virsh('pool-define', self.folder / 'pool.xml')
         for kind in 'net', 'pool':
             self.virsh(f'{kind}-autostart', 'default')
             self.virsh(f'{kind}-start', 'default')
 
+    def start(self):
+        """Starts it as it was before."""
+        self.open_namespaces()
+        self.start_daemon()
+
     def open_namespaces(self):
-        size = [self.pool_size] if self.pool_size else []
+        size = [str(self.pool_size)] if self.pool_size else []
         # Even a killed suite leaves nothing: each of them ends with its parent.
         self.namespaces = subprocess.Popen(
             ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--mount', '--propagation', 'private', '--pid', '--fork',
@@ -107,7 +111,7 @@ class Host:
         return (self.folder / 'ready').exists()
 
     def start_daemon(self):
-        """Starts libvirtd, again with what it had before."""
+        """Starts libvirtd alone."""
         first = child_of(self.namespaces.pid)
         with (self.folder / 'log/output').open('a') as output:
             self.daemon = subprocess.Popen(
@@ -147,7 +151,7 @@ class Host:
                 os.kill(self.pid, signal.SIGCONT)
 
     def stop(self):
-        """All of it, as if its power failed."""
+        """All of it, as if its power failed. What is in files stays."""
         if self.namespaces is None:
             return
         self.namespaces.kill()
@@ -156,6 +160,8 @@ class Host:
             self.daemon.wait(PATIENCE)
         self.namespaces = self.daemon = self.pid = None
         (self.folder / 'ready').unlink(missing_ok=True)
+        shutil.rmtree(self.folder / 'run')
+        (self.folder / 'run').mkdir()
         subprocess.run(['ip', 'link', 'delete', self.bridge], stderr=subprocess.DEVNULL)
 
     def virsh(self, *arguments):
@@ -181,7 +187,6 @@ class Host:
         """Uploads a qcow2 file into the storage pool."""
         self.virsh('vol-create-as', 'default', name, '1M', '--format', 'qcow2')
         self.virsh('vol-upload', name, file, '--pool', 'default')
-        self.virsh('pool-refresh', 'default')
 
     def clear(self):
         """Deletes all domains and volumes."""
