@@ -112,10 +112,9 @@ class Host:
 
     def start_daemon(self):
         """Starts libvirtd alone."""
-        first = child_of(self.namespaces.pid)
         with (self.folder / 'log/output').open('a') as output:
             self.daemon = subprocess.Popen(
-                ['nsenter', '-t', str(first), '--mount', '--pid', 'env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin',
+                [*self.inside('--mount', '--pid'), 'env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin',
                  'HOME=/root', 'LANG=C.UTF-8', 'libvirtd'], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True)
         self.pid = wait_until('libvirtd has started', lambda: child_of(self.daemon.pid) or self.has_ended())
@@ -124,6 +123,10 @@ class Host:
             return self.has_ended() or subprocess.run(
                 ['virsh', '-c', self.uri, 'version'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
         wait_until('libvirtd serves', serves)
+
+    def inside(self, *namespaces):
+        """The beginning of a command in namespaces of the host."""
+        return ['nsenter', '-t', str(child_of(self.namespaces.pid)), *namespaces]
 
     def has_ended(self):
         if self.daemon.poll() is not None:
