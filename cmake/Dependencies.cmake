@@ -16,6 +16,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(libssh REQUIRED IMPORTED_TARGET libssh)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(pugixml REQUIRED IMPORTED_TARGET pugixml)
+pkg_check_modules(libvirt REQUIRED libvirt)  # headers only
 pkg_check_modules(gearmand REQUIRED IMPORTED_TARGET gearmand)  # libgearman's
 
 if(NOT TARGET Boost::headers)

@@ -7,6 +7,7 @@
 #include "drivers/gce/gce_driver.h"
 #include "drivers/ibmvpc/ibmvpc_driver.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
+#include "drivers/libvirt/libvirt_driver.h"
 #include "drivers/metastatic/metastatic_driver.h"
 #include "drivers/openshift/openshift_driver.h"
 #include "drivers/openstack/openstack_driver.h"
@@ -23,6 +24,7 @@ driver::DriverRegistry all_drivers() {
   drivers.push_back(std::make_unique<gce::GceDriver>());
   drivers.push_back(std::make_unique<ibmvpc::IbmVpcDriver>());
   drivers.push_back(std::make_unique<kubernetes::KubernetesDriver>());
+  drivers.push_back(std::make_unique<libvirt::LibvirtDriver>());
   drivers.push_back(std::make_unique<openshift::OpenShiftDriver>());
   drivers.push_back(std::make_unique<openshift::OpenShiftPodsDriver>());
   drivers.push_back(std::make_unique<metastatic::MetastaticDriver>());

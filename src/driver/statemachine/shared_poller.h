@@ -96,6 +96,9 @@ class SharedPoller {
   // A listing that was begun at most `max_age` ago. Throws what `ask` throws.
   async::Task<Pointer> get(async::Duration max_age) { co_return *co_await answer_.get(max_age); }
 
+  // Forgets the last listing: the next get() requests another.
+  void forget() { answer_.drop(); }
+
   // A waiter for a change that was requested now. `expected`: when it is expected, if known.
   PollWaiter await(std::optional<Expectation> expected = {}) const {
     return {.since = runtime_.clock.now(), .expected = expected, .seen = number_};

@@ -21,7 +21,8 @@ std::string host_of(std::string_view uri) {
   if (scheme == std::string_view::npos) return {};
   std::string_view host = uri.substr(scheme + 3);
   host = host.substr(0, host.find_first_of("/?"));
-  if (const auto user = host.rfind('@'); user != std::string_view::npos) host.remove_prefix(user + 1);
+  if (const auto user = host.rfind('@'); user != std::string_view::npos)
+    host.remove_prefix(user + 1);
   if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
   return std::string(host.substr(0, host.find(':')));
 }

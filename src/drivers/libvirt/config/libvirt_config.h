@@ -86,7 +86,7 @@ class LibvirtConfig final : public driver::StateMachineConfig {
   double rate_ = 0;
   async::Duration upload_timeout_{};
   std::map<std::string, driver::ImageAccess, std::less<>> cloud_images_;
-  std::map<std::string, std::string, std::less<>> volumes_;  // of these
+  std::map<std::string, std::string, std::less<>> volumes_;             // of these
   std::map<std::pair<std::string, std::string>, LibvirtLabel> labels_;  // by pool and label
 };
 

@@ -35,8 +35,9 @@ const Schema& host_schema() {
 
 const Schema& user_network_schema() {
   static const Schema schema{
-      .description = "A user-mode network (SLIRP), which needs no privileges on the host. The "
-                     "node is reached at a port of the host.",
+      .description =
+          "A user-mode network (SLIRP), which needs no privileges on the host. The "
+          "node is reached at a port of the host.",
       .fields = {
           {.key = "ports",
            .type = string_matching("[0-9]+-[0-9]+", "two port numbers, as in `20000-20999`"),
@@ -224,15 +225,16 @@ Fields provider_fields() {
 const Schema& libvirt_schema() {
   static const Schema schema{
       .description = "Virtual machines on one's own hosts, by libvirt and QEMU.",
-      .fields = joined(
-          joined(provider_fields(), cloud::upload_fields()),
-          {cloud::boot_timeout_field(), cloud::launch_timeout_field(),
-           cloud::launch_retries_field(), cloud::diskimages_field(diskimage_schema()),
-           cloud::cloud_images_field(cloud_image_schema()),
-           {.key = "pools",
-            .type = list_of(section(pool_schema())),
-            .required = Required::always,
-            .description = "Groups of machines."}})};
+      .fields = joined(joined(provider_fields(), cloud::upload_fields()),
+                       {cloud::boot_timeout_field(),
+                        cloud::launch_timeout_field(),
+                        cloud::launch_retries_field(),
+                        cloud::diskimages_field(diskimage_schema()),
+                        cloud::cloud_images_field(cloud_image_schema()),
+                        {.key = "pools",
+                         .type = list_of(section(pool_schema())),
+                         .required = Required::always,
+                         .description = "Groups of machines."}})};
   return schema;
 }
 

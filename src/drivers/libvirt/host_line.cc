@@ -1,0 +1,65 @@
+#include "drivers/libvirt/host_line.h"
+
+namespace nodepool::drivers::libvirt {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr driver::PollIntervals kPolls{.unknown = 2s, .least = 500ms};
+
+// The functions of Host have their own deadlines, and a call has several of these. This is the
+// deadline of last resort.
+constexpr async::Duration kCallDeadline = 10min;
+
+// A host that failed is not asked again for so many times as long as its failure took, so that one
+// that hangs seldom delays what waits for all hosts.
+constexpr int kAwayFactor = 3;
+
+}  // namespace
+
+HostLine::HostLine(const driver::ProviderContext& context, const LibvirtConfig& config,
+                   HostConfig host, HostQuery query, std::shared_ptr<Host> connection)
+    : runtime_(context.runtime),
+      log_(context.log),
+      config_(std::move(host)),
+      query_(std::move(query)),
+      connection_(std::move(connection)),
+      tasks_(context.runtime, context.threads, config.name() + "/" + config_.name,
+             {.calls_per_second = config.rate(), .deadline = kCallDeadline}, context.metrics,
+             context.log),
+      states_(context.runtime, "domains of a host", kPolls, [this] { return ask(); }) {}
+
+Task<> HostLine::stop() {
+  co_await states_.stop();
+  co_await tasks_.stop();
+}
+
+Task<HostState> HostLine::ask() {
+  if (runtime_.clock.now() < away_until_) throw CloudError(CloudError::Kind::transient, failure_);
+  std::optional<HostState> state;
+  std::string failure;
+  const auto begun = runtime_.clock.now();
+  try {
+    auto read = [query = query_](Host& host) { return host.state(query); };
+    state = co_await call("state", std::move(read));
+  } catch (const CloudError& error) {
+    failure = error.what();
+  }
+  if (state) {
+    if (!failure_.empty()) log_.info("Host {} responds again", config_.name);
+    failure_.clear();
+    last_ = std::make_shared<const HostState>(*state);
+    co_return std::move(*state);
+  }
+  if (failure_.empty()) log_.warning("Host {} does not respond: {}", config_.name, failure);
+  failure_ = std::move(failure);
+  const auto now = runtime_.clock.now();
+  away_until_ = now + kAwayFactor * (now - begun);
+  throw CloudError(CloudError::Kind::transient, failure_);
+}
+
+}  // namespace nodepool::drivers::libvirt

@@ -1,0 +1,269 @@
+#include "drivers/libvirt/libvirt_adapter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/cloud_error.h"
+
+namespace nodepool::drivers::libvirt {
+
+using async::Task;
+using driver::CloudError;
+using Kind = CloudError::Kind;
+
+namespace {
+
+constexpr const char* kVolumeResource = "volume";
+constexpr std::string_view kHostPrefix = "np";  // of the host names of nodes
+constexpr std::size_t kConsoleBytes = 64UL * 1024;
+
+// What the configuration names, on any host.
+HostQuery query_of(const LibvirtConfig& config) {
+  HostQuery query;
+  for (const auto& [pool_name, pool] : config.pools()) {
+    for (const std::string& name : pool.labels) {
+      const LibvirtLabel& label = config.label(pool_name, name);
+      query.host_devices.insert(label.host_devices.begin(), label.host_devices.end());
+      for (const NetworkCard& card : label.networks) {
+        if (card.kind == NetworkCard::Kind::network) query.networks.insert(card.source);
+      }
+    }
+  }
+  return query;
+}
+
+// Before its first start, a domain has no disk.
+driver::Machine::State machine_state(const Domain& domain, const HostState& host) {
+  using State = driver::Machine::State;
+  switch (domain.state) {
+    case Domain::State::running:
+      return State::running;
+    case Domain::State::crashed:
+      return State::failed;
+    case Domain::State::off:
+      return host.volumes.contains(disk_name(domain.name)) ? State::stopped : State::building;
+    default:
+      return State::stopped;
+  }
+}
+
+driver::Machine machine_of(const Domain& domain, const HostState& host, const std::string& name) {
+  driver::Machine machine;
+  machine.external_id = model::json_string(text_of({name, domain.name}));
+  machine.metadata = domain.tags;
+  machine.host_id = name;
+  machine.state = machine_state(domain, host);
+  machine.explanation = domain.reason;
+  if (takes_resources(domain)) {
+    machine.resources = resources_of(domain.cpus, domain.memory, domain.host_devices);
+  }
+  return machine;
+}
+
+// The domain is the last to go: while it exists, its owner tags show what its volumes are.
+void remove_everything(Host& host, const std::string& domain) {
+  host.stop_domain(domain);
+  host.delete_volume(disk_name(domain));
+  host.delete_volume(config_drive_name(domain));
+  host.delete_volume(console_log_name(domain));
+  host.undefine_domain(domain);
+}
+
+}  // namespace
+
+LibvirtAdapter::LibvirtAdapter(driver::ProviderContext context,
+                               std::shared_ptr<const LibvirtConfig> config, HostFactory connect)
+    : context_(std::move(context)),
+      config_(std::move(config)),
+      connect_(std::move(connect)),
+      ownership_(context_.installation, config_->name()),
+      launch_context_{context_.runtime, *config_, lines_, context_.log},
+      images_(launch_context_, context_.store) {}
+
+Task<> LibvirtAdapter::start(std::function<void()> /*changed*/) {
+  const HostQuery query = query_of(*config_);
+  for (const HostConfig& host : config_->hosts()) {
+    auto line = std::make_unique<HostLine>(context_, *config_, host, query,
+                                           connect_(host.uri, config_->storage_pool()));
+    line->start();
+    lines_.emplace(host.name, std::move(line));
+  }
+  co_return;
+}
+
+Task<> LibvirtAdapter::stop() {
+  for (const auto& [name, line] : lines_) co_await line->stop();
+}
+
+Task<driver::Instance> LibvirtAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
+  DomainLaunch launch(launch_context_, std::move(spec), steps);
+  co_return co_await launch.run();
+}
+
+Task<> LibvirtAdapter::remove(model::Json external_id, driver::LaunchSteps& /*steps*/) {
+  co_await remove_machine(parse_machine_id(external_id.string_value()));
+}
+
+Task<> LibvirtAdapter::remove_machine(MachineId id) {
+  using Maker = driver::Ownership::Maker;
+  HostLine& line = line_of(lines_, id.host);
+  auto look_up = [name = id.domain](Host& host) { return host.find_domain(name); };
+  const auto domain = co_await line.call("find_domain", std::move(look_up));
+  if (domain) {
+    const Maker maker = ownership_.maker_of(domain->tags);
+    if (maker == Maker::other_provider || maker == Maker::other_installation) {
+      context_.log.warning("Domain {} belongs to another owner, not deleting it", text_of(id));
+      co_return;
+    }
+  }
+  auto call = [domain = id.domain](Host& host) { remove_everything(host, domain); };
+  co_await line.call("remove_domain", std::move(call));
+  line.states().forget();  // its capacity is free at once
+}
+
+Task<driver::MachineList> LibvirtAdapter::list() {
+  const HostStates states = co_await states_of(context_.runtime, lines_, kListingAge);
+  driver::MachineList list;
+  std::size_t away = 0;
+  for (const auto& [name, state] : states) {
+    if (!state) ++away;
+    if (!state) continue;
+    for (const Domain& domain : state->domains) {
+      list.machines.push_back(machine_of(domain, *state, name));
+    }
+  }
+  if (away == states.size()) throw CloudError(Kind::transient, "no host responds");
+  list.is_complete = away == 0;
+  co_return list;
+}
+
+// --- leaks
+
+std::vector<driver::Metadata> LibvirtAdapter::owners() const {
+  driver::Metadata owner = {{std::string(driver::kProviderNameKey), config_->name()}};
+  std::vector<driver::Metadata> all = {owner};
+  owner.emplace(driver::kInstallationIdKey, ownership_.installation().id);
+  all.push_back(std::move(owner));
+  return all;
+}
+
+// Volumes without a domain: it was removed by hand.
+Task<std::vector<driver::Resource>> LibvirtAdapter::other_resources() {
+  const HostStates states = co_await states_of(context_.runtime, lines_, kListingAge);
+  const std::vector<driver::Metadata> all_owners = owners();
+  std::vector<driver::Resource> volumes;
+  for (const auto& [name, state] : states) {
+    if (!state) continue;
+    for (const std::string& volume : state->volumes) {
+      const std::string domain = volume.substr(0, volume.rfind('.'));
+      if (domain_in(*state, domain) != nullptr) continue;
+      for (const driver::Metadata& owner : all_owners) {
+        const std::string host = hostname_in(domain, owner);
+        if (!host.starts_with(kHostPrefix)) continue;
+        driver::Metadata metadata = owner;
+        metadata.emplace(driver::kNodeIdKey, host.substr(kHostPrefix.size()));
+        volumes.push_back({kVolumeResource, text_of({name, volume}), std::move(metadata)});
+      }
+    }
+  }
+  co_return volumes;
+}
+
+Task<> LibvirtAdapter::remove_resource(driver::Resource resource) {
+  if (resource.type == driver::kInstanceResource) {
+    co_await remove_machine(parse_machine_id(resource.id));
+  } else if (resource.type == kVolumeResource) {
+    co_await remove_volume(parse_machine_id(resource.id));
+  } else {
+    throw CloudError(Kind::permanent,
+                     "resources of type `" + resource.type + "` are not supported");
+  }
+}
+
+Task<> LibvirtAdapter::remove_volume(MachineId id) {
+  auto call = [volume = id.domain](Host& host) { host.delete_volume(volume); };
+  co_await line_of(lines_, id.host).call("delete_volume", std::move(call));
+}
+
+// --- limits and labels
+
+Task<HostStates> LibvirtAdapter::known_states() {
+  HostStates known;
+  bool is_any_up = false;
+  for (const auto& [name, state] : co_await states_of(context_.runtime, lines_, kListingAge)) {
+    is_any_up = is_any_up || state;
+    known.emplace(name, lines_.at(name)->last_state());
+  }
+  if (!is_any_up) throw CloudError(Kind::transient, "no host responds");
+  co_return known;
+}
+
+Task<driver::CloudDescription> LibvirtAdapter::describe(driver::CloudDescription::Purpose purpose) {
+  driver::CloudDescription described;
+  const HostStates now = co_await states_of(context_.runtime, lines_, kListingAge);
+  const HostStates known = co_await known_states();
+  described.limits = limits(known, now);
+  for (const auto& [pool, settings] : config_->pools()) {
+    for (const std::string& name : settings.labels) {
+      const LibvirtLabel& label = config_->label(pool, name);
+      driver::LabelDescription& offer = described.labels[{pool, name}];
+      offer.need = resources_of(label.cpus, label.memory, label.host_devices);
+      offer.problem = problem(known, pool, name);
+    }
+  }
+  if (purpose == driver::CloudDescription::Purpose::check) {
+    for (const auto& [name, state] : now) {
+      if (!state) described.missing.push_back("host " + name + " does not respond");
+    }
+  }
+  co_return described;
+}
+
+// A host that is away offers what its machines of this provider have, because these still count as
+// used.
+driver::Limits LibvirtAdapter::limits(const HostStates& states, const HostStates& now) const {
+  driver::Limits limits = {{"cores", 0}, {"ram", 0}};
+  for (const std::string& device : query_of(*config_).host_devices) limits[device] = 0;
+  for (const auto& [name, state] : states) {
+    if (!state) continue;
+    if (now.at(name)) {
+      const Capacity capacity = capacity_of(*state, *config_);
+      limits["cores"] += capacity.cpus;
+      limits["ram"] += capacity.memory;
+      for (const std::string& device : state->host_devices) limits[device] += 1;
+      continue;
+    }
+    for (const Domain& domain : state->domains) {
+      if (driver::value_of(domain.tags, driver::kProviderNameKey) != config_->name()) continue;
+      const auto taken = resources_of(domain.cpus, domain.memory, domain.host_devices);
+      for (auto& [resource, limit] : limits) limit += taken.amount(resource);
+    }
+  }
+  return limits;
+}
+
+// Empty if a host can serve the label, or may be able to: one that has never responded.
+std::string LibvirtAdapter::problem(const HostStates& states, const std::string& pool,
+                                    const std::string& name) const {
+  const LibvirtLabel& label = config_->label(pool, name);
+  std::string reasons;
+  for (const auto& [host, state] : states) {
+    if (!state) return {};
+    // The framework knows the uploads: those labels have no volume.
+    const auto reason = misfit(*state, label, label.volume, *config_);
+    if (!reason) return {};
+    reasons += fmt::format("{}host {}: {}", reasons.empty() ? "" : "; ", host, *reason);
+  }
+  return driver::images_unavailable(reasons);
+}
+
+Task<std::optional<std::string>> LibvirtAdapter::console_log(model::Json external_id) {
+  const MachineId id = parse_machine_id(external_id.string_value());
+  auto call = [volume = console_log_name(id.domain)](Host& host) {
+    return host.read_volume(volume, kConsoleBytes);
+  };
+  co_return co_await line_of(lines_, id.host).call("console_log", std::move(call));
+}
+
+}  // namespace nodepool::drivers::libvirt

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/ownership.h"
+#include "driver/statemachine/adapter.h"
+#include "drivers/libvirt/config/libvirt_config.h"
+#include "drivers/libvirt/domain_launch.h"
+#include "drivers/libvirt/image_store.h"
+
+namespace nodepool::drivers::libvirt {
+
+// Makes the connection to a host: its URI and storage pool.
+using HostFactory =
+    std::function<std::shared_ptr<Host>(const std::string& uri, const std::string& storage_pool)>;
+
+// The adapter for libvirt: machines on several hosts.
+class LibvirtAdapter final : public driver::Adapter {
+ public:
+  LibvirtAdapter(driver::ProviderContext context, std::shared_ptr<const LibvirtConfig> config,
+                 HostFactory connect);
+
+  async::Task<> start(std::function<void()> changed) override;
+  async::Task<> stop() override;
+
+  async::Task<driver::Instance> create(driver::CreateSpec spec,
+                                       driver::LaunchSteps& steps) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
+  async::Task<driver::MachineList> list() override;
+  async::Task<std::vector<driver::Resource>> other_resources() override;
+  async::Task<> remove_resource(driver::Resource resource) override;
+  async::Task<driver::CloudDescription> describe(
+      driver::CloudDescription::Purpose purpose) override;
+  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
+  // A host lists a domain as soon as it is defined. A call of an earlier launcher may still arrive.
+  async::Duration consistency_delay() const override { return std::chrono::seconds(5); }
+  driver::ImageSupport* images() override { return &images_; }
+
+ private:
+  async::Task<> remove_machine(MachineId id);
+  async::Task<> remove_volume(MachineId id);
+  // The owner tags in the names of a node's resources: with and without the installation.
+  std::vector<driver::Metadata> owners() const;
+  // The hosts' last known states: nullptr, if a host has never responded. Throws CloudError if no
+  // host responds now.
+  async::Task<HostStates> known_states();
+  driver::Limits limits(const HostStates& states, const HostStates& now) const;
+  std::string problem(const HostStates& states, const std::string& pool,
+                      const std::string& label) const;
+
+  driver::ProviderContext context_;
+  std::shared_ptr<const LibvirtConfig> config_;
+  HostFactory connect_;
+  driver::Ownership ownership_;
+  HostLines lines_;
+  LaunchContext launch_context_;
+  ImageStore images_;
+};
+
+}  // namespace nodepool::drivers::libvirt

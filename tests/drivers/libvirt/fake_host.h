@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "async/clock.h"
+#include "driver/cloud_error.h"
+#include "drivers/libvirt/api/host.h"
+
+namespace nodepool::drivers::libvirt {
+
+// What fails on a host. Each holds for the next calls it concerns.
+enum class Fault {
+  define_refused,     // CloudError::quota
+  define_failed,      // CloudError::failed
+  define_lost,        // carried out, without a response
+  define_unanswered,  // not carried out, without a response
+  start_full,         // CloudError::no_capacity
+  start_broken,       // the domain ends at once
+  stop_failed,
+  state_away,    // CloudError::transient
+  state_failed,  // CloudError::failed
+  write_failed,
+};
+
+// A host in memory, with libvirt's rules: names and UUIDs are unique, active domains need their
+// volumes. The calls of several launchers and a test come in turns.
+class FakeHost final : public Host {
+ public:
+  explicit FakeHost(const async::VirtualClock& clock) : clock_(clock) {}
+
+  struct FakeDomain {
+    Domain description;
+    std::string uuid;
+    std::string id;  // unlike names, never used again
+    std::optional<async::Clock::TimePoint> started;
+  };
+  struct FakeVolume {
+    std::string xml;
+    std::string bytes;
+  };
+
+  HostState state(const HostQuery& query) override;
+  std::optional<Domain> find_domain(const std::string& name) override;
+  void define_domain(const std::string& xml) override;
+  void start_domain(const std::string& name) override;
+  void stop_domain(const std::string& name) override;
+  void undefine_domain(const std::string& name) override;
+  std::vector<std::string> addresses_by_agent(const std::string& domain) override;
+  std::vector<std::string> addresses_by_arp(const std::string& domain) override;
+  std::optional<std::string> volume_xml(const std::string& name) override;
+  void create_volume(const std::string& xml) override;
+  void write_volume(const std::string& name, std::uint64_t offset, std::string bytes) override;
+  std::string read_volume(const std::string& name, std::size_t most) override;
+  void delete_volume(const std::string& name) override;
+
+  // Adds a running domain, as others do.
+  void add(Domain domain);
+  // Ends a domain by itself.
+  void crash(const std::string& name);
+
+  // How the host is. Changed by tests only between calls.
+  std::int64_t cpus = 1000;
+  std::int64_t memory = 1'000'000;  // MiB
+  std::set<std::string, std::less<>> networks = {"default"};
+  std::set<std::string, std::less<>> devices;
+  async::Duration boot_time{};
+  bool has_leases = true;
+  bool is_away = false;
+  // Shared by hosts.
+  std::shared_ptr<std::map<Fault, std::size_t>> faults =
+      std::make_shared<std::map<Fault, std::size_t>>();
+  std::map<std::string, FakeDomain> domains;
+  std::map<std::string, FakeVolume> volumes;
+
+ private:
+  bool happens(Fault fault);
+  void fail_at(Fault fault, driver::CloudError::Kind kind);
+  void require_up() const;
+
+  const async::VirtualClock& clock_;
+  std::size_t made_ = 0;
+};
+
+}  // namespace nodepool::drivers::libvirt
