@@ -68,6 +68,7 @@ class LibvirtFixture : public CloudFixture {
   std::vector<Machine> machines() override {
     std::vector<Machine> all;
     for (const auto& [uri, host] : hosts_) {
+      const std::lock_guard lock(host->mutex);
       for (const auto& [name, domain] : host->domains) {
         all.push_back({uri + domain.id, domain.description.tags});
       }
@@ -79,14 +80,15 @@ class LibvirtFixture : public CloudFixture {
     const std::string id = node.external_id_text();
     const std::size_t slash = id.find('/');
     if (slash == std::string::npos) return {};
-    const auto& domains = host(id.substr(0, slash)).domains;
-    const auto found = domains.find(id.substr(slash + 1));
-    return found == domains.end() ? "" : id.substr(0, slash) + found->second.id;
+    FakeHost& on = host(id.substr(0, slash));
+    const std::lock_guard lock(on.mutex);
+    const auto found = on.domains.find(id.substr(slash + 1));
+    return found == on.domains.end() ? "" : id.substr(0, slash) + found->second.id;
   }
 
   void provoke(Trouble trouble, std::size_t times) override {
     const auto fault = fault_of(trouble);
-    if (fault) (*faults_)[*fault] = times;
+    if (fault) faults_->set(*fault, times);
   }
 
   void set_boot_time(async::Duration time) override {
@@ -116,7 +118,7 @@ class LibvirtFixture : public CloudFixture {
 
   void end_machine(const std::string& id) override {
     for (const auto& [uri, host] : hosts_) {
-      for (const auto& [name, domain] : host->domains) {
+      for (const auto& [name, domain] : std::map(host->domains)) {
         if (uri + domain.id == id) host->crash(name);
       }
     }
@@ -166,8 +168,7 @@ class LibvirtFixture : public CloudFixture {
   }
 
   std::map<std::string, std::shared_ptr<FakeHost>> hosts_;
-  std::shared_ptr<std::map<Fault, std::size_t>> faults_ =
-      std::make_shared<std::map<Fault, std::size_t>>();
+  std::shared_ptr<libvirt::Faults> faults_ = std::make_shared<libvirt::Faults>();
   int others_ = 0;
 };
 

@@ -23,15 +23,8 @@ std::string part_of(const std::string& xml, const std::string& begin, const std:
 
 }  // namespace
 
-bool FakeHost::happens(Fault fault) {
-  std::size_t& times = (*faults)[fault];
-  if (times == 0) return false;
-  --times;
-  return true;
-}
-
 void FakeHost::fail_at(Fault fault, Kind kind) {
-  if (happens(fault)) throw CloudError(kind, "as the test wants it");
+  if (faults->happens(fault)) throw CloudError(kind, "as the test wants it");
 }
 
 void FakeHost::require_up() const {
@@ -39,6 +32,7 @@ void FakeHost::require_up() const {
 }
 
 HostState FakeHost::state(const HostQuery& query) {
+  const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::state_away, Kind::transient);
   fail_at(Fault::state_failed, Kind::failed);
@@ -67,6 +61,7 @@ HostState FakeHost::state(const HostQuery& query) {
 }
 
 std::optional<Domain> FakeHost::find_domain(const std::string& name) {
+  const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::state_away, Kind::transient);
   fail_at(Fault::state_failed, Kind::failed);
@@ -75,6 +70,7 @@ std::optional<Domain> FakeHost::find_domain(const std::string& name) {
 }
 
 void FakeHost::define_domain(const std::string& xml) {
+  const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::define_refused, Kind::quota);
   fail_at(Fault::define_failed, Kind::failed);
@@ -97,11 +93,12 @@ void FakeHost::define_domain(const std::string& xml) {
 }
 
 void FakeHost::start_domain(const std::string& name) {
+  const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::start_full, Kind::no_capacity);
   FakeDomain& domain = domains.at(name);
   if (!volumes.contains(name + ".qcow2")) throw CloudError(Kind::failed, "there is no disk");
-  if (happens(Fault::start_broken)) {
+  if (faults->happens(Fault::start_broken)) {
     domain.description.reason = "shut off (crashed)";
     return;
   }
@@ -110,6 +107,7 @@ void FakeHost::start_domain(const std::string& name) {
 }
 
 void FakeHost::stop_domain(const std::string& name) {
+  const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::stop_failed, Kind::failed);
   const auto found = domains.find(name);
@@ -120,28 +118,33 @@ void FakeHost::stop_domain(const std::string& name) {
 }
 
 void FakeHost::undefine_domain(const std::string& name) {
+  const std::lock_guard lock(mutex);
   require_up();
   domains.erase(name);
 }
 
 std::vector<std::string> FakeHost::addresses_by_agent(const std::string& domain) {
+  const std::lock_guard lock(mutex);
   require_up();
   return domains.contains(domain) ? std::vector<std::string>{"192.0.2.8"}
                                   : std::vector<std::string>();
 }
 
 std::vector<std::string> FakeHost::addresses_by_arp(const std::string& /*domain*/) {
+  const std::lock_guard lock(mutex);
   require_up();
   return {"192.0.2.9"};
 }
 
 std::optional<std::string> FakeHost::volume_xml(const std::string& name) {
+  const std::lock_guard lock(mutex);
   require_up();
   const auto found = volumes.find(name);
   return found == volumes.end() ? std::nullopt : std::optional(found->second.xml);
 }
 
 void FakeHost::create_volume(const std::string& xml) {
+  const std::lock_guard lock(mutex);
   require_up();
   const std::string name = part_of(xml, "<name>", "</name>");
   if (!volumes.emplace(name, FakeVolume{.xml = xml, .bytes = {}}).second) {
@@ -150,6 +153,7 @@ void FakeHost::create_volume(const std::string& xml) {
 }
 
 void FakeHost::write_volume(const std::string& name, std::uint64_t offset, std::string bytes) {
+  const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::write_failed, Kind::failed);
   std::string& content = volumes.at(name).bytes;
@@ -158,17 +162,20 @@ void FakeHost::write_volume(const std::string& name, std::uint64_t offset, std::
 }
 
 std::string FakeHost::read_volume(const std::string& name, std::size_t most) {
+  const std::lock_guard lock(mutex);
   require_up();
   const std::string& content = volumes.at(name).bytes;
   return content.substr(content.size() - std::min(content.size(), most));
 }
 
 void FakeHost::delete_volume(const std::string& name) {
+  const std::lock_guard lock(mutex);
   require_up();
   volumes.erase(name);
 }
 
 void FakeHost::add(Domain domain) {
+  const std::lock_guard lock(mutex);
   domain.state = Domain::State::running;
   std::string name = domain.name;
   std::string uuid = fmt::format("other-{}", ++made_);
@@ -180,6 +187,7 @@ void FakeHost::add(Domain domain) {
 }
 
 void FakeHost::crash(const std::string& name) {
+  const std::lock_guard lock(mutex);
   FakeDomain& domain = domains.at(name);
   domain.description.state = Domain::State::off;
   domain.description.reason = "shut off (crashed)";

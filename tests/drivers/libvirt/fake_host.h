@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,8 +29,29 @@ enum class Fault {
   write_failed,
 };
 
+// The faults to come, of several hosts.
+class Faults {
+ public:
+  void set(Fault fault, std::size_t times) {
+    const std::lock_guard lock(mutex_);
+    times_[fault] = times;
+  }
+
+  // Whether the fault happens now.
+  bool happens(Fault fault) {
+    const std::lock_guard lock(mutex_);
+    if (times_[fault] == 0) return false;
+    --times_[fault];
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Fault, std::size_t> times_;
+};
+
 // A host in memory, with libvirt's rules: names and UUIDs are unique, active domains need their
-// volumes. The calls of several launchers and a test come in turns.
+// volumes.
 class FakeHost final : public Host {
  public:
   explicit FakeHost(const async::VirtualClock& clock) : clock_(clock) {}
@@ -64,7 +86,10 @@ class FakeHost final : public Host {
   // Ends a domain by itself.
   void crash(const std::string& name);
 
-  // How the host is. Changed by tests only between calls.
+  // Held by calls, which are made on threads, and by a test that reads or changes the rest while
+  // there may be calls.
+  std::mutex mutex;
+
   std::int64_t cpus = 1000;
   std::int64_t memory = 1'000'000;  // MiB
   std::set<std::string, std::less<>> networks = {"default"};
@@ -72,14 +97,11 @@ class FakeHost final : public Host {
   async::Duration boot_time{};
   bool has_leases = true;
   bool is_away = false;
-  // Shared by hosts.
-  std::shared_ptr<std::map<Fault, std::size_t>> faults =
-      std::make_shared<std::map<Fault, std::size_t>>();
+  std::shared_ptr<Faults> faults = std::make_shared<Faults>();
   std::map<std::string, FakeDomain> domains;
   std::map<std::string, FakeVolume> volumes;
 
  private:
-  bool happens(Fault fault);
   void fail_at(Fault fault, driver::CloudError::Kind kind);
   void require_up() const;
 

@@ -332,7 +332,8 @@ void Connection::add_networks(HostState& state, const HostQuery& query) {
 // --- volumes
 
 Connection::VolumeHandle Connection::look_up_volume(const std::string& name) {
-  VolumeHandle found(library_.virStorageVolLookupByName(pool().get(), name.c_str()),
+  const PoolHandle in = pool();  // freed after the error is read, which each call resets
+  VolumeHandle found(library_.virStorageVolLookupByName(in.get(), name.c_str()),
                      library_.virStorageVolFree);
   const virError* error = found ? nullptr : library_.virGetLastError();
   if (!found && (error == nullptr || error->code != VIR_ERR_NO_STORAGE_VOL)) {
@@ -356,7 +357,8 @@ std::optional<std::string> Connection::volume_xml(const std::string& name) {
 }
 
 void Connection::create_volume(const std::string& xml) {
-  const VolumeHandle made(library_.virStorageVolCreateXML(pool().get(), xml.c_str(), 0),
+  const PoolHandle in = pool();
+  const VolumeHandle made(library_.virStorageVolCreateXML(in.get(), xml.c_str(), 0),
                           library_.virStorageVolFree);
   require(made != nullptr, "create a volume");
 }
@@ -372,8 +374,7 @@ void Connection::write_volume(const std::string& name, std::uint64_t offset,
   for (std::size_t sent = 0; sent < bytes.size();) {
     const int count =
         library_.virStreamSend(stream.get(), bytes.data() + sent, bytes.size() - sent);
-    if (count < 0) library_.virStreamAbort(stream.get());
-    require(count >= 0, what);
+    require(count >= 0, what);  // freeing the stream aborts it
     sent += static_cast<std::size_t>(count);
   }
   require(library_.virStreamFinish(stream.get()) == 0, what);

@@ -58,7 +58,6 @@ namespace nodepool::drivers::libvirt {
   USE(virStreamSend)                    \
   USE(virStreamRecv)                    \
   USE(virStreamFinish)                  \
-  USE(virStreamAbort)                   \
   USE(virStreamFree)
 
 // The library cannot be loaded.
