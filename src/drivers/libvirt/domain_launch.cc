@@ -189,7 +189,7 @@ Task<std::string> DomainLaunch::define() {
     (*reservations_)[name_].port = domain.port;
   }
   auto call = [xml = domain_xml(domain)](Host& host) { host.define_domain(xml); };
-  co_await line_->call("define_domain", std::move(call));
+  co_await line_->call("define_domain", HostLine::Effect::changes, std::move(call));
   co_return name_;
 }
 
@@ -202,7 +202,7 @@ Task<std::optional<std::string>> DomainLaunch::find() {
 
 Task<std::optional<Domain>> DomainLaunch::look_up() {
   auto call = [name = name_](Host& host) { return host.find_domain(name); };
-  co_return co_await line_->call("find_domain", std::move(call));
+  co_return co_await line_->call("find_domain", HostLine::Effect::reads, std::move(call));
 }
 
 // An earlier launcher may have started it.
@@ -224,7 +224,7 @@ Task<> DomainLaunch::start() {
     files.config_drive = iso_image("cidata", cloud_init_files(settings));
   }
   auto call = [files = std::move(files)](Host& host) { start_machine(host, files); };
-  co_await line_->call("start_domain", std::move(call));
+  co_await line_->call("start_domain", HostLine::Effect::changes, std::move(call));
 }
 
 Task<driver::Instance> DomainLaunch::wait_for_address() {
@@ -269,12 +269,14 @@ Task<std::string> DomainLaunch::address_of(const HostState& host, const Domain& 
       }
     } else if (source == AddressSource::arp) {
       auto call = [name = name_](Host& asked) { return asked.addresses_by_arp(name); };
-      found = co_await driver::if_answered(line_->call("addresses_by_arp", std::move(call)),
-                                           "addresses", context_.log);
+      found = co_await driver::if_answered(
+          line_->call("addresses_by_arp", HostLine::Effect::reads, std::move(call)), "addresses",
+          context_.log);
     } else if (domain.has_agent) {
       auto call = [name = name_](Host& asked) { return asked.addresses_by_agent(name); };
-      found = co_await driver::if_answered(line_->call("addresses_by_agent", std::move(call)),
-                                           "addresses", context_.log);
+      found = co_await driver::if_answered(
+          line_->call("addresses_by_agent", HostLine::Effect::reads, std::move(call)), "addresses",
+          context_.log);
     }
     if (!found.empty()) co_return found.front();
   }

@@ -1,5 +1,7 @@
 #include "drivers/libvirt/host_line.h"
 
+#include <fmt/format.h>
+
 namespace nodepool::drivers::libvirt {
 
 using async::Task;
@@ -11,9 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr driver::PollIntervals kPolls{.unknown = 2s, .least = 500ms};
 
-// The functions of Host have their own deadlines, and a call has several of these. This is the
-// deadline of last resort.
-constexpr async::Duration kCallDeadline = 10min;
+constexpr auto kReadDeadline = 10s;
+constexpr auto kChangeDeadline = 50s;
 
 // A host that failed is not asked again for so many times as long as its failure took, so that one
 // that hangs seldom delays what waits for all hosts.
@@ -22,20 +23,35 @@ constexpr int kAwayFactor = 3;
 }  // namespace
 
 HostLine::HostLine(const driver::ProviderContext& context, const LibvirtConfig& config,
-                   HostConfig host, HostQuery query, std::shared_ptr<Host> connection)
+                   HostConfig host, HostQuery query, HostMaker make)
     : runtime_(context.runtime),
       log_(context.log),
       config_(std::move(host)),
       query_(std::move(query)),
-      connection_(std::move(connection)),
+      thread_(std::make_shared<Thread>(std::move(make))),
       tasks_(context.runtime, context.threads, config.name() + "/" + config_.name,
-             {.calls_per_second = config.rate(), .deadline = kCallDeadline}, context.metrics,
-             context.log),
+             {.calls_per_second = config.rate()}, context.metrics, context.log),
       states_(context.runtime, "domains of a host", kPolls, [this] { return ask(); }) {}
 
 Task<> HostLine::stop() {
   co_await states_.stop();
   co_await tasks_.stop();
+}
+
+std::chrono::seconds HostLine::deadline_of(Effect effect) {
+  return effect == Effect::reads ? kReadDeadline : kChangeDeadline;
+}
+
+CloudError HostLine::stuck(const std::string& host) {
+  return {CloudError::Kind::transient,
+          fmt::format("host {}: {} earlier calls have not returned", host, Thread::kMaxLeft)};
+}
+
+CloudError HostLine::timed_out(const std::string& host, Effect effect) {
+  const auto kind =
+      effect == Effect::reads ? CloudError::Kind::transient : CloudError::Kind::unknown_outcome;
+  return {kind,
+          fmt::format("host {} has not responded for {} s", host, deadline_of(effect).count())};
 }
 
 Task<HostState> HostLine::ask() {
@@ -45,7 +61,7 @@ Task<HostState> HostLine::ask() {
   const auto begun = runtime_.clock.now();
   try {
     auto read = [query = query_](Host& host) { return host.state(query); };
-    state = co_await call("state", std::move(read));
+    state = co_await call("state", Effect::reads, std::move(read));
   } catch (const CloudError& error) {
     failure = error.what();
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +10,7 @@
 #include "driver/driver.h"
 #include "driver/simple/task_manager.h"
 #include "driver/statemachine/shared_poller.h"
+#include "drivers/libvirt/api/guarded_thread.h"
 #include "drivers/libvirt/api/host.h"
 #include "drivers/libvirt/config/libvirt_config.h"
 #include "drivers/libvirt/placement.h"
@@ -22,7 +25,7 @@ class HostLine {
 
   // `context` and `query` are copied; what they refer to outlives it.
   HostLine(const driver::ProviderContext& context, const LibvirtConfig& config, HostConfig host,
-           HostQuery query, std::shared_ptr<Host> connection);
+           HostQuery query, HostMaker make);
 
   void start() { tasks_.start(); }
   async::Task<> stop();
@@ -36,24 +39,44 @@ class HostLine {
   // The last state that could be read; nullptr: none yet.
   const States::Pointer& last_state() const { return last_; }
 
-  // Makes a call with the host: see driver::TaskManager::submit().
+  // What a call does decides on its deadline, and on what is known after it.
+  enum class Effect { reads, changes };
+
+  // Makes a call with the host, see driver::TaskManager::submit() and GuardedThread. Throws
+  // CloudError(transient) if the host does not respond, and CloudError(unknown_outcome) if a change
+  // may have happened.
   template <typename Call>
-  async::Task<std::invoke_result_t<Call&, Host&>> call(std::string name, Call call) {
-    auto bound = [host = connection_, call = std::move(call)]() mutable { return call(*host); };
-    return tasks_.submit(std::move(name), std::move(bound));
+  async::Task<std::invoke_result_t<Call&, Host&>> call(std::string name, Effect effect, Call call) {
+    using Result = std::invoke_result_t<Call&, Host&>;
+    std::function<Result()> guarded = [thread = thread_, host = config_.name, effect,
+                                       call = std::move(call)]() -> Result {
+      try {
+        return thread->template run<Result>(deadline_of(effect), call);
+      } catch (const Thread::Stuck&) {
+        throw stuck(host);
+      } catch (const Thread::TimedOut&) {
+        throw timed_out(host, effect);
+      }
+    };
+    return tasks_.submit(std::move(name), std::move(guarded));
   }
 
   // The machines that are being launched here. Launches may outlive this.
   const std::shared_ptr<Reservations>& reservations() { return reservations_; }
 
  private:
+  using Thread = GuardedThread<Host>;
+
+  static std::chrono::seconds deadline_of(Effect effect);
+  static driver::CloudError stuck(const std::string& host);
+  static driver::CloudError timed_out(const std::string& host, Effect effect);
   async::Task<HostState> ask();
 
   async::Runtime runtime_;
   telemetry::Logger log_;
   HostConfig config_;
   HostQuery query_;
-  std::shared_ptr<Host> connection_;
+  std::shared_ptr<Thread> thread_;  // shared with calls
   driver::TaskManager tasks_;
   States states_;
   States::Pointer last_;

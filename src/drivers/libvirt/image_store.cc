@@ -18,7 +18,7 @@ namespace {
 // The type of the records in the store.
 constexpr const char* kImage = "image";
 
-// Sent by one call, for which a host has 50 seconds.
+// Sent by one call, which has 50 seconds.
 constexpr std::uint64_t kPart = 64 * 1024 * 1024;
 
 std::string read_file(const std::string& path, std::uint64_t offset, std::uint64_t size) {
@@ -97,7 +97,7 @@ Task<> ImageStore::upload_to(HostLine& line, std::string name, driver::ImageFile
   }
   try {
     auto undo = [name](Host& host) { host.delete_volume(name); };
-    co_await line.call("delete_volume", std::move(undo));
+    co_await line.call("delete_volume", HostLine::Effect::changes, std::move(undo));
   } catch (const CloudError& error) {
     context_.log.warning("Error deleting a part of image {}: {}", name, error.what());
   }
@@ -111,7 +111,7 @@ Task<> ImageStore::send(HostLine& line, std::string name, driver::ImageFile file
     host.delete_volume(name);
     host.create_volume(volume_xml(name, file.format, virtual_size(file)));
   };
-  co_await line.call("create_volume", std::move(create));
+  co_await line.call("create_volume", HostLine::Effect::changes, std::move(create));
   for (std::uint64_t offset = 0; offset < file.size; offset += kPart) {
     auto write = [name, offset, path = file.path, size = std::min(kPart, file.size - offset),
                   is_raw = file.format == "raw"](Host& host) {
@@ -119,7 +119,7 @@ Task<> ImageStore::send(HostLine& line, std::string name, driver::ImageFile file
       if (is_raw && is_empty(bytes)) return;
       host.write_volume(name, offset, std::move(bytes));
     };
-    co_await line.call("write_volume", std::move(write));
+    co_await line.call("write_volume", HostLine::Effect::changes, std::move(write));
     progress(std::min(offset + kPart, file.size));
   }
 }
@@ -128,7 +128,7 @@ Task<> ImageStore::remove(std::string name, std::string external_id) {
   const std::string volume = external_id.empty() ? name : external_id;
   for (const auto& [host, line] : context_.lines) {
     auto call = [volume](Host& asked) { asked.delete_volume(volume); };
-    co_await line->call("delete_volume", std::move(call));
+    co_await line->call("delete_volume", HostLine::Effect::changes, std::move(call));
   }
   co_await marks_.remove({kImage, volume});
 }

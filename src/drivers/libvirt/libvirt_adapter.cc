@@ -109,7 +109,8 @@ Task<> LibvirtAdapter::remove_machine(MachineId id) {
   using Maker = driver::Ownership::Maker;
   HostLine& line = line_of(lines_, id.host);
   auto look_up = [name = id.domain](Host& host) { return host.find_domain(name); };
-  const auto domain = co_await line.call("find_domain", std::move(look_up));
+  const auto domain =
+      co_await line.call("find_domain", HostLine::Effect::reads, std::move(look_up));
   if (domain) {
     const Maker maker = ownership_.maker_of(domain->tags);
     if (maker == Maker::other_provider || maker == Maker::other_installation) {
@@ -118,7 +119,7 @@ Task<> LibvirtAdapter::remove_machine(MachineId id) {
     }
   }
   auto call = [domain = id.domain](Host& host) { remove_everything(host, domain); };
-  co_await line.call("remove_domain", std::move(call));
+  co_await line.call("remove_domain", HostLine::Effect::changes, std::move(call));
   line.states().forget();  // its capacity is free at once
 }
 
@@ -183,7 +184,8 @@ Task<> LibvirtAdapter::remove_resource(driver::Resource resource) {
 
 Task<> LibvirtAdapter::remove_volume(MachineId id) {
   auto call = [volume = id.domain](Host& host) { host.delete_volume(volume); };
-  co_await line_of(lines_, id.host).call("delete_volume", std::move(call));
+  co_await line_of(lines_, id.host)
+      .call("delete_volume", HostLine::Effect::changes, std::move(call));
 }
 
 // --- limits and labels
@@ -263,7 +265,8 @@ Task<std::optional<std::string>> LibvirtAdapter::console_log(model::Json externa
   auto call = [volume = console_log_name(id.domain)](Host& host) {
     return host.read_volume(volume, kConsoleBytes);
   };
-  co_return co_await line_of(lines_, id.host).call("console_log", std::move(call));
+  co_return co_await line_of(lines_, id.host)
+      .call("console_log", HostLine::Effect::reads, std::move(call));
 }
 
 }  // namespace nodepool::drivers::libvirt

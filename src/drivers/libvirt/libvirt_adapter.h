@@ -14,9 +14,9 @@
 
 namespace nodepool::drivers::libvirt {
 
-// Makes the connection to a host: its URI and storage pool.
+// Finds out how to connect to a host by its URI and storage pool.
 using HostFactory =
-    std::function<std::shared_ptr<Host>(const std::string& uri, const std::string& storage_pool)>;
+    std::function<HostMaker(const std::string& uri, const std::string& storage_pool)>;
 
 // The adapter for libvirt: machines on several hosts.
 class LibvirtAdapter final : public driver::Adapter {

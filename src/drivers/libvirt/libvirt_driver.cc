@@ -5,7 +5,7 @@
 
 namespace nodepool::drivers::libvirt {
 
-LibvirtDriver::LibvirtDriver() : connect_(connect_host) {}
+LibvirtDriver::LibvirtDriver() : connect_(libvirt_host) {}
 
 const config::Schema& LibvirtDriver::schema() const {
   return libvirt_schema();

@@ -56,7 +56,7 @@ class LibvirtFixture : public CloudFixture {
 
   std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
     const auto connect = [hosts = hosts_](const std::string& uri, const std::string& /*pool*/) {
-      return hosts.at(uri);
+      return [host = hosts.at(uri)] { return host; };
     };
     const libvirt::LibvirtDriver driver(connect);
     std::string list;

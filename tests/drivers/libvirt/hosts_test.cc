@@ -67,7 +67,7 @@ class HostsTest : public testing::Test {
   void start() {
     process_.reset();
     const auto connect = [hosts = hosts_](const std::string& uri, const std::string& /*pool*/) {
-      return hosts.at(uri);
+      return [host = hosts.at(uri)] { return host; };
     };
     process_ = std::make_unique<harness::LauncherProcess>(
         installation_, [connect](driver::ProviderContext context) {

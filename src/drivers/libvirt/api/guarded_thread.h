@@ -30,7 +30,7 @@ class GuardedThread {
   struct TimedOut {};
 
   // `make` makes the state of a thread, on that thread.
-  explicit GuardedThread(std::function<std::unique_ptr<State>()> make) : make_(std::move(make)) {}
+  explicit GuardedThread(std::function<std::shared_ptr<State>()> make) : make_(std::move(make)) {}
   ~GuardedThread() {
     if (worker_) worker_->leave();
   }
@@ -89,14 +89,14 @@ class GuardedThread {
   std::shared_ptr<Worker> start() {
     auto worker = std::make_shared<Worker>();
     std::thread([worker, make = make_] {
-      const std::unique_ptr<State> state = make();
+      const std::shared_ptr<State> state = make();
       serve(*worker, *state);
       if (worker->at_end) worker->at_end();
     }).detach();
     return worker;
   }
 
-  std::function<std::unique_ptr<State>()> make_;
+  std::function<std::shared_ptr<State>()> make_;
   std::mutex mutex_;  // held during a call
   std::shared_ptr<std::atomic<int>> left_ = std::make_shared<std::atomic<int>>(0);
   std::shared_ptr<Worker> worker_;

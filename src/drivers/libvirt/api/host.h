@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -48,9 +50,9 @@ struct HostQuery {
   std::set<std::string> host_devices;  // PCI devices, by libvirt's names
 };
 
-// A host with one storage pool: a narrow interface to libvirt. The functions block, and are called
-// on threads. They throw CloudError: `transient` if nothing has been done, `unknown_outcome` if the
-// connection was lost during a change.
+// A host with one storage pool: a narrow interface to libvirt. The functions block, maybe forever;
+// see HostLine. They throw CloudError: `transient` if nothing has been done, `unknown_outcome` if
+// the connection was lost during a change.
 class Host {
  public:
   virtual ~Host() = default;
@@ -81,5 +83,8 @@ class Host {
   // Succeeds if it does not exist.
   virtual void delete_volume(const std::string& name) = 0;
 };
+
+// Gives a thread the object for a host. Does not throw.
+using HostMaker = std::function<std::shared_ptr<Host>()>;
 
 }  // namespace nodepool::drivers::libvirt

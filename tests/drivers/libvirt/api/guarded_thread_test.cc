@@ -17,7 +17,7 @@ using Thread = GuardedThread<Number>;
 constexpr auto kAmple = 600s;
 
 Thread numbered(const std::shared_ptr<std::atomic<int>>& made) {
-  return Thread([made] { return std::make_unique<Number>(Number{++*made}); });
+  return Thread([made] { return std::make_shared<Number>(Number{++*made}); });
 }
 
 // A call that returns when the test says so.

@@ -41,7 +41,7 @@ CloudError::Kind kind_of_failure(const std::function<void()>& call) {
 
 class TestDriver : public testing::Test {
  protected:
-  std::shared_ptr<Host> host_ = connect_host("test:///default", "default-pool");
+  std::shared_ptr<Host> host_ = libvirt_host("test:///default", "default-pool")();
 };
 
 TEST_F(TestDriver, a_domain_is_defined_started_and_stopped) {
@@ -89,13 +89,13 @@ TEST_F(TestDriver, errors_have_kinds) {
   EXPECT_EQ(kind_of_failure(start_none), CloudError::Kind::failed);
   const auto define_bad = [&] { host_->define_domain("<domain"); };
   EXPECT_EQ(kind_of_failure(define_bad), CloudError::Kind::permanent);
-  const auto no_pool = connect_host("test:///default", "none");
+  const auto no_pool = libvirt_host("test:///default", "none")();
   const auto ask = [&] { no_pool->state({}); };
   EXPECT_EQ(kind_of_failure(ask), CloudError::Kind::not_found);
 }
 
 TEST(Connection, an_unreachable_host_is_transient_and_named) {
-  const auto host = connect_host("qemu+unix:///system?socket=/nonexistent/socket", "default");
+  const auto host = libvirt_host("qemu+unix:///system?socket=/nonexistent/socket", "default")();
   try {
     host->state({});
     FAIL();
