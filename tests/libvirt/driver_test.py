@@ -41,7 +41,6 @@ def test_a_node_is_launched_used_and_deleted(nodepool, rack, host, login):
     assert (host.domains(), host.volumes()) == (set(), {'base.qcow2'})
 
 
-@pytest.mark.smoke
 def test_ready_nodes_wait_for_requests_and_are_replaced(nodepool, rack, hosts):
     launcher = nodepool(rack(hosts), labels=[{'name': 'small', 'min-ready': 2}])
 
@@ -79,7 +78,6 @@ def test_machine_types(nodepool, rack, host, login, machine):
     assert login.run(node, 'hostname') == f'np{node["id"]}'
 
 
-@pytest.mark.smoke
 def test_what_is_not_ours_is_not_touched_and_what_is_ours_without_a_record_goes(nodepool, rack, host, login, tmp_path):
     launcher = nodepool(rack([host]))
     (node,) = launcher.ask('small').lease()['nodes']

@@ -27,14 +27,14 @@ class Login:
 
 
 def place(node):
-    """The names of the host and of the domain of a node."""
-    host, domain = node['external_id'].split('/')
+    """The names of the host and of the domain of a node, which is one of a lease or of a listing."""
+    host, domain = (node.get('external_id') or node['server_id']).split('/')
     return host, domain
 
 
 def of_machine(domain):
     """The names of the volumes of a machine."""
-    return {f'{domain}.qcow2', f'{domain}.iso'}
+    return {f'{domain}.qcow2', f'{domain}.iso', f'{domain}.log'}
 
 
 def define_stranger(host, folder, name, metadata=''):
