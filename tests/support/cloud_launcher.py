@@ -36,14 +36,15 @@ class Request:
 
 
 class CloudLauncher(Launcher):
-    """A launcher with the embedded store. `environment`: where it finds the cloud, and its credentials."""
+    """A launcher with the embedded store. `environment`: where it finds the cloud, and its credentials. `content`: more
+    keys of the configuration."""
 
-    def __init__(self, directory, providers, environment):
+    def __init__(self, directory, providers, environment, **content):
         labels = sorted({label['name'] for provider in providers for pool in provider['pools']
                          for label in pool['labels']})
         super().__init__(directory, {'store': f'sqlite://{directory}/nodepool.db',
                                      'labels': [{'name': label} for label in labels],
-                                     'providers': providers}, environment)
+                                     'providers': providers, **content}, environment)
         self.requests = []
 
     def nodes(self):
@@ -68,11 +69,12 @@ class CloudLauncher(Launcher):
 
 @contextlib.contextmanager
 def launchers(directory):
-    """Starts launchers, each with a store of its own: start(environment, provider, …). Stops them at the end."""
+    """Starts launchers, each with a store of its own: start(environment, provider, …, more keys=…). Stops them at the
+    end."""
     started = []
 
-    def start(environment, *providers):
-        launcher = CloudLauncher(directory / f'launcher{len(started)}', providers, environment)
+    def start(environment, *providers, **content):
+        launcher = CloudLauncher(directory / f'launcher{len(started)}', providers, environment, **content)
         started.append(launcher)
         launcher.start()
         return launcher

@@ -318,6 +318,8 @@ SUITES = [
              '--kubernetes', '--interop', has_smoke=True),
     services('kubernetes-interop', 'interop/kubernetes', 'the programs together with the Python Nodepool on that API',
              '--kubernetes', '--interop', has_smoke=True),
+    services('libvirt', 'libvirt', 'libvirt and QEMU with virtual machines; the first run makes their image (as root)',
+             '--libvirt', has_smoke=True),
     services('images', 'openstack/images', 'builds, uploads and boots images of diskimage-builder (as root)',
              '--openstack', '--images', has_smoke=True),
     Suite('package', 'builds, installs, uses, upgrades and removes the Debian package in a clean Debian (as root)',
