@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/azure/names.h"
 #include "drivers/azure/poll_intervals.h"
 #include "drivers/azure/vm_removal.h"
@@ -82,7 +83,7 @@ Task<driver::MachineList> AzureAdapter::list() {
     const PowerState* power = states ? states->find(lowered(listed.id)) : nullptr;
     machine.state = state_of(listed, power);
     if (listed.is_going()) machine.explanation = state_in_words(kMachineType.what, listed);
-    if (machine.state == driver::Machine::State::stopped) {
+    if (power != nullptr && machine.state == driver::Machine::State::stopped) {
       machine.explanation =
           fmt::format("{} {} is {}", kMachineType.what, listed.name, power->power);
     }
