@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/azure/names.h"
 #include "drivers/azure/poll_intervals.h"
 #include "drivers/azure/vm_removal.h"
@@ -73,13 +74,16 @@ Task<> AzureAdapter::remove(model::Json external_id, driver::LaunchSteps& steps)
 Task<driver::MachineList> AzureAdapter::list() {
   driver::MachineList machines;
   const auto list = co_await context_.view.machines().get(kPollInterval);
-  const auto states = co_await context_.view.power_states();
+  // If they cannot be read now, what runs is unknown, and the listing still shows what exists.
+  Task<std::shared_ptr<const CloudView::PowerStates>> reading = context_.view.power_states();
+  const auto states =
+      co_await driver::if_answered(std::move(reading), "states of virtual machines", context_.log);
   for (const VirtualMachine& listed : list->all()) {
     driver::Machine& machine = machines.machines.emplace_back(azure::describe(listed));
-    const PowerState* power = states->find(lowered(listed.id));
+    const PowerState* power = states ? states->find(lowered(listed.id)) : nullptr;
     machine.state = state_of(listed, power);
     if (listed.is_going()) machine.explanation = state_in_words(kMachineType.what, listed);
-    if (machine.state == driver::Machine::State::stopped) {
+    if (power != nullptr && machine.state == driver::Machine::State::stopped) {
       machine.explanation =
           fmt::format("{} {} is {}", kMachineType.what, listed.name, power->power);
     }

@@ -362,6 +362,16 @@ TEST_P(AzureContract, without_the_permission_for_states_machines_count_as_runnin
   EXPECT_THAT(process_->run(provider().terminated()), SizeIs(1));
 }
 
+TEST_P(AzureContract, while_states_cannot_be_read_machines_count_as_running) {
+  const Node node = launch_new();
+  azure().find("virtualMachines", "np" + node.id)->power = "stopped";
+  azure().fail("GET virtualMachines?statusOnly", std::vector<StandIn::Failure>(kAttempts));
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(process_->run(provider().terminated()), IsEmpty());
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(process_->run(provider().terminated()), SizeIs(1));
+}
+
 TEST_P(AzureContract, what_others_use_of_the_quota_is_not_available) {
   azure().others = 30;
   start();
