@@ -25,12 +25,6 @@ std::string id_prefix(Priority priority) {
   return std::to_string(static_cast<int>(priority)) + "-";
 }
 
-// Whether the store may respond again later.
-bool is_passing(const StoreError& error) {
-  return error.kind() == Kind::disconnected || error.kind() == Kind::unknown_outcome ||
-         error.kind() == Kind::session_expired;
-}
-
 // The record of the request; nothing if it does not exist.
 Task<std::optional<model::NodeRequest>> read(Store& store, std::string id) {
   const std::optional<coordination::Entry> entry =
@@ -51,7 +45,7 @@ Task<std::optional<model::NodeRequest>> find_surely(async::Runtime runtime, Stor
     try {
       co_return co_await find_by_event(store, priority, event_id);
     } catch (const StoreError& error) {
-      if (!is_passing(error)) throw;
+      if (!coordination::is_outage(error)) throw;
     }
     co_await coordination::wait_for_store(runtime, store);
   }
@@ -73,7 +67,7 @@ Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string
       if (!request) throw RequestError("request " + id + " was removed by another client");
       if (request->stat.version != seen && progress) progress(*request);
     } catch (const StoreError& error) {
-      if (!is_passing(error)) throw;  // a resync follows when the store is back
+      if (!coordination::is_outage(error)) throw;  // a resync follows when the store is back
     }
     if (request && is_final(request->state)) co_return true;
     if (!co_await changed.wait_until(runtime.clock, deadline)) co_return false;
