@@ -36,7 +36,7 @@ std::string mac_address(const DomainSpec& spec, std::size_t card) {
 }
 
 // A UUID of version 8 (RFC 9562), of one attempt for one node: defining the domain twice makes one,
-// and does not change the domain of another attempt, or of somebody else.
+// and does not change the domain of another attempt, or of another owner.
 std::string uuid_of(const DomainSpec& spec) {
   const std::string created = driver::value_of(spec.owner_tags, driver::kNodeCreatedKey);
   const std::string unique = fmt::format("{}/{}/{}", spec.name, created, spec.attempt);
@@ -116,8 +116,12 @@ void add_user_network(pugi::xml_node domain, const DomainSpec& spec, const Netwo
     network += fmt::format(",hostfwd=tcp:{}:{}-:{}", spec.host_address, spec.port,
                            spec.label.connection_port);
   }
+  // QEMU would choose a slot before it has libvirt's own devices, which are in the first slots.
+  constexpr std::size_t kFirstSlot = 0x10;
+  const bool has_pcie = spec.label.machine.find("q35") != std::string::npos;
   const std::string device =
-      fmt::format("virtio-net-pci,netdev=np{},mac={},romfile=", number, mac_address(spec, number));
+      fmt::format("virtio-net-pci,netdev=np{},mac={},romfile=,bus={},addr=0x{:x}", number,
+                  mac_address(spec, number), has_pcie ? "pcie.0" : "pci.0", kFirstSlot + number);
   for (const std::string& argument :
        {std::string("-netdev"), network, std::string("-device"), device}) {
     add(commands, "qemu:arg", {{"value", argument}});
@@ -222,7 +226,7 @@ std::string domain_xml(const DomainSpec& spec) {
   return serialized(document);
 }
 
-std::string clone_xml(const std::string& name, const Volume& image, std::uint64_t size) {
+std::string clone_xml(const std::string& name, const VolumeDescription& image, std::uint64_t size) {
   pugi::xml_document document;
   const pugi::xml_node volume = add(document, "volume");
   add(volume, "name", {}, name);
