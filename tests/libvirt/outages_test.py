@@ -159,7 +159,7 @@ def small_host(tmp_path_factory, image):
 
 
 def test_a_full_storage_pool_is_said_and_no_storm(nodepool, rack, small_host, login):
-    small_host.virsh('vol-create-as', 'default', 'filler', '10000k', '--format', 'raw')
+    small_host.virsh('vol-create-as', 'default', 'filler', '10236k', '--format', 'raw')
     launcher = nodepool(rack([small_host], **{'launch-retries': 2}))
     reason = launcher.ask('small').refusal()
     assert 'No space left on device' in reason + launcher.log.read_text()
