@@ -116,8 +116,12 @@ void add_user_network(pugi::xml_node domain, const DomainSpec& spec, const Netwo
     network += fmt::format(",hostfwd=tcp:{}:{}-:{}", spec.host_address, spec.port,
                            spec.label.connection_port);
   }
+  // QEMU would choose a slot before it has libvirt's own devices, which are in the first slots.
+  constexpr std::size_t kFirstSlot = 0x10;
+  const bool has_pcie = spec.label.machine.find("q35") != std::string::npos;
   const std::string device =
-      fmt::format("virtio-net-pci,netdev=np{},mac={},romfile=", number, mac_address(spec, number));
+      fmt::format("virtio-net-pci,netdev=np{},mac={},romfile=,bus={},addr=0x{:x}", number,
+                  mac_address(spec, number), has_pcie ? "pcie.0" : "pci.0", kFirstSlot + number);
   for (const std::string& argument :
        {std::string("-netdev"), network, std::string("-device"), device}) {
     add(commands, "qemu:arg", {{"value", argument}});
