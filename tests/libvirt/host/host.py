@@ -136,7 +136,7 @@ class Host:
     def stop_daemon(self, number=signal.SIGTERM):
         """libvirtd alone; machines and network go on."""
         os.kill(self.pid, number)
-        os.kill(self.pid, signal.SIGCONT)
+        self.resume()
         self.daemon.wait(PATIENCE)
         self.daemon = self.pid = None
 
@@ -151,7 +151,11 @@ class Host:
             yield
         finally:
             if self.pid is not None:
-                os.kill(self.pid, signal.SIGCONT)
+                self.resume()
+
+    def resume(self):
+        for pid in self.pid, self.daemon.pid:  # nsenter stops itself when its child is stopped
+            os.kill(pid, signal.SIGCONT)
 
     def stop(self):
         """All of it, as if its power failed. What is in files stays."""
