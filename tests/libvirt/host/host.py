@@ -98,6 +98,13 @@ class Host:
         self.open_namespaces()
         self.start_daemon()
 
+    def repair(self):
+        """Starts what a failed test has left stopped."""
+        if self.namespaces is None:
+            self.start()
+        elif self.daemon is None:
+            self.start_daemon()
+
     def open_namespaces(self):
         size = [str(self.pool_size)] if self.pool_size else []
         # Even a killed suite leaves nothing: each of them ends with its parent.
