@@ -37,6 +37,7 @@ def standing_hosts(tmp_path_factory):
 def hosts(standing_hosts, image):
     """Two hosts, named host0 and host1, with nothing on them but the volume of the image, base.qcow2."""
     for host in standing_hosts:
+        host.repair()
         host.clear()
         host.add_volume('base.qcow2', image)
     return standing_hosts

@@ -98,6 +98,13 @@ class Host:
         self.open_namespaces()
         self.start_daemon()
 
+    def repair(self):
+        """Starts what a failed test has left stopped."""
+        if self.namespaces is None:
+            self.start()
+        elif self.daemon is None:
+            self.start_daemon()
+
     def open_namespaces(self):
         size = [str(self.pool_size)] if self.pool_size else []
         # Even a killed suite leaves nothing: each of them ends with its parent.
@@ -136,7 +143,7 @@ class Host:
     def stop_daemon(self, number=signal.SIGTERM):
         """libvirtd alone; machines and network go on."""
         os.kill(self.pid, number)
-        os.kill(self.pid, signal.SIGCONT)
+        self.resume()
         self.daemon.wait(PATIENCE)
         self.daemon = self.pid = None
 
@@ -151,7 +158,11 @@ class Host:
             yield
         finally:
             if self.pid is not None:
-                os.kill(self.pid, signal.SIGCONT)
+                self.resume()
+
+    def resume(self):
+        for pid in self.pid, self.daemon.pid:  # nsenter stops itself when its child is stopped
+            os.kill(pid, signal.SIGCONT)
 
     def stop(self):
         """All of it, as if its power failed. What is in files stays."""
