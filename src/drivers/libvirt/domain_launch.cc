@@ -41,16 +41,16 @@ struct MachineFiles {
   std::string config_drive;     // empty: none
 };
 
-void replace_volume(Host& host, const std::string& name, const std::string& xml) {
+void replace_volume(Hypervisor& host, const std::string& name, const std::string& xml) {
   host.delete_volume(name);
   host.create_volume(xml);
 }
 
 // Makes the volumes, and starts the domain. Can be repeated until it runs.
-void start_machine(Host& host, const MachineFiles& files) {
+void start_machine(Hypervisor& host, const MachineFiles& files) {
   const auto described = host.volume_xml(files.image);
   if (!described) throw CloudError(Kind::failed, "there is no volume " + files.image);
-  const Volume image = read_volume(*described);
+  const VolumeDescription image = read_volume(*described);
   const std::string disk = disk_name(files.domain);
   replace_volume(host, disk, clone_xml(disk, image, files.disk_size));
   const std::string log = console_log_name(files.domain);
@@ -111,7 +111,7 @@ DomainLaunch::DomainLaunch(LaunchContext context, driver::CreateSpec spec,
       name_(domain_name(spec_.hostname, spec_.metadata)) {}
 
 DomainLaunch::~DomainLaunch() {
-  if (reservations_) reservations_->erase(name_);
+  if (pending_machines_) pending_machines_->erase(name_);
 }
 
 Task<driver::Instance> DomainLaunch::run() {
@@ -121,7 +121,7 @@ Task<driver::Instance> DomainLaunch::run() {
     co_return std::nullopt;
   };
   const std::string host = co_await steps_.step(kHostStep, choose, find_none);
-  if (!reservations_) reserve(line_of(context_.lines, host));
+  if (!pending_machines_) reserve(line_of(context_.lines, host));
   steps_.enter("creating the domain");
   const driver::LaunchSteps::Make make = [this] { return define(); };
   const driver::LaunchSteps::Find find = [this] { return this->find(); };
@@ -132,7 +132,7 @@ Task<driver::Instance> DomainLaunch::run() {
   co_return co_await wait_for_address();
 }
 
-// The decision and the reservation are one continuation: no other launch comes between.
+// The decision and the machine are one continuation: no other launch comes between.
 Task<std::string> DomainLaunch::choose_host() {
   const HostStates states = co_await states_of(context_.runtime, context_.lines, kStateAge);
   HostLine* best = nullptr;
@@ -147,7 +147,7 @@ Task<std::string> DomainLaunch::choose_host() {
     }
     has_suitable = true;
     HostLine& line = line_of(context_.lines, name);
-    const Occupancy occupied = occupancy_of(*state, *line.reservations());
+    const Occupancy occupied = occupancy_of(*state, *line.pending_machines());
     const double left = memory_left(*state, occupied, label_, context_.config).value_or(-1);
     if (left <= most) continue;
     most = left;
@@ -163,10 +163,10 @@ Task<std::string> DomainLaunch::choose_host() {
 
 void DomainLaunch::reserve(HostLine& line) {
   line_ = &line;
-  reservations_ = line.reservations();
-  reservations_->insert_or_assign(name_, Reservation{.cpus = label_.cpus,
-                                                     .memory = label_.memory,
-                                                     .host_devices = label_.host_devices});
+  pending_machines_ = line.pending_machines();
+  pending_machines_->insert_or_assign(name_, PendingMachine{.cpus = label_.cpus,
+                                                            .memory = label_.memory,
+                                                            .host_devices = label_.host_devices});
 }
 
 Task<std::string> DomainLaunch::define() {
@@ -182,13 +182,13 @@ Task<std::string> DomainLaunch::define() {
                     .host_address = line_->config().address};
   const NetworkCard& card = label_.networks.front();
   if (card.kind == NetworkCard::Kind::user) {
-    const Occupancy occupied = occupancy_of(*state, *reservations_);
+    const Occupancy occupied = occupancy_of(*state, *pending_machines_);
     const std::size_t start = std::hash<std::string>()(fmt::format("{}{}", name_, spec_.attempt));
     domain.port = free_port(card, occupied, start);
     if (domain.port == 0) throw CloudError(Kind::quota, "all ports of the network are in use");
-    (*reservations_)[name_].port = domain.port;
+    (*pending_machines_)[name_].port = domain.port;
   }
-  auto call = [xml = domain_xml(domain)](Host& host) { host.define_domain(xml); };
+  auto call = [xml = domain_xml(domain)](Hypervisor& host) { host.define_domain(xml); };
   co_await line_->call("define_domain", HostLine::Effect::changes, std::move(call));
   co_return name_;
 }
@@ -201,7 +201,7 @@ Task<std::optional<std::string>> DomainLaunch::find() {
 }
 
 Task<std::optional<Domain>> DomainLaunch::look_up() {
-  auto call = [name = name_](Host& host) { return host.find_domain(name); };
+  auto call = [name = name_](Hypervisor& host) { return host.find_domain(name); };
   co_return co_await line_->call("find_domain", HostLine::Effect::reads, std::move(call));
 }
 
@@ -223,7 +223,7 @@ Task<> DomainLaunch::start() {
                              .user_data = label_.user_data};
     files.config_drive = iso_image("cidata", cloud_init_files(settings));
   }
-  auto call = [files = std::move(files)](Host& host) { start_machine(host, files); };
+  auto call = [files = std::move(files)](Hypervisor& host) { start_machine(host, files); };
   co_await line_->call("start_domain", HostLine::Effect::changes, std::move(call));
 }
 
@@ -268,12 +268,12 @@ Task<std::string> DomainLaunch::address_of(const HostState& host, const Domain& 
         if (lease != host.leases.end()) co_return lease->second;
       }
     } else if (source == AddressSource::arp) {
-      auto call = [name = name_](Host& asked) { return asked.addresses_by_arp(name); };
+      auto call = [name = name_](Hypervisor& asked) { return asked.addresses_by_arp(name); };
       found = co_await driver::if_answered(
           line_->call("addresses_by_arp", HostLine::Effect::reads, std::move(call)), "addresses",
           context_.log);
     } else if (domain.has_agent) {
-      auto call = [name = name_](Host& asked) { return asked.addresses_by_agent(name); };
+      auto call = [name = name_](Hypervisor& asked) { return asked.addresses_by_agent(name); };
       found = co_await driver::if_answered(
           line_->call("addresses_by_agent", HostLine::Effect::reads, std::move(call)), "addresses",
           context_.log);

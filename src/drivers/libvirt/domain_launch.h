@@ -72,10 +72,10 @@ class DomainLaunch {
   driver::CreateSpec spec_;
   driver::LaunchSteps& steps_;
   const LibvirtLabel& label_;
-  std::string volume_;                          // of the image
-  std::string name_;                            // of the domain
-  HostLine* line_ = nullptr;                    // once it is chosen
-  std::shared_ptr<Reservations> reservations_;  // of this host; with an entry for the domain
+  std::string volume_;                                 // of the image
+  std::string name_;                                   // of the domain
+  HostLine* line_ = nullptr;                           // once it is chosen
+  std::shared_ptr<PendingMachines> pending_machines_;  // of this host; with an entry for the domain
 };
 
 }  // namespace nodepool::drivers::libvirt

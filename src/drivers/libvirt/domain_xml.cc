@@ -36,7 +36,7 @@ std::string mac_address(const DomainSpec& spec, std::size_t card) {
 }
 
 // A UUID of version 8 (RFC 9562), of one attempt for one node: defining the domain twice makes one,
-// and does not change the domain of another attempt, or of somebody else.
+// and does not change the domain of another attempt, or of another owner.
 std::string uuid_of(const DomainSpec& spec) {
   const std::string created = driver::value_of(spec.owner_tags, driver::kNodeCreatedKey);
   const std::string unique = fmt::format("{}/{}/{}", spec.name, created, spec.attempt);
@@ -226,7 +226,7 @@ std::string domain_xml(const DomainSpec& spec) {
   return serialized(document);
 }
 
-std::string clone_xml(const std::string& name, const Volume& image, std::uint64_t size) {
+std::string clone_xml(const std::string& name, const VolumeDescription& image, std::uint64_t size) {
   pugi::xml_document document;
   const pugi::xml_node volume = add(document, "volume");
   add(volume, "name", {}, name);

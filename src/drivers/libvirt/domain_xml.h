@@ -37,7 +37,7 @@ struct DomainSpec {
 std::string domain_xml(const DomainSpec& spec);
 
 // A clone of an image, at least as large; `size` in bytes.
-std::string clone_xml(const std::string& name, const Volume& image, std::uint64_t size);
+std::string clone_xml(const std::string& name, const VolumeDescription& image, std::uint64_t size);
 // A volume of that format and size.
 std::string volume_xml(const std::string& name, std::string_view format, std::uint64_t size);
 

@@ -16,7 +16,7 @@ constexpr driver::PollIntervals kPolls{.unknown = 2s, .least = 500ms};
 constexpr auto kReadDeadline = 10s;
 constexpr auto kChangeDeadline = 50s;
 
-// A host that failed is not asked again for so many times as long as its failure took, so that one
+// A host that failed is not polled for so many times as long as its failure took, so that one
 // that hangs seldom delays what waits for all hosts.
 constexpr int kAwayFactor = 3;
 
@@ -60,7 +60,7 @@ Task<HostState> HostLine::ask() {
   std::string failure;
   const auto begun = runtime_.clock.now();
   try {
-    auto read = [query = query_](Host& host) { return host.state(query); };
+    auto read = [query = query_](Hypervisor& host) { return host.state(query); };
     state = co_await call("state", Effect::reads, std::move(read));
   } catch (const CloudError& error) {
     failure = error.what();

@@ -46,8 +46,9 @@ class HostLine {
   // CloudError(transient) if the host does not respond, and CloudError(unknown_outcome) if a change
   // may have happened.
   template <typename Call>
-  async::Task<std::invoke_result_t<Call&, Host&>> call(std::string name, Effect effect, Call call) {
-    using Result = std::invoke_result_t<Call&, Host&>;
+  async::Task<std::invoke_result_t<Call&, Hypervisor&>> call(std::string name, Effect effect,
+                                                             Call call) {
+    using Result = std::invoke_result_t<Call&, Hypervisor&>;
     std::function<Result()> guarded = [thread = thread_, host = config_.name, effect,
                                        call = std::move(call)]() -> Result {
       try {
@@ -62,10 +63,10 @@ class HostLine {
   }
 
   // The machines that are being launched here. Launches may outlive this.
-  const std::shared_ptr<Reservations>& reservations() { return reservations_; }
+  const std::shared_ptr<PendingMachines>& pending_machines() { return pending_machines_; }
 
  private:
-  using Thread = GuardedThread<Host>;
+  using Thread = GuardedThread<Hypervisor>;
 
   static std::chrono::seconds deadline_of(Effect effect);
   static driver::CloudError stuck(const std::string& host);
@@ -82,7 +83,7 @@ class HostLine {
   States::Pointer last_;
   std::string failure_;  // of the last call; empty: it responds
   async::Clock::TimePoint away_until_{};
-  std::shared_ptr<Reservations> reservations_ = std::make_shared<Reservations>();
+  std::shared_ptr<PendingMachines> pending_machines_ = std::make_shared<PendingMachines>();
 };
 
 }  // namespace nodepool::drivers::libvirt

@@ -62,7 +62,7 @@ driver::Machine machine_of(const Domain& domain, const HostState& host, const st
 }
 
 // The domain is the last to go: while it exists, its owner tags show what its volumes are.
-void remove_everything(Host& host, const std::string& domain) {
+void remove_everything(Hypervisor& host, const std::string& domain) {
   host.stop_domain(domain);
   host.delete_volume(disk_name(domain));
   host.delete_volume(config_drive_name(domain));
@@ -108,7 +108,7 @@ Task<> LibvirtAdapter::remove(model::Json external_id, driver::LaunchSteps& /*st
 Task<> LibvirtAdapter::remove_machine(MachineId id) {
   using Maker = driver::Ownership::Maker;
   HostLine& line = line_of(lines_, id.host);
-  auto look_up = [name = id.domain](Host& host) { return host.find_domain(name); };
+  auto look_up = [name = id.domain](Hypervisor& host) { return host.find_domain(name); };
   const auto domain =
       co_await line.call("find_domain", HostLine::Effect::reads, std::move(look_up));
   if (domain) {
@@ -118,7 +118,7 @@ Task<> LibvirtAdapter::remove_machine(MachineId id) {
       co_return;
     }
   }
-  auto call = [domain = id.domain](Host& host) { remove_everything(host, domain); };
+  auto call = [domain = id.domain](Hypervisor& host) { remove_everything(host, domain); };
   co_await line.call("remove_domain", HostLine::Effect::changes, std::move(call));
   line.states().forget();  // its capacity is free at once
 }
@@ -183,7 +183,7 @@ Task<> LibvirtAdapter::remove_resource(driver::Resource resource) {
 }
 
 Task<> LibvirtAdapter::remove_volume(MachineId id) {
-  auto call = [volume = id.domain](Host& host) { host.delete_volume(volume); };
+  auto call = [volume = id.domain](Hypervisor& host) { host.delete_volume(volume); };
   co_await line_of(lines_, id.host)
       .call("delete_volume", HostLine::Effect::changes, std::move(call));
 }
@@ -262,7 +262,7 @@ std::string LibvirtAdapter::problem(const HostStates& states, const std::string&
 
 Task<std::optional<std::string>> LibvirtAdapter::console_log(model::Json external_id) {
   const MachineId id = parse_machine_id(external_id.string_value());
-  auto call = [volume = console_log_name(id.domain)](Host& host) {
+  auto call = [volume = console_log_name(id.domain)](Hypervisor& host) {
     return host.read_volume(volume, kConsoleBytes);
   };
   co_return co_await line_of(lines_, id.host)

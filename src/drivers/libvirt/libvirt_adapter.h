@@ -10,7 +10,7 @@
 #include "driver/statemachine/adapter.h"
 #include "drivers/libvirt/config/libvirt_config.h"
 #include "drivers/libvirt/domain_launch.h"
-#include "drivers/libvirt/image_store.h"
+#include "drivers/libvirt/volume_images.h"
 
 namespace nodepool::drivers::libvirt {
 
@@ -58,7 +58,7 @@ class LibvirtAdapter final : public driver::Adapter {
   driver::Ownership ownership_;
   HostLines lines_;
   LaunchContext launch_context_;
-  ImageStore images_;
+  VolumeImages images_;
 };
 
 }  // namespace nodepool::drivers::libvirt

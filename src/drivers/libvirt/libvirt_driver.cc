@@ -18,6 +18,7 @@ std::shared_ptr<const driver::ProviderConfig> LibvirtDriver::configure(
 
 std::unique_ptr<driver::Adapter> LibvirtDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
+  context.log = context.log.child("driver." + config->name());
   return std::make_unique<LibvirtAdapter>(
       std::move(context), std::dynamic_pointer_cast<const LibvirtConfig>(std::move(config)),
       connect_);

@@ -17,7 +17,7 @@ bool takes_resources(const Domain& domain) {
   return domain.is_active() || !domain.tags.empty();
 }
 
-Occupancy occupancy_of(const HostState& host, const Reservations& reservations) {
+Occupancy occupancy_of(const HostState& host, const PendingMachines& pending_machines) {
   Occupancy occupied;
   const auto add = [&occupied](const auto& machine) {
     occupied.cpus += static_cast<double>(machine.cpus);
@@ -28,9 +28,9 @@ Occupancy occupancy_of(const HostState& host, const Reservations& reservations) 
   for (const Domain& domain : host.domains) {
     if (takes_resources(domain)) add(domain);
   }
-  for (const auto& [name, reservation] : reservations) {
+  for (const auto& [name, machine] : pending_machines) {
     const auto listed = std::ranges::find(host.domains, name, &Domain::name);
-    if (listed == host.domains.end()) add(reservation);
+    if (listed == host.domains.end()) add(machine);
   }
   return occupied;
 }

@@ -22,22 +22,22 @@ struct Capacity {
 Capacity capacity_of(const HostState& host, const LibvirtConfig& config);
 
 // A machine that is being launched: it counts from its placement until the host lists its domain.
-struct Reservation {
+struct PendingMachine {
   std::int64_t cpus = 0;
   std::int64_t memory = 0;  // MiB
   std::vector<std::string> host_devices;
   int port = 0;
 };
-using Reservations = std::map<std::string, Reservation, std::less<>>;  // by domain
+using PendingMachines = std::map<std::string, PendingMachine, std::less<>>;  // by domain
 
-// What is taken of a host by domains that run or are Nodepool's, and by reservations.
+// What is taken of a host by domains that run or are Nodepool's, and by pending machines.
 struct Occupancy {
   double cpus = 0;
   double memory = 0;
   std::set<std::string, std::less<>> host_devices;
   std::set<int> ports;
 };
-Occupancy occupancy_of(const HostState& host, const Reservations& reservations);
+Occupancy occupancy_of(const HostState& host, const PendingMachines& pending_machines);
 
 // Whether the domain takes resources of its host.
 bool takes_resources(const Domain& domain);

@@ -52,7 +52,7 @@ class Faults {
 
 // A host in memory, with libvirt's rules: names and UUIDs are unique, active domains need their
 // volumes.
-class FakeHost final : public Host {
+class FakeHost final : public Hypervisor {
  public:
   explicit FakeHost(const async::VirtualClock& clock) : clock_(clock) {}
 

@@ -119,7 +119,7 @@ TEST(DomainXml, names_tell_owners_apart) {
 }
 
 TEST(VolumeXml, a_clone_is_never_smaller_than_its_image) {
-  const Volume image{.name = "a", .path = "/pool/a", .format = "raw", .capacity = 1000};
+  const VolumeDescription image{.name = "a", .path = "/pool/a", .format = "raw", .capacity = 1000};
   EXPECT_EQ(read_volume(clone_xml("b", image, 10)).capacity, 1000U);
   EXPECT_EQ(read_volume(clone_xml("b", image, 5000)).capacity, 5000U);
   EXPECT_THAT(clone_xml("b", image, 0),

@@ -86,7 +86,7 @@ Domain read_domain(const std::string& xml) {
   return domain;
 }
 
-Volume read_volume(const std::string& xml) {
+VolumeDescription read_volume(const std::string& xml) {
   const pugi::xml_document document = parse_xml(xml);
   const pugi::xml_node root = document.child("volume");
   const pugi::xml_node target = root.child("target");

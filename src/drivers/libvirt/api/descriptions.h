@@ -15,13 +15,13 @@ inline constexpr const char* kTagNamespace = "urn:nodepool:libvirt";
 Domain read_domain(const std::string& xml);
 
 // A volume, as far as clones of it need it.
-struct Volume {
+struct VolumeDescription {
   std::string name;
   std::string path;
   std::string format;          // "qcow2", "raw"
   std::uint64_t capacity = 0;  // bytes
 };
-Volume read_volume(const std::string& xml);
+VolumeDescription read_volume(const std::string& xml);
 
 // The directory of a storage pool.
 std::string read_pool_path(const std::string& xml);

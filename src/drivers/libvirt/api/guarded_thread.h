@@ -13,7 +13,7 @@
 namespace nodepool::drivers::libvirt {
 
 // Makes blocking calls, one at a time, on a thread of its own with a state of its own, such as a
-// connection. A call that has not returned by its deadline is left behind with thread and state:
+// connection. A call that has not returned by its deadline is abandoned with thread and state:
 // its result is dropped, and the next call gets new ones. Nothing waits for it, not even the end of
 // the process. Calls own all they use.
 template <typename State>
@@ -21,7 +21,7 @@ class GuardedThread {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // At most so many calls are left behind at a time.
+  // At most so many calls are abandoned at a time.
   static constexpr int kMaxLeft = 2;
 
   // Thrown when no call was made, because kMaxLeft calls have not returned; and when the call has

@@ -53,9 +53,9 @@ struct HostQuery {
 // A host with one storage pool: a narrow interface to libvirt. The functions block, maybe forever;
 // see HostLine. They throw CloudError: `transient` if nothing has been done, `unknown_outcome` if
 // the connection was lost during a change.
-class Host {
+class Hypervisor {
  public:
-  virtual ~Host() = default;
+  virtual ~Hypervisor() = default;
 
   virtual HostState state(const HostQuery& query) = 0;
 
@@ -85,6 +85,6 @@ class Host {
 };
 
 // Gives a thread the object for a host. Does not throw.
-using HostMaker = std::function<std::shared_ptr<Host>()>;
+using HostMaker = std::function<std::shared_ptr<Hypervisor>()>;
 
 }  // namespace nodepool::drivers::libvirt

@@ -40,7 +40,7 @@ std::vector<std::unique_ptr<T, int (*)(T*)>> taken_list(T** list, int count, int
   return all;
 }
 
-// Without prompts: nobody could answer.
+// Without prompts, which a daemon cannot answer.
 std::string without_prompts(const std::string& uri) {
   if (!uri.starts_with("qemu+ssh:") || uri.find("no_tty=") != std::string::npos) return uri;
   return uri + (uri.find('?') == std::string::npos ? '?' : '&') + "no_tty=1";
@@ -116,7 +116,7 @@ bool is_usable_ipv4(const std::string& address) {
 }
 
 // A connection to one host, used by one thread. Connects when needed.
-class LibvirtHost final : public Host {
+class LibvirtHost final : public Hypervisor {
  public:
   // `library` outlives it.
   LibvirtHost(const Library& library, std::string uri, std::string storage_pool)

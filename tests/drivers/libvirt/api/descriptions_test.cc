@@ -65,7 +65,7 @@ TEST(Descriptions, what_is_no_xml_is_an_error) {
 }
 
 TEST(Descriptions, volumes_pools_and_capabilities_are_read) {
-  const Volume volume = read_volume(R"(
+  const VolumeDescription volume = read_volume(R"(
 <volume type='file'><name>a.qcow2</name><capacity unit='bytes'>67108864</capacity>
   <target><path>/pool/a.qcow2</path><format type='qcow2'/></target></volume>)");
   EXPECT_EQ(volume.name, "a.qcow2");

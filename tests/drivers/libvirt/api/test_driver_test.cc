@@ -41,7 +41,7 @@ CloudError::Kind kind_of_failure(const std::function<void()>& call) {
 
 class TestDriver : public testing::Test {
  protected:
-  std::shared_ptr<Host> host_ = libvirt_host("test:///default", "default-pool")();
+  std::shared_ptr<Hypervisor> host_ = libvirt_host("test:///default", "default-pool")();
 };
 
 TEST_F(TestDriver, a_domain_is_defined_started_and_stopped) {

@@ -15,10 +15,10 @@ std::uint64_t virtual_size(const driver::ImageFile& file);
 
 // Uploads, lists and deletes images: a volume in the storage pool of each host, with the image's
 // name, which is also its id. Its owner tags are in the store.
-class ImageStore final : public driver::ImageSupport {
+class VolumeImages final : public driver::ImageSupport {
  public:
   // What `context` refers to, and `store`, outlive it.
-  ImageStore(LaunchContext context, coordination::Store& store);
+  VolumeImages(LaunchContext context, coordination::Store& store);
 
   async::Task<std::string> upload(driver::ProviderImage image, std::string name,
                                   driver::ImageFile file, driver::Metadata metadata,

@@ -1,4 +1,4 @@
-#include "drivers/libvirt/image_store.h"
+#include "drivers/libvirt/volume_images.h"
 
 #include <algorithm>
 #include <fstream>
@@ -51,13 +51,13 @@ std::uint64_t virtual_size(const driver::ImageFile& file) {
   return size;
 }
 
-ImageStore::ImageStore(LaunchContext context, coordination::Store& store)
+VolumeImages::VolumeImages(LaunchContext context, coordination::Store& store)
     : context_(std::move(context)), marks_(store, context_.config.name()) {}
 
 // A host that is away must not keep the others from getting new images.
-Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::string name,
-                                     driver::ImageFile file, driver::Metadata metadata,
-                                     Progress progress) {
+Task<std::string> VolumeImages::upload(driver::ProviderImage /*image*/, std::string name,
+                                       driver::ImageFile file, driver::Metadata metadata,
+                                       Progress progress) {
   const cloud::MetadataStore::Thing thing(kImage, name);
   co_await marks_.put(thing, metadata);
   std::size_t done = 0;
@@ -81,8 +81,8 @@ Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::strin
   co_return name;
 }
 
-Task<> ImageStore::upload_to(HostLine& line, std::string name, driver::ImageFile file,
-                             Progress progress) {
+Task<> VolumeImages::upload_to(HostLine& line, std::string name, driver::ImageFile file,
+                               Progress progress) {
   const auto deadline = context_.runtime.clock.now() + context_.config.upload_timeout();
   std::exception_ptr failure;
   try {
@@ -96,7 +96,7 @@ Task<> ImageStore::upload_to(HostLine& line, std::string name, driver::ImageFile
     failure = std::current_exception();
   }
   try {
-    auto undo = [name](Host& host) { host.delete_volume(name); };
+    auto undo = [name](Hypervisor& host) { host.delete_volume(name); };
     co_await line.call("delete_volume", HostLine::Effect::changes, std::move(undo));
   } catch (const CloudError& error) {
     context_.log.warning("Error deleting a part of image {}: {}", name, error.what());
@@ -105,16 +105,16 @@ Task<> ImageStore::upload_to(HostLine& line, std::string name, driver::ImageFile
 }
 
 // The volume has its final format and size at once: libvirt reads them from the file only later.
-Task<> ImageStore::send(HostLine& line, std::string name, driver::ImageFile file,
-                        Progress progress) {
-  auto create = [name, file](Host& host) {
+Task<> VolumeImages::send(HostLine& line, std::string name, driver::ImageFile file,
+                          Progress progress) {
+  auto create = [name, file](Hypervisor& host) {
     host.delete_volume(name);
     host.create_volume(volume_xml(name, file.format, virtual_size(file)));
   };
   co_await line.call("create_volume", HostLine::Effect::changes, std::move(create));
   for (std::uint64_t offset = 0; offset < file.size; offset += kPart) {
     auto write = [name, offset, path = file.path, size = std::min(kPart, file.size - offset),
-                  is_raw = file.format == "raw"](Host& host) {
+                  is_raw = file.format == "raw"](Hypervisor& host) {
       std::string bytes = read_file(path, offset, size);
       if (is_raw && is_empty(bytes)) return;
       host.write_volume(name, offset, std::move(bytes));
@@ -124,16 +124,16 @@ Task<> ImageStore::send(HostLine& line, std::string name, driver::ImageFile file
   }
 }
 
-Task<> ImageStore::remove(std::string name, std::string external_id) {
+Task<> VolumeImages::remove(std::string name, std::string external_id) {
   const std::string volume = external_id.empty() ? name : external_id;
   for (const auto& [host, line] : context_.lines) {
-    auto call = [volume](Host& asked) { asked.delete_volume(volume); };
+    auto call = [volume](Hypervisor& asked) { asked.delete_volume(volume); };
     co_await line->call("delete_volume", HostLine::Effect::changes, std::move(call));
   }
   co_await marks_.remove({kImage, volume});
 }
 
-Task<std::vector<driver::CloudImage>> ImageStore::list() {
+Task<std::vector<driver::CloudImage>> VolumeImages::list() {
   const auto marks = co_await marks_.all();
   std::vector<driver::CloudImage> images;
   for (const auto& [thing, metadata] : marks) {
