@@ -246,7 +246,8 @@ TEST_F(GceConfigTest, external_accounts_have_their_token_in_a_file) {
       "service_account_impersonation_url": "https://iam/ci:generateAccessToken",
       "credential_source": {"file": "/run/token", "format":
           {"type": "json", "subject_token_field_name": "id_token"}}})")}};
-  const CredentialSource& source = load(kLeast)->account().credentials;
+  const auto provider = load(kLeast);
+  const CredentialSource& source = provider->account().credentials;
   EXPECT_EQ(source.kind, CredentialSource::Kind::external_account);
   EXPECT_EQ(source.token_url, "https://sts.googleapis.com/v1/token");
   EXPECT_EQ(source.audience, "//iam/pool");
