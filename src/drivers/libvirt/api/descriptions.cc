@@ -60,7 +60,7 @@ void read_tags(const pugi::xml_node& metadata, Domain& domain) {
 }  // namespace
 
 Domain read_domain(const std::string& xml) {
-  constexpr std::uint64_t kMiB = 1024 * 1024;
+  constexpr std::uint64_t kMiB = 1ULL << 20U;
   const pugi::xml_document document = parse_xml(xml);
   const pugi::xml_node root = document.child("domain");
   Domain domain;

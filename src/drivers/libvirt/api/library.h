@@ -74,6 +74,7 @@ class Library {
   // Throws LibraryMissing.
   static const Library& get();
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared
 #define NODEPOOL_DECLARE(function) decltype(&::function) function = nullptr;
   NODEPOOL_LIBVIRT_FUNCTIONS(NODEPOOL_DECLARE)
 #undef NODEPOOL_DECLARE

@@ -36,6 +36,7 @@ template <typename T>
 std::vector<std::unique_ptr<T, int (*)(T*)>> taken_list(T** list, int count, int (*release)(T*)) {
   const std::unique_ptr<T*, void (*)(void*)> owned(list, std::free);
   std::vector<std::unique_ptr<T, int (*)(T*)>> all;
+  if (count > 0) all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) all.emplace_back(list[i], release);
   return all;
 }
