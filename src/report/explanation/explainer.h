@@ -42,9 +42,9 @@ struct Sources {
 using AskClouds = std::function<Task<>(std::vector<std::string> labels,
                                        const SimulationInput* input, Providers& providers)>;
 
-// Explains a request, node, lease, label or host, and by the journal a request or node that no longer
-// exists. If `ask_clouds` is empty, no cloud is asked.
-// Returns nothing if the subject is unknown. Throws StoreError, and what `ask_clouds` throws.
+// Explains a request, node, lease, label or host, and by the journal a request or node that no
+// longer exists. If `ask_clouds` is empty, no cloud is asked. Returns nothing if the subject is
+// unknown. Throws StoreError, and what `ask_clouds` throws.
 Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                                          AskClouds ask_clouds);
 
