@@ -134,14 +134,18 @@ Task<std::vector<RequestedNode>> NodeLaunches::created(
   co_return nodes;
 }
 
-// Finds the records that the transaction created. Returns whether all were found.
+// Finds the records that the transaction created. The store may have joined it with the
+// transactions of other requests. Returns whether all were found.
 Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.records.nodes, {});
   const auto& known = context_.records.nodes.all();
   auto launch = launches_.begin();
   for (auto entry = known.upper_bound(newest_known_); entry != known.end(); ++entry) {
-    if (entry->second.stat.czxid != transaction || launch == launches_.end()) continue;
-    (*launch++)->node() = entry->second;
+    if (launch == launches_.end()) break;
+    const Node& node = entry->second;
+    const bool is_own =
+        node.stat.czxid == transaction && node.allocated_to == (*launch)->node().allocated_to;
+    if (is_own) (*launch++)->node() = node;
   }
   co_return launch == launches_.end();
 }

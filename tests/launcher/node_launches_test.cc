@@ -66,6 +66,30 @@ TEST_F(NodeLaunchesTest, the_later_record_yields) {
   EXPECT_TRUE(loop_.run(launches.fit(one_node_)));
 }
 
+// The store may join the transactions of several requests into one, whose response may be lost.
+TEST_F(NodeLaunchesTest, nodes_are_told_apart_that_one_transaction_created_for_two_requests) {
+  NodeLaunches first(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
+  NodeLaunches second(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
+  coordination::Transaction transaction;
+  model::NodeRequest request;
+  request.id = "200-0000000000";
+  first.create_in(transaction, request, {"small"}, std::nullopt);
+  request.id = "200-0000000001";
+  second.create_in(transaction, request, {"small", "small"}, std::nullopt);
+  const auto results = loop_.run(store_.commit(std::move(transaction)));
+  const coordination::Stat written = results.front().stat;
+  const std::vector<coordination::OperationResult> lost(results.size());
+  const auto ids = [&](NodeLaunches& launches) {
+    std::vector<std::string> found;
+    for (const RequestedNode& node : loop_.run(launches.created(lost, written))) {
+      found.push_back(node.node_id);
+    }
+    return found;
+  };
+  EXPECT_EQ(ids(second), (std::vector<std::string>{"0000000001", "0000000002"}));
+  EXPECT_EQ(ids(first), (std::vector<std::string>{"0000000000"}));
+}
+
 TEST_F(NodeLaunchesTest, a_locked_node_is_not_launched) {
   NodeLaunches launches(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
   record(launches);
