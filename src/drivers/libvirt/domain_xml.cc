@@ -215,7 +215,7 @@ std::string console_log_name(const std::string& domain) {
 
 std::string domain_xml(const DomainSpec& spec) {
   pugi::xml_document document;
-  const pugi::xml_node domain = add(document, "domain",
+  const pugi::xml_node domain = add(document.root(), "domain",
                                     {{"type", spec.has_kvm ? "kvm" : "qemu"},
                                      {"xmlns:qemu", "http://libvirt.org/schemas/domain/qemu/1.0"}});
   add(domain, "name", {}, spec.name);
@@ -228,7 +228,7 @@ std::string domain_xml(const DomainSpec& spec) {
 
 std::string clone_xml(const std::string& name, const VolumeDescription& image, std::uint64_t size) {
   pugi::xml_document document;
-  const pugi::xml_node volume = add(document, "volume");
+  const pugi::xml_node volume = add(document.root(), "volume");
   add(volume, "name", {}, name);
   add(volume, "capacity", {{"unit", "bytes"}}, std::to_string(std::max(size, image.capacity)));
   add(add(volume, "target"), "format", {{"type", "qcow2"}});
@@ -240,7 +240,7 @@ std::string clone_xml(const std::string& name, const VolumeDescription& image, s
 
 std::string volume_xml(const std::string& name, std::string_view format, std::uint64_t size) {
   pugi::xml_document document;
-  const pugi::xml_node volume = add(document, "volume");
+  const pugi::xml_node volume = add(document.root(), "volume");
   add(volume, "name", {}, name);
   add(volume, "capacity", {{"unit", "bytes"}}, std::to_string(size));
   add(volume, "allocation", {}, "0");

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kImage = "image";
 
 // Sent by one call, which has 50 seconds.
-constexpr std::uint64_t kPart = 64 * 1024 * 1024;
+constexpr std::uint64_t kPart = std::uint64_t{64} << 20;  // bytes
 
 std::string read_file(const std::string& path, std::uint64_t offset, std::uint64_t size) {
   std::ifstream file(path, std::ios::binary);
