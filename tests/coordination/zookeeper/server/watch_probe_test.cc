@@ -75,6 +75,7 @@ TEST_F(ZooKeeperWatchProbe, a_session_that_dies_meanwhile_leaves_nothing) {
     proxy_.refuse(true);
     proxy_.cut();
   });
+  run(other_->exists("/nodepool"));  // its response follows the one that sets the watch
   Outcome<bool> outcome;
   start(probe(*store), outcome);
   StateLog states(fixture_, *store);
