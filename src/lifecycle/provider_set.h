@@ -9,7 +9,7 @@
 #include "async/task_scope.h"
 #include "config/config.h"
 #include "driver/driver.h"
-#include "driver/provider_start_retrier.h"
+#include "lifecycle/provider_start_retrier.h"
 #include "telemetry/log.h"
 
 namespace nodepool::lifecycle {
@@ -95,7 +95,7 @@ class ProviderSet {
   Configs wanted_;         // its providers
   std::map<std::string, std::shared_ptr<driver::Provider>> started_;
   std::map<std::string, Replaced> replaced_;  // or removed, by the configuration being applied
-  driver::ProviderStartRetrier retrier_;
+  ProviderStartRetrier retrier_;
   async::TaskScope stopping_;  // replaced providers, each until its last call ends
 };
 

@@ -119,10 +119,7 @@ bool LauncherWeb::may_read(const web::Request& request) {
 web::Response LauncherWeb::readiness(const web::Request& request) {
   telemetry::Health health = sources_.health();
   const bool is_reader = may_read(request);
-  if (!is_reader) {
-    if (!health.obstacles.empty()) health.obstacles = {"the reasons need a token with read access"};
-    health.warnings.clear();
-  }
+  if (!is_reader) health = web::without_reasons(std::move(health));
   web::Response response = web::readiness_page(health, request);
   if (is_reader && !anonymous_read_) web::make_private(response);
   return response;

@@ -14,6 +14,7 @@
 #include "program/daemon.h"
 #include "program/host_names.h"
 #include "telemetry/log_errors.h"
+#include "web/error_pages.h"
 #include "web/readiness.h"
 #include "web/server.h"
 
@@ -41,8 +42,9 @@ class BuilderDaemon final : public program::Daemon {
     anonymous_read_ = config.api.anonymous_read;
     web_.emplace(runtime(), log().child("WebApp"),
                  [this](web::Request request) { return answer(std::move(request)); });
-    co_await web_->start(
-        {.host = config.webapp.listen_address, .port = *config.webapp.builder_port});
+    co_await web_->start({.host = config.webapp.listen_address,
+                          .port = *config.webapp.builder_port,
+                          .names = config.api.host_names});
   }
 
   // Builders have no tokens: without `anonymous-read`, only liveness and readiness are shown.
@@ -50,14 +52,15 @@ class BuilderDaemon final : public program::Daemon {
     if (request.path == "/live") co_return web::text_page("OK");
     if (request.path == "/ready") {
       telemetry::Health health = Daemon::health();
-      if (!anonymous_read_) {
-        if (!health.obstacles.empty()) health.obstacles = {"anonymous-read is false"};
-        health.warnings.clear();
-      }
+      if (!anonymous_read_) health = web::without_reasons(std::move(health));
       co_return web::readiness_page(health, request);
     }
-    if (request.path != "/metrics") co_return web::Response{404};
-    if (!anonymous_read_) co_return web::Response{403};
+    if (request.path != "/metrics") {
+      co_return web::error_page(404, "A builder serves /live, /ready and /metrics.", request);
+    }
+    if (!anonymous_read_) {
+      co_return web::error_page(403, "The metrics of a builder need anonymous-read.", request);
+    }
     co_return web::text_page(registry().prometheus_text(), web::kPrometheusText);
   }
 

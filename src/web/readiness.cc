@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/record.h"
@@ -41,6 +42,12 @@ Response unavailable(const telemetry::Health& health, const Request& request) {
 }
 
 }  // namespace
+
+telemetry::Health without_reasons(telemetry::Health health) {
+  if (!health.obstacles.empty()) health.obstacles = {"the reasons need the right to read"};
+  health.warnings.clear();
+  return health;
+}
 
 Response readiness_page(const telemetry::Health& health, const Request& request) {
   const std::optional<MediaType> type = negotiate(request.header("accept"));

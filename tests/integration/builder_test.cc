@@ -42,23 +42,42 @@ TEST_F(BuilderProcess, sigterm_ends_what_is_under_way) {
   EXPECT_THAT(host_.files(), SizeIs(1));
 }
 
-TEST_F(BuilderProcess, liveness_readiness_and_metrics_are_served_at_the_configured_port) {
-  const test_support::ReservedPort port;
-  const auto page = [&port](const std::string& path) {
-    const std::string script = "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port.number()) +
+// What the builder serves at its port.
+class BuilderPages : public BuilderProcess {
+ protected:
+  void start(const std::string& keys = "") {
+    host_.configure({.more = "webapp: {listen_address: 127.0.0.1, builder-port: " +
+                             std::to_string(port_.number()) + "}\n" + keys});
+    host_.start();
+    host_.wait_for("dib-image-list", "ready");
+  }
+
+  std::string page(const std::string& path) const {
+    const std::string script = "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port_.number()) +
                                " && printf 'GET " + path +
                                " HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && cat <&3";
     return test_support::run({"bash", "-c", script}).output;
-  };
-  host_.configure({.more = "webapp: {listen_address: 127.0.0.1, builder-port: " +
-                           std::to_string(port.number()) + "}\n"});
-  host_.start();
-  host_.wait_for("dib-image-list", "ready");
+  }
+
+ private:
+  test_support::ReservedPort port_;
+};
+
+TEST_F(BuilderPages, liveness_readiness_and_metrics_are_served) {
+  start();
   EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
   EXPECT_THAT(page("/metrics"), HasSubstr("\nprocess_cpu_seconds_total "));
   EXPECT_THAT(page("/metrics"), HasSubstr("\nnodepool_image_size_bytes{"));
   EXPECT_THAT(page("/node-list"), HasSubstr(" 404 "));
+  EXPECT_EQ(host_.stop(SIGTERM), 0);
+}
+
+TEST_F(BuilderPages, metrics_need_anonymous_read) {
+  start("api: {anonymous-read: false}\n");
+  EXPECT_THAT(page("/metrics"), HasSubstr(" 403 "));
+  EXPECT_THAT(page("/metrics"), Not(HasSubstr("nodepool_image_size_bytes")));
+  EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 

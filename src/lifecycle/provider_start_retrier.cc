@@ -1,10 +1,10 @@
-#include "driver/provider_start_retrier.h"
+#include "lifecycle/provider_start_retrier.h"
 
 #include <algorithm>
 
 #include "telemetry/log_errors.h"
 
-namespace nodepool::driver {
+namespace nodepool::lifecycle {
 
 namespace {
 
@@ -51,4 +51,4 @@ async::Task<> ProviderStartRetrier::run(Start start) {
   }
 }
 
-}  // namespace nodepool::driver
+}  // namespace nodepool::lifecycle

@@ -9,7 +9,7 @@
 #include "async/task_scope.h"
 #include "telemetry/log.h"
 
-namespace nodepool::driver {
+namespace nodepool::lifecycle {
 
 // Retries to start providers that failed to start, with exponential backoff (5 s to 5 min), until
 // all have started or the configuration changes.
@@ -44,4 +44,4 @@ class ProviderStartRetrier {
   std::unique_ptr<async::TaskScope> scope_;
 };
 
-}  // namespace nodepool::driver
+}  // namespace nodepool::lifecycle
