@@ -1,7 +1,11 @@
 """What a change concerns: the map, patterns, and finding changed tests in sources."""
+import contextlib
+import datetime
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -73,6 +77,52 @@ class Map(unittest.TestCase):
         for text in ('src/**', 'src/**:'):
             with self.assertRaisesRegex(ValueError, 'tests/concerns:1'):
                 change.parse_map(text)
+
+
+class Base(unittest.TestCase):
+    """The base of a history of three commits, which are `ages` hours old."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.enterContext(contextlib.chdir(self.folder))
+        change.git('init', '--quiet')
+
+    def commit(self, hours):
+        when = (datetime.datetime.now() - datetime.timedelta(hours=hours)).astimezone().isoformat()
+        subprocess.run(['git', '-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '--quiet',
+                        '--allow-empty', '--message', f'{hours} hours'], check=True,
+                       env={**os.environ, 'GIT_COMMITTER_DATE': when, 'GIT_AUTHOR_DATE': when})
+        return change.git('rev-parse', 'HEAD').strip()
+
+    def passed(self, commit):
+        change.PASSED.parent.mkdir(exist_ok=True)
+        change.PASSED.write_text(commit + '\n')
+
+    def test_is_a_day_old_without_a_commit_that_has_passed(self):
+        _, old, _ = (self.commit(hours) for hours in (72, 48, 1))
+        self.assertEqual(change.base(), old)
+
+    def test_is_the_commit_that_has_passed_if_it_is_newer(self):
+        _, newer, _ = (self.commit(hours) for hours in (48, 5, 1))
+        self.passed(newer)
+        self.assertEqual(change.base(), newer)
+
+    def test_is_a_day_old_if_what_has_passed_is_older(self):
+        older, old, _ = (self.commit(hours) for hours in (72, 48, 1))
+        self.passed(older)
+        self.assertEqual(change.base(), old)
+
+    def test_ignores_what_is_not_in_the_history(self):
+        _, old, gone = (self.commit(hours) for hours in (72, 48, 2))
+        change.git('reset', '--quiet', '--hard', old)
+        self.commit(1)
+        for other in (gone, '0' * 40, 'nonsense', ''):
+            self.passed(other)
+            self.assertEqual(change.base(), old)
+
+    def test_is_everything_in_a_young_history(self):
+        self.commit(1)
+        self.assertEqual(change.base(), change.git('hash-object', '-t', 'tree', '/dev/null').strip())
 
 
 class ChangedTests(unittest.TestCase):

@@ -11,8 +11,8 @@ from suites import BY_NAME, GROUPS, SUITES
 
 USAGE = '''\
 ./check                     the default: the quick suites and 1000 seeds of the simulation
-./check changed [BASE]      the suites that tests/concerns lists for the changed files; since BASE, by default the newest
-                            commit older than a day
+./check changed [BASE]      the suites that tests/concerns lists for the changed files; since BASE, by default the
+                            commit in .ci/passed or the newest one older than a day
 ./check ci                  the same with all quick suites, within the time limit of continuous integration
 ./check all [--from SUITE]  every suite, in the order of this list, without a time limit
 ./check SUITE… [OPTION…]    some suites; options, from the first one or after `--`, are passed to the suite:

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 MAP = pathlib.Path('tests/concerns')
+PASSED = pathlib.Path('.ci/passed')  # the commit that continuous integration has passed most recently
 NOTHING = '-'
 WHOLE = '!'  # after a suite's name: all of its tests, not only the smoke tests
 TEST_MACRO = re.compile(r'^(TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+)\s*,\s*(\w+)\s*\)',
@@ -18,9 +19,19 @@ def git(*arguments):
 
 
 def base():
-    """The newest commit older than a day; the empty tree if there is none."""
-    commit = git('rev-list', '-1', '--before=1 day ago', 'HEAD').strip()
-    return commit or git('hash-object', '-t', 'tree', '/dev/null').strip()
+    """The commit of PASSED or the newest one older than a day, whichever is the later of the two in the history; the
+    empty tree if there is neither. Ignores PASSED if HEAD does not descend from its commit."""
+    day_old = git('rev-list', '-1', '--before=1 day ago', 'HEAD').strip()
+    passed = PASSED.read_text().strip() if PASSED.exists() else ''
+    if passed and is_ancestor(passed, 'HEAD') and not (day_old and is_ancestor(passed, day_old)):
+        return passed
+    return day_old or git('hash-object', '-t', 'tree', '/dev/null').strip()
+
+
+def is_ancestor(commit, descendant):
+    """Whether there is such a commit and the other one descends from it or is the same."""
+    return subprocess.run(['git', 'merge-base', '--is-ancestor', f'{commit}^{{commit}}', descendant],
+                          capture_output=True).returncode == 0
 
 
 def changed_files(since):
