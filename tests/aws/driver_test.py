@@ -167,7 +167,6 @@ def test_what_a_killed_launcher_has_begun_is_finished_or_cleared_away(nodepool, 
     assert [instance['InstanceId'] for instance in cloud.instances()] == [node['external_id']['instance']]
 
 
-@pytest.mark.smoke
 def test_resources_without_a_record_are_deleted(nodepool, sky, cloud):
     launcher = nodepool(sky())
     (node,) = launcher.ask('small').lease()['nodes']

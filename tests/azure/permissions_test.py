@@ -2,7 +2,6 @@
 import pathlib
 import re
 
-import pytest
 
 from azure_cloud import ADDRESSES, DISKS, INTERFACES, SUBNET
 from conftest import await_ready, delete_upload
@@ -37,7 +36,6 @@ def leave_parts(cloud, mark):
         cloud.finish(cloud.call('PUT', f'{path}/np0000009999-{mark}-1-{end}', {**where, **more}))
 
 
-@pytest.mark.smoke
 def test_the_manual_lists_all_permissions_and_no_others(with_images, nodepool, sky, cloud):
     launcher, builder = with_images()
     await_ready(launcher)

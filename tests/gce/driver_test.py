@@ -146,7 +146,6 @@ def test_what_a_killed_launcher_has_begun_is_finished(nodepool, iowa, cloud):
     assert list(instances(cloud)) == [node['external_id']]
 
 
-@pytest.mark.smoke
 def test_machines_without_a_record_are_deleted(nodepool, iowa, cloud):
     launcher = nodepool(iowa())
     (node,) = launcher.ask('small').lease()['nodes']
