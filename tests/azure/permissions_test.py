@@ -2,7 +2,6 @@
 import pathlib
 import re
 
-
 from azure_cloud import ADDRESSES, DISKS, INTERFACES, SUBNET
 from conftest import await_ready, delete_upload
 from launcher import wait_until
