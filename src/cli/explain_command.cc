@@ -85,7 +85,8 @@ Task<report::Explanation> explain(Session& session, std::string subject, bool on
                           .drivers = session.context().drivers,
                           .history = [&journal, now = session.now()](const std::string& id) {
                             return history::entries_of(journal, id, now);
-                          }};
+                          },
+                          .waits = history::recent_waits(journal)};
   report::AskClouds ask;
   if (online) {
     ask = [&session](std::vector<std::string> labels, const SimulationInput* input,

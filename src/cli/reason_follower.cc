@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "async/task.h"
@@ -16,12 +17,12 @@ namespace {
 constexpr async::Duration kFirstInterval = std::chrono::seconds(3);
 constexpr async::Duration kLongestInterval = std::chrono::minutes(1);
 
-// The reason that the explanation of a request contains; empty if there is none.
-std::string reason_in(const report::Explanation& explanation) {
+// What the explanation of a request says about `key`; empty if it says nothing.
+std::string text_of(std::string_view key, const report::Explanation& explanation) {
   if (explanation.statements.empty()) return {};
   const report::Statements& facts = explanation.statements.front().details;
-  const auto reason = std::ranges::find(facts, "reason", &report::Statement::key);
-  return reason == facts.end() ? std::string() : reason->text;
+  const auto fact = std::ranges::find(facts, key, &report::Statement::key);
+  return fact == facts.end() ? std::string() : fact->text;
 }
 
 }  // namespace
@@ -34,18 +35,22 @@ Task<> ReasonFollower::follow(std::string request_id) {
   while (true) {
     co_await runtime_.clock.sleep_for(interval);
     interval = std::min(2 * interval, kLongestInterval);
-    std::string reason;
+    report::Explanation explanation;
     try {
       Task<report::Explanation> explaining = explain_(request_id);
-      reason = reason_in(co_await std::move(explaining));
+      explanation = co_await std::move(explaining);
     } catch (const async::Cancelled&) {
       throw;
     } catch (const std::exception&) {
       continue;
     }
+    std::string reason = text_of("reason", explanation);
     if (reason.empty() || reason == reason_) continue;
+    const bool is_first = reason_.empty();
     reason_ = std::move(reason);
     print_(fmt::format("nodepool: waiting: {}", reason_));
+    const std::string usual = text_of("usually", explanation);
+    if (is_first && !usual.empty()) print_(fmt::format("nodepool: {}", usual));
   }
 }
 

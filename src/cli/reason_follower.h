@@ -8,7 +8,8 @@
 
 namespace nodepool::cli {
 
-// Prints why a request waits: one line for each change of the reason.
+// Prints why a request waits: one line for each change of the reason, and after the first one how
+// long such requests usually wait, if that is known.
 class ReasonFollower {
  public:
   using Print = std::function<void(const std::string& line)>;

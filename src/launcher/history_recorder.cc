@@ -9,6 +9,8 @@
 
 #include "config/duration.h"
 #include "driver/backing.h"
+#include "history/waits.h"
+#include "launcher/request_wait.h"
 #include "model/failure_text.h"
 #include "telemetry/log_errors.h"
 
@@ -154,6 +156,10 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
   if (before.state != after.state) {
     JournalEntry entry = about_request(after.id, now, to_string(after.state));
     entry.related = after.nodes;
+    const std::optional<double> wait = wait_of(after, now);
+    if (after.state == model::RequestState::fulfilled && wait) {
+      entry.data = history::wait_data(after.node_types, *wait);
+    }
     record(entry);
   }
 }

@@ -14,6 +14,7 @@
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "launcher/launcher_metrics.h"
+#include "launcher/request_wait.h"
 #include "launcher/terminated_machine_detector.h"
 #include "lifecycle/node_writer.h"
 #include "model/failure_text.h"
@@ -508,11 +509,9 @@ Task<Outcome> NodeRequestHandler::write_decline(Reason reason) {
 void NodeRequestHandler::report_end(const NodeRequest& request) const {
   const bool is_over =
       request.state == RequestState::fulfilled || request.state == RequestState::failed;
-  if (!is_over || request.requestor == planning::kMinReadyRequestor) return;
-  constexpr double kMilliseconds = 1000;
-  const double created = static_cast<double>(request.stat.ctime) / kMilliseconds;
-  const std::chrono::duration<double> wait(
-      std::max(context_.runtime.clock.wall_seconds() - created, 0.0));
+  const std::optional<double> seconds = wait_of(request, context_.runtime.clock.wall_seconds());
+  if (!is_over || !seconds) return;
+  const std::chrono::duration<double> wait(*seconds);
   for (const std::string& label : std::set(request.node_types.begin(), request.node_types.end())) {
     context_.metrics.time(telemetry::series<kRequestWait>(label, to_string(request.state)),
                           std::chrono::duration_cast<std::chrono::nanoseconds>(wait));

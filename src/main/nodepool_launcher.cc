@@ -141,13 +141,15 @@ class LauncherDaemon final : public program::Daemon {
   Task<std::optional<report::Explanation>> explain(std::string subject) {
     const std::shared_ptr<const config::Config> config = config_;
     model::Records& records = launcher_->records();
-    // Only the subject's own history is read, on a thread: reading blocks.
-    Task<std::vector<history::JournalEntry>> reading = threads_.run(
+    // Only the subject's own history and recent waits are read, on a thread: reading blocks.
+    using History = std::pair<std::vector<history::JournalEntry>, history::Waits>;
+    Task<History> reading = threads_.run(
         "reading the history",
         [journal = program::journal_of(*config), subject, now = runtime().clock.wall_seconds()] {
-          return history::entries_of(journal, subject, now);
+          return History(history::entries_of(journal, subject, now),
+                         history::recent_waits(journal));
         });
-    const std::vector<history::JournalEntry> entries = co_await std::move(reading);
+    const History known = co_await std::move(reading);
     report::Sources sources{.now = runtime().clock.wall_seconds(),
                             .store = store(),
                             .nodes = records.nodes,
@@ -156,9 +158,12 @@ class LauncherDaemon final : public program::Daemon {
                             .components = records.components,
                             .config = *config,
                             .drivers = drivers_,
-                            .history = [&entries, &subject](const std::string& id) {
-                              return id == subject ? entries : std::vector<history::JournalEntry>();
-                            }};
+                            .history =
+                                [&known, &subject](const std::string& id) {
+                                  return id == subject ? known.first
+                                                       : std::vector<history::JournalEntry>();
+                                },
+                            .waits = known.second};
     const auto* decisions = launcher_->history().decisions_about(subject);
     if (decisions != nullptr) sources.decisions = *decisions;
     Task<std::optional<report::Explanation>> explaining =

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordination/tree.h"
+#include "history/waits.h"
 #include "model/lease.h"
 #include "model/paths.h"
 #include "tests/cli/cli_test.h"
@@ -168,6 +169,30 @@ providers:
                        reason +
                        "  `nodepool explain small` shows the pools of the label and what they wait "
                        "for\n");
+}
+
+TEST_F(RequestCommandTest, how_long_others_have_waited_is_printed_after_the_first_reason) {
+  config_ = "store: sqlite://" + (directory_.path() / "nodepool.db").string() + R"(
+labels: [{name: small}]
+providers:
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: h1, labels: [small]}]}]}
+)";
+  for (const double seconds : {0.2, 250.0, 41.4, 30.0, 1.0}) {
+    history::append({.directory = directory_.path()},
+                    history::to_line({.time = clock_.wall_seconds(),
+                                      .subject = history::JournalEntry::Subject::request,
+                                      .id = "200-0000000099",
+                                      .event = "fulfilled",
+                                      .related = {},
+                                      .details = {},
+                                      .data = history::wait_data({"small"}, seconds)}));
+  }
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), HasSubstr("is deleted)\nnodepool: most of the last 5 requests for small were "
+                               "served within 0:00:41\nnodepool: request "));
 }
 
 TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end) {

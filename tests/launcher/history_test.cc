@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "history/waits.h"
 #include "model/lease.h"
 #include "model/paths.h"
 #include "tests/launcher/launcher_fixture.h"
@@ -16,8 +17,10 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::Ge;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Lt;
 using testing::Not;
 using testing::StartsWith;
 
@@ -80,6 +83,7 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
                   "decision rack-main on host accepts", "fulfilled [" + second + "]"));
   EXPECT_THAT(history::entries_of(*journal_, waiting)[1].data,
               HasSubstr(R"("decision":"waits","reason":"nodes-not-free","subject":"a")"));
+  EXPECT_THAT(history::recent_waits(*journal_).at({"a"}), ElementsAre(Lt(10), Ge(300)));
   EXPECT_THAT(lines(first),
               ElementsAre("init host-1 of rack-main, label(s) a", "ready", "locked",
                           "allocated [" + served + "]", "unlocked", "locked", "in-use", "used",

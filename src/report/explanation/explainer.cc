@@ -112,7 +112,7 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
   std::vector<model::HostReport> hosts = co_await model::read_host_reports(sources.store);
   const ExplanationFacts knowledge{
       sources.now,    sources.nodes, sources.images,   sources.requests, sources.components.pools(),
-      sources.config, providers,     std::move(hosts), sources.history};
+      sources.config, providers,     std::move(hosts), sources.history,  sources.waits};
   co_return explanation_of(knowledge, subject);
 }
 

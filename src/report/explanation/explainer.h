@@ -11,6 +11,7 @@
 #include "async/task.h"
 #include "config/config.h"
 #include "driver/driver.h"
+#include "history/waits.h"
 #include "model/component_table.h"
 #include "planning/decision.h"
 #include "report/explanation/explanation.h"
@@ -32,6 +33,7 @@ struct Sources {
   const driver::DriverRegistry& drivers;
   // The journal entries of this host about a request or node.
   std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
+  history::Waits waits = {};  // in the journal of this host
   // In a launcher: the last decisions of its own pools about the request, by pool id. They replace
   // simulated ones.
   std::map<std::string, planning::Decision, std::less<>> decisions = {};

@@ -64,6 +64,19 @@ std::string position_in_queue(const ExplanationFacts& knowledge, const NodeReque
       rivals == 1 ? "1 request ahead wants" : fmt::format("{} requests ahead want", rivals));
 }
 
+// "most of the last 12 requests for small were served within 41s". Empty if there are too few to
+// tell.
+std::string usual_wait(const ExplanationFacts& knowledge, const NodeRequest& request) {
+  constexpr std::size_t kFewest = 3;
+  std::vector<std::string> labels = request.node_types;
+  std::ranges::sort(labels);
+  const auto waits = knowledge.waits.find(labels);
+  if (waits == knowledge.waits.end() || waits->second.size() < kFewest) return {};
+  return fmt::format("most of the last {} requests for {} were served within {}",
+                     waits->second.size(), fmt::join(labels, ", "),
+                     duration_text(std::max(1.0, history::usual_wait(waits->second))));
+}
+
 void explain_unresponsiveness(Statements& to, const ExplanationFacts& knowledge,
                               const Component& pool) {
   if (const auto sign = why_unresponsive(knowledge, pool)) say(to, "silent", *sign);
@@ -284,7 +297,9 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
   say_of(facts, "tenant", request.tenant_name.value_or(""));
   say_of(facts, "prefers", request.provider.value_or(""));
   const std::vector<history::JournalEntry> history = knowledge.history(request.id);
-  say_of(facts, "reason", reason_to_wait(knowledge, request, history));
+  const std::string reason = reason_to_wait(knowledge, request, history);
+  say_of(facts, "reason", reason);
+  if (!reason.empty()) say_of(facts, "usually", usual_wait(knowledge, request));
   switch (request.state) {
     case RequestState::requested:
       say_of(facts, "position", position_in_queue(knowledge, request));

@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "history/entry.h"
+#include "history/waits.h"
 #include "model/component.h"
 #include "model/host_report.h"
 #include "model/node_request.h"
@@ -31,6 +32,7 @@ struct ExplanationFacts {
   std::vector<model::HostReport> hosts;  // unhealthy
   // The journal entries of this host about a request or node.
   std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
+  const history::Waits& waits;  // in the journal of this host
 };
 
 // For a request: its position in the queue, each pool's decision with its figures and what would
