@@ -1,4 +1,5 @@
 """Nodes that are virtual machines: the programs, end to end, and what is on the hosts meanwhile."""
+import json
 import os
 import re
 import signal
@@ -6,7 +7,7 @@ import signal
 import pytest
 
 from launcher import wait_until
-from machines import define_stranger, metadata_of, of_machine, place
+from machines import define_stranger, metadata_of, network_device, of_machine, place
 from network import free_port
 
 
@@ -68,6 +69,47 @@ def test_a_user_network_forwards_a_port(nodepool, rack, host, login):
     for node in nodes:
         assert first <= node['connection_port'] < first + 10
         assert login.run(node, 'hostname') == f'np{node["id"]}'
+
+
+def test_a_bridge_of_the_host_and_addresses_from_its_arp_table(nodepool, rack, host, login):
+    launcher = nodepool(rack([host], networks=[{'bridge': host.bridge}], **{'address-sources': ['arp']}))
+    (node,) = launcher.ask('small').lease()['nodes']
+    assert f"bridge='{host.bridge}'" in host.virsh('dumpxml', place(node)[1])
+    assert login.run(node, 'hostname') == f'np{node["id"]}'
+
+
+def test_a_device_of_the_host_is_shared(nodepool, rack, host, login):
+    """By macvtap. Its other end is in a network with DHCP."""
+    with network_device(host.bridge) as device:
+        launcher = nodepool(rack([host], networks=[{'direct': device}], **{'address-sources': ['arp']}))
+        (node,) = launcher.ask('small').lease()['nodes']
+        assert f"dev='{device}'" in host.virsh('dumpxml', place(node)[1])
+        assert login.run(node, 'hostname') == f'np{node["id"]}'
+
+
+def test_a_machine_with_uefi(nodepool, rack, host, login):
+    launcher = nodepool(rack([host], labels=[{'name': 'efi', 'firmware': 'efi', 'memory': 256}]))
+    lease = launcher.ask('efi').lease()
+    (node,) = lease['nodes']
+    assert login.run(node, 'ls -d /sys/firmware/efi') == '/sys/firmware/efi'
+    variables = host.folder / 'var/qemu/nvram'
+    assert len(list(variables.iterdir())) == 1
+    launcher.release(lease)
+    launcher.await_no_nodes()
+    assert (host.domains(), host.volumes(), list(variables.iterdir())) == (set(), {'base.qcow2'}, [])
+
+
+def test_ignition_reads_its_configuration_from_the_firmware(nodepool, rack, host, login):
+    ignition = json.dumps({'ignition': {'version': '3.4.0'},
+                           'passwd': {'users': [{'name': 'debian', 'sshAuthorizedKeys': [login.public_key]}]}})
+    launcher = nodepool(rack([host], labels=[{'name': 'fcos', 'userdata-format': 'ignition', 'userdata': ignition}]))
+    lease = launcher.ask('fcos').lease()
+    (node,) = lease['nodes']
+    assert json.loads(login.run(node, 'cat /run/ignition')) == json.loads(ignition)
+    assert f'{place(node)[1]}.iso' not in host.volumes()
+    launcher.release(lease)
+    launcher.await_no_nodes()
+    assert (host.domains(), host.volumes()) == (set(), {'base.qcow2'})
 
 
 @pytest.mark.parametrize('machine', ['pc', 'q35'])

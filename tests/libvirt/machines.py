@@ -1,4 +1,5 @@
 """Machines as their users see them, and machines that are not ours."""
+import contextlib
 import re
 import subprocess
 
@@ -48,6 +49,19 @@ def define_stranger(host, folder, name, metadata=''):
   <os><type arch='x86_64' machine='pc'>hvm</type></os>
 </domain>""")
     host.virsh('define', file)
+
+
+@contextlib.contextmanager
+def network_device(bridge):
+    """A device whose other end is in the bridge."""
+    name, end = 'vmnet', 'vmnet-end'
+    subprocess.run(['ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name', end], check=True)
+    try:
+        subprocess.run(['ip', 'link', 'set', end, 'master', bridge, 'up'], check=True)
+        subprocess.run(['ip', 'link', 'set', name, 'up'], check=True)
+        yield name
+    finally:
+        subprocess.run(['ip', 'link', 'delete', name], check=True)
 
 
 def metadata_of(host, domain):
