@@ -71,8 +71,8 @@ def test_a_user_network_forwards_a_port(nodepool, rack, host, login):
         assert login.run(node, 'hostname') == f'np{node["id"]}'
 
 
-def test_a_bridge_of_the_host_and_addresses_from_its_arp_table(nodepool, rack, host, login):
-    launcher = nodepool(rack([host], networks=[{'bridge': host.bridge}], **{'address-sources': ['arp']}))
+def test_a_bridge_of_the_host(nodepool, rack, host, login):
+    launcher = nodepool(rack([host], networks=[{'bridge': host.bridge}], **{'address-sources': ['agent']}))
     (node,) = launcher.ask('small').lease()['nodes']
     assert f"bridge='{host.bridge}'" in host.virsh('dumpxml', place(node)[1])
     assert login.run(node, 'hostname') == f'np{node["id"]}'
@@ -81,7 +81,7 @@ def test_a_bridge_of_the_host_and_addresses_from_its_arp_table(nodepool, rack, h
 def test_a_device_of_the_host_is_shared(nodepool, rack, host, login):
     """By macvtap. Its other end is in a network with DHCP."""
     with network_device(host.bridge) as device:
-        launcher = nodepool(rack([host], networks=[{'direct': device}], **{'address-sources': ['arp']}))
+        launcher = nodepool(rack([host], networks=[{'direct': device}], **{'address-sources': ['agent']}))
         (node,) = launcher.ask('small').lease()['nodes']
         assert f"dev='{device}'" in host.virsh('dumpxml', place(node)[1])
         assert login.run(node, 'hostname') == f'np{node["id"]}'
@@ -106,7 +106,7 @@ def test_ignition_reads_its_configuration_from_the_firmware(nodepool, rack, host
     lease = launcher.ask('fcos').lease()
     (node,) = lease['nodes']
     assert json.loads(login.run(node, 'cat /run/ignition')) == json.loads(ignition)
-    assert f'{place(node)[1]}.iso' not in host.volumes()
+    assert host.volumes() >= of_machine(place(node)[1])
     launcher.release(lease)
     launcher.await_no_nodes()
     assert (host.domains(), host.volumes()) == (set(), {'base.qcow2'})

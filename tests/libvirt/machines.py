@@ -35,7 +35,7 @@ def place(node):
 
 def of_machine(domain):
     """The names of the volumes of a machine."""
-    return {f'{domain}.qcow2', f'{domain}.iso', f'{domain}.log'}
+    return {f'{domain}.{end}' for end in ('qcow2', 'config', 'log')}
 
 
 def define_stranger(host, folder, name, metadata=''):

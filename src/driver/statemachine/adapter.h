@@ -80,7 +80,7 @@ class Adapter {
 
   // Deletes a machine and all its resources, and returns when they are gone. Succeeds if there is
   // nothing to delete. The machine may be incomplete or partly deleted. Needs `steps` only for
-  // calls that must not be made twice or whose result must survive a crash.
+  // calls that must not be made twice or whose result must survive a crash. May throw OutOfReach.
   virtual Task<> remove(model::Json external_id, LaunchSteps& steps) = 0;
 
   // All machines that use the credentials' quota, not only those of this provider, in a listing

@@ -199,13 +199,21 @@ Task<> MachineLaunch::undo() {
   while (true) {
     co_await launch_.save();  // checks that this launcher still holds the node's lock
     std::string failure;
+    bool is_out_of_reach = false;
     try {
       co_await remove_all_of({context_.runtime, context_.adapter, context_.ownership, context_.log},
                              launch_, journal_, journal_.is_uncertain());
+    } catch (const OutOfReach& error) {
+      is_out_of_reach = true;
+      failure = error.what();
     } catch (const CloudError& error) {
       failure = error.what();
     }
     if (failure.empty()) break;
+    if (is_out_of_reach) {
+      context_.log.warning("Leaving the resources of the last attempt behind: {}", failure);
+      break;
+    }
     context_.log.warning("Error deleting the resources of the last attempt: {}", failure);
     co_await context_.runtime.clock.sleep_for(kUndoPause);
   }

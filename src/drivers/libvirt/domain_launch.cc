@@ -38,7 +38,7 @@ struct MachineFiles {
   std::string domain;
   std::string image;
   std::uint64_t disk_size = 0;  // bytes; 0: as the image
-  std::string config_drive;     // empty: none
+  std::string configuration;    // a config drive, or for Ignition; empty: none
 };
 
 void replace_volume(Hypervisor& host, const std::string& name, const std::string& xml) {
@@ -55,10 +55,10 @@ void start_machine(Hypervisor& host, const MachineFiles& files) {
   replace_volume(host, disk, clone_xml(disk, image, files.disk_size));
   const std::string log = console_log_name(files.domain);
   replace_volume(host, log, volume_xml(log, "raw", 0));
-  if (!files.config_drive.empty()) {
-    const std::string drive = config_drive_name(files.domain);
-    replace_volume(host, drive, volume_xml(drive, "raw", files.config_drive.size()));
-    host.write_volume(drive, 0, files.config_drive);
+  if (!files.configuration.empty()) {
+    const std::string name = configuration_name(files.domain);
+    replace_volume(host, name, volume_xml(name, "raw", files.configuration.size()));
+    host.write_volume(name, 0, files.configuration);
   }
   host.start_domain(files.domain);
 }
@@ -141,6 +141,10 @@ Task<std::string> DomainLaunch::choose_host() {
   std::string reason = "no host responds";
   for (const auto& [name, state] : states) {
     if (!state) continue;
+    if (has_domain_of_earlier_attempt(*state)) {
+      reason = fmt::format("host {} has a domain of an earlier attempt", name);
+      continue;
+    }
     if (const auto why = misfit(*state, label_, volume_, context_.config)) {
       reason = fmt::format("host {}: {}", name, *why);
       continue;
@@ -159,6 +163,12 @@ Task<std::string> DomainLaunch::choose_host() {
   if (best == nullptr) throw CloudError(Kind::transient, "no host for the machine: " + reason);
   reserve(*best);
   co_return best->config().name;
+}
+
+// It was left behind while the host was away, and will be deleted as a leak.
+bool DomainLaunch::has_domain_of_earlier_attempt(const HostState& host) const {
+  const Domain* domain = domain_in(host, name_);
+  return spec_.attempt > 1 && domain != nullptr && driver::carries(domain->tags, spec_.metadata);
 }
 
 void DomainLaunch::reserve(HostLine& line) {
@@ -214,14 +224,14 @@ Task<> DomainLaunch::start() {
   MachineFiles files{.domain = name_,
                      .image = volume_,
                      .disk_size = static_cast<std::uint64_t>(label_.disk) * kGiB,
-                     .config_drive = {}};
+                     .configuration = label_.user_data};
   if (label_.user_data_format == UserDataFormat::cloud_init) {
     const CloudInit settings{.instance_id = fmt::format("{}-{}", name_, spec_.attempt),
                              .hostname = spec_.hostname,
                              .username = label_.username,
                              .keys = label_.keys,
                              .user_data = label_.user_data};
-    files.config_drive = iso_image("cidata", cloud_init_files(settings));
+    files.configuration = iso_image("cidata", cloud_init_files(settings));
   }
   auto call = [files = std::move(files)](Hypervisor& host) { start_machine(host, files); };
   co_await line_->call("start_domain", HostLine::Effect::changes, std::move(call));
@@ -233,6 +243,9 @@ Task<driver::Instance> DomainLaunch::wait_for_address() {
   awaited.only_younger = true;  // older ones may show it before its start
   while (true) {
     const auto state = co_await driver::if_answered(states.next(awaited), "domains", context_.log);
+    if (!state && line_->is_lost() && context_.lines.size() > 1) {
+      throw CloudError(Kind::failed, "host " + line_->config().name + " is away");
+    }
     if (!state) continue;
     const Domain* domain = domain_in(*state, name_);
     if (domain == nullptr) throw CloudError(Kind::failed, "domain " + name_ + " has disappeared");

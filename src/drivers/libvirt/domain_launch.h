@@ -60,6 +60,7 @@ class DomainLaunch {
 
  private:
   async::Task<std::string> choose_host();
+  bool has_domain_of_earlier_attempt(const HostState& host) const;
   void reserve(HostLine& line);
   async::Task<std::string> define();
   async::Task<std::optional<std::string>> find();

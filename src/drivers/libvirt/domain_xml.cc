@@ -78,12 +78,18 @@ void add_processor(pugi::xml_node domain, const DomainSpec& spec) {
   add(domain, "memory", {{"unit", "MiB"}}, std::to_string(label.memory));
   add(domain, "vcpu", {}, std::to_string(label.cpus));
   if (label.user_data_format == UserDataFormat::ignition && !label.user_data.empty()) {
-    add(add(domain, "sysinfo", {{"type", "fwcfg"}}), "entry", {{"name", "opt/com.coreos/config"}},
-        label.user_data);
+    // libvirt 9 does not escape commas in texts, so this is a file.
+    add(add(domain, "sysinfo", {{"type", "fwcfg"}}), "entry",
+        {{"name", "opt/com.coreos/config"},
+         {"file", spec.pool_path + '/' + configuration_name(spec.name)}});
   }
   pugi::xml_node os = add(domain, "os");
   if (label.efi) os.append_attribute("firmware") = "efi";
   add(os, "type", {{"machine", label.machine}}, "hvm");
+  // Otherwise libvirt may choose a firmware that only starts what Microsoft has signed.
+  if (label.efi) {
+    add(add(os, "firmware"), "feature", {{"enabled", "no"}, {"name", "secure-boot"}});
+  }
   const pugi::xml_node features = add(domain, "features");
   add(features, "acpi");
   add(features, "apic");
@@ -167,7 +173,7 @@ void add_devices(pugi::xml_node domain, const DomainSpec& spec) {
   const pugi::xml_node devices = add(domain, "devices");
   add_disk(devices, spec, disk_name(spec.name), "qcow2", "vda");
   if (spec.label.user_data_format == UserDataFormat::cloud_init) {
-    add_disk(devices, spec, config_drive_name(spec.name), "raw", "vdb");
+    add_disk(devices, spec, configuration_name(spec.name), "raw", "vdb");
   }
   for (std::size_t i = 0; i < spec.label.networks.size(); ++i) {
     const NetworkCard& card = spec.label.networks[i];
@@ -205,8 +211,8 @@ std::string disk_name(const std::string& domain) {
   return domain + ".qcow2";
 }
 
-std::string config_drive_name(const std::string& domain) {
-  return domain + ".iso";
+std::string configuration_name(const std::string& domain) {
+  return domain + ".config";
 }
 
 std::string console_log_name(const std::string& domain) {

@@ -19,7 +19,7 @@ std::string hostname_in(std::string_view name, const driver::Metadata& owner_tag
 
 // The names of a domain's volumes.
 std::string disk_name(const std::string& domain);
-std::string config_drive_name(const std::string& domain);
+std::string configuration_name(const std::string& domain);
 std::string console_log_name(const std::string& domain);
 
 struct DomainSpec {

@@ -15,6 +15,7 @@ constexpr driver::PollIntervals kPolls{.unknown = 2s, .least = 500ms};
 
 constexpr auto kReadDeadline = 10s;
 constexpr auto kChangeDeadline = 50s;
+constexpr auto kPatience = 2min;
 
 // A host that failed is not polled for so many times as long as its failure took, so that one
 // that hangs seldom delays what waits for all hosts.
@@ -71,11 +72,18 @@ Task<HostState> HostLine::ask() {
     last_ = std::make_shared<const HostState>(*state);
     co_return std::move(*state);
   }
-  if (failure_.empty()) log_.warning("Host {} does not respond: {}", config_.name, failure);
+  if (failure_.empty()) {
+    log_.warning("Host {} does not respond: {}", config_.name, failure);
+    away_since_ = begun;
+  }
   failure_ = std::move(failure);
   const auto now = runtime_.clock.now();
   away_until_ = now + kAwayFactor * (now - begun);
   throw CloudError(CloudError::Kind::transient, failure_);
+}
+
+bool HostLine::is_lost() const {
+  return !failure_.empty() && runtime_.clock.now() - away_since_ > kPatience;
 }
 
 }  // namespace nodepool::drivers::libvirt

@@ -36,6 +36,9 @@ class HostLine {
   // The state at most `max_age` ago. Throws CloudError: at once for a while after a failure that
   // took long.
   async::Task<States::Pointer> state(async::Duration max_age) { return states_.get(max_age); }
+  // Whether the host has not responded for two minutes, by all that has asked for its state: it may
+  // not come back. Launches do not wait for it any longer if there are other hosts.
+  bool is_lost() const;
   // The last state that could be read; nullptr: none yet.
   const States::Pointer& last_state() const { return last_; }
 
@@ -81,7 +84,8 @@ class HostLine {
   driver::TaskManager tasks_;
   States states_;
   States::Pointer last_;
-  std::string failure_;  // of the last call; empty: it responds
+  std::string failure_;                   // of the last call; empty: it responds
+  async::Clock::TimePoint away_since_{};  // with a failure
   async::Clock::TimePoint away_until_{};
   std::shared_ptr<PendingMachines> pending_machines_ = std::make_shared<PendingMachines>();
 };

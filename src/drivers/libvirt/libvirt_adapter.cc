@@ -65,7 +65,7 @@ driver::Machine machine_of(const Domain& domain, const HostState& host, const st
 void remove_everything(Hypervisor& host, const std::string& domain) {
   host.stop_domain(domain);
   host.delete_volume(disk_name(domain));
-  host.delete_volume(config_drive_name(domain));
+  host.delete_volume(configuration_name(domain));
   host.delete_volume(console_log_name(domain));
   host.undefine_domain(domain);
 }
@@ -102,7 +102,24 @@ Task<driver::Instance> LibvirtAdapter::create(driver::CreateSpec spec, driver::L
 }
 
 Task<> LibvirtAdapter::remove(model::Json external_id, driver::LaunchSteps& /*steps*/) {
-  co_await remove_machine(parse_machine_id(external_id.string_value()));
+  const MachineId id = parse_machine_id(external_id.string_value());
+  std::string failure;
+  try {
+    co_await remove_machine(id);
+    co_return;
+  } catch (const CloudError& error) {
+    failure = error.what();
+    if (error.kind() != Kind::transient || lines_.size() == 1) throw;
+  }
+  HostLine& line = line_of(lines_, id.host);
+  bool responds = true;
+  try {
+    co_await line.state(kListingAge);
+  } catch (const CloudError&) {
+    responds = false;
+  }
+  if (!responds && line.is_lost()) throw driver::OutOfReach(failure);
+  throw CloudError(Kind::transient, failure);
 }
 
 Task<> LibvirtAdapter::remove_machine(MachineId id) {

@@ -70,9 +70,9 @@ class HostsTest : public testing::Test {
       return [host = hosts.at(uri)] { return host; };
     };
     process_ = std::make_unique<harness::LauncherProcess>(
-        installation_, [connect](driver::ProviderContext context) {
+        installation_, [connect, configuration = configuration_](driver::ProviderContext context) {
           const LibvirtDriver driver(connect);
-          return driver.provider(contract::read_provider(driver, kConfiguration),
+          return driver.provider(contract::read_provider(driver, configuration),
                                  std::move(context));
         });
   }
@@ -102,6 +102,14 @@ class HostsTest : public testing::Test {
     return provider().offer()->label("main", label).problem;
   }
 
+  // Two searches: a leak is deleted when it is seen again.
+  void remove_leaks() {
+    for (int i = 0; i < 2; ++i) {
+      process_->pass(std::chrono::minutes(1));
+      process_->run(provider().launching()->remove_leaks());
+    }
+  }
+
   static std::string host_of(const Node& node) { return node.host_id.value_or(""); }
 
   // The only domain of a host.
@@ -110,6 +118,7 @@ class HostsTest : public testing::Test {
     return host.domains.begin()->second.description;
   }
 
+  std::string configuration_ = kConfiguration;
   harness::Installation installation_;
   std::map<std::string, std::shared_ptr<FakeHost>> hosts_;
   std::unique_ptr<harness::LauncherProcess> process_;
@@ -183,12 +192,65 @@ TEST_F(HostsTest, a_launch_goes_on_when_its_host_is_back) {
   const auto job = process_->launch(id);
   process_->pass(std::chrono::seconds(20));
   one().is_away = true;
-  process_->pass(std::chrono::minutes(5));
+  process_->pass(std::chrono::seconds(100));
   EXPECT_FALSE(job->ended);
   one().is_away = false;
   process_->run_until_ended(*job);
   EXPECT_EQ(job->failure(), "");
   EXPECT_EQ(host_of(installation_.node(id)), "one");
+}
+
+TEST_F(HostsTest, a_launch_goes_to_another_host_when_its_own_stays_away) {
+  one().boot_time = two().boot_time = std::chrono::seconds(60);
+  const std::string id = add_node();
+  const auto job = process_->launch(id);
+  process_->pass(std::chrono::seconds(20));
+  ASSERT_THAT(one().domains, SizeIs(1));
+  one().is_away = true;
+  process_->pass(std::chrono::minutes(4));
+  ASSERT_TRUE(job->ended);
+  EXPECT_EQ(job->failure(), "");
+  EXPECT_EQ(host_of(installation_.node(id)), "two");
+  EXPECT_THAT(two().domains, SizeIs(1));
+  one().is_away = false;
+  remove_leaks();
+  EXPECT_THAT(one().domains, IsEmpty());
+  EXPECT_THAT(two().domains, SizeIs(1));
+}
+
+TEST_F(HostsTest, a_host_that_is_back_gets_no_second_machine_of_a_node) {
+  one().boot_time = two().boot_time = std::chrono::seconds(60);
+  const std::string id = add_node();
+  const auto job = process_->launch(id);
+  process_->pass(std::chrono::seconds(20));
+  one().is_away = true;
+  process_->pass(std::chrono::minutes(3));
+  EXPECT_FALSE(job->ended);
+  ASSERT_THAT(two().domains, SizeIs(1));
+  one().is_away = false;
+  two().domains.clear();  // the second attempt fails, too
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "");
+  EXPECT_EQ(host_of(installation_.node(id)), "two");
+  remove_leaks();
+  EXPECT_THAT(one().domains, IsEmpty());
+  EXPECT_THAT(two().domains, SizeIs(1));
+}
+
+TEST_F(HostsTest, a_launch_waits_for_the_only_host) {
+  const std::string second = ", {name: two, uri: two, address: 192.0.2.200}";
+  configuration_.erase(configuration_.find(second), second.size());
+  start();
+  one().boot_time = std::chrono::seconds(60);
+  const std::string id = add_node();
+  const auto job = process_->launch(id);
+  process_->pass(std::chrono::seconds(20));
+  one().is_away = true;
+  process_->pass(std::chrono::minutes(5));
+  EXPECT_FALSE(job->ended);
+  one().is_away = false;
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "");
 }
 
 TEST_F(HostsTest, without_any_host_nothing_is_known) {

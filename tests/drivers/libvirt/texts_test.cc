@@ -67,8 +67,9 @@ TEST(DomainXml, kvm_firmware_and_networks_are_the_labels) {
   LibvirtLabel wanted = label();
   wanted.efi = true;
   wanted.networks = {{.kind = NetworkCard::Kind::direct, .source = "eth0"}};
-  EXPECT_THAT(xml_of(wanted), AllOf(HasSubstr("firmware=\"efi\""),
-                                    HasSubstr("<interface type=\"direct\"><source dev=\"eth0\"")));
+  EXPECT_THAT(xml_of(wanted),
+              AllOf(HasSubstr("firmware=\"efi\""), HasSubstr("enabled=\"no\" name=\"secure-boot\""),
+                    HasSubstr("<interface type=\"direct\"><source dev=\"eth0\"")));
 }
 
 TEST(DomainXml, a_user_network_forwards_a_port_and_is_closed) {
@@ -83,10 +84,11 @@ TEST(DomainXml, a_user_network_forwards_a_port_and_is_closed) {
 TEST(DomainXml, ignition_is_a_setting_of_the_firmware_and_needs_no_disk) {
   LibvirtLabel wanted = label();
   wanted.user_data = R"({"ignition": {}})";
-  EXPECT_THAT(xml_of(wanted), AllOf(HasSubstr("np1-aa.iso"), Not(HasSubstr("fwcfg"))));
+  EXPECT_THAT(xml_of(wanted),
+              AllOf(HasSubstr(R"(volume="np1-aa.config")"), Not(HasSubstr("fwcfg"))));
   wanted.user_data_format = UserDataFormat::ignition;
-  EXPECT_THAT(xml_of(wanted), AllOf(Not(HasSubstr("np1-aa.iso")), HasSubstr("fwcfg"),
-                                    HasSubstr("{\"ignition\": {}}</entry>")));
+  EXPECT_THAT(xml_of(wanted), AllOf(Not(HasSubstr(R"(volume="np1-aa.config")")), HasSubstr("fwcfg"),
+                                    HasSubstr(R"(/np1-aa.config"/></sysinfo>)")));
 }
 
 std::string between(const std::string& text, const std::string& begin, const std::string& end) {

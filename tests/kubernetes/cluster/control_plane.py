@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+from certificates import Authority
+
 HERE = pathlib.Path(__file__).parent
 PATIENCE = 300  # seconds: no verdict depends on how busy the machine is
 CONTROLLERS = [f'{name}-controller' for name in (
@@ -78,29 +80,17 @@ class ControlPlane:
                 'users': [{'name': user, 'user': credentials}],
                 'contexts': [{'name': 'local', 'context': {'cluster': 'local', 'user': user}}]}
 
-    def openssl(self, *arguments):
-        subprocess.run(['openssl', *arguments], cwd=self.tls, check=True, stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
     def make_certificates(self):
-        self.openssl('genrsa', '-out', 'accounts.key', '2048')
-        self.openssl('rsa', '-in', 'accounts.key', '-pubout', '-out', 'accounts.pub')
-        self.openssl('req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'ca.key', '-out', 'ca.pem',
-                     '-days', '3650', '-subj', '/CN=test CA', '-addext', 'basicConstraints=critical,CA:TRUE')
+        authority = Authority(self.tls)
+        authority.openssl('genrsa', '-out', 'accounts.key', '2048')
+        authority.openssl('rsa', '-in', 'accounts.key', '-pubout', '-out', 'accounts.pub')
         names = 'subjectAltName=IP:127.0.0.1,DNS:localhost,IP:10.0.0.1'
-        self.make_certificate('server', '/CN=kube-apiserver', names)
-        self.make_certificate('admin', '/O=system:masters/CN=admin')
-        self.make_certificate('proxy', '/CN=front-proxy')
+        authority.issue('server', '/CN=kube-apiserver', names)
+        authority.issue('admin', '/O=system:masters/CN=admin')
+        authority.issue('proxy', '/CN=front-proxy')
         # `launcher` may do nothing, until a test says what.
         (self.tls / 'tokens.csv').write_text('admin-token,admin,admin,system:masters\n'
                                              'launcher-token,launcher,launcher\n')
-
-    def make_certificate(self, name, subject, extension=''):
-        self.openssl('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', f'{name}.key', '-out', f'{name}.csr',
-                     '-subj', subject)
-        (self.tls / 'extensions').write_text(f'extendedKeyUsage=serverAuth,clientAuth\n{extension}\n')
-        self.openssl('x509', '-req', '-in', f'{name}.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key',
-                     '-CAcreateserial', '-days', '3650', '-extfile', 'extensions', '-out', f'{name}.pem')
 
     def start_programs(self):
         api, etcd, peers = self.ports

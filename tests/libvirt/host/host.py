@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 
+from certificates import Authority
 from launcher import PATIENCE, wait_until
 
 HERE = pathlib.Path(__file__).parent
@@ -20,6 +21,16 @@ unix_sock_ro_perms = "0700"
 auth_unix_rw = "none"
 auth_unix_ro = "none"
 log_outputs = "3:file:/var/log/libvirt/libvirtd.log"
+"""
+
+# Clients need a certificate.
+TLS = """
+listen_tls = 1
+listen_addr = "127.0.0.1"
+tls_port = "{port}"
+key_file = "{folder}/tls/server.key"
+cert_file = "{folder}/tls/server.pem"
+ca_file = "{folder}/tls/ca.pem"
 """
 
 # There is no virtlogd, no cgroup and no user for QEMU.
@@ -63,9 +74,10 @@ def with_user(table, line):
 
 
 class Host:
-    """Its bridge is in the network namespace of the caller. pool_size: of the file system of its storage pool."""
+    """Its bridge is in the network namespace of the caller. pool_size: of the file system of its storage pool. tls_port:
+    where it serves clients with a certificate of the CA in tls/."""
 
-    def __init__(self, folder, number, pool_size=None):
+    def __init__(self, folder, number, pool_size=None, tls_port=None):
         # A socket's path may have 107 bytes.
         assert len(str(folder)) < 85, folder
         self.folder = folder
@@ -73,16 +85,22 @@ class Host:
         self.bridge = f'virbr{number}'
         self.subnet = f'10.77.{number}'
         self.pool_size = pool_size
+        self.options = ['--listen'] if tls_port else []
         self.uri = f'qemu+unix:///system?socket={folder}/run/libvirt-sock'
         self.log = folder / 'log/libvirtd.log'
         self.namespaces = self.daemon = self.pid = None
         for name in 'etc', 'run', 'var', 'cache', 'log', 'pool':
             (folder / name).mkdir(parents=True)
+        if tls_port:
+            (folder / 'tls').mkdir()
+            authority = Authority(folder / 'tls')
+            authority.issue('server', '/CN=127.0.0.1', 'subjectAltName=IP:127.0.0.1')
+            authority.issue('client', '/CN=launcher')
         (folder / 'passwd').write_text(with_user('/etc/passwd', 'libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n'))
         (folder / 'group').write_text(with_user('/etc/group', 'libvirt-qemu:x:64055:\n'))
-        for name, text in {'etc/libvirtd.conf': DAEMON, 'etc/qemu.conf': QEMU, 'network.xml': NETWORK,
+        for name, text in {'etc/libvirtd.conf': DAEMON + (TLS if tls_port else ''), 'etc/qemu.conf': QEMU, 'network.xml': NETWORK,
                            'pool.xml': POOL}.items():
-            (folder / name).write_text(text.format(folder=folder, bridge=self.bridge, subnet=self.subnet))
+            (folder / name).write_text(text.format(folder=folder, bridge=self.bridge, subnet=self.subnet, port=tls_port))
 
     def set_up(self):
         """Starts it for the first time, and gives it a network and a storage pool."""
@@ -122,7 +140,7 @@ class Host:
         with (self.folder / 'log/output').open('a') as output:
             self.daemon = subprocess.Popen(
                 [*self.inside('--mount', '--pid'), 'env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin',
-                 'HOME=/root', 'LANG=C.UTF-8', 'libvirtd'], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                 'HOME=/root', 'LANG=C.UTF-8', 'libvirtd', *self.options], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True)
         self.pid = wait_until('libvirtd has started', lambda: child_of(self.daemon.pid) or self.has_ended())
 

@@ -272,6 +272,9 @@ std::vector<std::string> LibvirtHost::addresses(const std::string& name, unsigne
   virDomainInterfacePtr* list = nullptr;
   const int count = library_.virDomainInterfaceAddresses(domain.get(), &list, source, 0);
   const std::unique_ptr<virDomainInterfacePtr, void (*)(void*)> owned(list, std::free);
+  if (count < 0 && source == VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_ARP) {
+    fail("read the ARP table", Effect::reads);
+  }
   for (int i = 0; i < count; ++i) {
     for (unsigned int n = 0; n < list[i]->naddrs; ++n) {
       const virDomainIPAddress& address = list[i]->addrs[n];
@@ -281,7 +284,7 @@ std::vector<std::string> LibvirtHost::addresses(const std::string& name, unsigne
     }
     library_.virDomainInterfaceFree(list[i]);
   }
-  return found;  // none after an error: the guest agent may not be up yet
+  return found;  // none after another error: the guest agent may not be up yet
 }
 
 // --- the state of the host

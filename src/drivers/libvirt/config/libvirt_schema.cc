@@ -136,7 +136,7 @@ const Schema& label_schema() {
            {.key = "firmware",
             .type = word({"bios", "efi"}),
             .default_value = "bios",
-            .description = "Firmware. `efi`: libvirt chooses an UEFI firmware of the host."},
+            .description = "Firmware. `efi`: an UEFI firmware of the host, without Secure Boot."},
            networks_field("provider's"),
            {.key = "host-devices",
             .type = list_of(string()),
