@@ -131,6 +131,26 @@ def test_machines_of_a_host_that_lost_its_power_are_noticed_and_deleted(nodepool
     assert login.run(node, 'hostname') == f'np{node["id"]}'
 
 
+def test_a_launch_leaves_a_host_that_lost_its_power(nodepool, rack, hosts, login):
+    """After two minutes. What it leaves behind is deleted when the host is back."""
+    launcher = nodepool(rack(hosts))
+    request = launcher.ask('small')
+    lost = wait_until('a machine boots', lambda: next((host for host in hosts if host.running()), None))
+    (other,) = (host for host in hosts if host is not lost)
+    lost.stop()
+    try:
+        wait_until('another machine boots', other.running)
+        lease = request.lease()
+        (node,) = lease['nodes']
+        assert place(node)[0] == other.name
+    finally:
+        lost.start()
+    wait_until('nothing is left behind', lambda: (lost.domains(), lost.volumes()) == (set(), {'base.qcow2'}))
+    assert login.run(node, 'hostname') == f'np{node["id"]}'
+    launcher.release(lease)
+    await_nothing(launcher, other)
+
+
 def test_ready_nodes_of_a_host_that_is_away_stay(nodepool, rack, hosts, login):
     """Whether they run is unknown, so they are handed out, too."""
     launcher = nodepool(rack(hosts), labels=[{'name': 'small', 'min-ready': 2}])
