@@ -42,9 +42,9 @@ class CloudError : public std::runtime_error {
 };
 
 // Thrown by Adapter::remove() alone: the machine cannot be deleted at present, and is not in the
-// way of another one for the same node. The launch of that node then goes on with another attempt,
-// and the search for leaks deletes what this one has left behind. A deletion of the node is
-// repeated, as after other errors.
+// way of another one for the same node. The launch of that node then makes another attempt,
+// and the search for leaks deletes the abandoned machine. A deletion of the node is repeated, as
+// after other errors.
 class OutOfReach : public CloudError {
  public:
   explicit OutOfReach(const std::string& message) : CloudError(Kind::transient, message) {}

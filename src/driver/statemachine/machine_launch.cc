@@ -211,7 +211,7 @@ Task<> MachineLaunch::undo() {
     }
     if (failure.empty()) break;
     if (is_out_of_reach) {
-      context_.log.warning("Leaving the resources of the last attempt behind: {}", failure);
+      context_.log.warning("Abandoning the resources of the last attempt: {}", failure);
       break;
     }
     context_.log.warning("Error deleting the resources of the last attempt: {}", failure);

@@ -165,7 +165,7 @@ Task<std::string> DomainLaunch::choose_host() {
   co_return best->config().name;
 }
 
-// It was left behind while the host was away, and will be deleted as a leak.
+// It was abandoned while the host was away, and will be deleted as a leak.
 bool DomainLaunch::has_domain_of_earlier_attempt(const HostState& host) const {
   const Domain* domain = domain_in(host, name_);
   return spec_.attempt > 1 && domain != nullptr && driver::carries(domain->tags, spec_.metadata);
