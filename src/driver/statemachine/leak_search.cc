@@ -100,6 +100,19 @@ void LeakSearch::report(Service& service, const std::vector<Leak>& leaks) {
 
 namespace {
 
+// Whether the node's launch has succeeded, and its deletion has not begun.
+bool has_its_machine(model::NodeState state) {
+  switch (state) {
+    case model::NodeState::ready:
+    case model::NodeState::in_use:
+    case model::NodeState::hold:
+    case model::NodeState::testing:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // An id that cannot be compared may be of any machine.
 bool may_be_of(const Resource& resource, const model::Node& node) {
   const bool is_comparable =
@@ -109,15 +122,14 @@ bool may_be_of(const Resource& resource, const model::Node& node) {
 
 }  // namespace
 
-// A ready node has one machine, whose id is known. Another machine with its tags was made by an
-// attempt with unknown outcome, or for an earlier node with the same id.
+// A node that is ready or in use has one machine, whose id is known. Another machine with its tags
+// was made by an attempt with unknown outcome, or for an earlier node with the same id.
 RecordQueries::Node LeakSearch::record_of(const std::string& node_id,
                                           const Resource& resource) const {
   const model::Node* node = context_.nodes.find(node_id);
   if (node == nullptr || node->provider != provider_) return RecordQueries::Node::none;
   if (is_of_another_record(resource.metadata, *node)) return RecordQueries::Node::is_another;
-  const bool is_made = !model::is_reclaimable(node->state) && node->state != model::NodeState::init;
-  const bool may_be_its = !is_made || may_be_of(resource, *node);
+  const bool may_be_its = !has_its_machine(node->state) || may_be_of(resource, *node);
   return may_be_its ? RecordQueries::Node::has_it : RecordQueries::Node::has_other;
 }
 

@@ -196,6 +196,7 @@ Task<> MachineLaunch::undo() {
   model::Node& node = launch_.node();
   recorder_->entered("deleting the resources of the last attempt");
   launch_.node().launch_journal = journal_.to_json();
+  std::string reported;
   while (true) {
     co_await launch_.save();  // checks that this launcher still holds the node's lock
     std::string failure;
@@ -214,7 +215,11 @@ Task<> MachineLaunch::undo() {
       context_.log.warning("Abandoning the resources of the last attempt: {}", failure);
       break;
     }
-    context_.log.warning("Error deleting the resources of the last attempt: {}", failure);
+    if (failure != reported) {
+      context_.log.warning("Error deleting the resources of the last attempt, retrying: {}",
+                           failure);
+      reported = std::move(failure);
+    }
     co_await context_.runtime.clock.sleep_for(kUndoPause);
   }
   node.external_id = {};

@@ -210,8 +210,11 @@ TEST_F(HostsTest, a_launch_goes_to_another_host_when_its_own_stays_away) {
   process_->pass(std::chrono::minutes(4));
   ASSERT_TRUE(job->ended);
   EXPECT_EQ(job->failure(), "");
-  EXPECT_EQ(host_of(installation_.node(id)), "two");
+  Node node = installation_.node(id);
+  EXPECT_EQ(host_of(node), "two");
   EXPECT_THAT(two().domains, SizeIs(1));
+  node.set_state(NodeState::in_use, node.state_time);
+  installation_.write(node);
   one().is_away = false;
   remove_leaks();
   EXPECT_THAT(one().domains, IsEmpty());
