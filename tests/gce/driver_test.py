@@ -123,7 +123,8 @@ def test_tokens_are_renewed_when_they_are_revoked(nodepool, iowa, cloud):
     assert launcher.ask('small').lease()['nodes']
 
 
-@pytest.mark.parametrize('kind', ['user_environment', 'machine_environment'])
+@pytest.mark.parametrize('kind', ['user_environment', 'machine_environment', 'external_environment',
+                                  'impersonating_environment'])
 def test_other_credentials(nodepool, iowa, cloud, kind):
     launcher = nodepool(iowa(), environment=getattr(cloud, kind)())
     assert launcher.ask('small').lease()['nodes']

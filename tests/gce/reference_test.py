@@ -103,3 +103,12 @@ def test_a_node_by_the_id_of_its_image_on_a_machine_in_the_cloud(cloud, configur
     assert found['machine']['metadata'] == METADATA
     assert 'token' not in cloud.calls()
     assert cloud.exchanges('metadata')[-1]['path'].endswith('/instance/service-accounts/default/token')
+
+
+@pytest.mark.parametrize('kind', ['external_environment', 'impersonating_environment'])
+def test_a_node_with_the_identity_of_another_provider(cloud, configuration, kind):
+    cloud.set(pending=0, starting=0, stopping=0)
+    found = run(cloud, configuration, 'by-family', getattr(cloud, kind)())
+    assert found['machine']['metadata'] == METADATA
+    assert cloud.exchanges('token')[0]['query'] == {'grant_type': 'urn:ietf:params:oauth:grant-type:token-exchange'}
+    assert bool(cloud.exchanges('impersonation')) == (kind == 'impersonating_environment')

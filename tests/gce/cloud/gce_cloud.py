@@ -37,6 +37,14 @@ class GceCloud:
         """With the credentials of a person. Google's own library has a fixed address for their tokens."""
         return self.place(GOOGLE_APPLICATION_CREDENTIALS=str(self.directory / 'user.json'))
 
+    def external_environment(self):
+        """With the identity of another provider, which has rights of its own."""
+        return self.place(GOOGLE_APPLICATION_CREDENTIALS=str(self.directory / 'external.json'))
+
+    def impersonating_environment(self):
+        """With the identity of another provider, which may act as the service account."""
+        return self.place(GOOGLE_APPLICATION_CREDENTIALS=str(self.directory / 'impersonating.json'))
+
     def machine_environment(self):
         """On a machine in the cloud, which has a metadata server."""
         return self.place(GCE_METADATA_HOST=self.metadata_host, GCE_METADATA_IP=self.metadata_host)

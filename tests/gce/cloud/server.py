@@ -108,6 +108,8 @@ class Suite:
                 answer = 200, {}, self.control(url.path.removeprefix('/suite/'), json.loads(body or b'{}'))
             elif url.path == '/token':
                 answer = self.token_answer(verb, headers, body)
+            elif url.path.endswith(f'{ACCOUNT}:generateAccessToken'):
+                answer = self.impersonation_answer(verb, headers, body)
             elif url.path == '/' or url.path.startswith('/computeMetadata/'):
                 answer = self.metadata_answer(verb, url, headers)
             else:
@@ -165,6 +167,19 @@ class Suite:
             self.problems.append(f'token: {code}: {description}')
             answer = 400, {}, {'error': code, 'error_description': description}
         self.note('token', verb, '/token', {'grant_type': form.get('grant_type')}, None, answer[0])
+        return answer
+
+    def impersonation_answer(self, verb, headers, body):
+        kind, _, token = headers.get('authorization', '').partition(' ')
+        try:
+            if verb != 'POST' or kind != 'Bearer':
+                raise Refused('UNAUTHENTICATED', 'No token')
+            answer = 200, {}, self.tokens.impersonate(token, json.loads(body))
+        except Refused as refused:
+            code, message = refused.args
+            self.problems.append(f'impersonation: {code}: {message}')
+            answer = 403, {}, {'error': {'code': 403, 'status': code, 'message': message}}
+        self.note('impersonation', verb, '/generateAccessToken', {}, None, answer[0])
         return answer
 
     def metadata_answer(self, verb, url, headers):
@@ -355,6 +370,9 @@ def main():
     key = Handler.suite.tokens.key_file(PROJECT, f'{url}/token')
     (directory / 'key.json').write_text(json.dumps(key, indent=1))
     (directory / 'user.json').write_text(json.dumps({'type': 'authorized_user', **USER, 'token_uri': f'{url}/token'}))
+    for name in 'external', 'impersonating':
+        content = Handler.suite.tokens.external_account(directory, url, name == 'impersonating')
+        (directory / f'{name}.json').write_text(json.dumps(content))
     print(json.dumps({'url': url}), flush=True)
     server.serve_forever()
 

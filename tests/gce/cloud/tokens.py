@@ -1,6 +1,8 @@
-"""Access tokens: by Google's token endpoint for the key of a service account or a refresh token, by the metadata server
-for the account of the machine."""
+"""Access tokens: by Google's token endpoint for the key of a service account, a refresh token or the token of another
+identity provider, by IAM for the account that this identity may act as, by the metadata server for the account of the
+machine."""
 import base64
+import datetime
 import json
 import secrets
 import time
@@ -12,11 +14,19 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 AUDIENCE = 'https://oauth2.googleapis.com/token'
 JWT_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 PLATFORM_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
+IAM_SCOPES = {PLATFORM_SCOPE, 'https://www.googleapis.com/auth/iam'}  # for the token of a service account
 LONGEST = 3600  # seconds that an assertion may be valid
 SKEW = 60       # seconds that clocks may differ
 KEY_ID = '5f6a2c0e'
 USER = {'client_id': 'suite.apps.googleusercontent.com', 'client_secret': 'of-the-suite',
         'refresh_token': '1//of-the-suite'}
+
+
+# Workload identity federation: https://google.aip.dev/auth/4117
+EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange'
+ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
+EXTERNAL = {'audience': '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/ci/providers/ci',
+            'subject_token_type': 'urn:ietf:params:oauth:token-type:jwt'}
 
 
 class Refused(Exception):
@@ -30,6 +40,7 @@ class Tokens:
         self.settings = settings
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.issued = {}  # the time of expiry and the scopes, by token
+        self.subject_token = secrets.token_urlsafe(48)
 
     def key_file(self, project, token_uri):
         """The content of a service account's key file."""
@@ -48,6 +59,15 @@ class Tokens:
     def revoke_all(self):
         self.issued.clear()
 
+    def external_account(self, directory, url, impersonates):
+        """The content of a file for workload identity federation, whose own token is in another file."""
+        file = directory / 'subject.json'
+        file.write_text(json.dumps({'id_token': self.subject_token}))
+        impersonation = f'{url}/v1/projects/-/serviceAccounts/{self.email}:generateAccessToken'
+        return {'type': 'external_account', **EXTERNAL, 'token_url': f'{url}/token',
+                'credential_source': {'file': str(file), 'format': {'type': 'json', 'subject_token_field_name': 'id_token'}},
+                **({'service_account_impersonation_url': impersonation} if impersonates else {})}
+
     def scopes(self, token):
         """None: the token is not or no longer valid."""
         expiry, scopes = self.issued.get(token, (0, None))
@@ -60,9 +80,24 @@ class Tokens:
             if any(form.get(name) != value for name, value in USER.items()):
                 raise Refused('invalid_grant', 'Bad Request')
             return {**self.issue([PLATFORM_SCOPE]), 'scope': PLATFORM_SCOPE}
+        if kind == EXCHANGE_GRANT:
+            wanted = {**EXTERNAL, 'subject_token': self.subject_token, 'requested_token_type': ACCESS_TOKEN}
+            if wrong := [name for name, value in wanted.items() if form.get(name) != value]:
+                raise Refused('invalid_grant', f'Not the suite\'s: {wrong}')
+            return {**self.issue(form.get('scope', '').split()), 'issued_token_type': ACCESS_TOKEN}
         if kind != JWT_GRANT:
             raise Refused('unsupported_grant_type', f'Invalid grant_type: {kind}')
         return self.issue(self.read_assertion(form.get('assertion', '')))
+
+    def impersonate(self, token, content):
+        """The answer to a request for a token of the service account, with the token of another identity."""
+        if not IAM_SCOPES & (self.scopes(token) or set()):
+            raise Refused('UNAUTHENTICATED', 'Request had invalid authentication credentials.')
+        if not content.get('scope') or not content.get('lifetime', '3600s').endswith('s'):
+            raise Refused('INVALID_ARGUMENT', 'Request contains an invalid argument.')
+        issued = self.issue(content['scope'])
+        end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=issued['expires_in'])
+        return {'accessToken': issued['access_token'], 'expireTime': end.strftime('%Y-%m-%dT%H:%M:%SZ')}
 
     def read_assertion(self, assertion):
         """Its scopes."""
