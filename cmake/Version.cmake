@@ -11,8 +11,10 @@
 # would link all test programs again.
 set(NODEPOOL_VERSION "" CACHE STRING "Version; empty: from the file VERSION or from git")
 
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH nodepool_root)
+
 function(nodepool_git output)
-  execute_process(COMMAND "${GIT_EXECUTABLE}" ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}" OUTPUT_VARIABLE text
+  execute_process(COMMAND "${GIT_EXECUTABLE}" ${ARGN} WORKING_DIRECTORY "${nodepool_root}" OUTPUT_VARIABLE text
                   RESULT_VARIABLE status OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(NOT status EQUAL 0)
     set(text "")
@@ -25,15 +27,15 @@ function(nodepool_version output)
     set(${output} "${PROJECT_VERSION}~debug" PARENT_SCOPE)
     return()
   endif()
-  if(EXISTS "${CMAKE_SOURCE_DIR}/VERSION")
-    file(STRINGS "${CMAKE_SOURCE_DIR}/VERSION" version LIMIT_COUNT 1)
+  if(EXISTS "${nodepool_root}/VERSION")
+    file(STRINGS "${nodepool_root}/VERSION" version LIMIT_COUNT 1)
     set(${output} "${version}" PARENT_SCOPE)
     return()
   endif()
   set(${output} "${PROJECT_VERSION}~unknown" PARENT_SCOPE)
   find_package(Git QUIET)
   # Sources without git may be in the repository of another project.
-  if(NOT GIT_FOUND OR NOT EXISTS "${CMAKE_SOURCE_DIR}/.git")
+  if(NOT GIT_FOUND OR NOT EXISTS "${nodepool_root}/.git")
     return()
   endif()
   nodepool_git(log rev-parse --path-format=absolute --git-path logs/HEAD)

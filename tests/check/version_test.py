@@ -1,21 +1,27 @@
 """The version that CMake determines: from an argument, a file, a git tag, or none of them."""
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROJECT = f'''cmake_minimum_required(VERSION 3.25)
+PROJECT = '''cmake_minimum_required(VERSION 3.25)
 project(x VERSION 12.0.0 LANGUAGES NONE)
-include("{ROOT}/cmake/Version.cmake")
-message(STATUS "version: ${{NODEPOOL_VERSION}}")
+include(cmake/Version.cmake)
+message(STATUS "version: ${NODEPOOL_VERSION}")
 '''
 
 
 class Version(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.write_project()
+
+    def write_project(self):
+        (self.folder / 'cmake').mkdir(parents=True)
+        shutil.copy(ROOT / 'cmake/Version.cmake', self.folder / 'cmake')
         (self.folder / 'CMakeLists.txt').write_text(PROJECT)
 
     def git(self, *arguments):
@@ -71,8 +77,7 @@ class Version(unittest.TestCase):
         self.commit()
         self.git('tag', 'v1.0.0')
         self.folder = self.folder / 'inner'
-        self.folder.mkdir()
-        (self.folder / 'CMakeLists.txt').write_text(PROJECT)
+        self.write_project()
         self.assertEqual(self.version(), '12.0.0~unknown')
 
     def test_debug_builds_do_not_depend_on_the_commit(self):
