@@ -115,7 +115,7 @@ class Bill(unittest.TestCase):
 class Manual(Folder):
     def test_pages_are_in_the_order_of_the_root_page(self):
         pages = ['README.md', 'docs/a.md', 'docs/b.md', 'docs/ci/README.md', 'docs/ci/x/README.md', 'docs/z.md']
-        root = '[b](docs/b.md#x) [ci](docs/ci/README.md) [b](docs/b.md) [a](docs/a.md) [gone](gone.md)'
+        root = '[z](docs/z.md)\n\n## Manual\n\n[b](docs/b.md#x) [ci](docs/ci/README.md) [b](docs/b.md) [a](docs/a.md) [gone](gone.md)'
         self.assertEqual(manual.in_order(root, pages),
                          ['docs/b.md', 'docs/ci/README.md', 'docs/ci/x/README.md', 'docs/a.md', 'docs/z.md'])
 

@@ -50,8 +50,8 @@ def parse():
     parser.add_argument('--debian', action='append', default=[], metavar='SUITE',
                         help='also a package for this Debian, such as trixie, built in a chroot')
     parser.add_argument('--verify', action='store_true', help='make everything twice, and compare')
-    parser.add_argument('--package', type=pathlib.Path, action='append', default=[], metavar='FILE',
-                        help='of --repository: a package')
+    parser.add_argument('--package', type=pathlib.Path, nargs='+', default=[], metavar='FILE',
+                        help='of --repository: packages')
     parser.add_argument('--key', help='of --repository: sign with this key of GnuPG')
     return parser.parse_args()
 

@@ -31,7 +31,7 @@ def build(sources, package, work, version, environment):
             buildah('build', '--isolation', 'chroot', '--timestamp', epoch, '--build-arg', f'BASE={BASE}',
                     '--build-arg', f'SOURCE_DATE_EPOCH={epoch}', '--tag', NAME, '--file', sources / 'packaging/Containerfile',
                     context)
-            buildah('push', NAME, f'oci:{work / "oci"}:{tag_of(version)}')
+            buildah('push', NAME, f'oci:{work / "oci"}:{NAME}:{tag_of(version)}')
         except subprocess.CalledProcessError as error:
             log.flush()
             raise RuntimeError(f'{error}: see {log.name}:\n' + '\n'.join(open(log.name).read().splitlines()[-20:])) from error

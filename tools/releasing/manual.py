@@ -14,6 +14,7 @@ sys.path.insert(0, str(FOLDER.parent / 'words'))
 import links  # noqa: E402
 
 ROOT_PAGE = 'README.md'
+LIST = '## Manual'  # heading of the root page
 REQUIREMENTS = FOLDER / 'requirements.txt'
 PAGE_LINK = re.compile(r'\]\(([^)#\s]+\.md)(?:#[^)]*)?\)')
 
@@ -41,7 +42,7 @@ def build(sources, work, version, environment):
     root.write_text(root.read_text() + contents(in_order(root.read_text(), pages)))
     shutil.copy(FOLDER / 'conf.py', stage)
     command = [python_environment() / 'bin/sphinx-build', '--quiet', '--fail-on-warning', '--keep-going', '-b', 'html',
-               '-d', work / 'doctrees', '-D', f'release={version}', '-D', f'version={version}', stage, output]
+               '-d', work / 'doctrees', '-D', f'release={version}', '-D', f'html_title=Nodepool {version}', stage, output]
     subprocess.run(command, check=True, env=environment | {'PYTHONHASHSEED': '0'})
     # Builders of other machines differ in it, and readers do not need it.
     (output / '.buildinfo').unlink()
@@ -61,8 +62,9 @@ def copy_pages(sources, stage):
 
 
 def in_order(root_page, pages):
-    """All pages but the root, in the order in which it links to them; others follow the page of their folder."""
-    linked = [found for found in dict.fromkeys(PAGE_LINK.findall(root_page)) if found in pages]
+    """All pages but the root, in the order of its list of the manual; others follow the page of their folder."""
+    listed = root_page.partition(f'\n{LIST}\n')[2]
+    linked = [found for found in dict.fromkeys(PAGE_LINK.findall(listed)) if found in pages]
     rest = [page for page in pages if page not in linked and page != ROOT_PAGE]
     order = []
     for page in linked:
