@@ -328,6 +328,8 @@ SUITES = [
              '--libvirt', has_smoke=True),
     services('images', 'openstack/images', 'builds, uploads and boots images of diskimage-builder (as root)',
              '--openstack', '--images', has_smoke=True),
+    services('upgrade', 'upgrade', 'upgrades from the previous release and rollbacks to it; the first run builds that release',
+             '--interop'),
     Suite('package', 'builds, installs, uses, upgrades and removes the Debian package in a clean Debian (as root)',
           package, ('--package',)),
     Suite('asan', 'the quick suites under AddressSanitizer and UBSan', asan),

@@ -53,7 +53,10 @@ def parse():
     parser.add_argument('--package', type=pathlib.Path, nargs='+', default=[], metavar='FILE',
                         help='of --repository: packages')
     parser.add_argument('--key', help='of --repository: sign with this key of GnuPG')
-    return parser.parse_args()
+    options = parser.parse_args()
+    if bool(options.repository) != bool(options.package):
+        parser.error('--repository and --package need each other')
+    return options
 
 
 def make(of, parts, suites, output, variation=None):

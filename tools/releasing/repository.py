@@ -25,6 +25,8 @@ def field(package, name):
 def add(root, packages, key=None):
     """Copies packages into a repository, which is created if necessary, and writes the indexes of their suites. Older
     versions stay. Signs with this key of GnuPG's keyring, if there is one."""
+    if not key and (root / KEY_FILE).exists():
+        raise ValueError(f'{root} is signed: name its key')
     suites = set()
     for package in packages:
         suite = suite_of(field(package, 'Version'))
