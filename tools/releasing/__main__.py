@@ -44,11 +44,11 @@ def parse():
     what.add_argument('--snapshot', action='store_true', help='make the same of HEAD')
     what.add_argument('--repository', type=pathlib.Path, metavar='DIR',
                       help='add packages to a repository for apt, which is created if necessary')
-    parser.add_argument('--output', type=pathlib.Path, metavar='DIR')
-    parser.add_argument('--only', choices=PARTS, nargs='+', default=PARTS, metavar='PART',
-                        help=f'only these parts and what they need: {", ".join(PARTS)}')
+    parser.add_argument('--output', type=pathlib.Path, metavar='DIR', help='new folder; an old one is replaced')
+    parser.add_argument('--only', choices=PARTS, action='append', metavar='PART',
+                        help=f'only this part; may be repeated: {", ".join(PARTS)}')
     parser.add_argument('--debian', action='append', default=[], metavar='SUITE',
-                        help='also a package for this Debian, such as trixie, built in a chroot')
+                        help='also a package for this Debian, such as trixie, built in a chroot; may be repeated')
     parser.add_argument('--verify', action='store_true', help='make everything twice, and compare')
     parser.add_argument('--package', type=pathlib.Path, nargs='+', default=[], metavar='FILE',
                         help='of --repository: packages')
@@ -117,14 +117,14 @@ def release(options):
     of = source.snapshot() if options.snapshot else source.of_tag(options.tag)
     output = (options.output or source.ROOT / 'build' / f'release-{of.version}').resolve()
     shutil.rmtree(output, ignore_errors=True)
-    make(of, options.only, options.debian, output)
+    make(of, options.only or PARTS, options.debian, output)
     print((output / SUMS).read_text(), end='')
     print(f'{output}: {of.name}')
     if not options.verify:
         return 0
     second = output.parent / f'{output.name}-verify'
     shutil.rmtree(second, ignore_errors=True)
-    make(of, options.only, options.debian, second, VARIATION)
+    make(of, options.only or PARTS, options.debian, second, VARIATION)
     if differ := differences(output, second):
         print(*(f'not reproducible: {output / name} and {second / name}' for name in differ), sep='\n', file=sys.stderr)
         return 1
