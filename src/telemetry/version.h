@@ -4,7 +4,7 @@
 
 namespace nodepool::telemetry {
 
-// The release, e.g. "12.0.0", for --version and the records of components.
+// The version, e.g. "12.0.0", for --version and the records of components: cmake/Version.cmake.
 std::string_view version();
 
 }  // namespace nodepool::telemetry

@@ -75,6 +75,10 @@ def words(run):
     return single('words', run, 'tools/check-words')
 
 
+def changes(run):
+    return single('changes', run, 'tools/changelog', '--check', *([run.since] if run.since else []))
+
+
 def lint(run):
     if run.since is None:
         return single('lint', run, 'tools/check-tidy')
@@ -297,6 +301,8 @@ SUITES = [
     Suite('headers', 'every header compiles alone', headers),
     Suite('docs', 'generated documentation is up to date', docs),
     Suite('words', 'the language of the manual and of texts in src/, the glossary, links', words),
+    Suite('changes', 'fragments of the changelog; in `changed` and `ci` also that changed keys, options and calls have one',
+          changes),
     Suite('quick', 'unit, conformance and integration tests; options: regular expressions for names', quick),
     Suite('simulation', 'random seeds of the simulation; options are passed to it', simulation),
     Suite('counts', 'costs of a request, compared with bench/counts.json', counts),
@@ -322,6 +328,8 @@ SUITES = [
              '--libvirt', has_smoke=True),
     services('images', 'openstack/images', 'builds, uploads and boots images of diskimage-builder (as root)',
              '--openstack', '--images', has_smoke=True),
+    services('upgrade', 'upgrade', 'upgrades from the previous release and rollbacks to it; the first run builds that release',
+             '--interop'),
     Suite('package', 'builds, installs, uses, upgrades and removes the Debian package in a clean Debian (as root)',
           package, ('--package',)),
     Suite('asan', 'the quick suites under AddressSanitizer and UBSan', asan),
@@ -333,4 +341,4 @@ SUITES = [
                 '--interop', '--kubernetes'),
 ]
 BY_NAME = {suite.name: suite for suite in SUITES}
-GROUPS = {'style': ['format', 'headers', 'docs', 'words', 'lint']}
+GROUPS = {'style': ['format', 'headers', 'docs', 'words', 'changes', 'lint']}

@@ -1,0 +1,135 @@
+"""The changelog: fragments, their collection, and names of the interface that have changed without one."""
+import contextlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tools/changes'))
+
+import fragments  # noqa: E402
+import interface  # noqa: E402
+from fragments import Fragment  # noqa: E402
+
+PAGE = '# Changelog\n\nWhat changed.\n\n## 12.0.0 – 2026-12-01\n\nThe first.\n'
+
+
+class Fragments(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.root / 'changes').mkdir()
+        (self.root / 'changes/README.md').write_text('# Guide\n')
+
+    def problems(self, name, text):
+        path = self.root / 'changes' / name
+        path.write_text(text)
+        found, problems = fragments.read(self.root)
+        path.unlink()
+        self.assertEqual(len(found) + len(problems), 1)
+        return problems
+
+    def test_the_tree_has_none_that_is_malformed(self):
+        self.assertEqual(fragments.read(ROOT)[1], [])
+
+    def test_one_paragraph_that_ends_with_a_period_is_accepted(self):
+        self.assertEqual(self.problems('new-key.added.md', 'The key `x` sets\nthe limit.\n'), [])
+        self.assertEqual(self.problems('a.fixed.md', 'It works (see `docs/x.md`.)\n'), [])
+
+    def test_malformed_ones_are_refused(self):
+        for name, text, problem in (
+                ('new-key.md', 'Text.', 'the name'), ('New.added.md', 'Text.', 'the name'), ('x.txt', 'Text.', 'the name'),
+                ('x.improved.md', 'Text.', 'unknown kind improved'), ('x.added.md', ' \n', 'empty'),
+                ('x.added.md', 'One.\n\nTwo.\n', 'one paragraph'), ('x.added.md', '* One.\n', 'one paragraph'),
+                ('x.added.md', '# One.\n', 'one paragraph'), ('x.added.md', 'One', 'a period'),
+                ('x.added.md', 'See [x](y.md).', 'a link'), ('x.added.md', 'word ' * 80 + 'end.', 'more than 80 words')):
+            with self.subTest(name=name, text=text):
+                self.assertRegex(self.problems(name, text)[0], f'^changes/{name}: .*{problem}')
+
+
+class Release(unittest.TestCase):
+    FOUND = [Fragment(None, 'fixed', 'A fix.'), Fragment(None, 'added', 'A key. ' * 30), Fragment(None, 'added', 'B.')]
+
+    def test_a_new_one_comes_first_with_its_changes_by_kind(self):
+        page = fragments.release(PAGE, '12.1.0', self.FOUND, '2027-01-31')
+        head, rest = page.split('### Added')
+        self.assertEqual(head, '# Changelog\n\nWhat changed.\n\n## 12.1.0 – 2027-01-31\n\n')
+        self.assertTrue(rest.endswith('\n* B.\n\n### Fixed\n\n* A fix.\n\n## 12.0.0 – 2026-12-01\n\nThe first.\n'), rest)
+        self.assertLessEqual(max(map(len, page.splitlines())), fragments.WIDTH)
+
+    def test_what_is_written_already_stays_above_them(self):
+        page = fragments.release('# C\n\n## 12.0.0\n\nThe first.\n\n## 11.9.0 – 2026-01-01\n', '12.0.0', self.FOUND[:1], '2026-12-01')
+        self.assertEqual(page, '# C\n\n## 12.0.0 – 2026-12-01\n\nThe first.\n\n### Fixed\n\n* A fix.\n\n## 11.9.0 – 2026-01-01\n')
+
+    def test_without_fragments_it_has_its_heading(self):
+        self.assertEqual(fragments.release('# C\n', '12.0.0', [], '2026-12-01'), '# C\n\n## 12.0.0 – 2026-12-01\n')
+
+    def test_a_released_one_or_no_version_is_refused(self):
+        for version in ('12.0.0', 'v12.1.0', '12.1', '12.1.0-rc1'):
+            self.assertRaises(ValueError, fragments.release, PAGE, version, [])
+
+    def test_it_is_released_once_it_has_a_date(self):
+        self.assertTrue(fragments.is_released(PAGE, '12.0.0'))
+        self.assertFalse(fragments.is_released('## 12.0.0\n', '12.0.0'))
+        self.assertFalse(fragments.is_released(PAGE, '12.0'))
+
+
+TABLE = '# x\n\n| `own` | x |\n\n<!-- generated: nodepool_reference -->\n\n| Key | |\n|---|---|\n| `{}` | `no` |\n\n<!-- end -->\n'
+
+
+class Interface(unittest.TestCase):
+    def test_keys_and_metrics_are_those_of_generated_tables(self):
+        self.assertEqual(interface.names({'docs/x.md': TABLE.format('key')}), {('docs/x.md', 'key')})
+
+    def test_commands_and_options_are_those_of_declarations(self):
+        source = '{.name = "list", .value = {.name = "TEXT"}, flag("-q,--quiet", "Print --all"), "--json,!--no"}'
+        self.assertEqual({name for _, name in interface.names({'src/cli/declare_x.cc': source})},
+                         {'list', '-q,--quiet', '--json'})
+
+    def test_paths_and_properties_are_those_of_the_request_api(self):
+        document = '{"paths": {"/a": {}}, "components": {"schemas": {"Lease": {"properties": {"id": {}}}}}}'
+        self.assertEqual({name for _, name in interface.names({interface.API: document})}, {'/a', 'Lease.id'})
+
+    def test_the_tree_has_names_of_each_kind(self):
+        with contextlib.chdir(ROOT):
+            places = {where for where, _ in interface.names(interface.files_of_tree(ROOT))}
+        self.assertLessEqual({'command line', 'request API', 'docs/configuration.md', 'docs/operating.md'}, places)
+
+
+class Since(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(contextlib.chdir(self.root))
+        subprocess.run(['git', 'init', '--quiet'], check=True)
+        self.write('docs/x.md', TABLE.format('key'))
+        self.write('src/cli/declare_x.cc', 'flag("--quiet", "Be quiet")')
+        self.write('changes/README.md', '# Guide\n')
+        subprocess.run(['git', 'add', '.'], check=True)
+        subprocess.run(['git', '-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '--quiet', '-m', 'x'], check=True)
+
+    def write(self, path, content):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(content)
+
+    def test_other_texts_need_no_fragment(self):
+        self.write('docs/x.md', TABLE.format('key') + '\nMore.\n')
+        self.write('src/cli/declare_y.cc', 'flag("--quiet", "Be silent")')
+        (self.root / 'src/cli/declare_x.cc').unlink()
+        self.assertEqual(interface.problems(self.root, 'HEAD'), [])
+
+    def test_a_name_that_is_added_or_removed_needs_one(self):
+        self.write('docs/x.md', TABLE.format('new-key'))
+        self.assertEqual(interface.problems(self.root, 'HEAD'),
+                         ['docs/x.md: added new-key', 'docs/x.md: removed key'])
+        self.write('changes/new-key.added.md', 'The key `new-key`.\n')
+        self.assertEqual(interface.problems(self.root, 'HEAD'), [])
+
+    def test_the_changelog_itself_will_do(self):
+        self.write('docs/x.md', TABLE.format('new-key'))
+        self.write('CHANGELOG.md', '# Changelog\n')
+        self.assertEqual(interface.problems(self.root, 'HEAD'), [])
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,54 @@
+"""A launcher that changes its version while its store, its nodes and its requestors stay."""
+import json
+import os
+import pathlib
+
+from cloud_launcher import CloudLauncher
+from launcher import BINARIES, Launcher, wait_until
+
+PREVIOUS = pathlib.Path(os.environ['PREVIOUS_BINARIES'])
+CURRENT = BINARIES
+NAMES = {PREVIOUS: 'previous', CURRENT: 'current'}
+
+
+class VersionedLauncher(CloudLauncher):
+    """`binaries`: of the version that runs next, also of its commands. `store`: the keys of the configuration for it."""
+
+    def __init__(self, directory, store, providers, environment, binaries=CURRENT):
+        Launcher.__init__(self, directory, {**store, 'labels': [{'name': 'small'}], 'providers': providers}, environment)
+        self.binaries = binaries
+        self.requests = []
+
+    def daemon(self):
+        return [self.binaries / 'nodepool-launcher', '-f', *self.web_options, '-c', self.config]
+
+    def command(self):
+        return [self.binaries / 'nodepool', '-c', self.config]
+
+    def start(self, binaries=None):
+        """Starts the version, and waits until it serves."""
+        self.binaries = binaries or self.binaries
+        served = self.times_served()
+        super().start()
+        wait_until('the launcher serves', lambda: self.times_served() > served)
+
+    def times_served(self):
+        return self.log.read_text().count('Serving') if self.log.exists() else 0
+
+    def exchange(self, binaries):
+        """Goes on with another version."""
+        assert self.stop() == 0
+        self.start(binaries)
+
+    def rows(self, command):
+        return json.loads(self.run(command, '--json'))
+
+    def leases(self):
+        return sorted(lease['lease'] for lease in self.rows('lease-list'))
+
+    def states(self):
+        """The states of the nodes by id."""
+        return {node['id']: node['state'] for node in self.nodes()}
+
+    def await_ready(self, count):
+        wait_until(f'{count} ready nodes', lambda: list(self.states().values()) == ['ready'] * count)
