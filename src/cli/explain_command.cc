@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 #include <stdexcept>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/explanations.h"
@@ -62,11 +63,48 @@ Task<> ask_clouds(Session& session, std::vector<std::string> labels, const Simul
   }
 }
 
-std::runtime_error unknown_subject(const Session& session, const std::string& subject) {
-  const std::string meant = config::did_you_mean(subject, config::keys_of(session.config().labels));
+// The history of this host. Where it cannot be read, as by users who are not in the launcher's
+// group, explanations have to do without it.
+class OwnHistory {
+ public:
+  explicit OwnHistory(const Session& session)
+      : journal_(program::journal_of(session.config())), now_(session.now()) {}
+
+  std::vector<history::JournalEntry> entries_of(const std::string& id) {
+    return read([&] { return history::entries_of(journal_, id, now_); });
+  }
+  history::Waits waits() {
+    return read([&] { return history::recent_waits(journal_); });
+  }
+  // Why it could not be read; empty: it could.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  template <typename Read>
+  auto read(const Read& from_journal) -> decltype(from_journal()) {
+    try {
+      return from_journal();
+    } catch (const std::system_error& error) {
+      problem_ = error.what();
+      return {};
+    }
+  }
+
+  history::Journal journal_;
+  double now_;
+  std::string problem_;
+};
+
+std::runtime_error unknown_subject(const Session& session, const std::string& subject,
+                                   const OwnHistory& history) {
+  std::string hint = config::did_you_mean(subject, config::keys_of(session.config().labels));
+  if (hint.empty()) {
+    hint = history.problem().empty()
+               ? "the history of this host has no entry of it either"
+               : "the history of this host cannot be read: " + history.problem();
+  }
   return std::runtime_error(
-      fmt::format("there is no request, node, lease, label or host {}; {}", subject,
-                  meant.empty() ? "the history of this host has no entry of it either" : meant));
+      fmt::format("there is no request, node, lease, label or host {}; {}", subject, hint));
 }
 
 Task<report::Explanation> explain(Session& session, std::string subject, bool online) {
@@ -74,19 +112,18 @@ Task<report::Explanation> explain(Session& session, std::string subject, bool on
   model::ImageTable* images = co_await session.images();
   const model::RequestTable* requests = co_await session.requests();
   const model::ComponentTable* components = co_await session.components();
-  const history::Journal journal = program::journal_of(session.config());
-  report::Sources sources{.now = session.now(),
-                          .store = session.store(),
-                          .nodes = *nodes,
-                          .images = *images,
-                          .requests = *requests,
-                          .components = *components,
-                          .config = session.config(),
-                          .drivers = session.context().drivers,
-                          .history = [&journal, now = session.now()](const std::string& id) {
-                            return history::entries_of(journal, id, now);
-                          },
-                          .waits = history::recent_waits(journal)};
+  OwnHistory history(session);
+  report::Sources sources{
+      .now = session.now(),
+      .store = session.store(),
+      .nodes = *nodes,
+      .images = *images,
+      .requests = *requests,
+      .components = *components,
+      .config = session.config(),
+      .drivers = session.context().drivers,
+      .history = [&history](const std::string& id) { return history.entries_of(id); },
+      .waits = history.waits()};
   report::AskClouds ask;
   if (online) {
     ask = [&session](std::vector<std::string> labels, const SimulationInput* input,
@@ -97,7 +134,7 @@ Task<report::Explanation> explain(Session& session, std::string subject, bool on
   Task<std::optional<report::Explanation>> explaining =
       report::explain(std::move(sources), subject, std::move(ask));
   std::optional<report::Explanation> explanation = co_await std::move(explaining);
-  if (!explanation) throw unknown_subject(session, subject);
+  if (!explanation) throw unknown_subject(session, subject, history);
   co_return std::move(*explanation);
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "coordination/lock.h"
@@ -161,6 +163,15 @@ TEST_F(ExplainTest, without_a_journal_the_records_have_to_do) {
   run(launcher_.add_node(make_node("small")));
   EXPECT_THAT(explain(add_request({"small", "small"})),
               HasSubstr("free nodes: 1 small; this host has no record of a decision by this pool"));
+}
+
+TEST_F(ExplainTest, a_journal_that_cannot_be_read_is_like_none) {
+  std::filesystem::create_symlink("history.jsonl", directory_.path() / "history.jsonl");
+  add_pool("rack", {"small"});
+  EXPECT_THAT(explain(add_request({"small"})),
+              HasSubstr("this host has no record of a decision by this pool"));
+  EXPECT_EQ(nodepool({"explain", "nix"}), 1);
+  EXPECT_THAT(err(), HasSubstr("the history of this host cannot be read: "));
 }
 
 TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_be_back) {
