@@ -21,6 +21,23 @@ Declaration schema() {
           .command = PrintConfigSchema{}};
 }
 
+Declaration convert() {
+  return {.name = "convert",
+          .group = Group::site,
+          .summary = "Print the configuration for Zuul's own launcher",
+          .command = ConvertConfig{},
+          .options = {{.names = "--to",
+                       .value = {.name = {}, .words = {"zuul"}},
+                       .help = "Format: objects of Zuul's configuration",
+                       .read = into(&ConvertConfig::to),
+                       .is_required = true}},
+          .notes =
+              "Prints YAML for a project that configures Zuul's tenants, after the connections\n"
+              "for zuul.conf as comments. What has no counterpart in Zuul is reported on\n"
+              "standard error, with its place in the file. Contains no credentials, and no\n"
+              "values of environment variables."};
+}
+
 Declaration copy() {
   return {
       .name = "store copy",
@@ -92,7 +109,7 @@ Declaration help() {
 }  // namespace
 
 std::vector<Declaration> site_declarations() {
-  return {validate(), schema(), copy(), token(), help()};
+  return {validate(), schema(), convert(), copy(), token(), help()};
 }
 
 }  // namespace nodepool::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/zuul/provider.h"
+
+namespace nodepool::config::zuul {
+
+// In Zuul a label names one image and one flavor, whichever provider serves it, and each section
+// says what these are. Renames images and flavors after their label where the label's providers
+// differ, or where one section would need two meanings of a name.
+void unify_names(std::vector<ZuulProvider>& providers);
+
+// The same for connections: those with one name and different lines are named after their provider.
+void unify_connections(std::vector<ZuulProvider>& providers);
+
+}  // namespace nodepool::config::zuul
