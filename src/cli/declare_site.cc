@@ -32,10 +32,10 @@ Declaration convert() {
                        .read = into(&ConvertConfig::to),
                        .is_required = true}},
           .notes =
-              "Prints YAML for a project that configures Zuul's tenants, after the connections\n"
-              "for zuul.conf as comments. What has no counterpart in Zuul is reported on\n"
-              "standard error, with its place in the file. Contains no credentials, and no\n"
-              "values of environment variables."};
+              "Prints YAML for a config project of Zuul's tenants, after the connections for\n"
+              "zuul.conf as comments. What has no counterpart in Zuul is reported on standard\n"
+              "error, with its place in the file. Contains no credentials, and of environment\n"
+              "variables only numbers."};
 }
 
 Declaration copy() {

@@ -18,20 +18,23 @@ bool is_plain_text(const std::string& text) {
   return read.is_string() && text != "=" && text != "<<";
 }
 
+// Whether the text can be written as its lines. Other control characters, and spaces or empty lines
+// at some places, need quotes.
 bool is_block_of_lines(const std::string& text) {
-  // Other control characters, and spaces that end or begin a line, need quotes.
-  return text.find('\n') != std::string::npos &&
-         text.find_first_of("\r\t\x7f\x1b") == std::string::npos && !text.starts_with('\n') &&
-         !text.starts_with(' ') && text.find(" \n") == std::string::npos;
+  const bool has_odd_end = !text.ends_with('\n') || text.ends_with("\n\n") || text == "\n";
+  const bool has_odd_begin = text.starts_with('\n') || text.starts_with(' ');
+  return !has_odd_end && !has_odd_begin && !text.contains(" \n") &&
+         text.find_first_of("\r\t\x7f\x1b") == std::string::npos;
 }
 
 void emit_text(YAML::Emitter& out, const std::string& text) {
   if (!is_plain_text(text)) {
-    out << YAML::DoubleQuoted;
-  } else if (is_block_of_lines(text) && text.ends_with('\n') && !text.ends_with("\n\n")) {
-    out << YAML::Literal;
+    out << YAML::DoubleQuoted << text;
+  } else if (is_block_of_lines(text)) {
+    out << YAML::Literal << text.substr(0, text.size() - 1);  // the block ends with a newline
+  } else {
+    out << text;
   }
-  out << text;
 }
 
 // In the notation of YAML 1.1, which wants a point: `1.0e+300`, `.inf`.

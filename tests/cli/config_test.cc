@@ -157,9 +157,9 @@ TEST_F(ConfigCommandTest, the_schema_is_json) {
 }
 
 constexpr const char* kConvertible =
-    "labels: [{name: small}]\n"
-    "diskimages: [{name: debian, elements: [vm], env-vars: {KEY: secret}}]\n"
-    "zookeeper-auth: {user: u, password: secret}\n"
+    "labels: [{name: small, min-ready: %(NODEPOOL_READY)}]\n"
+    "diskimages: [{name: debian, elements: [vm], env-vars: {KEY: hidden}}]\n"
+    "zookeeper-auth: {user: u, password: hidden}\n"
     "providers:\n"
     "  - name: rack\n"
     "    driver: static\n"
@@ -169,16 +169,18 @@ constexpr const char* kConvertible =
 
 TEST_F(ConfigCommandTest, the_configuration_is_converted_for_zuul) {
   config_ = kConvertible;
-  environment_.emplace_back("NODEPOOL_USER", "secret");
+  environment_.emplace_back("NODEPOOL_USER", "hidden");
+  environment_.emplace_back("NODEPOOL_READY", "3");
   EXPECT_EQ(nodepool({"convert", "--to", "zuul"}), 0) << err();
   EXPECT_THAT(out(), HasSubstr("- provider:\n    name: rack\n"));
+  EXPECT_THAT(out(), HasSubstr("min-ready: 3\n"));
   EXPECT_THAT(out(), HasSubstr("username: \"%(NODEPOOL_USER)\"\n"));
-  EXPECT_THAT(out() + err(), Not(HasSubstr("secret")));
+  EXPECT_THAT(out() + err(), Not(HasSubstr("hidden")));
   EXPECT_EQ(err(), file() +
-                       ":9:57: the reference to a variable is not replaced; Zuul would take it "
-                       "literally\n" +
+                       ":9:57: the variable is not replaced: it may be a "
+                       "secret\n" +
                        file() +
-                       ":9:77: providers[0] (rack).pools[0].nodes[0].timeout: Zuul has no such "
+                       ":9:76: providers[0] (rack).pools[0].nodes[0].timeout: Zuul has no such "
                        "setting\n");
 }
 
@@ -188,6 +190,10 @@ TEST_F(ConfigCommandTest, a_conversion_without_labels_fails) {
   EXPECT_THAT(err(), HasSubstr("nodepool.yaml: no label can be converted\n"));
   EXPECT_EQ(nodepool({"convert"}), 2);
   EXPECT_EQ(nodepool({"convert", "--to", "nomad"}), 2);
+  config_ = "labels: [{name: %(NODEPOOL_LABEL)}]\n";
+  environment_.emplace_back("NODEPOOL_LABEL", "small");
+  EXPECT_EQ(nodepool({"convert", "--to", "zuul"}), 1);
+  EXPECT_THAT(err(), HasSubstr("variables that are no numbers are not replaced; quote it"));
   config_ = "providers: [{name: rack, driver: static, pools: 3}]\n";
   EXPECT_EQ(nodepool({"convert", "--to", "zuul"}), 1);
   EXPECT_THAT(err(), HasSubstr("nodepool.yaml:1:"));

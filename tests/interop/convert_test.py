@@ -123,7 +123,7 @@ def test_openstack(layout_of):
     a, b = layout.providers['cloud-a'], layout.providers['cloud-b']
     assert (a.region, a.connection.cloud_name, a.connection.rate) == ('one', 'a', 4)
     assert (a.floating_ip_cleanup, a.port_cleanup_interval) == (True, 0)
-    assert a.resource_limits == {'instances': 10, 'cores': 40, 'ram': 81920, 'volume-gb': 500}
+    assert a.resource_limits == {'instances': 10, 'cores': 40, 'ram': 81920, 'volume_gb': 500}
     small, large = a.labels['small'], a.labels['large']
     assert (small.az, small.networks, small.security_groups) == ('nova', ['private', 'public'], ['ssh'])
     assert not small.auto_floating_ip and small.host_key_checking
@@ -168,7 +168,10 @@ def test_configurations_of_the_python_nodepool(name, tmp_path):
     if status == 0:
         assert Layout(out).providers
     else:
-        assert 'no label can be converted' in err or 'unknown driver `test`' in err, err
+        reasons = ['no label can be converted', 'unknown driver `test`']
+        if name == 'secure_file_config.yaml':
+            reasons = ['zookeeper-servers[0].chroot: must be an absolute path']
+        assert any(reason in err for reason in reasons), err
 
 
 def test_zuul_would_notice(layout_of, tmp_path):
@@ -177,7 +180,7 @@ def test_zuul_would_notice(layout_of, tmp_path):
     for before, after, error in [('key-name: ci', 'keyname: ci', voluptuous.Invalid),
                                  ('port-cleanup-interval: 0', 'port-cleanup-interval: "0"', voluptuous.Invalid),
                                  ('cloud=b', 'clouds=b', Exception),
-                                 ('- name: debian-12\n', '- name: debian-13\n', Exception)]:
+                                 ('image: small\n', 'image: other\n', Exception)]:
         assert before in text
         with pytest.raises(error):
             Layout(text.replace(before, after))

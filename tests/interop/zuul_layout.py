@@ -36,8 +36,8 @@ class Layout:
 
     def add(self, kind, conf):
         source = model.SourceContext('example.org/project', 'project', 'example', 'main', 'zuul.yaml')
-        mark = model.ZuulMark(types.SimpleNamespace(line=0, column=0, index=0),
-                              types.SimpleNamespace(line=0, column=0, index=0), '')
+        place = types.SimpleNamespace(name='zuul.yaml', line=0, column=0, index=0)
+        mark = model.ZuulMark(place, place, '')
         parsed = PARSERS[kind](None).fromYaml({**conf, '_source_context': source, '_start_mark': mark})
         add = {'image': self.layout.addImage, 'flavor': self.layout.addFlavor,
                'label': self.layout.addLabel, 'section': self.layout.addSection,

@@ -234,9 +234,9 @@ ZuulConversion convert(const Value& document, const Config& config, const Driver
 
 std::string to_text(const ZuulConversion& conversion) {
   std::string text =
-      "# Written by `nodepool convert --to zuul`. The connections belong into zuul.conf, with "
-      "their\n"
-      "# credentials; the objects into a project that configures the tenants:\n#\n";
+      "# Written by `nodepool convert --to zuul`. The objects belong into a config project of "
+      "Zuul's\n"
+      "# tenants, these connections, with their credentials, into zuul.conf:\n#\n";
   for (const std::string& line : conversion.connections) text += "#   " + line + "\n";
   return text + "\n" + yaml_text(conversion.objects);
 }

@@ -8,7 +8,7 @@ namespace {
 // A node of the backing label with slots, which is kept for the grace time when it is empty.
 ZuulLabel slot_label(Source& source, const ZuulLabel& backing) {
   ZuulLabel label = backing;
-  label.name = source.use("name").text("name");
+  label.name = source.section().text("name");
   label.mark = source.section().value().mark();
   source.copy_with_default("max-parallel-jobs", label.settings, "slots");
   set(label.settings, "reuse", Value::boolean(true));
@@ -30,6 +30,7 @@ void convert_metastatic(Source& provider, std::vector<ZuulProvider>& providers) 
     pool.use("name");
     pool.use("host-key-checking");
     for (Source& source : pool.sources("labels")) {
+      source.use("name");
       const std::string backing = source.use("backing-label").text("backing-label");
       bool has_backing = false;
       for (ZuulProvider& target : providers) {

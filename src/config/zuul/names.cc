@@ -12,9 +12,12 @@ namespace {
 struct Naming {
   std::string& (*name)(ZuulLabel& label);
   Value (*content)(const ZuulLabel& label);
+  // Whether a name is kept where the label's providers differ: Zuul builds an image for each name.
+  bool (*is_preferred)(const ZuulLabel& label);
 };
 
-using Names = std::set<std::string>;
+// New names by label.
+using Names = std::map<std::string, std::string>;
 
 std::string& image_name(ZuulLabel& label) {
   return label.image.name;
@@ -31,23 +34,38 @@ Value flavor_content(const ZuulLabel& label) {
   return Value::mapping(label.flavor_settings);
 }
 
-void rename(std::vector<ZuulProvider>& providers, const Naming& naming, const Names& labels) {
+bool is_built(const ZuulLabel& label) {
+  return label.image.is_built();
+}
+bool never(const ZuulLabel& /*label*/) {
+  return false;
+}
+
+void rename(std::vector<ZuulProvider>& providers, const Naming& naming, const Names& names) {
   for (ZuulProvider& provider : providers) {
     for (ZuulLabel& label : provider.labels) {
-      if (labels.contains(label.name)) naming.name(label) = label.name;
+      const auto name = names.find(label.name);
+      if (name != names.end()) naming.name(label) = name->second;
     }
   }
 }
 
-// The labels that have different names in different providers.
+// The labels that have different names in different providers: with the only preferred name, or
+// their own.
 Names ambiguous_labels(std::vector<ZuulProvider>& providers, const Naming& naming) {
-  std::map<std::string, std::string> names;
-  Names ambiguous;
+  std::map<std::string, std::set<std::string>> all;
+  std::map<std::string, std::set<std::string>> preferred;
   for (ZuulProvider& provider : providers) {
     for (ZuulLabel& label : provider.labels) {
-      const auto [known, is_new] = names.emplace(label.name, naming.name(label));
-      if (!is_new && known->second != naming.name(label)) ambiguous.insert(label.name);
+      all[label.name].insert(naming.name(label));
+      if (naming.is_preferred(label)) preferred[label.name].insert(naming.name(label));
     }
+  }
+  Names ambiguous;
+  for (const auto& [label, names] : all) {
+    if (names.size() == 1) continue;
+    const std::set<std::string>& best = preferred[label];
+    ambiguous[label] = best.size() == 1 ? *best.begin() : label;
   }
   return ambiguous;
 }
@@ -63,7 +81,7 @@ Names conflicting_labels(std::vector<ZuulProvider>& providers, const Naming& nam
       if (is_new || known->second == naming.content(label)) continue;
       for (ZuulLabel& other : provider.labels) {
         const bool has_name = naming.name(other) == naming.name(label);
-        if (has_name && other.name != naming.name(label)) conflicting.insert(other.name);
+        if (has_name && other.name != naming.name(label)) conflicting[other.name] = other.name;
       }
     }
   }
@@ -82,8 +100,8 @@ void unify(std::vector<ZuulProvider>& providers, const Naming& naming) {
 }  // namespace
 
 void unify_names(std::vector<ZuulProvider>& providers) {
-  unify(providers, {.name = image_name, .content = image_content});
-  unify(providers, {.name = flavor_name, .content = flavor_content});
+  unify(providers, {.name = image_name, .content = image_content, .is_preferred = is_built});
+  unify(providers, {.name = flavor_name, .content = flavor_content, .is_preferred = never});
 }
 
 void unify_connections(std::vector<ZuulProvider>& providers) {

@@ -8,8 +8,9 @@
 namespace nodepool::config::zuul {
 
 // In Zuul a label names one image and one flavor, whichever provider serves it, and each section
-// says what these are. Renames images and flavors after their label where the label's providers
-// differ, or where one section would need two meanings of a name.
+// says what these are. Where the label's providers differ, their images get the name of the one
+// that Zuul builds, otherwise the label's. So do images and flavors where one section would need
+// two meanings of a name.
 void unify_names(std::vector<ZuulProvider>& providers);
 
 // The same for connections: those with one name and different lines are named after their provider.

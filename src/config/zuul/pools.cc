@@ -28,7 +28,12 @@ ZuulImage read_image(Source& source, const DiskImage* built, ReadImage read) {
   for (const char* key : {"username", "python-path", "shell-type"}) {
     source.copy(key, image.settings);
   }
-  copy_login(source, image.settings);
+  copy_connection_type(source, image.settings);
+  source.copy("connection-port", image.settings);
+  const bool has_winrm = source.section().optional_text("connection-type") == "winrm";
+  if (has_winrm && !source.has("connection-port")) {
+    set(image.settings, "connection-port", Value::integer(kWinrmPort));
+  }
   read(source, image);
   source.finish();
   return image;
@@ -114,15 +119,11 @@ void copy_limit(Source& provider, Source& pool, std::string_view key, std::strin
   }
 }
 
-void copy_login(Source& source, Value::Mapping& target) {
-  source.copy("connection-port", target);
+void copy_connection_type(Source& source, Value::Mapping& target) {
   if (!source.has("connection-type")) return;
   const std::string type = source.use("connection-type").text("connection-type");
   if (type == "winrm") {
     set(target, "connection-type", Value::string(type));
-    if (!source.has("connection-port")) {
-      set(target, "connection-port", Value::integer(kWinrmPort));
-    }
   } else if (type != "ssh") {
     source.omit("connection-type",
                 "Zuul connects by `ssh` or `winrm`; set `ansible_connection` in the job");

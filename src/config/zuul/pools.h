@@ -41,8 +41,8 @@ struct Images {
 using ReadImage = void (*)(Source& source, ZuulImage& image);
 Images read_images(Source& provider, const Config& config, ReadImage read);
 
-// How Zuul logs in to nodes of the image: connection type and port.
-void copy_login(Source& source, Value::Mapping& target);
+// Copies the connection type, if Zuul has it.
+void copy_connection_type(Source& source, Value::Mapping& target);
 
 // A label of a pool with its image. Nothing, and reported, if it has no image of the provider.
 std::optional<ZuulLabel> label_with_image(Source& source, const Images& images);

@@ -12,7 +12,7 @@ ZuulLabel host_label(Source& host, const std::string& name) {
   label.image.name = name;
   host.copy_with_default("python-path", label.image.settings, "python-path");
   host.copy("shell-type", label.image.settings);
-  copy_login(host, label.image.settings);
+  copy_connection_type(host, label.image.settings);
   host.copy("max-parallel-jobs", label.settings, "slots");
   host.copy("host-key-checking", label.settings);
   return label;
@@ -93,6 +93,10 @@ std::vector<ZuulProvider> convert_static(Source& provider, const Config& /*confi
     for (Source& host : pool.sources("nodes")) add_host(host, empty, providers);
     if (providers.size() == 1) {
       copy_limit(provider, pool, "max-servers", "instances", providers.front());
+    } else if (pool.has("max-servers")) {
+      pool.omit(
+          "max-servers",
+          "the pool becomes several providers; set `resource-limits: {instances: …}` in each");
     }
     pool.finish();
     std::ranges::move(providers, std::back_inserter(converted));

@@ -54,8 +54,8 @@ constexpr const char* kRack =
 TEST_F(ConversionTest, hosts) {
   EXPECT_EQ(
       to_text(convert(kRack)),
-      R"(# Written by `nodepool convert --to zuul`. The connections belong into zuul.conf, with their
-# credentials; the objects into a project that configures the tenants:
+      R"(# Written by `nodepool convert --to zuul`. The objects belong into a config project of Zuul's
+# tenants, these connections, with their credentials, into zuul.conf:
 #
 #   [connection static]
 #   driver=static
@@ -140,6 +140,31 @@ TEST_F(ConversionTest, images_and_flavors_that_differ_are_named_after_their_labe
   EXPECT_THAT(text,
               HasSubstr("      - name: small\n        python-path: auto\n        image-id: b1\n"));
   EXPECT_THAT(text, HasSubstr("      - name: small\n        flavor-name: \"1\"\n"));
+}
+
+TEST_F(ConversionTest, a_built_image_keeps_its_name) {
+  const std::string text =
+      to_text(convert(clouds("{name: small, cloud-image: ubuntu, flavor-name: s}",
+                             "{name: large, cloud-image: debian, flavor-name: s}")));
+  EXPECT_THAT(text, HasSubstr("- label:\n    name: small\n    image: ubuntu\n"));
+  const std::string mixed = to_text(convert(
+      "labels: [{name: small}]\n"
+      "diskimages: [{name: debian, elements: [vm]}]\n"
+      "providers:\n"
+      "  - name: a\n"
+      "    cloud: a\n"
+      "    diskimages: [{name: debian}]\n"
+      "    pools: [{name: main, labels: [{name: small, diskimage: debian, flavor-name: s}]}]\n"
+      "  - name: b\n"
+      "    cloud: b\n"
+      "    cloud-images: [{name: debian-b, image-id: b1}]\n"
+      "    pools: [{name: main, labels: [{name: small, cloud-image: debian-b, flavor-name: "
+      "s}]}]\n"));
+  EXPECT_THAT(mixed, HasSubstr("- label:\n    name: small\n    image: debian\n"));
+  EXPECT_THAT(mixed, HasSubstr("- image:\n    name: debian\n    type: zuul\n"));
+  EXPECT_THAT(mixed,
+              HasSubstr("      - name: debian\n        type: cloud\n        python-path: auto\n"
+                        "        image-id: b1\n"));
 }
 
 TEST_F(ConversionTest, a_built_image_and_another_of_its_name_are_two_images) {

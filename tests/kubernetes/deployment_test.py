@@ -1,5 +1,5 @@
-"""packaging/kubernetes: the API server accepts the manifests, and the pods in their namespace."""
-import json
+"""packaging/kubernetes and packaging/compose: the API server and docker-compose accept what they are given."""
+import copy
 import os
 import pathlib
 import subprocess
@@ -8,9 +8,12 @@ import pytest
 import yaml
 
 from api import Refused
+from launcher import wait_until
 from permissions_test import KUBERNETES
 
-FOLDER = pathlib.Path(__file__).parents[2] / 'packaging' / 'kubernetes'
+PACKAGING = pathlib.Path(__file__).parents[2] / 'packaging'
+FOLDER = PACKAGING / 'kubernetes'
+COMPOSE = PACKAGING / 'compose'
 KUSTOMIZATION = yaml.safe_load((FOLDER / 'kustomization.yaml').read_text())
 NAMESPACE = KUSTOMIZATION['namespace']
 PATHS = {'Namespace': '/api/v1/namespaces',
@@ -44,13 +47,14 @@ def apply(admin, manifest, options='&dryRun=All'):
                       'application/apply-patch+yaml')
 
 
-@pytest.fixture
+@pytest.fixture(scope='module')
 def namespace(admin):
     """The namespace with its rules for pods, and the account of the launcher."""
     apply(admin, manifest_of('Namespace'), options='')
     apply(admin, manifest_of('ServiceAccount'), options='')
     yield
     admin.delete(f'/api/v1/namespaces/{NAMESPACE}')
+    wait_until('it is gone', lambda: admin.find(f'/api/v1/namespaces/{NAMESPACE}') is None, 120)
 
 
 def pod_of(workload):
@@ -83,8 +87,8 @@ def test_the_server_accepts_it(admin, namespace, manifest):
 @pytest.mark.parametrize('workload', WORKLOADS, ids=name_of)
 def test_its_pods_follow_the_restricted_profile(admin, namespace, workload):
     create(admin, pod_of(workload))
-    pod = json.loads(json.dumps(pod_of(workload)))
-    pod['spec']['containers'][0]['securityContext']['privileged'] = True
+    pod = copy.deepcopy(pod_of(workload))
+    pod['spec']['containers'][0]['securityContext']['allowPrivilegeEscalation'] = True
     with pytest.raises(Refused, match='PodSecurity "restricted'):
         create(admin, pod)
 
@@ -107,10 +111,34 @@ def test_the_role_is_the_manual_s():
     assert manifest_of('ClusterRole')['rules'] == KUBERNETES['rules']
 
 
-def test_the_configuration_is_valid(tmp_path):
-    path = tmp_path / 'nodepool.yaml'
-    path.write_text(manifest_of('ConfigMap')['data']['nodepool.yaml'])
+def validate(path):
     program = pathlib.Path(os.environ['NODEPOOL_BINARIES']) / 'nodepool'
     done = subprocess.run([program, '-c', path, 'config-validate'], capture_output=True, text=True,
                           timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_configuration_is_valid(tmp_path):
+    path = tmp_path / 'nodepool.yaml'
+    path.write_text(manifest_of('ConfigMap')['data']['nodepool.yaml'])
+    validate(path)
+
+
+def docker_compose(path):
+    return subprocess.run(['docker-compose', '-f', path, 'config', '--quiet'], capture_output=True, text=True,
+                          timeout=60)
+
+
+def test_the_compose_file_is_valid(tmp_path):
+    accepted = docker_compose(COMPOSE / 'compose.yaml')
+    assert accepted.returncode == 0, accepted.stderr
+    wrong = tmp_path / 'compose.yaml'
+    wrong.write_text((COMPOSE / 'compose.yaml').read_text().replace('read_only:', 'read_olny:'))
+    assert 'read_olny' in docker_compose(wrong).stderr
+
+
+def test_the_configuration_of_the_compose_file_is_valid():
+    validate(COMPOSE / 'nodepool.yaml')
+    services = yaml.safe_load((COMPOSE / 'compose.yaml').read_text())['services']
+    servers = yaml.safe_load((COMPOSE / 'nodepool.yaml').read_text())['zookeeper-servers']
+    assert [server['host'] for server in servers] == ['zookeeper'] and 'zookeeper' in services
