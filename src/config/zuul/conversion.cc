@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "config/nodepool_schema.h"
@@ -90,30 +91,36 @@ const char* type_of_image(bool is_built) {
   return is_built ? "zuul" : "cloud";
 }
 
-// The items of a list in a section: one for each name.
-void add_once(Value::List& items, const Value::Mapping& item) {
-  const Value value = Value::mapping(item);
-  if (std::ranges::find(items, value) == items.end()) items.push_back(value);
+// In a section. `is_built`: the kind of the image in other sections, and usually in this one.
+Value image_of(const ZuulLabel& label, bool is_built) {
+  Value::Mapping image = named(label.image.name);
+  if (label.image.is_built() != is_built) {
+    set(image, "type", Value::string(type_of_image(label.image.is_built())));
+  }
+  append(image, label.image.settings);
+  return Value::mapping(std::move(image));
+}
+
+Value list_of_values(const std::map<std::string, Value>& values) {
+  const auto items = values | std::views::values;
+  return Value::list({items.begin(), items.end()});
 }
 
 Value section_object(const ZuulProvider& provider, const std::map<std::string, bool>& kinds) {
-  Value::List images;
-  Value::List flavors;
+  // Those of one name are the same (unify_names).
+  std::map<std::string, Value> images;
+  std::map<std::string, Value> flavors;
   for (const ZuulLabel& label : provider.labels) {
-    Value::Mapping image = named(label.image.name);
-    const bool is_exception = kinds.at(label.image.name) != label.image.is_built();
-    if (is_exception) set(image, "type", Value::string(type_of_image(label.image.is_built())));
-    append(image, label.image.settings);
-    add_once(images, image);
+    images.emplace(label.image.name, image_of(label, kinds.at(label.image.name)));
     Value::Mapping flavor = named(label.flavor);
     append(flavor, label.flavor_settings);
-    add_once(flavors, flavor);
+    flavors.emplace(label.flavor, Value::mapping(std::move(flavor)));
   }
   Value::Mapping section = named(provider.name);
   set(section, "connection", Value::string(provider.connection.name));
   append(section, provider.section);
-  set(section, "images", Value::list(std::move(images)));
-  set(section, "flavors", Value::list(std::move(flavors)));
+  set(section, "images", list_of_values(images));
+  set(section, "flavors", list_of_values(flavors));
   return object("section", std::move(section));
 }
 
@@ -216,6 +223,7 @@ ZuulConversion convert(const Value& document, const Config& config, const Driver
                        const std::string& file) {
   Omissions omissions;
   std::vector<ZuulProvider> providers = convert_providers(config, drivers, omissions);
+  separate_names(providers);
   unify_connections(providers);
   unify_names(providers);
   const Section root(document, nodepool_schema(), file, "");
@@ -237,7 +245,10 @@ std::string to_text(const ZuulConversion& conversion) {
       "# Written by `nodepool convert --to zuul`. The objects belong into a config project of "
       "Zuul's\n"
       "# tenants, these connections, with their credentials, into zuul.conf:\n#\n";
-  for (const std::string& line : conversion.connections) text += "#   " + line + "\n";
+  for (std::string line : conversion.connections) {
+    std::ranges::replace(line, '\n', ' ');  // nothing of it leaves the comment
+    text += "#   " + line + "\n";
+  }
   return text + "\n" + yaml_text(conversion.objects);
 }
 

@@ -15,7 +15,6 @@ ZuulLabel slot_label(Source& source, const ZuulLabel& backing) {
   source.copy_with_default("grace-time", label.settings, "max-ready-age");
   source.copy("min-retention-time", label.settings);
   source.copy("max-age", label.settings);
-  source.copy("host-key-checking", label.settings);
   return label;
 }
 
@@ -28,9 +27,10 @@ void convert_metastatic(Source& provider, std::vector<ZuulProvider>& providers) 
   }
   for (Source& pool : provider.sources("pools")) {
     pool.use("name");
-    pool.use("host-key-checking");
+    pool.use("host-key-checking");  // as the backing label: its node shows the keys
     for (Source& source : pool.sources("labels")) {
       source.use("name");
+      source.use("host-key-checking");
       const std::string backing = source.use("backing-label").text("backing-label");
       bool has_backing = false;
       for (ZuulProvider& target : providers) {

@@ -104,6 +104,16 @@ void unify_names(std::vector<ZuulProvider>& providers) {
   unify(providers, {.name = flavor_name, .content = flavor_content, .is_preferred = never});
 }
 
+void separate_names(std::vector<ZuulProvider>& providers) {
+  std::set<std::string> taken;
+  for (ZuulProvider& provider : providers) {
+    const std::string name = provider.name;
+    for (int number = 2; !taken.insert(provider.name).second; ++number) {
+      provider.name = name + "-" + std::to_string(number);
+    }
+  }
+}
+
 void unify_connections(std::vector<ZuulProvider>& providers) {
   std::map<std::string, Connection> connections;
   for (ZuulProvider& provider : providers) {

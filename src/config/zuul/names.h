@@ -13,7 +13,10 @@ namespace nodepool::config::zuul {
 // two meanings of a name.
 void unify_names(std::vector<ZuulProvider>& providers);
 
-// The same for connections: those with one name and different lines are named after their provider.
+// Gives providers of one name different ones.
+void separate_names(std::vector<ZuulProvider>& providers);
+
+// Names connections with one name and different lines after their provider.
 void unify_connections(std::vector<ZuulProvider>& providers);
 
 }  // namespace nodepool::config::zuul

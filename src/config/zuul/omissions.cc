@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <ranges>
+#include <string_view>
 
 #include "config/check.h"
 
@@ -14,25 +15,17 @@ std::string_view last_key(std::string_view path) {
   return path.substr(path.rfind('.') + 1);
 }
 
-bool says_the_same(const Problem& one, const Problem& other) {
-  return one.message == other.message && last_key(one.path) == last_key(other.path);
-}
-
 }  // namespace
 
 void Omissions::add(const Problem& omission) {
-  const auto same = std::ranges::find_if(
-      entries_, [&](const Entry& entry) { return says_the_same(entry.first, omission); });
-  if (same == entries_.end()) {
-    entries_.push_back({omission});
-  } else {
-    ++same->further;
-  }
+  const auto key = std::pair(std::string(last_key(omission.path)), omission.message);
+  const auto [entry, is_new] = entries_.try_emplace(key, Entry{.first = omission});
+  if (!is_new) ++entry->second.further;
 }
 
 std::vector<Problem> Omissions::problems() const {
   std::vector<Problem> problems;
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries_ | std::views::values) {
     Problem problem = entry.first;
     if (entry.further > 0) {
       problem.hint =

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/problem.h"
@@ -18,10 +20,10 @@ class Omissions {
 
  private:
   struct Entry {
-    Problem first;
+    Problem first = {};
     int further = 0;
   };
-  std::vector<Entry> entries_;
+  std::map<std::pair<std::string, std::string>, Entry> entries_;  // by key and message
 };
 
 }  // namespace nodepool::config::zuul

@@ -44,34 +44,38 @@ Value host_node(Source& host, std::vector<std::string> labels) {
   return Value::mapping(std::move(node));
 }
 
+// A provider under construction.
+struct Group {
+  ZuulProvider provider;
+  Value::List nodes = {};
+};
+
 bool fits(const ZuulProvider& provider, const ZuulLabel& label) {
   const ZuulLabel* same = provider.find(label.name);
   return same == nullptr ||
          (same->settings == label.settings && same->image.settings == label.image.settings);
 }
 
-// Adds the host to the first provider in which its labels have the same settings, or to a new one.
-void add_host(Source& host, const ZuulProvider& empty, std::vector<ZuulProvider>& providers) {
+// Adds the host to the first group in which its labels have the same settings, or to a new one.
+void add_host(Source& host, const ZuulProvider& empty, std::vector<Group>& groups) {
   std::vector<std::string> names = host.use("labels").texts("labels");
   if (names.empty()) return host.omit_all("a host without labels is left out");
   std::vector<ZuulLabel> labels;
   for (const std::string& name : names) labels.push_back(host_label(host, name));
-  const auto fits_all = [&](const ZuulProvider& provider) {
+  const auto fits_all = [&](const Group& group) {
     return std::ranges::all_of(labels,
-                               [&](const ZuulLabel& label) { return fits(provider, label); });
+                               [&](const ZuulLabel& label) { return fits(group.provider, label); });
   };
-  auto target = std::ranges::find_if(providers, fits_all);
-  if (target == providers.end()) {
-    target = providers.insert(providers.end(), empty);
-    if (providers.size() > 1) target->name += "-" + std::to_string(providers.size());
+  auto target = std::ranges::find_if(groups, fits_all);
+  if (target == groups.end()) {
+    target = groups.insert(groups.end(), {.provider = empty});
+    if (groups.size() > 1) target->provider.name += "-" + std::to_string(groups.size());
   }
   for (ZuulLabel& label : labels) {
-    if (target->find(label.name) == nullptr) target->labels.push_back(std::move(label));
+    const bool is_new = target->provider.find(label.name) == nullptr;
+    if (is_new) target->provider.labels.push_back(std::move(label));
   }
-  const auto present = std::ranges::find(target->settings, "nodes", &Value::Entry::key);
-  Value::List nodes = present->value.as_list();
-  nodes.push_back(host_node(host, std::move(names)));
-  present->value = Value::list(std::move(nodes));
+  target->nodes.push_back(host_node(host, std::move(names)));
   host.finish();
 }
 
@@ -88,18 +92,20 @@ std::vector<ZuulProvider> convert_static(Source& provider, const Config& /*confi
     ZuulProvider empty = shared;
     empty.name = name_of(provider, pool, pools.size());
     pool.use("name");
-    set(empty.settings, "nodes", Value::list({}));
-    std::vector<ZuulProvider> providers;
-    for (Source& host : pool.sources("nodes")) add_host(host, empty, providers);
-    if (providers.size() == 1) {
-      copy_limit(provider, pool, "max-servers", "instances", providers.front());
+    std::vector<Group> groups;
+    for (Source& host : pool.sources("nodes")) add_host(host, empty, groups);
+    if (groups.size() == 1) {
+      copy_limit(provider, pool, "max-servers", "instances", groups.front().provider);
     } else if (pool.has("max-servers")) {
       pool.omit(
           "max-servers",
           "the pool becomes several providers; set `resource-limits: {instances: …}` in each");
     }
     pool.finish();
-    std::ranges::move(providers, std::back_inserter(converted));
+    for (Group& group : groups) {
+      set(group.provider.settings, "nodes", Value::list(std::move(group.nodes)));
+      converted.push_back(std::move(group.provider));
+    }
   }
   provider.finish();
   return converted;

@@ -202,6 +202,19 @@ TEST_F(ConversionTest, connections_with_other_settings_have_other_names) {
                           "# client_config_file=/path/to/clouds.yaml", "rate=0.5"));
 }
 
+TEST_F(ConversionTest, names_of_providers_are_unique) {
+  const std::string text = to_text(convert(
+      "labels: [{name: l}]\nproviders:\n"
+      "  - name: a\n    driver: static\n    pools:\n"
+      "      - {name: b, nodes: [{name: h1, labels: l}, {name: h2, labels: l, max-parallel-jobs: "
+      "2}]}\n"
+      "      - {name: c, nodes: [{name: h3, labels: l}]}\n"
+      "  - {name: a-b, driver: static, pools: [{name: p, nodes: [{name: h4, labels: l}]}]}\n"));
+  for (const char* name : {"a-b", "a-b-2", "a-c", "a-b-3"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("- provider:\n    name: ") + name + "\n"));
+  }
+}
+
 TEST_F(ConversionTest, keys_without_a_counterpart_are_reported_once) {
   const ZuulConversion conversion = convert(
       "labels: [{name: small}, {name: large}, {name: memory}]\n"
