@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "config/zuul/pools.h"
 
 namespace nodepool::config::zuul {
@@ -22,8 +24,8 @@ struct Amount {
   const char* resource;
   const char* unit;
 };
-constexpr Amount kAmounts[] = {
-    {"cpu", "cpu", ""}, {"memory", "memory", "Mi"}, {"storage", "ephemeral-storage", "M"}};
+constexpr std::array<Amount, 3> kAmounts{
+    {{"cpu", "cpu", ""}, {"memory", "memory", "Mi"}, {"storage", "ephemeral-storage", "M"}}};
 
 // Sets the requests, with the suffix "", or the limits, with "-limit": the label's or the pool's
 // default. Limits default to the requests.
@@ -87,9 +89,7 @@ Value pod_spec(Source& pool, Source& label) {
 }
 
 std::optional<ZuulLabel> kubernetes_label(Source& pool, Source& source, bool is_pod) {
-  ZuulLabel label{.name = source.use("name").text("name"),
-                  .mark = source.section().value().mark(),
-                  .flavor = is_pod ? "pod" : "namespace"};
+  ZuulLabel label{.name = source.use("name").text("name"), .flavor = is_pod ? "pod" : "namespace"};
   label.image.name = label.name;
   source.copy_with_default("python-path", label.image.settings, "python-path");
   source.copy("shell-type", label.image.settings);

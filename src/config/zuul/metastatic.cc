@@ -9,7 +9,6 @@ namespace {
 ZuulLabel slot_label(Source& source, const ZuulLabel& backing) {
   ZuulLabel label = backing;
   label.name = source.section().text("name");
-  label.mark = source.section().value().mark();
   source.copy_with_default("max-parallel-jobs", label.settings, "slots");
   set(label.settings, "reuse", Value::boolean(true));
   source.copy_with_default("grace-time", label.settings, "max-ready-age");

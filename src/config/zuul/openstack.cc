@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "config/zuul/pools.h"
 
 namespace nodepool::config::zuul {
 
 namespace {
-
-// Nodepool's default; Zuul has none.
-constexpr std::int64_t kVolumeSize = 50;
 
 Connection openstack_connection(Source& provider) {
   const std::string cloud = provider.use("cloud").text("cloud");
@@ -57,11 +58,10 @@ std::optional<ZuulLabel> openstack_label(Source& source, const Images& images) {
   for (const char* key : {"key-name", "userdata", "networks", "host-key-checking"}) {
     source.copy(key, label->settings);
   }
+  source.use("volume-size");  // only of a boot volume; Zuul has no default
   if (source.use("boot-from-volume").boolean("boot-from-volume")) {
     source.copy("boot-from-volume", label->settings);
-    const bool has_size = source.use("volume-size").has("volume-size");
-    set(label->settings, "volume-size",
-        Value::integer(has_size ? source.section().integer("volume-size") : kVolumeSize));
+    source.copy_with_default("volume-size", label->settings, "volume-size");
   }
   copy_tags(source, "instance-properties", "dynamic-instance-properties", label->settings);
   source.finish();
@@ -69,11 +69,12 @@ std::optional<ZuulLabel> openstack_label(Source& source, const Images& images) {
 }
 
 void copy_openstack_limits(Source& pool, ZuulProvider& target) {
-  constexpr std::pair<const char*, const char*> kLimits[] = {{"max-servers", "instances"},
-                                                             {"max-cores", "cores"},
-                                                             {"max-ram", "ram"},
-                                                             {"max-volumes", "volumes"},
-                                                             {"max-volume-gb", "volume-gb"}};
+  constexpr std::array<std::pair<const char*, const char*>, 5> kLimits{
+      {{"max-servers", "instances"},
+       {"max-cores", "cores"},
+       {"max-ram", "ram"},
+       {"max-volumes", "volumes"},
+       {"max-volume-gb", "volume-gb"}}};
   for (const auto& [key, resource] : kLimits) {
     if (!pool.has(key)) continue;
     const std::int64_t limit = std::max<std::int64_t>(0, pool.use(key).integer(key));

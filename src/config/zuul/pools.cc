@@ -155,7 +155,6 @@ std::optional<ZuulLabel> label_with_image(Source& source, const Images& images) 
     return std::nullopt;
   }
   return ZuulLabel{.name = source.use("name").text("name"),
-                   .mark = source.section().value().mark(),
                    .settings = image->second.for_labels,
                    .image = image->second};
 }

@@ -33,7 +33,6 @@ struct ZuulImage {
 
 struct ZuulLabel {
   std::string name = {};
-  Mark mark = {};
   Value::Mapping settings = {};  // in a provider, without name, image and flavor
   ZuulImage image = {};
   std::string flavor = {};  // a name that tells what it is: the instance type

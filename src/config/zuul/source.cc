@@ -111,7 +111,10 @@ void Source::omit_all(std::string message) const {
 
 void Source::finish() {
   for (const Value::Entry& entry : section_.value().as_mapping()) {
-    if (!entry.value.truthy() || used_.contains(entry.key)) continue;
+    if (used_.contains(entry.key)) continue;
+    const Field* field = section_.schema().find(entry.key);
+    const bool is_default = field != nullptr && default_of(*field) == entry.value;
+    if (is_default || !entry.value.truthy()) continue;
     omissions_->add({.file = section_.file(),
                      .mark = entry.mark,
                      .path = section_.path_of(entry.key),

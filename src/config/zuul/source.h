@@ -26,8 +26,7 @@ class Source {
   Source(Section section, Omissions& omissions)
       : section_(std::move(section)), omissions_(&omissions) {}
 
-  // The typed readers of a key, which is then converted. The reference is valid until the next
-  // call of a non-const function.
+  // The readers of the section, for a key that is thereby converted.
   const Section& use(std::string_view key);
   // Whether the file has the key.
   bool has(std::string_view key) const { return section_.has(key); }
@@ -49,7 +48,7 @@ class Source {
   // Reports the key, or the whole section. `message` says what Zuul does and what to do instead.
   void omit(std::string_view key, std::string message);
   void omit_all(std::string message) const;
-  // Reports all keys of the file that were not used. Neutral values, such as `false`, are ignored.
+  // Reports all keys of the file that were not used, unless their value is the default or empty.
   void finish();
 
   const Section& section() const { return section_; }

@@ -8,7 +8,7 @@ namespace {
 
 // In Zuul, the hosts of a label have these in common.
 ZuulLabel host_label(Source& host, const std::string& name) {
-  ZuulLabel label{.name = name, .mark = host.section().value().mark(), .flavor = "static"};
+  ZuulLabel label{.name = name, .flavor = "static"};
   label.image.name = name;
   host.copy_with_default("python-path", label.image.settings, "python-path");
   host.copy("shell-type", label.image.settings);

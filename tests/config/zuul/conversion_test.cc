@@ -227,6 +227,7 @@ TEST_F(ConversionTest, keys_without_a_counterpart_are_reported_once) {
       "    pools:\n"
       "      - name: main\n"
       "        ignore-provider-quota: true\n"
+      "        host-key-checking: true\n"
       "        labels:\n"
       "          - {name: small, cloud-image: debian, flavor-name: s, console-log: true}\n"
       "          - {name: large, cloud-image: debian, flavor-name: l, console-log: true}\n"
@@ -243,10 +244,10 @@ TEST_F(ConversionTest, keys_without_a_counterpart_are_reported_once) {
           "f:7:65: connection-type: Zuul connects by `ssh` or `winrm`; set "
           "`ansible_connection` in the job",
           "f:10:9: ignore-provider-quota: Zuul has no such setting",
-          "f:12:64: console-log: Zuul does not log consoles (and in 1 more place)",
-          "f:14:58: min-ram: Zuul does not choose flavors by memory; add `flavor-name`: the "
+          "f:13:64: console-log: Zuul does not log consoles (and in 1 more place)",
+          "f:15:58: min-ram: Zuul does not choose flavors by memory; add `flavor-name`: the "
           "label is left out",
-          "f:15:5: providers[1] (g): Zuul has no driver `gce`; leave the provider to "
+          "f:16:5: providers[1] (g): Zuul has no driver `gce`; leave the provider to "
           "Nodepool"));
 }
 
