@@ -125,6 +125,10 @@ struct ValidateConfig {
 // Checks that the clouds have what the configuration names.
 struct CheckClouds {};
 struct PrintConfigSchema {};
+// Converts the configuration for another launcher.
+struct ConvertConfig {
+  std::string to;  // "zuul"
+};
 struct RequestNodes {
   std::vector<std::string> labels;
   std::optional<std::chrono::seconds> lease = {};  // kUsualLease, if the site allows that
@@ -187,8 +191,8 @@ struct ShowStatus {
 };
 
 // The commands that do not use the configured store.
-using OfflineCommand =
-    std::variant<ValidateConfig, PrintConfigSchema, ShowHistory, CopyStore, CreateToken>;
+using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ConvertConfig, ShowHistory,
+                                    CopyStore, CreateToken>;
 using OnlineCommand =
     std::variant<ListNodes, ProviderInfo, Explain, HoldNodes, DeleteNodes, EraseProvider,
                  ListRequests, ListLabels, ListBuilds, ListUploads, ImageStatus, ListAlienImages,

@@ -16,6 +16,10 @@ int perform(Context& context, const Arguments& arguments, const ValidateConfig& 
 int perform(Context& context, const Arguments& arguments, const PrintConfigSchema& command,
             const std::shared_ptr<telemetry::Log>& log);
 
+// convert_command.cc
+int perform(Context& context, const Arguments& arguments, const ConvertConfig& command,
+            const std::shared_ptr<telemetry::Log>& log);
+
 // token_command.cc
 int perform(Context& context, const Arguments& arguments, const CreateToken& command,
             const std::shared_ptr<telemetry::Log>& log);

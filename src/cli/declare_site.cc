@@ -21,6 +21,23 @@ Declaration schema() {
           .command = PrintConfigSchema{}};
 }
 
+Declaration convert() {
+  return {.name = "convert",
+          .group = Group::site,
+          .summary = "Print the configuration for Zuul's own launcher",
+          .command = ConvertConfig{},
+          .options = {{.names = "--to",
+                       .value = {.name = {}, .words = {"zuul"}},
+                       .help = "Format: objects of Zuul's configuration",
+                       .read = into(&ConvertConfig::to),
+                       .is_required = true}},
+          .notes =
+              "Prints YAML for a config project of Zuul's tenants, after the connections for\n"
+              "zuul.conf as comments. What has no counterpart in Zuul is reported on standard\n"
+              "error, with its place in the file. Contains no credentials, and of environment\n"
+              "variables only numbers."};
+}
+
 Declaration copy() {
   return {
       .name = "store copy",
@@ -92,7 +109,7 @@ Declaration help() {
 }  // namespace
 
 std::vector<Declaration> site_declarations() {
-  return {validate(), schema(), copy(), token(), help()};
+  return {validate(), schema(), convert(), copy(), token(), help()};
 }
 
 }  // namespace nodepool::cli

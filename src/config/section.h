@@ -31,6 +31,7 @@ class Section {
   Section(const Value& value, const Schema& schema, std::string file, std::string path);
 
   const Value& value() const { return *value_; }
+  const Schema& schema() const { return *schema_; }
   const std::string& file() const { return file_; }
   const std::string& path() const { return path_; }
 

@@ -14,6 +14,7 @@ using telemetry::LogLevel;
 using telemetry::LogOptions;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 
 class ConfigCommandTest : public CliTest {
  protected:
@@ -153,6 +154,49 @@ TEST_F(ConfigCommandTest, the_schema_is_json) {
   const auto schema = nlohmann::json::parse(out());
   EXPECT_THAT(schema.at("$schema").get<std::string>(), HasSubstr("2020-12"));
   EXPECT_TRUE(schema.at("properties").contains("labels"));
+}
+
+constexpr const char* kConvertible =
+    "labels: [{name: small, min-ready: %(NODEPOOL_READY)}]\n"
+    "diskimages: [{name: debian, elements: [vm], env-vars: {KEY: hidden}}]\n"
+    "zookeeper-auth: {user: u, password: hidden}\n"
+    "providers:\n"
+    "  - name: rack\n"
+    "    driver: static\n"
+    "    pools:\n"
+    "      - name: main\n"
+    "        nodes: [{name: host1, labels: small, username: \"%(NODEPOOL_USER)\", timeout: 9}]\n";
+
+TEST_F(ConfigCommandTest, the_configuration_is_converted_for_zuul) {
+  config_ = kConvertible;
+  environment_.emplace_back("NODEPOOL_USER", "hidden");
+  environment_.emplace_back("NODEPOOL_READY", "3");
+  EXPECT_EQ(nodepool({"convert", "--to", "zuul"}), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("- provider:\n    name: rack\n"));
+  EXPECT_THAT(out(), HasSubstr("min-ready: 3\n"));
+  EXPECT_THAT(out(), HasSubstr("username: \"%(NODEPOOL_USER)\"\n"));
+  EXPECT_THAT(out() + err(), Not(HasSubstr("hidden")));
+  EXPECT_EQ(err(), file() +
+                       ":9:57: the variable is not replaced: it may be a "
+                       "secret\n" +
+                       file() +
+                       ":9:76: providers[0] (rack).pools[0].nodes[0].timeout: Zuul has no such "
+                       "setting\n");
+}
+
+TEST_F(ConfigCommandTest, a_conversion_without_labels_fails) {
+  EXPECT_EQ(nodepool({"convert", "--to", "zuul"}), 1);
+  EXPECT_EQ(out(), "");
+  EXPECT_THAT(err(), HasSubstr("nodepool.yaml: no label can be converted\n"));
+  EXPECT_EQ(nodepool({"convert"}), 2);
+  EXPECT_EQ(nodepool({"convert", "--to", "nomad"}), 2);
+  config_ = "labels: [{name: %(NODEPOOL_LABEL)}]\n";
+  environment_.emplace_back("NODEPOOL_LABEL", "small");
+  EXPECT_EQ(nodepool({"convert", "--to", "zuul"}), 1);
+  EXPECT_THAT(err(), HasSubstr("variables that are no numbers are not replaced; quote it"));
+  config_ = "providers: [{name: rack, driver: static, pools: 3}]\n";
+  EXPECT_EQ(nodepool({"convert", "--to", "zuul"}), 1);
+  EXPECT_THAT(err(), HasSubstr("nodepool.yaml:1:"));
 }
 
 TEST_F(ConfigCommandTest, other_commands_need_a_file_that_can_be_loaded) {
