@@ -6,6 +6,7 @@
 
 #include "api/embedded_files.h"
 #include "api/lease_calls.h"
+#include "api/operator_calls.h"
 #include "api/record_calls.h"
 #include "coordination/error.h"
 
@@ -62,7 +63,12 @@ const std::vector<Api::Route>& Api::routes() {
       {"DELETE", "/api/v1/leases/{id}", Scope::request, release_lease},
       {"GET", "/api/v1/nodes", Scope::read, list_nodes},
       {"GET", "/api/v1/nodes/{id}", Scope::read, show_node},
+      {"DELETE", "/api/v1/nodes/{id}", Scope::admin, delete_node},
+      {"POST", "/api/v1/nodes/{id}/hold", Scope::admin, hold_node},
       {"DELETE", "/api/v1/nodes/{id}/hold", Scope::request, end_hold},
+      {"POST", "/api/v1/images/{id}/build", Scope::admin, build_image},
+      {"POST", "/api/v1/images/{id}/pause", Scope::admin, pause_image},
+      {"DELETE", "/api/v1/images/{id}/pause", Scope::admin, unpause_image},
       {"GET", "/api/v1/labels", Scope::read, list_labels},
       {"GET", "/api/v1/explain/{id}", Scope::read, explain_subject},
       {"GET", "/api/v1/history/{id}", Scope::read, show_history},
@@ -99,6 +105,7 @@ Api::Api(const async::Runtime& runtime, coordination::Store& store, model::Recor
                .journal = options_.journal,
                .explain = options_.explain,
                .max_lease = options_.max_lease,
+               .configured_pause = options_.configured_pause,
                .authorizer = authorizer_} {}
 
 Api::~Api() = default;

@@ -23,6 +23,8 @@ class Api {
     ApiContext::Explain explain = {};
     // The longest lease that the configuration allows now. Returns nothing if there is no limit.
     std::function<std::optional<std::chrono::seconds>()> max_lease = {};
+    // Whether the configuration pauses an image. Returns nothing if it does not have the image.
+    std::function<std::optional<bool>(const std::string& image)> configured_pause = {};
   };
 
   // The prefix of all its paths.

@@ -16,7 +16,7 @@ struct Client {
     none,
     read,     // read the records of its tenant
     request,  // request nodes; renew, hold and release its own
-    admin,    // also those of other clients
+    admin,    // also those of other clients; hold and delete any node; build and pause images
   };
 
   std::string name;  // of the token or the Unix user; the owner of its requests and leases

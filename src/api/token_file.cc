@@ -51,7 +51,8 @@ config::Schema token_schema() {
            .required = config::Required::always,
            .description =
                "`read`: read. `request`: also request nodes, and renew, hold and release its own. "
-               "`admin`: also renew, hold and release those of others."},
+               "`admin`: also renew, hold and release those of others, hold and delete any node, "
+               "build and pause images."},
           {.key = "tenant",
            .type = config::string(),
            .default_note = "none",

@@ -9,6 +9,7 @@
 #include "cli/each.h"
 #include "config/names.h"
 #include "coordination/tree.h"
+#include "model/change_image.h"
 #include "model/image_build.h"
 #include "model/image_paths.h"
 #include "model/image_upload.h"
@@ -86,22 +87,14 @@ Task<int> build(Session& session, std::string image, BuildImages command) {
     model::ComponentTable* components = co_await session.components();
     follower.emplace(session, *co_await session.images(), *components, image, command.wait);
   }
-  co_await coordination::ensure_path(session.store(), model::build_request_path(image));
+  co_await model::request_build(session.store(), image);
   if (follower) co_return co_await follower->run();
   co_return 0;
 }
 
 Task<int> pause(Session& session, std::string image) {
   require_name(image);
-  bool unknown = false;
-  try {
-    co_await session.store().create(model::image_pause_path(image), "",
-                                    coordination::CreateMode::persistent);
-  } catch (const StoreError& error) {
-    unknown = error.kind() == StoreError::Kind::no_node;
-    if (!unknown && error.kind() != StoreError::Kind::node_exists) throw;
-  }
-  if (unknown) {
+  if (!co_await model::pause_image(session.store(), image)) {
     throw std::runtime_error("image " + image +
                              " has no records: it has never been built or requested");
   }
@@ -110,11 +103,7 @@ Task<int> pause(Session& session, std::string image) {
 
 Task<int> unpause(Session& session, std::string image) {
   require_name(image);
-  try {
-    co_await session.store().remove(model::image_pause_path(image), coordination::kAnyVersion);
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
+  co_await model::unpause_image(session.store(), std::move(image));
   co_return 0;
 }
 

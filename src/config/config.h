@@ -21,6 +21,7 @@ struct WebApp {
   int port = 8005;
   std::string listen_address = "0.0.0.0";
   std::optional<int> builder_port = {};  // nothing: builders do not listen
+  std::string dashboard_url = {};        // HTTP or HTTPS; empty: none
 
   friend bool operator==(const WebApp&, const WebApp&) = default;
 };

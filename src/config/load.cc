@@ -37,12 +37,21 @@ int read_port(const Section& section, std::string_view key) {
   return static_cast<int>(number);
 }
 
+// Browsers follow other schemes, too, such as "javascript:".
+std::string read_web_url(const Section& section, std::string_view key) {
+  std::string url = section.optional_text(key).value_or("");
+  const bool is_web = url.empty() || url.starts_with("https://") || url.starts_with("http://");
+  if (!is_web) throw section.error(key, "must begin with https:// or http://");
+  return url;
+}
+
 WebApp read_webapp(const Section& root) {
   WebApp webapp;
   if (const auto section = root.section("webapp")) {
     webapp.port = read_port(*section, "port");
     webapp.listen_address = section->text("listen_address");
     if (section->has("builder-port")) webapp.builder_port = read_port(*section, "builder-port");
+    webapp.dashboard_url = read_web_url(*section, "dashboard-url");
   }
   return webapp;
 }

@@ -30,6 +30,11 @@ Schema webapp_schema() {
                .default_note = "none",
                .description = "TCP port at which the builders with this file serve `/live`, "
                               "`/ready` and `/metrics`. Read at start only."},
+              {.key = "dashboard-url",
+               .type = string(),
+               .default_note = "none",
+               .description = "URL of a dashboard, for example in Grafana. The status page links "
+                              "to it. Read at start only."},
           }};
 }
 

@@ -35,6 +35,7 @@ void LauncherWeb::show(model::Records& records, coordination::Store& store,
                        page::StatusPage::Options page) {
   pages_.emplace(runtime_, records);
   status_page_.emplace(runtime_, records, log_, std::move(page));
+  status_page_->start();
   api_.emplace(runtime_, store, records, log_, audit, std::move(api));
   api_->start();
 }

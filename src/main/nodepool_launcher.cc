@@ -62,10 +62,12 @@ class LauncherDaemon final : public program::Daemon {
                      .anonymous_build_logs = config.api.anonymous_build_logs},
           .journal = program::journal_of(config),
           .explain = [this](std::string subject) { return explain(std::move(subject)); },
-          .max_lease = [this] { return max_lease(); }};
+          .max_lease = [this] { return max_lease(); },
+          .configured_pause = [this](const std::string& image) { return configured_pause(image); }};
       const telemetry::Logger audit(log_sink(), "nodepool.audit");
       page::StatusPage::Options page{
-          .sources = page_sources(*launcher_, *metrics().registry(), *site_problems_),
+          .sources = page_sources(*launcher_, *metrics().registry(), *site_problems_,
+                                  [this]() -> const config::Config& { return *config_; }),
           .journal = program::journal_of(config),
           .build_logs = config.build_log_dir};
       web_->show(launcher_->records(), store(), audit, std::move(api), std::move(page));
@@ -136,6 +138,12 @@ class LauncherDaemon final : public program::Daemon {
   std::optional<std::chrono::seconds> max_lease() const {
     if (!config_->max_lease) return std::nullopt;
     return std::chrono::seconds(*config_->max_lease);
+  }
+
+  std::optional<bool> configured_pause(const std::string& image) const {
+    const auto found = config_->diskimages.find(image);
+    if (found == config_->diskimages.end()) return std::nullopt;
+    return found->second.pause;
   }
 
   Task<std::optional<report::Explanation>> explain(std::string subject) {

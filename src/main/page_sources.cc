@@ -121,6 +121,12 @@ std::vector<page::PageProblem> page_problems(SiteProblems& problems) {
   return list;
 }
 
+std::vector<page::ConfiguredImage> configured_images(const config::Config& config) {
+  std::vector<page::ConfiguredImage> list;
+  for (const auto& [name, image] : config.diskimages) list.push_back({name, image.pause});
+  return list;
+}
+
 std::vector<page::PoolDecision> opinions_about(launcher::Launcher& launcher,
                                                const std::string& request_id) {
   std::vector<page::PoolDecision> opinions;
@@ -137,9 +143,12 @@ std::vector<page::PoolDecision> opinions_about(launcher::Launcher& launcher,
 }  // namespace
 
 page::PageSources page_sources(launcher::Launcher& launcher,
-                               const telemetry::MetricsRegistry& registry, SiteProblems& problems) {
-  return {.providers = [&] { return all_providers(launcher, registry); },
+                               const telemetry::MetricsRegistry& registry, SiteProblems& problems,
+                               std::function<const config::Config&()> config) {
+  return {.dashboard_url = config().webapp.dashboard_url,
+          .providers = [&] { return all_providers(launcher, registry); },
           .problems = [&] { return page_problems(problems); },
+          .images = [config] { return configured_images(config()); },
           .opinions = [&](const std::string& id) { return opinions_about(launcher, id); },
           .observe_opinions =
               [&](std::function<void(const std::string&)> observer) {

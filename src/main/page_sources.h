@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+
+#include "config/config.h"
 #include "launcher/launcher.h"
 #include "main/site_problems.h"
 #include "page/facts.h"
@@ -7,9 +10,10 @@
 
 namespace nodepool {
 
-// The data of a launcher that the status page shows in addition to the records. The arguments
-// outlive the result.
+// The data of a launcher that the status page shows in addition to the records. The references
+// outlive the result. `config` returns the present configuration.
 page::PageSources page_sources(launcher::Launcher& launcher,
-                               const telemetry::MetricsRegistry& registry, SiteProblems& problems);
+                               const telemetry::MetricsRegistry& registry, SiteProblems& problems,
+                               std::function<const config::Config&()> config);
 
 }  // namespace nodepool

@@ -54,6 +54,12 @@ struct PageProblem {
   std::string subject;  // id or name
 };
 
+// An image of the configuration.
+struct ConfiguredImage {
+  std::string name;
+  bool is_paused = false;
+};
+
 // The decision of a pool of this launcher about a request that it has not accepted.
 struct PoolDecision {
   std::string pool;    // component id
@@ -64,8 +70,10 @@ struct PoolDecision {
 // Read the state of the launcher. Called at most a few times a second, only while there are
 // viewers.
 struct PageSources {
+  std::string dashboard_url = {};  // of another system; empty: none
   std::function<std::vector<ProviderView>()> providers;
   std::function<std::vector<PageProblem>()> problems;  // the worst first
+  std::function<std::vector<ConfiguredImage>()> images;
   std::function<std::vector<PoolDecision>(const std::string& request_id)> opinions;
   // Calls the observer with the id of each request whose opinions have changed.
   std::function<coordination::Subscription(std::function<void(const std::string&)>)>

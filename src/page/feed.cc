@@ -9,6 +9,7 @@
 
 #include "coordination/error.h"
 #include "model/paths.h"
+#include "page/row_text.h"
 #include "page/rows.h"
 #include "telemetry/log_errors.h"
 
@@ -30,10 +31,14 @@ constexpr auto kIdleTimeout = std::chrono::seconds(60);
 
 constexpr std::size_t kMostFailures = 200;
 
-// Whether a line of the journal may be a failure. A pool's decline has the reason of a failed
-// launch.
+// Nodes whose failed launch attempts are remembered.
+constexpr std::size_t kMostAttempts = 1000;
+
+// Whether a line of the journal may be a failure or have its reason: a failed launch attempt, or a
+// pool's decline.
 bool may_be_failure(std::string_view line) {
   return line.contains("failed\"") || line.contains("\"aborted\"") ||
+         line.contains(" failed after ") ||
          (line.contains("\"declined\"") && line.contains("launch failed"));
 }
 
@@ -101,6 +106,13 @@ void Feed::begin() {
             .hosts = ids_of(records_.hosts.all())};
   render_stale();
   publish_sources();
+  if (!sources_.dashboard_url.empty()) {
+    changes_->set("dashboard", "dashboard",
+                  RowText()
+                      .text("id", std::string_view("dashboard"))
+                      .text("url", sources_.dashboard_url)
+                      .str());
+  }
   changes_->commit(runtime_.clock.now());
   scope_.spawn("status page", run());
   if (!journal_) return;
@@ -114,7 +126,9 @@ void Feed::end() {
   stale_ = {};
   problems_ = 0;
   providers_.clear();
+  configured_images_.clear();
   failures_.clear();
+  failed_attempts_.clear();
   journal_news_.reset();
   published_.set();
 }
@@ -240,7 +254,18 @@ void Feed::publish_sources() {
     changes_->set("provider", provider.name, provider_row(provider));
   }
   for (const std::string& name : gone) changes_->erase("provider", name);
+  publish_images();
   render_problems();
+}
+
+void Feed::publish_images() {
+  Ids gone = std::exchange(configured_images_, {});
+  for (const ConfiguredImage& image : sources_.images()) {
+    gone.erase(image.name);
+    configured_images_.insert(image.name);
+    changes_->set("configured_image", image.name, configured_image_row(image));
+  }
+  for (const std::string& name : gone) changes_->erase("configured_image", name);
 }
 
 void Feed::render_problems() {
@@ -271,13 +296,28 @@ Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
   }
 }
 
+// Adds the reasons of failed launches, which are in the entries of their last attempts.
+void Feed::add_reasons(std::vector<history::JournalEntry>& entries) {
+  for (history::JournalEntry& entry : entries) {
+    if (entry.event == "launch") {
+      if (failed_attempts_.size() >= kMostAttempts) failed_attempts_.clear();
+      failed_attempts_[entry.id] = entry.details;
+    } else if (const auto last = failed_attempts_.find(entry.id);
+               entry.details.empty() && last != failed_attempts_.end()) {
+      entry.details = last->second;
+    }
+  }
+}
+
 void Feed::add_failures(std::vector<history::JournalEntry>& entries) {
+  add_reasons(entries);
   std::erase_if(entries, [](const history::JournalEntry& entry) { return !is_failure(entry); });
   if (entries.empty()) return;
   const std::size_t skipped = entries.size() - std::min(entries.size(), kMostFailures);
   for (std::size_t i = skipped; i < entries.size(); ++i) {
-    const std::string id = std::to_string(++last_failure_);
-    changes_->set("failure", id, failure_row(id, entries[i]));
+    const history::JournalEntry& entry = entries[i];
+    const std::string id = fmt::format("{:.3f}-{}-{}", entry.time, entry.id, entry.event);
+    changes_->set("failure", id, failure_row(id, entry));
     failures_.push_back(id);
   }
   for (; failures_.size() > kMostFailures; failures_.pop_front()) {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -81,7 +81,9 @@ class Feed {
   void render_host(const std::string& id);
   void render_problems();
   void publish_sources();
+  void publish_images();
   async::Task<> follow_failures(std::shared_ptr<history::JournalNews> news);
+  void add_reasons(std::vector<history::JournalEntry>& entries);
   void add_failures(std::vector<history::JournalEntry>& entries);
 
   async::Runtime runtime_;
@@ -94,9 +96,10 @@ class Feed {
   Stale stale_;
   std::size_t problems_ = 0;  // number of rows
   Ids providers_;
+  Ids configured_images_;
   std::shared_ptr<history::JournalNews> journal_news_;
-  std::uint64_t last_failure_ = 0;
-  std::deque<std::string> failures_;  // ids of their rows
+  std::map<std::string, std::string, std::less<>> failed_attempts_;  // of nodes: the last one
+  std::deque<std::string> failures_;                                 // ids of their rows
   std::size_t viewers_ = 0;
   async::Clock::TimePoint last_activated_{};
   async::Event changed_{"records of the status page changed"};

@@ -140,6 +140,10 @@ std::string image_row(const model::ImageTable& images, const std::string& image)
   return row.str();
 }
 
+std::string configured_image_row(const ConfiguredImage& image) {
+  return RowText().text("id", image.name).truth("paused", image.is_paused).str();
+}
+
 std::string component_row(const std::string& id, const model::Component& component) {
   RowText row;
   row.text("id", id).text("kind", to_string(component.kind)).text("host", component.hostname);

@@ -27,6 +27,8 @@ std::string request_row(const model::NodeRequest& request, const model::IdSet& n
 // Includes its builds, newest first, and their uploads.
 std::string image_row(const model::ImageTable& images, const std::string& image);
 
+std::string configured_image_row(const ConfiguredImage& image);
+
 std::string component_row(const std::string& id, const model::Component& component);
 
 // `id`: of the report.
@@ -37,7 +39,7 @@ std::string problem_row(const std::string& id, const PageProblem& problem);
 
 std::string provider_row(const ProviderView& provider);
 
-// A failure from the history. Ids are in order of time.
+// A failure from the history.
 std::string failure_row(const std::string& id, const history::JournalEntry& entry);
 
 }  // namespace nodepool::page

@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::string_view kRows = "/page/rows";
 constexpr std::string_view kChanges = "/page/changes";
+constexpr std::string_view kTrends = "/page/trends";
 constexpr std::string_view kBuildLog = "/page/build-log";
 
 // After this the client reconnects and is authorized again.
@@ -57,11 +58,12 @@ StatusPage::StatusPage(const async::Runtime& runtime, model::Records& records,
       records_(records),
       build_logs_(std::move(options.build_logs)),
       threads_(1, "build logs"),
-      feed_(runtime, records, log, std::move(options.sources), std::move(options.journal)) {}
+      feed_(runtime, records, log, std::move(options.sources), std::move(options.journal)),
+      trend_sampler_(runtime, records, log) {}
 
 StatusPage::Part StatusPage::part_of(const Request& request) {
   const std::string& path = request.path;
-  if (path == kRows || path == kChanges || path == kBuildLog) return Part::data;
+  if (path == kRows || path == kChanges || path == kTrends || path == kBuildLog) return Part::data;
   if (!asset(request)) return Part::none;
   const bool is_start = path == "/";
   const bool is_for_people =
@@ -81,12 +83,18 @@ Task<Response> StatusPage::answer(Request request) {
   }
   if (request.path == kRows) co_return co_await show_rows();
   if (request.path == kChanges) co_return co_await show_changes(std::move(request));
+  if (request.path == kTrends) co_return show_trends(request);
   if (request.path == kBuildLog) co_return co_await show_build_log(std::move(request));
   const std::optional<Response> file = asset(request);
   co_return file ? *file : web::error_page(404, "The resource could not be found.", request);
 }
 
+void StatusPage::start() {
+  trend_sampler_.start();
+}
+
 Task<> StatusPage::stop() {
+  co_await trend_sampler_.stop();
   co_await feed_.stop();
 }
 
@@ -140,6 +148,23 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
     co_await feed_.wait_for_changes(ping);
     if (runtime_.clock.now() >= ping) is_taken = co_await sink.send(":\n\n");
   }
+}
+
+Response StatusPage::show_trends(const Request& request) const {
+  const std::string of = parameter(request, "of");
+  const std::string* name = request.parameter("name");
+  std::optional<Trends::Kind> kind;
+  if (of == "all") kind = Trends::Kind::all;
+  if (of == "label") kind = Trends::Kind::label;
+  if (of == "provider") kind = Trends::Kind::provider;
+  if (!kind) return web::error_page(400, "`of` must be all, label or provider.", request);
+  const Trends& trends = trend_sampler_.trends();
+  const Trends::TimePoint now = runtime_.clock.now();
+  const double wall = runtime_.clock.wall_seconds();
+  const bool is_one = name != nullptr || kind == Trends::Kind::all;
+  std::string text = is_one ? trends.one(*kind, name == nullptr ? "" : *name, now, wall)
+                            : trends.all(*kind, now, wall);
+  return json_page(std::make_shared<const std::string>(std::move(text)));
 }
 
 // The file name comes from a record, not from the request.

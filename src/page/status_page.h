@@ -5,6 +5,7 @@
 
 #include "async/thread_pool.h"
 #include "page/feed.h"
+#include "page/trend_sampler.h"
 #include "web/message.h"
 
 namespace nodepool::page {
@@ -15,6 +16,8 @@ namespace nodepool::page {
 //   /page/rows         all rows, as JSON (page/row_changes.h)
 //   /page/changes      changes since `?after=REVISION`, as a stream of events: `changes`, or
 //                      `behind` if all rows have to be loaded again
+//   /page/trends       the last hours, as JSON (page/trends.h): `?of=all`, `?of=label&name=NAME` or
+//                      `?of=provider&name=NAME`; without a name, all labels or providers
 //   /page/build-log    the end of the log of `?image=NAME&build=ID`, from byte `?from=N` on, if
 //   this
 //                      host has it
@@ -41,12 +44,15 @@ class StatusPage {
   // Handles a request for one of them. Throws Cancelled.
   async::Task<web::Response> answer(web::Request request);
 
+  // Starts the background tasks.
+  void start();
   async::Task<> stop();
 
  private:
   async::Task<web::Response> show_rows();
   async::Task<web::Response> show_changes(web::Request request);
   async::Task<> stream_changes(std::string revision, web::StreamSink& sink);
+  web::Response show_trends(const web::Request& request) const;
   async::Task<web::Response> show_build_log(web::Request request);
 
   async::Runtime runtime_;
@@ -54,6 +60,7 @@ class StatusPage {
   std::string build_logs_;
   async::ThreadPool threads_;
   Feed feed_;
+  TrendSampler trend_sampler_;
 };
 
 }  // namespace nodepool::page

@@ -56,10 +56,16 @@ class ApiServer {
         scope_(runtime, [](const std::string& name, const std::string& error) {
           ADD_FAILURE() << name << ": " << error;
         }) {
-    Api::Options options{.access = {.tokens = std::move(tokens), .anonymous_read = anonymous_read},
-                         .journal = std::move(journal),
-                         .explain = explain,
-                         .max_lease = [this] { return max_lease; }};
+    Api::Options options{
+        .access = {.tokens = std::move(tokens), .anonymous_read = anonymous_read},
+        .journal = std::move(journal),
+        .explain = explain,
+        .max_lease = [this] { return max_lease; },
+        .configured_pause =
+            [this](const std::string& image) {
+              const auto found = configured_images.find(image);
+              return found == configured_images.end() ? std::nullopt : std::optional(found->second);
+            }};
     api_.emplace(runtime, store_, records_, log_, audit_, std::move(options));
   }
 
@@ -90,6 +96,8 @@ class ApiServer {
   }
 
   std::optional<std::chrono::seconds> max_lease = {};  // of the configuration
+
+  std::map<std::string, bool> configured_images = {};  // by name: whether it is paused
 
   Api& api() { return *api_; }
   model::Records& records() { return records_; }

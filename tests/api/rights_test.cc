@@ -32,6 +32,8 @@ end its hold                 401   403      404    204    204
 release a node               401   403      404    204    204
 release the lease            401   403      404    204    204
 ask for a node               401   403      201    201    201
+hold any node                401   403      403    403    204
+delete a node                401   403      403    403    204
 )";
 
 // Two requests of a tenant's client: one fulfilled, one waiting.
@@ -84,7 +86,9 @@ class RightsTest : public ApiTest {
         end_of_hold(client, lease_path, held),
         status("DELETE", lease_path + "?node=" + other),
         status("DELETE", lease_path),
-        status("POST", "/api/v1/requests", {{"labels", {"small"}}})};
+        status("POST", "/api/v1/requests", {{"labels", {"small"}}}),
+        status("POST", "/api/v1/nodes/" + held + "/hold"),
+        status("DELETE", "/api/v1/nodes/" + held)};
     launcher_.react(requestor::LauncherDouble::Reaction::fulfil);
     return rows;
   }

@@ -66,6 +66,7 @@ TEST(Load, SubstitutesTheEnvironmentBeforeParsing) {
                             .config;
   EXPECT_EQ(config.webapp.port, 8123);
   EXPECT_EQ(config.webapp.listen_address, "::");
+  EXPECT_EQ(config.webapp.dashboard_url, "");
   EXPECT_EQ(load_text("images-dir: '%(NODEPOOL_GONE)/x'").config.images_dir, "%(NODEPOOL_GONE)/x");
 }
 
@@ -315,7 +316,11 @@ TEST(Load, RefusesWhatCannotWork) {
   EXPECT_THAT(refusal("zookeeper-timeout:"), HasSubstr("zookeeper-timeout: has no value"));
   EXPECT_THAT(refusal("zookeeper-timeout: soon"), HasSubstr("must be a number"));
   EXPECT_THAT(refusal("webapp: {port: 7s}"), HasSubstr("webapp.port: must be a port"));
+  EXPECT_THAT(refusal("webapp: {dashboard-url: 'javascript:alert(1)'}"),
+              HasSubstr("webapp.dashboard-url: must begin with https:// or http://"));
   EXPECT_THAT(refusal("webapp: {port: 65536}"), HasSubstr("webapp.port: must be a port"));
+  EXPECT_THAT(refusal("webapp: {dashboard-url: 'javascript:alert(1)'}"),
+              HasSubstr("webapp.dashboard-url: must begin with https:// or http://"));
   EXPECT_THAT(refusal("webapp: {port: .nan}"), HasSubstr("webapp.port: must be an integer"));
   EXPECT_THAT(refusal("tenant-resource-limits: [{max-cores: 1}]"),
               HasSubstr("the key `tenant-name` is missing"));

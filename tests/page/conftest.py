@@ -45,3 +45,12 @@ def site(tmp_path_factory):
     yield site
     site.stop()
     print(f'--- {site.log}\n{site.log.read_text()}')
+
+
+@pytest.fixture
+def request_of_three(site):
+    """All that the cloud can have, for as long as the test."""
+    request = site.ask('debian', 'debian', 'debian', lease='1h', holder='the nightly build')
+    site.wait_for_state(request, 'fulfilled')
+    yield request
+    site.withdraw(request)

@@ -9,6 +9,7 @@ from launcher import BINARIES, Daemon, Launcher, wait_until
 
 IMAGE = 'Fake Precise'
 TOKEN = 'np-0123456789abcdef0123456789abcdef'
+ADMIN_TOKEN = 'np-fedcba9876543210fedcba9876543210'
 
 
 def free_port():
@@ -17,10 +18,11 @@ def free_port():
 
 
 def token_file(directory):
-    """A file that lets TOKEN read."""
-    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+    """A file that lets TOKEN read, and ADMIN_TOKEN do everything."""
+    tokens = [{'name': name, 'hash': f'sha256:{hashlib.sha256(token.encode()).hexdigest()}', 'scope': scope}
+              for name, token, scope in (('viewer', TOKEN, 'read'), ('boss', ADMIN_TOKEN, 'admin'))]
     file = directory / 'tokens.yaml'
-    file.write_text(json.dumps({'tokens': [{'name': 'viewer', 'hash': f'sha256:{digest}', 'scope': 'read'}]}))
+    file.write_text(json.dumps({'tokens': tokens}))
     file.chmod(0o600)
     return str(file)
 

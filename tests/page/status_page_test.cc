@@ -31,6 +31,7 @@ namespace {
 using async::Task;
 using coordination::CreateMode;
 using nlohmann::json;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -126,8 +127,10 @@ class StatusPageTest : public testing::Test {
   }
 
   PageSources sources() {
-    return {.providers = [this] { return providers_; },
+    return {.dashboard_url = "https://grafana.example.org/d/nodepool",
+            .providers = [this] { return providers_; },
             .problems = [this] { return problems_; },
+            .images = [this] { return images_; },
             .opinions = [this](const std::string& id) { return opinions_[id]; },
             .observe_opinions =
                 [this](std::function<void(const std::string&)> observer) {
@@ -149,6 +152,7 @@ class StatusPageTest : public testing::Test {
                           }};
   std::vector<ProviderView> providers_;
   std::vector<PageProblem> problems_;
+  std::vector<ConfiguredImage> images_;
   std::map<std::string, std::vector<PoolDecision>> opinions_;
   model::Observers<const std::string&> opinion_changes_;
   StatusPage page_{
@@ -406,9 +410,10 @@ TEST_F(StatusPageTest, no_other_file_can_be_read_as_a_log) {
 
 TEST_F(StatusPageTest, the_latest_failures_of_the_history_are_listed) {
   const history::Journal journal{.directory = directory_.path() / "history"};
-  const auto add = [&journal](const std::string& id, const std::string& event) {
+  const auto add = [&journal](const std::string& id, const std::string& event,
+                              const std::string& details = "why") {
     append(journal,
-           history::to_line({1, history::JournalEntry::Subject::node, id, event, {}, "why"}));
+           history::to_line({1, history::JournalEntry::Subject::node, id, event, {}, details}));
   };
   for (int i = 0; i < 300; ++i) add(std::to_string(i), i % 2 == 0 ? "failed" : "ready");
   StatusPage page(runtime_, records_, log_, {.sources = sources(), .journal = journal});
@@ -432,7 +437,16 @@ TEST_F(StatusPageTest, the_latest_failures_of_the_history_are_listed) {
   };
   EXPECT_THAT(until(R"("of":"298","event":"failed","details":"why")"), Not(HasSubstr("ready")));
   for (int i = 300; i < 400; ++i) add(std::to_string(i), "failed");
-  EXPECT_THAT(until(R"("of":"399")"), HasSubstr(R"("gone":{"failure":["1","10",)"));
+  EXPECT_THAT(until(R"("of":"399")"),
+              HasSubstr(R"("gone":{"failure":["1.000-0-failed","1.000-10-failed",)"));
+  // The reason of a failed launch is in the entry of its last attempt.
+  add("500", "launch", "attempt 1 of 2 failed after 1.0 s: no host");
+  add("500", "launch", "attempt 2 of 2 failed after 2.0 s: no disk");
+  add("500", "failed", "");
+  EXPECT_THAT(
+      until(R"("of":"500")"),
+      AllOf(HasSubstr(R"("event":"failed","details":"attempt 2 of 2 failed after 2.0 s: no disk")"),
+            Not(HasSubstr("no host"))));
   loop_.run(scope_.stop());
   loop_.run(page.stop());
 }
@@ -443,6 +457,44 @@ TEST_F(StatusPageTest, without_clients_no_changes_are_kept) {
   Client client;
   follow(client, revision);
   EXPECT_THAT(client.text(), HasSubstr("event: behind\n"));
+}
+
+TEST_F(StatusPageTest, the_last_hours_are_sampled_every_minute) {
+  put_node("0000000001", "in-use");
+  put_node("0000000002", "building");
+  put_node("0000000003", "failed");  // before the start: when is unknown
+  put(model::request_path("200-0000000001"),
+      R"({"state": "requested", "state_time": 1699999990, "node_types": ["small", "small"]})");
+  page_.start();
+  settle();
+  put_node("0000000002", "failed");
+  put_node("0000000002", "deleting");
+  pass(std::chrono::minutes(1));
+  const json all = json::parse(*get("/page/trends?of=all").body);
+  EXPECT_EQ(all["series"], json::parse(R"([{"waiting": [1, 1], "in_use": [1, 1], "ready": [0, 0],
+                                            "launching": [1, 0], "failed": [0, 1]}])"));
+  const json label = json::parse(*get("/page/trends?of=label&name=small").body);
+  EXPECT_EQ(label["series"][0]["waiting"], json::parse("[1, 1]"));
+  EXPECT_EQ(label["series"][0]["failed"], json::parse("[0, 1]"));
+  const json providers = json::parse(*get("/page/trends?of=provider").body);
+  EXPECT_EQ(providers["step"], 600);
+  EXPECT_EQ(providers["series"][0]["name"], "cloud");
+  EXPECT_EQ(providers["series"][0]["in_use"], json::parse("[1]"));
+  EXPECT_EQ(get("/page/trends?of=hosts").status, 400U);
+}
+
+TEST_F(StatusPageTest, the_images_of_the_configuration_and_the_dashboard_are_shown) {
+  images_ = {{"debian", false}, {"fedora", true}};
+  const json before = rows();
+  EXPECT_EQ(before["rows"]["configured_image"],
+            json::parse(R"([{"id": "debian"}, {"id": "fedora", "paused": true}])"));
+  EXPECT_EQ(before["rows"]["dashboard"][0]["url"], "https://grafana.example.org/d/nodepool");
+  images_.pop_back();
+  Client client;
+  follow(client, before["revision"]);
+  pass(std::chrono::seconds(3));
+  EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"configured_image":["fedora"]})"));
+  client.is_there = false;
 }
 
 }  // namespace

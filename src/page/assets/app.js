@@ -1,13 +1,15 @@
 // The view depends on the URL only: #/SECTION[/ID][?CHOICES].
 
-import {Connection, setToken, token} from './connection.js';
+import {Connection, Unauthorized, setToken, token} from './connection.js';
 import {CallRates} from './call_rates.js';
 import {count, h, refreshAges} from './format.js';
 import {DetailPanel, hasDetails} from './details.js';
 import {LISTS, filtered, matchCount} from './lists.js';
+import {Operator} from './operator.js';
 import {overview, problemsOf, providers} from './overview.js';
 import {Records} from './records.js';
 import {RowTable} from './table.js';
+import {Trends} from './trends.js';
 
 const SECTIONS = {
   overview: {title: 'Overview'},
@@ -15,17 +17,21 @@ const SECTIONS = {
   nodes: {title: 'Nodes', count: (records) => records.count('node')},
   labels: {title: 'Labels', count: (records) => records.labels.size},
   providers: {title: 'Providers'},
-  images: {title: 'Images', count: (records) => records.count('image')},
+  images: {title: 'Images', count: (records) => records.images.size},
   hosts: {title: 'Static hosts', count: (records) => records.hosts.size},
   failures: {title: 'Failures', count: (records) => records.failures.length || ''},
   daemons: {title: 'Daemons', count: (records) => records.all('component').filter((row) => row.kind !== 'pool').length},
 };
+const UPDATE_INTERVAL = 15000;  // ms between updates without changes: the time goes on in charts
+const IDENTIFY_INTERVAL = 10000;  // ms between attempts
 const ANNOUNCE_INTERVAL = 8000;  // ms between announcements to screen readers
 
 const element = (id) => document.getElementById(id);
 const records = new Records();
 const callRates = new CallRates();
-const detail = new DetailPanel(element('detail'), records);
+const trends = new Trends(() => refresh());
+const operator = new Operator();
+const detail = new DetailPanel(element('detail'), records, trends, operator);
 let view = null;  // {name, update()}
 
 // --- routing
@@ -59,14 +65,14 @@ function choose(changes) {
 function listView(name) {
   const list = LISTS[name];
   const table = new RowTable({
-    label: list.title, columns: list.columns(records).map((column) => keepChoices(column)), sort: list.sort, version: list.version?.(records),
+    label: list.title, columns: list.columns(records, trends).map((column) => keepChoices(column)), sort: list.sort, version: list.version?.(records, trends),
     onSort: (sort) => choose({sort: sort === list.sort ? '' : sort}),
-    empty: () => (list.rows(records).length ? 'No matches.' : `No ${list.words[1]}.`),
+    empty: () => (list.rows(records).length ? 'No matches. Change the filter.' : list.empty),
   });
   const search = h('input', {type: 'search', 'aria-label': `Filter ${list.words[1]}`, placeholder: 'Filter  ( / )', oninput: () => choose({q: search.value})});
   const selects = new Map(Object.entries(list.filters(records)).map(([key, {title}]) => [key, h('select', {'aria-label': title, onchange: (event) => choose({[key]: event.target.value})})]));
   const sorting = h('select', {class: 'sorting', 'aria-label': 'Sort by', onchange: (event) => choose({sort: event.target.value})},
-                    list.columns(records).flatMap(({key, title}) => [h('option', {value: key}, `${title} ↑`), h('option', {value: `-${key}`}, `${title} ↓`)]));
+                    list.columns(records, trends).flatMap(({key, title}) => [h('option', {value: key}, `${title} ↑`), h('option', {value: `-${key}`}, `${title} ↓`)]));
   const matches = h('p', {class: 'found', role: 'status'});
   element('main').replaceChildren(h('h1', {}, list.title), h('div', {class: 'tools', role: 'search'}, search, ...selects.values(), sorting, matches), table.element);
   return {name, search, update() {
@@ -130,8 +136,8 @@ function keepFocus(scroll, change) {
 }
 
 function makeView(section) {
-  if (section === 'overview') return cardView(section, 'Overview', () => overview(records));
-  if (section === 'providers') return cardView(section, 'Providers', () => providers(records, route().id, (name) => callRates.of(name)));
+  if (section === 'overview') return cardView(section, 'Overview', () => overview(records, trends));
+  if (section === 'providers') return cardView(section, 'Providers', () => providers(records, route().id, (name) => callRates.of(name), trends));
   return listView(section);
 }
 
@@ -145,6 +151,12 @@ function update() {
   const wasOpen = !element('detail').hidden;
   detail.show(section, hasDetails(section) ? id : null, closeDetail);
   return {isNew, isOpened: !element('detail').hidden && !wasOpen};
+}
+
+// After a change of something else than the records.
+function refresh() {
+  if (records.revision === null) showToken();
+  else update();
 }
 
 function closeDetail() {
@@ -178,8 +190,21 @@ function showFrame(section) {
     const number = records.revision === null ? '' : SECTIONS[name].count?.(records) ?? '';
     anchor.lastChild.textContent = number.toLocaleString('en');
   }
-  element('token').hidden = token() === null;
+  showToken();
+  showDashboard();
   if (records.revision !== null) showSummary();
+}
+
+function showDashboard() {
+  const url = records.find('dashboard', 'dashboard')?.url;
+  element('dashboard').hidden = !url;
+  if (url) element('dashboard').href = url;
+}
+
+function showToken() {
+  const {client} = operator;
+  element('client').textContent = client?.name ? `${client.name} (${client.scope})` : '';
+  element('token').textContent = token() === null ? 'Enter token' : 'Forget token';
 }
 
 function showSummary() {
@@ -205,22 +230,56 @@ function showConnection(state, text) {
   shown.textContent = text;
 }
 
-function askToken(problem) {
-  setToken(null);
+// Opens the dialog; returns the entered token, or null.
+function enteredToken(problem) {
   const dialog = element('token-dialog');
+  const input = element('token-input');
   element('token-problem').textContent = problem;
+  input.value = '';
+  dialog.returnValue = '';
+  dialog.showModal();
   return new Promise((resolve) => {
     dialog.addEventListener('close', () => {
-      const text = element('token-input').value.trim();
-      element('token-input').value = '';
-      setToken(text || null);
-      resolve();
+      resolve(dialog.returnValue === 'continue' ? input.value.trim() : null);
+      input.value = '';
     }, {once: true});
-    dialog.showModal();
   });
 }
 
+// Learns what the token allows. Returns why it is not valid; '' if it is, or if there is none or no response.
+async function identify() {
+  try {
+    await operator.identify();
+  } catch (error) {
+    if (error instanceof Unauthorized) return error.message;
+    setTimeout(identify, IDENTIFY_INTERVAL);
+  }
+  trends.reset();
+  refresh();
+  return '';
+}
+
+async function askUntilValid(problem) {
+  for (let refusal = problem; refusal;) {
+    setToken(null);
+    operator.client = null;
+    setToken(await enteredToken(refusal));
+    refusal = await identify();
+  }
+}
+
+// Several calls may need a token at the same time.
+let asking = null;
+function askToken(problem) {
+  asking ??= askUntilValid(problem).finally(() => { asking = null; });
+  return asking;
+}
+
 element('token').addEventListener('click', () => {
+  if (token() === null) {
+    askToken('Enter a token with scope admin to hold, release and delete nodes, and to build and pause images.');
+    return;
+  }
   setToken(null);
   location.reload();
 });
@@ -230,12 +289,13 @@ document.addEventListener('keydown', (event) => {
   if (event.key === '/' && !isTyping && view?.search) {
     event.preventDefault();
     view.search.focus();
-  } else if (event.key === 'Escape' && !element('detail').hidden && !element('token-dialog').open) {
+  } else if (event.key === 'Escape' && !element('detail').hidden && !document.querySelector('dialog[open]')) {
     closeDetail();
   }
 });
 window.addEventListener('hashchange', onRouteChange);
 setInterval(refreshAges, 1000);
+setInterval(() => { if (!document.hidden) refresh(); }, UPDATE_INTERVAL);
 
 function changed() {
   callRates.sample(records);
@@ -246,8 +306,8 @@ function changed() {
 showFrame(route().section);
 document.addEventListener('token-needed', async (event) => {
   await askToken(event.detail.problem);
-  element('token').hidden = token() === null;
   event.detail.retry();
   detail.refresh();
 });
+identify().then((problem) => { if (problem) askToken(problem); });
 new Connection(records, {showState: showConnection, changed, askToken}).run();

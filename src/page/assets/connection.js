@@ -20,11 +20,13 @@ async function problemOf(response) {
   }
 }
 
+function headers() {
+  return {Accept: 'application/json', ...(token() ? {Authorization: `Bearer ${token()}`} : {})};
+}
+
 // Throws Unauthorized if the server requires a token, or another one.
 export async function get(path, options = {}) {
-  const headers = {Accept: 'application/json'};
-  if (token()) headers.Authorization = `Bearer ${token()}`;
-  const response = await fetch(path, {headers, cache: 'no-store', ...options});
+  const response = await fetch(path, {headers: headers(), cache: 'no-store', ...options});
   if (response.status === 401 || (response.status === 403 && token())) throw new Unauthorized(await problemOf(response));
   return response;
 }
@@ -33,6 +35,13 @@ export async function get(path, options = {}) {
 export async function getJson(path) {
   const response = await get(path);
   return response.ok ? response.json() : null;
+}
+
+// A call that changes something. Throws an error with the server's reason if it is refused, and TypeError if there is no
+// response.
+export async function send(method, path, body) {
+  const response = await fetch(path, {method, headers: headers(), body: body && JSON.stringify(body)});
+  if (!response.ok) throw new Error(await problemOf(response));
 }
 
 // Browsers limit the connections to one server. A hidden tab disconnects after HIDDEN_DELAY, a page that is left at

@@ -2,8 +2,10 @@
 
 import {getJson} from './connection.js';
 import {age, badge, clockTime, count, duration, h, link, moment, now, stateBar} from './format.js';
+import {trendCharts} from './chart.js';
+import {confirmed} from './confirmation.js';
 import {mainOpinion, whyOf} from './records.js';
-import {poolsOn} from './lists.js';
+import {poolsOn, reasonOf, sectionOf} from './lists.js';
 import {buildList} from './builds.js';
 import {history, stages, statementList} from './story.js';
 
@@ -27,15 +29,18 @@ const DETAILS = {
   requests: {kind: 'Request', find: (records, id) => records.find('request', id), show: requestDetail, isExplained: true},
   nodes: {kind: 'Node', find: (records, id) => records.find('node', id), show: nodeDetail, isExplained: true},
   labels: {kind: 'Label', find: (records, id) => records.labels.get(id), show: labelDetail, isExplained: true},
-  images: {kind: 'Image', find: (records, id) => records.find('image', id), show: imageDetail},
+  images: {kind: 'Image', find: (records, id) => records.images.get(id), show: imageDetail},
   hosts: {kind: 'Static host', find: (records, id) => records.hosts.get(id), show: hostDetail, isExplained: true,
           subject: (row) => row.host},
+  failures: {kind: 'Failure', find: (records, id) => records.failures.find((row) => row.id === id), show: failureDetail,
+             title: (row) => `${row.subject} ${row.of}`},
   daemons: {kind: 'Daemon', find: (records, id) => records.find('component', id), show: daemonDetail},
 };
 
 export const hasDetails = (name) => name in DETAILS;
 
-function requestDetail(row, records) {
+// The explanation contains the decisions of the pools.
+function requestDetail(row, records, {isExplained}) {
   const position = records.queue.get(row.id);
   return [
     facts(['State', [badge(row.state), ' for ', age(row.since)]],
@@ -47,7 +52,7 @@ function requestDetail(row, records) {
           ['Event', row.event], ['Expires', row.order && moment(row.order.expires)],
           ['Nodes', joined((row.nodes ?? []).map((id) => link('nodes', id, id, {class: 'mono'})))]),
     section('Reason', h('p', {class: row.state === 'failed' ? 'note bad' : 'note'}, whyOf(row, records))),
-    section('Decisions of the pools', poolList(row, records)),
+    !isExplained && section('Decisions of the pools', poolList(row, records)),
   ];
 }
 
@@ -94,12 +99,13 @@ function launch(row) {
             h('span', {class: 'what'}, name, ' ', h('span', {class: 'muted'}, step.result === null || step.result === undefined ? 'in progress' : 'done')))))];
 }
 
-function labelDetail(row, records) {
+function labelDetail(row, records, {trends}) {
   const queue = [...records.queue.keys()].map((id) => records.find('request', id)).filter((request) => request.labels?.includes(row.id));
   const failures = records.failures.filter((failure) => concerns(failure, row.id, records)).slice(0, 20);
   return [
     h('p', {}, count(row.nodes, 'node'), `, ${row.ready} of them free`),
     row.nodes > 0 && stateBar(row.states, {target: (state) => `#/nodes?label=${encodeURIComponent(row.id)}&state=${encodeURIComponent(state)}`}),
+    section('Last hours', trendCharts(trends.get('label', row.id), row.id)),
     section('Pools that offer it', row.pools.length ? h('ul', {class: 'statements'}, row.pools.map((pool) => h('li', {},
       link('providers', pool.provider), ` / ${pool.name} on ${pool.host}`, pool.paused ? h('span', {class: 'muted'}, ', at capacity') : ''))) : h('p', {class: 'note bad'}, 'None.')),
     section(`Waiting: ${queue.length}`, queue.length > 0 && h('ol', {class: 'brief'}, queue.slice(0, 20).map((request) => h('li', {},
@@ -125,9 +131,13 @@ function recentChanges(label, records) {
 }
 
 function imageDetail(row) {
+  const paused = (row.configured?.paused && 'by the configuration') || (row.paused && 'by an operator');
+  const next = row.wanted || row.busy ? 'No builds yet.'
+    : `Never built. ${paused ? 'It is paused.' : `A builder whose configuration has it builds it; request that with: nodepool image-build ${row.id}`}`;
   return [
-    facts(['Paused', row.paused && 'yes'], ['Build requested', row.wanted && [age(row.wanted), ' ago']], ['Build in progress', row.busy && 'yes']),
-    section('Builds', row.builds?.length ? buildList(row) : h('p', {class: 'muted'}, 'No builds.')),
+    facts(['Paused', paused], ['Build requested', row.wanted && [age(row.wanted), ' ago']], ['Build in progress', row.busy && 'yes'],
+          ['Configured', row.configured ? '' : 'not in the configuration of this launcher']),
+    section('Builds', row.builds?.length ? buildList(row) : h('p', {class: 'muted'}, next)),
   ];
 }
 
@@ -138,6 +148,14 @@ function hostDetail(row) {
     section('Problems', row.problems.map((report) => [h('p', {class: 'note bad'}, report.problem),
       facts(['Port', String(report.port)], ['Since', [age(report.since), ` ago, ${moment(report.since)}`]],
             ['Next check', `within ${duration(report.next_check ?? 0)}`], ['Labels', labelLinks(report.labels)], ['Reported by', report.launcher])])),
+  ];
+}
+
+function failureDetail(row, records) {
+  return [
+    facts(['Event', row.event], ['Time', [age(row.time), ` ago, ${moment(row.time)}`]], ['Subject', link(sectionOf(row.subject), row.of)],
+          ['Related', joined((row.related ?? []).map((id) => link(row.subject === 'node' ? 'requests' : 'nodes', id, id, {class: 'mono'})))]),
+    section('Reason', h('p', {class: 'note bad'}, reasonOf(row, records))),
   ];
 }
 
@@ -154,8 +172,10 @@ function daemonDetail(row, records) {
 const REFETCH_INTERVAL = 3000;  // ms between requests for the explanation and the history
 
 export class DetailPanel {
-  constructor(element, records) {
-    Object.assign(this, {element, records});
+  constructor(element, records, trends, operator) {
+    Object.assign(this, {element, records, trends, operator});
+    this.actions = h('div', {class: 'actions'});
+    this.done = h('p', {class: 'muted', role: 'status'});
     this.fromApi = h('div');  // explanation and history
     this.body = h('div');
   }
@@ -175,10 +195,15 @@ export class DetailPanel {
   begin(onClose) {
     this.row = undefined;
     this.fetched = 0;
+    this.isExplained = false;
     this.fromApi.replaceChildren();
+    this.actions.replaceChildren();
+    this.offered = '';
+    this.done.textContent = '';
     this.title = h('h2', {id: 'detail-title', tabindex: -1}, this.id);
     this.element.replaceChildren(h('header', {}, h('div', {}, h('span', {class: 'kind'}, DETAILS[this.name].kind), this.title),
-      h('button', {type: 'button', class: 'quiet', 'aria-label': 'Close the details', onclick: onClose}, '✕')), this.body, this.fromApi);
+      h('button', {type: 'button', class: 'quiet', 'aria-label': 'Close the details', onclick: onClose}, '✕')), this.actions, this.done, this.body,
+      this.fromApi);
     this.element.hidden = false;
     this.element.scrollTop = 0;
   }
@@ -188,11 +213,30 @@ export class DetailPanel {
     const {find, show, isExplained} = DETAILS[this.name];
     const row = find(this.records, this.id);
     if (!this.element.contains(document.activeElement) || !this.body.contains(document.activeElement)) {
-      this.body.replaceChildren(...(row ? show(row, this.records) : [h('p', {class: 'note'}, 'Not found: it was deleted or never existed. Its history may still be available.')])
+      this.body.replaceChildren(...(row ? show(row, this.records, {trends: this.trends, isExplained: this.isExplained}) : [h('p', {class: 'note'}, 'Not found: it was deleted or never existed. Its history may still be available.')])
         .flat(Infinity).filter(Boolean));
     }
+    if (row && DETAILS[this.name].title) this.title.textContent = DETAILS[this.name].title(row);
+    this.offer(this.operator.actions(this.name, row));
     if (isExplained && (this.fetched === 0 || row !== this.row)) this.fetchSoon();
     this.row = row;
+  }
+
+  // Shows a button for each action. The buttons stay while the actions are the same: one of them may have the focus.
+  offer(actions) {
+    this.latest = actions;
+    const offered = actions.map(({label}) => label).join();
+    if (offered === this.offered) return;
+    this.offered = offered;
+    this.actions.replaceChildren(...actions.map(({label}, index) => h('button', {type: 'button', onclick: () => this.perform(this.latest[index])}, label)));
+  }
+
+  async perform(action) {
+    this.done.textContent = '';
+    const {id} = this;
+    if (!await confirmed(action) || id !== this.id) return;
+    this.done.textContent = `${action.label}: done.`;
+    this.focus();
   }
 
   fetchSoon() {
@@ -223,6 +267,8 @@ export class DetailPanel {
       section('Explanation', explanation && statementList(explanation)),
       section('History', own?.history && history(own.history)),
     ].filter(Boolean));
+    this.isExplained = Boolean(explanation);
+    this.refresh();
   }
 
   focus() { this.title?.focus(); }

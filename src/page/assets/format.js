@@ -94,10 +94,12 @@ export function byState(counts) {
   return [...counts].sort(([a], [b]) => STATE_ORDER.indexOf(a) - STATE_ORDER.indexOf(b));
 }
 
-// A bar with a part for each state, and a legend.
-export function stateBar(counts, {legend = true, target} = {}) {
+// A bar with a part for each state, and a legend. `most`: the number of nodes for a bar of the whole width, so that bars
+// can be compared; by default this bar's.
+export function stateBar(counts, {legend = true, target, most} = {}) {
   const parts = byState(counts);
   const bar = h('div', {class: 'stack', 'aria-hidden': 'true'});
+  if (most) bar.style.width = `${parts.reduce((sum, [, number]) => sum + number, 0) / most * 100}%`;
   for (const [state, number] of parts) {
     const part = h('span', {class: shadeOf(state)});
     part.style.flexGrow = number;

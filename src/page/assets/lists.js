@@ -1,6 +1,7 @@
 // Columns and filters of the lists.
 
 import {age, badge, byState, count, duration, h, link, now, several, stateBar} from './format.js';
+import {peak, sparkline} from './chart.js';
 import {whyOf} from './records.js';
 
 const SECTIONS = {request: 'requests', node: 'nodes', image: 'images', provider: 'providers', host: 'hosts',
@@ -26,6 +27,7 @@ const distinct = (values) => [...new Set(values.filter(Boolean))].sort();
 const requests = {
   title: 'Requests',
   words: ['request', 'requests'],
+  empty: 'No requests. Zuul makes them, clients of the API, and: nodepool request LABEL',
   rows: (records) => records.all('request'),
   sort: 'position',
   columns: (records) => [
@@ -52,6 +54,7 @@ const requests = {
 const nodes = {
   title: 'Nodes',
   words: ['node', 'nodes'],
+  empty: 'No nodes. They are launched for requests, and for labels with min-ready.',
   rows: (records) => records.all('node'),
   sort: 'id',
   columns: () => [
@@ -83,20 +86,24 @@ function bootCell(node) {
 const labels = {
   title: 'Labels',
   words: ['label', 'labels'],
+  empty: 'No labels. Labels of the configuration are listed as soon as a pool offers them.',
   rows: (records) => [...records.labels.values()],
   sort: 'id',
-  columns: (records) => [
+  columns: (records, trends) => [
     {key: 'id', title: 'Label', width: '24%', narrow: 'a', sort: (row) => row.id, cell: (row) => link('labels', row.id)},
     {key: 'pools', title: 'Pools', width: '80px', class: 'right', sort: (row) => row.pools.length, cell: (row) => String(row.pools.length)},
     {key: 'ready', title: 'Free', width: '80px', class: 'right', narrow: 'b', sort: (row) => row.ready, cell: (row) => `${row.ready} free`},
     {key: 'nodes', title: 'Nodes', width: '80px', class: 'right', sort: (row) => row.nodes, cell: (row) => String(row.nodes)},
     {key: 'states', title: 'States', narrow: 'c', sort: (row) => row.states.get('in-use') ?? 0,
-     cell: (row) => (row.nodes ? stateBar(row.states, {legend: false}) : h('span', {class: 'muted'}, 'no nodes'))},
+     cell: (row) => (row.nodes ? stateBar(row.states, {legend: false, most: mostOf(records)}) : h('span', {class: 'muted'}, 'no nodes'))},
+    {key: 'trend', title: 'Last hours', width: '150px', class: 'extra', cell: (row) => sparkline(trends.get('label'), row.id),
+     sort: (row) => peak(trends.get('label'), row.id)},
     {key: 'waiting', title: 'Requests waiting', width: '150px', class: 'right', narrow: 'd', sort: (row) => row.waiting,
      cell: (row) => (row.waiting ? `${row.waiting} waiting` : '')},
-    {key: 'oldest', title: 'Longest wait', width: '110px', class: 'right extra', sort: (row) => (row.oldest ? -row.oldest : undefined),
+    {key: 'oldest', title: 'Longest wait', width: '124px', class: 'right extra', sort: (row) => (row.oldest ? -row.oldest : undefined),
      cell: (row) => (row.oldest ? age(row.oldest) : '')},
   ],
+  version: (records, trends) => () => `${trends.get('label')?.begin} ${mostOf(records)}`,
   filters: (records) => ({
     provider: {title: 'Provider', options: () => distinct(records.pools.map((pool) => pool.provider)),
                admits: (row, value) => row.pools.some((pool) => pool.provider === value)},
@@ -104,15 +111,19 @@ const labels = {
   text: (row) => [row.id, ...row.pools.map((pool) => pool.provider)],
 };
 
+// The highest number of nodes of a label.
+const mostOf = (records) => records.derive('mostNodesOfLabel', () => Math.max(1, ...[...records.labels.values()].map((row) => row.nodes)));
+
 const images = {
   title: 'Images',
   words: ['image', 'images'],
-  rows: (records) => records.all('image'),
+  empty: 'No images. Add them to diskimages in the configuration, and start a builder.',
+  rows: (records) => [...records.images.values()],
   sort: 'id',
   columns: () => [
     {key: 'id', title: 'Image', width: '22%', narrow: 'a', sort: (row) => row.id, cell: (row) => link('images', row.id)},
     {key: 'state', title: 'Newest build', width: '130px', narrow: 'b', sort: (row) => row.builds?.[0]?.state,
-     cell: (row) => (row.builds?.length ? badge(row.builds[0].state) : h('span', {class: 'muted'}, 'none'))},
+     cell: (row) => (row.builds?.length ? badge(row.builds[0].state) : h('span', {class: 'muted'}, 'never built'))},
     {key: 'age', title: 'Age', width: '110px', class: 'right', narrow: 'd', sort: (row) => -(row.builds?.[0]?.since ?? 0),
      cell: (row) => (row.builds?.length ? age(row.builds[0].since) : '')},
     {key: 'builder', title: 'Builder', width: '16%', class: 'extra', sort: (row) => row.builds?.[0]?.builder, cell: (row) => row.builds?.[0]?.builder ?? ''},
@@ -133,6 +144,7 @@ function uploadsText(image) {
 
 function imageNote(image) {
   const failed = image.builds?.find((build) => build.state === 'failed');
+  if (image.configured?.paused) return 'paused by the configuration';
   if (image.paused) return 'paused';
   if (image.wanted) return 'build requested';
   return failed ? `failed: ${failed.failure ?? 'no reason recorded'}` : '';
@@ -141,6 +153,7 @@ function imageNote(image) {
 const hosts = {
   title: 'Static hosts',
   words: ['host', 'hosts'],
+  empty: 'No static hosts. A provider with the driver static lists them.',
   rows: (records) => [...records.hosts.values()],
   sort: 'problem',
   columns: () => [
@@ -169,10 +182,11 @@ function nodeCounts(list) {
 const failures = {
   title: 'Recent failures',
   words: ['failure', 'failures'],
+  empty: 'No failures in the history of this launcher\'s host.',
   rows: (records) => records.failures,
   sort: '-time',
   columns: (records) => [
-    {key: 'of', title: 'Subject', width: '146px', narrow: 'a', class: 'mono', sort: (row) => row.of, cell: (row) => link(sectionOf(row.subject), row.of)},
+    {key: 'of', title: 'Subject', width: '146px', narrow: 'a', class: 'mono', sort: (row) => row.of, cell: (row) => link('failures', row.id, row.of)},
     {key: 'time', title: 'When', width: '112px', class: 'right', narrow: 'b', sort: (row) => row.time, cell: (row) => age(row.time)},
     {key: 'event', title: 'Event', width: '18%', narrow: 'd', sort: (row) => row.event, cell: (row) => `${row.subject} ${row.event}`},
     {key: 'details', title: 'Reason', narrow: 'c', sort: (row) => row.details, cell: (row) => reasonOf(row, records)},
@@ -183,16 +197,17 @@ const failures = {
   text: (row) => [row.of, row.event, row.details],
 };
 
-// The reason from the entry, without the id of the process, or else from the record of the request.
-function reasonOf(row, records) {
+// The reason from the entry, or else from the record of the request.
+export function reasonOf(row, records) {
   if (row.details) return row.details;
   const request = row.subject === 'request' && records.find('request', row.of);
-  return request ? whyOf(request, records) : '';
+  return request ? whyOf(request, records) : 'no reason recorded';
 }
 
 const daemons = {
   title: 'Launchers and builders',
   words: ['daemon', 'daemons'],
+  empty: 'No launchers and builders are registered.',
   rows: (records) => records.all('component').filter((row) => row.kind !== 'pool'),
   sort: 'kind',
   columns: (records) => [

@@ -1,16 +1,17 @@
 // The overview and the page of the providers.
 
 import {age, badge, count, duration, h, link, meter, stateBar} from './format.js';
+import {trendCharts} from './chart.js';
 import {countStates, whyOf} from './records.js';
-import {sectionOf} from './lists.js';
+import {LISTS, reasonOf, sectionOf} from './lists.js';
 
 const MAX_ROWS = 8;  // of each list of the overview
 
 const figure = (number, text, target, isBad = false) =>
   h('a', {class: `figure ${isBad ? 'bad' : ''}`, href: target}, h('b', {}, number.toLocaleString('en')), text);
 
-export function overview(records) {
-  return h('div', {class: 'columns'}, nodesCard(records), h('div', {}, waitingCard(records), failuresCard(records)),
+export function overview(records, trends) {
+  return h('div', {class: 'columns'}, nodesCard(records), trendCard(trends), h('div', {}, waitingCard(records), failuresCard(records)),
            h('div', {}, problemsCard(records), providersCard(records), daemonsCard(records)));
 }
 
@@ -19,7 +20,11 @@ function nodesCard(records) {
   return h('section', {class: 'card wide', 'aria-label': 'Nodes'},
            h('header', {}, h('h2', {}, count(records.count('node'), 'node')), h('a', {href: '#/nodes'}, 'All nodes')),
            records.count('node') ? stateBar(counts, {target: (state) => `#/nodes?state=${encodeURIComponent(state)}`})
-             : h('p', {class: 'muted'}, 'No nodes.'));
+             : h('p', {class: 'muted'}, LISTS.nodes.empty));
+}
+
+function trendCard(trends) {
+  return h('section', {class: 'card wide', 'aria-label': 'Last hours'}, h('header', {}, h('h2', {}, 'Last hours')), trendCharts(trends.get('all')));
 }
 
 function waitingCard(records) {
@@ -58,13 +63,15 @@ function problemsCard(records) {
 
 function providersCard(records) {
   const byProvider = group(records.all('node'));
-  const names = [...new Set([...records.all('provider').map((row) => row.id), ...records.pools.map((pool) => pool.provider)])].sort();
+  const names = providerNames(records);
+  const most = mostNodes(byProvider);
   return h('section', {class: 'card', 'aria-label': 'Providers'},
            h('header', {}, h('h2', {}, 'Providers'), h('a', {href: '#/providers'}, 'All providers')),
+           names.length === 0 && noProviders(),
            h('ul', {class: 'lines'}, names.map((name) => {
              const nodes = byProvider.get(name) ?? [];
              return h('li', {class: 'lines'}, h('div', {}, link('providers', name), ' ', h('span', {class: 'muted'}, count(nodes.length, 'node'))),
-                      nodes.length ? stateBar(countStates(nodes), {legend: false}) : null);
+                      nodes.length ? stateBar(countStates(nodes), {legend: false, most}) : null);
            })));
 }
 
@@ -76,6 +83,16 @@ function daemonsCard(records) {
              : h('ul', {class: 'brief'}, daemons.slice(0, MAX_ROWS).map((row) => h('li', {}, link('daemons', row.id, row.host),
                h('span', {class: 'why'}, `${row.kind} ${row.version ?? ''}`), badge(row.state)))));
 }
+
+function providerNames(records) {
+  return [...new Set([...records.all('provider').map((row) => row.id), ...records.pools.map((pool) => pool.provider)])].sort();
+}
+
+function noProviders() {
+  return h('p', {class: 'muted'}, 'No providers. Add one to ', h('code', {}, 'providers'), ' in the configuration; the launcher reloads it.');
+}
+
+const mostNodes = (groups) => Math.max(1, ...[...groups.values()].map((nodes) => nodes.length));
 
 function group(nodes) {
   const groups = new Map();
@@ -90,25 +107,25 @@ function failuresCard(records) {
   const list = records.failures.slice(0, MAX_ROWS);
   return h('section', {class: 'card', 'aria-label': 'Recent failures'},
            h('header', {}, h('h2', {}, 'Recent failures'), h('a', {href: '#/failures'}, 'All failures')),
-           list.length === 0 ? h('p', {class: 'muted'}, 'None recorded by this launcher.')
+           list.length === 0 ? h('p', {class: 'muted'}, LISTS.failures.empty)
              : h('ul', {class: 'brief'}, list.map((row) => h('li', {},
-               link(sectionOf(row.subject), row.of, row.of, {class: 'mono'}),
-               h('span', {class: 'why', title: row.details ?? ''}, `${row.event}${row.details ? `: ${row.details}` : ''}`),
+               link('failures', row.id, row.of, {class: 'mono'}),
+               h('span', {class: 'why', title: row.details ?? ''}, `${row.event}: ${reasonOf(row, records)}`),
                age(row.time)))));
 }
 
 // --- providers
 
 // `callRate(name)`: calls a minute, measured since the page was opened; undefined while unknown.
-export function providers(records, chosen, callRate) {
+export function providers(records, chosen, callRate, trends) {
   const own = new Map(records.all('provider').map((row) => [row.id, row]));
-  const names = [...new Set([...own.keys(), ...records.pools.map((pool) => pool.provider)])].sort();
-  if (names.length === 0) return h('p', {class: 'muted'}, 'No providers.');
+  const names = providerNames(records);
+  if (names.length === 0) return noProviders();
   const nodes = group(records.all('node'));
-  return h('div', {class: 'cards'}, names.map((name) => providerCard(records, name, own.get(name), nodes.get(name) ?? [], chosen === name, callRate(name))));
+  return h('div', {class: 'cards'}, names.map((name) => providerCard(records, name, own.get(name), nodes.get(name) ?? [], chosen === name, callRate(name), trends.get('provider'))));
 }
 
-function providerCard(records, name, facts, nodes, isChosen, callRate) {
+function providerCard(records, name, facts, nodes, isChosen, callRate, trends) {
   const pools = records.pools.filter((pool) => pool.provider === name);
   return h('section', {class: 'card', id: `provider-${name}`, 'aria-label': name, tabindex: isChosen ? -1 : undefined},
            h('header', {}, h('h2', {}, name), h('span', {class: 'muted'}, facts ? (facts.makes_machines ? 'launches nodes' : 'allocates static hosts')
@@ -117,6 +134,7 @@ function providerCard(records, name, facts, nodes, isChosen, callRate) {
            facts?.quota_failure && h('p', {class: 'note bad'}, `Reading the quota failed: ${facts.quota_failure}`),
            h('div', {}, h('a', {href: `#/nodes?provider=${encodeURIComponent(name)}`}, count(nodes.length, 'node')),
              nodes.length > 0 && stateBar(countStates(nodes))),
+           trendCharts(trends, name, ['nodes', 'failed']),
            amounts('Limits of the provider', facts?.amounts),
            (facts?.pools ?? []).map((pool) => poolLines(pool, pools)),
            !facts && pools.map((pool) => h('p', {}, pool.name, ' ', h('span', {class: 'muted'}, `on ${pool.host}`))),

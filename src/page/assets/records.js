@@ -1,6 +1,6 @@
 // The rows from the server, and values derived from them. Times are seconds since the epoch.
 
-const KINDS = ['node', 'request', 'provider', 'component', 'image', 'host', 'failure', 'problem'];
+const KINDS = ['node', 'request', 'provider', 'component', 'image', 'host', 'failure', 'problem', 'configured_image', 'dashboard'];
 
 export class Records {
   constructor() {
@@ -44,6 +44,7 @@ export class Records {
   get pools() { return this.derive('pools', () => this.all('component').filter((row) => row.kind === 'pool')); }
   get poolNames() { return this.derive('poolNames', () => new Map(this.pools.map((pool) => [pool.component, pool]))); }
   get labels() { return this.derive('labels', () => labelsOf(this)); }
+  get images() { return this.derive('images', () => imagesOf(this)); }
   get hosts() { return this.derive('hosts', () => hostsOf(this)); }
   get failures() { return this.derive('failures', () => failuresOf(this)); }
   get states() { return this.derive('states', () => countStates(this.all('node'))); }
@@ -111,6 +112,15 @@ function labelsOf(records) {
     }
   }
   return labels;
+}
+
+// The images with records and those of the configuration, which may have none yet.
+function imagesOf(records) {
+  const images = new Map(records.all('image').map((row) => [row.id, {...row, configured: records.find('configured_image', row.id)}]));
+  for (const configured of records.all('configured_image')) {
+    if (!images.has(configured.id)) images.set(configured.id, {id: configured.id, configured});
+  }
+  return images;
 }
 
 // Static hosts: those with nodes and those that are unhealthy.
