@@ -13,8 +13,6 @@ from zuul_layout import Layout
 EXAMPLES = pathlib.Path(__file__).parent / 'convert'
 SECRET = 'do-not-write-this'
 
-pytestmark = pytest.mark.smoke
-
 
 def convert(text, directory):
     """The result of the command: exit status, output, errors."""
@@ -39,6 +37,7 @@ def layout_of(tmp_path):
     return layout
 
 
+@pytest.mark.smoke
 def test_aws(layout_of):
     layout = layout_of('aws')
     main, spare = layout.providers['ec2-main'], layout.providers['ec2-spare']
@@ -73,6 +72,7 @@ def test_aws(layout_of):
     assert layout.layout.labels['debian-12'].max_ready_age == 3600
 
 
+@pytest.mark.smoke
 def test_azure(layout_of):
     layout = layout_of('azure')
     provider, other = layout.providers['azure'], layout.providers['azure-by-name']
@@ -94,6 +94,7 @@ def test_azure(layout_of):
     assert other.flavors[other.labels['jammy'].flavor].vm_size == 'Standard_D4s_v3'
 
 
+@pytest.mark.smoke
 def test_kubernetes(layout_of):
     layout = layout_of('kubernetes')
     cluster, projects = layout.providers['cluster'], layout.providers['projects']
@@ -118,6 +119,7 @@ def test_kubernetes(layout_of):
     assert projects.labels['project-pod'].spec['imagePullSecrets'] == [{'name': 'registry'}]
 
 
+@pytest.mark.smoke
 def test_openstack(layout_of):
     layout = layout_of('openstack')
     a, b = layout.providers['cloud-a'], layout.providers['cloud-b']
@@ -141,6 +143,7 @@ def test_openstack(layout_of):
     assert 'by-memory' not in layout.layout.labels
 
 
+@pytest.mark.smoke
 def test_static(layout_of):
     layout = layout_of('static')
     rack, other = layout.providers['rack'], layout.providers['rack-2']
@@ -153,6 +156,7 @@ def test_static(layout_of):
     assert nodes['host4'].host_key == 'ssh-ed25519 AAAA'
 
 
+@pytest.mark.smoke
 def test_metastatic(layout_of):
     layout = layout_of('metastatic')
     label = layout.providers['cloud'].labels['small']
@@ -174,6 +178,7 @@ def test_configurations_of_the_python_nodepool(name, tmp_path):
         assert any(reason in err for reason in reasons), err
 
 
+@pytest.mark.smoke
 def test_zuul_would_notice(layout_of, tmp_path):
     """The parsers are strict: an unknown key, a wrong type and a missing image are refused."""
     _, text, _ = convert((EXAMPLES / 'openstack.yaml').read_text(), tmp_path)

@@ -149,7 +149,7 @@ std::optional<ZuulLabel> label_with_image(Source& source, const Images& images) 
   const bool is_built = source.has("diskimage");
   const std::string_view key = is_built ? "diskimage" : "cloud-image";
   const auto& candidates = is_built ? images.built : images.in_cloud;
-  const auto image = candidates.find(source.use(key).text(key));
+  const auto image = candidates.find(source.use(key).optional_text(key).value_or(""));
   if (image == candidates.end()) {
     source.omit(key, "the provider has no such image; the label is left out");
     return std::nullopt;

@@ -251,6 +251,31 @@ TEST_F(ConversionTest, keys_without_a_counterpart_are_reported_once) {
           "Nodepool"));
 }
 
+TEST_F(ConversionTest, labels_without_what_zuul_needs_are_left_out) {
+  const ZuulConversion conversion = convert(
+      "labels: [{name: a}, {name: b}, {name: c}]\n"
+      "providers:\n"
+      "  - name: ec2\n"
+      "    driver: aws\n"
+      "    region-name: r\n"
+      "    boot-time: 3\n"  // a daemon warns of keys that it does not know
+      "    cloud-images: [{name: i, username: u, image-id: x}]\n"
+      "    pools:\n"
+      "      - name: p\n"
+      "        labels:\n"
+      "          - {name: a, key-name: k, instance-type: t}\n"
+      "          - {name: b, key-name: k, instance-type: t, cloud-image: unknown}\n"
+      "          - {name: c, key-name: k, cloud-image: i}\n");
+  EXPECT_THAT(conversion.objects.as_list(), IsEmpty());
+  EXPECT_THAT(
+      omissions(conversion),
+      testing::IsSupersetOf({"f:6:5: boot-time: Zuul has no such setting",
+                             "f:11:13: cloud-image: the provider has no such image; the label is "
+                             "left out (and in 1 more place)",
+                             "f:13:13: labels[2]: Zuul needs an instance type or a fleet; the "
+                             "label is left out"}));
+}
+
 TEST_F(ConversionTest, without_labels_there_is_nothing) {
   const ZuulConversion conversion = convert("labels: [{name: small}]\nproviders: []\n");
   EXPECT_THAT(conversion.objects.as_list(), IsEmpty());
