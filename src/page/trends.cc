@@ -26,17 +26,27 @@ double offset(Trends::TimePoint now, double wall_seconds) {
 }  // namespace
 
 struct Trends::Field {
+  // The value of a step of several minutes. Numbers of nodes have to be of the same minute, because
+  // they are added.
+  enum class Summary { highest, last, sum };
+
   std::string_view name;
   std::uint32_t Counts::* count;
-  bool is_sum;  // of the counts of a step; otherwise their maximum
+  Summary summary;
+
+  std::uint32_t combine(std::uint32_t before, std::uint32_t next) const {
+    if (summary == Summary::highest) return std::max(before, next);
+    return summary == Summary::sum ? before + next : next;
+  }
 };
 
 const std::vector<Trends::Field>& Trends::fields() {
-  static const std::vector<Field> kFields{{"waiting", &Counts::waiting, false},
-                                          {"in_use", &Counts::in_use, false},
-                                          {"ready", &Counts::ready, false},
-                                          {"launching", &Counts::launching, false},
-                                          {"failed", &Counts::failed, true}};
+  using Summary = Field::Summary;
+  static const std::vector<Field> kFields{{"waiting", &Counts::waiting, Summary::highest},
+                                          {"in_use", &Counts::in_use, Summary::last},
+                                          {"ready", &Counts::ready, Summary::last},
+                                          {"launching", &Counts::launching, Summary::last},
+                                          {"failed", &Counts::failed, Summary::sum}};
   return kFields;
 }
 
@@ -120,7 +130,7 @@ std::string Trends::values(const Series& series, const Field& field, Minute begi
     for (Minute each = std::max({minute, first_, first_kept()}); each < minute + step; ++each) {
       if (!is_known_[index(each)]) continue;
       const std::uint32_t count = series.values[index(each)].*field.count;
-      value = field.is_sum ? value.value_or(0) + count : std::max(value.value_or(0), count);
+      value = field.combine(value.value_or(0), count);
     }
     if (minute != begin) text += ',';
     text += value ? fmt::format("{}", *value) : "null";

@@ -50,8 +50,8 @@ class Trends {
   // time.
   std::string one(Kind kind, const std::string& name, TimePoint now, double wall_seconds) const;
 
-  // The same for all series of a kind, with a value for every ten minutes: the highest, or the sum
-  // of the failures.
+  // The same for all series of a kind, with a value for every ten minutes: the highest number of
+  // waiting requests, the last numbers of nodes, the sum of the failures.
   std::string all(Kind kind, TimePoint now, double wall_seconds) const;
 
  private:

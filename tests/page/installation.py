@@ -77,7 +77,8 @@ class Site(Launcher):
         self.port = free_port()
         self.socket = directory / 'socket'
         api = {'socket': str(self.socket), **more.pop('api', {})}
-        content = {'webapp': {'port': self.port, 'listen_address': '127.0.0.1'},
+        content = {'webapp': {'port': self.port, 'listen_address': '127.0.0.1',
+                              'dashboard-url': 'https://grafana.example.org/d/nodepool'},
                    'store': f'sqlite://{directory}/store/nodepool.db', 'api': api,
                    'images-dir': str(directory / 'images'), 'build-log-dir': str(directory / 'build-logs'),
                    'elements-dir': str(directory), 'labels': [{'name': label} for label in labels],

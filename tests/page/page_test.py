@@ -34,6 +34,8 @@ def test_a_node_is_shown_with_its_holder_and_the_stages_of_its_launch(site, brow
     browser.wait('the stages', lambda: browser.texts('.stages li > span:first-child')
                  == ['requested', 'accepted', 'reserved', 'launch started', 'ready', 'in use'])
     assert request_of_three in browser.text('#detail')
+    browser.wait('the explanation', lambda: 'next: ' in browser.texts('#detail .statements .name'))
+    assert 'labels: ' not in browser.texts('#detail .statements .name')  # the panel has them above
 
 
 def test_nodes_are_filtered_by_words_and_choices_and_the_address_keeps_it(site, browser, request_of_three):
@@ -80,6 +82,9 @@ def test_failures_have_their_reason(site, browser):
     browser.open(site, '#/failures')
     browser.wait('the failures', lambda: request in browser.ids())
     assert 'the fake cloud fails on purpose' in browser.text('.rows tbody')
+    browser.run('[...document.querySelectorAll(".rows tbody a")].find((a) => a.textContent === arguments[0]).click()', request)
+    browser.wait('the whole reason', lambda: 'the fake cloud fails on purpose' in browser.text('#detail .note'))
+    assert browser.text('#detail-title') == f'request {request}'
     browser.open(site, f'#/requests/{request}')
     browser.wait('by whom it was declined', lambda: 'Every pool has declined it' in browser.text('#detail'))
     assert 'Decisions of the pools' not in browser.texts('#detail h3')  # the explanation has them
@@ -91,6 +96,17 @@ def test_providers_have_bars_for_what_they_may_take(site, browser, request_of_th
     meters = {name for role, name in browser.controls() if role == 'meter'}
     assert {'instances', 'volumes'} <= meters
     assert 'allocates static hosts' in browser.text('#provider-rack')
+
+
+def test_an_image_that_was_never_built_is_listed_with_the_next_step(site, browser):
+    browser.open(site, '#/images/debian-image')
+    browser.wait('the image', lambda: 'never built' in browser.text('.rows tbody'))
+    assert 'nodepool image-build debian-image' in browser.text('#detail')
+
+
+def test_the_dashboard_is_linked(site, browser):
+    browser.open(site)
+    assert browser.find('#dashboard').get_attribute('href') == 'https://grafana.example.org/d/nodepool'
 
 
 def test_images_have_their_builds_uploads_and_logs(site, browser):
@@ -128,7 +144,7 @@ def test_everything_is_done_by_keyboard(site, browser, request_of_three):
     browser.open(site)
     browser.press(Keys.TAB)
     assert browser.focused() == 'Skip to the content'
-    browser.press(*[Keys.TAB] * 5)  # past the name and the button for a token
+    browser.press(*[Keys.TAB] * 6)  # past the name, the dashboard and the button for a token
     assert browser.focused().startswith('Nodes')
     browser.press(Keys.ENTER)
     browser.wait('the nodes', lambda: len(browser.ids()) == 9)

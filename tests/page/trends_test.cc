@@ -103,13 +103,15 @@ TEST_F(TrendsTest, the_number_of_series_is_limited_and_the_answer_says_so) {
   EXPECT_EQ(all()["series"].size(), 1);
 }
 
-TEST_F(TrendsTest, long_steps_have_the_highest_value_and_the_sum_of_failures) {
+TEST_F(TrendsTest, long_steps_have_the_most_requests_the_last_nodes_and_all_failures) {
   for (int minute = 0; minute < 25; ++minute) {
-    add(minute, {.waiting = static_cast<std::uint32_t>(minute), .failed = 1});
+    const auto number = static_cast<std::uint32_t>(minute);
+    add(minute, {.waiting = number == 24 ? 0 : number, .ready = 100 - number, .failed = 1});
   }
   const json answer = all();
   EXPECT_EQ(answer["step"], 600);
-  EXPECT_EQ(answer["series"][0]["waiting"], json::parse("[4, 14, 24]"));
+  EXPECT_EQ(answer["series"][0]["waiting"], json::parse("[4, 14, 23]"));
+  EXPECT_EQ(answer["series"][0]["ready"], json::parse("[96, 86, 76]"));
   EXPECT_EQ(answer["series"][0]["failed"], json::parse("[5, 10, 10]"));
 }
 

@@ -124,7 +124,7 @@ export function trendCharts(trends, name, names = ALL) {
   const series = trends.series.get(name);
   if (!series) {
     return h('p', {class: 'muted'}, trends.incomplete ? 'Not kept: there were too many labels or providers in the last six hours.'
-      : `No waiting requests and no nodes since ${clock(trends.begin)}.`);
+      : `${names.includes('waiting') ? 'No waiting requests and no nodes' : 'No nodes'} since ${clock(trends.begin)}, counted once a minute.`);
   }
   if (!drawn.has(series)) drawn.set(series, charts(names, series, trends));
   return drawn.get(series);

@@ -7,7 +7,7 @@ import {confirmed} from './confirmation.js';
 import {mainOpinion, whyOf} from './records.js';
 import {poolsOn, reasonOf, sectionOf} from './lists.js';
 import {buildList} from './builds.js';
-import {history, stages, statementList} from './story.js';
+import {history, remaining, stages, statementList} from './story.js';
 
 const facts = (...entries) => h('dl', {class: 'facts'}, entries.filter(([, value]) => value && value.length !== 0)
   .map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
@@ -24,10 +24,13 @@ function labelLinks(labels = []) {
   return joined([...counts].map(([label, number]) => [number > 1 ? `${number} × ` : '', link('labels', label)]));
 }
 
-// For each section: the kind of record, how to find one by id, how to show it, and whether the API explains it.
+// For each section: the kind of record, how to find one by id, how to show it, whether the API explains it, and the keys
+// of the explanation that are shown anyway.
 const DETAILS = {
-  requests: {kind: 'Request', find: (records, id) => records.find('request', id), show: requestDetail, isExplained: true},
-  nodes: {kind: 'Node', find: (records, id) => records.find('node', id), show: nodeDetail, isExplained: true},
+  requests: {kind: 'Request', find: (records, id) => records.find('request', id), show: requestDetail, isExplained: true,
+             shown: ['wants', 'by', 'tenant', 'prefers', 'position', 'reason']},
+  nodes: {kind: 'Node', find: (records, id) => records.find('node', id), show: nodeDetail, isExplained: true,
+          shown: ['labels', 'pool', 'host', 'request', 'tenant', 'requestor', 'lease', 'comment']},
   labels: {kind: 'Label', find: (records, id) => records.labels.get(id), show: labelDetail, isExplained: true},
   images: {kind: 'Image', find: (records, id) => records.images.get(id), show: imageDetail},
   hosts: {kind: 'Static host', find: (records, id) => records.hosts.get(id), show: hostDetail, isExplained: true,
@@ -253,6 +256,7 @@ export class DetailPanel {
     if (id === null) return;
     this.fetched = Date.now();
     const subject = encodeURIComponent(DETAILS[name].subject?.(row ?? {host: id}) ?? id);
+    const {shown} = DETAILS[name];
     const isRecord = name === 'nodes' || name === 'requests';
     const other = name === 'nodes' ? row?.request : undefined;
     const [explanation, own, requestHistory] = await Promise.all([
@@ -264,7 +268,7 @@ export class DetailPanel {
     const requestEvents = name === 'nodes' ? requestHistory?.history : own?.history;
     this.fromApi.replaceChildren(...[
       name === 'nodes' && section('Stages', stages(nodeEvents, requestEvents, now())),
-      section('Explanation', explanation && statementList(explanation)),
+      section('Explanation', explanation && statementList(shown ? remaining(explanation, shown) : explanation)),
       section('History', own?.history && history(own.history)),
     ].filter(Boolean));
     this.isExplained = Boolean(explanation);

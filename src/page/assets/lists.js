@@ -92,7 +92,7 @@ const labels = {
   columns: (records, trends) => [
     {key: 'id', title: 'Label', width: '24%', narrow: 'a', sort: (row) => row.id, cell: (row) => link('labels', row.id)},
     {key: 'pools', title: 'Pools', width: '80px', class: 'right', sort: (row) => row.pools.length, cell: (row) => String(row.pools.length)},
-    {key: 'ready', title: 'Free', width: '80px', class: 'right', narrow: 'b', sort: (row) => row.ready, cell: (row) => `${row.ready} free`},
+    {key: 'ready', title: 'Free', width: '96px', class: 'right', narrow: 'b', sort: (row) => row.ready, cell: (row) => `${row.ready} free`},
     {key: 'nodes', title: 'Nodes', width: '80px', class: 'right', sort: (row) => row.nodes, cell: (row) => String(row.nodes)},
     {key: 'states', title: 'States', narrow: 'c', sort: (row) => row.states.get('in-use') ?? 0,
      cell: (row) => (row.nodes ? stateBar(row.states, {legend: false, most: mostOf(records)}) : h('span', {class: 'muted'}, 'no nodes'))},

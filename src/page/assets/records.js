@@ -157,16 +157,15 @@ function failuresOf(records) {
   return failures.sort((a, b) => b.time - a.time);
 }
 
-// The reason of a failed launch is in the decline of the pool: merges both into one row.
+// The failure of a launch and the decline that follows from it are one failure.
 function withReasons(rows) {
   const declines = rows.filter((row) => row.event === 'declined');
   const used = new Set();
   const merged = rows.map((row) => {
-    if (row.subject !== 'node' || row.details) return row;
-    const decline = declines.find(({details}) => details?.includes(row.of));
+    const decline = row.subject === 'node' && declines.find(({details}) => details?.includes(row.of));
     if (!decline) return row;
     used.add(decline);
-    return {...row, details: decline.details};
+    return {...row, details: row.details ?? decline.details};
   });
   return merged.filter((row) => !used.has(row));
 }

@@ -11,6 +11,12 @@ export function statementList(explanation) {
           explanation.omitted && h('p', {class: 'muted'}, `and ${explanation.omitted} more`)];
 }
 
+// The explanation without the record itself and these keys of it, which are shown elsewhere.
+export function remaining(explanation, keys) {
+  const [record, ...rest] = explanation.statements;
+  return {...explanation, statements: [...(record.details ?? []).filter(({key}) => !keys.includes(key)), ...rest]};
+}
+
 // Stages of a launch by the events that end them. The last event of a kind counts: launches are retried.
 const NODE_STAGES = {
   init: 'reserved', building: 'launch started', created: 'created', active: 'active', 'port-open': 'port open', 'key-read': 'key read', ready: 'ready', 'in-use': 'in use',

@@ -1,8 +1,9 @@
-// Loads the last hours of requests and nodes, and keeps them for a minute.
+// Loads the last hours of requests and nodes, and keeps them until the server takes the next sample.
 
 import {getJson} from './connection.js';
+import {now} from './format.js';
 
-const LIFETIME = 60000, RETRY = 10000;  // ms
+const INTERVAL = 60000, MARGIN = 1000, RETRY = 10000;  // ms; of the server's samples, after a sample, after a failure
 const MAX_ANSWERS = 12;
 
 export class Trends {
@@ -15,7 +16,7 @@ export class Trends {
     const query = name === undefined ? `of=${of}` : `of=${of}&name=${encodeURIComponent(name)}`;
     const answer = this.answers.get(query) ?? {due: 0};
     if (answer.due < Date.now()) {
-      answer.due = Date.now() + LIFETIME;
+      answer.due = Date.now() + INTERVAL;
       this.answers.delete(query);
       this.answers.set(query, answer);
       if (this.answers.size > MAX_ANSWERS) this.answers.delete(this.answers.keys().next().value);
@@ -27,8 +28,13 @@ export class Trends {
   async load(query, answer) {
     try {
       const data = await getJson(`page/trends?${query}`);
-      if (data) answer.data = {...data, series: new Map(data.series.map((series) => [series.name, series]))};
-      else answer.due = Date.now() + RETRY;
+      if (data) {
+        answer.data = {...data, series: new Map(data.series.map((series) => [series.name, series]))};
+        const next = (data.begin + data.steps * data.step - now()) * 1000 + MARGIN;
+        answer.due = Date.now() + Math.min(INTERVAL, Math.max(RETRY, next));
+      } else {
+        answer.due = Date.now() + RETRY;
+      }
     } catch {
       answer.due = Date.now() + RETRY;
     }
