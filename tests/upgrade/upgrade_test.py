@@ -109,4 +109,4 @@ def test_a_store_of_another_format_is_refused_with_a_sentence(launcher, sqlite, 
         database.execute('PRAGMA user_version = 99')
     done = subprocess.run(ours.daemon(), env=ours.environment, text=True, capture_output=True, timeout=PATIENCE)
     assert done.returncode == 1
-    assert 'the store has format 99, but this version of Nodepool supports format' in done.stdout + done.stderr
+    assert 'the store has format 99' in done.stdout + done.stderr

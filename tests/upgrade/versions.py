@@ -44,7 +44,7 @@ class VersionedLauncher(CloudLauncher):
         return json.loads(self.run(command, '--json'))
 
     def leases(self):
-        return sorted(lease['lease'] for lease in self.rows('lease-list'))
+        return sorted(lease['id'] for lease in self.rows('lease-list'))
 
     def states(self):
         """The states of the nodes by id."""
