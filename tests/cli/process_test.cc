@@ -267,7 +267,8 @@ TEST_F(ProcessTest, zookeeper_servers_that_are_away_are_named_at_once_each_with_
 TEST_F(ProcessTest, the_version_is_that_of_the_release) {
   const test_support::Completed version = test_support::run({NODEPOOL_PROGRAM, "--version"});
   EXPECT_EQ(version.status, 0);
-  EXPECT_THAT(version.output, testing::MatchesRegex("Nodepool version: [0-9.]+\n"));
+  EXPECT_THAT(version.output,
+              testing::MatchesRegex("Nodepool version: [0-9]+[.][0-9]+[.][0-9]+[^ ]*\n"));
 }
 
 }  // namespace
