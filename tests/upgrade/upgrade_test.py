@@ -53,15 +53,15 @@ def test_a_lease_of_one_version_is_released_by_the_other(launcher, store, before
 
 
 def test_both_versions_serve_one_zookeeper(launcher, zookeeper):
-    first, second = (launcher(zookeeper, rack(4)) for _ in range(2))
+    first, second = (launcher(zookeeper, rack(6)) for _ in range(2))  # for three requests at once, in any order
     first.start(PREVIOUS)
-    first.await_ready(4)
+    first.await_ready(6)
     second.start(CURRENT)
     for _ in range(5):
         requests = [each.ask('small', 'small') for each in (first, second, first)]
         for request in requests:
             first.release(request.lease())
-    second.await_ready(4)
+    second.await_ready(6)
     assert first.states() == second.states()
 
 
