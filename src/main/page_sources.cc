@@ -123,6 +123,7 @@ std::vector<page::PageProblem> page_problems(SiteProblems& problems) {
 
 std::vector<page::ConfiguredImage> configured_images(const config::Config& config) {
   std::vector<page::ConfiguredImage> list;
+  list.reserve(config.diskimages.size());
   for (const auto& [name, image] : config.diskimages) list.push_back({name, image.pause});
   return list;
 }
@@ -144,7 +145,7 @@ std::vector<page::PoolDecision> opinions_about(launcher::Launcher& launcher,
 
 page::PageSources page_sources(launcher::Launcher& launcher,
                                const telemetry::MetricsRegistry& registry, SiteProblems& problems,
-                               std::function<const config::Config&()> config) {
+                               const std::function<const config::Config&()>& config) {
   return {.dashboard_url = config().webapp.dashboard_url,
           .providers = [&] { return all_providers(launcher, registry); },
           .problems = [&] { return page_problems(problems); },

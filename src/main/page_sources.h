@@ -14,6 +14,6 @@ namespace nodepool {
 // outlive the result. `config` returns the present configuration.
 page::PageSources page_sources(launcher::Launcher& launcher,
                                const telemetry::MetricsRegistry& registry, SiteProblems& problems,
-                               std::function<const config::Config&()> config);
+                               const std::function<const config::Config&()>& config);
 
 }  // namespace nodepool
