@@ -111,6 +111,7 @@ class Installation {
   void note(const std::string& text) { world_.journal.note("-", text); }
 
   World& world_;
+  std::int64_t set_back_ = 0;  // of the wall clock, from the latest time that it has shown; seconds
   Holds holds_;
   Clouds clouds_;
   KnownLimits known_;

@@ -124,7 +124,11 @@ void Installation::change_cloud_limits() {
 }
 
 void Installation::jump_wall_clock() {
-  const std::int64_t jump = between(world_.random, -300, 4000);
+  // The auditors allow for one such set-back.
+  constexpr std::int64_t kMostSetBack = 300;
+  std::int64_t jump = between(world_.random, -kMostSetBack, 4000);
+  jump = std::max(jump, -kMostSetBack + set_back_);
+  set_back_ = std::max<std::int64_t>(0, set_back_ - jump);
   note(fmt::format("the wall clock jumps by {} s", jump));
   world_.journal.count("mishap: wall clock jumped");
   holds_.forget_expired();

@@ -21,6 +21,7 @@ using model::Node;
 using model::NodeState;
 
 constexpr auto kRegistrationRetryPause = std::chrono::seconds(5);
+constexpr auto kFlappingPause = std::chrono::seconds(1);
 
 struct Machine {
   std::string pool;
@@ -202,6 +203,7 @@ class SimulatedProvider final : public driver::Provider {
                           configured->second.labels == node.type && seen.insert(machine).second;
       if (!wanted && context_.nodes.is_free(node)) surplus.push_back(id);
     }
+    co_await pause_if_flapping(!surplus.empty());
     for (const std::string& id : surplus) co_await deregister(id);
     for (const auto& [name, machine] : config_->machines()) {
       if (taking_back_.contains(name) || is_registered(name)) continue;
@@ -214,6 +216,15 @@ class SimulatedProvider final : public driver::Provider {
       node.id = coordination::base_name(results.front().path);
       context_.nodes.written(std::move(node), results.front().stat);
     }
+  }
+
+  // A launcher with another configuration of the provider registers at once what this one
+  // deregisters. The static driver pauses, too.
+  Task<> pause_if_flapping(bool has_surplus) {
+    if (!has_surplus) co_return;
+    async::Clock& clock = context_.runtime.clock;
+    if (clock.now() == deregistered_at_) co_await clock.sleep_for(kFlappingPause);
+    deregistered_at_ = clock.now();
   }
 
   // Whether a record beside `except` stands for the machine.
@@ -251,6 +262,7 @@ class SimulatedProvider final : public driver::Provider {
   Journal& journal_;
   bool idle_ = false;
   std::set<std::string> taking_back_;
+  async::Clock::TimePoint deregistered_at_{};
   async::Event wake_;
   coordination::Subscription nodes_;
   coordination::Subscription locks_;
