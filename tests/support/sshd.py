@@ -3,6 +3,7 @@ directory of its own."""
 import getpass
 import os
 import pathlib
+import signal
 import subprocess
 
 from launcher import Daemon, wait_until
@@ -48,3 +49,7 @@ ForceCommand export HOME={self.home}; cd; eval "$SSH_ORIGINAL_COMMAND"
     def start(self):
         super().start()
         wait_until('sshd listens', lambda: 'Server listening' in self.log.read_text())
+
+    def stop(self, number=signal.SIGTERM):
+        """SIGINT would be ignored if the suite runs in the background of a shell."""
+        return super().stop(number)
