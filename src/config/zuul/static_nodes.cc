@@ -61,6 +61,7 @@ void add_host(Source& host, const ZuulProvider& empty, std::vector<Group>& group
   std::vector<std::string> names = host.use("labels").texts("labels");
   if (names.empty()) return host.omit_all("a host without labels is left out");
   std::vector<ZuulLabel> labels;
+  labels.reserve(names.size());
   for (const std::string& name : names) labels.push_back(host_label(host, name));
   const auto fits_all = [&](const Group& group) {
     return std::ranges::all_of(labels,
