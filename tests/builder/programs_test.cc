@@ -185,7 +185,7 @@ TEST_F(ProgramsTest, a_failure_leaves_its_log_and_no_files) {
 
 TEST_F(ProgramsTest, directories_of_images_can_be_read_whatever_the_umask_of_the_builder) {
   const mode_t before = ::umask(0077);
-  build(job(script("umask; touch \"$NODEPOOL_IMAGE_PATH.raw\"")));
+  build(job(script("umask; touch \"$DIB_IMAGE_FILENAME.raw\"")));
   ::umask(before);
   EXPECT_THAT(read_file(log()), HasSubstr("0022"));
 }
