@@ -193,7 +193,6 @@ Task<> MachineLaunch::attempt() {
 }
 
 Task<> MachineLaunch::undo() {
-  model::Node& node = launch_.node();
   recorder_->entered("deleting the resources of the last attempt");
   launch_.node().launch_journal = journal_.to_json();
   std::string reported;
@@ -222,10 +221,25 @@ Task<> MachineLaunch::undo() {
     }
     co_await context_.runtime.clock.sleep_for(kUndoPause);
   }
-  node.external_id = {};
+  forget_machine();
   journal_.undo = false;
   journal_.steps.clear();
   journal_.removal.clear();
+}
+
+// The record of a node without a machine must not name the address or the slot of the one it had:
+// the slot would count as taken. The zone stays: later attempts use the same one.
+void MachineLaunch::forget_machine() {
+  model::Node& node = launch_.node();
+  node.external_id = {};
+  node.interface_ip = {};
+  node.public_ipv4 = {};
+  node.private_ipv4 = {};
+  node.public_ipv6 = {};
+  node.host_id = {};
+  node.driver_data = {};
+  node.slot = {};
+  node.host_keys.clear();
 }
 
 CreateSpec MachineLaunch::spec() const {

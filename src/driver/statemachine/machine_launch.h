@@ -50,6 +50,7 @@ class MachineLaunch {
   Task<> handle_timeout();
   Task<> attempt();
   Task<> undo();
+  void forget_machine();
   CreateSpec spec() const;
   void describe(const Instance& instance);
   void describe_connection(const ConnectionSettings& connection);

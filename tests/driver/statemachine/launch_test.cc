@@ -381,6 +381,25 @@ TEST_F(LaunchTest, a_machine_without_an_address_has_failed) {
   EXPECT_THAT(launch_error().what(), HasSubstr("no usable address")) << "it is unreachable";
 }
 
+TEST_F(LaunchTest, between_two_attempts_the_record_names_no_machine) {
+  scan_ = scan_network;
+  std::vector<Node> between;
+  const std::string id = add_node();
+  const auto job = start().launch(id, [&](const Node& node) {
+    const LaunchJournal journal = LaunchJournal::parse(node.launch_journal);
+    if (journal.attempt == 2 && !journal.undo && node.external_id.is_null()) {
+      between.push_back(node);
+    }
+  });
+  process_->run_until_ended(*job);
+  ASSERT_FALSE(between.empty());
+  const Node& node = between.front();
+  EXPECT_EQ(node.interface_ip.value_or(""), "");
+  EXPECT_EQ(node.public_ipv4.value_or(""), "");
+  EXPECT_EQ(node.slot, std::nullopt);
+  EXPECT_TRUE(node.driver_data.is_null());
+}
+
 TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
   scan_ = scan_network;
   const test_support::ReservedPort unused_port;

@@ -225,6 +225,15 @@ TEST_F(MetastaticTest, another_launcher_finds_the_places_that_are_free) {
   EXPECT_THAT(record().tenants, ElementsAre(Key(0), Key(1)));
 }
 
+// Its own record named the slot of the attempt before, as if it were taken.
+TEST_F(MetastaticTest, another_attempt_takes_the_slot_of_the_one_before) {
+  rules = "max-parallel-jobs: 1";
+  launchers_.address = "";
+  EXPECT_THAT(failure_of_launch(), testing::HasSubstr("no usable address"));
+  EXPECT_THAT(launchers_.nodes(), SizeIs(1));
+  EXPECT_THAT(launchers_.requests(), IsEmpty());
+}
+
 TEST_F(MetastaticTest, two_launchers_share_backing_nodes) {
   rules = "max-parallel-jobs: 4";
   launch();
