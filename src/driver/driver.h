@@ -106,8 +106,9 @@ struct Leak {
   std::string type;  // "instance", "volume", "image", …
   std::string id;
   Metadata metadata;
-  bool is_ours = false;  // made by this installation for certain: the launcher deletes it
-  std::string reason;    // why it is a leak, or why its owner is unknown
+  bool is_ours = false;      // made by this installation for certain: the launcher deletes it
+  std::string reason;        // why it is a leak, or why its owner is unknown
+  bool is_leftover = false;  // known for certain: deleted when it is found once
 
   friend bool operator==(const Leak&, const Leak&) = default;
 };

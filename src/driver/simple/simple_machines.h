@@ -27,7 +27,7 @@ class SimpleMachines final : public Adapter {
   Task<MachineList> list() override;
   Task<> remove_resource(Resource resource) override;
   Task<CloudDescription> describe(CloudDescription::Purpose purpose) override;
-  async::Duration consistency_delay() const override { return options_.consistency_delay; }
+  CloudTraits traits() override { return {.consistency_delay = options_.consistency_delay}; }
 
  private:
   using Machines = std::vector<Machine>;

@@ -20,18 +20,13 @@ Task<> Adapter::remove_resource(Resource resource) {
   co_return;  // makes it a coroutine, which throws when awaited, like its overrides
 }
 
-Task<std::map<std::string, std::int64_t>> Adapter::remove_leftovers() {
-  co_return std::map<std::string, std::int64_t>{};
-}
-
 Task<CloudDescription> Adapter::describe(CloudDescription::Purpose /*purpose*/) {
   co_return CloudDescription{};
 }
 
-Task<std::optional<std::string>> Adapter::console_log(model::Json /*external_id*/) {
+Task<std::optional<std::string>> Adapter::diagnose(model::Json /*external_id*/,
+                                                   bool /*wants_console*/) {
   co_return std::nullopt;
 }
-
-void Adapter::nodescan_failed(const model::Json& /*external_id*/) {}
 
 }  // namespace nodepool::driver

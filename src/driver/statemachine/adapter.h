@@ -53,6 +53,15 @@ struct CreateSpec {
   }
 };
 
+// What a cloud can do besides making machines.
+struct CloudTraits {
+  // Of the provider. nullptr: the driver does not upload images. Lives as long as the adapter.
+  ImageSupport* images = nullptr;
+  // How long the cloud's listings may omit something that was just made (eventual consistency).
+  // LaunchSteps::Find is called for this long.
+  async::Duration consistency_delay = std::chrono::seconds(30);
+};
+
 // The operations of a cloud: what a state machine driver implements besides its configuration.
 // StateMachineProvider does the rest: locks, retries, rollback, timeouts, host keys, console logs,
 // quota and leaks.
@@ -90,35 +99,23 @@ class Adapter {
   virtual Task<MachineList> list() = 0;
   static constexpr async::Duration kListingAge = std::chrono::seconds(2);
 
-  // All other resources with owner tags: the search for leaks uses them. By default, none.
+  // All other resources with owner tags, and the leftovers of the cloud: the search for leaks uses
+  // them. Called every minute. By default, none.
   virtual Task<std::vector<Resource>> other_resources();
 
   // Deletes a leaked machine or another resource. Throws CloudError(permanent) for a type that the
   // listings do not have: its id may be the id of something else. By default, supports no type.
   virtual Task<> remove_resource(Resource resource);
 
-  // Called every minute: deletes leftovers of the cloud that have no owner tags. Returns the
-  // number deleted for each type, for metrics. Logs failures and continues. By default, does
-  // nothing.
-  virtual Task<std::map<std::string, std::int64_t>> remove_leftovers();
-
   // Limits, labels and zones. Throws if the cloud cannot be asked. Called every few minutes: answer
   // from caches what changes rarely. By default, unlimited, and each label takes one instance.
   virtual Task<CloudDescription> describe(CloudDescription::Purpose purpose);
 
-  // The console log of a machine that did not come up. Called if the label's configuration enables
-  // it. By default, returns nothing.
-  virtual Task<std::optional<std::string>> console_log(model::Json external_id);
+  // Called when no host keys could be read from a machine. Returns its console log, if the label's
+  // configuration wants it and the cloud has it. By default, returns nothing.
+  virtual Task<std::optional<std::string>> diagnose(model::Json external_id, bool wants_console);
 
-  // Called when no host keys could be read from the machine. By default, does nothing.
-  virtual void nodescan_failed(const model::Json& external_id);
-
-  // How long the cloud's listings may omit something that was just made (eventual consistency).
-  // LaunchSteps::Find is called for this long.
-  virtual async::Duration consistency_delay() const { return std::chrono::seconds(30); }
-
-  // The images of the provider. nullptr: the driver does not upload images.
-  virtual ImageSupport* images() { return nullptr; }
+  virtual CloudTraits traits() { return {}; }
 };
 
 }  // namespace nodepool::driver

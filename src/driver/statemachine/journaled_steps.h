@@ -21,7 +21,7 @@ class JournaledSteps final : public LaunchSteps {
   // What the steps do.
   enum class Purpose { making, removal };
 
-  // `consistency_delay`: Adapter::consistency_delay(). `record` and `journal` outlive this.
+  // `consistency_delay`: CloudTraits::consistency_delay. `record` and `journal` outlive this.
   JournaledSteps(const async::Runtime& runtime, NodeRecord& record, LaunchJournal& journal,
                  async::Duration consistency_delay, telemetry::Logger log,
                  Purpose purpose = Purpose::making);

@@ -30,7 +30,6 @@ LeakSearch::LeakSearch(ProviderContext context, std::string provider, Adapter& a
                 Service{.what = "images", .find = &LeakSearch::find_images}} {}
 
 Task<> LeakSearch::run() {
-  co_await search("leftovers", remove_leftovers());
   for (Service& service : services_) co_await search(service.what, clean(service));
 }
 
@@ -50,13 +49,6 @@ Task<> LeakSearch::search(std::string what, Task<> searching) {
     throw;
   } catch (const std::exception& error) {
     log_.warning("Error searching for leaked {}: {}", what, error.what());
-  }
-}
-
-Task<> LeakSearch::remove_leftovers() {
-  const std::map<std::string, std::int64_t> removed = co_await adapter_.remove_leftovers();
-  for (const auto& [type, count] : removed) {
-    context_.metrics.count(telemetry::series<kLeakedResources>(provider_, type), count);
   }
 }
 
@@ -147,7 +139,7 @@ Task<std::vector<Leak>> LeakSearch::find_resources() {
 }
 
 Task<std::vector<Leak>> LeakSearch::find_images() {
-  ImageSupport* support = adapter_.images();
+  ImageSupport* support = adapter_.traits().images;
   if (support == nullptr) co_return std::vector<Leak>{};
   const std::vector<CloudImage> listed = co_await support->list();
   std::vector<Resource> images;
@@ -165,7 +157,7 @@ Task<std::vector<Leak>> LeakSearch::find_images() {
 }
 
 Task<> LeakSearch::remove(Leak leak) {
-  ImageSupport* images = adapter_.images();
+  ImageSupport* images = adapter_.traits().images;
   if (leak.type == kImageResource && images != nullptr) {
     co_await images->remove("", std::move(leak.id));
     co_return;

@@ -43,7 +43,6 @@ class LeakSearch {
   };
 
   Task<> search(std::string what, Task<> searching);
-  Task<> remove_leftovers();
   Task<> clean(Service& service);
   Task<std::vector<Leak>> find_resources();
   Task<std::vector<Leak>> find_images();

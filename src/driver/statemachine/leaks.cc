@@ -48,6 +48,11 @@ bool may_be_from_before(const Purpose& purpose, RecordQueries::Node node,
 
 std::optional<Leak> leak_of(const Resource& resource, const Ownership& ownership,
                             const RecordQueries& records) {
+  if (!resource.leftover.empty()) {
+    Leak leftover = make_leak(resource, true, resource.leftover);
+    leftover.is_leftover = true;
+    return leftover;
+  }
   const Maker maker = ownership.maker_of(resource.metadata);
   const Purpose purpose{.node = value_of(resource.metadata, kNodeIdKey),
                         .build = value_of(resource.metadata, kBuildIdKey),
@@ -86,7 +91,9 @@ std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Owner
 std::vector<Leak> LeakMemory::seen_again(std::vector<Leak> leaks) {
   std::set<std::string> seen;
   for (const Leak& leak : leaks) seen.insert(name_of(leak));
-  std::erase_if(leaks, [this](const Leak& leak) { return !seen_.contains(name_of(leak)); });
+  std::erase_if(leaks, [this](const Leak& leak) {
+    return !leak.is_leftover && !seen_.contains(name_of(leak));
+  });
   seen_ = std::move(seen);
   return leaks;
 }

@@ -24,9 +24,10 @@ struct RecordQueries {
   std::function<bool(const std::string& build_id, const std::string& upload_id)> upload;
 };
 
-// The resources that are tagged with the provider's name and have no record. Those without proof
-// that this installation made them are reported, but may not be deleted: they may belong to another
-// Nodepool with a provider of this name, or to this one before its store was lost.
+// The leftovers, and the resources that are tagged with the provider's name and have no record.
+// Those without proof that this installation made them are reported, but may not be deleted: they
+// may belong to another Nodepool with a provider of this name, or to this one before its store was
+// lost.
 std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Ownership& ownership,
                              const RecordQueries& records);
 
@@ -34,7 +35,7 @@ std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Owner
 // has not received yet, or may be about to disappear.
 class LeakMemory {
  public:
-  // Returns the leaks that the previous call got as well.
+  // Returns the leftovers, and the leaks that the previous call got as well.
   std::vector<Leak> seen_again(std::vector<Leak> leaks);
 
  private:

@@ -74,7 +74,7 @@ MachineInventory::MachineInventory(const async::Runtime& runtime, Adapter& adapt
 bool MachineInventory::may_be_hidden(const model::Node& node,
                                      const IndexedMachines& machines) const {
   const std::chrono::duration<double> age(runtime_.clock.wall_seconds() - node.state_time);
-  return !machines.is_complete() || age < adapter_.consistency_delay();
+  return !machines.is_complete() || age < adapter_.traits().consistency_delay;
 }
 
 Task<bool> MachineInventory::is_running(model::Node node) {

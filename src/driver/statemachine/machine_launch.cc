@@ -178,8 +178,8 @@ Task<> MachineLaunch::handle_timeout() {
 
 Task<> MachineLaunch::attempt() {
   if (journal_.undo) co_await undo();
-  JournaledSteps steps(context_.runtime, launch_, journal_, context_.adapter.consistency_delay(),
-                       context_.log);
+  JournaledSteps steps(context_.runtime, launch_, journal_,
+                       context_.adapter.traits().consistency_delay, context_.log);
   // The start of a resumed attempt is unknown, so its stages are not reported.
   const bool is_resumed = !journal_.steps.empty();
   stages_.begin();
@@ -356,12 +356,10 @@ Task<> MachineLaunch::scan() {
 
 Task<> MachineLaunch::report_scan_failure(std::string reason) {
   const model::Json external_id = launch_.node().external_id;
-  context_.adapter.nodescan_failed(external_id);
   context_.log.error("Host key scan failed: {}", reason);
-  if (!label().console_log) co_return;
   std::string failure;
   try {
-    const auto text = co_await context_.adapter.console_log(external_id);
+    const auto text = co_await context_.adapter.diagnose(external_id, label().console_log);
     if (text) recorder_->console(*text);
     if (text) context_.log.info("Console log of {}:\n{}", external_id.text, *text);
   } catch (const CloudError& error) {

@@ -25,7 +25,7 @@ Task<> remove_if_there(Task<> removing) {
 Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
                             JournaledSteps& steps) {
   Adapter& adapter = context.adapter;
-  co_await context.runtime.clock.sleep_for(adapter.consistency_delay());
+  co_await context.runtime.clock.sleep_for(adapter.traits().consistency_delay);
   const auto is_of_node = [&record, &context](const Metadata& metadata) {
     return context.ownership.is_of_node(metadata, record.node());
   };
@@ -49,7 +49,7 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
 
 Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
                      bool is_uncertain) {
-  JournaledSteps steps(context.runtime, record, journal, context.adapter.consistency_delay(),
+  JournaledSteps steps(context.runtime, record, journal, context.adapter.traits().consistency_delay,
                        context.log, JournaledSteps::Purpose::removal);
   steps.on_accepted(std::exchange(context.accepted, nullptr));
   std::exception_ptr failure;  // what the record names is deleted anyway

@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kVolumeResource = "volume";
 constexpr const char* kHostResource = "host";
+constexpr const char* kTemplateResource = "template";
 
 // Unknown states count as running: only what EC2 calls an end is one.
 driver::Machine::State state_of(const Ec2Instance& instance) {
@@ -102,6 +103,8 @@ Task<std::vector<driver::Resource>> AwsAdapter::other_resources() {
   }
   const std::vector<driver::Resource> hosts = co_await host_resources();
   resources.insert(resources.end(), hosts.begin(), hosts.end());
+  const std::vector<driver::Resource> templates = co_await unused_templates();
+  resources.insert(resources.end(), templates.begin(), templates.end());
   co_return resources;
 }
 
@@ -129,6 +132,8 @@ Task<> AwsAdapter::remove_resource(driver::Resource resource) {
     co_await ec2_.delete_volume(std::move(resource.id));
   } else if (resource.type == kHostResource) {
     co_await ec2_.release_host(std::move(resource.id));
+  } else if (resource.type == kTemplateResource) {
+    co_await ec2_.delete_template(std::move(resource.id));
   } else if (resource.type == driver::kInstanceResource) {
     co_await context_.terminator.terminate(std::move(resource.id));
   } else {
@@ -137,15 +142,19 @@ Task<> AwsAdapter::remove_resource(driver::Resource resource) {
   }
 }
 
-Task<std::map<std::string, std::int64_t>> AwsAdapter::remove_leftovers() {
-  std::map<std::string, std::int64_t> removed;
+Task<std::vector<driver::Resource>> AwsAdapter::unused_templates() {
+  std::vector<driver::Resource> resources;
   try {
-    removed["template"] = co_await templates_.remove_unused();
+    for (std::string& name : co_await templates_.unused()) {
+      resources.push_back({.type = kTemplateResource,
+                           .id = std::move(name),
+                           .metadata = {},
+                           .leftover = "no label uses it"});
+    }
   } catch (const CloudError& error) {
-    context_.log.error("Error deleting unused launch templates: {}", error.what());
+    context_.log.error("Error searching for unused launch templates: {}", error.what());
   }
-  std::erase_if(removed, [](const auto& entry) { return entry.second == 0; });
-  co_return removed;
+  co_return resources;
 }
 
 Task<driver::Limits> AwsAdapter::limits() {
@@ -196,7 +205,8 @@ Task<driver::LabelDescription> AwsAdapter::describe_label(std::string pool, std:
   co_return described;
 }
 
-Task<std::optional<std::string>> AwsAdapter::console_log(model::Json external_id) {
+Task<std::optional<std::string>> AwsAdapter::diagnose(model::Json external_id, bool wants_console) {
+  if (!wants_console) co_return std::nullopt;
   co_return co_await ec2_.console_output(parse_external_id(external_id).instance);
 }
 

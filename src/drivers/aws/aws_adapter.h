@@ -37,17 +37,19 @@ class AwsAdapter final : public driver::Adapter {
   async::Task<driver::MachineList> list() override;
   async::Task<std::vector<driver::Resource>> other_resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
-  async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
-  driver::ImageSupport* images() override { return &images_; }
-  async::Duration consistency_delay() const override { return kConsistencyDelay; }
+  async::Task<std::optional<std::string>> diagnose(model::Json external_id,
+                                                   bool wants_console) override;
+  driver::CloudTraits traits() override {
+    return {.images = &images_, .consistency_delay = kConsistencyDelay};
+  }
 
  private:
   async::Task<driver::Limits> limits();
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
   async::Task<std::vector<driver::Resource>> host_resources();
+  async::Task<std::vector<driver::Resource>> unused_templates();
 
   std::shared_ptr<const AwsConfig> config_;
   std::shared_ptr<CloudEndpoint> endpoint_;

@@ -56,20 +56,18 @@ Task<std::vector<LaunchTemplate>> LaunchTemplates::list(bool is_refusal_no_error
   co_return std::vector<LaunchTemplate>{};
 }
 
-Task<std::int64_t> LaunchTemplates::remove_unused() {
-  std::int64_t removed = 0;
-  if (is_clean_) co_return removed;
+Task<std::vector<std::string>> LaunchTemplates::unused() {
+  std::vector<std::string> unused;
+  if (is_clean_) co_return unused;
   const std::set<std::string> names = wanted();
   const driver::Metadata own = tags();
   const std::vector<LaunchTemplate> all = co_await list(names.empty());
   for (const LaunchTemplate& each : all) {
     const bool is_ours = each.name.starts_with(kTemplatePrefix) && driver::carries(each.tags, own);
-    if (!is_ours || names.contains(each.name)) continue;
-    co_await ec2_.delete_template(each.name);
-    ++removed;
+    if (is_ours && !names.contains(each.name)) unused.push_back(each.name);
   }
-  is_clean_ = true;
-  co_return removed;
+  is_clean_ = unused.empty();
+  co_return unused;
 }
 
 }  // namespace nodepool::drivers::aws

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -28,9 +27,9 @@ class LaunchTemplates {
   // The template does not exist: the next of() creates it.
   void forget(const std::string& name) { made_.erase(name); }
 
-  // Deletes the templates of this provider and installation that no label uses any more, once.
-  // Returns their number. Throws CloudError.
-  async::Task<std::int64_t> remove_unused();
+  // The names of the templates of this provider and installation that no label uses any more.
+  // Searches until there are none. Throws CloudError.
+  async::Task<std::vector<std::string>> unused();
 
  private:
   driver::Metadata tags() const;

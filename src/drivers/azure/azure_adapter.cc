@@ -57,8 +57,8 @@ Task<> AzureAdapter::stop() {
   co_await endpoint_->leave(membership_);
 }
 
-async::Duration AzureAdapter::consistency_delay() const {
-  return kConsistencyDelay;
+driver::CloudTraits AzureAdapter::traits() {
+  return {.images = &images_, .consistency_delay = kConsistencyDelay};
 }
 
 Task<driver::Instance> AzureAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
@@ -193,7 +193,9 @@ Task<std::vector<std::string>> AzureAdapter::missing() {
   co_return lacks;
 }
 
-Task<std::optional<std::string>> AzureAdapter::console_log(model::Json external_id) {
+Task<std::optional<std::string>> AzureAdapter::diagnose(model::Json external_id,
+                                                        bool wants_console) {
+  if (!wants_console) co_return std::nullopt;
   co_return co_await manager_.console_log(machine_name(external_id));
 }
 

@@ -36,9 +36,9 @@ class AzureAdapter final : public driver::Adapter {
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
-  async::Duration consistency_delay() const override;
-  driver::ImageSupport* images() override { return &images_; }
+  async::Task<std::optional<std::string>> diagnose(model::Json external_id,
+                                                   bool wants_console) override;
+  driver::CloudTraits traits() override;
 
  private:
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);

@@ -28,8 +28,9 @@ class FakeAdapter final : public driver::Adapter {
   Task<driver::MachineList> list() override;
   Task<> remove_resource(driver::Resource resource) override;
   Task<driver::CloudDescription> describe(driver::CloudDescription::Purpose purpose) override;
-  async::Duration consistency_delay() const override { return std::chrono::seconds(1); }
-  driver::ImageSupport* images() override { return &images_; }
+  driver::CloudTraits traits() override {
+    return {.images = &images_, .consistency_delay = std::chrono::seconds(1)};
+  }
 
  private:
   ServerSpec server_spec(const driver::CreateSpec& spec) const;

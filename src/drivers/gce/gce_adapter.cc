@@ -171,7 +171,8 @@ Task<std::vector<std::string>> GceAdapter::missing() {
   co_return lacks;
 }
 
-Task<std::optional<std::string>> GceAdapter::console_log(model::Json external_id) {
+Task<std::optional<std::string>> GceAdapter::diagnose(model::Json external_id, bool wants_console) {
+  if (!wants_console) co_return std::nullopt;
   co_return co_await compute_.console_output(external_id.string_value());
 }
 

@@ -33,7 +33,8 @@ class GceAdapter final : public driver::Adapter {
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
+  async::Task<std::optional<std::string>> diagnose(model::Json external_id,
+                                                   bool wants_console) override;
 
  private:
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);

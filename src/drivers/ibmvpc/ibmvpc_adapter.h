@@ -36,7 +36,7 @@ class IbmVpcAdapter final : public driver::Adapter {
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  driver::ImageSupport* images() override { return &images_; }
+  driver::CloudTraits traits() override { return {.images = &images_}; }
 
  private:
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);

@@ -35,7 +35,7 @@ class SpaceAdapter final : public driver::Adapter {
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
   // Short, because names are unique: a delayed call cannot create a duplicate.
-  async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
+  driver::CloudTraits traits() override { return {.consistency_delay = std::chrono::seconds(2)}; }
 
  private:
   async::Task<std::vector<Pod>> pods();

@@ -277,7 +277,9 @@ std::string LibvirtAdapter::problem(const HostStates& states, const std::string&
   return driver::images_unavailable(reasons);
 }
 
-Task<std::optional<std::string>> LibvirtAdapter::console_log(model::Json external_id) {
+Task<std::optional<std::string>> LibvirtAdapter::diagnose(model::Json external_id,
+                                                          bool wants_console) {
+  if (!wants_console) co_return std::nullopt;
   const MachineId id = parse_machine_id(external_id.string_value());
   auto call = [volume = console_log_name(id.domain)](Hypervisor& host) {
     return host.read_volume(volume, kConsoleBytes);

@@ -35,10 +35,12 @@ class LibvirtAdapter final : public driver::Adapter {
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
+  async::Task<std::optional<std::string>> diagnose(model::Json external_id,
+                                                   bool wants_console) override;
   // A host lists a domain as soon as it is defined. A call of an earlier launcher may still arrive.
-  async::Duration consistency_delay() const override { return std::chrono::seconds(5); }
-  driver::ImageSupport* images() override { return &images_; }
+  driver::CloudTraits traits() override {
+    return {.images = &images_, .consistency_delay = std::chrono::seconds(5)};
+  }
 
  private:
   async::Task<> remove_machine(MachineId id);

@@ -255,19 +255,21 @@ Task<> MetastaticAdapter::remove_resource(Resource resource) {
   co_await nodes_.release_slot(*slot, external_id);
 }
 
-void MetastaticAdapter::nodescan_failed(const model::Json& external_id) {
+Task<std::optional<std::string>> MetastaticAdapter::diagnose(model::Json external_id,
+                                                             bool /*wants_console*/) {
   for (const Slot& slot : nodes_.slots_of_machine(external_id.string_value())) {
     log_.warning("Retiring backing node {}: its host keys could not be read", slot.backing_node);
     scope_.spawn("retire backing node " + slot.backing_node, nodes_.retire(slot.backing_node));
   }
+  co_return std::nullopt;
 }
 
 // --- deleting backing nodes
 
-Task<std::map<std::string, std::int64_t>> MetastaticAdapter::remove_leftovers() {
+Task<std::vector<Resource>> MetastaticAdapter::other_resources() {
   requests_.withdraw_unwanted(*config_);
   for (const std::string& id : nodes_.ids()) co_await apply_disposition(id);
-  co_return std::map<std::string, std::int64_t>{};
+  co_return std::vector<Resource>{};
 }
 
 Task<> MetastaticAdapter::apply_disposition(std::string id) {

@@ -27,11 +27,13 @@ class MetastaticAdapter final : public driver::Adapter {
   Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   Task<driver::MachineList> list() override;
   Task<> remove_resource(driver::Resource resource) override;
-  // Retires and releases backing nodes.
-  Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
-  void nodescan_failed(const model::Json& external_id) override;
+  // As in the Python Nodepool, the search for leaks is also the timer that retires and releases
+  // backing nodes. Lists nothing.
+  Task<std::vector<driver::Resource>> other_resources() override;
+  // Retires the backing node.
+  Task<std::optional<std::string>> diagnose(model::Json external_id, bool wants_console) override;
   // How long the table of nodes may lack the last writes of a launcher that has died.
-  async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
+  driver::CloudTraits traits() override { return {.consistency_delay = std::chrono::seconds(2)}; }
 
  private:
   Task<std::string> take_slot(const driver::CreateSpec& spec, driver::LaunchSteps& steps);

@@ -34,7 +34,7 @@ class PodAdapter final : public driver::Adapter {
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
+  driver::CloudTraits traits() override { return {.consistency_delay = std::chrono::seconds(2)}; }
 
  private:
   // The namespace and name of a node's pod.

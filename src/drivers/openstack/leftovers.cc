@@ -1,5 +1,6 @@
 #include "drivers/openstack/leftovers.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "driver/cloud_error.h"
@@ -8,52 +9,48 @@ namespace nodepool::drivers::openstack {
 
 using async::Task;
 using driver::CloudError;
+using driver::Resource;
 
-Task<std::map<std::string, std::int64_t>> Leftovers::remove() {
-  std::map<std::string, std::int64_t> removed;
+namespace {
+
+void add(std::vector<Resource>& found, const std::set<std::string>& ids, const char* type,
+         const char* why) {
+  for (const std::string& id : ids) {
+    found.push_back({.type = type, .id = id, .metadata = {}, .leftover = why});
+  }
+}
+
+}  // namespace
+
+Task<std::vector<Resource>> Leftovers::find() {
+  std::vector<Resource> found;
   const bool has_network = co_await context_.api.has_network();
-  if (!has_network) co_return removed;
+  if (!has_network) co_return found;
   try {
-    removed["port"] = co_await remove_ports();
+    add(found, co_await ports(), kPortResource, "it was DOWN and unused");
   } catch (const CloudError& error) {
     context_.log.error("Error searching for unused ports: {}", error.what());
   }
   try {
-    removed["floatingip"] = co_await remove_floating_ips();
+    add(found, co_await floating_ips(), kFloatingIpResource, "it was not attached");
   } catch (const CloudError& error) {
     context_.log.error("Error searching for unattached floating IPs: {}", error.what());
   }
-  std::erase_if(removed, [](const auto& entry) { return entry.second == 0; });
-  co_return removed;
+  co_return found;
 }
 
-// A port is DOWN briefly while its server starts: deletes only ports that were DOWN last time too.
-Task<std::int64_t> Leftovers::remove_ports() {
-  std::int64_t removed = 0;
+// A port is DOWN briefly while its server starts: only ports that were DOWN last time too.
+Task<std::set<std::string>> Leftovers::ports() {
+  std::set<std::string> down_twice;
   const async::Duration interval = context_.config.port_cleanup_interval();
   const auto now = context_.runtime.clock.now();
-  if (interval <= async::Duration::zero()) co_return removed;
-  if (ports_seen_at_ && now - *ports_seen_at_ <= interval) co_return removed;
+  if (interval <= async::Duration::zero()) co_return down_twice;
+  if (ports_seen_at_ && now - *ports_seen_at_ <= interval) co_return down_twice;
   std::set<std::string> unused = co_await unused_ports();
-  for (auto port = unused.begin(); port != unused.end();) {
-    const bool is_gone = ports_seen_.contains(*port) && co_await remove_port(*port);
-    removed += is_gone ? 1 : 0;
-    port = is_gone ? unused.erase(port) : std::next(port);
-  }
+  std::ranges::set_intersection(unused, ports_seen_, std::inserter(down_twice, down_twice.end()));
   ports_seen_ = std::move(unused);
   ports_seen_at_ = now;
-  co_return removed;
-}
-
-Task<bool> Leftovers::remove_port(std::string id) {
-  try {
-    co_await context_.api.network().remove_port(id);
-  } catch (const CloudError& error) {
-    context_.log.error("Error deleting unused port {}: {}", id, error.what());
-    co_return false;
-  }
-  context_.log.warning("Deleted unused port {}, which was DOWN", id);
-  co_return true;
+  co_return down_twice;
 }
 
 Task<std::set<std::string>> Leftovers::unused_ports() {
@@ -66,30 +63,16 @@ Task<std::set<std::string>> Leftovers::unused_ports() {
   co_return ids;
 }
 
-Task<std::int64_t> Leftovers::remove_floating_ips() {
-  std::int64_t removed = 0;
+Task<std::set<std::string>> Leftovers::floating_ips() {
+  std::set<std::string> ids;
   if (!context_.config.clean_floating_ips() || !context_.config.cloud().has_floating_ips) {
-    co_return removed;
+    co_return ids;
   }
   const std::vector<FloatingIp> list = co_await context_.api.network().floating_ips();
   for (const FloatingIp& floating_ip : list) {
-    if (!floating_ip.port_id.empty()) continue;
-    const bool is_gone = co_await remove_floating_ip(floating_ip);
-    removed += is_gone ? 1 : 0;
+    if (floating_ip.port_id.empty()) ids.insert(floating_ip.id);
   }
-  co_return removed;
-}
-
-Task<bool> Leftovers::remove_floating_ip(FloatingIp floating_ip) {
-  try {
-    co_await context_.api.network().remove_floating_ip(floating_ip.id);
-  } catch (const CloudError& error) {
-    context_.log.error("Error deleting unattached floating IP {}: {}", floating_ip.address,
-                       error.what());
-    co_return false;
-  }
-  context_.log.warning("Deleted unattached floating IP {}", floating_ip.address);
-  co_return true;
+  co_return ids;
 }
 
 }  // namespace nodepool::drivers::openstack

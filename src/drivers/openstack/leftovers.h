@@ -1,31 +1,31 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "driver/statemachine/instance.h"
 #include "drivers/openstack/server_launch.h"
 
 namespace nodepool::drivers::openstack {
 
-// Deletes leftovers of deleted servers: unused ports and unattached floating
-// IPs. These have no tags, so they are identified by their state, including those of other users of
-// the project.
+// Resource::type of leftovers.
+inline constexpr const char* kPortResource = "port";
+inline constexpr const char* kFloatingIpResource = "floatingip";
+
+// Finds leftovers of deleted servers: unused ports and unattached floating IPs. These have no tags,
+// so they are identified by their state, including those of other users of the project.
 class Leftovers {
  public:
   explicit Leftovers(ServerContext context) : context_(std::move(context)) {}
 
-  // Call it every minute. Returns the number of deleted ports and floating IPs, by type. Logs
-  // failures and continues.
-  async::Task<std::map<std::string, std::int64_t>> remove();
+  // Call it every minute. Logs failures and continues.
+  async::Task<std::vector<driver::Resource>> find();
 
  private:
-  async::Task<std::int64_t> remove_ports();
-  async::Task<std::int64_t> remove_floating_ips();
-  async::Task<bool> remove_port(std::string id);
-  async::Task<bool> remove_floating_ip(FloatingIp floating_ip);
+  async::Task<std::set<std::string>> ports();
+  async::Task<std::set<std::string>> floating_ips();
   async::Task<std::set<std::string>> unused_ports();
 
   ServerContext context_;

@@ -72,13 +72,19 @@ Task<driver::MachineList> OpenStackAdapter::list() {
 }
 
 Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
-  if (resource.type != driver::kInstanceResource)
-    co_await driver::Adapter::remove_resource(resource);
-  co_await remove_server(context_, std::move(resource.id), {});
+  if (resource.type == kPortResource) {
+    co_await api_.network().remove_port(std::move(resource.id));
+  } else if (resource.type == kFloatingIpResource) {
+    co_await api_.network().remove_floating_ip(std::move(resource.id));
+  } else if (resource.type == driver::kInstanceResource) {
+    co_await remove_server(context_, std::move(resource.id), {});
+  } else {
+    co_await driver::Adapter::remove_resource(std::move(resource));
+  }
 }
 
-Task<std::map<std::string, std::int64_t>> OpenStackAdapter::remove_leftovers() {
-  co_return co_await leftovers_.remove();
+Task<std::vector<driver::Resource>> OpenStackAdapter::other_resources() {
+  return leftovers_.find();
 }
 
 Task<driver::Limits> OpenStackAdapter::limits() {
@@ -143,7 +149,9 @@ Task<std::vector<std::string>> OpenStackAdapter::missing(std::vector<std::string
   co_return std::vector<std::string>(lacks.begin(), lacks.end());
 }
 
-Task<std::optional<std::string>> OpenStackAdapter::console_log(model::Json external_id) {
+Task<std::optional<std::string>> OpenStackAdapter::diagnose(model::Json external_id,
+                                                            bool wants_console) {
+  if (!wants_console) co_return std::nullopt;
   co_return co_await api_.compute().console_log(server_id_of(external_id));
 }
 

@@ -34,15 +34,15 @@ class OpenStackAdapter final : public driver::Adapter {
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   async::Task<driver::MachineList> list() override;
+  async::Task<std::vector<driver::Resource>> other_resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
-  async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
-  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
-  async::Duration consistency_delay() const override {
-    return endpoint_->poll_policy().consistency_delay;
+  async::Task<std::optional<std::string>> diagnose(model::Json external_id,
+                                                   bool wants_console) override;
+  driver::CloudTraits traits() override {
+    return {.images = &images_, .consistency_delay = endpoint_->poll_policy().consistency_delay};
   }
-  driver::ImageSupport* images() override { return &images_; }
 
  private:
   async::Task<driver::Limits> limits();

@@ -61,11 +61,16 @@ TEST_F(ProviderMetricsTest, leaks_that_were_deleted_are_counted_by_type) {
   EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.volumes:1|c"));
 }
 
-TEST_F(ProviderMetricsTest, what_the_cloud_left_behind_is_counted_when_it_is_deleted) {
-  cloud_->leftovers = {{"port", 3}, {"floatingip", 1}};
+TEST_F(ProviderMetricsTest, leftovers_are_deleted_at_once_and_counted) {
+  for (const std::string id : {"p1", "p2", "p3"}) {
+    cloud_->others.push_back(
+        {.type = "port", .id = id, .metadata = {}, .leftover = "it was unused"});
+  }
+  cloud_->others.push_back(
+      {.type = "floatingip", .id = "f1", .metadata = {}, .leftover = "it was not attached"});
   start();
   process_->run(process_->provider().launching()->remove_leaks());
-  EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.ports:3|c"));
+  EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.ports:1|c").Times(3));
   EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.floatingips:1|c"));
 }
 

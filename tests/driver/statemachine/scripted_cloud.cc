@@ -168,12 +168,6 @@ Task<> ScriptedAdapter::remove_resource(Resource resource) {
   co_await call("remove " + resource.type + " " + resource.id, act);
 }
 
-Task<std::map<std::string, std::int64_t>> ScriptedAdapter::remove_leftovers() {
-  const std::function<void()> act = [] {};
-  co_await call("remove leftovers", act);
-  co_return cloud_->leftovers;
-}
-
 Task<CloudDescription> ScriptedAdapter::describe(CloudDescription::Purpose /*purpose*/) {
   const ScriptedConfig config;
   const DescribeLabel describe = [this](std::string /*pool*/, std::string label) {
@@ -196,7 +190,10 @@ Task<LabelDescription> ScriptedAdapter::describe_label(std::string label) {
   co_return described;
 }
 
-Task<std::optional<std::string>> ScriptedAdapter::console_log(model::Json external_id) {
+Task<std::optional<std::string>> ScriptedAdapter::diagnose(model::Json external_id,
+                                                           bool wants_console) {
+  cloud_->calls.push_back("scan failed " + external_id.string_value());
+  if (!wants_console) co_return std::nullopt;
   const std::function<void()> act = [] {};
   co_await call("console", act);
   co_return "console of " + external_id.string_value();
@@ -226,10 +223,6 @@ Task<> ScriptedImages::remove(std::string /*name*/, std::string external_id) {
 Task<std::vector<CloudImage>> ScriptedImages::list() {
   call("images");
   co_return cloud_->images;
-}
-
-void ScriptedAdapter::nodescan_failed(const model::Json& external_id) {
-  cloud_->calls.push_back("scan failed " + external_id.string_value());
 }
 
 }  // namespace nodepool::driver

@@ -42,7 +42,6 @@ struct ScriptedCloud {
   Instance described;            // what a new server says of itself
   std::vector<Resource> others;  // in listings: as machines if they are instances
   std::vector<CloudImage> images;
-  std::map<std::string, std::int64_t> leftovers;  // which are deleted
   std::vector<Machine> other_machines;
   int empty_listings = 0;  // the next ones lack all servers
   bool has_complete_listings = true;
@@ -97,11 +96,9 @@ class ScriptedAdapter final : public Adapter {
   Task<MachineList> list() override;
   Task<std::vector<Resource>> other_resources() override;
   Task<> remove_resource(Resource resource) override;
-  Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   Task<CloudDescription> describe(CloudDescription::Purpose purpose) override;
-  Task<std::optional<std::string>> console_log(model::Json external_id) override;
-  void nodescan_failed(const model::Json& external_id) override;
-  ImageSupport* images() override { return &images_; }
+  Task<std::optional<std::string>> diagnose(model::Json external_id, bool wants_console) override;
+  CloudTraits traits() override { return {.images = &images_}; }
 
  private:
   Task<LabelDescription> describe_label(std::string label);

@@ -31,7 +31,7 @@ class ClusterAdapter final : public driver::Adapter {
   Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   Task<driver::MachineList> list() override;
   Task<> remove_resource(driver::Resource resource) override;
-  async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
+  driver::CloudTraits traits() override { return {.consistency_delay = std::chrono::seconds(2)}; }
 
  private:
   using Namespaces = std::map<std::string, Cluster::Namespace>;

@@ -369,7 +369,7 @@ TEST_F(AdapterTest, a_removal_that_the_cloud_gives_up_fails_at_once) {
 }
 
 TEST_F(AdapterTest, the_console_can_be_read) {
-  EXPECT_EQ(loop_.run(adapter().console_log(model::Json{"\"id-1\""})), "login:");
+  EXPECT_EQ(loop_.run(adapter().diagnose(model::Json{"\"id-1\""}, true)), "login:");
 }
 
 }  // namespace

@@ -78,46 +78,18 @@ TEST_F(ProjectTest, ports_that_stay_down_and_unused_are_deleted) {
   cloud_.ports.clear();
   const std::string unused = cloud_.add_port("", "id-net", "10.0.0.9", "compute:az1", "DOWN");
   const std::string router = cloud_.add_port("", "id-net", "10.0.0.1", "network:router", "DOWN");
-  EXPECT_THAT(loop_.run(adapter().remove_leftovers()), IsEmpty());
-  EXPECT_THAT(cloud_.ports, SizeIs(2));
-  std::map<std::string, std::int64_t> removed;
-  while (cloud_.ports.contains(unused)) {
+  EXPECT_THAT(loop_.run(adapter().other_resources()), IsEmpty());
+  std::vector<driver::Resource> found;
+  while (found.empty()) {
     loop_.run(clock_.sleep_for(std::chrono::milliseconds(50)));
-    removed = loop_.run(adapter().remove_leftovers());
+    found = loop_.run(adapter().other_resources());
   }
-  EXPECT_THAT(removed, ElementsAre(Pair("port", 1)));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].type, "port");
+  EXPECT_EQ(found[0].leftover, "it was DOWN and unused");
+  loop_.run(adapter().remove_resource(found[0]));
+  EXPECT_FALSE(cloud_.ports.contains(unused));
   EXPECT_TRUE(cloud_.ports.contains(router));
-}
-
-TEST_F(ProjectTest, a_port_that_cannot_be_deleted_keeps_no_other) {
-  provider_options_ = "    port-cleanup-interval: 1\n";
-  cloud_.ports.clear();
-  cloud_.add_port("", "id-net", "10.0.0.8", "", "DOWN");
-  cloud_.add_port("", "id-net", "10.0.0.9", "", "DOWN");
-  loop_.run(adapter().remove_leftovers());
-  cloud_.fail("DELETE /network/ports/ID", {409});
-  while (cloud_.ports.size() == 2) {
-    loop_.run(clock_.sleep_for(std::chrono::milliseconds(50)));
-    loop_.run(adapter().remove_leftovers());
-  }
-  EXPECT_EQ(cloud_.count("DELETE /network/ports/ID"), 2) << "of one pass";
-  EXPECT_THAT(log_, HasSubstr("Error deleting"));
-  while (!cloud_.ports.empty()) {
-    loop_.run(clock_.sleep_for(std::chrono::milliseconds(50)));
-    loop_.run(adapter().remove_leftovers());
-  }
-}
-
-TEST_F(ProjectTest, a_floating_ip_that_cannot_be_deleted_keeps_no_other) {
-  provider_options_ = "    clean-floating-ips: true\n";
-  for (const char* id : {"id-1", "id-2", "id-3"}) {
-    cloud_.floating_ips[id] = {
-        {"id", id}, {"floating_ip_address", id}, {"port_id", nullptr}, {"status", "DOWN"}};
-  }
-  cloud_.fail("DELETE /network/floatingips/ID", {409});
-  EXPECT_THAT(loop_.run(adapter().remove_leftovers()), ElementsAre(Pair("floatingip", 2)));
-  EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
-  EXPECT_THAT(loop_.run(adapter().remove_leftovers()), ElementsAre(Pair("floatingip", 1)));
 }
 
 TEST_F(ProjectTest, floating_ips_that_lead_nowhere_are_deleted_where_the_operator_says_so) {
@@ -127,14 +99,15 @@ TEST_F(ProjectTest, floating_ips_that_lead_nowhere_are_deleted_where_the_operato
   };
   add("id-free", nullptr);
   add("id-used", "id-port");
-  loop_.run(adapter().remove_leftovers());
-  EXPECT_THAT(cloud_.floating_ips, SizeIs(2));
+  EXPECT_THAT(loop_.run(adapter().other_resources()), IsEmpty());
   provider_options_ = "    clean-floating-ips: true\n";
   loop_.run(adapter().stop());
   make_adapter();
-  loop_.run(adapter().remove_leftovers());
-  EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
-  EXPECT_TRUE(cloud_.floating_ips.contains("id-used"));
+  const auto found = loop_.run(adapter().other_resources());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].type, "floatingip");
+  loop_.run(adapter().remove_resource(found[0]));
+  EXPECT_THAT(cloud_.floating_ips, ElementsAre(testing::Key("id-used")));
 }
 
 class ImagesTest : public AdapterTest {
@@ -144,7 +117,7 @@ class ImagesTest : public AdapterTest {
                                  .format = "qcow2",
                                  .md5 = "m",
                                  .sha256 = "s"};
-    return adapter().images()->upload(
+    return adapter().traits().images->upload(
         {}, "trixie-1700000000", file,
         {{"nodepool_upload_id", "7"}, {"nodepool_provider_name", "os"}, {"min_ram", "512"}},
         [this](std::uint64_t sent) { sent_ = sent; });
@@ -172,11 +145,11 @@ TEST_F(ImagesTest, an_image_is_uploaded_with_its_properties) {
   EXPECT_EQ(image["owner_specified.openstack.sha256"], "s");
   EXPECT_EQ(image["owner_specified.openstack.object"], "images/trixie-1700000000");
 
-  const auto list = loop_.run(adapter().images()->list());
+  const auto list = loop_.run(adapter().traits().images->list());
   ASSERT_THAT(list, SizeIs(1));
   EXPECT_EQ(list[0].metadata.at("nodepool_upload_id"), "7");
-  loop_.run(adapter().images()->remove("trixie-1700000000", id));
-  loop_.run(adapter().images()->remove("trixie-1700000000", id));
+  loop_.run(adapter().traits().images->remove("trixie-1700000000", id));
+  loop_.run(adapter().traits().images->remove("trixie-1700000000", id));
   EXPECT_THAT(cloud_.images, SizeIs(1));
 }
 
@@ -185,7 +158,7 @@ TEST_F(ImagesTest, two_uploads_of_the_same_file_are_two_images) {
   const std::string id = loop_.run(upload());
   const std::string other = loop_.run(upload());
   EXPECT_NE(other, id);
-  loop_.run(adapter().images()->remove("trixie-1700000000", id));
+  loop_.run(adapter().traits().images->remove("trixie-1700000000", id));
   EXPECT_TRUE(cloud_.images.contains(other));
 }
 
@@ -201,8 +174,8 @@ TEST_F(ImagesTest, a_failed_upload_leaves_nothing) {
 
 TEST_F(ImagesTest, an_image_without_a_known_id_is_deleted_by_its_name) {
   loop_.run(upload());
-  loop_.run(adapter().images()->remove("trixie-1700000000", ""));
-  loop_.run(adapter().images()->remove("jammy", ""));  // not ours
+  loop_.run(adapter().traits().images->remove("trixie-1700000000", ""));
+  loop_.run(adapter().traits().images->remove("jammy", ""));  // not ours
   EXPECT_THAT(cloud_.images, SizeIs(1));
 }
 

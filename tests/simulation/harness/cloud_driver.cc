@@ -151,8 +151,9 @@ class SimulatedAdapter final : public driver::Adapter {
 
   // No shorter than it may take to make a machine: the call of a dead launcher goes on. And then
   // listings have to show it.
-  async::Duration consistency_delay() const override {
-    return std::chrono::seconds(40) + seconds(world_.hardware.faults.most_stale);
+  driver::CloudTraits traits() override {
+    return {.consistency_delay =
+                std::chrono::seconds(40) + seconds(world_.hardware.faults.most_stale)};
   }
 
  private:
