@@ -172,8 +172,8 @@ Schema history_schema() {
           {.key = "directory",
            .type = string(),
            .default_note = "directory of the embedded store; with ZooKeeper `/var/lib/nodepool`",
-           .description = "Directory of `history.jsonl` and of the previous file, "
-                          "`history.jsonl.1`. Read at start only."},
+           .description = "Directory of `history.jsonl` and `trends.jsonl`, and of the previous "
+                          "files, `history.jsonl.1` and `trends.jsonl.1`. Read at start only."},
           {.key = "max-size",
            .type = integer_between(1, kLargestHistory),
            .default_value = "16",

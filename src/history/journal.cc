@@ -18,15 +18,6 @@ using Access = LockedFile::Access;
 // More than the longest line.
 constexpr std::int64_t kTail = 256 << 10;
 
-// Adds the entries about `id` to `found`.
-void collect(std::istream& file, std::string_view id, std::vector<JournalEntry>& found) {
-  for (std::string line; std::getline(file, line);) {
-    if (!line.contains(id)) continue;  // much cheaper than parsing
-    std::optional<JournalEntry> entry = parse_line(line);
-    if (entry && entry->id == id) found.push_back(std::move(*entry));
-  }
-}
-
 bool is_repetition(const JournalEntry& a, const JournalEntry& b) {
   return a.event == b.event && a.related == b.related && a.details == b.details;
 }
@@ -69,8 +60,7 @@ void append(const Journal& journal, std::string_view lines) {
   file->append(std::string(separator(*file)).append(lines));
 }
 
-std::vector<JournalEntry> entries_of(const Journal& journal, std::string_view id,
-                                     std::optional<double> now) {
+void read_lines(const Journal& journal, const std::function<void(std::string_view)>& use) {
   std::ifstream current;
   std::ifstream previous;
   {
@@ -79,9 +69,19 @@ std::vector<JournalEntry> entries_of(const Journal& journal, std::string_view id
     current.open(journal.current());
     previous.open(journal.previous());
   }
+  for (std::ifstream* file : {&previous, &current}) {
+    for (std::string line; std::getline(*file, line);) use(line);
+  }
+}
+
+std::vector<JournalEntry> entries_of(const Journal& journal, std::string_view id,
+                                     std::optional<double> now) {
   std::vector<JournalEntry> found;
-  collect(previous, id, found);
-  collect(current, id, found);
+  read_lines(journal, [&](std::string_view line) {
+    if (!line.contains(id)) return;  // much cheaper than parsing
+    std::optional<JournalEntry> entry = parse_line(line);
+    if (entry && entry->id == id) found.push_back(std::move(*entry));
+  });
   if (journal.max_age > 0 && now) {
     const double oldest = *now - journal.max_age;
     std::erase_if(found, [oldest](const JournalEntry& entry) { return entry.time < oldest; });

@@ -11,25 +11,30 @@
 
 namespace nodepool::history {
 
-// The history of requests and nodes: two files with a line for each entry, the current one and the
-// previous one. Several processes may write and read it.
+// Two files of lines of JSON, the current one and the previous one, by default the history of
+// requests and nodes. Several processes may write and read them.
 struct Journal {
   std::string directory;
+  std::string name = "history";
   std::int64_t max_size = 16 << 20;  // bytes, of each of the two files
   // In seconds. Older entries are not returned, and are deleted later; 0: unlimited.
   double max_age = 0;
   // For tests: gets the lines instead of the files. Throws std::system_error.
   std::function<void(std::string_view lines)> consume = {};
 
-  std::string current() const { return directory + "/history.jsonl"; }
-  std::string previous() const { return directory + "/history.jsonl.1"; }
+  std::string current() const { return directory + "/" + name + ".jsonl"; }
+  std::string previous() const { return directory + "/" + name + ".jsonl.1"; }
 };
 
-// Appends whole lines (to_line()). Rotates the files if the current one would exceed max_size, or
+// Appends whole lines. Rotates the files if the current one would exceed max_size, or
 // if its first entry is older than max_age. So with regular appends an entry is deleted after twice
 // max_age at most. Creates the directory and the file if missing. Does not sync: a crash of the
 // machine may lose the last lines. Blocks. Throws std::system_error.
 void append(const Journal& journal, std::string_view lines);
+
+// Calls `use` with each line, oldest first, without its newline. A missing file counts as empty.
+// Blocks. Throws std::system_error.
+void read_lines(const Journal& journal, const std::function<void(std::string_view line)>& use);
 
 // The entries about one request or node, oldest first, without repetitions, and without entries
 // older than max_age at `now` (seconds since the epoch; nothing: entries of any age). A missing

@@ -57,9 +57,9 @@ StatusPage::StatusPage(const async::Runtime& runtime, model::Records& records,
     : runtime_(runtime),
       records_(records),
       build_logs_(std::move(options.build_logs)),
-      threads_(1, "build logs"),
-      feed_(runtime, records, log, std::move(options.sources), std::move(options.journal)),
-      trend_sampler_(runtime, records, log) {}
+      threads_(1, "status page"),
+      feed_(runtime, records, log, std::move(options.sources), options.journal),
+      trend_sampler_(runtime, records, threads_, log, options.journal) {}
 
 StatusPage::Part StatusPage::part_of(const Request& request) {
   const std::string& path = request.path;
@@ -159,7 +159,7 @@ Response StatusPage::show_trends(const Request& request) const {
   if (of == "provider") kind = Trends::Kind::provider;
   if (!kind) return web::error_page(400, "`of` must be all, label or provider.", request);
   const Trends& trends = trend_sampler_.trends();
-  const Trends::TimePoint now = runtime_.clock.now();
+  const Trends::TimePoint now = trend_sampler_.now();
   const double wall = runtime_.clock.wall_seconds();
   const bool is_one = name != nullptr || kind == Trends::Kind::all;
   std::string text = is_one ? trends.one(*kind, name == nullptr ? "" : *name, now, wall)

@@ -2,9 +2,10 @@
 
 #include <chrono>
 #include <set>
-#include <string>
+#include <system_error>
 #include <utility>
 
+#include "page/trend_file.h"
 #include "telemetry/log_errors.h"
 
 namespace nodepool::page {
@@ -45,8 +46,18 @@ Count count_of(NodeState state) {
 }  // namespace
 
 TrendSampler::TrendSampler(const async::Runtime& runtime, model::Records& records,
-                           const telemetry::Logger& log)
-    : runtime_(runtime), records_(records), scope_(runtime, telemetry::log_errors(log)) {}
+                           async::ThreadPool& threads, const telemetry::Logger& log,
+                           const std::optional<history::Journal>& history)
+    : runtime_(runtime),
+      records_(records),
+      threads_(threads),
+      log_(log),
+      ahead_(std::chrono::duration_cast<async::Duration>(
+                 std::chrono::duration<double>(runtime.clock.wall_seconds())) -
+             runtime.clock.now().time_since_epoch()),
+      scope_(runtime, telemetry::log_errors(log)) {
+  if (history) file_ = trend_file(*history);
+}
 
 void TrendSampler::start() {
   scope_.spawn("trends of the status page", run());
@@ -57,15 +68,46 @@ Task<> TrendSampler::stop() {
 }
 
 Task<> TrendSampler::run() {
+  if (file_) co_await read();
   co_await records_.until_ready();
   const coordination::Subscription changes =
       records_.nodes.observe([this](const model::NodeTable::Change& change) { on_change(change); });
   while (true) {
-    if (records_.ready()) sample();
-    const auto now = runtime_.clock.now().time_since_epoch();
-    const auto next = std::chrono::floor<std::chrono::minutes>(now) + Trends::kInterval;
-    co_await runtime_.clock.sleep_until(Trends::TimePoint(next));
+    if (records_.ready()) {
+      const Trends::Sample taken = sample();
+      trends_.add(now(), taken);
+      if (file_) co_await write(to_line(runtime_.clock.wall_seconds(), taken));
+    }
+    const auto minute = std::chrono::floor<std::chrono::minutes>(now().time_since_epoch());
+    const Trends::TimePoint next(minute + Trends::kInterval);
+    co_await runtime_.clock.sleep_until(next - ahead_);
   }
+}
+
+Task<> TrendSampler::read() {
+  auto call = [file = *file_, now = now(), wall = runtime_.clock.wall_seconds()] {
+    return read_trends(file, now, wall);
+  };
+  try {
+    trends_ = co_await threads_.run("reading the trends", std::move(call));
+  } catch (const std::system_error& error) {
+    log_.warning("Cannot read the trends of the status page: {}", error.what());
+  }
+}
+
+// Says once that the disk is full.
+Task<> TrendSampler::write(std::string line) {
+  auto call = [file = *file_, line = std::move(line)] { history::append(file, line); };
+  std::string failure;
+  try {
+    co_await threads_.run("writing the trends", std::move(call));
+  } catch (const std::system_error& error) {
+    failure = error.what();
+  }
+  if (!failure.empty() && !is_failing_) {
+    log_.warning("Cannot keep the trends of the status page: {}", failure);
+  }
+  is_failing_ = !failure.empty();
 }
 
 void TrendSampler::on_change(const model::NodeTable::Change& change) {
@@ -74,7 +116,7 @@ void TrendSampler::on_change(const model::NodeTable::Change& change) {
   add_node(failures_, *change.after, &Trends::Counts::failed);
 }
 
-void TrendSampler::sample() {
+Trends::Sample TrendSampler::sample() {
   Trends::Sample sample = std::exchange(failures_, {});
   for (const auto& [id, node] : records_.nodes.all()) {
     const Count count = count_of(node.state);
@@ -86,7 +128,7 @@ void TrendSampler::sample() {
     ++sample[Kind::all][""].waiting;
     for (const std::string_view label : labels) ++sample[Kind::label][std::string(label)].waiting;
   }
-  trends_.add(runtime_.clock.now(), sample);
+  return sample;
 }
 
 }  // namespace nodepool::page

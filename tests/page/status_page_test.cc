@@ -173,6 +173,35 @@ TEST_F(StatusPageTest, the_page_and_its_files_may_load_nothing_from_elsewhere) {
   EXPECT_EQ(get("/", {}, "POST").status, 405U);
 }
 
+TEST_F(StatusPageTest, the_trends_continue_after_a_restart) {
+  const std::string directory = (directory_.path() / "history").string();
+  const auto begin = [&] {
+    return std::make_unique<StatusPage>(
+        runtime_, records_, log_,
+        StatusPage::Options{.sources = sources(),
+                            .journal = history::Journal{.directory = directory}});
+  };
+  const auto ready_nodes = [this](StatusPage& page) {
+    web::Request request{.method = "GET", .path = {}, .parameters = {}, .headers = {}};
+    EXPECT_TRUE(parse_target("/page/trends?of=all", request));
+    const json trends = json::parse(*loop_.run(page.answer(std::move(request))).body);
+    return trends["series"].empty() ? json::array() : trends["series"][0]["ready"];
+  };
+  put_node("1", "ready");
+  auto page = begin();
+  page->start();
+  while (ready_nodes(*page).empty()) settle();
+  loop_.run(page->stop());
+  page.reset();
+  pass(std::chrono::minutes(2));
+  put_node("2", "ready");
+  page = begin();
+  page->start();
+  while (ready_nodes(*page).size() < 3) settle();
+  EXPECT_EQ(ready_nodes(*page), json::parse("[1, null, 2]"));
+  loop_.run(page->stop());
+}
+
 TEST_F(StatusPageTest, a_file_that_the_browser_has_is_not_sent_again) {
   std::string tag;
   for (const auto& [name, value] : get("/").headers) {
