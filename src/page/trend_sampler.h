@@ -27,8 +27,8 @@ class TrendSampler {
 
   const Trends& trends() const { return trends_; }
 
-  // The present time of the trends' clock. It runs as evenly as the process's clock, but continues
-  // that of earlier processes.
+  // The present time of the trends' clock. It runs as evenly as the process's clock, and
+  // continues the trends' clock of earlier processes.
   Trends::TimePoint now() const { return runtime_.clock.now() + ahead_; }
 
  private:
