@@ -47,9 +47,8 @@ std::vector<gearman::Server> gearman_servers(const config::Config& config) {
   return servers;
 }
 
-// Returns when no call of the provider is in progress.
-Task<> wait_for_calls(std::shared_ptr<ImageProvider> provider) {
-  while (provider->calls > 0) co_await provider->call_ended.wait();
+Task<> nothing() {
+  co_return;
 }
 
 // With dashes.
@@ -180,14 +179,13 @@ void NodePoolBuilder::put_in_service(std::shared_ptr<driver::Provider> provider)
     throw std::runtime_error("the provider does not support images");
   }
   const std::string& name = provider->config().name();
-  auto service = std::make_shared<ImageProvider>();
-  service->provider = std::move(provider);
-  providers_.emplace(name, std::move(service));
+  providers_.emplace(name, std::move(provider));
   uploads_.reconfigured(name);
 }
 
 Task<> NodePoolBuilder::take_out_of_service(std::string name) {
-  return wait_for_calls(providers_.extract(name).mapped());
+  providers_.erase(name);
+  return nothing();
 }
 
 Task<> NodePoolBuilder::adapt(const config::Config& config) {

@@ -130,7 +130,7 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
   for (const auto& [name, managed] : context_.settings.managed_images) {
     if (!context_.providers.contains(name)) continue;
     input.providers[name] = managed.images.contains(image);
-    if (context_.providers.at(name)->images().resumes_uploads()) input.resuming.insert(name);
+    if (context_.providers.at(name)->images()->resumes_uploads()) input.resuming.insert(name);
   }
   for (const ImageBuild* build : input.builds) {
     const std::set<std::string>* formats = context_.local.formats_of(image, build->id);
@@ -363,12 +363,12 @@ Task<> CleanupWorker::remove_locked(ImageUpload upload, Lock& lock) {
   if (!now_known || now_known->state != UploadState::deleting) co_return;
   upload = *now_known;
   if (!upload.external_id.is_null()) {
-    const auto provider = context_.providers.find(upload.provider);
-    if (provider == context_.providers.end()) co_return;
-    ProviderCall call(provider->second);
+    const auto found = context_.providers.find(upload.provider);
+    if (found == context_.providers.end()) co_return;
+    const std::shared_ptr<driver::Provider> provider = found->second;
     const std::string text = upload.external_id.string_value();
-    Task<> removing = call.images().remove(upload.external_name.value_or(""),
-                                           text.empty() ? upload.external_id.text : text);
+    Task<> removing = provider->images()->remove(upload.external_name.value_or(""),
+                                                 text.empty() ? upload.external_id.text : text);
     co_await std::move(removing);
   }
   co_await context_.records.remove(upload);

@@ -107,7 +107,7 @@ Task<> UploadValidator::attempt(const ValidationJob& job) {
     failure = std::current_exception();
   }
   try {
-    if (!cancelled && node.is_created()) co_await node.reclaim(*job.provider->provider);
+    if (!cancelled && node.is_created()) co_await node.reclaim(*job.provider);
   } catch (const async::Cancelled&) {
     cancelled = true;
   } catch (const std::exception& error) {
@@ -124,7 +124,7 @@ Task<> UploadValidator::validate(const ValidationJob& job, ValidationNode& node)
             job.upload.image, job.upload.provider, node.node().id);
   std::string problem;
   try {
-    Task<> launching = launch_on(*job.provider->provider, node);
+    Task<> launching = launch_on(*job.provider, node);
     co_await std::move(launching);
   } catch (const LaunchError& error) {
     if (error.kind() != LaunchError::Kind::unreachable) throw;

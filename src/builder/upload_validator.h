@@ -18,8 +18,7 @@ namespace nodepool::builder {
 struct ValidationJob {
   model::ImageUpload upload;
   std::string external_id;  // in the cloud
-  std::shared_ptr<ImageProvider>
-      provider;  // the caller prevents that it is stopped, see ProviderCall
+  std::shared_ptr<driver::Provider> provider;
   driver::ImageValidation validation;
 };
 

@@ -158,7 +158,7 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
           .hook = managed.post_upload_hook};
   const std::string format = managed.format;
   const std::string name_format = managed.name_format;
-  const bool resumes = job.provider->images().resumes_uploads();
+  const bool resumes = job.provider->images()->resumes_uploads();
   const WorkInProgress::UploadTarget target(image, build.id, name);
   context_.in_progress.uploads.insert(target);
   try {
@@ -208,11 +208,11 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
   log_.info("Uploading build {} of image {} to {} as {}", upload.build_id, upload.image,
             upload.provider, *upload.external_name);
   const async::Clock::TimePoint began = context_.runtime.clock.now();
-  const ProviderCall call(job.provider);
+  driver::ImageSupport& images = *job.provider->images();
   std::exception_ptr cancelled;
   std::string failure;
   try {
-    co_await send(call.images(), job, slot);
+    co_await send(images, job, slot);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   } catch (const std::exception& error) {
@@ -220,7 +220,7 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
   }
   if (cancelled || !failure.empty()) {
     // The driver has deleted an incomplete upload, unless it was cancelled.
-    if (cancelled || !job.external_id.empty()) co_await undo(call.images(), job);
+    if (cancelled || !job.external_id.empty()) co_await undo(images, job);
     co_await record_failure(upload, cancelled ? "the builder was stopped" : failure);
     if (cancelled) std::rethrow_exception(cancelled);
     const async::Duration pause = schedule_.failed(pair, upload.build_id);
@@ -236,7 +236,7 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
   if (!co_await context_.records.write(upload)) {
     log_.error("The record of the upload of build {} of image {} to {} was deleted: deleting {}",
                upload.build_id, upload.image, upload.provider, job.external_id);
-    co_await undo(call.images(), job);
+    co_await undo(images, job);
     co_return;
   }
   schedule_.succeeded(pair);

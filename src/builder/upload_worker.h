@@ -38,7 +38,7 @@ class UploadWorker {
   struct Job {
     model::ImageUpload upload;
     std::string external_id;  // after the upload is sent
-    std::shared_ptr<ImageProvider> provider;
+    std::shared_ptr<driver::Provider> provider;
     driver::ProviderImage image;
     std::string hook;  // a program; empty: none
   };

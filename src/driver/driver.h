@@ -136,7 +136,7 @@ class Provider {
   // not been started. By default, does nothing.
   virtual void take_over(Provider& /*predecessor*/) {}
 
-  // Stops all work and releases all locks.
+  // Stops all work and releases all locks. No other call is in progress or follows.
   virtual Task<> stop() = 0;
 
   // This provider, if it launches nodes for requests. nullptr: it only hands out the nodes that it

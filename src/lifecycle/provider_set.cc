@@ -9,17 +9,8 @@
 
 namespace nodepool::lifecycle {
 
-namespace {
-
 using coordination::StoreError;
 using driver::Provider;
-
-Task<> stop_after(Task<> end_of_service, std::shared_ptr<Provider> provider) {
-  co_await std::move(end_of_service);
-  co_await provider->stop();
-}
-
-}  // namespace
 
 ProviderSet::ProviderSet(const driver::DriverRegistry& drivers, driver::ProviderContext context,
                          const telemetry::Logger& log, User& user)
@@ -59,19 +50,26 @@ ProviderSet::Configs ProviderSet::configure(const config::Config& config) const 
 }
 
 void ProviderSet::take_replaced_out_of_service() {
-  for (const auto& [name, provider] : started_) {
+  for (const auto& [name, started] : started_) {
     const auto found = wanted_.find(name);
-    if (found != wanted_.end() && found->second->same_as(provider->config())) continue;
-    replaced_.emplace(name, Replaced{provider, retire(provider)});
+    if (found != wanted_.end() && found->second->same_as(started.provider->config())) continue;
+    replaced_.emplace(name, Replaced{started.provider, retire(started)});
   }
   for (const auto& [name, replaced] : replaced_) started_.erase(name);
 }
 
 // The provider is out of service at once; the returned task stops it.
-Task<> ProviderSet::retire(std::shared_ptr<Provider> provider) {
-  provider->quiesce();
-  Task<> end_of_service = user_.take_out_of_service(provider->config().name());
-  return stop_after(std::move(end_of_service), std::move(provider));
+Task<> ProviderSet::retire(Started started) {
+  started.provider->quiesce();
+  Task<> end_of_service = user_.take_out_of_service(started.provider->config().name());
+  return stop_after(std::move(end_of_service), std::move(started));
+}
+
+// A request that was accepted before may call the provider for the first time long after.
+Task<> ProviderSet::stop_after(Task<> end_of_service, Started started) {
+  co_await std::move(end_of_service);
+  while (!started.in_use.expired()) co_await started.unused->wait();
+  co_await started.provider->stop();
 }
 
 void ProviderSet::stop_replaced() {
@@ -98,24 +96,23 @@ Task<bool> ProviderSet::start_missing() {
 
 Task<> ProviderSet::start(const config::ProviderSection& section) {
   const std::string& name = section.name;
-  std::shared_ptr<Provider> provider =
-      drivers_.driver(section.driver).provider(wanted_.at(name), context_);
+  Started started{drivers_.driver(section.driver).provider(wanted_.at(name), context_)};
   const auto predecessor = replaced_.find(name);
-  if (predecessor != replaced_.end()) provider->take_over(*predecessor->second.provider);
-  const std::optional<std::string> failure = co_await try_to_start(provider);
+  if (predecessor != replaced_.end()) started.provider->take_over(*predecessor->second.provider);
+  const std::optional<std::string> failure = co_await try_to_start(started);
   if (failure) {
-    if (retrier_.failed(name, *failure)) user_.start_failed(provider->config());
+    if (retrier_.failed(name, *failure)) user_.start_failed(started.provider->config());
     co_return;
   }
   retrier_.succeeded(name);
-  started_.emplace(name, std::move(provider));
+  started_.emplace(name, std::move(started));
 }
 
 // Returns why the provider cannot start, after it is stopped; nothing: it is in service. Throws
 // StoreError, Cancelled.
-Task<std::optional<std::string>> ProviderSet::try_to_start(std::shared_ptr<Provider> provider) {
-  Task<> starting = start_and_put_in_service(provider);
-  const auto stop = [&provider] { return provider->stop(); };
+Task<std::optional<std::string>> ProviderSet::try_to_start(Started& started) {
+  Task<> starting = start_and_put_in_service(started);
+  const auto stop = [&started] { return started.provider->stop(); };
   std::optional<std::string> failure;
   try {
     co_await async::undo_on_failure(std::move(starting), stop);
@@ -129,9 +126,15 @@ Task<std::optional<std::string>> ProviderSet::try_to_start(std::shared_ptr<Provi
   co_return failure;
 }
 
-Task<> ProviderSet::start_and_put_in_service(std::shared_ptr<Provider> provider) {
-  co_await provider->start();
-  user_.put_in_service(provider);
+Task<> ProviderSet::start_and_put_in_service(Started& started) {
+  co_await started.provider->start();
+  started.unused = std::make_shared<async::Event>("a provider is not in use any more");
+  const auto release = [provider = started.provider, unused = started.unused](Provider*) {
+    unused->set();
+  };
+  const std::shared_ptr<Provider> in_use(started.provider.get(), release);
+  started.in_use = in_use;
+  user_.put_in_service(in_use);
 }
 
 Task<bool> ProviderSet::retry() {
@@ -147,9 +150,8 @@ std::map<std::string, std::string> ProviderSet::failures() const {
 
 Task<> ProviderSet::stop() {
   co_await stopping_.join();
-  const auto started = std::exchange(started_, {});
-  for (const auto& [name, provider] : started) {
-    Task<> stop = retire(provider);
+  for (auto& [name, started] : std::exchange(started_, {})) {
+    Task<> stop = retire(std::move(started));
     co_await std::move(stop);
   }
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "async/event.h"
 #include "async/task.h"
 #include "async/task_scope.h"
 #include "config/config.h"
@@ -29,12 +30,12 @@ class ProviderSet {
     // invalid for it.
     virtual bool wants(const driver::ProviderConfig& /*config*/) const { return true; }
 
-    // Puts a provider, which has started, into service. Throws if it cannot serve, like a start
-    // that fails.
+    // Puts a provider, which has started, into service. It is stopped when it is out of service and
+    // all copies of `provider` are gone: whoever calls it keeps one until the last call has ended.
+    // Throws if it cannot serve, like a start that fails.
     virtual void put_in_service(std::shared_ptr<driver::Provider> provider) = 0;
 
-    // Takes a provider out of service, at once. The returned task ends what runs for it; then it is
-    // stopped.
+    // Takes a provider out of service, at once. The returned task ends what runs for it.
     virtual Task<> take_out_of_service(std::string name) = 0;
 
     // Called when a provider with this name has failed to start for the first time.
@@ -70,22 +71,32 @@ class ProviderSet {
   Task<> stop();
 
  private:
+  // A provider that has started.
+  struct Started {
+    std::shared_ptr<driver::Provider> provider;
+    // The daemon's pointer to it, and the event that its last copy is gone.
+    std::weak_ptr<driver::Provider> in_use = {};
+    std::shared_ptr<async::Event> unused = {};
+  };
+
   // A provider that is out of service, and what ends it.
   struct Replaced {
     std::shared_ptr<driver::Provider> provider;
     Task<> stop;
   };
 
+  static Task<> stop_after(Task<> end_of_service, Started started);
+
   Configs configure(const config::Config& config) const;
   void take_replaced_out_of_service();
   Task<bool> start_missing();
   Task<> start(const config::ProviderSection& section);
-  Task<std::optional<std::string>> try_to_start(std::shared_ptr<driver::Provider> provider);
-  Task<> start_and_put_in_service(std::shared_ptr<driver::Provider> provider);
+  Task<std::optional<std::string>> try_to_start(Started& started);
+  Task<> start_and_put_in_service(Started& started);
   bool is_complete() const { return started_.size() == wanted_.size(); }
   Task<bool> retry();
   void stop_replaced();
-  Task<> retire(std::shared_ptr<driver::Provider> provider);
+  Task<> retire(Started started);
 
   const driver::DriverRegistry& drivers_;
   driver::ProviderContext context_;
@@ -93,10 +104,10 @@ class ProviderSet {
   User& user_;
   config::Config config_;  // in effect, or being applied
   Configs wanted_;         // its providers
-  std::map<std::string, std::shared_ptr<driver::Provider>> started_;
+  std::map<std::string, Started> started_;
   std::map<std::string, Replaced> replaced_;  // or removed, by the configuration being applied
   ProviderStartRetrier retrier_;
-  async::TaskScope stopping_;  // replaced providers, each until its last call ends
+  async::TaskScope stopping_;  // replaced providers, each until it is not in use any more
 };
 
 }  // namespace nodepool::lifecycle

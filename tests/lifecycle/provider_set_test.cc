@@ -280,6 +280,18 @@ TEST_F(ProviderSetTest, a_removed_provider_is_stopped_when_nothing_uses_it) {
   EXPECT_THAT(pass({}), ElementsAre("end sky-1", "stop sky-1"));
 }
 
+// A request that was accepted with it may call it for the first time later.
+TEST_F(ProviderSetTest, a_replaced_provider_is_stopped_when_the_last_pointer_to_it_is_gone) {
+  apply({{"sky", 1}});
+  std::shared_ptr<Provider> accepted = daemon_.in_service.at("sky");
+  EXPECT_THAT(apply({{"sky", 2}}),
+              ElementsAre("quiesce sky-1", "take over sky-1 by sky-2", "start sky-2", "begin sky-2",
+                          "adapt to 1", "end sky-1"));
+  EXPECT_THAT(pass(seconds(600)), IsEmpty());
+  accepted.reset();
+  EXPECT_THAT(pass({}), ElementsAre("stop sky-1"));
+}
+
 TEST_F(ProviderSetTest, a_failed_start_is_retried_beside_the_others) {
   script_.start_failures["sky"] = "no credentials";
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),

@@ -24,28 +24,6 @@ constexpr auto kAgeOfTerminations = std::chrono::seconds(10);
 
 }  // namespace
 
-struct StateMachineProvider::Calls {
-  std::size_t under_way = 0;
-  async::Event one_ended{"a call of the provider ends"};
-};
-
-// Does not refer to the provider: if a process ends without stopping it, the calls' frames are
-// destroyed last.
-class StateMachineProvider::RunningCall {
- public:
-  explicit RunningCall(const StateMachineProvider& provider) : calls_(provider.calls_) {
-    ++calls_->under_way;
-  }
-  ~RunningCall() {
-    if (--calls_->under_way == 0) calls_->one_ended.set();
-  }
-  RunningCall(const RunningCall&) = delete;
-  RunningCall& operator=(const RunningCall&) = delete;
-
- private:
-  std::shared_ptr<Calls> calls_;
-};
-
 StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineConfig> config,
                                            ProviderContext context,
                                            std::unique_ptr<Adapter> adapter,
@@ -59,8 +37,7 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
       scanner_(std::move(scanner)),
       machines_(context_.runtime, *adapter_, log_),
       leak_search_(context_, config_->name(), *adapter_, machines_, ownership_, log_),
-      uploads_(context_.images.observe([this](const std::string&) { offer_.reset(); })),
-      calls_(std::make_shared<Calls>()) {}
+      uploads_(context_.images.observe([this](const std::string&) { offer_.reset(); })) {}
 
 StateMachineProvider::~StateMachineProvider() = default;
 
@@ -77,7 +54,6 @@ void StateMachineProvider::take_over(Provider& predecessor) {
 }
 
 Task<> StateMachineProvider::stop() {
-  while (calls_->under_way > 0) co_await calls_->one_ended.wait();
   co_await machines_.stop();
   co_await adapter_->stop();
 }
@@ -113,7 +89,6 @@ Offer StateMachineProvider::make_offer() const {
 }
 
 Task<Limits> StateMachineProvider::available() {
-  const RunningCall call(*this);
   co_await describe_cloud();
   const Resources others = co_await taken_by_others();
   co_return remaining(cloud_->limits, others);
@@ -137,7 +112,6 @@ Task<> StateMachineProvider::describe_cloud() {
 }
 
 Task<std::vector<std::string>> StateMachineProvider::missing_in_cloud() {
-  const RunningCall call(*this);
   const CloudDescription cloud = co_await adapter_->describe(CloudDescription::Purpose::check);
   std::vector<std::string> missing;
   for (const auto& [key, label] : cloud.labels) {
@@ -185,7 +159,6 @@ const model::ImageUpload* StateMachineProvider::upload_for(const model::Node& no
 // --- machines
 
 Task<> StateMachineProvider::launch(NodeLaunch& launch) {
-  const RunningCall call(*this);
   const model::Node& node = launch.node();
   const MachineLabel& label = config_->machine_label(*node.pool, node.type.front());
   std::optional<UploadedImage> image = launch.image();
@@ -207,13 +180,11 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
 }
 
 Task<bool> StateMachineProvider::is_usable(model::Node node) {
-  const RunningCall call(*this);
   co_return co_await machines_.is_running(std::move(node));
 }
 
 // A machine that is not listed may have ended long ago, or belong to another account.
 Task<std::map<std::string, std::string>> StateMachineProvider::terminated() {
-  const RunningCall call(*this);
   std::map<std::string, std::string> reasons;
   const MachineInventory::Pointer machines = co_await machines_.list(kAgeOfTerminations);
   for (const Machine& machine : machines->all()) {
@@ -228,7 +199,6 @@ Task<std::map<std::string, std::string>> StateMachineProvider::terminated() {
 }
 
 Task<std::optional<model::Node>> StateMachineProvider::reclaim(NodeRecord& record) {
-  const RunningCall call(*this);
   const auto deadline = context_.runtime.clock.now() + kDeleteTimeout;
   Task<> removing = remove_machine(record);
   co_await async::with_deadline(context_.runtime.clock, deadline, std::move(removing),
@@ -261,18 +231,15 @@ Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
 // --- leaks
 
 Task<> StateMachineProvider::remove_leaks() {
-  const RunningCall call(*this);
   co_await boot_memory_.save_if_due();
   co_await leak_search_.run();
 }
 
 Task<std::vector<Leak>> StateMachineProvider::leaks() {
-  const RunningCall call(*this);
   co_return co_await leak_search_.leaks();
 }
 
 Task<> StateMachineProvider::remove_leak(Leak leak) {
-  const RunningCall call(*this);
   co_await leak_search_.remove(std::move(leak));
 }
 

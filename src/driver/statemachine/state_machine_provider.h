@@ -31,7 +31,7 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<> start() override;
   void quiesce() override {}
   void take_over(Provider& predecessor) override;
-  Task<> stop() override;  // waits for running calls
+  Task<> stop() override;
   std::shared_ptr<const Offer> offer() const override;
   Task<Limits> available() override;
   Task<std::vector<std::string>> missing_in_cloud() override;
@@ -45,10 +45,6 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<std::optional<model::Node>> reclaim(NodeRecord& record) override;
 
  private:
-  // Running calls, which stop() waits for.
-  struct Calls;
-  class RunningCall;
-
   Task<> describe_cloud();
   const LabelOffer* known_label(const std::string& pool, const std::string& label) const;
   Offer make_offer() const;
@@ -69,7 +65,6 @@ class StateMachineProvider final : public LaunchingProvider {
   std::optional<CloudDescription> cloud_;       // last known
   mutable std::shared_ptr<const Offer> offer_;  // null: the cloud or the uploads have changed
   coordination::Subscription uploads_;
-  std::shared_ptr<Calls> calls_;
 };
 
 }  // namespace nodepool::driver

@@ -169,20 +169,6 @@ TEST_F(ResumeTest, an_orderly_stop_leaves_a_launch_to_resume) {
   EXPECT_EQ(cloud_->count("remove"), 0U);
 }
 
-TEST_F(ResumeTest, stop_waits_for_the_calls_under_way) {
-  cloud_->latency = minutes(1);
-  const Node node = launch_new();
-  const auto deletion = process_->reclaim(node.id);
-  process_->settle();
-  const auto stop = process_->begin(process_->provider().stop());
-  process_->settle();
-  EXPECT_FALSE(stop->ended);
-  process_->run_until_ended(*deletion);
-  process_->run_until_ended(*stop);
-  deletion->result();
-  stop->result();
-}
-
 TEST_F(ResumeTest, attempts_are_counted_over_deaths) {
   config_->launch_retries_ = 2;
   cloud_->boots = false;
