@@ -1,11 +1,13 @@
 """Nodes from Azure by the Python Nodepool and by this one, in the same resource group: the same records, the same
 machines, and each ends what the other has made."""
 import os
+import pathlib
 
 import pytest
 
 from azure_cloud import AzureCloud
-from comparison import OF_THE_RUN, Nodes, empty_store, running, specimens, unexplained, with_names
+from comparison import (
+    OF_THE_BUILD, OF_THE_RUN, Nodes, empty_store, running, specimens, unexplained, upload_and_delete, with_names)
 from installation import OwnLauncher, PythonLauncher, wait_until
 
 KINDS = {'ours': OwnLauncher, 'theirs': PythonLauncher}
@@ -23,6 +25,10 @@ DIFFERENT = {
     'record.resources.cores': 'the Python Nodepool forgets the size when the machine is there',
     'record.resources.ram': 'the same',
     'record.resources.standardDSv3Family': 'the quota of the family counts'}
+
+
+IMAGES_DIFFERENT = {'cloud.*.tags.nodepool_installation_id': 'ours say more exactly whose they are'}
+AZURE_IMAGE = pathlib.Path(__file__).parents[1] / 'azure' / 'make_image'
 
 
 @pytest.fixture(scope='module')
@@ -111,3 +117,29 @@ def test_either_ends_what_the_other_has_made(servers, cloud, sky, tmp_path, way)
         with running(KINDS[after], tmp_path / after, servers, tree, sky, environment(cloud)):
             nodes.give_back()
             wait_until('the machines are gone', lambda: not things(cloud))
+
+
+# --- images
+
+
+def images(cloud):
+    return [each for each in cloud.resources('images') if each['name'].startswith('deb')]
+
+
+@pytest.fixture(scope='module')
+def uploaded(servers, cloud, sky, tmp_path_factory):
+    """By kind of builder: the records of its build and upload, and the image. The other builder has deleted it."""
+    image = {'name': 'deb', 'key': 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQCx ci', 'tags': {'team': 'infra'}}
+    found = {}
+    for name, other in (('ours', 'theirs'), ('theirs', 'ours')):
+        found[name] = upload_and_delete(
+            servers, tmp_path_factory.mktemp(f'{name}-image'), {**sky, 'diskimages': [image]}, environment(cloud),
+            lambda: images(cloud), name, other, **{'dib-cmd': str(AZURE_IMAGE)})
+        assert images(cloud) == []
+        assert cloud.resources('disks') == []
+    return found
+
+
+def test_the_records_and_the_images_are_the_same_and_either_deletes_them(uploaded):
+    changing = {**OF_THE_BUILD, 'cloud.*.etag': 'of each image'}
+    assert unexplained(uploaded['ours'], uploaded['theirs'], changing, IMAGES_DIFFERENT) == {}

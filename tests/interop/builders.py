@@ -25,13 +25,15 @@ def cloud(images, **more):
 class Workshop:
     """What the image program and the hook share with the tests."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, environment=None):
         self.directory = directory
+        self.more = environment or {}
         directory.mkdir()
         (directory / 'clouds.yaml').write_text('clouds: {fake: {auth: {}}}\n')
 
     def environment(self):
-        return {'WORKSHOP': str(self.directory), 'OS_CLIENT_CONFIG_FILE': str(self.directory / 'clouds.yaml')}
+        return {'WORKSHOP': str(self.directory), 'OS_CLIENT_CONFIG_FILE': str(self.directory / 'clouds.yaml'),
+                **self.more}
 
     def order(self, what):
         (self.directory / what).touch()
@@ -58,7 +60,8 @@ class ImageWork:
     def __init__(self, directory, servers, workshop, images, providers, images_dir=None):
         self.directory = directory
         self.images_dir = images_dir or directory / 'images'
-        super().__init__(directory, servers, providers, ['vm'],
+        labels = {label['name'] for provider in providers for pool in provider['pools'] for label in pool['labels']}
+        super().__init__(directory, servers, providers, sorted(labels),
                          {'images-dir': str(self.images_dir), 'build-log-dir': str(directory / 'logs'),
                           'elements-dir': str(directory / 'elements'), 'diskimages': images}, workshop.environment())
         self.images_dir.mkdir(exist_ok=True)
@@ -90,10 +93,11 @@ class PythonBuilder(ImageWork, PythonLauncher):
 
 
 class ImageTree:
-    """The records of images, oldest first."""
+    """The records of images and of their uploads to a provider, oldest first."""
 
-    def __init__(self, tree):
+    def __init__(self, tree, provider='cloud'):
         self.tree = tree
+        self.provider = provider
 
     def builds(self, image, state=None):
         """By id."""
@@ -105,7 +109,7 @@ class ImageTree:
         """By build id and number."""
         found = {}
         for build in self.builds(image):
-            path = f'/nodepool/images/{image}/builds/{build}/providers/cloud/images'
+            path = f'/nodepool/images/{image}/builds/{build}/providers/{self.provider}/images'
             found |= {(build, id): self.tree.record(f'{path}/{id}') for id in self.tree.children(path) if id != 'lock'}
         return self.chosen(found, state)
 

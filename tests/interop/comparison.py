@@ -3,6 +3,7 @@ import contextlib
 import fnmatch
 import json
 
+from builders import ImageTree, OwnBuilder, PythonBuilder, Workshop, disk_image
 from installation import Tree, wait_until
 from zuul_client import Zuul
 
@@ -99,6 +100,41 @@ def empty_store(servers):
         zuul = Zuul(servers)
         at_the_end.callback(zuul.close)
         yield tree, zuul
+
+
+BUILDERS = {'ours': OwnBuilder, 'theirs': PythonBuilder}
+# Of the records of a build and an upload: what is another one each time.
+OF_THE_BUILD = {f'{record}.{key}': 'of the run' for record in ('build', 'upload') for key in (
+    'state_time', 'builder', 'builder_id')}
+
+
+@contextlib.contextmanager
+def building(name, directory, servers, tree, provider, environment, **image):
+    """A builder of the image `deb` for the provider: its records of images, and its commands."""
+    directory.mkdir()
+    workshop = Workshop(directory / 'workshop', environment)
+    builder = BUILDERS[name](directory / 'builder', servers, workshop, [disk_image('deb', **image)], [provider])
+    builder.start()
+    try:
+        yield ImageTree(tree, provider['name']), builder
+    finally:
+        builder.kill()
+        print(f'--- {builder.log}\n{builder.log.read_text()}')  # shown when the test fails
+
+
+def upload_and_delete(servers, directory, provider, environment, look, uploader, deleter, **image):
+    """One uploads an image, and another one deletes it: {'build': …, 'upload': …, 'cloud': look()}, with names in place of
+    ids. `look`: the images in the cloud."""
+    with empty_store(servers) as (tree, _):
+        with building(uploader, directory / 'uploader', servers, tree, provider, environment, **image) as (images, _):
+            (build, number), upload = images.first_upload('deb', 'ready')
+            found = with_names({'build': images.builds('deb')[build], 'upload': upload, 'cloud': look()}, {
+                upload['external_id']: 'id', upload['external_name']: 'name', build: 'build'})
+        with building(deleter, directory / 'deleter', servers, tree, provider, environment, **image) as (images, builder):
+            builder.run('image-delete', '--provider', provider['name'], '--image', 'deb', '--build-id', build,
+                        '--upload-id', number)
+            wait_until('the image is gone', lambda: (build, number) not in images.uploads('deb'))
+        return found
 
 
 def specimens(kind, directory, servers, provider, environment, labels, look, names_of):

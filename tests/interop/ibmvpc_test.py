@@ -4,7 +4,9 @@ import os
 
 import pytest
 
-from comparison import OF_THE_RUN, Nodes, empty_store, running, specimens, unexplained
+from comparison import (
+    OF_THE_BUILD, OF_THE_RUN, Nodes, empty_store, running, specimens, unexplained, upload_and_delete)
+from ibm_catalog import BUCKET
 from ibm_cloud import ZONE, IbmCloud
 from installation import OwnLauncher, PythonLauncher, wait_until
 
@@ -21,6 +23,8 @@ CHANGING = {
     'cloud.*.created_at': 'a time', 'cloud.*.primary_ip.name': 'invented by IBM'}
 DIFFERENT = {
     'cloud.*volume_attachment*.name': 'ours say more exactly whose they are'}
+
+IMAGES_DIFFERENT = {'cloud.*.name': 'ours say more exactly whose they are'}
 
 
 @pytest.fixture(scope='module')
@@ -104,3 +108,31 @@ def test_either_ends_what_the_other_has_made(servers, cloud, dallas, tmp_path, w
         with running(KINDS[after], tmp_path / after, servers, tree, dallas, environment(cloud)):
             nodes.give_back()
             wait_until('the machines are gone', lambda: not things(cloud))
+
+
+# --- images
+
+
+def images(cloud):
+    return [image for image in cloud.things('images').values() if image['resource_group']['name'].startswith('npimages')]
+
+
+@pytest.fixture(scope='module')
+def uploaded(servers, cloud, dallas, tmp_path_factory):
+    """By kind of builder: the records of its build and upload, and the image. The other builder has deleted it."""
+    storage = {'instance-name': 'ci-storage', 'endpoint': cloud.storage_url, 'bucket-name': BUCKET}
+    provider = {**dallas, 'object-storage': storage,
+                'diskimages': [{'name': 'deb', 'operating-system': 'debian-12-amd64'}]}
+    found = {}
+    for name, other in (('ours', 'theirs'), ('theirs', 'ours')):
+        found[name] = upload_and_delete(
+            servers, tmp_path_factory.mktemp(f'{name}-image'), provider, environment(cloud), lambda: images(cloud), name,
+            other)
+        assert images(cloud) == []
+        assert list(cloud.objects()) == [f'{BUCKET}/README']
+    return found
+
+
+def test_the_records_and_the_images_are_the_same_and_either_deletes_them(uploaded):
+    changing = {**OF_THE_BUILD, **{f'cloud.*.{key}': 'of each image' for key in ('id', 'crn', 'href', 'created_at')}}
+    assert unexplained(uploaded['ours'], uploaded['theirs'], changing, IMAGES_DIFFERENT) == {}
