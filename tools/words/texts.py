@@ -6,7 +6,7 @@ import pathlib
 import re
 import subprocess
 
-PAGES = ('docs/', 'changes/', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md')
+PAGES = ('docs/', 'changes/', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md')
 SOURCES = ('src/',)
 GLOSSARY = 'Glossary'
 NAME = '§'  # stands for a code span: a name, not a word
