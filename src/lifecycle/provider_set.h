@@ -31,7 +31,7 @@ class ProviderSet {
     virtual bool wants(const driver::ProviderConfig& /*config*/) const { return true; }
 
     // Puts a provider, which has started, into service. It is stopped when it is out of service and
-    // all copies of `provider` are gone: whoever calls it keeps one until the last call has ended.
+    // all copies of `provider` are gone: a caller keeps one until its last call has ended.
     // Throws if it cannot serve, like a start that fails.
     virtual void put_in_service(std::shared_ptr<driver::Provider> provider) = 0;
 
