@@ -81,6 +81,13 @@ class Programs(unittest.TestCase):
         self.assertIn('why it fails', cases['S.bad'].output)
         self.assertEqual(cases['S.bad'].seconds, 0.007)
 
+    def test_freed_memory_is_overwritten(self):
+        pathlib.Path(self.script).write_text('#!/bin/sh\ntest -n "$MALLOC_PERTURB_"\n')
+        program = self.program(False, False)
+        programs.list_tests(program)
+        [case] = programs.run_batch(programs.Batch(program, program.tests), process.Budget())
+        self.assertEqual(case.outcome, 'passed')
+
     def test_those_behind_a_test_that_dies_run_in_another_process(self):
         cases = self.run_tests('S.good', 'S.dies', 'S.good2', 'S.dies2', 'S.good3')
         self.assertEqual({name: case.outcome for name, case in cases.items()},

@@ -8,6 +8,9 @@ import time
 
 GRACE = 60  # seconds to stop services after the time limit
 
+# For our own programs: the C library overwrites freed memory, so that its use is noticed without a sanitizer, too.
+NOTICE_USE_AFTER_FREE = {'MALLOC_PERTURB_': '165'}
+
 
 class OutOfTime(Exception):
     """The command has exceeded its time limit and has been ended with all of its children."""

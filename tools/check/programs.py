@@ -153,7 +153,8 @@ def run_process(program, tests, budget):
     if program.is_gtest:
         command.append('--gtest_filter=' + ':'.join(tests))
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             stdin=subprocess.DEVNULL, start_new_session=True)
+                             stdin=subprocess.DEVNULL, start_new_session=True,
+                             env={**os.environ, **process.NOTICE_USE_AFTER_FREE})
     try:
         reader = Reader(program, tests)
         why = follow(child, reader, budget)

@@ -48,10 +48,10 @@ def build(run, preset=None, targets=()):
     do(run, *command, *(['--target', *targets] if targets else []))
 
 
-def single(suite, run, *command):
+def single(suite, run, *command, **environment):
     """Runs a suite that is one command."""
     print('+', *command, flush=True)
-    good = process.run(command, run.budget) == 0
+    good = process.run(command, run.budget, env={**os.environ, **environment}) == 0
     return Result(suite, passed=int(good), failed=int(not good))
 
 
@@ -226,7 +226,7 @@ def simulation(run):
     options = run.options
     if not options:
         options = ['--seeds', '1000'] if run.since is None else ['--first', '1', '--seeds', str(DECIDING_SEEDS)]
-    return single('simulation', run, f'{BUILD}/bin/simulation', *options)
+    return single('simulation', run, f'{BUILD}/bin/simulation', *options, **process.NOTICE_USE_AFTER_FREE)
 
 
 def counts(run):
