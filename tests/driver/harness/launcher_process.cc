@@ -114,8 +114,12 @@ std::unique_ptr<Provider> LauncherProcess::new_provider() {
 
 void LauncherProcess::replace_provider() {
   const std::unique_ptr<Provider> predecessor = std::exchange(provider_, new_provider());
+  const std::weak_ptr<const int> calls = std::exchange(in_use_, std::make_shared<int>());
   provider_->take_over(*predecessor);
   run(provider_->start());
+  while (!calls.expired()) {
+    if (!step()) throw std::runtime_error("nothing is left that could end the calls");
+  }
   run(predecessor->stop());
 }
 
@@ -142,6 +146,7 @@ Task<> LauncherProcess::launch_node(std::string node_id, BeforeSave before_save)
   model::Node node = co_await read(node_id);
   Launch launch(*this, std::move(node), std::move(before_save));
   std::optional<LaunchError> failure;
+  const auto in_use = in_use_;
   try {
     co_await provider_->launching()->launch(launch);
   } catch (const LaunchError& error) {
@@ -162,6 +167,7 @@ Task<> LauncherProcess::reclaim_node(std::string node_id) {
   node.set_state(model::NodeState::deleting, runtime_.clock.wall_seconds());
   Launch record(*this, std::move(node), {});
   co_await record.save();
+  const auto in_use = in_use_;
   const auto again = co_await provider_->reclaim(record);
   if (again) throw std::logic_error("a node that was launched is not registered again");
   co_await store_.remove(model::node_path(node_id), record.node().stat.version);

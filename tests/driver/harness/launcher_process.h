@@ -120,6 +120,8 @@ class LauncherProcess {
   model::ImageTable images_;
   async::ThreadPool threads_{1, "test"};
   std::unique_ptr<Provider> provider_;
+  std::shared_ptr<const int> in_use_ =
+      std::make_shared<int>();  // a copy for each call of provider_
   async::TaskScope followers_;
   std::unique_ptr<async::TaskScope> jobs_;
 };

@@ -138,19 +138,6 @@ TEST_P(DriverContract, a_machine_is_reclaimed_before_it_is_up) {
   EXPECT_THAT(machine_ids(), IsEmpty());
 }
 
-TEST_P(DriverContract, a_provider_that_is_stopped_waits_for_its_calls) {
-  cloud_->set_boot_time(minutes(10));
-  const std::string id = add_node();
-  const auto launch = start().launch(id);
-  process_->pass(minutes(1));
-  const auto stop = process_->begin(provider().stop());
-  process_->pass(minutes(5));
-  EXPECT_FALSE(stop->ended);
-  EXPECT_EQ(finish(launch)->failure(), "");
-  EXPECT_EQ(finish(stop)->failure(), "");
-  expect_one_machine(id);
-}
-
 // --- machines that end by themselves
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EndContract);
