@@ -71,6 +71,10 @@ def docs(run):
     return single('docs', run, 'tools/update-docs', '--check')
 
 
+def stability(run):
+    return single('stability', run, 'tools/stable-names', '--check')
+
+
 def words(run):
     return single('words', run, 'tools/check-words')
 
@@ -300,6 +304,7 @@ SUITES = [
     Suite('format', 'formatting of the sources', formatting, ('--style',)),
     Suite('headers', 'every header compiles alone', headers),
     Suite('docs', 'generated documentation is up to date', docs),
+    Suite('stability', 'stable names are those in tests/stability', stability),
     Suite('words', 'the language of the manual and of texts in src/, the glossary, links', words),
     Suite('changes', 'fragments of the changelog; in `changed` and `ci` also that changed keys, options and calls have one',
           changes),
@@ -341,4 +346,4 @@ SUITES = [
                 '--interop', '--kubernetes'),
 ]
 BY_NAME = {suite.name: suite for suite in SUITES}
-GROUPS = {'style': ['format', 'headers', 'docs', 'words', 'changes', 'lint']}
+GROUPS = {'style': ['format', 'headers', 'docs', 'stability', 'words', 'changes', 'lint']}
