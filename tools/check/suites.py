@@ -1,9 +1,11 @@
 """The suites, in the order of `./check all`: the most informative and fastest ones first."""
 import collections
+import contextlib
 import dataclasses
 import os
 import pathlib
 import re
+import subprocess
 import typing
 
 import change
@@ -277,6 +279,32 @@ def pytest(suite, folder, run):
     return result
 
 
+# --- with another ZooKeeper than Debian's
+
+@contextlib.contextmanager
+def apache_zookeeper():
+    """Lets tests start servers of Apache ZooKeeper."""
+    os.environ['ZOOKEEPER_HOME'] = subprocess.run(['tests/support/apache_zookeeper/fetch'], check=True,
+                                                  stdout=subprocess.PIPE, text=True).stdout.strip()
+    try:
+        yield
+    finally:
+        del os.environ['ZOOKEEPER_HOME']
+
+
+def zookeeper_3_9(run):
+    """The test programs that start servers."""
+    build(run)
+    there = [program for program in programs.list_programs(BUILD) if program.is_whole and 'zookeeper' in program.name]
+    with apache_zookeeper():
+        return test_programs('zookeeper-3.9', run, there)
+
+
+def interop_3_9(run):
+    with apache_zookeeper():
+        return pytest('interop-3.9', 'interop', dataclasses.replace(run, options=['-m', 'smoke', *run.options]))
+
+
 def package(run):
     build(run, 'release')
     return single('package', run, 'packaging/check', 'build')
@@ -324,6 +352,9 @@ SUITES = [
     services('ibmvpc', 'ibmvpc', 'a simulated IBM Cloud VPC; every call is checked with the models of IBM\'s client',
              '--interop', has_smoke=True),
     services('interop', 'interop', 'the programs together with Zuul\'s client and the Python Nodepool', '--interop', has_smoke=True),
+    Suite('zookeeper-3.9', 'the quick tests that start ZooKeeper, with Apache\'s 3.9 instead of Debian\'s', zookeeper_3_9,
+          ('--zookeeper',)),
+    Suite('interop-3.9', 'the smoke tests of interop, with the same', interop_3_9, ('--interop', '--zookeeper')),
     services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack', has_smoke=True),
     services('kubernetes', 'kubernetes', 'a real Kubernetes API; the first run builds it (10 min)',
              '--kubernetes', '--interop', has_smoke=True),
