@@ -12,20 +12,6 @@ namespace nodepool::cli {
 
 namespace {
 
-// {"lease": …, "expires": …, "nodes": [{"id": …, "label": …, the record's own keys}]}
-std::string lease_json(const requestor::LeasedNodes& leased,
-                       const std::vector<std::string>& labels) {
-  std::string nodes;
-  for (std::size_t i = 0; i < leased.nodes.size(); ++i) {
-    if (i > 0) nodes += ", ";
-    nodes +=
-        fmt::format(R"({{"id": {}, "label": {}, {})", model::json_string(leased.nodes[i].id).text,
-                    model::json_string(labels.at(i)).text, to_record(leased.nodes[i]).substr(1));
-  }
-  return fmt::format(R"({{"lease": {}, "expires": {}, "nodes": [{}]}})",
-                     model::json_string(leased.lease.id).text, leased.lease.expires, nodes);
-}
-
 // For people: how to reach the nodes, renew the lease and release it.
 std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<NodeAccess>& nodes,
                        const LeaseFiles& files) {
@@ -54,6 +40,19 @@ std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<N
 }
 
 }  // namespace
+
+std::string lease_json(const requestor::LeasedNodes& leased,
+                       const std::vector<std::string>& labels) {
+  std::string nodes;
+  for (std::size_t i = 0; i < leased.nodes.size(); ++i) {
+    if (i > 0) nodes += ", ";
+    nodes +=
+        fmt::format(R"({{"id": {}, "label": {}, {})", model::json_string(leased.nodes[i].id).text,
+                    model::json_string(labels.at(i)).text, to_record(leased.nodes[i]).substr(1));
+  }
+  return fmt::format(R"({{"lease": {}, "expires": {}, "nodes": [{}]}})",
+                     model::json_string(leased.lease.id).text, leased.lease.expires, nodes);
+}
 
 void print_lease(Context& context, const requestor::LeasedNodes& leased,
                  const RequestNodes& command, LeaseFiles& files) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cli/arguments.h"
 #include "cli/context.h"
 #include "cli/lease_files.h"
@@ -11,6 +14,11 @@ namespace nodepool::cli {
 // The exit statuses of `request` without nodes: every pool declined, or it timed out.
 inline constexpr int kNoNodes = 2;
 inline constexpr int kTimedOut = 3;
+
+// {"lease": …, "expires": …, "nodes": [{"id": …, "label": …, the record's own keys}]}. A label for
+// each node.
+std::string lease_json(const requestor::LeasedNodes& leased,
+                       const std::vector<std::string>& labels);
 
 // Prints the lease, and writes its files. Throws std::system_error if these cannot be written.
 void print_lease(Context& context, const requestor::LeasedNodes& leased,

@@ -75,60 +75,44 @@ class Release(unittest.TestCase):
         self.assertFalse(fragments.is_released(PAGE, '12.0'))
 
 
-TABLE = '# x\n\n| `own` | x |\n\n<!-- generated: nodepool_reference -->\n\n| Key | |\n|---|---|\n| `{}` | `no` |\n\n<!-- end -->\n'
-
-
-class Interface(unittest.TestCase):
-    def test_keys_and_metrics_are_those_of_generated_tables(self):
-        self.assertEqual(interface.names({'docs/x.md': TABLE.format('key')}), {('docs/x.md', 'key')})
-
-    def test_commands_and_options_are_those_of_declarations(self):
-        source = '{.name = "list", .value = {.name = "TEXT"}, flag("-q,--quiet", "Print --all"), "--json,!--no"}'
-        self.assertEqual({name for _, name in interface.names({'src/cli/declare_x.cc': source})},
-                         {'list', '-q,--quiet', '--json'})
-
-    def test_paths_and_properties_are_those_of_the_request_api(self):
-        document = '{"paths": {"/a": {}}, "components": {"schemas": {"Lease": {"properties": {"id": {}}}}}}'
-        self.assertEqual({name for _, name in interface.names({interface.API: document})}, {'/a', 'Lease.id'})
-
-    def test_the_tree_has_names_of_each_kind(self):
-        with contextlib.chdir(ROOT):
-            places = {where for where, _ in interface.names(interface.files_of_tree(ROOT))}
-        self.assertLessEqual({'command line', 'request API', 'docs/configuration.md', 'docs/operating.md'}, places)
-
-
 class Since(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(contextlib.chdir(self.root))
         subprocess.run(['git', 'init', '--quiet'], check=True)
-        self.write('docs/x.md', TABLE.format('key'))
-        self.write('src/cli/declare_x.cc', 'flag("--quiet", "Be quiet")')
         self.write('changes/README.md', '# Guide\n')
-        subprocess.run(['git', 'add', '.'], check=True)
-        subprocess.run(['git', '-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '--quiet', '-m', 'x'], check=True)
+        self.commit()
+        self.write('tests/stability/metrics.txt', 'nodepool_nodes: gauge\n')
+        self.write('tests/stability/commands.txt', 'nodepool list --quiet\n')
+        self.commit()
 
     def write(self, path, content):
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(content)
 
-    def test_other_texts_need_no_fragment(self):
-        self.write('docs/x.md', TABLE.format('key') + '\nMore.\n')
-        self.write('src/cli/declare_y.cc', 'flag("--quiet", "Be silent")')
-        (self.root / 'src/cli/declare_x.cc').unlink()
+    def commit(self):
+        subprocess.run(['git', 'add', '.'], check=True)
+        subprocess.run(['git', '-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '--quiet', '-m', 'x'], check=True)
+
+    def test_other_files_need_no_fragment(self):
+        self.write('docs/x.md', '# More\n')
         self.assertEqual(interface.problems(self.root, 'HEAD'), [])
 
     def test_a_name_that_is_added_or_removed_needs_one(self):
-        self.write('docs/x.md', TABLE.format('new-key'))
+        self.write('tests/stability/metrics.txt', 'nodepool_machines: gauge\n')
         self.assertEqual(interface.problems(self.root, 'HEAD'),
-                         ['docs/x.md: added new-key', 'docs/x.md: removed key'])
-        self.write('changes/new-key.added.md', 'The key `new-key`.\n')
+                         ['metrics: added nodepool_machines: gauge', 'metrics: removed nodepool_nodes: gauge'])
+        self.write('changes/machines.added.md', 'The metric `nodepool_machines`.\n')
         self.assertEqual(interface.problems(self.root, 'HEAD'), [])
 
     def test_the_changelog_itself_will_do(self):
-        self.write('docs/x.md', TABLE.format('new-key'))
+        self.write('tests/stability/new.txt', 'name\n')
+        self.assertNotEqual(interface.problems(self.root, 'HEAD'), [])
         self.write('CHANGELOG.md', '# Changelog\n')
         self.assertEqual(interface.problems(self.root, 'HEAD'), [])
+
+    def test_a_commit_without_lists_is_not_compared(self):
+        self.assertEqual(interface.problems(self.root, 'HEAD~'), [])
 
 
 if __name__ == '__main__':

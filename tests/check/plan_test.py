@@ -20,12 +20,13 @@ def perform(function):
 class Plan(unittest.TestCase):
     def test_the_most_informative_steps_come_first(self):
         self.assertEqual(plan.steps_for({'aws': True, 'web': False}, is_ci=False),
-                         ['format', 'headers', 'docs', 'words', 'changes', 'quick', 'lint', 'web', 'aws', 'repeated', 'asan'])
+                         ['format', 'headers', 'docs', 'stability', 'words', 'changes', 'quick', 'lint', 'web', 'aws', 'repeated',
+                          'asan'])
 
     def test_continuous_integration_has_seeds_and_counts_whatever_has_changed(self):
         self.assertEqual(plan.steps_for({}, is_ci=True),
-                         ['format', 'headers', 'docs', 'words', 'changes', 'quick', 'simulation', 'counts', 'lint',
-                          'repeated', 'asan'])
+                         ['format', 'headers', 'docs', 'stability', 'words', 'changes', 'quick', 'simulation', 'counts',
+                          'lint', 'repeated', 'asan'])
 
     def test_what_is_not_smoke_decides_nothing_if_there_is_no_time_for_it(self):
         def late(run):

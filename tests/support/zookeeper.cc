@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -47,7 +48,7 @@ bool is_stopped(pid_t process) {
 }
 
 // The manifest of Debian's zookeeper.jar lacks some dependencies for TLS.
-std::string class_path() {
+std::string class_path_of_debian() {
   const std::string main = std::string(kJars) + "zookeeper.jar";
   if (!std::filesystem::exists(main)) {
     throw std::runtime_error("ZooKeeper is missing: run tools/bootstrap --tests");
@@ -59,6 +60,20 @@ std::string class_path() {
     path.append(":").append(kJars).append(jar).append(".jar");
   }
   return path;
+}
+
+// The jars of a distribution of Apache ZooKeeper.
+std::string class_path_of(const std::filesystem::path& distribution) {
+  const std::filesystem::path jars = distribution / "lib";
+  if (!std::filesystem::is_directory(jars)) {
+    throw std::runtime_error("ZOOKEEPER_HOME has no ZooKeeper: there is no " + jars.string());
+  }
+  return jars / "*";  // java expands it
+}
+
+std::string class_path() {
+  const char* distribution = std::getenv("ZOOKEEPER_HOME");
+  return distribution ? class_path_of(distribution) : class_path_of_debian();
 }
 
 // A connected socket; nothing if the port refuses.
@@ -231,6 +246,12 @@ std::int64_t ZooKeeperEnsemble::packets_received(std::size_t member) const {
   const std::string number = report(*members_.at(member), "Received: ");
   if (number.empty()) throw std::runtime_error("ZooKeeper does not respond");
   return std::stoll(number);
+}
+
+std::string ZooKeeperEnsemble::version(std::size_t member) const {
+  const std::string build = report(*members_.at(member), "Zookeeper version: ");
+  if (build.empty()) throw std::runtime_error("ZooKeeper does not respond");
+  return build.substr(0, build.find('-'));
 }
 
 std::string ZooKeeperEnsemble::mode(const Member& member) {

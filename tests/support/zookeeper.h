@@ -26,7 +26,8 @@ struct Certificates {
 
 // ZooKeeper servers for one test, on the loopback interface: a single one or an ensemble. Each has
 // a plain port and a TLS port, which requires a client certificate. Restarts keep the ports. Killed
-// on destruction.
+// on destruction. The programs are Debian's, or those of the distribution of Apache ZooKeeper that
+// the environment variable ZOOKEEPER_HOME names.
 class ZooKeeperEnsemble {
  public:
   // Writes the configuration and starts the members. Throws std::runtime_error, also if ZooKeeper
@@ -56,6 +57,9 @@ class ZooKeeperEnsemble {
 
   // The number of packets that the member has received from clients. Throws std::runtime_error.
   std::int64_t packets_received(std::size_t member) const;
+
+  // The version of a member's program: "3.8.0". Throws std::runtime_error.
+  std::string version(std::size_t member) const;
 
   // The leader. Throws std::runtime_error if there is none.
   std::size_t leader() const;

@@ -1,9 +1,11 @@
 """The suites, in the order of `./check all`: the most informative and fastest ones first."""
 import collections
+import contextlib
 import dataclasses
 import os
 import pathlib
 import re
+import subprocess
 import typing
 
 import change
@@ -69,6 +71,10 @@ def headers(run):
 
 def docs(run):
     return single('docs', run, 'tools/update-docs', '--check')
+
+
+def stability(run):
+    return single('stability', run, 'tools/stable-names', '--check')
 
 
 def words(run):
@@ -273,6 +279,32 @@ def pytest(suite, folder, run):
     return result
 
 
+# --- with another ZooKeeper than Debian's
+
+@contextlib.contextmanager
+def apache_zookeeper():
+    """Lets tests start servers of Apache ZooKeeper."""
+    os.environ['ZOOKEEPER_HOME'] = subprocess.run(['tests/support/apache_zookeeper/fetch'], check=True,
+                                                  stdout=subprocess.PIPE, text=True).stdout.strip()
+    try:
+        yield
+    finally:
+        del os.environ['ZOOKEEPER_HOME']
+
+
+def zookeeper_3_9(run):
+    """The test programs that start servers."""
+    build(run)
+    there = [program for program in programs.list_programs(BUILD) if program.is_whole and 'zookeeper' in program.name]
+    with apache_zookeeper():
+        return test_programs('zookeeper-3.9', run, there)
+
+
+def interop_3_9(run):
+    with apache_zookeeper():
+        return pytest('interop-3.9', 'interop', dataclasses.replace(run, options=['-m', 'smoke', *run.options]))
+
+
 def package(run):
     build(run, 'release')
     return single('package', run, 'packaging/check', 'build')
@@ -300,6 +332,7 @@ SUITES = [
     Suite('format', 'formatting of the sources', formatting, ('--style',)),
     Suite('headers', 'every header compiles alone', headers),
     Suite('docs', 'generated documentation is up to date', docs),
+    Suite('stability', 'stable names are those in tests/stability', stability),
     Suite('words', 'the language of the manual and of texts in src/, the glossary, links', words),
     Suite('changes', 'fragments of the changelog; in `changed` and `ci` also that changed keys, options and calls have one',
           changes),
@@ -319,6 +352,9 @@ SUITES = [
     services('ibmvpc', 'ibmvpc', 'a simulated IBM Cloud VPC; every call is checked with the models of IBM\'s client',
              '--interop', has_smoke=True),
     services('interop', 'interop', 'the programs together with Zuul\'s client and the Python Nodepool', '--interop', has_smoke=True),
+    Suite('zookeeper-3.9', 'the quick tests that start ZooKeeper, with Apache\'s 3.9 instead of Debian\'s', zookeeper_3_9,
+          ('--zookeeper',)),
+    Suite('interop-3.9', 'the smoke tests of interop, with the same', interop_3_9, ('--interop', '--zookeeper')),
     services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack', has_smoke=True),
     services('kubernetes', 'kubernetes', 'a real Kubernetes API; the first run builds it (10 min)',
              '--kubernetes', '--interop', has_smoke=True),
@@ -341,4 +377,4 @@ SUITES = [
                 '--interop', '--kubernetes'),
 ]
 BY_NAME = {suite.name: suite for suite in SUITES}
-GROUPS = {'style': ['format', 'headers', 'docs', 'words', 'changes', 'lint']}
+GROUPS = {'style': ['format', 'headers', 'docs', 'stability', 'words', 'changes', 'lint']}
