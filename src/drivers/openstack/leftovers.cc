@@ -68,7 +68,7 @@ Task<std::set<std::string>> Leftovers::unused_ports() {
 
 Task<std::int64_t> Leftovers::remove_floating_ips() {
   std::int64_t removed = 0;
-  if (!context_.config.clean_floating_ips() || !context_.config.cloud().has_floating_ips) {
+  if (!context_.config.clean_floating_ips() || !context_.config.account().has_floating_ips) {
     co_return removed;
   }
   const std::vector<FloatingIp> list = co_await context_.api.network().floating_ips();

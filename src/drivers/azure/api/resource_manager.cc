@@ -47,25 +47,17 @@ ResourceManager::ResourceManager(const async::Runtime& runtime, const AzureAccou
                                  const http::Client::Observer& on_attempt)
     : runtime_(runtime),
       account_(account),
-      tokens_(tokens),
       log_(std::move(log)),
       client_(runtime, {.request_id_headers = {"x-ms-correlation-request-id", "x-ms-request-id"}},
               log_, on_attempt),
       rest_(runtime, client_, rate_limit,
-            {.authorize = [this](http::Request& request) { return authorize(request); },
+            {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify,
              .observe =
                  [&rate_limit](http::Precedence precedence, const http::Response& response) {
                    rate_limit.observe(precedence, response);
                  }},
             log_) {}
-
-Task<ResourceManager::Reject> ResourceManager::authorize(http::Request& request) {
-  const ArmTokens::Pointer token = co_await tokens_.get();
-  request.headers.emplace_back("Authorization", "Bearer " + token->text);
-  request.secrets.push_back(token->text);
-  co_return [this, token] { tokens_.refused(token); };
-}
 
 std::string ResourceManager::subscription_path() const {
   return "/subscriptions/" + url_text(account_.subscription.id);

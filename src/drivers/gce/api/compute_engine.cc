@@ -27,19 +27,11 @@ ComputeEngine::ComputeEngine(const async::Runtime& runtime, const Account& accou
                              AccessTokens& tokens, http::RateLimit& rate_limit,
                              const telemetry::Logger& log, const http::Client::Observer& on_attempt)
     : account_(account),
-      tokens_(tokens),
       client_(runtime, {}, log, on_attempt),
       rest_(runtime, client_, rate_limit,
-            {.authorize = [this](http::Request& request) { return authorize(request); },
+            {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify},
             log) {}
-
-Task<ComputeEngine::Reject> ComputeEngine::authorize(http::Request& request) {
-  const AccessTokens::Pointer token = co_await tokens_.get();
-  request.headers.emplace_back("Authorization", "Bearer " + token->text);
-  request.secrets.push_back(token->text);
-  co_return [this, token] { tokens_.refused(token); };
-}
 
 std::string ComputeEngine::zone_path() const {
   return fmt::format("projects/{}/zones/{}", url_text(account_.project), url_text(account_.zone));

@@ -235,6 +235,15 @@ const std::string& IbmVpcConfig::operating_system(std::string_view image) const 
   return found->second;
 }
 
+std::set<std::string> credential_files(const config::ProviderSection& section,
+                                       const config::Environment& environment) {
+  const config::Value* named = section.value.find("credentials-file");
+  std::optional<std::string> configured;
+  if (named != nullptr && named->is_scalar() && !named->is_null()) configured = named->text();
+  const std::vector<std::string> files = credentials_files(configured, environment);
+  return {files.begin(), files.end()};
+}
+
 bool IbmVpcConfig::same_as(const driver::ProviderConfig& other) const {
   const auto* ibm = dynamic_cast<const IbmVpcConfig*>(&other);
   return ibm != nullptr && StateMachineConfig::same_as(other) && ibm->account_ == account_;

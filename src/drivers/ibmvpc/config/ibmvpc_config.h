@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -99,5 +100,9 @@ class IbmVpcConfig final : public driver::StateMachineConfig {
   std::map<std::string, std::string, std::less<>> operating_systems_;  // by the diskimage's name
   std::map<std::pair<std::string, std::string>, VpcLabel> labels_;     // by pool and label
 };
+
+// The files in which the credentials of a provider section may be.
+std::set<std::string> credential_files(const config::ProviderSection& section,
+                                       const config::Environment& environment);
 
 }  // namespace nodepool::drivers::ibmvpc

@@ -51,7 +51,7 @@ class OpenStackConfig final : public driver::StateMachineConfig {
   OpenStackConfig(const config::ProviderSection& section, const config::Config& config,
                   const config::Environment& environment);
 
-  const Cloud& cloud() const { return cloud_; }
+  const Cloud& account() const { return cloud_; }  // and the services in its region
   const std::optional<std::string>& region_name() const { return region_name_; }
   double rate() const { return rate_; }  // calls of one service a second; 0: no limit
   async::Duration image_upload_timeout() const { return image_upload_timeout_; }
