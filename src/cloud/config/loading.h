@@ -26,7 +26,7 @@ CloudImages load_cloud_images(const config::Section& provider);
 bool flag(const config::Section& pool, const config::Section& provider, std::string_view key);
 
 // An entry of the provider's `diskimages` with access_fields(): name, pause and access. Without a
-// user name, that of the top level.
+// user name, it has the top level's.
 driver::ProviderImage load_upload_entry(const config::Section& section,
                                         const config::Config& config);
 
