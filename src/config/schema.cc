@@ -82,6 +82,22 @@ const Field* Schema::find(std::string_view key) const {
   return found == fields.end() ? nullptr : &*found;
 }
 
+Field with(Field field, Required required) {
+  field.required = required;
+  return field;
+}
+
+Field with(Field field, Accepted accepted) {
+  field.accepted = accepted;
+  return field;
+}
+
+Fields joined(std::initializer_list<Fields> lists) {
+  Fields all;
+  for (const Fields& list : lists) all = joined(std::move(all), list);
+  return all;
+}
+
 Fields joined(Fields base, const Fields& overlay) {
   for (const Field& field : overlay) {
     const auto same = std::ranges::find(base, field.key, &Field::key);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -112,6 +113,13 @@ struct Field {
   std::string_view deprecated = {};   // what to use instead; empty: the key is not deprecated
 };
 using Fields = std::vector<Field>;
+
+// The same for any number of lists.
+Fields joined(std::initializer_list<Fields> lists);
+
+// The same field, required or accepted elsewhere.
+Field with(Field field, Required required);
+Field with(Field field, Accepted accepted);
 
 // A condition on several keys of one section. A key with a null value counts as absent.
 struct Rule {

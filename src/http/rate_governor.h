@@ -15,7 +15,7 @@ namespace nodepool::http {
 class RateGovernor final : public RateLimit {
  public:
   // Calls a second; 0 or less: unlimited.
-  RateGovernor(async::Clock& clock, double calls_per_second);
+  explicit RateGovernor(async::Clock& clock, double calls_per_second = 0);
   ~RateGovernor() override;
 
   // Changes the rate.

@@ -33,6 +33,14 @@ const Schema& validation_schema() {
 
 }  // namespace
 
+const Field& image_name_field() {
+  static const Field field = {.key = "name",
+                              .type = string(),
+                              .required = Required::always,
+                              .description = "Name of the image in labels."};
+  return field;
+}
+
 const Field& username_field() {
   static const Field field = {.key = "username",
                               .type = string(),
@@ -73,16 +81,29 @@ const Fields& connection_fields() {
   return fields;
 }
 
+const Fields& access_fields() {
+  static const Fields fields =
+      joined({python_path_field(), shell_type_field()}, connection_fields());
+  return fields;
+}
+
+const Field& diskimage_name_field() {
+  static const Field field = {.key = "name",
+                              .type = diskimage_name(),
+                              .required = Required::always,
+                              .description = "Name of an entry of the top-level `diskimages`."};
+  return field;
+}
+
+const Field& pause_field() {
+  static const Field field = flag_field("pause", "false", "Pause uploads of the image.");
+  return field;
+}
+
 const Fields& diskimage_fields() {
   static const Fields fields = {
-      {.key = "name",
-       .type = diskimage_name(),
-       .required = Required::always,
-       .description = "Name of an entry of the top-level `diskimages`."},
-      {.key = "pause",
-       .type = boolean(),
-       .default_value = "false",
-       .description = "Pause uploads of the image."},
+      diskimage_name_field(),
+      pause_field(),
       {.key = "meta",
        .type = mapping_of(anything()),
        .default_note = "none",
@@ -134,6 +155,49 @@ Field cloud_images_field(const Schema& entry) {
           .description = "Images that exist in the cloud."};
 }
 
+// Optional lists are empty by default.
+Field pools_field(const Schema& entry, Required required) {
+  return {.key = "pools",
+          .type = list_of(section(entry)),
+          .required = required,
+          .default_note = required == Required::never ? "none" : "",
+          .description = "Groups of machines."};
+}
+
+Field labels_field(const Schema& entry, Required required) {
+  return {.key = "labels",
+          .type = list_of(section(entry)),
+          .required = required,
+          .default_note = required == Required::never ? "none" : "",
+          .description = "Types of machines."};
+}
+
+const Field& internal_ip_field() {
+  static const Field field =
+      flag_field("use-internal-ip", "false", "Connect to nodes at their private address.");
+  return field;
+}
+
+const Field& host_key_field() {
+  static const Field field =
+      flag_field("host-key-checking", "true", "Read the SSH host keys before a machine is ready.");
+  return field;
+}
+
+Field flag_field(std::string_view key, std::string_view default_value,
+                 std::string_view description) {
+  return {
+      .key = key, .type = boolean(), .default_value = default_value, .description = description};
+}
+
+Fields of_pool(Fields provider) {
+  for (Field& field : provider) {
+    field.default_value = {};
+    field.default_note = "provider's";
+  }
+  return provider;
+}
+
 const Field& boot_timeout_field() {
   static const Field field = {
       .key = "boot-timeout",
@@ -159,6 +223,20 @@ const Field& launch_retries_field() {
                               .default_value = "3",
                               .description = "Number of launch attempts, including the first."};
   return field;
+}
+
+Fields launch_fields(std::string_view boot_timeout) {
+  Fields fields = {boot_timeout_field(), launch_timeout_field(), launch_retries_field()};
+  fields.front().default_value = boot_timeout;
+  return fields;
+}
+
+Field rate_field(std::string_view default_value, std::string_view description) {
+  return {.key = "rate",
+          .type = one_of({integer(), number()}),
+          .default_value = default_value,
+          .unit = "calls/s",
+          .description = description};
 }
 
 const Fields& core_and_memory_fields() {
@@ -232,6 +310,21 @@ const Field& console_log_field() {
       .type = boolean(),
       .default_value = "false",
       .description = "Log the machine's console output if its SSH host keys cannot be read."};
+  return field;
+}
+
+Field tags_field(std::string_view description) {
+  return {.key = "tags",
+          .type = mapping_of(anything()),
+          .default_note = "none",
+          .description = description};
+}
+
+const Field& dynamic_tags_field() {
+  static const Field field = {.key = "dynamic-tags",
+                              .type = mapping_of(string()),
+                              .default_note = "none",
+                              .description = kMadeOfRequest};
   return field;
 }
 

@@ -37,12 +37,55 @@ driver::ImageValidation validation_of(const driver::ProviderImage& image,
                                    "` and `host-key-checking`");
 }
 
+driver::MachineLabel common_label(const config::Section& label, const config::Config& config) {
+  config::find_label(config, label, "name", label.text("name"));
+  driver::MachineLabel machine;
+  if (label.schema().find("console-log") != nullptr) {
+    machine.console_log = label.boolean("console-log");
+  }
+  return machine;
+}
+
 }  // namespace
 
 void load_connection(const config::Section& image, driver::ImageAccess& access) {
   access.connection_type = image.text("connection-type");
   const std::int64_t usual = access.connection_type == "winrm" ? kWinrmPort : kSshPort;
   access.connection_port = image.optional_integer("connection-port").value_or(usual);
+}
+
+driver::ImageAccess load_access(const config::Section& image) {
+  driver::ImageAccess access;
+  if (image.schema().find("username") != nullptr) access.username = image.optional_text("username");
+  access.python_path = image.text("python-path");
+  access.shell_type = image.optional_text("shell-type");
+  load_connection(image, access);
+  return access;
+}
+
+CloudImages load_cloud_images(const config::Section& provider) {
+  CloudImages images;
+  for (const config::Section& image : provider.sections("cloud-images")) {
+    const std::string name = image.text("name");
+    images.insert_or_assign(name, load_access(image));
+  }
+  return images;
+}
+
+bool flag(const config::Section& pool, const config::Section& provider, std::string_view key) {
+  const auto own = pool.optional_boolean(key);
+  return own ? *own : provider.optional_boolean(key).value_or(false);
+}
+
+driver::ProviderImage load_upload_entry(const config::Section& section,
+                                        const config::Config& config) {
+  driver::ProviderImage image;
+  image.name = section.text("name");
+  image.pause = section.boolean("pause");
+  const config::DiskImage& built = config::find_diskimage(config, section, "name", image.name);
+  image.access = load_access(section);
+  if (!image.access.username) image.access.username = built.username;
+  return image;
 }
 
 driver::ProviderImage load_diskimage(const config::Section& section, const config::Config& config) {
@@ -90,12 +133,12 @@ void load_limits(const config::Section& section, driver::PoolConfig& pool) {
   pool.ignore_provider_quota = section.boolean("ignore-provider-quota");
 }
 
-driver::MachineLabel load_label_image(const config::Section& label, const config::Config& config,
-                                      const driver::ManagedImages& managed,
-                                      const CloudImages& cloud_images) {
+driver::MachineLabel load_label(const config::Section& label, const config::Config& config,
+                                const driver::ManagedImages& managed,
+                                const CloudImages& cloud_images) {
   const auto diskimage = label.optional_text("diskimage");
-  if (!diskimage) return load_cloud_image_label(label, cloud_images);
-  driver::MachineLabel machine;
+  if (!diskimage) return load_cloud_image_label(label, config, cloud_images);
+  driver::MachineLabel machine = common_label(label, config);
   machine.diskimage = *diskimage;
   machine.access = access_of(config::find_diskimage(config, label, "diskimage", *diskimage));
   const auto uploaded = managed.images.find(*diskimage);
@@ -104,8 +147,9 @@ driver::MachineLabel load_label_image(const config::Section& label, const config
 }
 
 driver::MachineLabel load_cloud_image_label(const config::Section& label,
+                                            const config::Config& config,
                                             const CloudImages& cloud_images) {
-  driver::MachineLabel machine;
+  driver::MachineLabel machine = common_label(label, config);
   const auto name = label.optional_text("cloud-image");
   if (!name) return machine;
   const auto image = cloud_images.find(*name);

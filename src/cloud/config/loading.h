@@ -16,6 +16,20 @@ using MachinePools = std::map<std::string, driver::MachinePool, std::less<>>;
 // `connection-type` and `connection-port`.
 void load_connection(const config::Section& image, driver::ImageAccess& access);
 
+// The user to log in as, if the schema has this key, and access_fields().
+driver::ImageAccess load_access(const config::Section& image);
+
+// `cloud-images` with access_fields(): how to log in to their machines.
+CloudImages load_cloud_images(const config::Section& provider);
+
+// The pool's value, or the provider's; false if neither has one.
+bool flag(const config::Section& pool, const config::Section& provider, std::string_view key);
+
+// An entry of the provider's `diskimages` with access_fields(): name, pause and access. Without a
+// user name, it has the top level's.
+driver::ProviderImage load_upload_entry(const config::Section& section,
+                                        const config::Config& config);
+
 // An entry of the provider's `diskimages`, without `validate`. User name, Python path and shell
 // type are from the top level.
 driver::ProviderImage load_diskimage(const config::Section& section, const config::Config& config);
@@ -31,13 +45,15 @@ void load_validations(const config::Section& provider, const MachinePools& pools
 // `max-cores` and so on, and `ignore-provider-quota`.
 void load_limits(const config::Section& section, driver::PoolConfig& pool);
 
-// The image of a label and how to connect to its machines.
-driver::MachineLabel load_label_image(const config::Section& label, const config::Config& config,
-                                      const driver::ManagedImages& managed,
-                                      const CloudImages& cloud_images);
+// A label, which must be an entry of the top level: its image, how to connect to its machines, and
+// `console-log`, if the schema has it.
+driver::MachineLabel load_label(const config::Section& label, const config::Config& config,
+                                const driver::ManagedImages& managed,
+                                const CloudImages& cloud_images);
 
 // The same for a label that can only have a cloud image.
 driver::MachineLabel load_cloud_image_label(const config::Section& label,
+                                            const config::Config& config,
                                             const CloudImages& cloud_images);
 
 }  // namespace nodepool::cloud

@@ -1,5 +1,7 @@
 #include "cloud/rest/rest_client.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -7,6 +9,7 @@
 
 #include "http/error.h"
 #include "http/retry.h"
+#include "telemetry/version.h"
 
 namespace nodepool::cloud {
 
@@ -93,6 +96,7 @@ Task<http::Response> RestClient::send(RestCall call) {
 Task<RestClient::Outcome> RestClient::attempt(const RestCall& call) {
   Outcome outcome;
   http::Request request = call.request;
+  request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
   RestOptions::Reject reject;
   if (options_.authorize) {
     try {

@@ -15,8 +15,8 @@ namespace nodepool::cloud {
 
 // One call of a cloud's API.
 struct RestCall {
-  // Without credentials. Its `name` is for messages, logs and metrics; each attempt has the whole
-  // deadline. If it is repeatable, an attempt with unknown outcome may be repeated.
+  // Without credentials and User-Agent. Its `name` is for messages, logs and metrics; each attempt
+  // has the whole deadline. If it is repeatable, an attempt with unknown outcome may be repeated.
   http::Request request;
   Effect effect = Effect::none;
   std::string about = {};                           // the id of the call's object, for messages

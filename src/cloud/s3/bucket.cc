@@ -9,6 +9,7 @@
 #include "cloud/url_text.h"
 #include "cloud/xml/xml_element.h"
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 
 namespace nodepool::cloud {
 
@@ -168,11 +169,7 @@ Task<> Bucket::complete(S3Upload upload, std::vector<S3Part> parts) {
 Task<> Bucket::abort(S3Upload upload) {
   BucketCall abort =
       call("AbortMultipartUpload", "DELETE", upload.key, "uploadId=" + url_text(upload.id));
-  try {
-    co_await send_(std::move(abort));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
+  co_await driver::if_exists(send_(std::move(abort)));
 }
 
 Task<std::vector<S3Upload>> Bucket::uploads(std::string prefix) {
@@ -237,11 +234,7 @@ Task<driver::Metadata> Bucket::tags(std::string key) {
 
 Task<> Bucket::remove(std::string key) {
   BucketCall remove = call("DeleteObject", "DELETE", key, "");
-  try {
-    co_await send_(std::move(remove));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
+  co_await driver::if_exists(send_(std::move(remove)));
 }
 
 }  // namespace nodepool::cloud

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "driver/if_exists.h"
 #include "driver/ownership.h"
 
 namespace nodepool::driver {
@@ -114,13 +115,7 @@ Task<> SimpleMachines::remove(model::Json external_id, LaunchSteps& steps) {
 
 Task<bool> SimpleMachines::call_delete(std::string id) {
   auto call = [cloud = cloud_, id = std::move(id)] { cloud->delete_instance(id); };
-  try {
-    co_await tasks_.submit("delete_instance", std::move(call));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-    co_return false;
-  }
-  co_return true;
+  co_return co_await if_exists(tasks_.submit("delete_instance", std::move(call)));
 }
 
 // --- listings and limits

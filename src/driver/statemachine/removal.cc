@@ -4,20 +4,12 @@
 #include <utility>
 
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "driver/statemachine/journaled_steps.h"
 
 namespace nodepool::driver {
 
 namespace {
-
-// CloudError::not_found counts as success.
-Task<> remove_if_there(Task<> removing) {
-  try {
-    co_await std::move(removing);
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
-}
 
 // Deletes everything with the node's owner tags, after waiting until listings are consistent. The
 // delay counts from now, not from the beginning of the step: the call may have been queued, and the
@@ -35,13 +27,13 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
     if (is_gone || !is_of_node(machine.metadata)) continue;
     steps.set_scope(machine.external_id.text);
     Task<> removing = adapter.remove(machine.external_id, steps);
-    co_await remove_if_there(std::move(removing));
+    co_await if_exists(std::move(removing));
   }
   const std::vector<Resource> resources = co_await adapter.other_resources();
   for (const Resource& resource : resources) {
     if (!is_of_node(resource.metadata)) continue;
     Task<> removing = adapter.remove_resource(resource);
-    co_await remove_if_there(std::move(removing));
+    co_await if_exists(std::move(removing));
   }
 }
 
@@ -62,7 +54,7 @@ Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& 
   const model::Json external_id = record.node().external_id;
   if (!external_id.is_null()) {
     Task<> removing = context.adapter.remove(external_id, steps);
-    co_await remove_if_there(std::move(removing));
+    co_await if_exists(std::move(removing));
   }
   if (failure) std::rethrow_exception(failure);
 }

@@ -1,22 +1,14 @@
 #include "driver/statemachine/state_machine_config.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <utility>
 
 namespace nodepool::driver {
 
-const MachinePool& StateMachineConfig::machine_pool(std::string_view pool) const {
-  const auto found = machine_pools_.find(pool);
-  if (found == machine_pools_.end()) throw std::out_of_range("no pool " + std::string(pool));
-  return found->second;
-}
-
-const MachineLabel& StateMachineConfig::machine_label(std::string_view pool,
-                                                      std::string_view label) const {
-  const auto& labels = machine_pool(pool).labels;
-  const auto found = labels.find(label);
-  if (found == labels.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
+void StateMachineConfig::add_pool(PoolConfig pool, MachinePool machines) {
+  for (const auto& [name, label] : machines.labels) pool.labels.insert(name);
+  machine_pools_.insert_or_assign(pool.name, std::move(machines));
+  pools_.insert_or_assign(pool.name, std::move(pool));
 }
 
 void StateMachineConfig::load_boot_and_retries(const config::Section& provider) {

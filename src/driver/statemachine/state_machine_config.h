@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,28 @@ struct MachinePool {
   friend bool operator==(const MachinePool&, const MachinePool&) = default;
 };
 
+// Settings by name, and by pool and label.
+template <typename Settings>
+using ByName = std::map<std::string, Settings, std::less<>>;
+template <typename Settings>
+using ByLabel = ByName<ByName<Settings>>;
+
+// The settings of this name. Throws std::out_of_range, such as "no pool main" for the `what`
+// "pool".
+template <typename Settings>
+const Settings& named(const ByName<Settings>& all, std::string_view what, std::string_view name) {
+  const auto found = all.find(name);
+  if (found != all.end()) return found->second;
+  throw std::out_of_range("no " + std::string(what) + " " + std::string(name));
+}
+
+// The settings of a label. Throws std::out_of_range.
+template <typename Settings>
+const Settings& of_label(const ByLabel<Settings>& all, std::string_view pool,
+                         std::string_view label) {
+  return named(named(all, "pool", pool), "label", label);
+}
+
 // The configuration of a provider of a state machine driver. The driver's class derives from it,
 // fills in its members and adds its own.
 class StateMachineConfig : public ProviderConfig {
@@ -41,8 +64,12 @@ class StateMachineConfig : public ProviderConfig {
   async::Duration boot_timeout() const { return boot_timeout_; }      // for the host keys
 
   // Both throw std::out_of_range for an unknown pool or label.
-  const MachinePool& machine_pool(std::string_view pool) const;
-  const MachineLabel& machine_label(std::string_view pool, std::string_view label) const;
+  const MachinePool& machine_pool(std::string_view pool) const {
+    return named(machine_pools_, "pool", pool);
+  }
+  const MachineLabel& machine_label(std::string_view pool, std::string_view label) const {
+    return named(machine_pool(pool).labels, "label", label);
+  }
 
   bool same_as(const ProviderConfig& other) const override;
   Offer offer() const override;
@@ -54,10 +81,13 @@ class StateMachineConfig : public ProviderConfig {
   void load_boot_and_retries(const config::Section& provider);
   void load_launch_timeout(const config::Section& provider);
 
+  // Adds a pool, with the labels of `machines`.
+  void add_pool(PoolConfig pool, MachinePool machines);
+
   std::int64_t launch_retries_ = 3;
   async::Duration launch_timeout_ = std::chrono::hours(1);
   async::Duration boot_timeout_ = std::chrono::minutes(1);
-  std::map<std::string, MachinePool, std::less<>> machine_pools_;  // the keys of pools()
+  ByName<MachinePool> machine_pools_;  // the keys of pools()
 };
 
 }  // namespace nodepool::driver

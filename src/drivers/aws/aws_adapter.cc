@@ -41,24 +41,22 @@ bool wants_hosts(const AwsConfig& config) {
 
 }  // namespace
 
-AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
-                       std::shared_ptr<CloudEndpoint> endpoint,
-                       std::shared_ptr<const model::Installation> installation,
-                       async::ThreadPool& threads, telemetry::Logger log,
-                       const http::Client::Observer& on_attempt)
+AwsAdapter::AwsAdapter(const cloud::AdapterContext& context,
+                       std::shared_ptr<const AwsConfig> config,
+                       std::shared_ptr<CloudEndpoint> endpoint)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
-      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
-      caller_(runtime, endpoint_->state(), log, on_attempt),
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = context.on_attempt})),
+      caller_(context.runtime, endpoint_->state(), context.log, context.on_attempt),
       ec2_(caller_),
       ebs_(caller_),
       imports_(caller_),
       s3_(s3_bucket(caller_, config_->bucket())),
-      templates_(ec2_, *config_, installation),
-      context_{runtime,    *config_,      ec2_, endpoint_->view(), endpoint_->terminator(),
-               templates_, std::move(log)},
-      images_(runtime, *config_, {ec2_, ebs_, imports_, s3_}, std::move(installation), threads,
-              context_.log),
+      templates_(ec2_, *config_, context.installation),
+      context_{context.runtime,         *config_,   ec2_,       endpoint_->view(),
+               endpoint_->terminator(), templates_, context.log},
+      images_(context.runtime, *config_, {ec2_, ebs_, imports_, s3_}, context.installation,
+              context.threads, context.log),
       codes_(relevant_codes(*config_)) {}
 
 Task<> AwsAdapter::stop() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cloud/account_driver.h"
 #include "cloud/s3/bucket.h"
 #include "driver/statemachine/adapter.h"
 #include "drivers/aws/api/ec2.h"
@@ -15,19 +16,15 @@
 #include "drivers/aws/images/image_store.h"
 #include "drivers/aws/instance_launch.h"
 #include "drivers/aws/poll_intervals.h"
-#include "telemetry/log.h"
 
 namespace nodepool::drivers::aws {
 
 // The adapter for Amazon EC2. docs/drivers/aws.md lists its calls.
 class AwsAdapter final : public driver::Adapter {
  public:
-  // `threads` outlives it. `endpoint` is the endpoint of the configured account. `on_attempt` is
-  // called for every attempt of a call.
-  AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
-             std::shared_ptr<CloudEndpoint> endpoint,
-             std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
-             telemetry::Logger log, const http::Client::Observer& on_attempt = {});
+  // `endpoint` is the endpoint of the configured account.
+  AwsAdapter(const cloud::AdapterContext& context, std::shared_ptr<const AwsConfig> config,
+             std::shared_ptr<CloudEndpoint> endpoint);
 
   async::Task<> stop() override;
 

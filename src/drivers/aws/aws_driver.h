@@ -1,37 +1,28 @@
 #pragma once
 
-#include <memory>
-#include <utility>
+#include <set>
+#include <string>
+#include <string_view>
 
-#include "cloud/endpoints.h"
-#include "config/environment.h"
-#include "driver/statemachine/state_machine_driver.h"
+#include "cloud/account_driver.h"
+#include "drivers/aws/account/profile_files.h"
+#include "drivers/aws/aws_adapter.h"
 #include "drivers/aws/cloud_endpoint.h"
+#include "drivers/aws/config/aws_config.h"
+#include "drivers/aws/config/aws_schema.h"
 
 namespace nodepool::drivers::aws {
 
 // `driver: aws`: instances in Amazon EC2. See docs/drivers/aws.md.
-class AwsDriver final : public driver::StateMachineDriver {
+class AwsDriver final : public cloud::AccountDriver<AwsConfig, CloudEndpoint, AwsAdapter> {
  public:
-  // `environment`: for finding AWS's files and credentials, see find_account().
-  explicit AwsDriver(config::Environment environment = config::process_environment())
-      : environment_(std::move(environment)) {}
+  using AccountDriver::AccountDriver;
 
   std::string_view name() const override { return "aws"; }
-  const config::Schema& schema() const override;
-  std::shared_ptr<const driver::ProviderConfig> configure(
-      const config::ProviderSection& section, const config::Config& config) const override;
-  std::set<std::string> files(const config::ProviderSection& section) const override;
-
- protected:
-  std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,
-                                           driver::ProviderContext context) const override;
-
- private:
-  using Accounts = cloud::Endpoints<Account, CloudEndpoint>;
-
-  config::Environment environment_;
-  std::shared_ptr<Accounts> accounts_ = std::make_shared<Accounts>();
+  const config::Schema& schema() const override { return aws_schema(); }
+  std::set<std::string> files(const config::ProviderSection& /*section*/) const override {
+    return profile_file_names(environment());
+  }
 };
 
 }  // namespace nodepool::drivers::aws

@@ -39,19 +39,18 @@ bool uses_spot(const AzureConfig& config) {
 
 }  // namespace
 
-AzureAdapter::AzureAdapter(const async::Runtime& runtime, std::shared_ptr<const AzureConfig> config,
-                           std::shared_ptr<CloudEndpoint> endpoint,
-                           std::shared_ptr<const model::Installation> installation,
-                           async::ThreadPool& threads, const telemetry::Logger& log,
-                           const http::Client::Observer& on_attempt)
+AzureAdapter::AzureAdapter(const cloud::AdapterContext& context,
+                           std::shared_ptr<const AzureConfig> config,
+                           std::shared_ptr<CloudEndpoint> endpoint)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
-      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
-      ownership_(std::move(installation), config_->name()),
-      manager_(runtime, endpoint_->account(), endpoint_->tokens(), endpoint_->rate_limit(), log,
-               on_attempt),
-      context_{runtime, *config_, manager_, endpoint_->view(), ownership_, log},
-      images_(runtime, *config_, manager_, endpoint_->view(), threads, log, on_attempt) {}
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = context.on_attempt})),
+      ownership_(context.installation, config_->name()),
+      manager_(context.runtime, endpoint_->account(), endpoint_->tokens(), endpoint_->rate_limit(),
+               context.log, context.on_attempt),
+      context_{context.runtime, *config_, manager_, endpoint_->view(), ownership_, context.log},
+      images_(context.runtime, *config_, manager_, endpoint_->view(), context.threads, context.log,
+              context.on_attempt) {}
 
 Task<> AzureAdapter::stop() {
   co_await endpoint_->leave(membership_);

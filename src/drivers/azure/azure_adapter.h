@@ -5,26 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "async/thread_pool.h"
+#include "cloud/account_driver.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "drivers/azure/cloud_endpoint.h"
 #include "drivers/azure/config/azure_config.h"
 #include "drivers/azure/image_store.h"
 #include "drivers/azure/vm_launch.h"
-#include "telemetry/log.h"
 
 namespace nodepool::drivers::azure {
 
 // The adapter for Microsoft Azure. docs/drivers/azure.md lists its calls.
 class AzureAdapter final : public driver::Adapter {
  public:
-  // `threads` outlives it. `endpoint` is the endpoint of the configured account. `on_attempt` is
-  // called for every attempt of a call.
-  AzureAdapter(const async::Runtime& runtime, std::shared_ptr<const AzureConfig> config,
-               std::shared_ptr<CloudEndpoint> endpoint,
-               std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
-               const telemetry::Logger& log, const http::Client::Observer& on_attempt);
+  // `endpoint` is the endpoint of the configured account.
+  AzureAdapter(const cloud::AdapterContext& context, std::shared_ptr<const AzureConfig> config,
+               std::shared_ptr<CloudEndpoint> endpoint);
 
   async::Task<> stop() override;
 

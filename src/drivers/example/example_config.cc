@@ -1,7 +1,5 @@
 #include "drivers/example/example_config.h"
 
-#include <stdexcept>
-
 #include "cloud/config/fields.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
@@ -135,31 +133,22 @@ void ExampleConfig::load_pool(const Section& section, const ProviderSection& pro
   driver::MachinePool machine_pool;
   machine_pool.use_internal_ip = section.boolean("use-internal-ip");
   for (const Section& label : section.sections("labels")) {
-    load_label(label, section, config, pool, machine_pool);
+    load_label(label, section, config, machine_pool, labels_[pool.name]);
   }
-  machine_pools_.insert_or_assign(pool.name, std::move(machine_pool));
-  pools_.insert_or_assign(pool.name, std::move(pool));
+  add_pool(std::move(pool), std::move(machine_pool));
 }
 
 void ExampleConfig::load_label(const Section& section, const Section& pool_section,
-                               const Config& config, driver::PoolConfig& pool,
-                               driver::MachinePool& machine_pool) {
+                               const Config& config, driver::MachinePool& machine_pool,
+                               driver::ByName<ExampleLabel>& labels) {
   const std::string name = section.text("name");
-  find_label(config, section, "name", name);
-  driver::MachineLabel machine = cloud::load_cloud_image_label(section, cloud_images_);
+  driver::MachineLabel machine = cloud::load_cloud_image_label(section, config, cloud_images_);
   machine.host_key_checking = pool_section.boolean("host-key-checking");
   ExampleLabel label;
   label.instance_type = section.text("instance-type");
   if (!machine.cloud_image.empty()) label.image = originals_.at(machine.cloud_image);
-  pool.labels.insert(name);
   machine_pool.labels.insert_or_assign(name, std::move(machine));
-  labels_.insert_or_assign({pool.name, name}, std::move(label));
-}
-
-const ExampleLabel& ExampleConfig::label(std::string_view pool, std::string_view label) const {
-  const auto found = labels_.find({std::string(pool), std::string(label)});
-  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
+  labels.insert_or_assign(name, std::move(label));
 }
 
 }  // namespace nodepool::drivers::example

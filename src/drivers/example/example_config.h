@@ -34,22 +34,24 @@ class ExampleConfig final : public driver::StateMachineConfig {
   double rate_limit() const { return rate_limit_; }  // calls a second
 
   // Throws std::out_of_range for an unknown pool or label.
-  const ExampleLabel& label(std::string_view pool, std::string_view label) const;
+  const ExampleLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::of_label(labels_, pool, label);
+  }
 
  private:
   void load_cloud_image(const config::Section& section);
   void load_pool(const config::Section& section, const config::ProviderSection& provider,
                  const config::Config& config);
   void load_label(const config::Section& section, const config::Section& pool_section,
-                  const config::Config& config, driver::PoolConfig& pool,
-                  driver::MachinePool& machine_pool);
+                  const config::Config& config, driver::MachinePool& machine_pool,
+                  driver::ByName<ExampleLabel>& labels);
 
   std::string region_;
   std::string project_;
   double rate_limit_ = 0;
   cloud::CloudImages cloud_images_;
-  std::map<std::string, OriginalImage, std::less<>> originals_;         // of these
-  std::map<std::pair<std::string, std::string>, ExampleLabel> labels_;  // pool, label
+  driver::ByName<OriginalImage> originals_;  // of these
+  driver::ByLabel<ExampleLabel> labels_;
 };
 
 // The schema of the provider section.

@@ -1,7 +1,5 @@
 #include "drivers/fake/fake_config.h"
 
-#include <stdexcept>
-
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
@@ -26,7 +24,7 @@ const config::Schema& fake_schema() {
 // The images that labels may refer to.
 struct FakeConfig::Images {
   cloud::CloudImages cloud_images;
-  std::map<std::string, config::Section, std::less<>> sections;  // of these
+  driver::ByName<config::Section> sections;  // of these
 };
 
 FakeConfig::FakeConfig(const config::ProviderSection& section, const config::Config& config,
@@ -53,15 +51,9 @@ FakeConfig::FakeConfig(const config::ProviderSection& section, const config::Con
 
 FakeConfig::Images FakeConfig::load_images(const config::Section& provider,
                                            const config::Config& config) {
-  Images images;
+  Images images{.cloud_images = cloud::load_cloud_images(provider), .sections = {}};
   managed_images_ = cloud::load_managed_images(provider, config);
   for (const config::Section& section : provider.sections("cloud-images")) {
-    driver::ImageAccess access;
-    access.username = section.optional_text("username");
-    access.python_path = section.text("python-path");
-    access.shell_type = section.optional_text("shell-type");
-    cloud::load_connection(section, access);
-    images.cloud_images.insert_or_assign(section.text("name"), std::move(access));
     images.sections.insert_or_assign(section.text("name"), section);
   }
   return images;
@@ -75,10 +67,8 @@ void FakeConfig::load_pool(const config::Section& section, const config::Provide
   machines.zones = section.texts("availability-zones");
   for (const config::Section& part : section.sections("labels")) {
     const std::string name = part.text("name");
-    config::find_label(config, part, "name", name);
     driver::MachineLabel machine =
-        cloud::load_label_image(part, config, *managed_images_, images.cloud_images);
-    machine.console_log = part.boolean("console-log");
+        cloud::load_label(part, config, *managed_images_, images.cloud_images);
     machine.host_key_checking =
         part.optional_boolean("host-key-checking").value_or(section.boolean("host-key-checking"));
     FakeLabel label;
@@ -93,18 +83,10 @@ void FakeConfig::load_pool(const config::Section& section, const config::Provide
     label.volume_size = part.integer("volume-size");
     label.instance_properties = part.text_map("instance-properties");
     label.networks = part.has("networks") ? part.texts("networks") : section.texts("networks");
-    pool.labels.insert(name);
     machines.labels.insert_or_assign(name, std::move(machine));
-    labels_.insert_or_assign({pool.name, name}, std::move(label));
+    labels_[pool.name].insert_or_assign(name, std::move(label));
   }
-  machine_pools_.insert_or_assign(pool.name, std::move(machines));
-  pools_.insert_or_assign(pool.name, std::move(pool));
-}
-
-const FakeLabel& FakeConfig::label(std::string_view pool, std::string_view label) const {
-  const auto found = labels_.find({std::string(pool), std::string(label)});
-  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
+  add_pool(std::move(pool), std::move(machines));
 }
 
 }  // namespace nodepool::drivers::fake

@@ -44,7 +44,9 @@ class FakeConfig final : public driver::StateMachineConfig {
   const FakeBehaviour& behaviour() const { return behaviour_; }
 
   // Throws std::out_of_range for an unknown pool or label.
-  const FakeLabel& label(std::string_view pool, std::string_view label) const;
+  const FakeLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::of_label(labels_, pool, label);
+  }
 
  private:
   struct Images;
@@ -57,7 +59,7 @@ class FakeConfig final : public driver::StateMachineConfig {
   std::string cloud_entry_;
   std::optional<std::string> region_name_;
   FakeBehaviour behaviour_;
-  std::map<std::pair<std::string, std::string>, FakeLabel> labels_;  // pool, label
+  driver::ByLabel<FakeLabel> labels_;
 };
 
 }  // namespace nodepool::drivers::fake

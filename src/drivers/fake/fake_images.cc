@@ -1,10 +1,8 @@
 #include "drivers/fake/fake_images.h"
 
-#include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 
 namespace nodepool::drivers::fake {
-
-using driver::CloudError;
 
 Task<std::string> FakeImages::upload(driver::ProviderImage /*image*/, std::string name,
                                      driver::ImageFile file, driver::Metadata metadata,
@@ -16,11 +14,7 @@ Task<std::string> FakeImages::upload(driver::ProviderImage /*image*/, std::strin
 }
 
 Task<> FakeImages::remove(std::string /*name*/, std::string external_id) {
-  try {
-    co_await client_.remove_image(std::move(external_id));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
+  co_await driver::if_exists(client_.remove_image(std::move(external_id)));
 }
 
 Task<std::vector<driver::CloudImage>> FakeImages::list() {

@@ -23,9 +23,8 @@ std::string path_of(const std::string& id, const std::string& project) {
 
 }  // namespace
 
-CloudView::CloudView(const async::Runtime& runtime, const Account& account, ComputeEngine& compute)
+CloudView::CloudView(const async::Runtime& runtime, ComputeEngine& compute)
     : runtime_(runtime),
-      account_(account),
       compute_(compute),
       instances_(runtime, "instances", {.unknown = kPollInterval, .least = kExpectedPollInterval},
                  [this] { return InstanceList::of(compute_.instances()); }),
@@ -44,7 +43,7 @@ Task<CloudView::Image> CloudView::ask_image(ImageReference reference) {
     if (reference.project.empty() || reference.family.empty()) co_return std::nullopt;
     co_return co_await compute_.newest_image(reference.project, reference.family);
   }
-  const std::string path = path_of(reference.id, account_.project);
+  const std::string path = path_of(reference.id, compute_.project());
   if (path.empty()) co_return reference.id;
   const bool is_there = co_await compute_.exists(path);
   co_return is_there ? Image(reference.id) : std::nullopt;

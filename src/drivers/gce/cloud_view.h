@@ -23,7 +23,7 @@ inline constexpr async::Duration kPollInterval = std::chrono::seconds(2);
 class CloudView {
  public:
   // The references outlive it.
-  CloudView(const async::Runtime& runtime, const Account& account, ComputeEngine& compute);
+  CloudView(const async::Runtime& runtime, ComputeEngine& compute);
 
   using InstanceList = cloud::ById<ComputeInstance, &ComputeInstance::name>;
   using Instances = driver::SharedPoller<InstanceList>;
@@ -56,7 +56,6 @@ class CloudView {
   async::Task<driver::Resources> counted_for_zone();
 
   async::Runtime runtime_;
-  const Account& account_;
   ComputeEngine& compute_;
   Instances instances_;
   driver::BootTimes removal_times_;

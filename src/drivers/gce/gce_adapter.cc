@@ -37,17 +37,16 @@ driver::Limits limits_for(const driver::CloudDescription& described, const drive
 
 }  // namespace
 
-GceAdapter::GceAdapter(const async::Runtime& runtime, std::shared_ptr<const GceConfig> config,
-                       std::shared_ptr<CloudEndpoint> endpoint,
-                       std::shared_ptr<const model::Installation> installation,
-                       const telemetry::Logger& log, const http::Client::Observer& on_attempt)
+GceAdapter::GceAdapter(const cloud::AdapterContext& context,
+                       std::shared_ptr<const GceConfig> config,
+                       std::shared_ptr<CloudEndpoint> endpoint)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
-      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
-      ownership_(std::move(installation), config_->name()),
-      compute_(runtime, endpoint_->account(), endpoint_->tokens(), endpoint_->rate_limit(), log,
-               on_attempt),
-      context_{runtime, *config_, compute_, endpoint_->view(), log} {}
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = context.on_attempt})),
+      ownership_(context.installation, config_->name()),
+      compute_(context.runtime, endpoint_->account(), endpoint_->tokens(), endpoint_->rate_limit(),
+               context.log, context.on_attempt),
+      context_{context.runtime, *config_, compute_, endpoint_->view(), context.log} {}
 
 Task<> GceAdapter::stop() {
   co_await endpoint_->leave(membership_);

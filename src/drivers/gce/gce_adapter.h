@@ -5,24 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "cloud/account_driver.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "drivers/gce/cloud_endpoint.h"
 #include "drivers/gce/config/gce_config.h"
 #include "drivers/gce/instance_launch.h"
-#include "telemetry/log.h"
 
 namespace nodepool::drivers::gce {
 
 // The adapter for Google Compute Engine. docs/drivers/gce.md lists its calls.
 class GceAdapter final : public driver::Adapter {
  public:
-  // `endpoint` is the endpoint of the configured account. `on_attempt` is called for every attempt
-  // of a call.
-  GceAdapter(const async::Runtime& runtime, std::shared_ptr<const GceConfig> config,
-             std::shared_ptr<CloudEndpoint> endpoint,
-             std::shared_ptr<const model::Installation> installation, const telemetry::Logger& log,
-             const http::Client::Observer& on_attempt);
+  // `endpoint` is the endpoint of the configured account.
+  GceAdapter(const cloud::AdapterContext& context, std::shared_ptr<const GceConfig> config,
+             std::shared_ptr<CloudEndpoint> endpoint);
 
   async::Task<> stop() override;
 

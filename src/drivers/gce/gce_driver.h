@@ -1,37 +1,27 @@
 #pragma once
 
-#include <memory>
-#include <utility>
+#include <set>
+#include <string>
+#include <string_view>
 
-#include "cloud/endpoints.h"
-#include "config/environment.h"
-#include "driver/statemachine/state_machine_driver.h"
+#include "cloud/account_driver.h"
 #include "drivers/gce/cloud_endpoint.h"
+#include "drivers/gce/config/gce_config.h"
+#include "drivers/gce/config/gce_schema.h"
+#include "drivers/gce/gce_adapter.h"
 
 namespace nodepool::drivers::gce {
 
 // `driver: gce`: instances in Google Compute Engine. See docs/drivers/gce.md.
-class GceDriver final : public driver::StateMachineDriver {
+class GceDriver final : public cloud::AccountDriver<GceConfig, CloudEndpoint, GceAdapter> {
  public:
-  // `environment`: for finding credentials, see find_credentials().
-  explicit GceDriver(config::Environment environment = config::process_environment())
-      : environment_(std::move(environment)) {}
+  using AccountDriver::AccountDriver;
 
   std::string_view name() const override { return "gce"; }
-  const config::Schema& schema() const override;
-  std::shared_ptr<const driver::ProviderConfig> configure(
-      const config::ProviderSection& section, const config::Config& config) const override;
-  std::set<std::string> files(const config::ProviderSection& section) const override;
-
- protected:
-  std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,
-                                           driver::ProviderContext context) const override;
-
- private:
-  using Accounts = cloud::Endpoints<Account, CloudEndpoint>;
-
-  config::Environment environment_;
-  std::shared_ptr<Accounts> accounts_ = std::make_shared<Accounts>();
+  const config::Schema& schema() const override { return gce_schema(); }
+  std::set<std::string> files(const config::ProviderSection& /*section*/) const override {
+    return credential_files(environment());
+  }
 };
 
 }  // namespace nodepool::drivers::gce

@@ -9,7 +9,7 @@ namespace nodepool::drivers::gce {
 // all calls pause.
 class PausingRateLimit final : public http::RateLimit {
  public:
-  explicit PausingRateLimit(async::Clock& clock) : clock_(clock), governor_(clock, 0) {}
+  explicit PausingRateLimit(async::Clock& clock) : clock_(clock), governor_(clock) {}
 
   // Calls a second; 0: no limit.
   void set_rate(double calls_per_second) { governor_.set_rate(calls_per_second); }

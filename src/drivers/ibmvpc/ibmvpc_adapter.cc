@@ -29,21 +29,18 @@ driver::Machine::State state_of(const VpcInstance& instance) {
 
 }  // namespace
 
-IbmVpcAdapter::IbmVpcAdapter(const async::Runtime& runtime,
+IbmVpcAdapter::IbmVpcAdapter(const cloud::AdapterContext& context,
                              std::shared_ptr<const IbmVpcConfig> config,
-                             std::shared_ptr<CloudEndpoint> endpoint,
-                             std::shared_ptr<const model::Installation> installation,
-                             async::ThreadPool& threads, const telemetry::Logger& log,
-                             const http::Client::Observer& on_attempt)
+                             std::shared_ptr<CloudEndpoint> endpoint)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
-      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
-      ownership_(installation, config_->name()),
-      api_(runtime, endpoint_->account(), endpoint_->tokens(), endpoint_->rate_limit(), log,
-           on_attempt),
-      context_{runtime, *config_, api_, endpoint_->view(), log},
-      images_(runtime, *config_, api_, endpoint_->view(), endpoint_->tokens(),
-              std::move(installation), threads, log, on_attempt) {}
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = context.on_attempt})),
+      ownership_(context.installation, config_->name()),
+      api_(context.runtime, endpoint_->account(), endpoint_->tokens(), endpoint_->rate_limit(),
+           context.log, context.on_attempt),
+      context_{context.runtime, *config_, api_, endpoint_->view(), context.log},
+      images_(context.runtime, *config_, api_, endpoint_->view(), endpoint_->tokens(),
+              context.installation, context.threads, context.log, context.on_attempt) {}
 
 Task<> IbmVpcAdapter::stop() {
   co_await endpoint_->leave(membership_);

@@ -5,26 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "async/thread_pool.h"
+#include "cloud/account_driver.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "drivers/ibmvpc/cloud_endpoint.h"
 #include "drivers/ibmvpc/config/ibmvpc_config.h"
 #include "drivers/ibmvpc/image_store.h"
 #include "drivers/ibmvpc/instance_launch.h"
-#include "telemetry/log.h"
 
 namespace nodepool::drivers::ibmvpc {
 
 // The adapter for IBM Cloud VPC. docs/drivers/ibmvpc.md lists its calls.
 class IbmVpcAdapter final : public driver::Adapter {
  public:
-  // `threads` outlives it. `endpoint` is the endpoint of the configured account. `on_attempt` is
-  // called for every attempt of a call.
-  IbmVpcAdapter(const async::Runtime& runtime, std::shared_ptr<const IbmVpcConfig> config,
-                std::shared_ptr<CloudEndpoint> endpoint,
-                std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
-                const telemetry::Logger& log, const http::Client::Observer& on_attempt);
+  // `endpoint` is the endpoint of the configured account.
+  IbmVpcAdapter(const cloud::AdapterContext& context, std::shared_ptr<const IbmVpcConfig> config,
+                std::shared_ptr<CloudEndpoint> endpoint);
 
   async::Task<> stop() override;
 

@@ -144,10 +144,8 @@ void MetastaticConfig::load_pool(const Section& section, const ProviderSection& 
   driver::MachinePool machines;
   for (const Section& label : section.sections("labels")) {
     load_label(label, section, config, machines);
-    pool.labels.insert(label.text("name"));
   }
-  machine_pools_.insert_or_assign(pool.name, std::move(machines));
-  pools_.insert_or_assign(pool.name, std::move(pool));
+  add_pool(std::move(pool), std::move(machines));
 }
 
 // Labels with the same backing label share no backing nodes, but must have the same rules.

@@ -3,7 +3,8 @@
 namespace nodepool::drivers::openstack {
 
 CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Cloud cloud,
-                             const PollPolicy& poll_policy, const telemetry::Logger& log)
+                             async::ThreadPool& /*threads*/, const telemetry::Logger& log,
+                             const PollPolicy& poll_policy)
     : cloud_(std::move(cloud)),
       poll_policy_(poll_policy),
       account_(runtime, cloud_, log, observer()),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/runtime.h"
+#include "async/thread_pool.h"
 #include "cloud/endpoints.h"
 #include "drivers/openstack/api/cloud_api.h"
 #include "drivers/openstack/cloud_view.h"
@@ -14,8 +15,8 @@ namespace nodepool::drivers::openstack {
 // service, and the listings.
 class CloudEndpoint final : public cloud::Endpoint {
  public:
-  CloudEndpoint(const async::Runtime& runtime, Cloud cloud, const PollPolicy& poll_policy,
-                const telemetry::Logger& log);
+  CloudEndpoint(const async::Runtime& runtime, Cloud cloud, async::ThreadPool& threads,
+                const telemetry::Logger& log, const PollPolicy& poll_policy = {});
 
   // Whether it has the same credentials, region, services and networks, and is still in use.
   bool is_of(const Cloud& cloud) const { return !is_closed() && cloud == cloud_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/openstack/flavors.h"
 
 namespace nodepool::drivers::openstack {
@@ -58,12 +59,8 @@ Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
 Task<std::vector<FloatingIp>> CloudView::ask_floating_ips() {
   const bool exists = co_await api_.has_network();
   if (!exists || !cloud_.has_floating_ips) co_return std::vector<FloatingIp>{};
-  try {
-    co_return co_await api_.network().floating_ips();
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
-  co_return std::vector<FloatingIp>{};  // a cloud without routers
+  auto addresses = co_await driver::if_exists(api_.network().floating_ips());
+  co_return std::move(addresses).value_or(std::vector<FloatingIp>{});  // nothing without routers
 }
 
 Task<std::vector<Volume>> CloudView::ask_volumes() {

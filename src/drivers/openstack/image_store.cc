@@ -59,7 +59,7 @@ GlanceImages::GlanceImages(ServerContext context, async::ThreadPool& threads)
 
 Task<std::string> GlanceImages::upload(driver::ProviderImage /*image*/, std::string name,
                                        ImageFile file, Metadata metadata, Progress progress) {
-  if (context_.config.cloud().image_api_use_tasks) {
+  if (context_.config.account().image_api_use_tasks) {
     throw CloudError(CloudError::Kind::permanent,
                      "image_api_use_tasks: uploads through image import tasks are not supported");
   }
@@ -72,7 +72,7 @@ Task<std::string> GlanceImages::upload(driver::ProviderImage /*image*/, std::str
 Metadata GlanceImages::properties(const std::string& name, const ImageFile& file,
                                   const Metadata& metadata) const {
   Metadata properties = metadata;
-  for (const auto& [key, value] : context_.config.cloud().image_properties) {
+  for (const auto& [key, value] : context_.config.account().image_properties) {
     properties.try_emplace(key, value);
   }
   properties[kMd5] = file.md5;

@@ -65,7 +65,7 @@ Task<std::set<std::string>> Leftovers::unused_ports() {
 
 Task<std::set<std::string>> Leftovers::floating_ips() {
   std::set<std::string> ids;
-  if (!context_.config.clean_floating_ips() || !context_.config.cloud().has_floating_ips) {
+  if (!context_.config.clean_floating_ips() || !context_.config.account().has_floating_ips) {
     co_return ids;
   }
   const std::vector<FloatingIp> list = co_await context_.api.network().floating_ips();

@@ -27,19 +27,17 @@ driver::Machine::State state_of(const Server& server) {
 
 }  // namespace
 
-OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
+OpenStackAdapter::OpenStackAdapter(const cloud::AdapterContext& context,
                                    std::shared_ptr<const OpenStackConfig> config,
-                                   std::shared_ptr<CloudEndpoint> endpoint,
-                                   async::ThreadPool& threads, telemetry::Logger log,
-                                   const http::Client::Observer& on_attempt)
+                                   std::shared_ptr<CloudEndpoint> endpoint)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
-      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
-      api_(runtime, endpoint_->account(), log, on_attempt),
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = context.on_attempt})),
+      api_(context.runtime, endpoint_->account(), context.log, context.on_attempt),
       view_(endpoint_->view()),
-      context_{runtime,         *config_,      api_, view_, endpoint_->poll_policy(),
-               host_has_ipv6(), std::move(log)},
-      images_(context_, threads),
+      context_{context.runtime,          *config_,        api_,       view_,
+               endpoint_->poll_policy(), host_has_ipv6(), context.log},
+      images_(context_, context.threads),
       leftovers_(context_) {}
 
 Task<> OpenStackAdapter::stop() {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "async/thread_pool.h"
+#include "cloud/account_driver.h"
 #include "driver/statemachine/adapter.h"
 #include "drivers/openstack/cloud_endpoint.h"
 #include "drivers/openstack/cloud_view.h"
@@ -15,18 +15,16 @@
 #include "drivers/openstack/image_store.h"
 #include "drivers/openstack/leftovers.h"
 #include "drivers/openstack/poll_policy.h"
-#include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
 
 // The adapter for OpenStack clouds. docs/drivers/openstack.md lists its calls.
 class OpenStackAdapter final : public driver::Adapter {
  public:
-  // `threads` outlives it. `endpoint` is the endpoint of the configured cloud. `on_attempt` is
-  // called for every attempt of a call.
-  OpenStackAdapter(const async::Runtime& runtime, std::shared_ptr<const OpenStackConfig> config,
-                   std::shared_ptr<CloudEndpoint> endpoint, async::ThreadPool& threads,
-                   telemetry::Logger log, const http::Client::Observer& on_attempt = {});
+  // `endpoint` is the endpoint of the configured account.
+  OpenStackAdapter(const cloud::AdapterContext& context,
+                   std::shared_ptr<const OpenStackConfig> config,
+                   std::shared_ptr<CloudEndpoint> endpoint);
 
   async::Task<> stop() override;
 

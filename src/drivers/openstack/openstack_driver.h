@@ -1,37 +1,32 @@
 #pragma once
 
 #include <memory>
-#include <utility>
+#include <set>
+#include <string>
+#include <string_view>
 
-#include "cloud/endpoints.h"
-#include "config/environment.h"
-#include "driver/statemachine/state_machine_driver.h"
+#include "cloud/account_driver.h"
 #include "drivers/openstack/cloud_endpoint.h"
+#include "drivers/openstack/clouds/cloud_files.h"
+#include "drivers/openstack/config/openstack_config.h"
+#include "drivers/openstack/config/openstack_schema.h"
+#include "drivers/openstack/openstack_adapter.h"
 
 namespace nodepool::drivers::openstack {
 
 // `driver: openstack`: servers in an OpenStack cloud. See docs/drivers/openstack.md.
-class OpenStackDriver final : public driver::StateMachineDriver {
+class OpenStackDriver final
+    : public cloud::AccountDriver<OpenStackConfig, CloudEndpoint, OpenStackAdapter> {
  public:
-  // `environment`: for finding clouds.yaml, see find_cloud().
-  explicit OpenStackDriver(config::Environment environment = config::process_environment())
-      : environment_(std::move(environment)) {}
+  using AccountDriver::AccountDriver;
 
   std::string_view name() const override { return "openstack"; }
-  const config::Schema& schema() const override;
+  const config::Schema& schema() const override { return openstack_schema(); }
   std::shared_ptr<const driver::ProviderConfig> configure(
       const config::ProviderSection& section, const config::Config& config) const override;
-  std::set<std::string> files(const config::ProviderSection& section) const override;
-
- protected:
-  std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,
-                                           driver::ProviderContext context) const override;
-
- private:
-  using Accounts = cloud::Endpoints<Cloud, CloudEndpoint>;
-
-  config::Environment environment_;
-  std::shared_ptr<Accounts> accounts_ = std::make_shared<Accounts>();
+  std::set<std::string> files(const config::ProviderSection& /*section*/) const override {
+    return all_cloud_files(environment());
+  }
 };
 
 }  // namespace nodepool::drivers::openstack

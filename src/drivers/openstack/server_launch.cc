@@ -101,7 +101,7 @@ Task<ServerRequest> ServerLaunch::request() {
   request.userdata = wanted.userdata;
   request.config_drive = wanted.config_drive;
   request.metadata = metadata();
-  request.microversion = context_.config.cloud().compute_microversion;
+  request.microversion = context_.config.account().compute_microversion;
   co_return request;
 }
 
@@ -157,7 +157,7 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
 // Returns nothing if the server needs none.
 Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server) {
   const auto topology = co_await context_.view.topology();
-  const Cloud& cloud = context_.config.cloud();
+  const Cloud& cloud = context_.config.account();
   const AddressChoice choice = choose_addresses(server, *topology, cloud, context_.host_has_ipv6);
   if (!needs_floating_ip(server, choice, *topology, cloud)) co_return std::nullopt;
   const std::vector<Port> ports = co_await context_.api.network().ports_of(server.id);
@@ -215,7 +215,7 @@ Task<Instance> describe(ServerContext context, Server server) {
   std::shared_ptr<const std::vector<Volume>> volumes =
       std::make_shared<const std::vector<Volume>>();
   if (!server.volumes.empty()) volumes = co_await context.view.volumes();
-  const Cloud& cloud = context.config.cloud();
+  const Cloud& cloud = context.config.account();
   const AddressChoice choice = choose_addresses(server, *topology, cloud, context.host_has_ipv6);
 
   Instance instance;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "driver/statemachine/shared_poller.h"
 #include "driver/statemachine/wait_in_listing.h"
 
@@ -71,13 +72,7 @@ Task<> remove_floating_ips(ServerContext context, std::string server_id) {
 }
 
 Task<bool> request_removal(ServerContext context, std::string server_id) {
-  try {
-    co_await context.api.compute().remove(std::move(server_id));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-    co_return false;
-  }
-  co_return true;
+  co_return co_await driver::if_exists(context.api.compute().remove(std::move(server_id)));
 }
 
 void throw_if_deletion_failed(const Server& server) {

@@ -336,14 +336,14 @@ class AzureTokensTest : public testing::Test {
   }
 
   ArmTokens& tokens(TokenSource source) {
-    source_ = std::move(source);
-    source_.token_url = server_.url() + source_.token_url;
-    source_.audience = "https://management.azure.com/";
+    source.token_url = server_.url() + source.token_url;
+    source.audience = "https://management.azure.com/";
+    account_.subscription.credentials = std::move(source);
     const auto log = telemetry::Log::to_consumer(
         [this](telemetry::LogLevel, std::string_view, std::string_view text) {
           logged_ += std::string(text) + "\n";
         });
-    tokens_ = std::make_unique<ArmTokens>(runtime_, source_, telemetry::Logger(log, "test"),
+    tokens_ = std::make_unique<ArmTokens>(runtime_, account_, telemetry::Logger(log, "test"),
                                           http::Client::Observer());
     return *tokens_;
   }
@@ -367,7 +367,7 @@ class AzureTokensTest : public testing::Test {
   int status_ = 200;
   std::string body_ = R"({"access_token": "TOKEN", "expires_in": 3599, "token_type": "Bearer"})";
   std::string logged_;
-  TokenSource source_;
+  AzureAccount account_;
   std::unique_ptr<ArmTokens> tokens_;
   test_support::TemporaryDirectory directory_;
 };

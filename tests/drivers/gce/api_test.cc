@@ -263,13 +263,13 @@ class GceTokensTest : public testing::Test {
   }
 
   AccessTokens& tokens(CredentialSource source) {
-    source_ = std::move(source);
-    source_.token_url = server_.url() + source_.token_url;
+    source.token_url = server_.url() + source.token_url;
+    account_.credentials = std::move(source);
     const auto log = telemetry::Log::to_consumer(
         [this](telemetry::LogLevel, std::string_view, std::string_view text) {
           logged_ += std::string(text) + "\n";
         });
-    tokens_ = std::make_unique<AccessTokens>(runtime_, source_, telemetry::Logger(log, "test"),
+    tokens_ = std::make_unique<AccessTokens>(runtime_, account_, telemetry::Logger(log, "test"),
                                              http::Client::Observer());
     return *tokens_;
   }
@@ -293,7 +293,7 @@ class GceTokensTest : public testing::Test {
   int status_ = 200;
   std::string body_ = R"({"access_token": "TOKEN", "expires_in": 3599, "token_type": "Bearer"})";
   std::string logged_;
-  CredentialSource source_;
+  Account account_;
   std::unique_ptr<AccessTokens> tokens_;
   test_support::TemporaryDirectory directory_;
 };

@@ -86,10 +86,14 @@ class AdapterTest : public testing::Test {
           log_ += std::string(message) + "\n";
         });
     const telemetry::Logger logger(log, "test");
-    auto endpoint =
-        std::make_shared<CloudEndpoint>(runtime_, openstack->cloud(), poll_policy_, logger);
-    adapter_ = std::make_unique<OpenStackAdapter>(runtime_, openstack, std::move(endpoint),
-                                                  threads_, logger);
+    auto endpoint = std::make_shared<CloudEndpoint>(runtime_, openstack->account(), threads_,
+                                                    logger, poll_policy_);
+    adapter_ = std::make_unique<OpenStackAdapter>(cloud::AdapterContext{.runtime = runtime_,
+                                                                        .threads = threads_,
+                                                                        .installation = {},
+                                                                        .log = logger,
+                                                                        .on_attempt = {}},
+                                                  openstack, std::move(endpoint));
   }
 
   static driver::CreateSpec spec(const std::string& node_id, const std::string& label) {

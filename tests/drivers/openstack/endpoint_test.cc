@@ -61,7 +61,7 @@ class EndpointTest : public testing::Test {
   }
 
   std::shared_ptr<CloudEndpoint> make_endpoint() {
-    return std::make_shared<CloudEndpoint>(runtime_, config("0")->cloud(), PollPolicy(), log_);
+    return std::make_shared<CloudEndpoint>(runtime_, config("0")->account(), threads_, log_);
   }
 
   std::shared_ptr<const OpenStackConfig> config(const std::string& rate) {
@@ -83,8 +83,13 @@ class EndpointTest : public testing::Test {
 
   OpenStackAdapter& add_provider(std::shared_ptr<CloudEndpoint> endpoint,
                                  const std::string& rate = "0") {
-    adapters_.push_back(std::make_unique<OpenStackAdapter>(runtime_, config(rate),
-                                                           std::move(endpoint), threads_, log_));
+    adapters_.push_back(
+        std::make_unique<OpenStackAdapter>(cloud::AdapterContext{.runtime = runtime_,
+                                                                 .threads = threads_,
+                                                                 .installation = {},
+                                                                 .log = log_,
+                                                                 .on_attempt = {}},
+                                           config(rate), std::move(endpoint)));
     return *adapters_.back();
   }
 

@@ -10,7 +10,6 @@
 #include "cloud/outcome.h"
 #include "drivers/aws/api/error_response.h"
 #include "drivers/aws/api/signature.h"
-#include "telemetry/version.h"
 
 namespace nodepool::drivers::aws {
 
@@ -84,7 +83,6 @@ Task<http::Response> Caller::send(Call call) {
       .name = name_of(call),
       .repeatable = may_repeat ? http::Request::Repeatable::yes : http::Request::Repeatable::no,
       .deadline = kDeadline + sending};
-  request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
   if (!call.body_hash.empty()) request.headers.emplace_back(kBodyHash, call.body_hash);
   cloud::RestCall rest_call{.request = std::move(request),
                             .effect = call.creates ? cloud::Effect::creates : cloud::Effect::none,

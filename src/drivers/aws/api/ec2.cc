@@ -5,6 +5,7 @@
 #include "cloud/outcome.h"
 #include "cloud/pages.h"
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/aws/api/error_response.h"
 
 namespace nodepool::drivers::aws {
@@ -164,12 +165,8 @@ Task<std::vector<Ami>> Ec2::images(std::vector<std::string> ids) {
   Query query;
   query.add_list("ImageId", ids);
   std::string about = ids.empty() ? std::string() : ids.front();
-  try {
-    co_return co_await describe_images(std::move(query), std::move(about));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
-  co_return std::vector<Ami>{};
+  auto images = co_await driver::if_exists(describe_images(std::move(query), std::move(about)));
+  co_return std::move(images).value_or(std::vector<Ami>{});
 }
 
 Task<std::vector<Ami>> Ec2::images_that(Query filters) {
@@ -211,11 +208,7 @@ Task<> Ec2::remove(std::string action, std::string parameter, std::string id) {
   Query query;
   query.add(std::move(parameter), id);
   Call call{.action = std::move(action), .about = id, .precedence = http::Precedence::removal};
-  try {
-    co_await caller_.ask(std::move(call), std::move(query));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
+  co_await driver::if_exists(caller_.ask(std::move(call), std::move(query)));
 }
 
 Task<> Ec2::deregister_image(std::string id) {

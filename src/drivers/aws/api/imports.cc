@@ -2,13 +2,12 @@
 
 #include "cloud/outcome.h"
 #include "cloud/pages.h"
-#include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/aws/api/ec2.h"
 
 namespace nodepool::drivers::aws {
 
 using async::Task;
-using driver::CloudError;
 
 namespace {
 
@@ -86,13 +85,10 @@ Task<std::vector<ImportTask>> Imports::tasks(ImportKind kind) {
 Task<std::optional<ImportTask>> Imports::task(ImportKind kind, std::string id) {
   Query query;
   query.add("ImportTaskId.1", id);
-  try {
-    const TaskPage page = co_await ask_page(caller_, kind, std::move(query));
-    for (const ImportTask& task : page.tasks) {
-      if (task.id == id) co_return task;
-    }
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
+  const auto page = co_await driver::if_exists(ask_page(caller_, kind, std::move(query)));
+  if (!page) co_return std::nullopt;
+  for (const ImportTask& task : page->tasks) {
+    if (task.id == id) co_return task;
   }
   co_return std::nullopt;
 }
@@ -101,11 +97,7 @@ Task<> Imports::cancel(std::string id) {
   Query query;
   query.add("ImportTaskId", id);
   Call call{.action = "CancelImportTask", .about = id, .precedence = http::Precedence::removal};
-  try {
-    co_await caller_.ask(std::move(call), std::move(query));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
+  co_await driver::if_exists(caller_.ask(std::move(call), std::move(query)));
 }
 
 }  // namespace nodepool::drivers::aws

@@ -1,7 +1,5 @@
 #include "drivers/aws/config/aws_config.h"
 
-#include <stdexcept>
-
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
 #include "config/outside_error.h"
@@ -29,11 +27,6 @@ AmiReference load_reference(const config::Section& image) {
     throw image.section_error("set either `image-id` or `image-filters`");
   }
   return reference;
-}
-
-// The pool's value, or the provider's.
-bool flag(const config::Section& pool, const config::Section& provider, std::string_view key) {
-  return pool.optional_boolean(key).value_or(provider.boolean(key));
 }
 
 void load_limits(const config::Section& section, driver::Limits& limits) {
@@ -95,7 +88,7 @@ UploadOptions::Method load_method(const config::Section& image, const config::Se
 // The images that labels may refer to.
 struct AwsConfig::Images {
   cloud::CloudImages cloud_images;
-  std::map<std::string, AmiReference, std::less<>> references;  // of these
+  driver::ByName<AmiReference> references;  // of these
 };
 
 AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Config& config,
@@ -129,16 +122,8 @@ void AwsConfig::load_uploads(const config::Section& provider, const config::Conf
       std::chrono::seconds(provider.optional_integer("image-import-timeout").value_or(0));
   managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
   for (const config::Section& section : provider.sections("diskimages")) {
-    const std::string name = section.text("name");
-    const config::DiskImage& built = config::find_diskimage(config, section, "name", name);
-    driver::ProviderImage image;
-    image.name = name;
-    image.pause = section.boolean("pause");
-    image.access.username = section.optional_text("username");
-    if (!image.access.username) image.access.username = built.username;
-    image.access.python_path = section.text("python-path");
-    image.access.shell_type = section.optional_text("shell-type");
-    cloud::load_connection(section, image.access);
+    driver::ProviderImage image = cloud::load_upload_entry(section, config);
+    const std::string name = image.name;
     for (auto& [key, value] : section.text_map("tags")) image.meta.emplace(key, value);
     UploadOptions options{.method = load_method(section, provider),
                           .architecture = section.text("architecture"),
@@ -154,16 +139,9 @@ void AwsConfig::load_uploads(const config::Section& provider, const config::Conf
 AwsConfig::Images AwsConfig::load_images(const config::Section& provider,
                                          const config::Config& config) {
   load_uploads(provider, config);
-  Images found;
+  Images found{.cloud_images = cloud::load_cloud_images(provider), .references = {}};
   for (const config::Section& section : provider.sections("cloud-images")) {
-    const std::string name = section.text("name");
-    driver::ImageAccess access;
-    access.username = section.text("username");
-    access.python_path = section.text("python-path");
-    access.shell_type = section.optional_text("shell-type");
-    cloud::load_connection(section, access);
-    found.cloud_images.insert_or_assign(name, std::move(access));
-    found.references.insert_or_assign(name, load_reference(section));
+    found.references.insert_or_assign(section.text("name"), load_reference(section));
   }
   return found;
 }
@@ -178,33 +156,28 @@ void AwsConfig::load_pool(const config::Section& section, const config::Section&
   if (!pool.max_servers) pool.max_servers = provider.optional_integer("max-servers");
   MachinePool machine_pool;
   if (const auto zone = section.optional_text("availability-zone")) machine_pool.zones = {*zone};
-  machine_pool.use_internal_ip = flag(section, provider, "use-internal-ip");
+  machine_pool.use_internal_ip = cloud::flag(section, provider, "use-internal-ip");
   AwsPool aws_pool;
   aws_pool.subnet_id = section.optional_text("subnet-id");
   aws_pool.security_group_id = section.optional_text("security-group-id");
   aws_pool.public_ipv4 = section.optional_boolean("public-ip-address")
-                             .value_or(flag(section, provider, "public-ipv4"));
-  aws_pool.public_ipv6 = flag(section, provider, "public-ipv6");
+                             .value_or(cloud::flag(section, provider, "public-ipv4"));
+  aws_pool.public_ipv6 = cloud::flag(section, provider, "public-ipv6");
   for (const config::Section& label : section.sections("labels")) {
-    pool.labels.insert(label.text("name"));
     load_label(label, section, provider, config, images, machine_pool, aws_pool);
   }
-  machine_pools_.insert_or_assign(pool.name, std::move(machine_pool));
   aws_pools_.insert_or_assign(pool.name, std::move(aws_pool));
-  pools_.insert_or_assign(pool.name, std::move(pool));
+  add_pool(std::move(pool), std::move(machine_pool));
 }
 
 void AwsConfig::load_label(const config::Section& section, const config::Section& pool_section,
                            const config::Section& provider, const config::Config& config,
                            const Images& images, MachinePool& machine_pool, AwsPool& pool) {
   const std::string name = section.text("name");
-  config::find_label(config, section, "name", name);
-  MachineLabel machine =
-      cloud::load_label_image(section, config, *managed_images_, images.cloud_images);
+  MachineLabel machine = cloud::load_label(section, config, *managed_images_, images.cloud_images);
   AwsLabel label;
   if (!machine.cloud_image.empty()) label.cloud_image = images.references.at(machine.cloud_image);
-  machine.console_log = section.boolean("console-log");
-  machine.host_key_checking = flag(pool_section, provider, "host-key-checking");
+  machine.host_key_checking = cloud::flag(pool_section, provider, "host-key-checking");
   label.instance_type = section.optional_text("instance-type").value_or("");
   label.key_name = section.optional_text("key-name");
   label.ebs_optimized = section.boolean("ebs-optimized");
@@ -226,25 +199,6 @@ void AwsConfig::load_label(const config::Section& section, const config::Section
   check_dedicated_host(section, label, machine_pool);
   machine_pool.labels.insert_or_assign(name, std::move(machine));
   pool.labels.insert_or_assign(name, std::move(label));
-}
-
-const AwsPool& AwsConfig::pool(std::string_view pool) const {
-  const auto found = aws_pools_.find(pool);
-  if (found == aws_pools_.end()) throw std::out_of_range("no pool " + std::string(pool));
-  return found->second;
-}
-
-const AwsLabel& AwsConfig::label(std::string_view pool_name, std::string_view label) const {
-  const auto& labels = pool(pool_name).labels;
-  const auto found = labels.find(label);
-  if (found == labels.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
-}
-
-const UploadOptions& AwsConfig::upload(std::string_view image) const {
-  const auto found = uploads_.find(image);
-  if (found == uploads_.end()) throw std::out_of_range("no diskimage " + std::string(image));
-  return found->second;
 }
 
 bool AwsConfig::same_as(const driver::ProviderConfig& other) const {

@@ -85,7 +85,7 @@ struct AwsPool {
   std::optional<std::string> security_group_id;
   bool public_ipv4 = true;
   bool public_ipv6 = false;
-  std::map<std::string, AwsLabel, std::less<>> labels;
+  driver::ByName<AwsLabel> labels;
 };
 
 // The configuration of a provider with `driver: aws`.
@@ -100,10 +100,15 @@ class AwsConfig final : public driver::StateMachineConfig {
   double rate() const { return rate_; }  // mutating calls a second; 0: no limit
 
   // These throw std::out_of_range for an unknown name.
-  const AwsPool& pool(std::string_view pool) const;
-  const AwsLabel& label(std::string_view pool, std::string_view label) const;
-
-  const UploadOptions& upload(std::string_view image) const;
+  const AwsPool& pool(std::string_view pool) const {
+    return driver::named(aws_pools_, "pool", pool);
+  }
+  const AwsLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::named(this->pool(pool).labels, "label", label);
+  }
+  const UploadOptions& upload(std::string_view image) const {
+    return driver::named(uploads_, "diskimage", image);
+  }
   // The bucket for images to import; empty: none.
   const std::string& bucket() const { return bucket_; }
   // How long to retry an import while too many are running.
@@ -128,8 +133,8 @@ class AwsConfig final : public driver::StateMachineConfig {
   double rate_ = 2;
   std::string bucket_;
   async::Duration import_timeout_{};
-  std::map<std::string, UploadOptions, std::less<>> uploads_;  // by the diskimage's name
-  std::map<std::string, AwsPool, std::less<>> aws_pools_;
+  driver::ByName<UploadOptions> uploads_;  // by the diskimage's name
+  driver::ByName<AwsPool> aws_pools_;
 };
 
 }  // namespace nodepool::drivers::aws

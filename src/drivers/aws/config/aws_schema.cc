@@ -21,36 +21,14 @@ const Fields& limit_fields() {
   return fields;
 }
 
-// Of a pool; and of the provider, for pools that do not say.
-Fields network_fields(Accepted accepted, bool has_default) {
-  const auto with_default = [has_default](std::string_view value) {
-    return has_default ? value : std::string_view();
-  };
-  const std::string_view note = has_default ? "" : "provider's";
-  return {{.key = "use-internal-ip",
-           .type = boolean(),
-           .accepted = Accepted::by_daemons,
-           .default_value = with_default("false"),
-           .default_note = note,
-           .description = "Connect to nodes at their private address."},
-          {.key = "host-key-checking",
-           .type = boolean(),
-           .accepted = accepted,
-           .default_value = with_default("true"),
-           .default_note = note,
-           .description = "Read the SSH host keys before a machine is ready."},
-          {.key = "public-ipv4",
-           .type = boolean(),
-           .accepted = accepted,
-           .default_value = with_default("true"),
-           .default_note = note,
-           .description = "Assign public IPv4 addresses."},
-          {.key = "public-ipv6",
-           .type = boolean(),
-           .accepted = accepted,
-           .default_value = with_default("false"),
-           .default_note = note,
-           .description = "Assign IPv6 addresses; the subnet must have some."}};
+// Of a provider; and of a pool, whose defaults are the provider's.
+Fields network_fields(Accepted accepted) {
+  return {with(cloud::internal_ip_field(), Accepted::by_daemons),
+          with(cloud::host_key_field(), accepted),
+          with(cloud::flag_field("public-ipv4", "true", "Assign public IPv4 addresses."), accepted),
+          with(cloud::flag_field("public-ipv6", "false",
+                                 "Assign IPv6 addresses; the subnet must have some."),
+               accepted)};
 }
 
 const Schema& filter_schema() {
@@ -75,22 +53,14 @@ const Schema& cloud_image_schema() {
   static const Schema schema{
       .description = "An existing image (AMI).",
       .fields = joined(
-          {{.key = "name",
-            .type = string(),
-            .required = Required::always,
-            .description = "Name of the image in labels."},
-           {.key = "username",
-            .type = string(),
-            .required = Required::always,
-            .description = "User to log in as. Recorded with the node."},
+          {cloud::image_name_field(),
+           with(cloud::username_field(), Required::always),
            {.key = "image-id", .type = string(), .description = "ID of the AMI."},
            {.key = "image-filters",
             .type = list_of(section(filter_schema())),
             .default_note = "none",
-            .description = "Filters that the AMI matches. Of several AMIs, the newest is used."},
-           cloud::python_path_field(),
-           cloud::shell_type_field()},
-          cloud::connection_fields()),
+            .description = "Filters that the AMI matches. Of several AMIs, the newest is used."}},
+          cloud::access_fields()),
       .rules = {{.kind = Rule::Kind::exactly_one, .keys = {"image-id", "image-filters"}}}};
   return schema;
 }
@@ -99,7 +69,7 @@ const Schema& pool_schema() {
   static const Schema schema{
       .description = "A group of machines with the same network and limits.",
       .fields = joined(joined(joined(common_pool_fields(), limit_fields()),
-                              network_fields(Accepted::everywhere, false)),
+                              cloud::of_pool(network_fields(Accepted::everywhere))),
                        {{.key = "availability-zone",
                          .type = string(),
                          .default_note = "chosen by AWS",
@@ -116,10 +86,7 @@ const Schema& pool_schema() {
                          .type = boolean(),
                          .description = "Same as `public-ipv4`; overrides it.",
                          .deprecated = "`public-ipv4`"},
-                        {.key = "labels",
-                         .type = list_of(section(label_schema())),
-                         .required = Required::strictly,
-                         .description = "Types of machines."}})};
+                        cloud::labels_field(label_schema(), Required::strictly)})};
   return schema;
 }
 
@@ -143,25 +110,19 @@ const Fields& provider_fields() {
        .type = string(),
        .default_note = "`AWS_PROFILE`, `AWS_DEFAULT_PROFILE` or `default`",
        .description = "Profile in the AWS credentials and configuration files."},
-      {.key = "rate",
-       .type = one_of({integer(), number()}),
-       .default_value = "2",
-       .unit = "calls/s",
-       .description = "Maximum changing calls per second. Read calls may be ten times as many. "
-                      "Reduced while AWS throttles."},
-      {.key = "boot-timeout",
-       .type = integer(),
-       .default_value = "180",
-       .unit = "seconds",
-       .description = "Maximum time until a running machine shows its SSH host keys."},
-      cloud::launch_timeout_field(),
-      cloud::launch_retries_field(),
-      {.key = "max-servers",
-       .type = integer(),
-       .default_note = "unlimited",
-       .unit = "instances",
-       .description = "Default of the pools' `max-servers`."}};
+      cloud::rate_field("2",
+                        "Maximum changing calls per second. Read calls may be ten times as many. "
+                        "Reduced while AWS throttles.")};
   return fields;
+}
+
+const Field& max_servers_field() {
+  static const Field field = {.key = "max-servers",
+                              .type = integer(),
+                              .default_note = "unlimited",
+                              .unit = "instances",
+                              .description = "Default of the pools' `max-servers`."};
+  return field;
 }
 
 }  // namespace
@@ -170,29 +131,29 @@ const Schema& aws_schema() {
   static const Schema schema{
       .description = "Machines in Amazon EC2.",
       .fields =
-          joined(joined(joined(provider_fields(), limit_fields()),
-                        network_fields(Accepted::by_daemons, true)),
-                 {{.key = "object-storage",
-                   .type = section(object_storage_schema()),
-                   .default_note = "none",
-                   .description = "Storage for image imports."},
-                  {.key = "image-format",
-                   .type = word({"ova", "vhd", "vhdx", "vmdk", "raw"}),
-                   .default_value = "raw",
-                   .description = "Format in which images are built and imported."},
-                  {.key = "image-import-timeout",
-                   .type = integer(),
-                   .default_note = "no retry",
-                   .unit = "seconds",
-                   .description =
-                       "How long to retry an import while AWS has too many imports in progress."},
-                  cloud::post_upload_hook_field(),
-                  cloud::diskimages_field(diskimage_schema()),
-                  cloud::cloud_images_field(cloud_image_schema()),
-                  {.key = "pools",
-                   .type = list_of(section(pool_schema())),
-                   .required = Required::strictly,
-                   .description = "Groups of machines."}})};
+          joined({provider_fields(),
+                  cloud::launch_fields("180"),
+                  {max_servers_field()},
+                  limit_fields(),
+                  network_fields(Accepted::by_daemons),
+                  {{.key = "object-storage",
+                    .type = section(object_storage_schema()),
+                    .default_note = "none",
+                    .description = "Storage for image imports."},
+                   {.key = "image-format",
+                    .type = word({"ova", "vhd", "vhdx", "vmdk", "raw"}),
+                    .default_value = "raw",
+                    .description = "Format in which images are built and imported."},
+                   {.key = "image-import-timeout",
+                    .type = integer(),
+                    .default_note = "no retry",
+                    .unit = "seconds",
+                    .description =
+                        "How long to retry an import while AWS has too many imports in progress."},
+                   cloud::post_upload_hook_field(),
+                   cloud::diskimages_field(diskimage_schema()),
+                   cloud::cloud_images_field(cloud_image_schema()),
+                   cloud::pools_field(pool_schema())}})};
   return schema;
 }
 

@@ -14,7 +14,7 @@ namespace nodepool::drivers::azure {
 // kind it will still accept: calls of the same precedence pause before it refuses them.
 class ArmRateLimit final : public http::RateLimit {
  public:
-  explicit ArmRateLimit(async::Clock& clock) : clock_(clock), governor_(clock, 0) {}
+  explicit ArmRateLimit(async::Clock& clock) : clock_(clock), governor_(clock) {}
 
   // Calls a second; 0: no limit.
   void set_rate(double calls_per_second) { governor_.set_rate(calls_per_second); }

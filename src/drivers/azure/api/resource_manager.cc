@@ -7,10 +7,10 @@
 #include "cloud/answer.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/azure/api/arm_error.h"
 #include "http/error.h"
 #include "http/retry.h"
-#include "telemetry/version.h"
 
 namespace nodepool::drivers::azure {
 
@@ -47,25 +47,17 @@ ResourceManager::ResourceManager(const async::Runtime& runtime, const AzureAccou
                                  const http::Client::Observer& on_attempt)
     : runtime_(runtime),
       account_(account),
-      tokens_(tokens),
       log_(std::move(log)),
       client_(runtime, {.request_id_headers = {"x-ms-correlation-request-id", "x-ms-request-id"}},
               log_, on_attempt),
       rest_(runtime, client_, rate_limit,
-            {.authorize = [this](http::Request& request) { return authorize(request); },
+            {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify,
              .observe =
                  [&rate_limit](http::Precedence precedence, const http::Response& response) {
                    rate_limit.observe(precedence, response);
                  }},
             log_) {}
-
-Task<ResourceManager::Reject> ResourceManager::authorize(http::Request& request) {
-  const ArmTokens::Pointer token = co_await tokens_.get();
-  request.headers.emplace_back("Authorization", "Bearer " + token->text);
-  request.secrets.push_back(token->text);
-  co_return [this, token] { tokens_.refused(token); };
-}
 
 std::string ResourceManager::subscription_path() const {
   return "/subscriptions/" + url_text(account_.subscription.id);
@@ -87,8 +79,7 @@ std::string ResourceManager::id_of(ResourceType type, std::string_view name) con
 cloud::RestCall ResourceManager::call(std::string name, std::string about, std::string path) const {
   const bool is_url = path.starts_with("http");
   return {.request = {.url = is_url ? std::move(path) : account_.subscription.base_url + path,
-                      .headers = {{"Accept", "application/json"},
-                                  {"User-Agent", fmt::format("nodepool/{}", telemetry::version())}},
+                      .headers = {{"Accept", "application/json"}},
                       .name = std::move(name)},
           .about = std::move(about)};
 }
@@ -97,13 +88,9 @@ cloud::RestCall ResourceManager::call(std::string name, std::string about, std::
 Task<std::optional<Element>> ResourceManager::read(std::string name, std::string about,
                                                    std::string path) {
   cloud::RestCall reading = call(name, std::move(about), std::move(path));
-  try {
-    const http::Response response = co_await rest_.send(std::move(reading));
-    co_return cloud::parse_answer(name, response);
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
-  co_return std::nullopt;
+  const auto response = co_await driver::if_exists(rest_.send(std::move(reading)));
+  if (!response) co_return std::nullopt;
+  co_return cloud::parse_answer(name, *response);
 }
 
 Task<std::optional<Element>> ResourceManager::get(ResourceType type, std::string name) {
@@ -138,14 +125,9 @@ Task<std::optional<LongOperation>> ResourceManager::remove(ResourceType type, st
       fmt::format("{}/providers/{}/{}", group_path(), type.path, url_text(name)), type.version);
   cloud::RestCall removing = call(what, name, std::move(path));
   removing.request.method = "DELETE";
-  try {
-    const http::Response response = co_await rest_.send(std::move(removing));
-    if (response.status == 204) co_return std::nullopt;
-    co_return operation_in(response, what + " " + name);
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
-  co_return std::nullopt;
+  const auto response = co_await driver::if_exists(rest_.send(std::move(removing)));
+  if (!response || response->status == 204) co_return std::nullopt;
+  co_return operation_in(*response, what + " " + name);
 }
 
 // Repeatable: an action that has been carried out is refused or has the same effect.

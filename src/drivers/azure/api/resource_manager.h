@@ -97,8 +97,6 @@ class ResourceManager {
   std::string id_of(ResourceType type, std::string_view name) const;
 
  private:
-  using Reject = cloud::RestOptions::Reject;
-
   template <typename Read>
   async::Task<std::vector<cloud::ReadItem<Read>>> list_at(std::string call, std::string path,
                                                           Read read) {
@@ -111,7 +109,6 @@ class ResourceManager {
   std::string subscription_path() const;
   std::string group_path() const;
   std::string list_path(ResourceType type) const;
-  async::Task<Reject> authorize(http::Request& request);
   cloud::RestCall call(std::string name, std::string about, std::string path) const;
   async::Task<std::optional<cloud::Element>> read(std::string name, std::string about,
                                                   std::string path);
@@ -121,7 +118,6 @@ class ResourceManager {
 
   async::Runtime runtime_;
   const AzureAccount& account_;
-  ArmTokens& tokens_;
   telemetry::Logger log_;
   http::Client client_;
   cloud::RestClient rest_;

@@ -1,7 +1,5 @@
 #include "drivers/azure/config/azure_config.h"
 
-#include <stdexcept>
-
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
 #include "config/outside_error.h"
@@ -11,12 +9,6 @@
 namespace nodepool::drivers::azure {
 
 namespace {
-
-// The pool's value, or the provider's.
-bool flag(const config::Section& pool, const config::Section& provider, std::string_view key) {
-  const auto own = pool.optional_boolean(key);
-  return own ? *own : provider.optional_boolean(key).value_or(false);
-}
 
 std::string gallery_path(const char* kind, const config::Section& image) {
   std::string path =
@@ -54,11 +46,8 @@ AzureImage load_cloud_image(const config::Section& section, const config::Sectio
   return image;
 }
 
-void load_login(const config::Section& section, AzureImage& image, driver::ImageAccess& access) {
-  access.python_path = section.text("python-path");
-  access.shell_type = section.optional_text("shell-type");
-  cloud::load_connection(section, access);
-  if (const auto username = section.optional_text("username")) access.username = *username;
+void load_login(const config::Section& section, const driver::ImageAccess& access,
+                AzureImage& image) {
   image.username = access.username.value_or("");
   if (const auto key = section.optional_text("key")) image.key = *key;
   image.password = section.optional_text("password").value_or("");
@@ -90,8 +79,8 @@ std::string load_subnet(const config::Section& provider, const AzureAccount& acc
 // The images that labels may refer to.
 struct AzureConfig::Images {
   cloud::CloudImages cloud_images;
-  std::map<std::string, AzureImage, std::less<>> of_cloud;  // by name
-  std::map<std::string, AzureImage, std::less<>> uploaded;  // by the diskimage's name
+  driver::ByName<AzureImage> of_cloud;
+  driver::ByName<AzureImage> uploaded;  // by the diskimage's name
 };
 
 std::string auth_path_of(const config::ProviderSection& section,
@@ -128,27 +117,22 @@ AzureConfig::AzureConfig(const config::ProviderSection& section, const config::C
 
 AzureConfig::Images AzureConfig::load_images(const config::Section& provider,
                                              const config::Config& config) {
-  Images images;
+  Images images{.cloud_images = cloud::load_cloud_images(provider), .of_cloud = {}, .uploaded = {}};
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
     AzureImage image = load_cloud_image(section, provider);
-    driver::ImageAccess access;
-    load_login(section, image, access);
-    images.cloud_images.insert_or_assign(name, std::move(access));
+    load_login(section, images.cloud_images.at(name), image);
     images.of_cloud.insert_or_assign(name, std::move(image));
   }
   driver::ManagedImages managed;
   managed.format = "vhd";
   managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
   for (const config::Section& section : provider.sections("diskimages")) {
-    const std::string name = section.text("name");
-    driver::ProviderImage uploaded;
-    uploaded.name = name;
-    uploaded.access.username = config::find_diskimage(config, section, "name", name).username;
-    uploaded.pause = section.boolean("pause");
+    driver::ProviderImage uploaded = cloud::load_upload_entry(section, config);
+    const std::string name = uploaded.name;
     for (auto& [key, value] : section.text_map("tags")) uploaded.meta.emplace(key, value);
     AzureImage image;
-    load_login(section, image, uploaded.access);
+    load_login(section, uploaded.access, image);
     images.uploaded.insert_or_assign(name, std::move(image));
     managed.images.insert_or_assign(name, std::move(uploaded));
   }
@@ -162,19 +146,17 @@ void AzureConfig::load_pool(const config::Section& section, const config::Sectio
   driver::PoolConfig pool = driver::load_common_pool(section, provider_section);
   if (!pool.max_servers) throw section.section_error("the key `max-servers` is missing");
   driver::MachinePool machines;
-  machines.use_internal_ip = flag(section, provider, "use-internal-ip");
-  AzurePool azure{.public_ipv4 = flag(section, provider, "public-ipv4"),
-                  .public_ipv6 = flag(section, provider, "public-ipv6"),
+  machines.use_internal_ip = cloud::flag(section, provider, "use-internal-ip");
+  AzurePool azure{.public_ipv4 = cloud::flag(section, provider, "public-ipv4"),
+                  .public_ipv6 = cloud::flag(section, provider, "public-ipv6"),
                   .labels = {}};
-  azure.ipv6 = azure.public_ipv6 || flag(section, provider, "ipv6");
-  azure.ipv4 = azure.public_ipv4 || flag(section, provider, "ipv4") || !azure.ipv6;
+  azure.ipv6 = azure.public_ipv6 || cloud::flag(section, provider, "ipv6");
+  azure.ipv4 = azure.public_ipv4 || cloud::flag(section, provider, "ipv4") || !azure.ipv6;
   for (const config::Section& part : section.sections("labels")) {
     const std::string name = part.text("name");
-    config::find_label(config, part, "name", name);
     driver::MachineLabel machine =
-        cloud::load_label_image(part, config, *managed_images_, images.cloud_images);
-    machine.console_log = part.boolean("console-log");
-    machine.host_key_checking = flag(section, provider, "host-key-checking");
+        cloud::load_label(part, config, *managed_images_, images.cloud_images);
+    machine.host_key_checking = cloud::flag(section, provider, "host-key-checking");
     AzureLabel label{.image = std::nullopt,
                      .size = part.section("hardware-profile")->text("vm-size"),
                      .volume_size = part.optional_integer("volume-size"),
@@ -187,26 +169,11 @@ void AzureConfig::load_pool(const config::Section& section, const config::Sectio
     const auto image =
         known.find(machine.diskimage.empty() ? machine.cloud_image : machine.diskimage);
     if (image != known.end()) label.image = image->second;
-    pool.labels.insert(name);
     machines.labels.insert_or_assign(name, std::move(machine));
     azure.labels.insert_or_assign(name, std::move(label));
   }
-  machine_pools_.insert_or_assign(pool.name, std::move(machines));
   azure_pools_.insert_or_assign(pool.name, std::move(azure));
-  pools_.insert_or_assign(pool.name, std::move(pool));
-}
-
-const AzurePool& AzureConfig::pool(std::string_view pool) const {
-  const auto found = azure_pools_.find(pool);
-  if (found == azure_pools_.end()) throw std::out_of_range("no pool " + std::string(pool));
-  return found->second;
-}
-
-const AzureLabel& AzureConfig::label(std::string_view pool_name, std::string_view label) const {
-  const auto& labels = pool(pool_name).labels;
-  const auto found = labels.find(label);
-  if (found == labels.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
+  add_pool(std::move(pool), std::move(machines));
 }
 
 bool AzureConfig::same_as(const driver::ProviderConfig& other) const {

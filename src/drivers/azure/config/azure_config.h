@@ -63,7 +63,7 @@ struct AzurePool {
   bool ipv6 = false;
   bool public_ipv4 = true;
   bool public_ipv6 = false;
-  std::map<std::string, AzureLabel, std::less<>> labels;
+  driver::ByName<AzureLabel> labels;
 };
 
 // The configuration of a provider with `driver: azure`.
@@ -78,8 +78,12 @@ class AzureConfig final : public driver::StateMachineConfig {
   const std::string& subnet_id() const { return subnet_id_; }  // the resource id
 
   // These throw std::out_of_range for an unknown name.
-  const AzurePool& pool(std::string_view pool) const;
-  const AzureLabel& label(std::string_view pool, std::string_view label) const;
+  const AzurePool& pool(std::string_view pool) const {
+    return driver::named(azure_pools_, "pool", pool);
+  }
+  const AzureLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::named(this->pool(pool).labels, "label", label);
+  }
 
   // Also compares the account.
   bool same_as(const driver::ProviderConfig& other) const override;
@@ -95,7 +99,7 @@ class AzureConfig final : public driver::StateMachineConfig {
   AzureAccount account_;
   double rate_ = 1;
   std::string subnet_id_;
-  std::map<std::string, AzurePool, std::less<>> azure_pools_;
+  driver::ByName<AzurePool> azure_pools_;
 };
 
 // The credentials file of a provider section; empty: none.

@@ -14,52 +14,41 @@ Field text_field(std::string_view key, Required required, std::string_view descr
 }
 
 // Of a provider; and of a pool, whose defaults are the provider's.
-Fields network_fields(bool is_pool) {
-  const auto with_default = [is_pool](std::string_view value) {
-    return is_pool ? std::string_view() : value;
-  };
-  const std::string_view note = is_pool ? "provider's" : "";
-  const auto field = [&](std::string_view key, std::string_view value,
-                         std::string_view description) {
-    return Field{.key = key,
-                 .type = boolean(),
-                 .default_value = with_default(value),
-                 .default_note = note,
-                 .description = description};
-  };
-  Field ipv4 = field("ipv4", "", "Assign private IPv4 addresses.");
-  Field ipv6 = field("ipv6", "", "Assign private IPv6 addresses; the subnet must have some.");
-  if (!is_pool) {
-    ipv4.default_note = "true with `public-ipv4`, or without any IPv6";
-    ipv6.default_note = "true with `public-ipv6`";
-  }
-  return {ipv4,
-          ipv6,
-          field("public-ipv4", "true", "Assign public IPv4 addresses. Implies `ipv4`."),
-          field("public-ipv6", "false", "Assign public IPv6 addresses. Implies `ipv6`."),
-          field("use-internal-ip", "false", "Connect to nodes at their private address."),
-          field("host-key-checking", "true", "Read the SSH host keys before a machine is ready.")};
+Fields network_fields() {
+  return {
+      {.key = "ipv4",
+       .type = boolean(),
+       .default_note = "true with `public-ipv4`, or without any IPv6",
+       .description = "Assign private IPv4 addresses."},
+      {.key = "ipv6",
+       .type = boolean(),
+       .default_note = "true with `public-ipv6`",
+       .description = "Assign private IPv6 addresses; the subnet must have some."},
+      cloud::flag_field("public-ipv4", "true", "Assign public IPv4 addresses. Implies `ipv4`."),
+      cloud::flag_field("public-ipv6", "false", "Assign public IPv6 addresses. Implies `ipv6`."),
+      cloud::internal_ip_field(),
+      cloud::host_key_field()};
 }
 
 // How to log in to a machine made from an image.
 Fields login_fields(Accepted password) {
-  return {{.key = "key",
-           .type = string(),
-           .default_note = "none",
-           .description = "SSH public key to authorize for `username`."},
-          {.key = "password",
-           .type = string(),
-           .accepted = password,
-           .default_note = "none",
-           .description = "Password of `username`, for Windows. Azure wants 12 to 72 characters of "
-                          "three kinds."},
-          {.key = "generate-password",
-           .type = boolean(),
-           .accepted = password,
-           .default_value = "false",
-           .description = "Set a random password, which is not recorded anywhere."},
-          cloud::python_path_field(),
-          cloud::shell_type_field()};
+  return joined(
+      {{.key = "key",
+        .type = string(),
+        .default_note = "none",
+        .description = "SSH public key to authorize for `username`."},
+       {.key = "password",
+        .type = string(),
+        .accepted = password,
+        .default_note = "none",
+        .description = "Password of `username`, for Windows. Azure wants 12 to 72 characters of "
+                       "three kinds."},
+       {.key = "generate-password",
+        .type = boolean(),
+        .accepted = password,
+        .default_value = "false",
+        .description = "Set a random password, which is not recorded anywhere."}},
+      cloud::access_fields());
 }
 
 const Schema& reference_schema() {
@@ -79,10 +68,7 @@ const Schema& filter_schema() {
           "images, the last by name is used.",
       .fields = {text_field("name", Required::never, "Name of the image."),
                  text_field("location", Required::never, "Location of the image."),
-                 {.key = "tags",
-                  .type = mapping_of(anything()),
-                  .default_note = "none",
-                  .description = "Tags that the image has."}}};
+                 cloud::tags_field("Tags that the image has.")}};
   return schema;
 }
 
@@ -101,8 +87,8 @@ const Schema& gallery_schema() {
 const Schema& cloud_image_schema() {
   static const Schema schema{
       .description = "An existing image.",
-      .fields = joined(
-          joined({text_field("name", Required::always, "Name of the image in labels."),
+      .fields =
+          joined({cloud::image_name_field(),
                   text_field("username", Required::always,
                              "User to create and to log in as. Recorded with the node."),
                   {.key = "image-reference",
@@ -120,7 +106,6 @@ const Schema& cloud_image_schema() {
                    .type = section(gallery_schema()),
                    .description = "An image of a community gallery."}},
                  login_fields(Accepted::everywhere)),
-          cloud::connection_fields()),
       .rules = {{.kind = Rule::Kind::exactly_one,
                  .keys = {"image-reference", "image-id", "image-filter", "shared-gallery-image",
                           "community-gallery-image"}}}};
@@ -130,25 +115,14 @@ const Schema& cloud_image_schema() {
 const Schema& diskimage_schema() {
   static const Schema schema{
       .description = "An image of the top level to upload to this provider.",
-      .fields = joined(
-          joined({{.key = "name",
-                   .type = diskimage_name(),
-                   .required = Required::always,
-                   .description = "Name of an entry of the top-level `diskimages`."},
-                  {.key = "username",
-                   .type = string(),
-                   .default_note = "diskimage's",
-                   .description = "User to create and to log in as. Recorded with the node."},
-                  {.key = "pause",
-                   .type = boolean(),
-                   .default_value = "false",
-                   .description = "Pause uploads of the image."},
-                  {.key = "tags",
-                   .type = mapping_of(anything()),
-                   .default_note = "none",
-                   .description = "Tags of the image in Azure."}},
-                 login_fields(Accepted::by_daemons)),
-          cloud::connection_fields())};
+      .fields = joined({cloud::diskimage_name_field(),
+                        {.key = "username",
+                         .type = string(),
+                         .default_note = "diskimage's",
+                         .description = "User to create and to log in as. Recorded with the node."},
+                        cloud::pause_field(),
+                        cloud::tags_field("Tags of the image in Azure.")},
+                       login_fields(Accepted::by_daemons))};
   return schema;
 }
 
@@ -186,25 +160,17 @@ const Schema& label_schema() {
                          .type = string(),
                          .default_note = "none",
                          .description = "Custom data of the machine, for cloud-init."},
-                        {.key = "tags",
-                         .type = mapping_of(anything()),
-                         .default_note = "none",
-                         .description = "Tags of the machine."},
-                        {.key = "dynamic-tags",
-                         .type = mapping_of(string()),
-                         .default_note = "none",
-                         .description = cloud::kMadeOfRequest},
+                        cloud::tags_field("Tags of the machine."),
+                        cloud::dynamic_tags_field(),
                         cloud::console_log_field()})};
   return schema;
 }
 
 const Schema& pool_schema() {
-  static const Schema schema{.description = "A group of machines with the same network and limits.",
-                             .fields = joined(joined(common_pool_fields(), network_fields(true)),
-                                              {{.key = "labels",
-                                                .type = list_of(section(label_schema())),
-                                                .required = Required::always,
-                                                .description = "Types of machines."}})};
+  static const Schema schema{
+      .description = "A group of machines with the same network and limits.",
+      .fields = joined(joined(common_pool_fields(), cloud::of_pool(network_fields())),
+                       {cloud::labels_field(label_schema())})};
   return schema;
 }
 
@@ -226,19 +192,11 @@ Fields provider_fields() {
           {.key = "network",
            .type = one_of({string(), section(network_schema())}),
            .description = "Name of the machines' virtual network, or a mapping."},
-          {.key = "rate",
-           .type = one_of({integer(), number()}),
-           .default_value = "1",
-           .unit = "calls/s",
-           .description = "Maximum calls per second. 0: unlimited."},
-          {.key = "boot-timeout",
-           .type = integer(),
-           .default_value = "120",
-           .unit = "seconds",
-           .description = "Maximum time until a running machine shows its SSH host keys."},
-          cloud::launch_timeout_field(),
-          cloud::launch_retries_field(),
-          cloud::post_upload_hook_field(),
+          cloud::rate_field("1")};
+}
+
+Fields image_fields() {
+  return {cloud::post_upload_hook_field(),
           {.key = "zuul-public-key",
            .type = string(),
            .default_note = "none",
@@ -246,10 +204,7 @@ Fields provider_fields() {
            .deprecated = "the cloud images' `key`"},
           cloud::diskimages_field(diskimage_schema()),
           cloud::cloud_images_field(cloud_image_schema()),
-          {.key = "pools",
-           .type = list_of(section(pool_schema())),
-           .required = Required::strictly,
-           .description = "Groups of machines."}};
+          cloud::pools_field(pool_schema())};
 }
 
 }  // namespace
@@ -271,7 +226,8 @@ const Schema& network_schema() {
 
 const Schema& azure_schema() {
   static const Schema schema{.description = "Machines in Microsoft Azure.",
-                             .fields = joined(network_fields(false), provider_fields())};
+                             .fields = joined({network_fields(), provider_fields(),
+                                               cloud::launch_fields("120"), image_fields()})};
   return schema;
 }
 

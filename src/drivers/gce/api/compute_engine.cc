@@ -5,8 +5,8 @@
 #include "cloud/answer.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/gce/api/refusal.h"
-#include "telemetry/version.h"
 
 namespace nodepool::drivers::gce {
 
@@ -27,19 +27,11 @@ ComputeEngine::ComputeEngine(const async::Runtime& runtime, const Account& accou
                              AccessTokens& tokens, http::RateLimit& rate_limit,
                              const telemetry::Logger& log, const http::Client::Observer& on_attempt)
     : account_(account),
-      tokens_(tokens),
       client_(runtime, {}, log, on_attempt),
       rest_(runtime, client_, rate_limit,
-            {.authorize = [this](http::Request& request) { return authorize(request); },
+            {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify},
             log) {}
-
-Task<ComputeEngine::Reject> ComputeEngine::authorize(http::Request& request) {
-  const AccessTokens::Pointer token = co_await tokens_.get();
-  request.headers.emplace_back("Authorization", "Bearer " + token->text);
-  request.secrets.push_back(token->text);
-  co_return [this, token] { tokens_.refused(token); };
-}
 
 std::string ComputeEngine::zone_path() const {
   return fmt::format("projects/{}/zones/{}", url_text(account_.project), url_text(account_.zone));
@@ -47,12 +39,10 @@ std::string ComputeEngine::zone_path() const {
 
 cloud::RestCall ComputeEngine::call(const char* name, std::string about,
                                     const std::string& path) const {
-  cloud::RestCall call{
-      .request = {.url = account_.base_url + "/" + path,
-                  .headers = {{"Accept", "application/json"},
-                              {"User-Agent", fmt::format("nodepool/{}", telemetry::version())}},
-                  .name = name},
-      .about = std::move(about)};
+  cloud::RestCall call{.request = {.url = account_.base_url + "/" + path,
+                                   .headers = {{"Accept", "application/json"}},
+                                   .name = name},
+                       .about = std::move(about)};
   const std::string& quota_project = account_.credentials.quota_project;
   if (!quota_project.empty()) {
     call.request.headers.emplace_back("X-Goog-User-Project", quota_project);
@@ -65,13 +55,9 @@ template <typename Read>
 Task<std::optional<cloud::ReadItem<Read>>> ComputeEngine::get(const char* name, std::string about,
                                                               std::string path, Read read) {
   cloud::RestCall reading = call(name, std::move(about), path);
-  try {
-    const http::Response response = co_await rest_.send(std::move(reading));
-    co_return read(cloud::parse_answer(name, response));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
-  co_return std::nullopt;
+  const auto response = co_await driver::if_exists(rest_.send(std::move(reading)));
+  if (!response) co_return std::nullopt;
+  co_return read(cloud::parse_answer(name, *response));
 }
 
 Task<ComputeOperation> ComputeEngine::insert(InstanceRequest instance, std::string request_id) {
@@ -94,13 +80,8 @@ Task<bool> ComputeEngine::remove(std::string name) {
   cloud::RestCall removing = call("gce: delete instance", name,
                                   fmt::format("{}/instances/{}", zone_path(), url_text(name)));
   removing.request.method = "DELETE";
-  try {
-    co_await rest_.send(std::move(removing));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-    co_return false;
-  }
-  co_return true;
+  const auto response = co_await driver::if_exists(rest_.send(std::move(removing)));
+  co_return response.has_value();
 }
 
 Task<cloud::Page> ComputeEngine::ask_page(std::string token) {

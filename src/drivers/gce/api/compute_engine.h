@@ -23,6 +23,8 @@ class ComputeEngine {
                 http::RateLimit& rate_limit, const telemetry::Logger& log,
                 const http::Client::Observer& on_attempt);
 
+  const std::string& project() const { return account_.project; }
+
   // Begins to make an instance. Calls with equal request ids make one instance.
   async::Task<ComputeOperation> insert(InstanceRequest instance, std::string request_id);
   // Begins to delete an instance. Returns false if there is none.
@@ -46,10 +48,7 @@ class ComputeEngine {
   async::Task<bool> exists(std::string path);
 
  private:
-  using Reject = cloud::RestOptions::Reject;
-
   std::string zone_path() const;
-  async::Task<Reject> authorize(http::Request& request);
   cloud::RestCall call(const char* name, std::string about, const std::string& path) const;
   template <typename Read>
   async::Task<std::optional<cloud::ReadItem<Read>>> get(const char* name, std::string about,
@@ -57,7 +56,6 @@ class ComputeEngine {
   async::Task<cloud::Page> ask_page(std::string token);
 
   const Account& account_;
-  AccessTokens& tokens_;
   http::Client client_;
   cloud::RestClient rest_;
 };

@@ -1,7 +1,5 @@
 #include "drivers/gce/config/gce_config.h"
 
-#include <stdexcept>
-
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
 #include "config/outside_error.h"
@@ -25,8 +23,8 @@ std::string base_url(const config::Environment& environment) {
 // The images that labels may refer to.
 struct GceConfig::Images {
   cloud::CloudImages cloud_images;
-  std::map<std::string, ImageReference, std::less<>> references;  // of these
-  std::map<std::string, std::string, std::less<>> ssh_keys;       // of these; see GceLabel
+  driver::ByName<ImageReference> references;  // of these
+  driver::ByName<std::string> ssh_keys;       // of these; see GceLabel
 };
 
 GceConfig::GceConfig(const config::ProviderSection& section, const config::Config& config,
@@ -55,19 +53,13 @@ GceConfig::GceConfig(const config::ProviderSection& section, const config::Confi
 }
 
 GceConfig::Images GceConfig::load_images(const config::Section& provider) {
-  Images images;
+  Images images{
+      .cloud_images = cloud::load_cloud_images(provider), .references = {}, .ssh_keys = {}};
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
-    driver::ImageAccess access;
-    access.username = section.optional_text("username");
-    access.python_path = section.text("python-path");
-    access.shell_type = section.optional_text("shell-type");
-    cloud::load_connection(section, access);
+    const auto username = section.optional_text("username");
     const auto key = section.optional_text("key");
-    if (key && access.username) {
-      images.ssh_keys.insert_or_assign(name, *access.username + ":" + *key);
-    }
-    images.cloud_images.insert_or_assign(name, std::move(access));
+    if (key && username) images.ssh_keys.insert_or_assign(name, *username + ":" + *key);
     ImageReference reference{.id = section.optional_text("image-id").value_or(""),
                              .project = section.optional_text("image-project").value_or(""),
                              .family = section.optional_text("image-family").value_or("")};
@@ -83,9 +75,7 @@ void GceConfig::load_pool(const config::Section& section, const config::Provider
   machines.use_internal_ip = section.boolean("use-internal-ip");
   for (const config::Section& part : section.sections("labels")) {
     const std::string name = part.text("name");
-    config::find_label(config, part, "name", name);
-    driver::MachineLabel machine = cloud::load_cloud_image_label(part, images.cloud_images);
-    machine.console_log = part.boolean("console-log");
+    driver::MachineLabel machine = cloud::load_cloud_image_label(part, config, images.cloud_images);
     machine.host_key_checking = section.boolean("host-key-checking");
     GceLabel label{.image = std::nullopt,
                    .ssh_key = {},
@@ -97,18 +87,10 @@ void GceConfig::load_pool(const config::Section& section, const config::Provider
       const auto key = images.ssh_keys.find(machine.cloud_image);
       if (key != images.ssh_keys.end()) label.ssh_key = key->second;
     }
-    pool.labels.insert(name);
     machines.labels.insert_or_assign(name, std::move(machine));
-    labels_.insert_or_assign({pool.name, name}, std::move(label));
+    labels_[pool.name].insert_or_assign(name, std::move(label));
   }
-  machine_pools_.insert_or_assign(pool.name, std::move(machines));
-  pools_.insert_or_assign(pool.name, std::move(pool));
-}
-
-const GceLabel& GceConfig::label(std::string_view pool, std::string_view label) const {
-  const auto found = labels_.find({std::string(pool), std::string(label)});
-  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
+  add_pool(std::move(pool), std::move(machines));
 }
 
 bool GceConfig::same_as(const driver::ProviderConfig& other) const {

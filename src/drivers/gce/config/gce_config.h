@@ -54,7 +54,9 @@ class GceConfig final : public driver::StateMachineConfig {
   double rate() const { return rate_; }  // calls a second; 0: no limit
 
   // Throws std::out_of_range for an unknown name.
-  const GceLabel& label(std::string_view pool, std::string_view label) const;
+  const GceLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::of_label(labels_, pool, label);
+  }
 
   // Also compares the account.
   bool same_as(const driver::ProviderConfig& other) const override;
@@ -68,7 +70,7 @@ class GceConfig final : public driver::StateMachineConfig {
 
   Account account_;
   double rate_ = 2;
-  std::map<std::pair<std::string, std::string>, GceLabel> labels_;  // by pool and label
+  driver::ByLabel<GceLabel> labels_;
 };
 
 }  // namespace nodepool::drivers::gce

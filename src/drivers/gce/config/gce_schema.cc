@@ -15,10 +15,7 @@ const Schema& cloud_image_schema() {
           "An existing image. Without `image-id`, both `image-project` and "
           "`image-family` are needed.",
       .fields =
-          joined({{.key = "name",
-                   .type = string(),
-                   .required = Required::always,
-                   .description = "Name of the image in labels."},
+          joined({cloud::image_name_field(),
                   {.key = "image-id",
                    .type = string(),
                    .description = "Path of the image, such as "
@@ -33,10 +30,8 @@ const Schema& cloud_image_schema() {
                   cloud::username_field(),
                   {.key = "key",
                    .type = string(),
-                   .description = "SSH public key to authorize for `username`."},
-                  cloud::python_path_field(),
-                  cloud::shell_type_field()},
-                 cloud::connection_fields())};
+                   .description = "SSH public key to authorize for `username`."}},
+                 cloud::access_fields())};
   return schema;
 }
 
@@ -69,20 +64,9 @@ const Schema& label_schema() {
 const Schema& pool_schema() {
   static const Schema schema{
       .description = "A group of machines with the same limits.",
-      .fields = joined(common_pool_fields(),
-                       {{.key = "use-internal-ip",
-                         .type = boolean(),
-                         .default_value = "false",
-                         .description = "Connect to nodes at their private address."},
-                        {.key = "host-key-checking",
-                         .type = boolean(),
-                         .accepted = Accepted::by_daemons,
-                         .default_value = "true",
-                         .description = "Read the SSH host keys before a machine is ready."},
-                        {.key = "labels",
-                         .type = list_of(section(label_schema())),
-                         .required = Required::always,
-                         .description = "Types of machines."}})};
+      .fields = joined(common_pool_fields(), {cloud::internal_ip_field(),
+                                              with(cloud::host_key_field(), Accepted::by_daemons),
+                                              cloud::labels_field(label_schema())})};
   return schema;
 }
 
@@ -91,36 +75,26 @@ const Schema& pool_schema() {
 const Schema& gce_schema() {
   static const Schema schema{
       .description = "Machines in Google Compute Engine.",
-      .fields = {{.key = "project",
-                  .type = string(),
-                  .required = Required::strictly,
-                  .description = "ID of the project."},
-                 {.key = "region",
-                  .type = string(),
-                  .required = Required::strictly,
-                  .description = "Region, whose quotas apply."},
-                 {.key = "zone",
-                  .type = string(),
-                  .required = Required::strictly,
-                  .description = "Zone of the machines, in `region`."},
-                 {.key = "rate",
-                  .type = one_of({integer(), number()}),
-                  .accepted = Accepted::by_daemons,
-                  .default_value = "2",
-                  .unit = "calls/s",
-                  .description = "Maximum calls per second. 0: unlimited."},
-                 {.key = "rate-limit",
-                  .type = integer(),
-                  .default_value = "1",
-                  .description = "Has no effect, as in the Python Nodepool."},
-                 cloud::boot_timeout_field(),
-                 cloud::launch_timeout_field(),
-                 cloud::launch_retries_field(),
-                 cloud::cloud_images_field(cloud_image_schema()),
-                 {.key = "pools",
-                  .type = list_of(section(pool_schema())),
-                  .required = Required::strictly,
-                  .description = "Groups of machines."}}};
+      .fields = joined(
+          {{{.key = "project",
+             .type = string(),
+             .required = Required::strictly,
+             .description = "ID of the project."},
+            {.key = "region",
+             .type = string(),
+             .required = Required::strictly,
+             .description = "Region, whose quotas apply."},
+            {.key = "zone",
+             .type = string(),
+             .required = Required::strictly,
+             .description = "Zone of the machines, in `region`."},
+            with(cloud::rate_field("2"), Accepted::by_daemons),
+            {.key = "rate-limit",
+             .type = integer(),
+             .default_value = "1",
+             .description = "Has no effect, as in the Python Nodepool."}},
+           cloud::launch_fields(),
+           {cloud::cloud_images_field(cloud_image_schema()), cloud::pools_field(pool_schema())}})};
   return schema;
 }
 

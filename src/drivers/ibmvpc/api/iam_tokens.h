@@ -3,51 +3,26 @@
 #include <string>
 
 #include "async/runtime.h"
-#include "cloud/rest/rest_client.h"
-#include "cloud/token_cache.h"
-#include "drivers/ibmvpc/config/iam_credentials.h"
+#include "cloud/rest/bearer_tokens.h"
+#include "drivers/ibmvpc/config/ibmvpc_config.h"
 #include "http/client.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::ibmvpc {
 
-// The access token of all calls of an account, from IAM for an API key. Renews it before it expires
-// and when it is rejected. A configured token is used as it is.
-class IamTokens {
+// The access tokens of an account of IBM Cloud, from IAM for an API key. A configured token is used
+// as it is.
+class IamTokens final : public cloud::BearerTokens {
  public:
-  // Never log it.
-  struct Token {
-    std::string text;
-    cloud::TokenLife life;
-  };
-  using Pointer = cloud::TokenCache<Token>::Pointer;
-
-  // `credentials` outlives it. `on_attempt` is called for every attempt to get a token.
-  IamTokens(const async::Runtime& runtime, const IamCredentials& credentials, telemetry::Logger log,
+  // `account` outlives it. `on_attempt` is called for every attempt to get a token.
+  IamTokens(const async::Runtime& runtime, const VpcAccount& account, telemetry::Logger log,
             http::Client::Observer on_attempt);
 
-  // A valid token. Throws CloudError(auth) if it cannot be obtained.
-  async::Task<Pointer> get() { return current_.get(); }
-
-  // IBM has rejected this token: the next get() requests a new one.
-  void refused(const Pointer& token) { current_.refused(token); }
-
-  // Adds the token to a request; see cloud::RestOptions::authorize.
-  async::Task<cloud::RestOptions::Reject> authorize(http::Request& request);
-
-  // Whether there can be another token than the current one.
-  bool can_renew() const { return credentials_.bearer_token.empty(); }
-
-  // Call it after the last get() has returned.
-  async::Task<> stop() { return current_.stop(); }
-
  private:
-  async::Task<Token> ask();
+  async::Task<Token> ask() override;
+  std::string describe(const http::Response& response) const override;
 
-  async::Runtime runtime_;
   const IamCredentials& credentials_;
-  http::Client client_;
-  cloud::TokenCache<Token> current_;
 };
 
 }  // namespace nodepool::drivers::ibmvpc

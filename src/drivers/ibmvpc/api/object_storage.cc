@@ -4,7 +4,6 @@
 
 #include "driver/cloud_error.h"
 #include "drivers/ibmvpc/api/refusal.h"
-#include "telemetry/version.h"
 
 namespace nodepool::drivers::ibmvpc {
 
@@ -49,7 +48,6 @@ Task<http::Response> ObjectStorage::send(cloud::BucketCall call) {
       .name = name,
       .repeatable = call.creates ? http::Request::Repeatable::no : http::Request::Repeatable::yes,
       .deadline = kDeadline + sending};
-  request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
   cloud::RestCall rest_call{.request = std::move(request),
                             .effect = call.creates ? cloud::Effect::creates : cloud::Effect::none,
                             .about = std::move(call.about),

@@ -7,8 +7,8 @@
 #include "cloud/answer.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/ibmvpc/api/refusal.h"
-#include "telemetry/version.h"
 
 namespace nodepool::drivers::ibmvpc {
 
@@ -51,11 +51,9 @@ VpcApi::VpcApi(const async::Runtime& runtime, const VpcAccount& account, IamToke
             log) {}
 
 cloud::RestCall VpcApi::call(const char* name, std::string about, std::string url) const {
-  return {.request = {.url = std::move(url),
-                      .headers = {{"Accept", "application/json"},
-                                  {"User-Agent", fmt::format("nodepool/{}", telemetry::version())}},
-                      .name = name},
-          .about = std::move(about)};
+  return {
+      .request = {.url = std::move(url), .headers = {{"Accept", "application/json"}}, .name = name},
+      .about = std::move(about)};
 }
 
 std::string VpcApi::vpc_url(const std::string& path) const {
@@ -106,13 +104,8 @@ Task<std::string> VpcApi::make_image(VpcImageRequest image) {
 Task<bool> VpcApi::remove(const char* name, std::string path, std::string id) {
   cloud::RestCall removing = call(name, id, vpc_url(path + "/" + url_text(id)));
   removing.request.method = "DELETE";
-  try {
-    co_await rest_.send(std::move(removing));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-    co_return false;
-  }
-  co_return true;
+  const auto response = co_await driver::if_exists(rest_.send(std::move(removing)));
+  co_return response.has_value();
 }
 
 Task<bool> VpcApi::remove_instance(std::string id) {
@@ -195,14 +188,9 @@ Task<std::optional<VpcImage>> VpcApi::image_named(std::string name) {
 Task<std::optional<VpcImage>> VpcApi::image(std::string id) {
   constexpr const char* kName = "vpc: get image";
   cloud::RestCall reading = call(kName, id, vpc_url("/images/" + url_text(id)));
-  http::Response response;
-  try {
-    response = co_await rest_.send(std::move(reading));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-    co_return std::nullopt;
-  }
-  co_return read_image(cloud::parse_answer(kName, response));
+  const auto response = co_await driver::if_exists(rest_.send(std::move(reading)));
+  if (!response) co_return std::nullopt;
+  co_return read_image(cloud::parse_answer(kName, *response));
 }
 
 // These two are not paginated.

@@ -1,7 +1,6 @@
 #include "drivers/ibmvpc/config/ibmvpc_config.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
@@ -25,12 +24,6 @@ std::string url_or(std::string url, const std::string& usual) {
 std::string text_of(const config::Section& pool, const config::Section& provider, const char* key) {
   const auto own = pool.optional_text(key);
   return own ? *own : provider.optional_text(key).value_or("");
-}
-
-bool flag_of(const config::Section& pool, const config::Section& provider, const char* key,
-             bool usual) {
-  const auto own = pool.optional_boolean(key);
-  return own ? *own : provider.optional_boolean(key).value_or(usual);
 }
 
 // The values of a filter for the operating system, by the API's names.
@@ -69,12 +62,6 @@ VpcImageSource load_source(const config::Section& image) {
   return source;
 }
 
-void load_login(const config::Section& image, driver::ImageAccess& access) {
-  access.python_path = image.text("python-path");
-  access.shell_type = image.optional_text("shell-type");
-  cloud::load_connection(image, access);
-}
-
 void refuse_underscores(const config::Section& section) {
   if (section.text("name").contains('_')) {
     throw section.error("name",
@@ -92,8 +79,8 @@ struct IbmVpcConfig::Images {
     std::vector<std::string> keys;
   };
 
-  cloud::CloudImages access;                                // of the cloud images
-  std::map<std::string, CloudImage, std::less<>> of_cloud;  // the rest of them
+  cloud::CloudImages access;            // of the cloud images
+  driver::ByName<CloudImage> of_cloud;  // the rest of them
 };
 
 IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config::Config& config,
@@ -138,15 +125,10 @@ void IbmVpcConfig::load_quota(const config::Section& provider) {
 }
 
 IbmVpcConfig::Images IbmVpcConfig::load_images(const config::Section& provider) {
-  Images images;
+  Images images{.access = cloud::load_cloud_images(provider), .of_cloud = {}};
   for (const config::Section& section : provider.sections("cloud-images")) {
-    const std::string name = section.text("name");
-    driver::ImageAccess access;
-    access.username = section.text("username");
-    load_login(section, access);
-    images.access.insert_or_assign(name, std::move(access));
     Images::CloudImage image{.source = load_source(section), .keys = section.texts("keys")};
-    images.of_cloud.insert_or_assign(name, std::move(image));
+    images.of_cloud.insert_or_assign(section.text("name"), std::move(image));
   }
   return images;
 }
@@ -162,11 +144,7 @@ void IbmVpcConfig::load_uploads(const config::Section& provider, const config::C
   managed.name_format = kImageNameFormat;
   managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
   for (const config::Section& section : provider.sections("diskimages")) {
-    driver::ProviderImage image;
-    image.name = section.text("name");
-    image.pause = section.boolean("pause");
-    image.access.username = config::find_diskimage(config, section, "name", image.name).username;
-    load_login(section, image.access);
+    driver::ProviderImage image = cloud::load_upload_entry(section, config);
     const std::string name = image.name;
     operating_systems_.insert_or_assign(name, section.text("operating-system"));
     managed.images.insert_or_assign(name, std::move(image));
@@ -185,29 +163,26 @@ void IbmVpcConfig::load_pool(const config::Section& pool, const config::Section&
                           .user_data = {},
                           .zone = text_of(pool, provider, "zone"),
                           .subnet = text_of(pool, provider, "subnet"),
-                          .public_ipv4 = flag_of(pool, provider, "public-ipv4", false)};
+                          .public_ipv4 = cloud::flag(pool, provider, "public-ipv4")};
   if (defaults.zone.empty()) throw pool.section_error("set `zone` in the pool or the provider");
   if (defaults.subnet.empty()) {
     throw pool.section_error("set `subnet` in the pool or the provider");
   }
   driver::MachinePool machines;
-  machines.use_internal_ip = flag_of(pool, provider, "use-internal-ip", false);
+  machines.use_internal_ip = cloud::flag(pool, provider, "use-internal-ip");
   for (const config::Section& label : pool.sections("labels")) {
-    load_label(label, defaults, config, images, loaded, machines);
+    load_label(label, defaults, config, images, machines, labels_[loaded.name]);
   }
-  const bool is_checked = flag_of(pool, provider, "host-key-checking", true);
+  const bool is_checked = cloud::flag(pool, provider, "host-key-checking");
   for (auto& [name, machine] : machines.labels) machine.host_key_checking = is_checked;
-  machine_pools_.insert_or_assign(loaded.name, std::move(machines));
-  pools_.insert_or_assign(loaded.name, std::move(loaded));
+  add_pool(std::move(loaded), std::move(machines));
 }
 
 void IbmVpcConfig::load_label(const config::Section& label, const VpcLabel& defaults,
                               const config::Config& config, const Images& images,
-                              driver::PoolConfig& pool, driver::MachinePool& machines) {
+                              driver::MachinePool& machines, driver::ByName<VpcLabel>& labels) {
   const std::string name = label.text("name");
-  config::find_label(config, label, "name", name);
-  driver::MachineLabel machine =
-      cloud::load_label_image(label, config, *managed_images_, images.access);
+  driver::MachineLabel machine = cloud::load_label(label, config, *managed_images_, images.access);
   VpcLabel loaded = defaults;
   loaded.profile = label.text("profile");
   loaded.user_data = label.optional_text("user-data").value_or("");
@@ -216,23 +191,17 @@ void IbmVpcConfig::load_label(const config::Section& label, const VpcLabel& defa
     loaded.image = image.source;
     loaded.keys = image.keys;
   }
-  pool.labels.insert(name);
   machines.labels.insert_or_assign(name, std::move(machine));
-  labels_.insert_or_assign({pool.name, name}, std::move(loaded));
+  labels.insert_or_assign(name, std::move(loaded));
 }
 
-const VpcLabel& IbmVpcConfig::label(std::string_view pool, std::string_view label) const {
-  const auto found = labels_.find({std::string(pool), std::string(label)});
-  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
-}
-
-const std::string& IbmVpcConfig::operating_system(std::string_view image) const {
-  const auto found = operating_systems_.find(image);
-  if (found == operating_systems_.end()) {
-    throw std::out_of_range("no diskimage " + std::string(image));
-  }
-  return found->second;
+std::set<std::string> credential_files(const config::ProviderSection& section,
+                                       const config::Environment& environment) {
+  const config::Value* named = section.value.find("credentials-file");
+  std::optional<std::string> configured;
+  if (named != nullptr && named->is_scalar() && !named->is_null()) configured = named->text();
+  const std::vector<std::string> files = credentials_files(configured, environment);
+  return {files.begin(), files.end()};
 }
 
 bool IbmVpcConfig::same_as(const driver::ProviderConfig& other) const {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,10 +71,14 @@ class IbmVpcConfig final : public driver::StateMachineConfig {
 
   // The operating system of an uploaded image, by the API's name. Throws std::out_of_range for an
   // unknown diskimage.
-  const std::string& operating_system(std::string_view image) const;
+  const std::string& operating_system(std::string_view image) const {
+    return driver::named(operating_systems_, "diskimage", image);
+  }
 
   // Throws std::out_of_range for an unknown name.
-  const VpcLabel& label(std::string_view pool, std::string_view label) const;
+  const VpcLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::of_label(labels_, pool, label);
+  }
 
   // Also compares the account.
   bool same_as(const driver::ProviderConfig& other) const override;
@@ -88,16 +93,20 @@ class IbmVpcConfig final : public driver::StateMachineConfig {
                  const config::ProviderSection& section, const config::Config& config,
                  const Images& images);
   void load_label(const config::Section& label, const VpcLabel& defaults,
-                  const config::Config& config, const Images& images, driver::PoolConfig& pool,
-                  driver::MachinePool& machines);
+                  const config::Config& config, const Images& images, driver::MachinePool& machines,
+                  driver::ByName<VpcLabel>& labels);
 
   VpcAccount account_;
   std::string vpc_;
   double rate_ = 1;
   driver::Limits quota_;
   ImageBucket image_bucket_;
-  std::map<std::string, std::string, std::less<>> operating_systems_;  // by the diskimage's name
-  std::map<std::pair<std::string, std::string>, VpcLabel> labels_;     // by pool and label
+  driver::ByName<std::string> operating_systems_;  // by the diskimage's name
+  driver::ByLabel<VpcLabel> labels_;
 };
+
+// The files in which the credentials of a provider section may be.
+std::set<std::string> credential_files(const config::ProviderSection& section,
+                                       const config::Environment& environment);
 
 }  // namespace nodepool::drivers::ibmvpc

@@ -52,8 +52,8 @@ Schema image_filter_schema() {
 const Schema& cloud_image_schema() {
   static const Schema schema{
       .description = "An image that exists in the cloud.",
-      .fields = joined({name_field("name", "Name of the image in labels."),
-                        name_field("username", "User to log in as. Recorded with the node."),
+      .fields = joined({cloud::image_name_field(),
+                        with(cloud::username_field(), Required::always),
                         {.key = "keys",
                          .type = list_of(string()),
                          .default_note = "none",
@@ -63,10 +63,8 @@ const Schema& cloud_image_schema() {
                         text_field("image-name", "Name of the image in the cloud."),
                         {.key = "image-filter",
                          .type = section(image_filter_schema()),
-                         .description = "The first image listed with these properties is used."},
-                        cloud::python_path_field(),
-                        cloud::shell_type_field()},
-                       cloud::connection_fields()),
+                         .description = "The first image listed with these properties is used."}},
+                       cloud::access_fields()),
       .rules = {{.kind = Rule::Kind::exactly_one,
                  .keys = {"image-id", "image-href", "image-name", "image-filter"}}}};
   return schema;
@@ -75,20 +73,12 @@ const Schema& cloud_image_schema() {
 const Schema& diskimage_schema() {
   static const Schema schema{
       .description = "An image of the top level, to upload.",
-      .fields = joined({{.key = "name",
-                         .type = diskimage_name(),
-                         .required = Required::always,
-                         .description = "Name of an entry of the top-level `diskimages`."},
+      .fields = joined({cloud::diskimage_name_field(),
                         name_field("operating-system",
                                    "Its operating system, by IBM's name, such as "
                                    "`debian-12-amd64`."),
-                        {.key = "pause",
-                         .type = boolean(),
-                         .default_value = "false",
-                         .description = "Pause uploads of the image."},
-                        cloud::python_path_field(),
-                        cloud::shell_type_field()},
-                       cloud::connection_fields())};
+                        cloud::pause_field()},
+                       cloud::access_fields())};
   return schema;
 }
 
@@ -105,44 +95,35 @@ const Schema& label_schema() {
 }
 
 // Of a pool, and of the provider as defaults for the pools. `note`: the default in the manual.
-Fields place_fields(std::string_view no_place, std::string_view no_flag,
-                    std::string_view no_check) {
+Fields place_fields(std::string_view note) {
   return {{.key = "zone",
            .type = string(),
-           .default_note = no_place,
+           .default_note = note,
            .description = "Zone of the machines, such as `us-south-1`."},
           {.key = "subnet",
            .type = string(),
-           .default_note = no_place,
-           .description = "Name of the subnet of the machines, in the VPC and the zone."},
-          {.key = "public-ipv4",
-           .type = boolean(),
-           .default_note = no_flag,
-           .description = "Give each machine a floating IP."},
-          {.key = "use-internal-ip",
-           .type = boolean(),
-           .default_note = no_flag,
-           .description = "Connect to nodes at their private address."},
-          {.key = "host-key-checking",
-           .type = boolean(),
-           .default_note = no_check,
-           .description = "Read the SSH host keys before a machine is ready."}};
+           .default_note = note,
+           .description = "Name of the subnet of the machines, in the VPC and the zone."}};
+}
+
+// Of the provider; and of a pool, whose defaults are the provider's.
+Fields flag_fields() {
+  return {cloud::flag_field("public-ipv4", "false", "Give each machine a floating IP."),
+          cloud::internal_ip_field(), cloud::host_key_field()};
 }
 
 const Schema& pool_schema() {
   static const Schema schema{
       .description = "A group of machines with the same limits.",
       .fields =
-          joined(joined(common_pool_fields(), place_fields("provider's, which is then **required**",
-                                                           "provider's", "provider's")),
-                 {{.key = "name",
-                   .type = name_without_underscores(),
-                   .required = Required::always,
-                   .description = "Name of the pool, unique in the provider. No underscores."},
-                  {.key = "labels",
-                   .type = list_of(section(label_schema())),
-                   .required = Required::always,
-                   .description = "Types of machines."}})};
+          joined({common_pool_fields(),
+                  place_fields("provider's, which is then **required**"),
+                  cloud::of_pool(flag_fields()),
+                  {{.key = "name",
+                    .type = name_without_underscores(),
+                    .required = Required::always,
+                    .description = "Name of the pool, unique in the provider. No underscores."},
+                   cloud::labels_field(label_schema())}})};
   return schema;
 }
 
@@ -175,33 +156,31 @@ Schema object_storage_schema() {
 }
 
 Fields provider_fields() {
-  return {{.key = "name",
-           .type = name_without_underscores(),
-           .required = Required::always,
-           .description = "Name of the provider, unique in the file. No underscores."},
-          name_field("vpc", "Name of the VPC."),
-          name_field("region", "Region, such as `us-south`."),
-          {.key = "credentials-file",
-           .type = string(),
-           .default_note = "see [Credentials](#credentials)",
-           .description = "File with credentials."},
-          {.key = "quota",
-           .type = section(quota_schema()),
-           .default_note = "unlimited",
-           .description = "Limits of the provider."},
-          {.key = "rate",
-           .type = lenient_number(),
-           .default_value = "1",
-           .unit = "calls/s",
-           .description = "Maximum calls per second. 0: unlimited."},
-          {.key = "boot-timeout",
-           .type = integer(),
-           .default_value = "120",
-           .unit = "seconds",
-           .description = "Maximum time until a running machine shows its SSH host keys."},
-          cloud::launch_timeout_field(),
-          cloud::launch_retries_field(),
-          cloud::post_upload_hook_field(),
+  return {
+      {.key = "name",
+       .type = name_without_underscores(),
+       .required = Required::always,
+       .description = "Name of the provider, unique in the file. No underscores."},
+      name_field("vpc", "Name of the VPC."),
+      name_field("region", "Region, such as `us-south`."),
+      {.key = "credentials-file",
+       .type = string(),
+       .default_note = "see [Credentials](#credentials)",
+       .description = "File with credentials."},
+      {.key = "quota",
+       .type = section(quota_schema()),
+       .default_note = "unlimited",
+       .description = "Limits of the provider."},
+      {.key = "rate",
+       .type = lenient_number(),
+       .default_value = "1",
+       .unit = "calls/s",
+       .description = "Maximum calls per second. 0: unlimited."},
+  };
+}
+
+Fields provider_image_fields() {
+  return {cloud::post_upload_hook_field(),
           {.key = "image-format",
            .type = string(),
            .accepted = Accepted::by_daemons,
@@ -213,10 +192,7 @@ Fields provider_fields() {
            .description = "Object storage for uploads of images. Required for these."},
           cloud::diskimages_field(diskimage_schema()),
           cloud::cloud_images_field(cloud_image_schema()),
-          {.key = "pools",
-           .type = list_of(section(pool_schema())),
-           .required = Required::strictly,
-           .description = "Groups of machines."}};
+          cloud::pools_field(pool_schema())};
 }
 
 }  // namespace
@@ -224,7 +200,8 @@ Fields provider_fields() {
 const Schema& ibmvpc_schema() {
   static const Schema schema{
       .description = "Machines in IBM Cloud VPC.",
-      .fields = joined(provider_fields(), place_fields("the pools'", "`false`", "`true`"))};
+      .fields = joined({provider_fields(), cloud::launch_fields("120"), provider_image_fields(),
+                        place_fields("the pools'"), flag_fields()})};
   return schema;
 }
 

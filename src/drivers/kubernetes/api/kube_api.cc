@@ -7,8 +7,8 @@
 #include "cloud/answer.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/kubernetes/api/classify.h"
-#include "telemetry/version.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -60,12 +60,10 @@ KubeApi::KubeApi(const async::Runtime& runtime, ClusterAccount& account,
 
 http::Request KubeApi::request(std::string name, std::string method,
                                const std::string& path) const {
-  http::Request request{
-      .method = std::move(method),
-      .url = cluster_.server + path,
-      .headers = {{"Accept", "application/json"},
-                  {"User-Agent", fmt::format("nodepool/{}", telemetry::version())}},
-      .name = std::move(name)};
+  http::Request request{.method = std::move(method),
+                        .url = cluster_.server + path,
+                        .headers = {{"Accept", "application/json"}},
+                        .name = std::move(name)};
   if (!cluster_.impersonated_user.empty()) {
     request.headers.emplace_back("Impersonate-User", cluster_.impersonated_user);
   }
@@ -106,14 +104,9 @@ Task<bool> KubeApi::make(std::string name, std::string path, Json body, Retry re
 }
 
 Task<std::optional<Element>> KubeApi::find(std::string name, std::string path) {
-  http::Response response;
-  try {
-    response = co_await send(request(name, "GET", path));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-    co_return std::nullopt;
-  }
-  co_return cloud::parse_answer(name, response);
+  const auto response = co_await driver::if_exists(send(request(name, "GET", path)));
+  if (!response) co_return std::nullopt;
+  co_return cloud::parse_answer(name, *response);
 }
 
 cloud::AskPage KubeApi::pages_of(std::string name, const std::string& path,

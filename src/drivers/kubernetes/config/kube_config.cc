@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -114,18 +113,16 @@ void KubeConfig::load_pool(const config::Section& section, const config::Provide
   driver::PoolConfig pool = driver::load_common_pool(section, provider);
   load_limits(section, provider_section, pool);
   driver::MachinePool machines;
-  Labels labels;
+  driver::ByName<KubeLabel> labels;
   for (const config::Section& label_section : section.sections("labels")) {
     const std::string name = label_section.text("name");
     config::find_label(config, label_section, "name", name);
     KubeLabel label = load_label(label_section, section);
     machines.labels.insert_or_assign(name, machine_of(label_section, label));
     labels.insert_or_assign(name, std::move(label));
-    pool.labels.insert(name);
   }
   labels_.insert_or_assign(pool.name, std::move(labels));
-  machine_pools_.insert_or_assign(pool.name, std::move(machines));
-  pools_.insert_or_assign(pool.name, std::move(pool));
+  add_pool(std::move(pool), std::move(machines));
 }
 
 void KubeConfig::load_limits(const config::Section& pool_section, const config::Section& provider,
@@ -188,14 +185,6 @@ driver::MachineLabel KubeConfig::machine_of(const config::Section& section,
   }
   machine.host_key_checking = false;
   return machine;
-}
-
-const KubeLabel& KubeConfig::label(std::string_view pool, std::string_view label) const {
-  const auto labels = labels_.find(pool);
-  if (labels == labels_.end()) throw std::out_of_range("no pool " + std::string(pool));
-  const auto found = labels->second.find(label);
-  if (found == labels->second.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
 }
 
 bool KubeConfig::same_as(const driver::ProviderConfig& other) const {

@@ -60,14 +60,14 @@ class KubeConfig final : public driver::StateMachineConfig {
   bool is_limited_to_capacity() const { return is_limited_to_capacity_; }
 
   // Throws std::out_of_range for an unknown pool or label.
-  const KubeLabel& label(std::string_view pool, std::string_view label) const;
+  const KubeLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::of_label(labels_, pool, label);
+  }
 
   // Also compares the context in the kubeconfig.
   bool same_as(const driver::ProviderConfig& other) const override;
 
  private:
-  using Labels = std::map<std::string, KubeLabel, std::less<>>;
-
   void load_pool(const config::Section& section, const config::ProviderSection& provider,
                  const config::Section& provider_section, const config::Config& config);
   void load_limits(const config::Section& pool_section, const config::Section& provider,
@@ -79,7 +79,7 @@ class KubeConfig final : public driver::StateMachineConfig {
   Cluster cluster_;
   std::optional<std::string> context_;
   bool is_limited_to_capacity_ = false;
-  std::map<std::string, Labels, std::less<>> labels_;  // by pool
+  driver::ByLabel<KubeLabel> labels_;
 };
 
 }  // namespace nodepool::drivers::kubernetes

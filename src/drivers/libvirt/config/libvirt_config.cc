@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <set>
-#include <stdexcept>
 
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
@@ -148,14 +147,9 @@ void LibvirtConfig::load_hosts(const config::Section& provider) {
 }
 
 void LibvirtConfig::load_cloud_images(const config::Section& provider) {
+  cloud_images_ = cloud::load_cloud_images(provider);
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
-    driver::ImageAccess access;
-    access.username = section.optional_text("username");
-    access.python_path = section.text("python-path");
-    access.shell_type = section.optional_text("shell-type");
-    cloud::load_connection(section, access);
-    cloud_images_.insert_or_assign(name, std::move(access));
     volumes_.insert_or_assign(name, section.optional_text("volume").value_or(name));
   }
 }
@@ -174,17 +168,12 @@ void LibvirtConfig::load_pool(const config::Section& section, const config::Sect
   driver::MachinePool machines;
   for (const config::Section& part : section.sections("labels")) {
     const std::string name = part.text("name");
-    config::find_label(config, part, "name", name);
-    driver::MachineLabel machine =
-        cloud::load_label_image(part, config, *managed_images_, cloud_images_);
+    driver::MachineLabel machine = cloud::load_label(part, config, *managed_images_, cloud_images_);
     machine.host_key_checking = section.boolean("host-key-checking");
-    machine.console_log = part.boolean("console-log");
-    labels_.insert_or_assign({pool.name, name}, load_label(part, provider, machine));
-    pool.labels.insert(name);
+    labels_[pool.name].insert_or_assign(name, load_label(part, provider, machine));
     machines.labels.insert_or_assign(name, std::move(machine));
   }
-  machine_pools_.insert_or_assign(pool.name, std::move(machines));
-  pools_.insert_or_assign(pool.name, std::move(pool));
+  add_pool(std::move(pool), std::move(machines));
 }
 
 LibvirtLabel LibvirtConfig::load_label(const config::Section& section,
@@ -205,12 +194,6 @@ LibvirtLabel LibvirtConfig::load_label(const config::Section& section,
   label.user_data_format = format_of(section.text("userdata-format"));
   label.connection_port = machine.access.connection_port;
   return label;
-}
-
-const LibvirtLabel& LibvirtConfig::label(std::string_view pool, std::string_view label) const {
-  const auto found = labels_.find({std::string(pool), std::string(label)});
-  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
 }
 
 }  // namespace nodepool::drivers::libvirt

@@ -67,7 +67,9 @@ class LibvirtConfig final : public driver::StateMachineConfig {
   async::Duration upload_timeout() const { return upload_timeout_; }  // for each host
 
   // Throws std::out_of_range for an unknown name.
-  const LibvirtLabel& label(std::string_view pool, std::string_view label) const;
+  const LibvirtLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::of_label(labels_, pool, label);
+  }
 
  private:
   void load_hosts(const config::Section& provider);
@@ -85,9 +87,9 @@ class LibvirtConfig final : public driver::StateMachineConfig {
   std::vector<AddressSource> address_sources_;
   double rate_ = 0;
   async::Duration upload_timeout_{};
-  std::map<std::string, driver::ImageAccess, std::less<>> cloud_images_;
-  std::map<std::string, std::string, std::less<>> volumes_;             // of these
-  std::map<std::pair<std::string, std::string>, LibvirtLabel> labels_;  // by pool and label
+  driver::ByName<driver::ImageAccess> cloud_images_;
+  driver::ByName<std::string> volumes_;  // of these
+  driver::ByLabel<LibvirtLabel> labels_;
 };
 
 }  // namespace nodepool::drivers::libvirt

@@ -73,19 +73,14 @@ const Schema& network_schema() {
 const Schema& cloud_image_schema() {
   static const Schema schema{
       .description = "A volume of the storage pool from which machines are cloned.",
-      .fields = joined({{.key = "name",
-                         .type = string(),
-                         .required = Required::always,
-                         .description = "Name of the image in labels."},
+      .fields = joined({cloud::image_name_field(),
                         {.key = "volume",
                          .type = string(),
                          .default_note = "`name`",
                          .description = "Name of the volume in `storage-pool`, on every host that "
                                         "is to use it. Format: qcow2 or raw."},
-                        cloud::username_field(),
-                        cloud::python_path_field(),
-                        cloud::shell_type_field()},
-                       cloud::connection_fields())};
+                        cloud::username_field()},
+                       cloud::access_fields())};
   return schema;
 }
 
@@ -166,14 +161,8 @@ const Schema& pool_schema() {
             .default_value = "false",
             .description = "Ignore the total capacity of the hosts. Machines are still placed "
                            "only on hosts where they fit."},
-           {.key = "host-key-checking",
-            .type = boolean(),
-            .default_value = "true",
-            .description = "Read the SSH host keys before a machine is ready."},
-           {.key = "labels",
-            .type = list_of(section(label_schema())),
-            .required = Required::always,
-            .description = "Types of machines."}})};
+           cloud::host_key_field(),
+           cloud::labels_field(label_schema())})};
   return schema;
 }
 
@@ -209,11 +198,7 @@ Fields provider_fields() {
            .description = "Where to look for addresses, in this order: DHCP leases of libvirt's "
                           "networks; the guest agent of QEMU; the host's ARP table."},
           keys_field("none"),
-          {.key = "rate",
-           .type = one_of({integer(), number()}),
-           .default_value = "0",
-           .unit = "calls/s",
-           .description = "Maximum calls per second to each host. 0: unlimited."},
+          cloud::rate_field("0", "Maximum calls per second to each host. 0: unlimited."),
           {.key = "image-format",
            .type = word({"qcow2", "raw"}),
            .default_value = "qcow2",
@@ -225,16 +210,12 @@ Fields provider_fields() {
 const Schema& libvirt_schema() {
   static const Schema schema{
       .description = "Virtual machines on one's own hosts, by libvirt and QEMU.",
-      .fields = joined(joined(provider_fields(), cloud::upload_fields()),
-                       {cloud::boot_timeout_field(),
-                        cloud::launch_timeout_field(),
-                        cloud::launch_retries_field(),
-                        cloud::diskimages_field(diskimage_schema()),
-                        cloud::cloud_images_field(cloud_image_schema()),
-                        {.key = "pools",
-                         .type = list_of(section(pool_schema())),
-                         .required = Required::always,
-                         .description = "Groups of machines."}})};
+      .fields = joined({provider_fields(),
+                        cloud::upload_fields(),
+                        cloud::launch_fields(),
+                        {cloud::diskimages_field(diskimage_schema()),
+                         cloud::cloud_images_field(cloud_image_schema()),
+                         cloud::pools_field(pool_schema(), Required::always)}})};
   return schema;
 }
 

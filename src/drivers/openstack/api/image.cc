@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "cloud/url_text.h"
-#include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/openstack/api/service.h"
 
 namespace nodepool::drivers::openstack {
@@ -50,12 +50,9 @@ async::Task<std::vector<Image>> ImageApi::own_images() {
 
 async::Task<std::optional<Image>> ImageApi::find(std::string id) {
   ServiceCall call{.name = "get image", .about = id, .path = "/images/" + cloud::url_text(id)};
-  try {
-    co_return read_image(co_await service_.ask(std::move(call)));
-  } catch (const driver::CloudError& error) {
-    if (error.kind() != driver::CloudError::Kind::not_found) throw;
-  }
-  co_return std::nullopt;
+  const auto answer = co_await driver::if_exists(service_.ask(std::move(call)));
+  if (!answer) co_return std::nullopt;
+  co_return read_image(*answer);
 }
 
 async::Task<std::string> ImageApi::create(ImageRequest request) {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/openstack/api/classify.h"
-#include "telemetry/version.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -73,7 +73,6 @@ async::Task<http::Response> Service::send(ServiceCall call) {
                         .name = name_of(call),
                         .deadline = call.deadline};
   request.headers.emplace_back("Accept", "application/json");
-  request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
   if (!call.body.is_null()) request.headers.emplace_back("Content-Type", "application/json");
   cloud::RestCall rest_call{
       .request = std::move(request), .effect = call.effect, .about = std::move(call.about)};
@@ -87,13 +86,8 @@ async::Task<Element> Service::ask(ServiceCall call) {
 }
 
 async::Task<bool> Service::send_if_there(ServiceCall call) {
-  try {
-    co_await send(std::move(call));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-    co_return false;
-  }
-  co_return true;
+  const auto response = co_await driver::if_exists(send(std::move(call)));
+  co_return response.has_value();
 }
 
 cloud::AskPage Service::pages_of(const std::string& name, const std::string& path,

@@ -1,7 +1,5 @@
 #include "drivers/openstack/config/openstack_config.h"
 
-#include <stdexcept>
-
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
@@ -16,9 +14,9 @@ using driver::MachinePool;
 // The images that labels may refer to.
 struct OpenStackConfig::Images {
   cloud::CloudImages cloud_images;
-  std::map<std::string, CloudImageReference, std::less<>> references;  // of these
-  std::map<std::string, bool, std::less<>> cloud_image_drives;
-  std::map<std::string, bool, std::less<>> diskimage_drives;
+  driver::ByName<CloudImageReference> references;  // of these
+  driver::ByName<bool> cloud_image_drives;
+  driver::ByName<bool> diskimage_drives;
 };
 
 OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
@@ -54,6 +52,7 @@ void OpenStackConfig::load_provider(const config::Section& provider) {
 OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& provider,
                                                      const config::Config& config) {
   Images found;
+  found.cloud_images = cloud::load_cloud_images(provider);
   managed_images_ = cloud::load_managed_images(provider, config);
   const auto wants_drive = [](const config::Section& section) {
     return section.optional_boolean("config-drive").value_or(false);
@@ -63,12 +62,6 @@ OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& prov
   }
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
-    driver::ImageAccess access;
-    access.username = section.optional_text("username");
-    access.python_path = section.text("python-path");
-    access.shell_type = section.optional_text("shell-type");
-    cloud::load_connection(section, access);
-    found.cloud_images.insert_or_assign(name, std::move(access));
     found.references.insert_or_assign(
         name, CloudImageReference{.id = section.optional_text("image-id").value_or(""),
                                   .name = section.optional_text("image-name").value_or(name)});
@@ -88,12 +81,10 @@ void OpenStackConfig::load_pool(const config::Section& section,
   openstack_pool.auto_floating_ip = section.boolean("auto-floating-ip");
   openstack_pool.security_groups = section.texts("security-groups");
   for (const config::Section& label : section.sections("labels")) {
-    pool.labels.insert(label.text("name"));
     load_label(label, section, config, images, machine_pool, openstack_pool);
   }
-  machine_pools_.insert_or_assign(pool.name, std::move(machine_pool));
   openstack_pools_.insert_or_assign(pool.name, std::move(openstack_pool));
-  pools_.insert_or_assign(pool.name, std::move(pool));
+  add_pool(std::move(pool), std::move(machine_pool));
 }
 
 void OpenStackConfig::load_label(const config::Section& section,
@@ -101,9 +92,7 @@ void OpenStackConfig::load_label(const config::Section& section,
                                  const Images& images, MachinePool& machine_pool,
                                  OpenStackPool& pool) {
   const std::string name = section.text("name");
-  config::find_label(config, section, "name", name);
-  MachineLabel machine =
-      cloud::load_label_image(section, config, *managed_images_, images.cloud_images);
+  MachineLabel machine = cloud::load_label(section, config, *managed_images_, images.cloud_images);
   OpenStackLabel label;
   if (!machine.cloud_image.empty()) {
     label.cloud_image = images.references.at(machine.cloud_image);
@@ -111,7 +100,6 @@ void OpenStackConfig::load_label(const config::Section& section,
   } else if (images.diskimage_drives.contains(machine.diskimage)) {
     label.config_drive = images.diskimage_drives.at(machine.diskimage);
   }
-  machine.console_log = section.boolean("console-log");
   machine.host_key_checking = section.optional_boolean("host-key-checking")
                                   .value_or(pool_section.boolean("host-key-checking"));
   label.min_ram = section.integer("min-ram");
@@ -126,20 +114,6 @@ void OpenStackConfig::load_label(const config::Section& section,
       section.has("networks") ? section.texts("networks") : pool_section.texts("networks");
   machine_pool.labels.insert_or_assign(name, std::move(machine));
   pool.labels.insert_or_assign(name, std::move(label));
-}
-
-const OpenStackPool& OpenStackConfig::pool(std::string_view pool) const {
-  const auto found = openstack_pools_.find(pool);
-  if (found == openstack_pools_.end()) throw std::out_of_range("no pool " + std::string(pool));
-  return found->second;
-}
-
-const OpenStackLabel& OpenStackConfig::label(std::string_view pool_name,
-                                             std::string_view label) const {
-  const auto& labels = pool(pool_name).labels;
-  const auto found = labels.find(label);
-  if (found == labels.end()) throw std::out_of_range("no label " + std::string(label));
-  return found->second;
 }
 
 bool OpenStackConfig::same_as(const driver::ProviderConfig& other) const {

@@ -40,7 +40,7 @@ struct OpenStackLabel {
 struct OpenStackPool {
   bool auto_floating_ip = true;
   std::vector<std::string> security_groups;
-  std::map<std::string, OpenStackLabel, std::less<>> labels;
+  driver::ByName<OpenStackLabel> labels;
 };
 
 // The configuration of a provider with `driver: openstack`.
@@ -51,7 +51,7 @@ class OpenStackConfig final : public driver::StateMachineConfig {
   OpenStackConfig(const config::ProviderSection& section, const config::Config& config,
                   const config::Environment& environment);
 
-  const Cloud& cloud() const { return cloud_; }
+  const Cloud& account() const { return cloud_; }  // and the services in its region
   const std::optional<std::string>& region_name() const { return region_name_; }
   double rate() const { return rate_; }  // calls of one service a second; 0: no limit
   async::Duration image_upload_timeout() const { return image_upload_timeout_; }
@@ -59,8 +59,12 @@ class OpenStackConfig final : public driver::StateMachineConfig {
   async::Duration port_cleanup_interval() const { return port_cleanup_interval_; }  // 0: off
 
   // Both throw std::out_of_range for an unknown pool or label.
-  const OpenStackPool& pool(std::string_view pool) const;
-  const OpenStackLabel& label(std::string_view pool, std::string_view label) const;
+  const OpenStackPool& pool(std::string_view pool) const {
+    return driver::named(openstack_pools_, "pool", pool);
+  }
+  const OpenStackLabel& label(std::string_view pool, std::string_view label) const {
+    return driver::named(this->pool(pool).labels, "label", label);
+  }
 
   // Also compares the cloud's entry in clouds.yaml.
   bool same_as(const driver::ProviderConfig& other) const override;
@@ -82,7 +86,7 @@ class OpenStackConfig final : public driver::StateMachineConfig {
   async::Duration image_upload_timeout_{};
   bool clean_floating_ips_ = false;
   async::Duration port_cleanup_interval_{};
-  std::map<std::string, OpenStackPool, std::less<>> openstack_pools_;
+  driver::ByName<OpenStackPool> openstack_pools_;
 };
 
 }  // namespace nodepool::drivers::openstack

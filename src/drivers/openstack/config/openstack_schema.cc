@@ -127,10 +127,7 @@ const Schema& pool_schema() {
             .type = boolean(),
             .default_value = "true",
             .description = "Default of the labels."},
-           {.key = "labels",
-            .type = list_of(section(label_schema())),
-            .default_note = "none",
-            .description = "Types of machines."}})};
+           cloud::labels_field(label_schema(), Required::never)})};
   return schema;
 }
 
@@ -140,45 +137,40 @@ const Schema& openstack_schema() {
   static const Schema schema{
       .description = "Machines in an OpenStack cloud.",
       .fields = joined(
-          joined({{.key = "cloud",
-                   .type = string(),
-                   .required = Required::strictly,
-                   .default_note = "set by the `OS_*` variables",
-                   .description = "Entry of `clouds.yaml`: endpoint and credentials."},
-                  {.key = "region-name",
-                   .type = string(),
-                   .description = "Region. Recorded with each node."},
-                  {.key = "rate",
-                   .type = lenient_number(),
-                   .default_value = "1.0",
-                   .unit = "seconds",
-                   .description =
-                       "Minimum time between two calls of one service of the cloud. 0: unlimited."},
-                  cloud::boot_timeout_field(),
-                  cloud::launch_timeout_field(),
-                  cloud::launch_retries_field(),
-                  {.key = "nodepool-id",
-                   .type = string(),
-                   .description = "Has no effect.",
-                   .deprecated = "remove it"}},
-                 cloud::upload_fields()),
-          {{.key = "clean-floating-ips",
-            .type = boolean(),
-            .default_value = "false",
-            .description = "Delete all unattached floating IPs of the project, including those of "
-                           "other users."},
-           {.key = "port-cleanup-interval",
-            .type = integer(),
-            .default_value = "600",
-            .unit = "seconds",
-            .description = "Delete ports of the project, including those of other users, that are "
-                           "`DOWN` in two checks at least this far apart. 0: off."},
-           cloud::diskimages_field(diskimage_schema()),
-           cloud::cloud_images_field(cloud_image_schema()),
-           {.key = "pools",
-            .type = list_of(section(pool_schema())),
-            .default_note = "none",
-            .description = "Groups of machines."}})};
+          {{{.key = "cloud",
+             .type = string(),
+             .required = Required::strictly,
+             .default_note = "set by the `OS_*` variables",
+             .description = "Entry of `clouds.yaml`: endpoint and credentials."},
+            {.key = "region-name",
+             .type = string(),
+             .description = "Region. Recorded with each node."},
+            {.key = "rate",
+             .type = lenient_number(),
+             .default_value = "1.0",
+             .unit = "seconds",
+             .description =
+                 "Minimum time between two calls of one service of the cloud. 0: unlimited."}},
+           cloud::launch_fields(),
+           {{.key = "nodepool-id",
+             .type = string(),
+             .description = "Has no effect.",
+             .deprecated = "remove it"}},
+           cloud::upload_fields(),
+           {{.key = "clean-floating-ips",
+             .type = boolean(),
+             .default_value = "false",
+             .description = "Delete all unattached floating IPs of the project, including those of "
+                            "other users."},
+            {.key = "port-cleanup-interval",
+             .type = integer(),
+             .default_value = "600",
+             .unit = "seconds",
+             .description = "Delete ports of the project, including those of other users, that are "
+                            "`DOWN` in two checks at least this far apart. 0: off."},
+            cloud::diskimages_field(diskimage_schema()),
+            cloud::cloud_images_field(cloud_image_schema()),
+            cloud::pools_field(pool_schema(), Required::never)}})};
   return schema;
 }
 

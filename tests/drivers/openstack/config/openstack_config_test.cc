@@ -55,7 +55,7 @@ TEST_F(OpenStackConfigTest, everything_has_its_documented_default) {
   EXPECT_THAT(problems(kLeast), IsEmpty());
   const auto config = load(kLeast);
   EXPECT_EQ(config->name(), "cloud-a");
-  EXPECT_EQ(config->cloud().name, "fake");
+  EXPECT_EQ(config->account().name, "fake");
   EXPECT_EQ(config->region_name(), std::nullopt);
   EXPECT_EQ(config->rate(), 1.0);
   EXPECT_EQ(config->boot_timeout(), 60s);
@@ -228,7 +228,7 @@ TEST_F(OpenStackConfigTest, a_label_without_an_image_or_flavor_loads) {
 labels: [{name: l}]
 providers: [{name: p, pools: [{name: q, labels: [{name: l}]}]}]
 )");
-  EXPECT_EQ(config->cloud().name, "fake");
+  EXPECT_EQ(config->account().name, "fake");
   EXPECT_THAT(config->machine_label("q", "l").diskimage, IsEmpty());
   EXPECT_THAT(config->machine_label("q", "l").cloud_image, IsEmpty());
 }

@@ -1,0 +1,120 @@
+#include "cloud/rest/bearer_tokens.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "cloud/answer.h"
+#include "cloud/rest/refusal.h"
+#include "cloud/url_text.h"
+#include "driver/cloud_error.h"
+
+namespace nodepool::cloud {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr auto kDeadline = std::chrono::seconds(20);
+constexpr std::size_t kMaxTokenFile = std::size_t{1} << 20;  // bytes
+
+// Some metadata services have it as text.
+double seconds_in(const Element& answer) {
+  const driver::Metadata texts = answer.own_texts();
+  const auto text = texts.find("expires_in");
+  if (text == texts.end()) return answer.number("expires_in");
+  return std::strtod(text->second.c_str(), nullptr);
+}
+
+}  // namespace
+
+BearerTokens::BearerTokens(const async::Runtime& runtime, Options options, telemetry::Logger log,
+                           http::Client::Observer on_attempt)
+    : runtime_(runtime),
+      options_(options),
+      client_(runtime, {.transfers = {.is_direct = options.is_direct}}, log, std::move(on_attempt)),
+      cache_(runtime, options.name, std::move(log), [this] { return ask_or_fail(); }) {}
+
+Task<RestOptions::Reject> BearerTokens::authorize(http::Request& request) {
+  const Pointer token = co_await get();
+  request.headers.emplace_back("Authorization", "Bearer " + token->text);
+  request.secrets.push_back(token->text);
+  if (token->life.ends_at == TokenLife().ends_at) co_return nullptr;
+  co_return [this, token] { refused(token); };
+}
+
+http::Request BearerTokens::form(std::string url,
+                                 const std::vector<std::pair<std::string, std::string>>& fields) {
+  http::Request request{.method = "POST",
+                        .url = std::move(url),
+                        .headers = {{"Content-Type", "application/x-www-form-urlencoded"}}};
+  for (const auto& [name, value] : fields) {
+    request.body += (request.body.empty() ? "" : "&") + name + "=" + url_text(value);
+  }
+  return request;
+}
+
+Task<Element> BearerTokens::exchange(http::Request request) {
+  request.name = options_.call;
+  request.repeatable = http::Request::Repeatable::yes;
+  request.deadline = kDeadline;
+  const std::vector<std::string> secrets = request.secrets;
+  http::Response response;
+  try {
+    response = co_await client_.send(std::move(request));
+  } catch (const http::HttpError& error) {
+    throw CloudError(CloudError::Kind::auth,
+                     fmt::format("{}: {}{}", options_.call, error.what(), options_.hint));
+  }
+  if (!response.is_success()) {
+    const std::string message = http::without_secrets(describe(response), secrets);
+    throw CloudError(CloudError::Kind::auth,
+                     presentable(fmt::format("{}: {}", options_.call, message)));
+  }
+  co_return parse_answer(std::string(options_.call), response);
+}
+
+Task<BearerTokens::Token> BearerTokens::request_token(http::Request request) {
+  const async::Clock::TimePoint asked_at = runtime_.clock.now();
+  const Element answer = co_await exchange(std::move(request));
+  const std::chrono::duration<double> life(seconds_in(answer));
+  co_return Token{.text = answer.text("access_token"), .life = token_life(asked_at, life)};
+}
+
+std::string BearerTokens::describe(const http::Response& response) const {
+  std::string message;
+  try {
+    const Element answer = parse_answer(std::string(options_.call), response);
+    const driver::Metadata texts = answer.own_texts();
+    const auto error = texts.find("error");
+    message = error == texts.end() ? answer.object("error").text_or("message")
+                                   : error->second + ": " + answer.text_or("error_description");
+  } catch (const CloudError&) {
+    // The response has another form.
+  }
+  return fmt::format("HTTP {} {}", response.status, message);
+}
+
+Task<BearerTokens::Token> BearerTokens::ask_or_fail() {
+  try {
+    co_return co_await ask();
+  } catch (const CloudError& error) {
+    throw CloudError(CloudError::Kind::auth, error.what());
+  }
+}
+
+std::string read_token_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxTokenFile, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.empty()) {
+    throw CloudError(CloudError::Kind::auth, path + ": cannot be read, or is empty");
+  }
+  return text;
+}
+
+}  // namespace nodepool::cloud
