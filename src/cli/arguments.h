@@ -131,7 +131,7 @@ struct ConvertConfig {
 };
 struct RequestNodes {
   std::vector<std::string> labels;
-  std::optional<std::chrono::seconds> lease = {};  // kUsualLease, if the site allows that
+  std::optional<std::chrono::seconds> lease = {};  // nothing: the installation's default
   std::chrono::seconds timeout = std::chrono::minutes(10);
   bool json = false;
   std::string ssh_config = {};  // files to write; empty: none
@@ -151,7 +151,6 @@ struct RenewLeases {
   std::vector<std::string> leases;
   std::optional<std::chrono::seconds> duration = {};  // as RequestNodes::lease
 };
-inline constexpr std::chrono::seconds kUsualLease = std::chrono::hours(2);
 // Logs in to a node by SSH, or runs a command there.
 struct UseShell {
   std::string id;  // of a node, or of a lease of one node
@@ -190,16 +189,20 @@ struct ShowStatus {
   Listing listing = {};
 };
 
-// The commands that do not use the configured store.
-using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ConvertConfig, ShowHistory,
-                                    CopyStore, CreateToken>;
-using OnlineCommand =
-    std::variant<ListNodes, ProviderInfo, Explain, HoldNodes, DeleteNodes, EraseProvider,
-                 ListRequests, ListLabels, ListBuilds, ListUploads, ImageStatus, ListAlienImages,
-                 ListLeaks, DeleteLeaks, BuildImages, PauseImages, UnpauseImages, DeleteBuilds,
-                 DeleteUpload, ExportImageData, ImportImageData, RequestNodes, ReleaseNodes,
-                 RenewLeases, RunCommand, CheckClouds, ListLeases, UseShell, ShowStatus>;
-using Command = std::variant<OfflineCommand, OnlineCommand>;
+// The commands that use neither the configured store nor the request API.
+using OfflineCommand =
+    std::variant<ValidateConfig, PrintConfigSchema, ConvertConfig, CopyStore, CreateToken>;
+// The commands that use an installation, by its store or its request API.
+using InstallationCommand =
+    std::variant<RequestNodes, RunCommand, UseShell, ReleaseNodes, RenewLeases, ListLeases,
+                 ListNodes, ListRequests, ListLabels, Explain, ShowHistory>;
+// The commands that need the store.
+using StoreCommand =
+    std::variant<ProviderInfo, HoldNodes, DeleteNodes, EraseProvider, ListBuilds, ListUploads,
+                 ImageStatus, ListAlienImages, ListLeaks, DeleteLeaks, BuildImages, PauseImages,
+                 UnpauseImages, DeleteBuilds, DeleteUpload, ExportImageData, ImportImageData,
+                 CheckClouds, ShowStatus>;
+using Command = std::variant<OfflineCommand, InstallationCommand, StoreCommand>;
 
 inline constexpr const char* kUsualConfig = "/etc/nodepool/nodepool.yaml";
 
@@ -217,8 +220,25 @@ struct Arguments {
   bool debug = false;
   Remote remote = {};
   Command command = {};
-  StoreUse store_use = StoreUse::write;  // by an online command
+  StoreUse store_use = StoreUse::write;  // by a command that opens the store
 };
+
+template <typename Kind, typename Variant>
+inline constexpr bool kIsOneOf = false;
+template <typename Kind, typename... Kinds>
+inline constexpr bool kIsOneOf<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> || ...);
+
+// The command in the arguments, if it is of this kind; otherwise nullptr.
+template <typename Kind, typename SomeArguments>
+auto* command_if(SomeArguments& arguments) {
+  return std::visit(
+      []<typename Group>(Group& group) {
+        using Found = std::conditional_t<std::is_const_v<Group>, const Kind, Kind>;
+        if constexpr (kIsOneOf<Kind, std::remove_const_t<Group>>) return std::get_if<Kind>(&group);
+        return static_cast<Found*>(nullptr);
+      },
+      arguments.command);
+}
 
 // There is no command to perform: help or an error has been printed.
 struct Exit {

@@ -3,9 +3,7 @@
 #include <chrono>
 #include <ranges>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "cli/declaration.h"
@@ -20,17 +18,10 @@ std::vector<Declaration> node_declarations();
 std::vector<Declaration> image_declarations();
 std::vector<Declaration> site_declarations();
 
-template <typename Kind, typename Variant>
-inline constexpr bool kIsOneOf = false;
-template <typename Kind, typename... Kinds>
-inline constexpr bool kIsOneOf<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> || ...);
-
 // The command in the arguments, which has to be of this kind.
-template <typename Kind>
-Kind& command_of(Arguments& arguments) {
-  using Alternatives =
-      std::conditional_t<kIsOneOf<Kind, OfflineCommand>, OfflineCommand, OnlineCommand>;
-  return std::get<Kind>(std::get<Alternatives>(arguments.command));
+template <typename Kind, typename SomeArguments>
+auto& command_of(SomeArguments& arguments) {
+  return *command_if<Kind>(arguments);
 }
 
 // Write a given value into a member of a command.

@@ -8,10 +8,6 @@
 // The output of `request`.
 namespace nodepool::cli {
 
-// The exit statuses of `request` without nodes: every pool declined, or it timed out.
-inline constexpr int kNoNodes = 2;
-inline constexpr int kTimedOut = 3;
-
 // Prints the lease, and writes its files. Throws std::system_error if these cannot be written.
 void print_lease(Context& context, const requestor::LeasedNodes& leased,
                  const RequestNodes& command, LeaseFiles& files);

@@ -6,14 +6,15 @@
 #include <exception>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <utility>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/remote_commands.h"
+#include "cli/remote_address.h"
 #include "cli/sanitized_output.h"
-#include "cli/session.h"
+#include "cli/store_installation.h"
 #include "config/load.h"
 #include "program/log_config.h"
 #include "telemetry/version.h"
@@ -39,66 +40,78 @@ config::Config load_config(const Context& context, const Arguments& arguments,
   return std::move(loaded.config);
 }
 
-// Closes the session. A failure does not change the command's result: the session times out.
-Task<> close(Session& session, bool failed) {
-  try {
-    co_await session.close();
-  } catch (const coordination::StoreError& error) {
-    // The command's own error is more useful.
-    if (failed) co_return;
-    session.context().err << "nodepool: the session could not be closed, and will time out: "
-                          << error.what() << '\n';
-  }
-}
-
-Task<int> perform_and_close(Session& session, OnlineCommand command) {
+// Performs the command and closes the installation. A failure to do this does not change the
+// command's result.
+Task<int> perform_and_close(Context& context, Installation& installation, Task<int> performing) {
   int status = 0;
   std::exception_ptr failure;
   try {
-    Task<int> performing = std::visit(
-        [&session](auto& alternative) { return perform(session, std::move(alternative)); },
-        command);
     status = co_await std::move(performing);
   } catch (...) {
     failure = std::current_exception();
   }
-  co_await close(session, failure != nullptr);
+  try {
+    co_await installation.close();
+  } catch (const coordination::StoreError& error) {
+    // The command's own error is more useful.
+    if (!failure) {
+      context.err << "nodepool: the session could not be closed, and will time out: "
+                  << error.what() << '\n';
+    }
+  }
   if (failure) std::rethrow_exception(failure);
   co_return status;
 }
 
-Task<int> perform_online(Context& context, config::Config config,
-                         std::shared_ptr<telemetry::Log> log, StoreUse use, OnlineCommand command) {
-  Task<std::unique_ptr<coordination::Store>> opening =
-      context.open_store(config.store, config.zookeeper, use);
-  std::unique_ptr<coordination::Store> store = co_await std::move(opening);
-  Session session(context, std::move(config), std::move(store), std::move(log));
-  co_return co_await perform_and_close(session, std::move(command));
+Task<int> perform_on(Context& context, Installation& installation, InstallationCommand command) {
+  Task<int> performing = std::visit(
+      [&](auto& kind) { return perform(context, installation, std::move(kind)); }, command);
+  co_return co_await perform_and_close(context, installation, std::move(performing));
+}
+
+Task<int> perform_on_session(StoreInstallation& installation, StoreCommand command) {
+  Session* session = co_await installation.session();
+  Task<int> performing =
+      std::visit([session](auto& kind) { return perform(*session, std::move(kind)); }, command);
+  co_return co_await std::move(performing);
+}
+
+int perform_remotely(Context& context, const remote::ApiAddress& address,
+                     const Arguments& arguments, const std::shared_ptr<telemetry::Log>& log) {
+  const auto* command = std::get_if<InstallationCommand>(&arguments.command);
+  if (command == nullptr) {
+    throw std::runtime_error("this command needs the store and does not work with --url");
+  }
+  const auto warn = [&context](const std::string& text) {
+    context.err << "nodepool: " << text << '\n' << std::flush;
+  };
+  remote::RemoteInstallation installation(context.runtime, address, {log, "nodepool.api"}, warn);
+  return context.loop.run(perform_on(context, installation, *command));
+}
+
+int perform_by_store(Context& context, const Arguments& arguments,
+                     const std::shared_ptr<telemetry::Log>& log, const Command& command) {
+  StoreInstallation installation(context, load_config(context, arguments, {log, "nodepool.config"}),
+                                 arguments.store_use, log);
+  if (const auto* general = std::get_if<InstallationCommand>(&command)) {
+    return context.loop.run(perform_on(context, installation, *general));
+  }
+  Task<int> performing = perform_on_session(installation, std::get<StoreCommand>(command));
+  return context.loop.run(perform_and_close(context, installation, std::move(performing)));
 }
 
 int perform_any(Context& context, const Arguments& arguments) {
   const auto log = std::make_shared<telemetry::Log>(log_options(arguments));
-  const auto* offline_one = std::get_if<OfflineCommand>(&arguments.command);
-  // The other offline commands use local files.
-  const bool may_be_remote =
-      offline_one == nullptr || std::holds_alternative<ShowHistory>(*offline_one);
-  auto address = may_be_remote ? remote_address(context, arguments) : std::nullopt;
-  if (address) {
-    return context.loop.run(perform_remotely(context, *std::move(address), arguments.command, log));
-  }
-  std::optional<OnlineCommand> online;
   if (const auto* offline = std::get_if<OfflineCommand>(&arguments.command)) {
     const int status = std::visit(
         [&](const auto& command) { return perform(context, arguments, command, log); }, *offline);
     const auto* validation = std::get_if<ValidateConfig>(offline);
     if (status != 0 || validation == nullptr || !validation->online) return status;
-    online = CheckClouds{};
-  } else {
-    online = std::get<OnlineCommand>(arguments.command);
+    return perform_by_store(context, arguments, log, StoreCommand(CheckClouds{}));
   }
-  config::Config config = load_config(context, arguments, {log, "nodepool.config"});
-  return context.loop.run(
-      perform_online(context, std::move(config), log, arguments.store_use, *std::move(online)));
+  const std::optional<remote::ApiAddress> address = remote_address(context, arguments);
+  return address ? perform_remotely(context, *address, arguments, log)
+                 : perform_by_store(context, arguments, log, arguments.command);
 }
 
 // The same as ssh's own, to distinguish it from the status of the command.
@@ -106,11 +119,9 @@ constexpr int kSshFailed = 255;
 
 // The exit status if the command has thrown an exception.
 int failure_status(const Arguments& arguments) {
-  const auto* online = std::get_if<OnlineCommand>(&arguments.command);
-  if (online == nullptr) return 1;
-  if (std::holds_alternative<RunCommand>(*online)) return kNotRun;
-  if (std::holds_alternative<ShowStatus>(*online)) return kCritical;
-  return std::holds_alternative<UseShell>(*online) ? kSshFailed : 1;
+  if (command_if<RunCommand>(arguments) != nullptr) return kNotRun;
+  if (command_if<ShowStatus>(arguments) != nullptr) return kCritical;
+  return command_if<UseShell>(arguments) != nullptr ? kSshFailed : 1;
 }
 
 }  // namespace

@@ -36,17 +36,25 @@ Detail detail_of(const Listing& listing, Detail usual) {
 }
 
 Task<Table> wanted_rows(const Listing& listing, Detail detail, const Source& source) {
-  Task<Table> making = source(listing.filters.empty() ? detail : Detail::wide);
+  Task<Table> making = source();
   const Table table = co_await std::move(making);
-  if (listing.filters.empty()) co_return table;
   co_return report::matching(table, listing.filters).with(detail);
 }
 
-Task<> show_changes(Session& session, const Listing& listing, Detail detail, const Source& source) {
+using Subscriptions = std::vector<coordination::Subscription>;
+
+// Makes the subscriptions to changes of the records.
+using Watch = std::function<Task<Subscriptions>(std::function<void()> observer)>;
+
+Task<Subscriptions> watch_session(Session& session, std::function<void()> observer) {
+  co_return session.observe(observer);
+}
+
+Task<> show_changes(Context& context, const Listing& listing, Detail detail, const Source& source,
+                    const Watch& watch) {
   async::Event changed("the records have changed");
-  const std::vector<coordination::Subscription> subscriptions =
-      session.observe([&changed] { changed.set(); });
-  Context& context = session.context();
+  Task<Subscriptions> watching = watch([&changed] { changed.set(); });
+  const Subscriptions subscriptions = co_await std::move(watching);
   bool is_first = true;
   while (true) {
     const Table table = co_await wanted_rows(listing, detail, source);
@@ -58,9 +66,23 @@ Task<> show_changes(Session& session, const Listing& listing, Detail detail, con
     print(context, table, listing);
     context.out.flush();
     is_first = false;
-    co_await session.runtime().clock.sleep_for(kPrintInterval);
+    co_await context.runtime.clock.sleep_for(kPrintInterval);
     co_await changed.wait();
   }
+}
+
+Task<int> show_as_wanted(Context& context, Listing listing, Detail usual, Source source,
+                         Watch watch) {
+  const Detail detail = detail_of(listing, usual);
+  if (listing.watch) {
+    async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
+    Task<> showing = show_changes(context, listing, detail, source, watch);
+    co_await signals.until_next(std::move(showing));
+  } else {
+    const Table table = co_await wanted_rows(listing, detail, source);
+    print(context, table, listing);
+  }
+  co_return 0;
 }
 
 }  // namespace
@@ -75,21 +97,19 @@ void print(Context& context, const Table& table, const Listing& listing) {
   }
 }
 
-Task<int> show_once(Context& context, Listing listing, Detail usual, Source source) {
-  const Table table = co_await wanted_rows(listing, detail_of(listing, usual), source);
-  print(context, table, listing);
-  co_return 0;
+Task<int> show(Context& context, Installation& installation, Listing listing, Detail detail,
+               Source source) {
+  const Watch watch = [&installation](std::function<void()> observer) {
+    return installation.watch(std::move(observer));
+  };
+  return show_as_wanted(context, std::move(listing), detail, std::move(source), watch);
 }
 
-Task<int> show(Session& session, Listing listing, Detail usual, Source source) {
-  if (!listing.watch) {
-    co_return co_await show_once(session.context(), std::move(listing), usual, std::move(source));
-  }
-  const Detail detail = detail_of(listing, usual);
-  async::Signals signals(session.runtime().executor, {SIGINT, SIGTERM, SIGHUP});
-  Task<> showing = show_changes(session, listing, detail, source);
-  co_await signals.until_next(std::move(showing));
-  co_return 0;
+Task<int> show(Session& session, Listing listing, Detail detail, Source source) {
+  const Watch watch = [&session](std::function<void()> observer) {
+    return watch_session(session, std::move(observer));
+  };
+  return show_as_wanted(session.context(), std::move(listing), detail, std::move(source), watch);
 }
 
 }  // namespace nodepool::cli

@@ -134,7 +134,6 @@ Table upload_details(const ImageTable& images, double now) {
   columns.push_back({.key = "format", .header = "Format", .since = Detail::full});
   columns.push_back(problem_column());
   columns.push_back(age_column());
-  columns.push_back(age_column());
   Table table(std::move(columns));
   for (const std::string& image : images.images()) {
     for (const ImageUpload* upload : images.uploads_of(image)) {

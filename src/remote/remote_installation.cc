@@ -1,4 +1,4 @@
-#include "remote/installation.h"
+#include "remote/remote_installation.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "json/json.h"
+#include "report/listings.h"
 #include "requestor/error.h"
 
 namespace nodepool::remote {
@@ -24,6 +25,11 @@ constexpr std::chrono::seconds kCallTimeout{30};
 // The tolerated difference between the clocks of a launcher and of this host.
 constexpr std::chrono::seconds kClockTolerance{5};
 constexpr int kNotFound = 404;
+
+// After this process is killed, the nodes that it uses stay leased for at most kLeaseInUse. Until
+// a lease expires, the launchers may be unreachable.
+constexpr std::chrono::seconds kLeaseInUse = std::chrono::minutes(3);
+constexpr std::chrono::seconds kRenewal{45};
 
 std::vector<std::string> bases_of(const std::string& url) {
   std::vector<std::string> bases;
@@ -117,8 +123,8 @@ requestor::LeasedNodes read_lease(const Json& document) {
   return leased;
 }
 
-RemoteInstallation::Progress read_progress(const Json& document) {
-  RemoteInstallation::Progress progress{.id = text_at(document, "id")};
+Installation::Progress read_progress(const Json& document) {
+  Installation::Progress progress{.id = text_at(document, "id")};
   const auto state = model::parse_request_state(text_at(document, "state"));
   if (!state) throw invalid_response("no state");
   progress.state = *state;
@@ -135,8 +141,8 @@ RemoteInstallation::Progress read_progress(const Json& document) {
   return progress;
 }
 
-RemoteInstallation::Outcome read_outcome(const Json& document) {
-  RemoteInstallation::Outcome outcome{.progress = read_progress(document)};
+Installation::Outcome read_outcome(const Json& document) {
+  Installation::Outcome outcome{.progress = read_progress(document)};
   const auto lease = document.find("lease");
   if (lease != document.end() && lease->is_object()) outcome.leased = read_lease(*lease);
   return outcome;
@@ -223,14 +229,24 @@ struct RemoteInstallation::Reply {
 };
 
 RemoteInstallation::RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
-                                       const telemetry::Logger& log)
+                                       const telemetry::Logger& log, Warn warn)
     : runtime_(runtime),
       bases_(bases_of(address.url)),
       token_(address.token),
       client_(runtime, client_options(address), log),
-      withdrawals_(runtime, [log](const std::string& name, const std::string& error) {
-        log.warning("{}: {}", name, error);
+      warn_(std::move(warn)),
+      withdrawals_(runtime,
+                   [log](const std::string& name, const std::string& error) {
+                     log.warning("{}: {}", name, error);
+                   }),
+      renewals_(runtime, [this](const std::string& name, const std::string& error) {
+        warn_(name + ": " + error);
       }) {}
+
+Task<> RemoteInstallation::close() {
+  co_await renewals_.stop();
+  co_await withdrawals_.join();
+}
 
 // Sends a call to the launcher that responded last, then to the others. Throws for error statuses
 // except 404.
@@ -272,54 +288,68 @@ Task<RemoteInstallation::Reply> RemoteInstallation::call(std::string method, std
   throw RequestError("no launcher responds: " + failure);
 }
 
-Task<RemoteInstallation::Outcome> RemoteInstallation::request(
-    LeaseRequest lease_request, std::function<void(const Progress&)> on_progress) {
-  Json body = {{"labels", lease_request.labels}, {"timeout", lease_request.timeout.count()}};
-  if (lease_request.lease) body["lease"] = lease_request.lease->count();
-  if (!lease_request.holder.empty()) body["holder"] = lease_request.holder;
-  const async::Clock::TimePoint deadline = runtime_.clock.now() + lease_request.timeout;
-  const std::string key =
-      lease_request.key.empty() ? runtime_.random.uuid_hex() : lease_request.key;
-  Task<Outcome> requesting = submit_and_follow(body.dump(), key, deadline, std::move(on_progress));
+// The same, but throws also for 404.
+Task<RemoteInstallation::Reply> RemoteInstallation::call_existing(std::string method,
+                                                                  std::string path,
+                                                                  std::string body) {
+  Reply reply = co_await call(std::move(method), std::move(path), std::move(body), {});
+  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
+  co_return reply;
+}
+
+Task<Installation::Outcome> RemoteInstallation::request(Request request, Observer observer) {
+  if (request.is_for_process) request.lease = kLeaseInUse;
+  Json document = {{"labels", request.labels}, {"timeout", request.timeout.count()}};
+  if (request.lease) document["lease"] = request.lease->count();
+  if (!request.holder.empty()) document["holder"] = request.holder;
+  const std::string body = document.dump();
+  const async::Clock::TimePoint deadline = runtime_.clock.now() + request.timeout;
+  const std::string key = request.key.empty() ? runtime_.random.uuid_hex() : request.key;
+  Task<Outcome> requesting = submit_and_follow(body, key, deadline, std::move(observer));
+  Outcome outcome;
   try {
-    co_return co_await std::move(requesting);
+    outcome = co_await std::move(requesting);
   } catch (const async::Cancelled&) {
-    withdrawals_.spawn("withdrawing a request", find_and_withdraw(body.dump(), key));
+    withdrawals_.spawn("withdrawing a request", find_and_withdraw(body, key));
     throw;
   }
+  if (outcome.leased && request.is_for_process) {
+    lease_in_use_ = outcome.leased->lease.id;
+    renewals_.spawn("renewing the lease", keep_lease(lease_in_use_));
+  }
+  co_return outcome;
 }
 
-Task<RemoteInstallation::Outcome> RemoteInstallation::submit_and_follow(
-    std::string lease_request, std::string key, async::Clock::TimePoint deadline,
-    std::function<void(const Progress&)> on_progress) {
-  Reply placed = co_await submit(std::move(lease_request), std::move(key));
-  co_return co_await follow(std::move(placed), deadline, std::move(on_progress));
+Task<Installation::Outcome> RemoteInstallation::submit_and_follow(std::string body, std::string key,
+                                                                  async::Clock::TimePoint deadline,
+                                                                  Observer observer) {
+  Reply placed = co_await submit(std::move(body), std::move(key));
+  co_return co_await follow(std::move(placed), deadline, std::move(observer));
 }
 
-Task<RemoteInstallation::Reply> RemoteInstallation::submit(std::string lease_request,
-                                                           std::string key) {
-  Reply placed = co_await call("POST", "requests", std::move(lease_request), std::move(key));
+Task<RemoteInstallation::Reply> RemoteInstallation::submit(std::string body, std::string key) {
+  Reply placed = co_await call("POST", "requests", std::move(body), std::move(key));
   if (placed.status == kNotFound) throw RequestError("the request has already ended");
   co_return placed;
 }
 
 // Withdraws a cancelled request that may or may not exist: submitting it again with its key returns
 // its id.
-Task<> RemoteInstallation::find_and_withdraw(std::string lease_request, std::string key) {
+Task<> RemoteInstallation::find_and_withdraw(std::string body, std::string key) {
   try {
-    const Reply placed = co_await submit(std::move(lease_request), std::move(key));
+    const Reply placed = co_await submit(std::move(body), std::move(key));
     co_await withdraw(text_at(placed.document, "id"));
   } catch (const RequestError&) {
     // It was refused, or has ended, or no launcher responds: then it ends with its timeout.
   }
 }
 
-Task<RemoteInstallation::Outcome> RemoteInstallation::follow(
-    Reply reply, async::Clock::TimePoint deadline,
-    std::function<void(const Progress&)> on_progress) {
+Task<Installation::Outcome> RemoteInstallation::follow(Reply reply,
+                                                       async::Clock::TimePoint deadline,
+                                                       Observer observer) {
   while (true) {
     Outcome outcome = read_outcome(reply.document);
-    if (on_progress) on_progress(outcome.progress);
+    if (observer) observer(outcome.progress);
     const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - runtime_.clock.now());
     const bool is_over = outcome.leased || outcome.progress.state == model::RequestState::failed;
     if (is_over || left <= std::chrono::seconds(0)) {
@@ -345,37 +375,78 @@ Task<> RemoteInstallation::withdraw(std::string id) {
   co_await call("DELETE", "requests/" + escaped(id), {}, {});
 }
 
-Task<model::Lease> RemoteInstallation::renew(std::string lease,
-                                             std::optional<std::chrono::seconds> duration) {
-  const std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
+// Renews the lease of the nodes in use until it is cancelled.
+Task<> RemoteInstallation::keep_lease(std::string lease) {
+  bool is_reported = false;
+  while (true) {
+    co_await runtime_.clock.sleep_for(kRenewal);
+    std::string failure;
+    try {
+      co_await extend(lease, kLeaseInUse);
+    } catch (const RequestError& error) {
+      failure = error.what();
+    }
+    if (!failure.empty() && !std::exchange(is_reported, true)) {
+      warn_("the lease could not be renewed, retrying: " + failure);
+    }
+  }
+}
+
+Task<> RemoteInstallation::end_use(std::optional<std::string> hold_reason) {
+  co_await renewals_.stop();
+  if (lease_in_use_.empty()) co_return;
+  try {
+    co_await release_from(std::exchange(lease_in_use_, {}), std::nullopt, std::move(hold_reason));
+  } catch (const RequestError& error) {
+    throw RequestError(std::string("that happens when their lease expires: ") + error.what());
+  }
+}
+
+Task<model::Lease> RemoteInstallation::extend(std::string lease,
+                                              std::optional<std::chrono::seconds> duration) {
+  std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
   const Reply reply =
-      co_await call("POST", fmt::format("leases/{}/renew", escaped(lease)), body, {});
-  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
-  model::Lease renewed{.id = lease, .expires = 0, .holder = {}};
+      co_await call_existing("POST", "leases/" + escaped(lease) + "/renew", std::move(body));
   const auto expires = reply.document.find("expires");
   if (expires == reply.document.end() || !expires->is_number())
     throw invalid_response("no expires");
-  renewed.expires = expires->get<double>();
-  co_return renewed;
+  co_return model::Lease{.id = lease, .expires = expires->get<double>(), .holder = {}};
 }
 
-Task<> RemoteInstallation::release(std::string lease, std::optional<std::string> node) {
+Task<Installation::Renewal> RemoteInstallation::renew(
+    std::string lease, std::optional<std::chrono::seconds> duration) {
+  const Reply before = co_await call_existing("GET", "leases/" + escaped(lease), {});
+  model::Lease renewed = co_await extend(std::move(lease), duration);
+  co_return Renewal{std::move(renewed), read_lease(before.document).lease.expires};
+}
+
+// Releases a lease, or one of its nodes; with a reason, holds the nodes.
+Task<> RemoteInstallation::release_from(std::string lease, std::optional<std::string> node,
+                                        std::optional<std::string> hold_reason) {
   std::string path = "leases/" + escaped(lease);
-  if (node) path += "?node=" + escaped(*node);
-  const Reply reply = co_await call("DELETE", std::move(path), {}, {});
-  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
-}
-
-Task<> RemoteInstallation::hold(std::string lease, std::string reason,
-                                std::optional<std::string> node) {
-  Json document = {{"reason", reason}};
+  if (!hold_reason) {
+    if (node) path += "?node=" + escaped(*node);
+    co_await call_existing("DELETE", std::move(path), {});
+    co_return;
+  }
+  Json document = {{"reason", *hold_reason}};
   if (node) document["nodes"] = std::vector<std::string>{*node};
-  const std::string body = document.dump();
-  const Reply reply =
-      co_await call("POST", fmt::format("leases/{}/hold", escaped(lease)), body, {});
-  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
+  co_await call_existing("POST", path + "/hold", document.dump());
 }
 
+Task<std::vector<std::string>> RemoteInstallation::release(std::string id,
+                                                           std::optional<std::string> hold_reason) {
+  const requestor::LeasedNodes leased = co_await find_lease(id);
+  const std::string& lease = leased.lease.id;
+  const std::optional<std::string> node = lease == id ? std::nullopt : std::optional(id);
+  co_await release_from(lease, node, std::move(hold_reason));
+  std::vector<std::string> ids;
+  ids.reserve(leased.nodes.size());
+  for (const model::Node& released : leased.nodes) ids.push_back(released.id);
+  co_return ids;
+}
+
+// The lease with this id, or the lease of the node with this id, with this node only.
 Task<requestor::LeasedNodes> RemoteInstallation::find_lease(std::string id) {
   const Reply reply = co_await call("GET", "leases/" + escaped(id), {}, {});
   if (reply.status != kNotFound) co_return read_lease(reply.document);
@@ -388,6 +459,11 @@ Task<requestor::LeasedNodes> RemoteInstallation::find_lease(std::string id) {
   requestor::LeasedNodes leased = read_lease(of_node.document);
   std::erase_if(leased.nodes, [&id](const model::Node& each) { return each.id != id; });
   co_return leased;
+}
+
+Task<std::vector<model::Node>> RemoteInstallation::find_nodes(std::string id) {
+  requestor::LeasedNodes leased = co_await find_lease(std::move(id));
+  co_return std::move(leased.nodes);
 }
 
 // The rows of a listing, each a JSON text.
@@ -423,20 +499,41 @@ Task<report::Table> RemoteInstallation::list(std::string listing,
   co_return read_table(list, std::move(columns));
 }
 
+Task<report::Table> RemoteInstallation::nodes() {
+  return list("nodes", report::node_columns(report::Detail::wide).columns());
+}
+
+Task<report::Table> RemoteInstallation::requests() {
+  return list("requests", report::request_columns().columns());
+}
+
+Task<report::Table> RemoteInstallation::labels() {
+  return list("labels", report::label_columns().columns());
+}
+
+Task<std::vector<model::HostReport>> RemoteInstallation::host_reports() {
+  co_return std::vector<model::HostReport>();
+}
+
 Task<std::vector<history::JournalEntry>> RemoteInstallation::history(std::string id) {
-  const Reply reply = co_await call("GET", "history/" + escaped(id), {}, {});
-  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
+  const Reply reply = co_await call_existing("GET", "history/" + escaped(id), {});
   const auto rows = reply.document.find("history");
   if (rows == reply.document.end()) throw invalid_response("no history");
   std::vector<history::JournalEntry> entries;
   for (const Json& row : *rows) entries.push_back(read_entry(row, id));
+  if (entries.empty()) throw RequestError("the history has no entries for " + id);
   co_return entries;
 }
 
-Task<report::Explanation> RemoteInstallation::explain(std::string subject) {
-  const Reply reply = co_await call("GET", "explain/" + escaped(subject), {}, {});
-  if (reply.status == kNotFound) throw RequestError(text_at(reply.document, "detail"));
+Task<report::Explanation> RemoteInstallation::explain(std::string subject, bool online) {
+  if (online) throw RequestError("--online needs the store and does not work with --url");
+  const Reply reply = co_await call_existing("GET", "explain/" + escaped(subject), {});
   co_return read_explanation(reply.document);
+}
+
+Task<std::vector<coordination::Subscription>> RemoteInstallation::watch(
+    std::function<void()> /*observer*/) {
+  throw RequestError("--watch needs the store and does not work with --url");
 }
 
 }  // namespace nodepool::remote
