@@ -189,20 +189,13 @@ struct ShowStatus {
   Listing listing = {};
 };
 
-// The commands that use neither the configured store nor the request API.
-using OfflineCommand =
-    std::variant<ValidateConfig, PrintConfigSchema, ConvertConfig, CopyStore, CreateToken>;
-// The commands that use an installation, by its store or its request API.
-using InstallationCommand =
-    std::variant<RequestNodes, RunCommand, UseShell, ReleaseNodes, RenewLeases, ListLeases,
-                 ListNodes, ListRequests, ListLabels, Explain, ShowHistory>;
-// The commands that need the store.
-using StoreCommand =
-    std::variant<ProviderInfo, HoldNodes, DeleteNodes, EraseProvider, ListBuilds, ListUploads,
-                 ImageStatus, ListAlienImages, ListLeaks, DeleteLeaks, BuildImages, PauseImages,
-                 UnpauseImages, DeleteBuilds, DeleteUpload, ExportImageData, ImportImageData,
-                 CheckClouds, ShowStatus>;
-using Command = std::variant<OfflineCommand, InstallationCommand, StoreCommand>;
+using Command = std::variant<RequestNodes, RunCommand, UseShell, ListLeases, RenewLeases,
+                             ReleaseNodes, ShowStatus, ListNodes, ListRequests, ListLabels, Explain,
+                             ShowHistory, ProviderInfo, HoldNodes, DeleteNodes, EraseProvider,
+                             ListBuilds, ListUploads, ImageStatus, ListAlienImages, ListLeaks,
+                             DeleteLeaks, BuildImages, PauseImages, UnpauseImages, DeleteBuilds,
+                             DeleteUpload, ExportImageData, ImportImageData, ValidateConfig,
+                             CheckClouds, PrintConfigSchema, ConvertConfig, CopyStore, CreateToken>;
 
 inline constexpr const char* kUsualConfig = "/etc/nodepool/nodepool.yaml";
 
@@ -222,23 +215,6 @@ struct Arguments {
   Command command = {};
   StoreUse store_use = StoreUse::write;  // by a command that opens the store
 };
-
-template <typename Kind, typename Variant>
-inline constexpr bool kIsOneOf = false;
-template <typename Kind, typename... Kinds>
-inline constexpr bool kIsOneOf<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> || ...);
-
-// The command in the arguments, if it is of this kind; otherwise nullptr.
-template <typename Kind, typename SomeArguments>
-auto* command_if(SomeArguments& arguments) {
-  return std::visit(
-      []<typename Group>(Group& group) {
-        using Found = std::conditional_t<std::is_const_v<Group>, const Kind, Kind>;
-        if constexpr (kIsOneOf<Kind, std::remove_const_t<Group>>) return std::get_if<Kind>(&group);
-        return static_cast<Found*>(nullptr);
-      },
-      arguments.command);
-}
 
 // There is no command to perform: help or an error has been printed.
 struct Exit {

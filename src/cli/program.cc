@@ -40,9 +40,18 @@ config::Config load_config(const Context& context, const Arguments& arguments,
   return std::move(loaded.config);
 }
 
-// Performs the command and closes the installation. A failure to do this does not change the
-// command's result.
-Task<int> perform_and_close(Context& context, Installation& installation, Task<int> performing) {
+// What a command needs, as its perform() states.
+template <typename Kind>
+concept NeedsInstallation = requires(Context& context, Installation& installation, Kind command) {
+  perform(context, installation, std::move(command));
+};
+template <typename Kind>
+concept NeedsStore =
+    requires(Session& session, Kind command) { perform(session, std::move(command)); };
+
+// Closes the installation after the command. A failure to do this does not change the command's
+// result.
+Task<int> finish(Context& context, Installation& installation, Task<int> performing) {
   int status = 0;
   std::exception_ptr failure;
   try {
@@ -63,55 +72,64 @@ Task<int> perform_and_close(Context& context, Installation& installation, Task<i
   co_return status;
 }
 
-Task<int> perform_on(Context& context, Installation& installation, InstallationCommand command) {
-  Task<int> performing = std::visit(
-      [&](auto& kind) { return perform(context, installation, std::move(kind)); }, command);
-  co_return co_await perform_and_close(context, installation, std::move(performing));
-}
-
-Task<int> perform_on_session(StoreInstallation& installation, StoreCommand command) {
-  Session* session = co_await installation.session();
-  Task<int> performing =
-      std::visit([session](auto& kind) { return perform(*session, std::move(kind)); }, command);
+Task<int> perform_opened(Session& session, NeedsStore auto command) {
+  co_await session.open();
+  Task<int> performing = perform(session, std::move(command));
   co_return co_await std::move(performing);
 }
 
+template <typename Kind>
+int perform_by_store(Context& context, const Arguments& arguments, const Kind& command,
+                     const std::shared_ptr<telemetry::Log>& log) {
+  config::Config config = load_config(context, arguments, {log, "nodepool.config"});
+  Session session(context, std::move(config), arguments.store_use, log);
+  StoreInstallation installation(session);
+  Task<int> performing = [&] {
+    if constexpr (NeedsStore<Kind>) {
+      return perform_opened(session, command);
+    } else {
+      return perform(context, installation, command);
+    }
+  }();
+  return context.loop.run(finish(context, installation, std::move(performing)));
+}
+
 int perform_remotely(Context& context, const remote::ApiAddress& address,
-                     const Arguments& arguments, const std::shared_ptr<telemetry::Log>& log) {
-  const auto* command = std::get_if<InstallationCommand>(&arguments.command);
-  if (command == nullptr) {
-    throw std::runtime_error("this command needs the store and does not work with --url");
-  }
+                     const NeedsInstallation auto& command,
+                     const std::shared_ptr<telemetry::Log>& log) {
   const auto warn = [&context](const std::string& text) {
     context.err << "nodepool: " << text << '\n' << std::flush;
   };
   remote::RemoteInstallation installation(context.runtime, address, {log, "nodepool.api"}, warn);
-  return context.loop.run(perform_on(context, installation, *command));
+  Task<int> performing = perform(context, installation, command);
+  return context.loop.run(finish(context, installation, std::move(performing)));
 }
 
-int perform_by_store(Context& context, const Arguments& arguments,
-                     const std::shared_ptr<telemetry::Log>& log, const Command& command) {
-  StoreInstallation installation(context, load_config(context, arguments, {log, "nodepool.config"}),
-                                 arguments.store_use, log);
-  if (const auto* general = std::get_if<InstallationCommand>(&command)) {
-    return context.loop.run(perform_on(context, installation, *general));
+template <typename Kind>
+int perform_kind(Context& context, const Arguments& arguments, const Kind& command,
+                 const std::shared_ptr<telemetry::Log>& log) {
+  if constexpr (NeedsInstallation<Kind>) {
+    const auto address = remote_address(context, arguments);
+    return address ? perform_remotely(context, *address, command, log)
+                   : perform_by_store(context, arguments, command, log);
+  } else if constexpr (NeedsStore<Kind>) {
+    if (remote_address(context, arguments)) {
+      throw std::runtime_error("this command needs the store and does not work with --url");
+    }
+    return perform_by_store(context, arguments, command, log);
+  } else {
+    return perform(context, arguments, command, log);
   }
-  Task<int> performing = perform_on_session(installation, std::get<StoreCommand>(command));
-  return context.loop.run(perform_and_close(context, installation, std::move(performing)));
 }
 
 int perform_any(Context& context, const Arguments& arguments) {
   const auto log = std::make_shared<telemetry::Log>(log_options(arguments));
-  if (const auto* offline = std::get_if<OfflineCommand>(&arguments.command)) {
-    const int status = std::visit(
-        [&](const auto& command) { return perform(context, arguments, command, log); }, *offline);
-    const auto* validation = std::get_if<ValidateConfig>(offline);
-    if (status != 0 || validation == nullptr || !validation->online) return status;
-    return perform_by_store(context, arguments, log, StoreCommand(CheckClouds{}));
-  }
-  const std::optional<remote::ApiAddress> address = remote_address(context, arguments);
-  return address ? perform_remotely(context, *address, arguments, log)
-                 : perform_by_store(context, arguments, log, arguments.command);
+  const int status = std::visit(
+      [&](const auto& command) { return perform_kind(context, arguments, command, log); },
+      arguments.command);
+  const auto* validation = std::get_if<ValidateConfig>(&arguments.command);
+  if (status != 0 || validation == nullptr || !validation->online) return status;
+  return perform_by_store(context, arguments, CheckClouds{}, log);
 }
 
 // The same as ssh's own, to distinguish it from the status of the command.
@@ -119,9 +137,9 @@ constexpr int kSshFailed = 255;
 
 // The exit status if the command has thrown an exception.
 int failure_status(const Arguments& arguments) {
-  if (command_if<RunCommand>(arguments) != nullptr) return kNotRun;
-  if (command_if<ShowStatus>(arguments) != nullptr) return kCritical;
-  return command_if<UseShell>(arguments) != nullptr ? kSshFailed : 1;
+  if (std::holds_alternative<RunCommand>(arguments.command)) return kNotRun;
+  if (std::holds_alternative<ShowStatus>(arguments.command)) return kCritical;
+  return std::holds_alternative<UseShell>(arguments.command) ? kSshFailed : 1;
 }
 
 }  // namespace

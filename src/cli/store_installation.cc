@@ -22,29 +22,10 @@ constexpr std::chrono::seconds kUsualLease = std::chrono::hours(2);
 
 }  // namespace
 
-StoreInstallation::StoreInstallation(Context& context, config::Config config,
-                                     coordination::StoreUse use,
-                                     std::shared_ptr<telemetry::Log> log)
-    : context_(context), config_(std::move(config)), use_(use), log_(std::move(log)) {}
-
-Task<Session*> StoreInstallation::session() {
-  if (!session_) {
-    Task<std::unique_ptr<coordination::Store>> opening =
-        context_.open_store(config_.store, config_.zookeeper, use_);
-    std::unique_ptr<coordination::Store> store = co_await std::move(opening);
-    session_.emplace(context_, config_, std::move(store), log_);
-  }
-  co_return &*session_;
-}
-
-Task<> StoreInstallation::close() {
-  if (session_) co_await session_->close();
-}
-
 // The maximum length of a lease, renewals included; nothing: no maximum.
 std::optional<std::chrono::seconds> StoreInstallation::longest_lease() const {
-  if (!config_.max_lease) return std::nullopt;
-  return std::chrono::seconds(*config_.max_lease);
+  if (!session_.config().max_lease) return std::nullopt;
+  return std::chrono::seconds(*session_.config().max_lease);
 }
 
 // Throws std::runtime_error if the wanted length exceeds the maximum.
@@ -63,17 +44,16 @@ Task<Installation::Outcome> StoreInstallation::request(Request request, Observer
   if (!request.key.empty()) throw std::runtime_error("--key needs the request API (--url)");
   requestor::LeaseTerms terms{.duration = lease_length(request.lease), .holder = request.holder};
   const bool is_for_process = request.is_for_process;
-  Session* session = co_await this->session();
   const requestor::Result result =
-      co_await request_from_store(*session, std::move(request), std::move(observer));
+      co_await request_from_store(session_, std::move(request), std::move(observer));
   Outcome outcome{.progress = progress_of(result.request)};
   if (result.kind != requestor::Result::Kind::fulfilled) co_return outcome;
   if (is_for_process) {
-    held_.emplace(session->runtime(), session->store());
+    held_.emplace(session_.runtime(), session_.store());
     co_await held_->accept(result.request);
     outcome.leased.emplace().nodes = held_->nodes();
   } else {
-    outcome.leased = co_await requestor::accept_with_lease(session->runtime(), session->store(),
+    outcome.leased = co_await requestor::accept_with_lease(session_.runtime(), session_.store(),
                                                            result.request, std::move(terms));
   }
   co_return outcome;
@@ -92,31 +72,27 @@ Task<> StoreInstallation::end_use(std::optional<std::string> hold_reason) {
 Task<Installation::Renewal> StoreInstallation::renew(std::string lease,
                                                      std::optional<std::chrono::seconds> duration) {
   const std::chrono::seconds length = lease_length(duration);
-  Session* session = co_await this->session();
-  const model::NodeTable* nodes = co_await session->nodes();
+  const model::NodeTable* nodes = co_await session_.nodes();
   const double before = requestor::end_of_lease(*nodes, lease);
   model::Lease renewed = co_await requestor::renew_lease(
-      session->runtime(), session->store(), *nodes, std::move(lease), length, longest_lease());
+      session_.runtime(), session_.store(), *nodes, std::move(lease), length, longest_lease());
   co_return Renewal{std::move(renewed), before};
 }
 
 Task<std::vector<std::string>> StoreInstallation::release(std::string id,
                                                           std::optional<std::string> hold_reason) {
-  Session* session = co_await this->session();
-  const model::NodeTable* nodes = co_await session->nodes();
-  co_return co_await requestor::release_lease(session->runtime(), session->store(), *nodes,
+  const model::NodeTable* nodes = co_await session_.nodes();
+  co_return co_await requestor::release_lease(session_.runtime(), session_.store(), *nodes,
                                               std::move(id), std::move(hold_reason));
 }
 
 Task<std::vector<requestor::LeasedNodes>> StoreInstallation::leases() {
-  Session* session = co_await this->session();
-  const model::NodeTable* nodes = co_await session->nodes();
+  const model::NodeTable* nodes = co_await session_.nodes();
   co_return requestor::leases(*nodes);
 }
 
 Task<std::vector<model::Node>> StoreInstallation::find_nodes(std::string id) {
-  Session* session = co_await this->session();
-  const model::NodeTable* nodes = co_await session->nodes();
+  const model::NodeTable* nodes = co_await session_.nodes();
   if (const model::Node* node = nodes->find(id)) co_return std::vector<model::Node>{*node};
   for (requestor::LeasedNodes& leased : requestor::leases(*nodes)) {
     if (leased.lease.id == id) co_return std::move(leased.nodes);
@@ -125,37 +101,33 @@ Task<std::vector<model::Node>> StoreInstallation::find_nodes(std::string id) {
 }
 
 Task<report::Table> StoreInstallation::nodes() {
-  Session* session = co_await this->session();
-  const model::NodeTable* nodes = co_await session->nodes();
-  co_return report::node_listing(*nodes, session->now(), report::Detail::wide);
+  const model::NodeTable* nodes = co_await session_.nodes();
+  co_return report::node_listing(*nodes, session_.now(), report::Detail::wide);
 }
 
 Task<report::Table> StoreInstallation::requests() {
-  Session* session = co_await this->session();
-  const model::RequestTable* requests = co_await session->requests();
-  co_return report::request_listing(*requests, session->now(), report::Detail::wide);
+  const model::RequestTable* requests = co_await session_.requests();
+  co_return report::request_listing(*requests, session_.now(), report::Detail::wide);
 }
 
 Task<report::Table> StoreInstallation::labels() {
-  Session* session = co_await this->session();
-  const model::ComponentTable* components = co_await session->components();
-  const model::NodeTable* nodes = co_await session->nodes();
+  const model::ComponentTable* components = co_await session_.components();
+  const model::NodeTable* nodes = co_await session_.nodes();
   co_return report::label_listing(components->pools(), *nodes);
 }
 
 Task<std::vector<model::HostReport>> StoreInstallation::host_reports() {
-  Session* session = co_await this->session();
-  co_return co_await model::read_host_reports(session->store());
+  co_await session_.open();
+  co_return co_await model::read_host_reports(session_.store());
 }
 
 Task<report::Explanation> StoreInstallation::explain(std::string subject, bool online) {
-  Session* session = co_await this->session();
-  co_return co_await explain_by_store(*session, std::move(subject), online);
+  co_return co_await explain_by_store(session_, std::move(subject), online);
 }
 
 Task<std::vector<history::JournalEntry>> StoreInstallation::history(std::string id) {
-  const history::Journal journal = program::journal_of(config_);
-  const double now = context_.runtime.clock.wall_seconds();
+  const history::Journal journal = program::journal_of(session_.config());
+  const double now = session_.now();
   std::vector<history::JournalEntry> entries = history::entries_of(journal, id, now);
   if (entries.empty()) {
     throw std::runtime_error(
@@ -166,8 +138,8 @@ Task<std::vector<history::JournalEntry>> StoreInstallation::history(std::string 
 
 Task<std::vector<coordination::Subscription>> StoreInstallation::watch(
     std::function<void()> observer) {
-  Session* session = co_await this->session();
-  co_return session->observe(observer);
+  co_await session_.open();
+  co_return session_.observe(observer);
 }
 
 }  // namespace nodepool::cli

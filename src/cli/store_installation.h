@@ -2,13 +2,11 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/session.h"
-#include "coordination/store_use.h"
 #include "installation/installation.h"
 #include "requestor/held_nodes.h"
 
@@ -16,18 +14,13 @@ namespace nodepool::cli {
 
 using installation::Installation;
 
-// The installation of the configuration, by its store and the history of this host. The store is
-// opened at its first use.
+// The installation of the configuration, by its store and the history of this host.
 class StoreInstallation final : public Installation {
  public:
-  StoreInstallation(Context& context, config::Config config, coordination::StoreUse use,
-                    std::shared_ptr<telemetry::Log> log);
+  // The session outlives this.
+  explicit StoreInstallation(Session& session) : session_(session) {}
 
-  // Opens the store, if it is not open. Throws what Context::open_store throws.
-  Task<Session*> session();
-
-  // Closes the store. Throws StoreError: the session times out.
-  Task<> close() override;
+  Task<> close() override { return session_.close(); }
 
   Task<Outcome> request(Request request, Observer observer) override;
   Task<> end_use(std::optional<std::string> hold_reason) override;
@@ -49,11 +42,7 @@ class StoreInstallation final : public Installation {
   std::optional<std::chrono::seconds> longest_lease() const;
   std::chrono::seconds lease_length(std::optional<std::chrono::seconds> wanted) const;
 
-  Context& context_;
-  config::Config config_;
-  coordination::StoreUse use_;
-  std::shared_ptr<telemetry::Log> log_;
-  std::optional<Session> session_;
+  Session& session_;
   std::optional<requestor::HeldNodes> held_;  // the nodes that this process uses
 };
 

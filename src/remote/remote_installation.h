@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,28 +8,16 @@
 
 #include "async/runtime.h"
 #include "async/task_scope.h"
-#include "http/client.h"
 #include "installation/installation.h"
+#include "remote/api_client.h"
 #include "telemetry/log.h"
 
-// A client of the request API of an installation's launchers (docs/api.md). Needs neither the store
-// nor the configuration.
 namespace nodepool::remote {
 
-using async::Task;
 using installation::Installation;
 
-struct ApiAddress {
-  // "https://launcher1:8006,https://launcher2:8006", "http://127.0.0.1:8005", or
-  // "unix:///run/nodepool/api.socket". If one of several is unreachable, the next one is used.
-  std::string url;
-  std::string token = {};    // empty: none
-  std::string ca_file = {};  // PEM, the only trusted certificates; empty: the system's
-};
-
-// An installation, by its API. The calls are idempotent, so they are retried. All functions throw
-// requestor::RequestError with the API's message if the API refuses the call, or if no launcher
-// responds.
+// An installation, by the request API of its launchers (docs/api.md). Needs neither the store nor
+// the configuration. All functions throw as ApiClient does.
 class RemoteInstallation final : public Installation {
  public:
   using Warn = std::function<void(const std::string& text)>;
@@ -65,14 +52,9 @@ class RemoteInstallation final : public Installation {
   Task<std::vector<coordination::Subscription>> watch(std::function<void()> observer) override;
 
  private:
-  struct Reply;
-
-  Task<std::vector<std::string>> pages(std::string listing);
   Task<report::Table> list(std::string listing, std::vector<report::Column> columns);
-  Task<Reply> call(std::string method, std::string path, std::string body, std::string key);
-  Task<Reply> call_existing(std::string method, std::string path, std::string body);
-  Task<Outcome> follow(Reply reply, async::Clock::TimePoint deadline, Observer observer);
-  Task<Reply> submit(std::string body, std::string key);
+  Task<Outcome> follow(ApiReply reply, async::Clock::TimePoint deadline, Observer observer);
+  Task<ApiReply> submit(std::string body, std::string key);
   Task<Outcome> submit_and_follow(std::string body, std::string key,
                                   async::Clock::TimePoint deadline, Observer observer);
   Task<> find_and_withdraw(std::string body, std::string key);
@@ -84,10 +66,7 @@ class RemoteInstallation final : public Installation {
   Task<> keep_lease(std::string lease);
 
   async::Runtime runtime_;
-  std::vector<std::string> bases_;  // "https://launcher1:8006"
-  std::size_t current_ = 0;         // index in bases_ of the launcher that responded last
-  std::string token_;
-  http::Client client_;
+  ApiClient api_;
   Warn warn_;
   std::string lease_in_use_;      // of the nodes that this process uses; empty: none
   async::TaskScope withdrawals_;  // a cancelled task cannot wait for them itself
