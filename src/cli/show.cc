@@ -7,6 +7,7 @@
 #include "async/signals.h"
 #include "cli/child.h"
 #include "cli/sanitized_output.h"
+#include "cli/store_installation.h"
 #include "report/filter.h"
 #include "report/rendering/table_text.h"
 
@@ -41,20 +42,11 @@ Task<Table> wanted_rows(const Listing& listing, Detail detail, const Source& sou
   co_return report::matching(table, listing.filters).with(detail);
 }
 
-using Subscriptions = std::vector<coordination::Subscription>;
-
-// Makes the subscriptions to changes of the records.
-using Watch = std::function<Task<Subscriptions>(std::function<void()> observer)>;
-
-Task<Subscriptions> watch_session(Session& session, std::function<void()> observer) {
-  co_return session.observe(observer);
-}
-
-Task<> show_changes(Context& context, const Listing& listing, Detail detail, const Source& source,
-                    const Watch& watch) {
+Task<> show_changes(Context& context, Installation& installation, const Listing& listing,
+                    Detail detail, const Source& source) {
   async::Event changed("the records have changed");
-  Task<Subscriptions> watching = watch([&changed] { changed.set(); });
-  const Subscriptions subscriptions = co_await std::move(watching);
+  const std::function<void()> observer = [&changed] { changed.set(); };
+  const std::vector<coordination::Subscription> watching = co_await installation.watch(observer);
   bool is_first = true;
   while (true) {
     const Table table = co_await wanted_rows(listing, detail, source);
@@ -71,20 +63,6 @@ Task<> show_changes(Context& context, const Listing& listing, Detail detail, con
   }
 }
 
-Task<int> show_as_wanted(Context& context, Listing listing, Detail usual, Source source,
-                         Watch watch) {
-  const Detail detail = detail_of(listing, usual);
-  if (listing.watch) {
-    async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
-    Task<> showing = show_changes(context, listing, detail, source, watch);
-    co_await signals.until_next(std::move(showing));
-  } else {
-    const Table table = co_await wanted_rows(listing, detail, source);
-    print(context, table, listing);
-  }
-  co_return 0;
-}
-
 }  // namespace
 
 void print(Context& context, const Table& table, const Listing& listing) {
@@ -97,19 +75,24 @@ void print(Context& context, const Table& table, const Listing& listing) {
   }
 }
 
-Task<int> show(Context& context, Installation& installation, Listing listing, Detail detail,
+Task<int> show(Context& context, Installation& installation, Listing listing, Detail usual,
                Source source) {
-  const Watch watch = [&installation](std::function<void()> observer) {
-    return installation.watch(std::move(observer));
-  };
-  return show_as_wanted(context, std::move(listing), detail, std::move(source), watch);
+  const Detail detail = detail_of(listing, usual);
+  if (listing.watch) {
+    async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
+    Task<> showing = show_changes(context, installation, listing, detail, source);
+    co_await signals.until_next(std::move(showing));
+  } else {
+    const Table table = co_await wanted_rows(listing, detail, source);
+    print(context, table, listing);
+  }
+  co_return 0;
 }
 
-Task<int> show(Session& session, Listing listing, Detail detail, Source source) {
-  const Watch watch = [&session](std::function<void()> observer) {
-    return watch_session(session, std::move(observer));
-  };
-  return show_as_wanted(session.context(), std::move(listing), detail, std::move(source), watch);
+Task<int> show(Session& session, Listing listing, Detail usual, Source source) {
+  StoreInstallation installation(session);
+  co_return co_await show(session.context(), installation, std::move(listing), usual,
+                          std::move(source));
 }
 
 }  // namespace nodepool::cli
