@@ -148,6 +148,34 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
               HasSubstr("there is no lease or leased node"));
 }
 
+TEST_F(InstallationTest, nodes_of_a_process_are_leased_shortly_and_kept_until_it_ends_their_use) {
+  RemoteInstallation installation = client("gitlab");
+  const Installation::Outcome outcome =
+      run(installation.request({.labels = {"small"}, .is_for_process = true}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const std::string id = outcome.leased->nodes[0].id;
+  EXPECT_DOUBLE_EQ(lease_of(node(id))->expires, clock_.wall_seconds() + 180);
+  settle();  // the renewal waits for its time
+  clock_.advance_by(seconds(45));
+  while (lease_of(node(id))->expires < clock_.wall_seconds() + 180) settle();
+  run(installation.end_use(std::nullopt));
+  settle();
+  EXPECT_EQ(node(id).state, model::NodeState::used);
+  run(installation.end_use(std::nullopt));  // nothing is in use
+  run(installation.close());
+}
+
+TEST_F(InstallationTest, a_use_that_cannot_be_ended_ends_with_its_lease) {
+  RemoteInstallation installation = client("gitlab");
+  const Installation::Outcome outcome =
+      run(installation.request({.labels = {"small"}, .is_for_process = true}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  run(client("gitlab").release(outcome.leased->lease.id, std::nullopt));
+  EXPECT_THAT(refusal(installation.end_use("look")),
+              testing::StartsWith("that happens when their lease expires: "));
+  run(installation.close());
+}
+
 TEST_F(InstallationTest, two_requests_with_one_key_get_one_lease) {
   RemoteInstallation installation = client("gitlab");
   const Installation::Request order{.labels = {"small"}, .key = "job 4"};
