@@ -102,12 +102,12 @@ Task<std::vector<model::Node>> StoreInstallation::find_nodes(std::string id) {
 
 Task<report::Table> StoreInstallation::nodes() {
   const model::NodeTable* nodes = co_await session_.nodes();
-  co_return report::node_listing(*nodes, session_.now(), report::Detail::wide);
+  co_return report::node_listing(*nodes, session_.now());
 }
 
 Task<report::Table> StoreInstallation::requests() {
   const model::RequestTable* requests = co_await session_.requests();
-  co_return report::request_listing(*requests, session_.now(), report::Detail::wide);
+  co_return report::request_listing(*requests, session_.now());
 }
 
 Task<report::Table> StoreInstallation::labels() {
