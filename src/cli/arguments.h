@@ -131,7 +131,7 @@ struct ConvertConfig {
 };
 struct RequestNodes {
   std::vector<std::string> labels;
-  std::optional<std::chrono::seconds> lease = {};  // kUsualLease, if the site allows that
+  std::optional<std::chrono::seconds> lease = {};  // nothing: the installation's default
   std::chrono::seconds timeout = std::chrono::minutes(10);
   bool json = false;
   std::string ssh_config = {};  // files to write; empty: none
@@ -151,7 +151,6 @@ struct RenewLeases {
   std::vector<std::string> leases;
   std::optional<std::chrono::seconds> duration = {};  // as RequestNodes::lease
 };
-inline constexpr std::chrono::seconds kUsualLease = std::chrono::hours(2);
 // Logs in to a node by SSH, or runs a command there.
 struct UseShell {
   std::string id;  // of a node, or of a lease of one node
@@ -190,16 +189,13 @@ struct ShowStatus {
   Listing listing = {};
 };
 
-// The commands that do not use the configured store.
-using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ConvertConfig, ShowHistory,
-                                    CopyStore, CreateToken>;
-using OnlineCommand =
-    std::variant<ListNodes, ProviderInfo, Explain, HoldNodes, DeleteNodes, EraseProvider,
-                 ListRequests, ListLabels, ListBuilds, ListUploads, ImageStatus, ListAlienImages,
-                 ListLeaks, DeleteLeaks, BuildImages, PauseImages, UnpauseImages, DeleteBuilds,
-                 DeleteUpload, ExportImageData, ImportImageData, RequestNodes, ReleaseNodes,
-                 RenewLeases, RunCommand, CheckClouds, ListLeases, UseShell, ShowStatus>;
-using Command = std::variant<OfflineCommand, OnlineCommand>;
+using Command = std::variant<RequestNodes, RunCommand, UseShell, ListLeases, RenewLeases,
+                             ReleaseNodes, ShowStatus, ListNodes, ListRequests, ListLabels, Explain,
+                             ShowHistory, ProviderInfo, HoldNodes, DeleteNodes, EraseProvider,
+                             ListBuilds, ListUploads, ImageStatus, ListAlienImages, ListLeaks,
+                             DeleteLeaks, BuildImages, PauseImages, UnpauseImages, DeleteBuilds,
+                             DeleteUpload, ExportImageData, ImportImageData, ValidateConfig,
+                             CheckClouds, PrintConfigSchema, ConvertConfig, CopyStore, CreateToken>;
 
 inline constexpr const char* kUsualConfig = "/etc/nodepool/nodepool.yaml";
 
@@ -217,7 +213,7 @@ struct Arguments {
   bool debug = false;
   Remote remote = {};
   Command command = {};
-  StoreUse store_use = StoreUse::write;  // by an online command
+  StoreUse store_use = StoreUse::write;  // by a command that opens the store
 };
 
 // There is no command to perform: help or an error has been printed.

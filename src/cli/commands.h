@@ -5,10 +5,13 @@
 #include "cli/arguments.h"
 #include "cli/context.h"
 #include "cli/session.h"
+#include "installation/installation.h"
 
 // The implementations of the commands. Each returns the exit status. An exception is printed as one
 // line; then the exit status is 1, or the value of failure_status() in program.cc.
 namespace nodepool::cli {
+
+using installation::Installation;
 
 // config_commands.cc
 int perform(Context& context, const Arguments& arguments, const ValidateConfig& command,
@@ -24,18 +27,14 @@ int perform(Context& context, const Arguments& arguments, const ConvertConfig& c
 int perform(Context& context, const Arguments& arguments, const CreateToken& command,
             const std::shared_ptr<telemetry::Log>& log);
 
-// history_command.cc
-int perform(Context& context, const Arguments& arguments, const ShowHistory& command,
-            const std::shared_ptr<telemetry::Log>& log);
-
 // store_command.cc
 int perform(Context& context, const Arguments& arguments, const CopyStore& command,
             const std::shared_ptr<telemetry::Log>& log);
 
 // list_commands.cc
-Task<int> perform(Session& session, ListNodes command);
-Task<int> perform(Session& session, ListRequests command);
-Task<int> perform(Session& session, ListLabels command);
+Task<int> perform(Context& context, Installation& installation, ListNodes command);
+Task<int> perform(Context& context, Installation& installation, ListRequests command);
+Task<int> perform(Context& context, Installation& installation, ListLabels command);
 Task<int> perform(Session& session, ProviderInfo command);
 Task<int> perform(Session& session, ListBuilds command);
 Task<int> perform(Session& session, ListUploads command);
@@ -61,7 +60,10 @@ Task<int> perform(Session& session, ExportImageData command);
 Task<int> perform(Session& session, ImportImageData command);
 
 // explain_command.cc
-Task<int> perform(Session& session, Explain command);
+Task<int> perform(Context& context, Installation& installation, Explain command);
+
+// history_command.cc
+Task<int> perform(Context& context, Installation& installation, ShowHistory command);
 
 // status_command.cc
 Task<int> perform(Session& session, ShowStatus command);
@@ -74,17 +76,17 @@ Task<int> perform(Session& session, DeleteNodes command);
 Task<int> perform(Session& session, EraseProvider command);
 
 // request_commands.cc
-Task<int> perform(Session& session, RequestNodes command);
+Task<int> perform(Context& context, Installation& installation, RequestNodes command);
 
 // lease_commands.cc
-Task<int> perform(Session& session, ListLeases command);
-Task<int> perform(Session& session, ReleaseNodes command);
-Task<int> perform(Session& session, RenewLeases command);
+Task<int> perform(Context& context, Installation& installation, ListLeases command);
+Task<int> perform(Context& context, Installation& installation, ReleaseNodes command);
+Task<int> perform(Context& context, Installation& installation, RenewLeases command);
 
 // shell_command.cc
-Task<int> perform(Session& session, UseShell command);
+Task<int> perform(Context& context, Installation& installation, UseShell command);
 
 // run_command.cc
-Task<int> perform(Session& session, RunCommand command);
+Task<int> perform(Context& context, Installation& installation, RunCommand command);
 
 }  // namespace nodepool::cli

@@ -36,6 +36,9 @@ struct Context {
   std::function<async::Task<std::unique_ptr<coordination::Store>>(
       config::StoreChoice, config::ZooKeeper, coordination::StoreUse)>
       open_store;
+
+  // The holder of the leases that this program makes: "nodepool:ada@build1".
+  std::string holder() const { return "nodepool:" + identity; }
 };
 
 // The user and the host of this process, as "ada@build1".

@@ -61,7 +61,7 @@ struct Declaration {
   Group group = Group::inspect;
   std::string summary;             // an imperative, without a full stop
   std::optional<Command> command;  // with its defaults; nothing for `help`
-  // How an online command opens the store, unless an option says otherwise.
+  // How the command opens the store, unless an option says otherwise.
   StoreUse store_use = StoreUse::write;
   std::vector<Operand> operands = {};
   std::vector<Option> options = {};

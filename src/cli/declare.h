@@ -3,7 +3,6 @@
 #include <chrono>
 #include <ranges>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,19 +18,6 @@ std::vector<Declaration> inspect_declarations();
 std::vector<Declaration> node_declarations();
 std::vector<Declaration> image_declarations();
 std::vector<Declaration> site_declarations();
-
-template <typename Kind, typename Variant>
-inline constexpr bool kIsOneOf = false;
-template <typename Kind, typename... Kinds>
-inline constexpr bool kIsOneOf<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> || ...);
-
-// The command in the arguments, which has to be of this kind.
-template <typename Kind>
-Kind& command_of(Arguments& arguments) {
-  using Alternatives =
-      std::conditional_t<kIsOneOf<Kind, OfflineCommand>, OfflineCommand, OnlineCommand>;
-  return std::get<Kind>(std::get<Alternatives>(arguments.command));
-}
 
 // Write a given value into a member of a command.
 inline void write(bool& target, const std::string& /*given*/) {
@@ -54,7 +40,7 @@ void write(std::optional<std::chrono::seconds>& target, const std::string& given
 template <typename Kind, typename Part>
 Read into(Part Kind::* part) {
   return [part](Arguments& arguments, const std::string& given) {
-    write(command_of<Kind>(arguments).*part, given);
+    write(std::get<Kind>(arguments.command).*part, given);
   };
 }
 
@@ -107,7 +93,7 @@ std::vector<Option> listing_options(const std::function<Listing&(Arguments&)>& l
 template <typename Kind>
 Declaration with_listing(Declaration declaration, const ListingOptions& which) {
   auto listing = [](Arguments& arguments) -> Listing& {
-    return command_of<Kind>(arguments).listing;
+    return std::get<Kind>(arguments.command).listing;
   };
   declaration.store_use = StoreUse::read;
   for (Option& option : listing_options(listing, which)) {

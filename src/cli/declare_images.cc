@@ -66,7 +66,7 @@ Declaration alien_list() {
 
 Declaration build() {
   const auto validation_error = [](const Arguments& arguments) -> std::string {
-    const auto& given = std::get<BuildImages>(std::get<OnlineCommand>(arguments.command));
+    const auto& given = std::get<BuildImages>(arguments.command);
     return given.follow && given.images.size() > 1 ? "--follow takes one image" : "";
   };
   return {

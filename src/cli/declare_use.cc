@@ -115,7 +115,7 @@ Declaration renew() {
 
 Declaration release() {
   const auto validation_error = [](const Arguments& arguments) -> std::string {
-    const auto& given = std::get<ReleaseNodes>(std::get<OnlineCommand>(arguments.command));
+    const auto& given = std::get<ReleaseNodes>(arguments.command);
     const int ways = (given.ids.empty() ? 0 : 1) + (given.all ? 1 : 0) + (given.mine ? 1 : 0);
     return ways == 1 ? "" : "give either IDs, or --mine, or --all";
   };

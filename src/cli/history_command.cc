@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/histories.h"
+#include "cli/each.h"
 #include "cli/show.h"
-#include "config/load.h"
 #include "json/json.h"
 #include "model/node.h"
-#include "program/journal.h"
 #include "report/history_listing.h"
 #include "report/launch_text.h"
 #include "report/rendering/table_text.h"
@@ -24,63 +22,83 @@ namespace {
 
 using report::Format;
 
-// Throws std::runtime_error if there are none.
-std::vector<history::JournalEntry> entries_of(const history::Journal& journal,
-                                              const std::string& id, double now) {
-  std::vector<history::JournalEntry> entries = history::entries_of(journal, id, now);
-  if (entries.empty()) {
-    throw std::runtime_error(
-        fmt::format("the history in {} has no entries for {}", journal.directory, id));
-  }
-  return entries;
-}
+// The history of one request or node.
+struct History {
+  std::string id;
+  report::Table table;
+  std::string launches;                   // traces of failed launches, for people
+  std::vector<std::string> backing = {};  // the request and the node behind a metastatic node
+};
+using Histories = std::vector<History>;
 
-// Adds the request and the node behind a metastatic node: their histories belong to its own.
-void add_backing_ids(std::vector<std::string>& ids,
-                     const std::vector<history::JournalEntry>& entries) {
+std::vector<std::string> backing_ids(const std::vector<history::JournalEntry>& entries) {
+  std::vector<std::string> ids;
   for (const history::JournalEntry& entry : entries) {
     if (entry.event != "asks" && entry.event != "on") continue;
     try {
       const json::Json data = json::parse(entry.data);
-      std::string id = data.at(entry.event == "on" ? "node" : "request").get<std::string>();
-      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+      ids.push_back(data.at(entry.event == "on" ? "node" : "request").get<std::string>());
     } catch (const std::exception&) {
       // Written by another release.
+    }
+  }
+  return ids;
+}
+
+Task<int> add_history(Installation& installation, std::string id, Histories& histories) {
+  const std::vector<history::JournalEntry> entries = co_await installation.history(id);
+  std::string launches;
+  for (const history::JournalEntry& entry : entries) {
+    const std::string text = report::launch_text(entry);
+    if (!text.empty()) launches += "\n" + text + "\n";
+  }
+  histories.push_back({.id = std::move(id),
+                       .table = report::history_listing(entries),
+                       .launches = std::move(launches),
+                       .backing = backing_ids(entries)});
+  co_return 0;
+}
+
+// Adds the histories behind those of metastatic nodes: they belong to these.
+Task<> add_backing_histories(Installation& installation, Histories& histories) {
+  for (std::size_t i = 0; i < histories.size(); ++i) {
+    const std::vector<std::string> ids = histories[i].backing;
+    for (const std::string& id : ids) {
+      if (std::ranges::find(histories, id, &History::id) != histories.end()) continue;
+      try {
+        co_await add_history(installation, id, histories);
+      } catch (const std::runtime_error&) {
+        // It is on another host, or too old.
+      }
     }
   }
 }
 
 // One history is a list; several are an object with a list for each.
 std::string json_of(const Histories& histories) {
-  if (histories.size() == 1) return report::table_json(histories.front().second.table) + "\n";
+  if (histories.size() == 1) return report::table_json(histories.front().table) + "\n";
   std::string text = "{";
-  for (const auto& [id, known] : histories) {
+  for (const History& known : histories) {
     if (text.size() > 1) text += ", ";
-    text += model::json_string(id).text + ": " + report::table_json(known.table);
+    text += model::json_string(known.id).text + ": " + report::table_json(known.table);
   }
   return text + "}\n";
 }
 
 std::string yaml_of(const Histories& histories) {
-  if (histories.size() == 1) return report::table_yaml(histories.front().second.table) + "\n";
+  if (histories.size() == 1) return report::table_yaml(histories.front().table) + "\n";
   std::string text;
-  for (const auto& [id, known] : histories) {
-    text += model::json_string(id).text + ":\n" + report::table_yaml(known.table) + "\n";
+  for (const History& known : histories) {
+    text += model::json_string(known.id).text + ":\n" + report::table_yaml(known.table) + "\n";
   }
   return text;
 }
 
-}  // namespace
-
-History to_history(const std::vector<history::JournalEntry>& entries) {
-  std::string launches;
-  for (const history::JournalEntry& entry : entries) {
-    const std::string text = report::launch_text(entry);
-    if (!text.empty()) launches += "\n" + text + "\n";
-  }
-  return {report::history_listing(entries), std::move(launches)};
+bool is_for_people(Format format) {
+  return format == Format::text || format == Format::wide;
 }
 
+// Prints them in the form of the listing.
 void print_histories(Context& context, const Histories& histories, const Listing& listing) {
   if (listing.format == Format::json) {
     context.out << json_of(histories);
@@ -90,40 +108,27 @@ void print_histories(Context& context, const Histories& histories, const Listing
     context.out << yaml_of(histories);
     return;
   }
-  const bool is_for_people = listing.format != Format::names;
-  for (const auto& [id, known] : histories) {
+  for (const History& known : histories) {
     if (histories.size() > 1)
-      context.out << (id == histories.front().first ? "" : "\n") << id << ":\n";
+      context.out << (&known == &histories.front() ? "" : "\n") << known.id << ":\n";
     print(context, known.table, listing);
-    if (is_for_people) context.out << known.launches;
+    if (is_for_people(listing.format)) context.out << known.launches;
   }
 }
 
-int perform(Context& context, const Arguments& arguments, const ShowHistory& command,
-            const std::shared_ptr<telemetry::Log>& /*log*/) {
-  config::LoadOptions options{arguments.config, arguments.secure, context.environment,
-                              context.drivers.schemas()};
-  const history::Journal journal = program::journal_of(config::load(options).config);
-  const double now = context.runtime.clock.wall_seconds();
+}  // namespace
+
+Task<int> perform(Context& context, Installation& installation, ShowHistory command) {
   Histories histories;
-  int status = 0;
-  std::vector<std::string> ids = command.ids;
-  const Format format = command.listing.format;
-  const bool is_for_people =
-      format != Format::names && format != Format::json && format != Format::yaml;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    try {
-      const std::vector<history::JournalEntry> entries = entries_of(journal, ids[i], now);
-      histories.emplace_back(ids[i], to_history(entries));
-      if (is_for_people) add_backing_ids(ids, entries);
-    } catch (const std::runtime_error& error) {
-      if (i >= command.ids.size()) continue;  // added by add_backing_ids()
-      context.err << "nodepool: " << error.what() << '\n';
-      status = 1;
-    }
+  const Act act = [&installation, &histories](std::string id) {
+    return add_history(installation, std::move(id), histories);
+  };
+  const int status = co_await for_each(context, command.ids, act);
+  if (is_for_people(command.listing.format)) {
+    co_await add_backing_histories(installation, histories);
   }
   if (!histories.empty()) print_histories(context, histories, command.listing);
-  return status;
+  co_return status;
 }
 
 }  // namespace nodepool::cli

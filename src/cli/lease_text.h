@@ -11,10 +11,6 @@
 // The output of `request`.
 namespace nodepool::cli {
 
-// The exit statuses of `request` without nodes: every pool declined, or it timed out.
-inline constexpr int kNoNodes = 2;
-inline constexpr int kTimedOut = 3;
-
 // {"lease": …, "expires": …, "nodes": [{"id": …, "label": …, the record's own keys}]}. A label for
 // each node.
 std::string lease_json(const requestor::LeasedNodes& leased,

@@ -18,31 +18,13 @@ using report::Detail;
 using report::Format;
 using report::Table;
 
-Task<Table> node_table(Session& session, Detail detail) {
-  const model::NodeTable* nodes = co_await session.nodes();
-  co_return report::node_listing(*nodes, session.now(), detail);
-}
-
-Task<Table> request_table(Session& session, Detail detail) {
-  const model::RequestTable* requests = co_await session.requests();
-  co_return report::request_listing(*requests, session.now(), detail);
-}
-
-Task<Table> label_table(Session& session) {
-  const model::ComponentTable* components = co_await session.components();
-  const model::NodeTable* nodes = co_await session.nodes();
-  co_return report::label_listing(components->pools(), *nodes);
-}
-
-Task<Table> build_table(Session& session, Detail detail) {
+Task<Table> build_table(Session& session) {
   const model::ImageTable* images = co_await session.images();
-  if (detail == Detail::brief) co_return report::build_listing(*images, session.now());
   co_return report::build_details(*images, session.now(), session.config().build_log_dir);
 }
 
-Task<Table> upload_table(Session& session, Detail detail) {
+Task<Table> upload_table(Session& session) {
   const model::ImageTable* images = co_await session.images();
-  if (detail == Detail::brief) co_return report::upload_listing(*images, session.now());
   co_return report::upload_details(*images, session.now());
 }
 
@@ -57,39 +39,40 @@ Detail full_if(bool detail) {
 
 }  // namespace
 
-Task<int> perform(Session& session, ListNodes command) {
-  const Source source = [&session](Detail detail) { return node_table(session, detail); };
-  const int status = co_await show(session, command.listing, full_if(command.detail), source);
+Task<int> perform(Context& context, Installation& installation, ListNodes command) {
+  const Source source = [&installation] { return installation.nodes(); };
+  const int status =
+      co_await show(context, installation, command.listing, full_if(command.detail), source);
   if (command.listing.watch) co_return status;
   // The nodes of unhealthy static hosts have no records.
-  const std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
+  const std::vector<model::HostReport> hosts = co_await installation.host_reports();
   const std::string missing = report::unhealthy_hosts(hosts);
-  if (!missing.empty()) session.context().err << "nodepool: " << missing << '\n';
+  if (!missing.empty()) context.err << "nodepool: " << missing << '\n';
   co_return status;
 }
 
-Task<int> perform(Session& session, ListRequests command) {
-  const Source source = [&session](Detail detail) { return request_table(session, detail); };
-  return show(session, std::move(command.listing), Detail::brief, source);
+Task<int> perform(Context& context, Installation& installation, ListRequests command) {
+  const Source source = [&installation] { return installation.requests(); };
+  return show(context, installation, std::move(command.listing), Detail::brief, source);
 }
 
-Task<int> perform(Session& session, ListLabels command) {
-  const Source source = [&session](Detail /*all*/) { return label_table(session); };
-  return show(session, std::move(command.listing), Detail::brief, source);
+Task<int> perform(Context& context, Installation& installation, ListLabels command) {
+  const Source source = [&installation] { return installation.labels(); };
+  return show(context, installation, std::move(command.listing), Detail::brief, source);
 }
 
 Task<int> perform(Session& session, ListBuilds command) {
-  const Source source = [&session](Detail detail) { return build_table(session, detail); };
+  const Source source = [&session] { return build_table(session); };
   return show(session, std::move(command.listing), full_if(command.detail), source);
 }
 
 Task<int> perform(Session& session, ListUploads command) {
-  const Source source = [&session](Detail detail) { return upload_table(session, detail); };
+  const Source source = [&session] { return upload_table(session); };
   return show(session, std::move(command.listing), full_if(command.detail), source);
 }
 
 Task<int> perform(Session& session, ImageStatus command) {
-  const Source source = [&session](Detail /*all*/) { return image_table(session); };
+  const Source source = [&session] { return image_table(session); };
   return show(session, std::move(command.listing), Detail::brief, source);
 }
 

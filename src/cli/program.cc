@@ -6,14 +6,15 @@
 #include <exception>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <utility>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/remote_commands.h"
+#include "cli/remote_address.h"
 #include "cli/sanitized_output.h"
-#include "cli/session.h"
+#include "cli/store_installation.h"
 #include "config/load.h"
 #include "program/log_config.h"
 #include "telemetry/version.h"
@@ -39,66 +40,96 @@ config::Config load_config(const Context& context, const Arguments& arguments,
   return std::move(loaded.config);
 }
 
-// Closes the session. A failure does not change the command's result: the session times out.
-Task<> close(Session& session, bool failed) {
-  try {
-    co_await session.close();
-  } catch (const coordination::StoreError& error) {
-    // The command's own error is more useful.
-    if (failed) co_return;
-    session.context().err << "nodepool: the session could not be closed, and will time out: "
-                          << error.what() << '\n';
-  }
-}
+// What a command needs, as its perform() states.
+template <typename Kind>
+concept NeedsInstallation = requires(Context& context, Installation& installation, Kind command) {
+  perform(context, installation, std::move(command));
+};
+template <typename Kind>
+concept NeedsStore =
+    requires(Session& session, Kind command) { perform(session, std::move(command)); };
 
-Task<int> perform_and_close(Session& session, OnlineCommand command) {
+// Closes the installation after the command. A failure to do this does not change the command's
+// result.
+Task<int> finish(Context& context, Installation& installation, Task<int> performing) {
   int status = 0;
   std::exception_ptr failure;
   try {
-    Task<int> performing = std::visit(
-        [&session](auto& alternative) { return perform(session, std::move(alternative)); },
-        command);
     status = co_await std::move(performing);
   } catch (...) {
     failure = std::current_exception();
   }
-  co_await close(session, failure != nullptr);
+  try {
+    co_await installation.close();
+  } catch (const coordination::StoreError& error) {
+    // The command's own error is more useful.
+    if (!failure) {
+      context.err << "nodepool: the session could not be closed, and will time out: "
+                  << error.what() << '\n';
+    }
+  }
   if (failure) std::rethrow_exception(failure);
   co_return status;
 }
 
-Task<int> perform_online(Context& context, config::Config config,
-                         std::shared_ptr<telemetry::Log> log, StoreUse use, OnlineCommand command) {
-  Task<std::unique_ptr<coordination::Store>> opening =
-      context.open_store(config.store, config.zookeeper, use);
-  std::unique_ptr<coordination::Store> store = co_await std::move(opening);
-  Session session(context, std::move(config), std::move(store), std::move(log));
-  co_return co_await perform_and_close(session, std::move(command));
+Task<int> perform_opened(Session& session, NeedsStore auto command) {
+  co_await session.open();
+  Task<int> performing = perform(session, std::move(command));
+  co_return co_await std::move(performing);
+}
+
+template <typename Kind>
+int perform_by_store(Context& context, const Arguments& arguments, const Kind& command,
+                     const std::shared_ptr<telemetry::Log>& log) {
+  config::Config config = load_config(context, arguments, {log, "nodepool.config"});
+  Session session(context, std::move(config), arguments.store_use, log);
+  StoreInstallation installation(session);
+  Task<int> performing = [&] {
+    if constexpr (NeedsStore<Kind>) {
+      return perform_opened(session, command);
+    } else {
+      return perform(context, installation, command);
+    }
+  }();
+  return context.loop.run(finish(context, installation, std::move(performing)));
+}
+
+int perform_remotely(Context& context, const remote::ApiAddress& address,
+                     const NeedsInstallation auto& command,
+                     const std::shared_ptr<telemetry::Log>& log) {
+  const auto warn = [&context](const std::string& text) {
+    context.err << "nodepool: " << text << '\n' << std::flush;
+  };
+  remote::RemoteInstallation installation(context.runtime, address, {log, "nodepool.api"}, warn);
+  Task<int> performing = perform(context, installation, command);
+  return context.loop.run(finish(context, installation, std::move(performing)));
+}
+
+template <typename Kind>
+int perform_kind(Context& context, const Arguments& arguments, const Kind& command,
+                 const std::shared_ptr<telemetry::Log>& log) {
+  if constexpr (NeedsInstallation<Kind>) {
+    const auto address = remote_address(context, arguments);
+    return address ? perform_remotely(context, *address, command, log)
+                   : perform_by_store(context, arguments, command, log);
+  } else if constexpr (NeedsStore<Kind>) {
+    if (remote_address(context, arguments)) {
+      throw std::runtime_error("this command needs the store and does not work with --url");
+    }
+    return perform_by_store(context, arguments, command, log);
+  } else {
+    return perform(context, arguments, command, log);
+  }
 }
 
 int perform_any(Context& context, const Arguments& arguments) {
   const auto log = std::make_shared<telemetry::Log>(log_options(arguments));
-  const auto* offline_one = std::get_if<OfflineCommand>(&arguments.command);
-  // The other offline commands use local files.
-  const bool may_be_remote =
-      offline_one == nullptr || std::holds_alternative<ShowHistory>(*offline_one);
-  auto address = may_be_remote ? remote_address(context, arguments) : std::nullopt;
-  if (address) {
-    return context.loop.run(perform_remotely(context, *std::move(address), arguments.command, log));
-  }
-  std::optional<OnlineCommand> online;
-  if (const auto* offline = std::get_if<OfflineCommand>(&arguments.command)) {
-    const int status = std::visit(
-        [&](const auto& command) { return perform(context, arguments, command, log); }, *offline);
-    const auto* validation = std::get_if<ValidateConfig>(offline);
-    if (status != 0 || validation == nullptr || !validation->online) return status;
-    online = CheckClouds{};
-  } else {
-    online = std::get<OnlineCommand>(arguments.command);
-  }
-  config::Config config = load_config(context, arguments, {log, "nodepool.config"});
-  return context.loop.run(
-      perform_online(context, std::move(config), log, arguments.store_use, *std::move(online)));
+  const int status = std::visit(
+      [&](const auto& command) { return perform_kind(context, arguments, command, log); },
+      arguments.command);
+  const auto* validation = std::get_if<ValidateConfig>(&arguments.command);
+  if (status != 0 || validation == nullptr || !validation->online) return status;
+  return perform_by_store(context, arguments, CheckClouds{}, log);
 }
 
 // The same as ssh's own, to distinguish it from the status of the command.
@@ -106,11 +137,9 @@ constexpr int kSshFailed = 255;
 
 // The exit status if the command has thrown an exception.
 int failure_status(const Arguments& arguments) {
-  const auto* online = std::get_if<OnlineCommand>(&arguments.command);
-  if (online == nullptr) return 1;
-  if (std::holds_alternative<RunCommand>(*online)) return kNotRun;
-  if (std::holds_alternative<ShowStatus>(*online)) return kCritical;
-  return std::holds_alternative<UseShell>(*online) ? kSshFailed : 1;
+  if (std::holds_alternative<RunCommand>(arguments.command)) return kNotRun;
+  if (std::holds_alternative<ShowStatus>(arguments.command)) return kCritical;
+  return std::holds_alternative<UseShell>(arguments.command) ? kSshFailed : 1;
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "async/task.h"
-
 namespace nodepool::cli {
 
 namespace {
@@ -27,8 +25,9 @@ std::string text_of(std::string_view key, const report::Explanation& explanation
 
 }  // namespace
 
-ReasonFollower::ReasonFollower(const async::Runtime& runtime, Explaining explain, Print print)
-    : runtime_(runtime), explain_(std::move(explain)), print_(std::move(print)) {}
+ReasonFollower::ReasonFollower(const async::Runtime& runtime, Installation& installation,
+                               Print print)
+    : runtime_(runtime), installation_(installation), print_(std::move(print)) {}
 
 Task<> ReasonFollower::follow(std::string request_id) {
   async::Duration interval = kFirstInterval;
@@ -37,8 +36,7 @@ Task<> ReasonFollower::follow(std::string request_id) {
     interval = std::min(2 * interval, kLongestInterval);
     report::Explanation explanation;
     try {
-      Task<report::Explanation> explaining = explain_(request_id);
-      explanation = co_await std::move(explaining);
+      explanation = co_await installation_.explain(request_id, /*online=*/false);
     } catch (const async::Cancelled&) {
       throw;
     } catch (const std::exception&) {

@@ -4,9 +4,13 @@
 #include <string>
 
 #include "async/runtime.h"
-#include "cli/explanations.h"
+#include "async/task.h"
+#include "installation/installation.h"
 
 namespace nodepool::cli {
+
+using async::Task;
+using installation::Installation;
 
 // Prints why a request waits: one line for each change of the reason, and after the first one how
 // long such requests usually wait, if that is known.
@@ -15,7 +19,7 @@ class ReasonFollower {
   using Print = std::function<void(const std::string& line)>;
 
   // Everything outlives the follower.
-  ReasonFollower(const async::Runtime& runtime, Explaining explain, Print print);
+  ReasonFollower(const async::Runtime& runtime, Installation& installation, Print print);
 
   // Asks for the reason after a few seconds, then at growing intervals of up to a minute, until it
   // is cancelled. A failure to explain is ignored: the next explanation may succeed.
@@ -26,7 +30,7 @@ class ReasonFollower {
 
  private:
   async::Runtime runtime_;
-  Explaining explain_;
+  Installation& installation_;
   Print print_;
   std::string reason_;
 };

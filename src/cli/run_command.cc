@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <optional>
@@ -13,45 +14,14 @@
 #include "cli/commands.h"
 #include "cli/private_directory.h"
 #include "cli/waiting.h"
-#include "cli/with_nodes.h"
-#include "requestor/held_nodes.h"
 
 namespace nodepool::cli {
 
 namespace {
 
 using async::Signals;
-using requestor::HeldNodes;
 
-Task<> obtain(Session& session, RunCommand command, HeldNodes& held,
-              std::optional<Answer>& answer) {
-  answer = co_await request_and_wait(session, command.labels, command.timeout);
-  if (answer->result.kind != requestor::Result::Kind::fulfilled) co_return;
-  co_await held.accept(answer->result.request);
-}
-
-// Runs the command. If its nodes are to be held, sets `keep` to the reason.
-Task<int> run_on_held(Context& context, RunCommand command, Signals& signals, const HeldNodes& held,
-                      std::optional<std::string>& keep) {
-  const bool hold_on_failure = command.hold_on_failure;
-  const ChildEnd end = co_await run_with_nodes(context, std::move(command), signals, held.nodes());
-  if (hold_on_failure) keep = reason_to_keep(context, end, held.nodes());
-  co_return end.status;
-}
-
-// Releases or holds the nodes. A failure does not change the exit status.
-Task<> release(Context& context, HeldNodes& held, std::optional<std::string> keep) {
-  try {
-    co_await held.release(std::move(keep));
-  } catch (const coordination::StoreError& error) {
-    context.err << "nodepool: the nodes could not be released; that happens when this session "
-                   "ends: "
-                << error.what() << '\n';
-  }
-}
-
-}  // namespace
-
+// Runs the command with the nodes in its environment. `records` are in the order of the labels.
 Task<ChildEnd> run_with_nodes(Context& context, RunCommand command, Signals& signals,
                               std::vector<model::Node> records) {
   const std::vector<NodeAccess> nodes = access_to(records, command.labels);
@@ -65,6 +35,8 @@ Task<ChildEnd> run_with_nodes(Context& context, RunCommand command, Signals& sig
   co_return co_await run_child(context, signals, std::move(command.command), environment);
 }
 
+// If the command has failed, prints that its nodes are held and returns the reason; otherwise
+// returns nothing.
 std::optional<std::string> reason_to_keep(Context& context, const ChildEnd& end,
                                           const std::vector<model::Node>& nodes) {
   if (!end.has_run || end.status == 0) return std::nullopt;
@@ -75,29 +47,45 @@ std::optional<std::string> reason_to_keep(Context& context, const ChildEnd& end,
       "nodepool: the command exited with status {}; {} held: log in with `nodepool ssh ID`, "
       "release with `nodepool delete ID`\n",
       end.status, fmt::join(ids, ", "));
-  return fmt::format("the command of nodepool:{} exited with status {}", context.identity,
-                     end.status);
+  return fmt::format("the command of {} exited with status {}", context.holder(), end.status);
 }
 
-Task<int> perform(Session& session, RunCommand command) {
-  Context& context = session.context();
-  Signals signals(session.runtime().executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
-  HeldNodes held(session.runtime(), session.store());
-  std::optional<Answer> answer;
-  Task<> obtaining = obtain(session, command, held, answer);
-  const std::optional<int> interrupted = co_await signals.until_next(std::move(obtaining));
-  if (!interrupted && answer->result.kind != requestor::Result::Kind::fulfilled) {
-    context.err << "nodepool: " << explain(*answer) << '\n';
-    co_return kNotRun;
+// Runs the command if there are nodes. If they are to be held, sets `keep` to the reason.
+Task<int> run_on_nodes(Context& context, Installation& installation, RunCommand command,
+                       std::optional<std::string>& keep) {
+  Installation::Request request{.labels = command.labels,
+                                .timeout = command.timeout,
+                                .holder = context.holder(),
+                                .is_for_process = true};
+  // From here on, so that a signal between the request and the command does not leak the nodes.
+  Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  int status = 0;
+  const std::optional<requestor::LeasedNodes> used =
+      co_await obtain_nodes(context, installation, std::move(request), signals, status);
+  if (!used) co_return std::max(status, kNotRun);  // 128 + n after a signal
+  const bool hold_on_failure = command.hold_on_failure;
+  const ChildEnd end = co_await run_with_nodes(context, std::move(command), signals, used->nodes);
+  if (hold_on_failure) keep = reason_to_keep(context, end, used->nodes);
+  co_return end.status;
+}
+
+// Releases or holds the nodes. A failure does not change the exit status.
+Task<> release_used(Context& context, Installation& installation, std::optional<std::string> keep) {
+  try {
+    co_await installation.end_use(std::move(keep));
+  } catch (const std::exception& error) {
+    context.err << "nodepool: the nodes could not be released; " << error.what() << '\n';
   }
-  if (interrupted) {
-    context.err << "nodepool: interrupted; the request has been withdrawn\n";
-    co_await release(context, held, std::nullopt);
-    co_return 128 + *interrupted;
-  }
+}
+
+}  // namespace
+
+Task<int> perform(Context& context, Installation& installation, RunCommand command) {
   std::optional<std::string> keep;
-  Task<int> running = run_on_held(context, std::move(command), signals, held, keep);
-  const auto end = [&context, &held, &keep] { return release(context, held, keep); };
+  Task<int> running = run_on_nodes(context, installation, std::move(command), keep);
+  const auto end = [&context, &installation, &keep] {
+    return release_used(context, installation, keep);
+  };
   co_return co_await async::finally(std::move(running), end);
 }
 

@@ -4,22 +4,31 @@
 
 namespace nodepool::cli {
 
-Session::Session(Context& context, config::Config config,
-                 std::unique_ptr<coordination::Store> store, std::shared_ptr<telemetry::Log> log)
+Session::Session(Context& context, config::Config config, coordination::StoreUse use,
+                 std::shared_ptr<telemetry::Log> log)
     : context_(context),
       config_(std::move(config)),
-      store_(std::move(store)),
+      use_(use),
       log_(std::move(log)),
-      records_(context.runtime, *store_, logger("nodepool.model")),
       scope_(context.runtime, [this](const std::string& name, const std::string& error) {
         failure_ = "cannot read the " + name + ": " + error;
         changed_.set();
       }) {}
 
+Task<> Session::open() {
+  if (store_) co_return;
+  Task<std::unique_ptr<coordination::Store>> opening =
+      context_.open_store(config_.store, config_.zookeeper, use_);
+  store_ = co_await std::move(opening);
+  records_.emplace(context_.runtime, *store_, logger("nodepool.model"));
+}
+
 template <typename Table>
-Task<Table*> Session::complete(Kind kind, Table& table) {
-  records_.follow(scope_, {kind});
-  const coordination::Subscription readiness = records_.observe_ready([this] { changed_.set(); });
+Task<Table*> Session::complete(Kind kind, Table model::Records::* part) {
+  co_await open();
+  Table& table = (*records_).*part;
+  records_->follow(scope_, {kind});
+  const coordination::Subscription readiness = records_->observe_ready([this] { changed_.set(); });
   while (!table.ready()) {
     if (!failure_.empty()) throw std::runtime_error(failure_);
     co_await changed_.wait();
@@ -27,25 +36,26 @@ Task<Table*> Session::complete(Kind kind, Table& table) {
   co_return &table;
 }
 
-template Task<model::NodeTable*> Session::complete(Kind, model::NodeTable&);
-template Task<model::RequestTable*> Session::complete(Kind, model::RequestTable&);
-template Task<model::ComponentTable*> Session::complete(Kind, model::ComponentTable&);
-template Task<model::ImageTable*> Session::complete(Kind, model::ImageTable&);
+template Task<model::NodeTable*> Session::complete(Kind, model::NodeTable model::Records::*);
+template Task<model::RequestTable*> Session::complete(Kind, model::RequestTable model::Records::*);
+template Task<model::ComponentTable*> Session::complete(Kind,
+                                                        model::ComponentTable model::Records::*);
+template Task<model::ImageTable*> Session::complete(Kind, model::ImageTable model::Records::*);
 
 std::vector<coordination::Subscription> Session::observe(const std::function<void()>& observer) {
   const auto call = [observer](const auto& /*change*/) { observer(); };
   std::vector<coordination::Subscription> subscriptions;
-  subscriptions.push_back(records_.nodes.observe(call));
-  subscriptions.push_back(records_.nodes.observe_locks(call));
-  subscriptions.push_back(records_.requests.observe(call));
-  subscriptions.push_back(records_.components.observe(call));
-  subscriptions.push_back(records_.images.observe(call));
+  subscriptions.push_back(records_->nodes.observe(call));
+  subscriptions.push_back(records_->nodes.observe_locks(call));
+  subscriptions.push_back(records_->requests.observe(call));
+  subscriptions.push_back(records_->components.observe(call));
+  subscriptions.push_back(records_->images.observe(call));
   return subscriptions;
 }
 
 Task<> Session::close() {
   co_await scope_.stop();
-  co_await store_->close();
+  if (store_) co_await store_->close();
 }
 
 }  // namespace nodepool::cli

@@ -11,22 +11,10 @@
 #include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/private_directory.h"
-#include "cli/shell.h"
 
 namespace nodepool::cli {
 
 namespace {
-
-// The node with this id, or the only node of the lease with it. Throws std::runtime_error if there
-// is none, or more than one.
-model::Node find_node(const model::NodeTable& nodes, const std::string& id) {
-  if (const model::Node* node = nodes.find(id)) return *node;
-  for (const requestor::LeasedNodes& leased : requestor::leases(nodes)) {
-    if (leased.lease.id != id) continue;
-    return only_node(leased);
-  }
-  throw std::runtime_error("there is no node or lease " + id);
-}
 
 NodeAccess access_by_ssh(const model::Node& node) {
   const std::string label = node.type.empty() ? node.id : node.type.front();
@@ -42,19 +30,22 @@ NodeAccess access_by_ssh(const model::Node& node) {
   return access;
 }
 
-}  // namespace
-
-const model::Node& only_node(const requestor::LeasedNodes& leased) {
-  if (leased.nodes.size() == 1) return leased.nodes.front();
+// `nodes` are those of the lease `id`, or the node with this id. Throws std::runtime_error if there
+// are none, or several.
+const model::Node& only_node(const std::vector<model::Node>& nodes, const std::string& id) {
+  if (nodes.size() == 1) return nodes.front();
   std::vector<std::string> ids;
-  ids.reserve(leased.nodes.size());
-  for (const model::Node& node : leased.nodes) ids.push_back(node.id);
-  throw std::runtime_error(fmt::format("lease {} has {} nodes, choose one: {}", leased.lease.id,
-                                       ids.size(), fmt::join(ids, ", ")));
+  ids.reserve(nodes.size());
+  for (const model::Node& node : nodes) ids.push_back(node.id);
+  throw std::runtime_error(
+      fmt::format("lease {} has {} nodes, choose one: {}", id, ids.size(), fmt::join(ids, ", ")));
 }
 
-Task<int> log_in(Context& context, model::Node record, UseShell command) {
-  const NodeAccess node = access_by_ssh(record);
+}  // namespace
+
+Task<int> perform(Context& context, Installation& installation, UseShell command) {
+  const std::vector<model::Node> nodes = co_await installation.find_nodes(command.id);
+  const NodeAccess node = access_by_ssh(only_node(nodes, command.id));
   if (node.host_keys.empty()) {
     context.err << "nodepool: node " << node.id
                 << " has no recorded host keys: its identity cannot be verified\n"
@@ -75,12 +66,6 @@ Task<int> log_in(Context& context, model::Node record, UseShell command) {
   async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   const ChildEnd end = co_await run_child(context, signals, std::move(line), context.environment);
   co_return end.status;
-}
-
-Task<int> perform(Session& session, UseShell command) {
-  const model::NodeTable* nodes = co_await session.nodes();
-  model::Node node = find_node(*nodes, command.id);
-  co_return co_await log_in(session.context(), std::move(node), std::move(command));
 }
 
 }  // namespace nodepool::cli

@@ -7,6 +7,7 @@
 #include "async/signals.h"
 #include "cli/child.h"
 #include "cli/sanitized_output.h"
+#include "cli/store_installation.h"
 #include "report/filter.h"
 #include "report/rendering/table_text.h"
 
@@ -36,17 +37,16 @@ Detail detail_of(const Listing& listing, Detail usual) {
 }
 
 Task<Table> wanted_rows(const Listing& listing, Detail detail, const Source& source) {
-  Task<Table> making = source(listing.filters.empty() ? detail : Detail::wide);
+  Task<Table> making = source();
   const Table table = co_await std::move(making);
-  if (listing.filters.empty()) co_return table;
   co_return report::matching(table, listing.filters).with(detail);
 }
 
-Task<> show_changes(Session& session, const Listing& listing, Detail detail, const Source& source) {
+Task<> show_changes(Context& context, Installation& installation, const Listing& listing,
+                    Detail detail, const Source& source) {
   async::Event changed("the records have changed");
-  const std::vector<coordination::Subscription> subscriptions =
-      session.observe([&changed] { changed.set(); });
-  Context& context = session.context();
+  const std::function<void()> observer = [&changed] { changed.set(); };
+  const std::vector<coordination::Subscription> watching = co_await installation.watch(observer);
   bool is_first = true;
   while (true) {
     const Table table = co_await wanted_rows(listing, detail, source);
@@ -58,7 +58,7 @@ Task<> show_changes(Session& session, const Listing& listing, Detail detail, con
     print(context, table, listing);
     context.out.flush();
     is_first = false;
-    co_await session.runtime().clock.sleep_for(kPrintInterval);
+    co_await context.runtime.clock.sleep_for(kPrintInterval);
     co_await changed.wait();
   }
 }
@@ -75,21 +75,24 @@ void print(Context& context, const Table& table, const Listing& listing) {
   }
 }
 
-Task<int> show_once(Context& context, Listing listing, Detail usual, Source source) {
-  const Table table = co_await wanted_rows(listing, detail_of(listing, usual), source);
-  print(context, table, listing);
+Task<int> show(Context& context, Installation& installation, Listing listing, Detail usual,
+               Source source) {
+  const Detail detail = detail_of(listing, usual);
+  if (listing.watch) {
+    async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
+    Task<> showing = show_changes(context, installation, listing, detail, source);
+    co_await signals.until_next(std::move(showing));
+  } else {
+    const Table table = co_await wanted_rows(listing, detail, source);
+    print(context, table, listing);
+  }
   co_return 0;
 }
 
 Task<int> show(Session& session, Listing listing, Detail usual, Source source) {
-  if (!listing.watch) {
-    co_return co_await show_once(session.context(), std::move(listing), usual, std::move(source));
-  }
-  const Detail detail = detail_of(listing, usual);
-  async::Signals signals(session.runtime().executor, {SIGINT, SIGTERM, SIGHUP});
-  Task<> showing = show_changes(session, listing, detail, source);
-  co_await signals.until_next(std::move(showing));
-  co_return 0;
+  StoreInstallation installation(session);
+  co_return co_await show(session.context(), installation, std::move(listing), usual,
+                          std::move(source));
 }
 
 }  // namespace nodepool::cli

@@ -5,21 +5,23 @@
 
 #include "cli/arguments.h"
 #include "cli/session.h"
+#include "installation/installation.h"
 #include "report/table.h"
 
-// Prints listings, from the store or the API.
+// Prints listings.
 namespace nodepool::cli {
 
-// Returns the current table, with the columns of this detail.
-using Source = std::function<Task<report::Table>(report::Detail detail)>;
+using installation::Installation;
+
+// Returns the current table with all columns.
+using Source = std::function<Task<report::Table>()>;
 
 // Prints the table in the form of the listing. With `watch`, prints it again after each change of
-// the session's records, until a signal arrives. `detail`: the columns of the format `table`; wide,
-// JSON and YAML have all columns. Throws what the source throws.
+// the records, until a signal arrives. `detail`: the columns of the format `table`; wide, JSON and
+// YAML have all columns. Throws what the source throws, and what Installation::watch() throws.
+Task<int> show(Context& context, Installation& installation, Listing listing, report::Detail detail,
+               Source source);
 Task<int> show(Session& session, Listing listing, report::Detail detail, Source source);
-
-// Prints it once, also with `watch`.
-Task<int> show_once(Context& context, Listing listing, report::Detail detail, Source source);
 
 // Prints one table.
 void print(Context& context, const report::Table& table, const Listing& listing);

@@ -1,25 +1,27 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <optional>
 
-#include "cli/session.h"
-#include "requestor/request.h"
+#include "async/signals.h"
+#include "cli/context.h"
+#include "installation/installation.h"
 
 namespace nodepool::cli {
 
-struct Answer {
-  requestor::Result result;
-  std::string reason;  // why the request waited last; empty: unknown, or it did not wait
-};
+using async::Task;
+using installation::Installation;
 
-// Requests nodes and waits for the result. Meanwhile it prints why the request waits, a hint if no
-// pool offers the labels, and a status line on the terminal. Throws as requestor::await_result().
-Task<Answer> request_and_wait(Session& session, std::vector<std::string> labels,
-                              async::Duration timeout);
+// The exit statuses of `request` without nodes: every pool declined, or it timed out.
+inline constexpr int kNoNodes = 2;
+inline constexpr int kTimedOut = 3;
 
-// Why there are no nodes: one line, and one for each pool that declined, or the last reason to
-// wait.
-std::string explain(const Answer& answer);
+// Requests nodes and waits for them; a signal withdraws the request. Meanwhile it prints why the
+// request waits, a hint if no pool can serve it, and a status line on the terminal. Returns nothing
+// if there are no nodes, or if the wait for nodes of this process was interrupted: then the reason
+// has been printed, and `status` is the exit status. Throws as Installation::request().
+Task<std::optional<requestor::LeasedNodes>> obtain_nodes(Context& context,
+                                                         Installation& installation,
+                                                         Installation::Request request,
+                                                         async::Signals& signals, int& status);
 
 }  // namespace nodepool::cli

@@ -118,10 +118,10 @@ void add_node(Table& table, const Node& node, bool locked, double now, Detail de
   table.add(std::move(row));
 }
 
-Table node_listing(const model::NodeTable& nodes, double now, Detail detail) {
-  Table table = node_columns(detail);
+Table node_listing(const model::NodeTable& nodes, double now) {
+  Table table = node_columns(Detail::wide);
   for (const auto& [id, node] : nodes.all()) {
-    add_node(table, node, nodes.is_locked(id), now, detail);
+    add_node(table, node, nodes.is_locked(id), now, Detail::wide);
   }
   return table;
 }
@@ -151,10 +151,10 @@ void add_request(Table& table, const model::NodeRequest& request, double now) {
              request.created_time ? age_in_seconds(now, *request.created_time) : Json()});
 }
 
-Table request_listing(const model::RequestTable& requests, double now, Detail detail) {
+Table request_listing(const model::RequestTable& requests, double now) {
   Table table = request_columns();
   for (const auto& [id, request] : requests.all()) add_request(table, request, now);
-  return table.with(detail);
+  return table;
 }
 
 Table label_columns() {

@@ -21,16 +21,15 @@ Table node_columns(Detail detail);
 // Adds one node. `now` is in seconds since the epoch.
 void add_node(Table& table, const model::Node& node, bool locked, double now, Detail detail);
 
-// All nodes, by id.
-Table node_listing(const model::NodeTable& nodes, double now, Detail detail);
+// All nodes, by id, with all columns.
+Table node_listing(const model::NodeTable& nodes, double now);
 
 // Requests: the columns, and a row. `now` is in seconds since the epoch.
 Table request_columns();
 void add_request(Table& table, const model::NodeRequest& request, double now);
 
 // All requests, by id.
-Table request_listing(const model::RequestTable& requests, double now = 0,
-                      Detail detail = Detail::brief);
+Table request_listing(const model::RequestTable& requests, double now);
 
 Table label_columns();
 

@@ -32,7 +32,7 @@ class ArgumentsTest : public testing::Test {
   }
   template <typename Kind>
   Kind command(std::vector<std::string> arguments) {
-    return std::get<Kind>(std::get<OnlineCommand>(parsed(std::move(arguments)).command));
+    return std::get<Kind>(parsed(std::move(arguments)).command);
   }
   int status(std::vector<std::string> arguments) {
     auto result = parse(std::move(arguments));
@@ -175,8 +175,7 @@ TEST_F(ArgumentsTest, common_options_come_before_the_command_or_after_it) {
   EXPECT_EQ(after.secure, "b.yaml");
   EXPECT_EQ(after.log_config, "c.yaml");
   EXPECT_TRUE(after.debug);
-  EXPECT_EQ(std::get<ListNodes>(std::get<OnlineCommand>(after.command)).listing.format,
-            report::Format::json);
+  EXPECT_EQ(std::get<ListNodes>(after.command).listing.format, report::Format::json);
   EXPECT_EQ(parsed({"run", "small", "-c", "a.yaml", "--", "x", "-c", "y"}).config, "a.yaml");
   EXPECT_EQ(parsed({"store", "copy", "a", "b", "-c", "a.yaml"}).config, "a.yaml");
   const Arguments defaults = parsed({"config-validate"});

@@ -180,6 +180,9 @@ TEST_F(ImageTest, details_of_uploads_say_why_they_have_failed) {
       HasSubstr(
           R"("age": "00:01:01:05", "format": "qcow2", "problem": null, "age_seconds": 3665})"));
   EXPECT_THAT(out(), HasSubstr(R"("format": null, "problem": "validation: xxx)"));
+  EXPECT_EQ(nodepool({"image-list", "--state", "ready", "--json"}), 0);
+  EXPECT_THAT(out(), testing::EndsWith(R"("problem": null, "age_seconds": 3665}])"
+                                       "\n"));
 }
 
 TEST_F(ImageTest, without_details_the_listings_are_those_of_the_python_nodepool) {

@@ -70,7 +70,7 @@ void add_objects(Names& names) {
 
 void add_listings(Names& names, const model::Records& records) {
   add(names, "list: ", report::node_columns(report::Detail::wide));
-  add(names, "request-list: ", report::request_listing(records.requests));
+  add(names, "request-list: ", report::request_columns());
   add(names, "label-list: ", report::label_columns());
   add(names, "dib-image-list: ", report::build_details(records.images, 0, ""));
   add(names, "image-list: ", report::upload_details(records.images, 0));

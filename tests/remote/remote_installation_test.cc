@@ -1,6 +1,6 @@
 // A client without a store, against the API of two launchers on real sockets.
 
-#include "remote/installation.h"
+#include "remote/remote_installation.h"
 
 #include <gmock/gmock.h>
 
@@ -101,7 +101,7 @@ class InstallationTest : public api::ApiTest {
   }
 
   RemoteInstallation client(const std::string& name) {
-    return {runtime_, {.url = url(0), .token = "secret of " + name}, log_};
+    return {runtime_, {.url = url(0), .token = "secret of " + name}, log_, warn_};
   }
 
   template <typename Result>
@@ -115,13 +115,14 @@ class InstallationTest : public api::ApiTest {
   }
 
   telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
+  RemoteInstallation::Warn warn_ = [](const std::string& text) { ADD_FAILURE() << text; };
   std::vector<std::unique_ptr<web::Server>> doors_;
 };
 
 TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_back) {
   RemoteInstallation installation = client("gitlab");
-  const RemoteInstallation::Outcome outcome = run(installation.request(
-      {.labels = {"large", "small"}, .lease = hours(1), .holder = "job 4"}, nullptr));
+  const Installation::Outcome outcome = run(installation.request(
+      {.labels = {"large", "small"}, .holder = "job 4", .lease = hours(1)}, nullptr));
   ASSERT_TRUE(outcome.leased);
   const requestor::LeasedNodes& leased = *outcome.leased;
   EXPECT_EQ(leased.lease.holder, "job 4");
@@ -131,23 +132,55 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
   EXPECT_THAT(leased.nodes[1].type, ElementsAre("small"));
   EXPECT_EQ(leased.nodes[0].interface_ip, "192.0.2.1");
   clock_.advance_by(seconds(60));
-  const model::Lease renewed = run(installation.renew(leased.lease.id, seconds(120)));
-  EXPECT_DOUBLE_EQ(renewed.expires, clock_.wall_seconds() + 120);
-  EXPECT_THAT(run(installation.find_lease(leased.nodes[1].id)).nodes, SizeIs(1));
-  run(installation.release(leased.lease.id, leased.nodes[0].id));
+  const Installation::Renewal renewal = run(installation.renew(leased.lease.id, seconds(120)));
+  EXPECT_DOUBLE_EQ(renewal.lease.expires, clock_.wall_seconds() + 120);
+  EXPECT_DOUBLE_EQ(renewal.before, leased.lease.expires);
+  EXPECT_THAT(run(installation.find_nodes(leased.lease.id)), SizeIs(2));
+  EXPECT_THAT(run(installation.find_nodes(leased.nodes[1].id)), SizeIs(1));
+  EXPECT_THAT(run(installation.release(leased.nodes[0].id, std::nullopt)),
+              ElementsAre(leased.nodes[0].id));
   settle();
   EXPECT_EQ(node(leased.nodes[0].id).state, model::NodeState::used);
-  run(installation.hold(leased.lease.id, "look"));
+  EXPECT_THAT(run(installation.release(leased.lease.id, "look")), ElementsAre(leased.nodes[1].id));
   settle();
   EXPECT_EQ(node(leased.nodes[1].id).state, model::NodeState::hold);
-  EXPECT_THAT(refusal(installation.release(leased.lease.id)), HasSubstr("not found"));
+  EXPECT_THAT(refusal(installation.release(leased.lease.id, std::nullopt)),
+              HasSubstr("there is no lease or leased node"));
+}
+
+TEST_F(InstallationTest, nodes_of_a_process_are_leased_shortly_and_kept_until_it_ends_their_use) {
+  RemoteInstallation installation = client("gitlab");
+  const Installation::Outcome outcome =
+      run(installation.request({.labels = {"small"}, .is_for_process = true}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const std::string id = outcome.leased->nodes[0].id;
+  EXPECT_DOUBLE_EQ(lease_of(node(id))->expires, clock_.wall_seconds() + 180);
+  settle();  // the renewal waits for its time
+  clock_.advance_by(seconds(45));
+  while (lease_of(node(id))->expires < clock_.wall_seconds() + 180) settle();
+  run(installation.end_use(std::nullopt));
+  settle();
+  EXPECT_EQ(node(id).state, model::NodeState::used);
+  run(installation.end_use(std::nullopt));  // nothing is in use
+  run(installation.close());
+}
+
+TEST_F(InstallationTest, a_use_that_cannot_be_ended_ends_with_its_lease) {
+  RemoteInstallation installation = client("gitlab");
+  const Installation::Outcome outcome =
+      run(installation.request({.labels = {"small"}, .is_for_process = true}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  run(client("gitlab").release(outcome.leased->lease.id, std::nullopt));
+  EXPECT_THAT(refusal(installation.end_use("look")),
+              testing::StartsWith("that happens when their lease expires: "));
+  run(installation.close());
 }
 
 TEST_F(InstallationTest, two_requests_with_one_key_get_one_lease) {
   RemoteInstallation installation = client("gitlab");
-  const RemoteInstallation::LeaseRequest order{.labels = {"small"}, .key = "job 4"};
-  const RemoteInstallation::Outcome first = run(installation.request(order, nullptr));
-  const RemoteInstallation::Outcome second = run(client("gitlab").request(order, nullptr));
+  const Installation::Request order{.labels = {"small"}, .key = "job 4"};
+  const Installation::Outcome first = run(installation.request(order, nullptr));
+  const Installation::Outcome second = run(client("gitlab").request(order, nullptr));
   ASSERT_TRUE(first.leased && second.leased);
   EXPECT_EQ(first.leased->lease.id, second.leased->lease.id);
   EXPECT_THAT(run(installation.leases()), SizeIs(1));
@@ -160,16 +193,15 @@ TEST_F(InstallationTest, a_rejection_names_the_reason) {
               HasSubstr("token is unknown"));
   EXPECT_THAT(refusal(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
               HasSubstr("limited to 1h"));
-  EXPECT_THROW(RemoteInstallation(runtime_, {.url = "launcher:8006"}, log_), RequestError);
-  EXPECT_THROW(RemoteInstallation(runtime_, {.url = ""}, log_), RequestError);
+  EXPECT_THROW(RemoteInstallation(runtime_, {.url = "launcher:8006"}, log_, warn_), RequestError);
+  EXPECT_THROW(RemoteInstallation(runtime_, {.url = ""}, log_, warn_), RequestError);
 }
 
 TEST_F(InstallationTest, a_failed_request_names_the_declining_pools) {
   launcher_.react(LauncherDouble::Reaction::decline);
   run(launcher_.add_pool("rack", {"small"}));
   RemoteInstallation installation = client("gitlab");
-  const RemoteInstallation::Outcome outcome =
-      run(installation.request({.labels = {"small"}}, nullptr));
+  const Installation::Outcome outcome = run(installation.request({.labels = {"small"}}, nullptr));
   EXPECT_FALSE(outcome.leased);
   EXPECT_EQ(outcome.progress.state, model::RequestState::failed);
   ASSERT_THAT(outcome.progress.declined, SizeIs(1));
@@ -181,7 +213,7 @@ TEST_F(InstallationTest, a_request_withdrawn_at_its_timeout_is_a_timeout) {
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return pass_at_once(seconds(21)); });
   RemoteInstallation installation = client("gitlab");
-  const RemoteInstallation::Outcome outcome =
+  const Installation::Outcome outcome =
       run(installation.request({.labels = {"small"}, .timeout = seconds(20)}, nullptr));
   EXPECT_FALSE(outcome.leased);
   EXPECT_EQ(outcome.progress.state, model::RequestState::requested);
@@ -198,7 +230,7 @@ TEST_F(InstallationTest, a_repeated_key_uses_the_timeout_of_the_first_request) {
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return pass_at_once(seconds(16)); });
   RemoteInstallation installation = client("gitlab");
-  const RemoteInstallation::Outcome outcome = run(installation.request(
+  const Installation::Outcome outcome = run(installation.request(
       {.labels = {"small"}, .timeout = seconds(120), .key = "job 4"}, nullptr));
   EXPECT_FALSE(outcome.leased);
   EXPECT_EQ(outcome.progress.state, model::RequestState::requested);
@@ -220,14 +252,14 @@ TEST_F(InstallationTest, a_cancelled_wait_leaves_no_request_behind) {
   });
   bool is_seen = false;
   const auto wait = [](RemoteInstallation& installation, bool& is_seen) -> Task<> {
-    co_await installation.request(
-        {.labels = {"small"}}, [&is_seen](const RemoteInstallation::Progress&) { is_seen = true; });
+    co_await installation.request({.labels = {"small"}},
+                                  [&is_seen](const Installation::Progress&) { is_seen = true; });
   };
   scope.spawn("request", wait(installation, is_seen));
   // The call that waits for the end is under way.
   while (run(launcher_.requests()).empty()) loop_.poll();
   run(scope.stop());
-  run(installation.finish());
+  run(installation.close());
   settle();
   EXPECT_TRUE(run(launcher_.requests()).empty());
 }
@@ -235,14 +267,14 @@ TEST_F(InstallationTest, a_cancelled_wait_leaves_no_request_behind) {
 TEST_F(InstallationTest, the_next_launcher_is_asked_if_one_does_not_answer) {
   run(doors_[0]->stop());
   const std::string dead = "http://127.0.0.1:1";
-  RemoteInstallation installation(runtime_,
-                                  {.url = dead + "," + url(1), .token = "secret of gitlab"}, log_);
+  RemoteInstallation installation(
+      runtime_, {.url = dead + "," + url(1), .token = "secret of gitlab"}, log_, warn_);
   async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
     ADD_FAILURE() << name << ": " << error;
   });
-  std::optional<RemoteInstallation::Outcome> outcome;
+  std::optional<Installation::Outcome> outcome;
   const auto request = [](RemoteInstallation& installation,
-                          std::optional<RemoteInstallation::Outcome>& outcome) -> Task<> {
+                          std::optional<Installation::Outcome>& outcome) -> Task<> {
     outcome = co_await installation.request({.labels = {"small"}}, nullptr);
   };
   scope.spawn("request", request(installation, outcome));
@@ -259,12 +291,12 @@ TEST_F(InstallationTest, lists_are_those_of_the_commands) {
   for (int i = 0; i < 3; ++i) run(installation.request({.labels = {"small"}}, nullptr));
   settle();
   const std::vector<report::Column> columns = report::node_columns(report::Detail::wide).columns();
-  const report::Table nodes = run(installation.list("nodes", columns));
+  const report::Table nodes = run(installation.nodes());
   EXPECT_THAT(nodes.rows(), SizeIs(3));
   EXPECT_EQ(nodes.columns().size(), columns.size());
   EXPECT_THAT(run(installation.leases()), SizeIs(3));
   EXPECT_THAT(run(client("viewer").leases()), SizeIs(3));
-  EXPECT_THAT(run(installation.explain("small")).statements, SizeIs(1));
+  EXPECT_THAT(run(installation.explain("small", /*online=*/false)).statements, SizeIs(1));
 }
 
 TEST_F(InstallationTest, a_unix_socket_can_be_used) {
@@ -273,9 +305,8 @@ TEST_F(InstallationTest, a_unix_socket_can_be_used) {
     return first_->api().answer(std::move(request));
   });
   run(listen_address.start({.kind = web::ListenAddress::Kind::local, .path = path}));
-  RemoteInstallation installation(runtime_, {.url = "unix://" + path}, log_);
-  const RemoteInstallation::Outcome outcome =
-      run(installation.request({.labels = {"small"}}, nullptr));
+  RemoteInstallation installation(runtime_, {.url = "unix://" + path}, log_, warn_);
+  const Installation::Outcome outcome = run(installation.request({.labels = {"small"}}, nullptr));
   EXPECT_EQ(outcome.leased->lease.owner, "user:" + std::to_string(::geteuid()));
   run(listen_address.stop());
 }

@@ -1,0 +1,145 @@
+#include "cli/store_installation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "cli/store_explanation.h"
+#include "cli/store_request.h"
+#include "config/duration.h"
+#include "program/journal.h"
+#include "report/listings.h"
+#include "requestor/error.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+// Unless the site limits leases to less.
+constexpr std::chrono::seconds kUsualLease = std::chrono::hours(2);
+
+}  // namespace
+
+// The maximum length of a lease, renewals included; nothing: no maximum.
+std::optional<std::chrono::seconds> StoreInstallation::longest_lease() const {
+  if (!session_.config().max_lease) return std::nullopt;
+  return std::chrono::seconds(*session_.config().max_lease);
+}
+
+// Throws std::runtime_error if the wanted length exceeds the maximum.
+std::chrono::seconds StoreInstallation::lease_length(
+    std::optional<std::chrono::seconds> wanted) const {
+  const std::optional<std::chrono::seconds> longest = longest_lease();
+  if (!longest) return wanted.value_or(kUsualLease);
+  if (!wanted) return std::min(*longest, kUsualLease);
+  if (*wanted <= *longest) return *wanted;
+  throw std::runtime_error(fmt::format("a lease of {} is too long: at most {} (max-lease)",
+                                       config::duration_words(*wanted),
+                                       config::duration_words(*longest)));
+}
+
+Task<Installation::Outcome> StoreInstallation::request(Request request, Observer observer) {
+  if (!request.key.empty()) throw std::runtime_error("--key needs the request API (--url)");
+  requestor::LeaseTerms terms{.duration = lease_length(request.lease), .holder = request.holder};
+  const bool is_for_process = request.is_for_process;
+  const requestor::Result result =
+      co_await request_from_store(session_, std::move(request), std::move(observer));
+  Outcome outcome{.progress = progress_of(result.request)};
+  if (result.kind != requestor::Result::Kind::fulfilled) co_return outcome;
+  if (is_for_process) {
+    held_.emplace(session_.runtime(), session_.store());
+    co_await held_->accept(result.request);
+    outcome.leased.emplace().nodes = held_->nodes();
+  } else {
+    outcome.leased = co_await requestor::accept_with_lease(session_.runtime(), session_.store(),
+                                                           result.request, std::move(terms));
+  }
+  co_return outcome;
+}
+
+Task<> StoreInstallation::end_use(std::optional<std::string> hold_reason) {
+  if (!held_) co_return;
+  try {
+    co_await held_->release(std::move(hold_reason));
+  } catch (const coordination::StoreError& error) {
+    throw requestor::RequestError(std::string("that happens when this session ends: ") +
+                                  error.what());
+  }
+}
+
+Task<Installation::Renewal> StoreInstallation::renew(std::string lease,
+                                                     std::optional<std::chrono::seconds> duration) {
+  const std::chrono::seconds length = lease_length(duration);
+  const model::NodeTable* nodes = co_await session_.nodes();
+  const double before = requestor::end_of_lease(*nodes, lease);
+  model::Lease renewed = co_await requestor::renew_lease(
+      session_.runtime(), session_.store(), *nodes, std::move(lease), length, longest_lease());
+  co_return Renewal{std::move(renewed), before};
+}
+
+Task<std::vector<std::string>> StoreInstallation::release(std::string id,
+                                                          std::optional<std::string> hold_reason) {
+  const model::NodeTable* nodes = co_await session_.nodes();
+  co_return co_await requestor::release_lease(session_.runtime(), session_.store(), *nodes,
+                                              std::move(id), std::move(hold_reason));
+}
+
+Task<std::vector<requestor::LeasedNodes>> StoreInstallation::leases() {
+  const model::NodeTable* nodes = co_await session_.nodes();
+  co_return requestor::leases(*nodes);
+}
+
+Task<std::vector<model::Node>> StoreInstallation::find_nodes(std::string id) {
+  const model::NodeTable* nodes = co_await session_.nodes();
+  if (const model::Node* node = nodes->find(id)) co_return std::vector<model::Node>{*node};
+  for (requestor::LeasedNodes& leased : requestor::leases(*nodes)) {
+    if (leased.lease.id == id) co_return std::move(leased.nodes);
+  }
+  throw std::runtime_error("there is no node or lease " + id);
+}
+
+Task<report::Table> StoreInstallation::nodes() {
+  const model::NodeTable* nodes = co_await session_.nodes();
+  co_return report::node_listing(*nodes, session_.now());
+}
+
+Task<report::Table> StoreInstallation::requests() {
+  const model::RequestTable* requests = co_await session_.requests();
+  co_return report::request_listing(*requests, session_.now());
+}
+
+Task<report::Table> StoreInstallation::labels() {
+  const model::ComponentTable* components = co_await session_.components();
+  const model::NodeTable* nodes = co_await session_.nodes();
+  co_return report::label_listing(components->pools(), *nodes);
+}
+
+Task<std::vector<model::HostReport>> StoreInstallation::host_reports() {
+  co_await session_.open();
+  co_return co_await model::read_host_reports(session_.store());
+}
+
+Task<report::Explanation> StoreInstallation::explain(std::string subject, bool online) {
+  co_return co_await explain_by_store(session_, std::move(subject), online);
+}
+
+Task<std::vector<history::JournalEntry>> StoreInstallation::history(std::string id) {
+  const history::Journal journal = program::journal_of(session_.config());
+  const double now = session_.now();
+  std::vector<history::JournalEntry> entries = history::entries_of(journal, id, now);
+  if (entries.empty()) {
+    throw std::runtime_error(
+        fmt::format("the history in {} has no entries for {}", journal.directory, id));
+  }
+  co_return entries;
+}
+
+Task<std::vector<coordination::Subscription>> StoreInstallation::watch(
+    std::function<void()> observer) {
+  co_await session_.open();
+  co_return session_.observe(observer);
+}
+
+}  // namespace nodepool::cli

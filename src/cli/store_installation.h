@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+#include "installation/installation.h"
+#include "requestor/held_nodes.h"
+
+namespace nodepool::cli {
+
+using installation::Installation;
+
+// The installation of the configuration, by its store and the history of this host.
+class StoreInstallation final : public Installation {
+ public:
+  // The session outlives this.
+  explicit StoreInstallation(Session& session) : session_(session) {}
+
+  Task<> close() override { return session_.close(); }
+
+  Task<Outcome> request(Request request, Observer observer) override;
+  Task<> end_use(std::optional<std::string> hold_reason) override;
+  Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
+  Task<std::vector<std::string>> release(std::string id,
+                                         std::optional<std::string> hold_reason) override;
+  Task<std::vector<requestor::LeasedNodes>> leases() override;
+  Task<std::vector<model::Node>> find_nodes(std::string id) override;
+  Task<report::Table> nodes() override;
+  Task<report::Table> requests() override;
+  Task<report::Table> labels() override;
+  Task<std::vector<model::HostReport>> host_reports() override;
+  Task<report::Explanation> explain(std::string subject, bool online) override;
+  // Does not need the store.
+  Task<std::vector<history::JournalEntry>> history(std::string id) override;
+  Task<std::vector<coordination::Subscription>> watch(std::function<void()> observer) override;
+
+ private:
+  std::optional<std::chrono::seconds> longest_lease() const;
+  std::chrono::seconds lease_length(std::optional<std::chrono::seconds> wanted) const;
+
+  Session& session_;
+  std::optional<requestor::HeldNodes> held_;  // the nodes that this process uses
+};
+
+}  // namespace nodepool::cli

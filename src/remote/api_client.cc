@@ -1,0 +1,149 @@
+#include "remote/api_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "remote/documents.h"
+
+namespace nodepool::remote {
+
+using json::Json;
+using requestor::RequestError;
+
+namespace {
+
+constexpr std::string_view kApi = "/api/v1/";
+constexpr std::string_view kUnix = "unix://";
+
+// The time that a call may take in addition to its wait.
+constexpr std::chrono::seconds kCallTimeout{30};
+
+std::vector<std::string> bases_of(const std::string& url) {
+  std::vector<std::string> bases;
+  std::size_t at = 0;
+  while (at <= url.size()) {
+    const std::size_t end = std::min(url.find(',', at), url.size());
+    std::string base = url.substr(at, end - at);
+    while (base.ends_with('/')) base.pop_back();
+    if (!base.empty()) bases.push_back(std::move(base));
+    at = end + 1;
+  }
+  const bool is_http = !bases.empty() && std::ranges::all_of(bases, [](const std::string& base) {
+    return base.starts_with("https://") || base.starts_with("http://");
+  });
+  const bool is_unix = bases.size() == 1 && bases.front().starts_with(kUnix);
+  if (!is_http && !is_unix) {
+    throw RequestError("invalid URL of the API (expected https://host:8006 or " +
+                       std::string(kUnix) + "/run/nodepool/api.socket): " + url);
+  }
+  return bases;
+}
+
+http::ClientOptions client_options(const ApiAddress& address) {
+  http::ClientOptions options;
+  options.transfers.ca_file = address.ca_file;
+  if (address.url.starts_with(kUnix)) {
+    options.transfers.unix_socket = address.url.substr(kUnix.size());
+  }
+  options.attempts = 2;  // then the next launcher is called
+  return options;
+}
+
+Json parse_response(const std::string& body) {
+  try {
+    Json document = json::parse(body);
+    if (document.is_object()) return document;
+  } catch (const json::ParseError& error) {
+    throw invalid_response(error.what());
+  }
+  throw invalid_response("not an object");
+}
+
+}  // namespace
+
+bool ApiReply::is_missing() const {
+  constexpr int kNotFound = 404;
+  return status == kNotFound;
+}
+
+std::string escaped(const std::string& id) {
+  std::string text;
+  for (const char c : id) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                          (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+    text += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return text;
+}
+
+ApiClient::ApiClient(const async::Runtime& runtime, const ApiAddress& address,
+                     const telemetry::Logger& log)
+    : bases_(bases_of(address.url)),
+      token_(address.token),
+      client_(runtime, client_options(address), log) {}
+
+Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::string body,
+                                   std::string key) {
+  std::string failure;
+  for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
+    const std::string& base = bases_.at((current_ + attempt) % bases_.size());
+    http::Request request;
+    request.method = method;
+    request.deadline = kLongestWait + kCallTimeout;
+    request.url = (base.starts_with(kUnix) ? "http://nodepool" : base) + std::string(kApi) + path;
+    request.name = "nodepool: " + method + " " + path.substr(0, path.find_first_of("/?"));
+    request.repeatable = http::Request::Repeatable::yes;  // calls are idempotent, some by their key
+    request.body = body;
+    if (!body.empty()) request.headers.emplace_back("Content-Type", "application/json");
+    if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
+    if (!key.empty()) request.headers.emplace_back("Idempotency-Key", key);
+    std::optional<http::Response> response;
+    try {
+      response = co_await client_.send(std::move(request));
+    } catch (const http::HttpError& error) {
+      failure = error.what();
+    }
+    if (!response) continue;
+    constexpr int kUnavailable = 503;
+    const bool is_last = attempt + 1 == bases_.size();
+    if (response->status == kUnavailable && !is_last) continue;
+    current_ = (current_ + attempt) % bases_.size();
+    ApiReply reply{.status = response->status};
+    if (!response->body.empty()) reply.document = parse_response(response->body);
+    if (response->is_success() || reply.is_missing()) co_return reply;
+    const std::string detail =
+        reply.document.is_object() ? text_at(reply.document, "detail") : std::string();
+    throw RequestError(detail.empty()
+                           ? fmt::format("the API responded with status {}", response->status)
+                           : detail);
+  }
+  throw RequestError("no launcher responds: " + failure);
+}
+
+Task<Json> ApiClient::call(std::string method, std::string path, std::string body) {
+  ApiReply reply = co_await try_call(std::move(method), std::move(path), std::move(body));
+  if (reply.is_missing()) throw RequestError(text_at(reply.document, "detail"));
+  co_return std::move(reply.document);
+}
+
+Task<std::vector<Json>> ApiClient::rows(std::string listing) {
+  std::vector<Json> all;
+  std::string after;
+  while (true) {
+    const std::string page = after.empty() ? "" : "&after=" + escaped(after);
+    const Json document = co_await call("GET", fmt::format("{}?limit=1000{}", listing, page));
+    const auto rows = document.find(listing);
+    if (rows == document.end() || !rows->is_array()) {
+      throw invalid_response("no " + listing);
+    }
+    all.insert(all.end(), rows->begin(), rows->end());
+    if (!document.contains("next") || rows->empty()) co_return all;
+    after = text_at(rows->back(), "id");
+  }
+}
+
+}  // namespace nodepool::remote

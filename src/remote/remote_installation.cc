@@ -1,0 +1,263 @@
+#include "remote/remote_installation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "remote/documents.h"
+#include "report/listings.h"
+
+namespace nodepool::remote {
+
+using json::Json;
+using requestor::RequestError;
+
+namespace {
+
+// The tolerated difference between the clocks of a launcher and of this host.
+constexpr std::chrono::seconds kClockTolerance{5};
+
+// After this process is killed, the nodes that it uses stay leased for at most kLeaseInUse. Until
+// a lease expires, the launchers may be unreachable.
+constexpr std::chrono::seconds kLeaseInUse = std::chrono::minutes(3);
+constexpr std::chrono::seconds kRenewal{45};
+
+}  // namespace
+
+RemoteInstallation::RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
+                                       const telemetry::Logger& log, Warn warn)
+    : runtime_(runtime),
+      api_(runtime, address, log),
+      warn_(std::move(warn)),
+      withdrawals_(runtime,
+                   [log](const std::string& name, const std::string& error) {
+                     log.warning("{}: {}", name, error);
+                   }),
+      renewals_(runtime, [this](const std::string& name, const std::string& error) {
+        warn_(name + ": " + error);
+      }) {}
+
+Task<> RemoteInstallation::close() {
+  co_await renewals_.stop();
+  co_await withdrawals_.join();
+}
+
+Task<Installation::Outcome> RemoteInstallation::request(Request request, Observer observer) {
+  if (request.is_for_process) request.lease = kLeaseInUse;
+  Json document = {{"labels", request.labels}, {"timeout", request.timeout.count()}};
+  if (request.lease) document["lease"] = request.lease->count();
+  if (!request.holder.empty()) document["holder"] = request.holder;
+  const std::string body = document.dump();
+  const async::Clock::TimePoint deadline = runtime_.clock.now() + request.timeout;
+  const std::string key = request.key.empty() ? runtime_.random.uuid_hex() : request.key;
+  Task<Outcome> requesting = submit_and_follow(body, key, deadline, std::move(observer));
+  Outcome outcome;
+  try {
+    outcome = co_await std::move(requesting);
+  } catch (const async::Cancelled&) {
+    withdrawals_.spawn("withdrawing a request", find_and_withdraw(body, key));
+    throw;
+  }
+  if (outcome.leased && request.is_for_process) {
+    lease_in_use_ = outcome.leased->lease.id;
+    renewals_.spawn("renewing the lease", keep_lease(lease_in_use_));
+  }
+  co_return outcome;
+}
+
+Task<Installation::Outcome> RemoteInstallation::submit_and_follow(std::string body, std::string key,
+                                                                  async::Clock::TimePoint deadline,
+                                                                  Observer observer) {
+  ApiReply placed = co_await submit(std::move(body), std::move(key));
+  co_return co_await follow(std::move(placed), deadline, std::move(observer));
+}
+
+Task<ApiReply> RemoteInstallation::submit(std::string body, std::string key) {
+  ApiReply placed = co_await api_.try_call("POST", "requests", std::move(body), std::move(key));
+  if (placed.is_missing()) throw RequestError("the request has already ended");
+  co_return placed;
+}
+
+// Withdraws a cancelled request that may or may not exist: submitting it again with its key returns
+// its id.
+Task<> RemoteInstallation::find_and_withdraw(std::string body, std::string key) {
+  try {
+    const ApiReply placed = co_await submit(std::move(body), std::move(key));
+    co_await withdraw(text_at(placed.document, "id"));
+  } catch (const RequestError&) {
+    // It was refused, or has ended, or no launcher responds: then it ends with its timeout.
+  }
+}
+
+Task<Installation::Outcome> RemoteInstallation::follow(ApiReply reply,
+                                                       async::Clock::TimePoint deadline,
+                                                       Observer observer) {
+  while (true) {
+    Outcome outcome = read_outcome(reply.document);
+    if (observer) observer(outcome.progress);
+    const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - runtime_.clock.now());
+    const bool is_over = outcome.leased || outcome.progress.state == model::RequestState::failed;
+    if (is_over || left <= std::chrono::seconds(0)) {
+      if (!outcome.leased) co_await withdraw(outcome.progress.id);
+      co_return outcome;
+    }
+    // When the launchers withdraw it, in seconds since the epoch.
+    const double end = number_at(reply.document, "expires");
+    reply = co_await api_.try_call("GET",
+                                   fmt::format("requests/{}?wait={}", escaped(outcome.progress.id),
+                                               std::min(left, kLongestWait).count()));
+    if (!reply.is_missing()) continue;
+    // They do so after its timeout, possibly before they respond.
+    const double tolerance = std::chrono::duration<double>(kClockTolerance).count();
+    const bool is_in_time = runtime_.clock.now() + kClockTolerance < deadline &&
+                            runtime_.clock.wall_seconds() + tolerance < end;
+    if (!is_in_time) co_return outcome;
+    throw RequestError("request " + outcome.progress.id + " was removed by another client");
+  }
+}
+
+Task<> RemoteInstallation::withdraw(std::string id) {
+  co_await api_.try_call("DELETE", "requests/" + escaped(id));
+}
+
+// Renews the lease of the nodes in use until it is cancelled.
+Task<> RemoteInstallation::keep_lease(std::string lease) {
+  bool is_reported = false;
+  while (true) {
+    co_await runtime_.clock.sleep_for(kRenewal);
+    std::string failure;
+    try {
+      co_await extend(lease, kLeaseInUse);
+    } catch (const RequestError& error) {
+      failure = error.what();
+    }
+    if (!failure.empty() && !std::exchange(is_reported, true)) {
+      warn_("the lease could not be renewed, retrying: " + failure);
+    }
+  }
+}
+
+Task<> RemoteInstallation::end_use(std::optional<std::string> hold_reason) {
+  co_await renewals_.stop();
+  if (lease_in_use_.empty()) co_return;
+  try {
+    co_await release_from(std::exchange(lease_in_use_, {}), std::nullopt, std::move(hold_reason));
+  } catch (const RequestError& error) {
+    throw RequestError(std::string("that happens when their lease expires: ") + error.what());
+  }
+}
+
+Task<model::Lease> RemoteInstallation::extend(std::string lease,
+                                              std::optional<std::chrono::seconds> duration) {
+  std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
+  const Json renewed =
+      co_await api_.call("POST", "leases/" + escaped(lease) + "/renew", std::move(body));
+  co_return model::Lease{.id = lease, .expires = number_at(renewed, "expires"), .holder = {}};
+}
+
+Task<Installation::Renewal> RemoteInstallation::renew(
+    std::string lease, std::optional<std::chrono::seconds> duration) {
+  const Json before = co_await api_.call("GET", "leases/" + escaped(lease));
+  model::Lease renewed = co_await extend(std::move(lease), duration);
+  co_return Renewal{std::move(renewed), number_at(before, "expires")};
+}
+
+// Releases a lease, or one of its nodes; with a reason, holds the nodes.
+Task<> RemoteInstallation::release_from(std::string lease, std::optional<std::string> node,
+                                        std::optional<std::string> hold_reason) {
+  std::string path = "leases/" + escaped(lease);
+  if (!hold_reason) {
+    if (node) path += "?node=" + escaped(*node);
+    co_await api_.call("DELETE", std::move(path));
+    co_return;
+  }
+  Json document = {{"reason", *hold_reason}};
+  if (node) document["nodes"] = std::vector<std::string>{*node};
+  co_await api_.call("POST", path + "/hold", document.dump());
+}
+
+Task<std::vector<std::string>> RemoteInstallation::release(std::string id,
+                                                           std::optional<std::string> hold_reason) {
+  const requestor::LeasedNodes leased = co_await find_lease(id);
+  const std::string& lease = leased.lease.id;
+  const std::optional<std::string> node = lease == id ? std::nullopt : std::optional(id);
+  co_await release_from(lease, node, std::move(hold_reason));
+  std::vector<std::string> ids;
+  ids.reserve(leased.nodes.size());
+  for (const model::Node& released : leased.nodes) ids.push_back(released.id);
+  co_return ids;
+}
+
+// The lease with this id, or the lease of the node with this id, with this node only.
+Task<requestor::LeasedNodes> RemoteInstallation::find_lease(std::string id) {
+  const ApiReply lease = co_await api_.try_call("GET", "leases/" + escaped(id));
+  if (!lease.is_missing()) co_return read_lease(lease.document);
+  const ApiReply node = co_await api_.try_call("GET", "nodes/" + escaped(id));
+  const std::string lease_id =
+      node.is_missing() ? std::string() : text_at(node.document, "allocated_to");
+  if (lease_id.empty()) throw RequestError("there is no lease or leased node " + id);
+  const ApiReply of_node = co_await api_.try_call("GET", "leases/" + escaped(lease_id));
+  if (of_node.is_missing()) throw RequestError("node " + id + " is not leased");
+  requestor::LeasedNodes leased = read_lease(of_node.document);
+  std::erase_if(leased.nodes, [&id](const model::Node& each) { return each.id != id; });
+  co_return leased;
+}
+
+Task<std::vector<model::Node>> RemoteInstallation::find_nodes(std::string id) {
+  requestor::LeasedNodes leased = co_await find_lease(std::move(id));
+  co_return std::move(leased.nodes);
+}
+
+Task<std::vector<requestor::LeasedNodes>> RemoteInstallation::leases() {
+  std::vector<requestor::LeasedNodes> leases;
+  const std::vector<Json> rows = co_await api_.rows("leases");
+  leases.reserve(rows.size());
+  for (const Json& row : rows) leases.push_back(read_lease(row));
+  co_return leases;
+}
+
+Task<report::Table> RemoteInstallation::list(std::string listing,
+                                             std::vector<report::Column> columns) {
+  const std::vector<Json> rows = co_await api_.rows(std::move(listing));
+  co_return read_table(rows, std::move(columns));
+}
+
+Task<report::Table> RemoteInstallation::nodes() {
+  return list("nodes", report::node_columns(report::Detail::wide).columns());
+}
+
+Task<report::Table> RemoteInstallation::requests() {
+  return list("requests", report::request_columns().columns());
+}
+
+Task<report::Table> RemoteInstallation::labels() {
+  return list("labels", report::label_columns().columns());
+}
+
+Task<std::vector<model::HostReport>> RemoteInstallation::host_reports() {
+  co_return std::vector<model::HostReport>();
+}
+
+Task<std::vector<history::JournalEntry>> RemoteInstallation::history(std::string id) {
+  const Json document = co_await api_.call("GET", "history/" + escaped(id));
+  const auto rows = document.find("history");
+  if (rows == document.end()) throw invalid_response("no history");
+  std::vector<history::JournalEntry> entries;
+  for (const Json& row : *rows) entries.push_back(read_entry(row, id));
+  if (entries.empty()) throw RequestError("the history has no entries for " + id);
+  co_return entries;
+}
+
+Task<report::Explanation> RemoteInstallation::explain(std::string subject, bool online) {
+  if (online) throw RequestError("--online needs the store and does not work with --url");
+  const Json document = co_await api_.call("GET", "explain/" + escaped(subject));
+  co_return read_explanation(document);
+}
+
+Task<std::vector<coordination::Subscription>> RemoteInstallation::watch(
+    std::function<void()> /*observer*/) {
+  throw RequestError("--watch needs the store and does not work with --url");
+}
+
+}  // namespace nodepool::remote

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "installation/installation.h"
+#include "remote/api_client.h"
+#include "telemetry/log.h"
+
+namespace nodepool::remote {
+
+using installation::Installation;
+
+// An installation, by the request API of its launchers (docs/api.md). Needs neither the store nor
+// the configuration. All functions throw as ApiClient does.
+class RemoteInstallation final : public Installation {
+ public:
+  using Warn = std::function<void(const std::string& text)>;
+
+  // `warn` gets what the user should know of nodes in use. Throws RequestError if the URL is
+  // invalid.
+  RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
+                     const telemetry::Logger& log, Warn warn);
+
+  // Returns when all cancelled requests have been withdrawn.
+  Task<> close() override;
+
+  Task<Outcome> request(Request request, Observer observer) override;
+  Task<> end_use(std::optional<std::string> hold_reason) override;
+  Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
+  Task<std::vector<std::string>> release(std::string id,
+                                         std::optional<std::string> hold_reason) override;
+  // The nodes of other clients' leases have only id, provider and labels.
+  Task<std::vector<requestor::LeasedNodes>> leases() override;
+  // Finds leased nodes only.
+  Task<std::vector<model::Node>> find_nodes(std::string id) override;
+  Task<report::Table> nodes() override;
+  Task<report::Table> requests() override;
+  Task<report::Table> labels() override;
+  // The API does not have them.
+  Task<std::vector<model::HostReport>> host_reports() override;
+  // Throws if `online` is set: the API does not query clouds.
+  Task<report::Explanation> explain(std::string subject, bool online) override;
+  // From one launcher.
+  Task<std::vector<history::JournalEntry>> history(std::string id) override;
+  // Throws: the API has no watch.
+  Task<std::vector<coordination::Subscription>> watch(std::function<void()> observer) override;
+
+ private:
+  Task<report::Table> list(std::string listing, std::vector<report::Column> columns);
+  Task<Outcome> follow(ApiReply reply, async::Clock::TimePoint deadline, Observer observer);
+  Task<ApiReply> submit(std::string body, std::string key);
+  Task<Outcome> submit_and_follow(std::string body, std::string key,
+                                  async::Clock::TimePoint deadline, Observer observer);
+  Task<> find_and_withdraw(std::string body, std::string key);
+  Task<> withdraw(std::string id);
+  Task<requestor::LeasedNodes> find_lease(std::string id);
+  Task<model::Lease> extend(std::string lease, std::optional<std::chrono::seconds> duration);
+  Task<> release_from(std::string lease, std::optional<std::string> node,
+                      std::optional<std::string> hold_reason);
+  Task<> keep_lease(std::string lease);
+
+  async::Runtime runtime_;
+  ApiClient api_;
+  Warn warn_;
+  std::string lease_in_use_;      // of the nodes that this process uses; empty: none
+  async::TaskScope withdrawals_;  // a cancelled task cannot wait for them itself
+  async::TaskScope renewals_;     // of lease_in_use_
+};
+
+}  // namespace nodepool::remote

@@ -1,0 +1,68 @@
+// What commands print is the same with the store and through the request API.
+
+#include "tests/cli/ways_test.h"
+
+#include <gmock/gmock.h>
+
+namespace nodepool::cli {
+namespace {
+
+using requestor::LauncherDouble;
+using testing::HasSubstr;
+
+TEST_F(WaysTest, listings_are_the_same) {
+  EXPECT_EQ(perform(Way::api, {"request", "small"}), 0) << err();
+  const std::vector<std::vector<std::string>> commands = {
+      {"list"},
+      {"list", "--detail", "--label", "small"},
+      {"list", "-o", "name", "--state", "in-use"},
+      {"request-list", "-o", "wide"},
+      {"label-list"},
+      {"label-list", "--json"},
+      {"lease-list"},
+      {"lease-list", "-o", "yaml", "--holder", "nodepool:ada@build1"},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    EXPECT_EQ(perform(Way::store, command), 0) << err();
+    const std::string by_store = out();
+    EXPECT_EQ(perform(Way::api, command), 0) << err();
+    EXPECT_EQ(out(), by_store) << command.front();
+  }
+}
+
+TEST_F(WaysTest, the_progress_is_shown_on_a_terminal_and_wiped_in_the_end) {
+  terminal_ = true;
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  for (const Way way : {Way::store, Way::api}) {
+    when_it_waits(way, [this] { return pass_at_once(seconds(21)); });
+    EXPECT_EQ(perform(way, {"request", "small", "--timeout", "20s"}), 3);
+    EXPECT_THAT(err(), HasSubstr(" for small: requested, position 1"));
+    EXPECT_THAT(err(), HasSubstr(" in the queue\r\x1b[Knodepool: request 200-"));
+  }
+}
+
+TEST_F(WaysTest, the_api_refuses_what_needs_the_store) {
+  for (const char* listing : {"list", "request-list", "label-list", "lease-list"}) {
+    EXPECT_EQ(perform(Way::api, {listing, "--watch"}), 1);
+    EXPECT_EQ(err(), "nodepool: --watch needs the store and does not work with --url\n");
+  }
+  EXPECT_EQ(perform(Way::api, {"explain", "small", "--online"}), 1);
+  EXPECT_EQ(err(), "nodepool: --online needs the store and does not work with --url\n");
+  EXPECT_EQ(perform(Way::api, {"status"}), 2);
+  EXPECT_EQ(err(), "nodepool: this command needs the store and does not work with --url\n");
+  EXPECT_EQ(perform(Way::store, {"request", "small", "--key", "job"}), 1);
+  EXPECT_EQ(err(), "nodepool: --key needs the request API (--url)\n");
+}
+
+TEST_F(WaysTest, an_interrupted_run_gives_back_the_nodes_that_it_was_just_granted) {
+  for (const Way way : {Way::store, Way::api}) {
+    launcher_.adorn = [](model::Node&, std::size_t) { std::raise(SIGTERM); };
+    EXPECT_EQ(perform(way, {"run", "small", "--", "touch", directory_.path() / "started"}),
+              128 + SIGTERM);
+    EXPECT_EQ(err(), "nodepool: interrupted; the request has been withdrawn\n");
+    EXPECT_FALSE(std::filesystem::exists(directory_.path() / "started"));
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::cli
