@@ -26,6 +26,10 @@ using Outcome = BackingNodes::Outcome;
 // Resource::type of slots.
 constexpr const char* kSlotResource = "slot";
 
+// Between two checks for backing nodes that are not needed any more. Commands, which have providers
+// of their own, end before.
+constexpr auto kReturnInterval = std::chrono::seconds(60);
+
 CloudError lost(const Slot& slot) {
   return {CloudError::Kind::failed,
           fmt::format("backing node {} is gone, or its lock was lost", slot.backing_node)};
@@ -56,6 +60,7 @@ MetastaticAdapter::MetastaticAdapter(std::shared_ptr<const MetastaticConfig> con
 
 Task<> MetastaticAdapter::start(std::function<void()> changed) {
   nodes_.follow(std::move(changed));
+  scope_.spawn("return backing nodes", return_backing_nodes());
   co_return;
 }
 
@@ -266,10 +271,12 @@ Task<std::optional<std::string>> MetastaticAdapter::diagnose(model::Json externa
 
 // --- deleting backing nodes
 
-Task<std::vector<Resource>> MetastaticAdapter::other_resources() {
-  requests_.withdraw_unwanted(*config_);
-  for (const std::string& id : nodes_.ids()) co_await apply_disposition(id);
-  co_return std::vector<Resource>{};
+Task<> MetastaticAdapter::return_backing_nodes() {
+  while (true) {
+    co_await context_.runtime.clock.sleep_for(kReturnInterval);
+    requests_.withdraw_unwanted(*config_);
+    for (const std::string& id : nodes_.ids()) co_await apply_disposition(id);
+  }
 }
 
 Task<> MetastaticAdapter::apply_disposition(std::string id) {
@@ -285,7 +292,9 @@ Task<> MetastaticAdapter::apply_disposition(std::string id) {
     } else if (co_await nodes_.release(id)) {
       log_.info("Released backing node {}, which has no nodes", id);
     }
-  } catch (const StoreError& error) {
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
     log_.warning("Error retiring or releasing backing node {}, retrying: {}", id, error.what());
   }
 }

@@ -27,9 +27,6 @@ class MetastaticAdapter final : public driver::Adapter {
   Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   Task<driver::MachineList> list() override;
   Task<> remove_resource(driver::Resource resource) override;
-  // As in the Python Nodepool, the search for leaks is also the timer that retires and releases
-  // backing nodes. Lists nothing.
-  Task<std::vector<driver::Resource>> other_resources() override;
   // Retires the backing node.
   Task<std::optional<std::string>> diagnose(model::Json external_id, bool wants_console) override;
   // How long the table of nodes may lack the last writes of a launcher that has died.
@@ -46,6 +43,7 @@ class MetastaticAdapter final : public driver::Adapter {
   driver::Machine machine_in(const Slot& slot, const Tenant& tenant) const;
   Task<driver::Instance> instance_in(Slot slot, const driver::CreateSpec& spec);
   Task<model::Node> read_backing(Slot slot);
+  Task<> return_backing_nodes();
   Task<> apply_disposition(std::string id);
 
   std::shared_ptr<const MetastaticConfig> config_;

@@ -105,13 +105,13 @@ TEST_F(MetastaticDeathsTest, a_backing_node_is_given_back_and_unlocked_at_once) 
     SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
     ASSERT_LT(steps, kMany);
     reclaim(launch().id);
-    process_->pass(std::chrono::minutes(2));
-    ended = run_for(process_->begin(process_->provider().launching()->remove_leaks()), steps);
+    const JobPointer time = process_->begin(installation_.clock.sleep_for(std::chrono::minutes(3)));
+    ended = run_for(time, steps);
     const Node left = backing();
     const bool is_used = left.state == NodeState::used;
     EXPECT_EQ(launchers_.lock_holders(left.id).empty(), is_used);
     start();
-    pass_minutes(1);
+    pass_minutes(3);
     EXPECT_EQ(backing().state, NodeState::used);
     EXPECT_THAT(launchers_.lock_holders(left.id), IsEmpty());
     forget_all();

@@ -111,7 +111,7 @@ TEST_F(MetastaticTest, a_label_that_is_gone_gives_its_backing_nodes_back_when_th
   pass_minutes(3);
   EXPECT_EQ(backing().state, NodeState::in_use);
   reclaim(node.id);
-  search();
+  pass_minutes(1);
   EXPECT_EQ(backing().state, NodeState::used);
 }
 

@@ -142,15 +142,12 @@ TEST_F(MetastaticRollingRestartTest, gives_a_backing_node_back_once) {
     const std::string id = add_node();
     make_ready(*first_, *second_, id);
     first_->run_until_ended(*first_->reclaim(id));
-    first_->pass(std::chrono::minutes(2));
-    second_->settle();
-    const JobPointer of_first = first_->begin(first_->provider().launching()->remove_leaks());
-    const JobPointer of_second = second_->begin(second_->provider().launching()->remove_leaks());
+    const JobPointer time = first_->begin(installation_.clock.sleep_for(std::chrono::minutes(3)));
     run(*first_, *second_, steps);
-    ended = of_first->ended;
+    ended = time->ended;
     restart(first_);
     restart(second_);
-    search_for_minutes(2);
+    search_for_minutes(3);
     expect_all_given_back();
     if (HasFailure()) return;
   }
