@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/each.h"
 #include "cli/show.h"
-#include "json/json.h"
 #include "model/node.h"
 #include "report/history_listing.h"
 #include "report/launch_text.h"
@@ -34,12 +33,10 @@ using Histories = std::vector<History>;
 std::vector<std::string> backing_ids(const std::vector<history::JournalEntry>& entries) {
   std::vector<std::string> ids;
   for (const history::JournalEntry& entry : entries) {
-    if (entry.event != "asks" && entry.event != "on") continue;
-    try {
-      const json::Json data = json::parse(entry.data);
-      ids.push_back(data.at(entry.event == "on" ? "node" : "request").get<std::string>());
-    } catch (const std::exception&) {
-      // Written by another release.
+    if (const auto* asked = std::get_if<history::AskedFor>(&entry.facts)) {
+      ids.push_back(asked->request);
+    } else if (const auto* placed = std::get_if<history::PlacedOn>(&entry.facts)) {
+      ids.push_back(placed->node);
     }
   }
   return ids;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "history/facts.h"
+
 namespace nodepool::history {
 
 // One event of a request or a node.
@@ -17,8 +19,8 @@ struct JournalEntry {
   std::string event;  // a state, or "locked", "gone", "decision", …
   // The nodes of a request, or the request of a node.
   std::vector<std::string> related;
-  std::string details;    // for people
-  std::string data = {};  // for programs: a JSON object; empty: none
+  std::string details;  // for people
+  Facts facts = {};     // for programs
 
   friend bool operator==(const JournalEntry&, const JournalEntry&) = default;
 };
@@ -30,5 +32,8 @@ std::string to_line(const JournalEntry& entry);
 // Parses a line, with or without its newline. Returns nothing if it is invalid, for example torn by
 // a crash.
 std::optional<JournalEntry> parse_line(std::string_view line);
+
+// Whether a line may report the event. False positives are possible. Much cheaper than parsing.
+bool may_report(std::string_view line, std::string_view event);
 
 }  // namespace nodepool::history

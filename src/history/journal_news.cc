@@ -20,8 +20,8 @@ std::string beyond(const LockedFile& file, std::int64_t seen) {
 
 }  // namespace
 
-JournalNews::JournalNews(Journal journal, std::function<bool(std::string_view)> wanted)
-    : journal_(std::move(journal)), wanted_(std::move(wanted)) {}
+JournalNews::JournalNews(Journal journal, std::vector<std::string> events)
+    : journal_(std::move(journal)), events_(std::move(events)) {}
 
 std::vector<JournalEntry> JournalNews::poll() {
   std::vector<JournalEntry> found;
@@ -45,7 +45,8 @@ void JournalNews::collect(std::string_view text, std::vector<JournalEntry>& foun
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!wanted_(line)) continue;
+    const auto is_reported = [line](const std::string& event) { return may_report(line, event); };
+    if (std::ranges::none_of(events_, is_reported)) continue;
     std::optional<JournalEntry> entry = parse_line(line);
     if (entry) found.push_back(std::move(*entry));
   }

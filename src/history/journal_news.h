@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,10 +15,10 @@ namespace nodepool::history {
 // last ones.
 class JournalNews {
  public:
-  // `wanted` filters whole lines before they are parsed, and should be cheap.
-  JournalNews(Journal journal, std::function<bool(std::string_view line)> wanted);
+  // Returns entries of these events only.
+  JournalNews(Journal journal, std::vector<std::string> events);
 
-  // The wanted entries since the last poll, oldest first. A missing journal counts as empty.
+  // The entries since the last poll, oldest first. A missing journal counts as empty.
   // Blocks. Throws std::system_error.
   std::vector<JournalEntry> poll();
 
@@ -26,7 +26,7 @@ class JournalNews {
   void collect(std::string_view text, std::vector<JournalEntry>& found) const;
 
   Journal journal_;
-  std::function<bool(std::string_view)> wanted_;
+  std::vector<std::string> events_;
   std::int64_t seen_ = 0;  // bytes of the current file
 };
 

@@ -6,7 +6,7 @@
 
 #include "history/journal.h"
 
-// How long requests have waited for their nodes: the `data` of the events `fulfilled`.
+// How long requests have waited for their nodes: the facts of the events `fulfilled`.
 namespace nodepool::history {
 
 // In seconds, by labels in sorted order; of the last requests for exactly these labels, the newest
@@ -14,9 +14,6 @@ namespace nodepool::history {
 using Waits = std::map<std::vector<std::string>, std::vector<double>>;
 
 inline constexpr std::size_t kMostWaits = 20;  // for the same labels
-
-// `data` of the event: {"labels":["small"],"seconds":12.5}.
-std::string wait_data(std::vector<std::string> labels, double seconds);
 
 // The waits in the last MiB of the current file. A missing journal counts as empty. Blocks. Throws
 // std::system_error.

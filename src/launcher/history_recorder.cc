@@ -9,7 +9,6 @@
 
 #include "config/duration.h"
 #include "driver/backing.h"
-#include "history/waits.h"
 #include "launcher/request_wait.h"
 #include "model/failure_text.h"
 #include "telemetry/log_errors.h"
@@ -50,6 +49,12 @@ std::string description(const NodeRequest& request) {
     text += fmt::format(", relative priority {}", request.relative_priority);
   }
   return text;
+}
+
+history::Waited waited_for(const NodeRequest& request, double seconds) {
+  history::Waited waited{.labels = request.node_types, .seconds = seconds};
+  std::ranges::sort(waited.labels);
+  return waited;
 }
 
 // The lease that holds the node now.
@@ -133,7 +138,7 @@ void HistoryRecorder::on_new_request(const NodeRequest& request) {
     JournalEntry waits = about_node(purpose->node, *time, "asks");
     waits.details = fmt::format("request {} for a backing node with label(s) {}", request.id,
                                 fmt::join(request.node_types, ", "));
-    waits.data = fmt::format(R"({{"request": {}}})", model::json_string(request.id).text);
+    waits.facts = history::AskedFor{request.id};
     record(waits);
   }
 }
@@ -146,6 +151,7 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
     const auto reason = after.decline_reasons.find(pool);
     entry.details = model::pool_title(pool);
     if (reason != after.decline_reasons.end()) entry.details += ": " + reason->second;
+    entry.facts = history::Declined{pool, reason_to_decline(after.id, pool)};
     record(entry);
   }
   if (before.relative_priority != after.relative_priority) {
@@ -158,7 +164,7 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
     entry.related = after.nodes;
     const std::optional<double> wait = wait_of(after, now);
     if (after.state == model::RequestState::fulfilled && wait) {
-      entry.data = history::wait_data(after.node_types, *wait);
+      entry.facts = waited_for(after, *wait);
     }
     record(entry);
   }
@@ -180,8 +186,29 @@ const HistoryRecorder::Decisions* HistoryRecorder::decisions_about(
   return decisions == decisions_.end() ? nullptr : &decisions->second;
 }
 
+void HistoryRecorder::declines(const std::string& request_id, std::string_view pool_id,
+                               planning::Reason reason) {
+  if (!journal_ || requests_.find(request_id) == nullptr) return;
+  decisions_[request_id].insert_or_assign(
+      std::string(pool_id),
+      planning::Decision{.kind = planning::Decision::Kind::decline, .reason = std::move(reason)});
+}
+
+// Returns the name of the reason; empty: another launcher decided.
+std::string HistoryRecorder::reason_to_decline(const std::string& request_id,
+                                               const std::string& pool_id) const {
+  const Decisions* decisions = decisions_about(request_id);
+  if (decisions == nullptr) return {};
+  const auto decision = decisions->find(pool_id);
+  return decision == decisions->end() ? std::string()
+                                      : std::string(name_of(decision->second.reason.code));
+}
+
 void HistoryRecorder::resumed(const std::string& request_id, std::string_view pool_id) {
-  if (journal_) record_decision(request_id, pool_id, "resumes");
+  if (!journal_) return;
+  record_decision(request_id, pool_id, "resumes",
+                  fmt::format(R"({{"pool": {}, "decision": "resumes"}})",
+                              model::json_string(std::string(pool_id)).text));
 }
 
 void HistoryRecorder::attempt_ended(const std::string& node_id, const std::string& request_id,
@@ -190,7 +217,7 @@ void HistoryRecorder::attempt_ended(const std::string& node_id, const std::strin
   JournalEntry entry = about_node(node_id, runtime_.clock.wall_seconds(), "launch");
   entry.related = {request_id};
   entry.details = summary(trace);
-  entry.data = to_json(trace);
+  entry.facts = history::Attempted{.failure = trace.failure, .json = to_json(trace)};
   record(entry);
 }
 
@@ -202,10 +229,10 @@ void HistoryRecorder::machine_ended(const std::string& node_id, const std::strin
 }
 
 void HistoryRecorder::record_decision(const std::string& request_id, std::string_view pool_id,
-                                      std::string_view text, std::string data) {
+                                      std::string_view text, std::string json) {
   JournalEntry entry = about_request(request_id, runtime_.clock.wall_seconds(), "decision");
   entry.details = fmt::format("{} {}", model::pool_title(pool_id), text);
-  entry.data = std::move(data);
+  entry.facts = history::Decided{std::string(pool_id), std::move(json)};
   record(entry);
 }
 
@@ -314,7 +341,7 @@ void HistoryRecorder::on_backing(const std::string& id, const std::optional<std:
   if (!after) return;
   JournalEntry on = about_node(id, now, "on");
   on.details = fmt::format("node {}, slot {}", *after, node.slot.value_or(0));
-  on.data = fmt::format(R"({{"node": {}}})", model::json_string(*after).text);
+  on.facts = history::PlacedOn{*after};
   record(on);
   JournalEntry carries = about_node(*after, now, "carries");
   carries.details =

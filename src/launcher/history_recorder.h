@@ -45,6 +45,10 @@ class HistoryRecorder {
   void decided(const std::string& request_id, std::string_view pool_id,
                const planning::Decision& decision);
 
+  // Notes why a pool is about to decline a request that it had accepted: for the entry of the
+  // decline.
+  void declines(const std::string& request_id, std::string_view pool_id, planning::Reason reason);
+
   // The last decisions of this launcher's pools about a waiting request, by pool id. Returns
   // nullptr if there are none, or no history is written.
   using Decisions = std::map<std::string, planning::Decision, std::less<>>;
@@ -76,7 +80,8 @@ class HistoryRecorder {
 
  private:
   void record_decision(const std::string& request_id, std::string_view pool_id,
-                       std::string_view text, std::string data = {});
+                       std::string_view text, std::string json);
+  std::string reason_to_decline(const std::string& request_id, const std::string& pool_id) const;
   void on_request(const model::RequestTable::Change& change);
   void on_new_request(const model::NodeRequest& request);
   void on_changed_request(const model::NodeRequest& before, const model::NodeRequest& after);

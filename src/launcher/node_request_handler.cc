@@ -261,6 +261,7 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
         break;
       case NodeLaunches::Outcome::failed:
         declining_ = {Reason::Code::launch_failed, launches.failure()};
+        context_.history.declines(request_id_, pool_.id, declining_);
         break;
     }
   } catch (const async::Cancelled&) {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include "coordination/error.h"
 #include "model/paths.h"
@@ -34,16 +36,13 @@ constexpr std::size_t kMostFailures = 200;
 // Nodes whose failed launch attempts are remembered.
 constexpr std::size_t kMostAttempts = 1000;
 
-// Whether a line of the journal may be a failure or have its reason: a failed launch attempt, or a
-// pool's decline.
-bool may_be_failure(std::string_view line) {
-  return line.contains("failed\"") || line.contains("\"aborted\"") ||
-         line.contains(" failed after ") ||
-         (line.contains("\"declined\"") && line.contains("launch failed"));
-}
+// The events that are failures, or have their reasons.
+constexpr std::array kFailureEvents{"failed", "aborted", "declined", "launch"};
 
 bool is_failure(const history::JournalEntry& entry) {
-  return entry.event.ends_with("failed") || entry.event == "aborted" || entry.event == "declined";
+  if (entry.event == "failed" || entry.event == "aborted") return true;
+  const auto* declined = std::get_if<history::Declined>(&entry.facts);
+  return declined != nullptr && declined->reason == history::Declined::kLaunchFailed;
 }
 
 template <typename Record>
@@ -116,7 +115,8 @@ void Feed::begin() {
   changes_->commit(runtime_.clock.now());
   scope_.spawn("status page", run());
   if (!journal_) return;
-  journal_news_ = std::make_shared<history::JournalNews>(*journal_, may_be_failure);
+  journal_news_ = std::make_shared<history::JournalNews>(
+      *journal_, std::vector<std::string>(kFailureEvents.begin(), kFailureEvents.end()));
   scope_.spawn("failures for the status page", follow_failures(journal_news_));
 }
 
@@ -299,7 +299,8 @@ Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
 // Adds the reasons of failed launches, which are in the entries of their last attempts.
 void Feed::add_reasons(std::vector<history::JournalEntry>& entries) {
   for (history::JournalEntry& entry : entries) {
-    if (entry.event == "launch") {
+    if (const auto* attempt = std::get_if<history::Attempted>(&entry.facts)) {
+      if (attempt->failure.empty()) continue;
       if (failed_attempts_.size() >= kMostAttempts) failed_attempts_.clear();
       failed_attempts_[entry.id] = entry.details;
     } else if (const auto last = failed_attempts_.find(entry.id);

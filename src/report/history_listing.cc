@@ -26,8 +26,9 @@ Table history_listing(const std::vector<JournalEntry>& entries) {
     if (before != nullptr) after = Duration{entry.time - before->time};
     Json related = json_of(entry.related);
     if (of_node) related = entry.related.empty() ? Json() : json_string(entry.related.front());
+    const std::string data = to_json(entry.facts);
     table.add({Time{entry.time}, std::move(after), json_string(entry.event), std::move(related),
-               json_string(entry.details), entry.data.empty() ? Json() : Json{entry.data}});
+               json_string(entry.details), data.empty() ? Json() : Json{data}});
     before = &entry;
   }
   return table;

@@ -62,9 +62,10 @@ std::string launch_text_of(const LaunchJson& data) {
 }  // namespace
 
 std::string launch_text(const history::JournalEntry& entry) {
-  if (entry.event != "launch" || entry.data.empty()) return {};
+  const auto* attempt = std::get_if<history::Attempted>(&entry.facts);
+  if (attempt == nullptr || attempt->failure.empty()) return {};
   try {
-    const LaunchJson data = json::parse(entry.data);
+    const LaunchJson data = json::parse(attempt->json);
     if (!data.is_object() || !data.contains("notes")) return {};
     return telemetry::sanitized_text(launch_text_of(data));
   } catch (const json::ParseError&) {

@@ -61,6 +61,13 @@ class ExplainTest : public CliTest {
                           coordination::CreateMode::persistent_sequential))));
   }
 
+  // By the pool before its launcher was restarted: its id had another end.
+  static history::Decided decided(const std::string& provider) {
+    std::string pool = "l1-PoolWorker." + provider + "-main-" + std::string(32, 'b');
+    std::string json = R"({"pool":")" + pool + R"("})";
+    return {.pool = std::move(pool), .json = std::move(json)};
+  }
+
   void add_decision(const std::string& request_id, const std::string& provider,
                     const std::string& decision) {
     history::append({.directory = directory_.path()},
@@ -69,7 +76,8 @@ class ExplainTest : public CliTest {
                                       request_id,
                                       "decision",
                                       {},
-                                      provider + "-main on localhost " + decision}));
+                                      provider + "-main on l1 " + decision,
+                                      decided(provider)}));
   }
 
   std::string explain(const std::string& subject) {
@@ -139,7 +147,7 @@ TEST_F(ExplainTest, a_request_that_no_longer_exists_is_explained_by_the_journal)
   add_decision("200-0000000009", "rack", "declines: it would exceed quota");
   EXPECT_EQ(explain("200-0000000009"),
             "Request 200-0000000009 no longer exists. Its last events:\n"
-            "  decision    0:00:05 ago: rack-main on localhost declines: it would exceed quota\n");
+            "  decision    0:00:05 ago: rack-main on l1 declines: it would exceed quota\n");
 }
 
 TEST_F(ExplainTest, a_waiting_request_shows_when_the_next_lease_of_such_a_node_ends) {
@@ -250,17 +258,18 @@ TEST_F(ExplainTest, a_failed_node_shows_the_reason_and_its_history) {
   model::Node node = make_node("small");
   node.state = NodeState::building;
   const std::string id = run(launcher_.add_node(node));
-  for (const auto& [ago, data] :
-       {std::pair{40, R"({"failure":"no boot","notes":[]})"},
-        std::pair{31, R"({"failure":"no room","notes":[]})"}, std::pair{2, "{}"}}) {
-    history::append({.directory = directory_.path()},
-                    history::to_line({clock_.wall_seconds() - ago,
-                                      history::JournalEntry::Subject::node,
-                                      id,
-                                      "launch",
-                                      {},
-                                      fmt::format("attempt, {} ago", ago),
-                                      data}));
+  for (const auto& [ago, failure] :
+       {std::pair{40, "no boot"}, std::pair{31, "no room"}, std::pair{2, ""}}) {
+    history::append(
+        {.directory = directory_.path()},
+        history::to_line(
+            {clock_.wall_seconds() - ago,
+             history::JournalEntry::Subject::node,
+             id,
+             "launch",
+             {},
+             fmt::format("attempt, {} ago", ago),
+             history::Attempted{failure, fmt::format(R"({{"failure":"{}"}})", failure)}}));
   }
   EXPECT_THAT(explain(id),
               HasSubstr("2 launch attempt(s) failed, the last 0:00:31 ago: attempt, 31 "

@@ -36,7 +36,7 @@ TEST_F(HistoryCommandTest, a_request_is_shown_with_its_nodes) {
        "decision",
        {},
        "rack-main on l1 accepts",
-       R"({"decision":"accepts"})"});
+       history::OtherFacts{R"({"decision":"accepts"})"}});
   add({1763703600.504,
        JournalEntry::Subject::request,
        id,
@@ -103,12 +103,14 @@ TEST_F(HistoryCommandTest, what_happened_during_a_failed_launch_is_shown_to_peop
        "launch",
        {"200-1"},
        "attempt 1 of 3 failed after 31.0 s, 2 cloud call(s): key scan: no",
-       R"({"attempt":1,"attempts":3,"resumed":false,"result":"error.keyscan","seconds":31.0,)"
-       R"("calls":2,"failure":"key scan: no","notes":[{"after":0.0,"step":"creating server"},)"
-       R"({"after":0.25,"call":"compute: create server","method":"POST","path":"/v2.1/servers",)"
-       R"("status":202,"id":"req-1","milliseconds":201.0},{"after":0.5,"look":"servers",)"
-       R"("times":4,"until":20.5},{"after":21.0,"connection":"10.0.0.1 on port 22",)"
-       R"("outcome":"refused \u001b[2J"}],"left_out":7,"console":"boot\\x07"})"});
+       history::Attempted{
+           "key scan: no",
+           R"({"attempt":1,"attempts":3,"resumed":false,"result":"error.keyscan","seconds":31.0,)"
+           R"("calls":2,"failure":"key scan: no","notes":[{"after":0.0,"step":"creating server"},)"
+           R"({"after":0.25,"call":"compute: create server","method":"POST","path":"/v2.1/servers",)"
+           R"("status":202,"id":"req-1","milliseconds":201.0},{"after":0.5,"look":"servers",)"
+           R"("times":4,"until":20.5},{"after":21.0,"connection":"10.0.0.1 on port 22",)"
+           R"("outcome":"refused \u001b[2J"}],"left_out":7,"console":"boot\\x07"})"}});
   EXPECT_EQ(nodepool({"history", "0000000003", "--no-headers"}), 0) << err();
   const std::string text = out();
   EXPECT_EQ(text.substr(text.find("Attempt 1")),

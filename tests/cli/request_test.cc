@@ -185,7 +185,7 @@ providers:
                                       .event = "fulfilled",
                                       .related = {},
                                       .details = {},
-                                      .data = history::wait_data({"small"}, seconds)}));
+                                      .facts = history::Waited{{"small"}, seconds}}));
   }
   launcher_.react(LauncherDouble::Reaction::ignore);
   run(launcher_.add_pool("rack", {"small"}));

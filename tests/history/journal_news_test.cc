@@ -27,13 +27,14 @@ class JournalNewsTest : public testing::Test {
 
   test_support::TemporaryDirectory directory_;
   Journal journal_{.directory = directory_.path(), .max_size = 400};
-  JournalNews news_{journal_, [](std::string_view line) { return line.contains("failed"); }};
+  JournalNews news_{journal_, {"failed"}};
 };
 
 TEST_F(JournalNewsTest, each_poll_returns_new_matching_entries) {
   EXPECT_THAT(look(), IsEmpty());
   add("1", "failed");
   add("2", "ready");
+  add("4", "failed-not");
   EXPECT_THAT(look(), ElementsAre("1"));
   EXPECT_THAT(look(), IsEmpty());
   add("3", "failed");

@@ -53,11 +53,11 @@ TEST(EntryTest, a_line_is_read_as_it_was_written) {
                           "fulfilled",
                           {"0000000003", "0000000004"},
                           "a \"quoted\"\nline",
-                          R"({"reason":"pool-full"})"};
+                          Waited{{"large", "small"}, 2.5}};
   EXPECT_EQ(
       to_line(full),
       R"({"time":1763712345.125,"request":"200-0000000001","event":"fulfilled",)"
-      R"("related":["0000000003","0000000004"],"details":"a \"quoted\"\nline","data":{"reason":"pool-full"}})"
+      R"("related":["0000000003","0000000004"],"details":"a \"quoted\"\nline","data":{"labels":["large","small"],"seconds":2.5}})"
       "\n");
   EXPECT_EQ(parse_line(to_line(full)), full);
   const JournalEntry brief = node_entry("0000000003", 1, "gone");

@@ -14,17 +14,17 @@ using testing::Pair;
 
 class WaitsTest : public testing::Test {
  protected:
-  void add(std::string event, std::string data) {
+  void add(std::string event, Facts facts) {
     append(journal_, to_line({.time = ++time_,
                               .subject = JournalEntry::Subject::request,
                               .id = "200-0000000001",
                               .event = std::move(event),
                               .related = {},
                               .details = {},
-                              .data = std::move(data)}));
+                              .facts = std::move(facts)}));
   }
   void add_wait(std::vector<std::string> labels, double seconds) {
-    add("fulfilled", wait_data(std::move(labels), seconds));
+    add("fulfilled", Waited{std::move(labels), seconds});
   }
 
   test_support::TemporaryDirectory directory_;
@@ -32,9 +32,9 @@ class WaitsTest : public testing::Test {
   double time_ = 0;
 };
 
-TEST_F(WaitsTest, are_those_of_the_same_labels_in_any_order) {
+TEST_F(WaitsTest, are_those_of_the_same_labels) {
   add_wait({"small"}, 1);
-  add_wait({"small", "large"}, 2.5);
+  add_wait({"large", "small"}, 2.5);
   add_wait({"large", "small"}, 3);
   add_wait({"small"}, 4);
   EXPECT_THAT(recent_waits(journal_),
@@ -51,11 +51,11 @@ TEST_F(WaitsTest, only_the_last_ones_count) {
 
 TEST_F(WaitsTest, what_others_have_written_is_ignored) {
   EXPECT_THAT(recent_waits(journal_), IsEmpty());
-  add("fulfilled", "");
-  add("fulfilled", "[]");
-  add("fulfilled", R"({"labels": "small", "seconds": 1})");
-  add("fulfilled", R"({"labels": ["small"]})");
-  add("declined", R"({"labels": ["fulfilled"], "seconds": 1})");
+  add("fulfilled", {});
+  add("fulfilled", OtherFacts{"[]"});
+  add("fulfilled", OtherFacts{R"({"labels": "small", "seconds": 1})"});
+  add("fulfilled", OtherFacts{R"({"labels": ["small"]})"});
+  add("declined", OtherFacts{R"({"labels": ["fulfilled"], "seconds": 1})"});
   append(journal_, "fulfilled, but no entry\n");
   EXPECT_THAT(recent_waits(journal_), IsEmpty());
 }

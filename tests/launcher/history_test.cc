@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -81,7 +82,7 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
       lines(waiting),
       ElementsAre("requested label(s) a for test", StartsWith("decision rack-main on host waits: "),
                   "decision rack-main on host accepts", "fulfilled [" + second + "]"));
-  EXPECT_THAT(history::entries_of(*journal_, waiting)[1].data,
+  EXPECT_THAT(to_json(history::entries_of(*journal_, waiting)[1].facts),
               HasSubstr(R"("decision":"waits","reason":"nodes-not-free","subject":"a")"));
   EXPECT_THAT(history::recent_waits(*journal_).at({"a"}), ElementsAre(Lt(10), Ge(300)));
   EXPECT_THAT(lines(first),
@@ -143,6 +144,10 @@ TEST_F(HistoryTest, each_attempt_of_a_failed_launch_is_recorded_with_details) {
   const std::string id = request({"small"});
   pass(std::chrono::minutes(10));
   stop();
+  const std::vector<history::JournalEntry> of_request = history::entries_of(*journal_, id);
+  const auto declined = std::ranges::find(of_request, "declined", &history::JournalEntry::event);
+  ASSERT_NE(declined, of_request.end());
+  EXPECT_EQ(std::get<history::Declined>(declined->facts).reason, history::Declined::kLaunchFailed);
   const std::string node = "0000000000";
   std::vector<history::JournalEntry> launches = history::entries_of(*journal_, node);
   std::erase_if(launches,
@@ -152,8 +157,8 @@ TEST_F(HistoryTest, each_attempt_of_a_failed_launch_is_recorded_with_details) {
   EXPECT_THAT(launches[0].details, StartsWith("attempt 1 of 2 failed after "));
   EXPECT_THAT(launches[1].details, StartsWith("attempt 2 of 2 failed after "));
   for (const history::JournalEntry& entry : launches) {
-    EXPECT_THAT(entry.data, AllOf(HasSubstr(R"("notes":[)"), HasSubstr(R"("step":")"),
-                                  HasSubstr(R"("failure":")")));
+    EXPECT_THAT(to_json(entry.facts), AllOf(HasSubstr(R"("notes":[)"), HasSubstr(R"("step":")"),
+                                            HasSubstr(R"("failure":")")));
   }
 }
 
@@ -165,7 +170,7 @@ TEST_F(HistoryTest, a_successful_launch_is_one_entry_without_details) {
   EXPECT_THAT(lines("0000000000"),
               testing::Contains(HasSubstr("attempt 1 of 2 succeeded after 20.")));
   for (const history::JournalEntry& entry : history::entries_of(*journal_, "0000000000")) {
-    EXPECT_THAT(entry.data, testing::Not(HasSubstr("notes")));
+    EXPECT_THAT(to_json(entry.facts), testing::Not(HasSubstr("notes")));
   }
 }
 

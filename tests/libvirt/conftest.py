@@ -1,3 +1,4 @@
+import contextlib
 import os
 import pathlib
 import signal
@@ -46,6 +47,17 @@ def hosts(standing_hosts, image):
 @pytest.fixture
 def host(hosts):
     return hosts[0]
+
+
+@pytest.fixture
+def small_host(tmp_path_factory, image):
+    """A host with the image and 10 MB more."""
+    host = Host(tmp_path_factory.mktemp('small'), 2, pool_size=image.stat().st_size + (10 << 20))
+    with contextlib.ExitStack() as at_the_end:
+        at_the_end.callback(host.stop)
+        host.set_up()
+        host.add_volume('base.qcow2', image)
+        yield host
 
 
 @pytest.fixture(scope='session')

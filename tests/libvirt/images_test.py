@@ -93,6 +93,24 @@ def test_an_image_is_replaced_and_stays_while_it_is_used(with_images, host, logi
     assert len(volumes_of_images(host)) == 2
 
 
+def test_an_image_is_not_on_a_host_whose_storage_pool_is_full(with_images, hosts, small_host, login):
+    launcher, builder = with_images([hosts[0], small_host])
+    first = await_ready(launcher)
+    (line,) = [line for line in builder.log.read_text().splitlines() if 'has not stored all' in line]
+    assert f'is not on host {small_host.name}' in line
+    assert (len(volumes_of_images(hosts[0])), volumes_of_images(small_host)) == (1, set())
+    nodes = launcher.ask('built', 'built').lease()['nodes']
+    assert {place(node)[0] for node in nodes} == {hosts[0].name}
+    small_host.virsh('vol-delete', 'base.qcow2', '--pool', 'default')
+    launcher.run('image-build', 'built')
+    await_ready(launcher, besides=[first])
+    assert len(volumes_of_images(small_host)) == 1
+    nodes += launcher.ask('built').lease()['nodes']
+    assert place(nodes[-1])[0] == small_host.name
+    for node in nodes:
+        assert login.run(node, 'hostname') == f'np{node["id"]}'
+
+
 def test_an_upload_of_a_killed_builder_is_repeated(with_images, host, login):
     launcher, builder = with_images([host])
     wait_until('the upload has begun', lambda: [each['state'] for each in uploads(launcher)] == ['uploading'])

@@ -1,11 +1,9 @@
 """libvirtd that is restarted, killed, stopped; launchers that die; storage that is full."""
-import contextlib
 import os
 import signal
 
 import pytest
 
-from host import Host
 from launcher import wait_until
 from machines import of_machine, place
 
@@ -164,17 +162,6 @@ def test_ready_nodes_of_a_host_that_is_away_stay(nodepool, rack, hosts, login):
         assert {node['id'] for node in handed_out} == {node['id'] for node in nodes}
         for node in handed_out:
             assert login.run(node, 'hostname') == f'np{node["id"]}'
-
-
-@pytest.fixture
-def small_host(tmp_path_factory, image):
-    """A host with the image and 10 MB more."""
-    host = Host(tmp_path_factory.mktemp('small'), 2, pool_size=image.stat().st_size + (10 << 20))
-    with contextlib.ExitStack() as at_the_end:
-        at_the_end.callback(host.stop)
-        host.set_up()
-        host.add_volume('base.qcow2', image)
-        yield host
 
 
 def test_a_full_storage_pool_is_said_and_no_storm(nodepool, rack, small_host, login):

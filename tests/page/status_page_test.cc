@@ -440,9 +440,11 @@ TEST_F(StatusPageTest, no_other_file_can_be_read_as_a_log) {
 TEST_F(StatusPageTest, the_latest_failures_of_the_history_are_listed) {
   const history::Journal journal{.directory = directory_.path() / "history"};
   const auto add = [&journal](const std::string& id, const std::string& event,
-                              const std::string& details = "why") {
-    append(journal,
-           history::to_line({1, history::JournalEntry::Subject::node, id, event, {}, details}));
+                              const std::string& details = "why", history::Facts facts = {}) {
+    append(
+        journal,
+        history::to_line(
+            {1, history::JournalEntry::Subject::node, id, event, {}, details, std::move(facts)}));
   };
   for (int i = 0; i < 300; ++i) add(std::to_string(i), i % 2 == 0 ? "failed" : "ready");
   StatusPage page(runtime_, records_, log_, {.sources = sources(), .journal = journal});
@@ -469,13 +471,20 @@ TEST_F(StatusPageTest, the_latest_failures_of_the_history_are_listed) {
   EXPECT_THAT(until(R"("of":"399")"),
               HasSubstr(R"("gone":{"failure":["1.000-0-failed","1.000-10-failed",)"));
   // The reason of a failed launch is in the entry of its last attempt.
-  add("500", "launch", "attempt 1 of 2 failed after 1.0 s: no host");
-  add("500", "launch", "attempt 2 of 2 failed after 2.0 s: no disk");
+  const auto attempt = [](const std::string& failure) {
+    return history::Attempted{failure, R"({"failure":")" + failure + R"("})"};
+  };
+  add("500", "launch", "attempt 1 of 2 failed after 1.0 s: no host", attempt("no host"));
+  add("500", "launch", "attempt 2 of 2 failed after 2.0 s: no disk", attempt("no disk"));
   add("500", "failed", "");
   EXPECT_THAT(
       until(R"("of":"500")"),
       AllOf(HasSubstr(R"("event":"failed","details":"attempt 2 of 2 failed after 2.0 s: no disk")"),
             Not(HasSubstr("no host"))));
+  // Only declines after failed launches are failures.
+  add("600", "declined", "rack: too small", history::Declined{"rack", "pool-disabled"});
+  add("601", "declined", "rack: launch failed", history::Declined{"rack", "launch-failed"});
+  EXPECT_THAT(until(R"("of":"601")"), Not(HasSubstr(R"("of":"600")")));
   loop_.run(scope_.stop());
   loop_.run(page.stop());
 }

@@ -113,7 +113,8 @@ void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, 
   std::size_t failed = 0;
   const history::JournalEntry* last = nullptr;
   for (const history::JournalEntry& entry : history) {
-    if (launch_text(entry).empty()) continue;
+    const auto* attempt = std::get_if<history::Attempted>(&entry.facts);
+    if (attempt == nullptr || attempt->failure.empty()) continue;
     ++failed;
     last = &entry;
   }

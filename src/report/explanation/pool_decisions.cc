@@ -18,16 +18,17 @@ using model::NodeRequest;
 using model::RequestState;
 using planning::Decision;
 
-// The last decision of this pool in the journal of this host, without the name of the pool. The
-// journal names the host by the pool's id, whose name may differ from the component's.
+// The last decision of this pool in the journal of this host, without the name of the pool. Pools
+// are compared by their titles: a restarted pool has another id.
 std::optional<history::JournalEntry> last_decision(
     const std::vector<history::JournalEntry>& history, const Component& pool) {
-  const std::string owner = fmt::format("{}-{} on ", pool.provider_name, pool.name);
+  const std::string title = model::pool_title(std::string_view(pool.id));
   std::optional<history::JournalEntry> last;
   for (const history::JournalEntry& entry : history) {
-    if (entry.event == "decision" && entry.details.starts_with(owner)) last = entry;
+    const auto* decided = std::get_if<history::Decided>(&entry.facts);
+    if (decided != nullptr && model::pool_title(decided->pool) == title) last = entry;
   }
-  if (last) last->details.erase(0, last->details.find(' ', owner.size()) + 1);
+  if (last) last->details.erase(0, title.size() + 1);
   return last;
 }
 

@@ -76,7 +76,7 @@ class Hypervisor {
   // The description of a volume; nothing if there is none.
   virtual std::optional<std::string> volume_xml(const std::string& name) = 0;
   virtual void create_volume(const std::string& xml) = 0;
-  // Replaces bytes of a volume's file, from `offset` on.
+  // Replaces bytes of a volume's file, from `offset` on. Throws if not all have been stored.
   virtual void write_volume(const std::string& name, std::uint64_t offset, std::string bytes) = 0;
   // The end of a volume's file, at most `most` bytes.
   virtual std::string read_volume(const std::string& name, std::size_t most) = 0;

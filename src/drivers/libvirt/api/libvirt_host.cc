@@ -25,6 +25,8 @@ constexpr int kKeepAliveInterval = 5;  // seconds
 constexpr unsigned int kKeepAliveCount = 2;
 constexpr int kAgentPatience = 3;  // seconds
 
+constexpr std::size_t kChecked = 64 << 10;  // bytes that are read back after writing
+
 // A text that libvirt has allocated.
 std::string taken_text(char* text) {
   const std::unique_ptr<char, void (*)(void*)> owned(text, std::free);
@@ -168,6 +170,9 @@ class LibvirtHost final : public Hypervisor {
   DomainHandle look_up_domain(const std::string& name);
   VolumeHandle look_up_volume(const std::string& name);
   VolumeHandle volume(const std::string& name);  // throws CloudError(not_found)
+  void check_end(const std::string& name, std::uint64_t offset, const std::string& bytes);
+  std::string download(const std::string& name, std::uint64_t offset, std::uint64_t length,
+                       std::size_t most);
   PoolHandle pool();
 
   Domain describe(const DomainHandle& domain);
@@ -440,14 +445,38 @@ void LibvirtHost::write_volume(const std::string& name, std::uint64_t offset, st
     sent += static_cast<std::size_t>(count);
   }
   require(library_.virStreamFinish(stream.get()) == 0, what);
+  check_end(name, offset, bytes);
+}
+
+// libvirt loses errors that occur after it has received the last bytes, such as a full disk. It
+// writes in order and stops at the first error: so the last bytes tell. Zeros could be a hole.
+void LibvirtHost::check_end(const std::string& name, std::uint64_t offset,
+                            const std::string& bytes) {
+  const std::size_t end = bytes.find_last_not_of('\0') + 1;  // 0: there are only zeros
+  const std::size_t begin = end - std::min(end, kChecked);
+  if (end == 0) return;
+  if (download(name, offset + begin, end - begin, kChecked) == bytes.substr(begin, end - begin)) {
+    return;
+  }
+  throw CloudError(Kind::failed,
+                   fmt::format("{}: write volume {}: libvirt has not stored all bytes (is storage "
+                               "pool {} full?)",
+                               uri_, name, pool_));
 }
 
 std::string LibvirtHost::read_volume(const std::string& name, std::size_t most) {
+  return download(name, 0, 0, most);
+}
+
+// Returns the end of `length` bytes, at most `most`. 0: all up to the end of the file.
+std::string LibvirtHost::download(const std::string& name, std::uint64_t offset,
+                                  std::uint64_t length, std::size_t most) {
   const VolumeHandle source = volume(name);
   const StreamHandle stream(library_.virStreamNew(open(), 0), library_.virStreamFree);
   const std::string what = "read volume " + name;
-  require(stream && library_.virStorageVolDownload(source.get(), stream.get(), 0, 0, 0) == 0, what,
-          Effect::reads);
+  require(
+      stream && library_.virStorageVolDownload(source.get(), stream.get(), offset, length, 0) == 0,
+      what, Effect::reads);
   std::string text;
   std::array<char, 65536> buffer{};
   while (true) {
