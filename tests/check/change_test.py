@@ -7,11 +7,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tools/check'))
 
 import change  # noqa: E402
+from programs import Program  # noqa: E402
 from suites import BY_NAME  # noqa: E402
 
 SOURCE = '''#include <gtest/gtest.h>
@@ -123,6 +125,26 @@ class Base(unittest.TestCase):
     def test_is_everything_in_a_young_history(self):
         self.commit(1)
         self.assertEqual(change.base(), change.git('hash-object', '-t', 'tree', '/dev/null').strip())
+
+
+class Programs(unittest.TestCase):
+    """Of a build folder whose program `test_pool` was made of pool.o; another one is a script."""
+    pool = Program('pool', ['build/bin/test_pool'], is_gtest=True)
+    script = Program('check', ['/usr/bin/python3', 'change_test.py'], is_gtest=False, reads_documents=True)
+
+    def concerned(self, *paths, **how):
+        inputs = {'build/bin/test_pool': {'pool.o'}}
+        with mock.patch.multiple(change, changed_objects=lambda build, changed: {'pool.o'} if changed else set(),
+                                 inputs_of=lambda build, program: inputs[program.file]):
+            return change.concerned_programs('build', [self.pool, self.script], paths, **how)
+
+    def test_include_those_that_read_documents(self):
+        self.assertEqual(self.concerned('src/pool.cc'), [self.pool, self.script])
+
+    def test_are_compiled_ones_if_only_code_counts(self):
+        self.assertEqual(self.concerned('src/pool.cc', by_code_alone=True), [self.pool])
+        self.assertEqual(self.concerned('tests/check/change_test.py', by_code_alone=True), [self.pool])
+        self.assertEqual(self.concerned(by_code_alone=True), [])
 
 
 class ChangedTests(unittest.TestCase):

@@ -82,11 +82,13 @@ def concerned_suites(lines, paths):
 
 def concerned_programs(build, programs, paths, by_code_alone=False):
     """The test programs whose inputs, including headers and sources, have changed, and those that may
-    read changed files. The build folder must be built."""
+    read changed files; by_code_alone: compiled ones whose inputs have changed. The build folder must be built."""
     changed = {os.path.abspath(path) for path in paths}
     objects = changed_objects(build, changed)
     concerned = []
     for program in programs:
+        if by_code_alone and not program.is_compiled:
+            continue
         own = any(pathlib.Path(path).is_relative_to(program.source_folder) for path in paths)
         reads = program.reads_documents and not by_code_alone
         if own or reads or not (objects | changed).isdisjoint(inputs_of(build, program)):

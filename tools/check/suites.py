@@ -107,7 +107,7 @@ def asan(run):
         build(run, 'asan')
         names = None
     else:
-        wanted = [program for program in chosen(run, by_code_alone=True) if program.is_compiled]
+        wanted = chosen(run, by_code_alone=True)
         if not wanted:
             return Result('asan', note='no program has changed')
         build(run, 'asan', [program.target for program in wanted])
