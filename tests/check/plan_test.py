@@ -43,7 +43,7 @@ class Plan(unittest.TestCase):
         self.assertIn('loops: 0 to 2', describe_rounds(batches, [a, a]))
 
     def test_a_suite_that_breaks_has_failed(self):
-        for error in (Failed('cmake'), FileNotFoundError('x')):
+        for error in (Failed('cmake'), FileNotFoundError('x'), ValueError('a defect')):
             def breaks(run, error=error):
                 raise error
             self.assertEqual(perform(breaks).verdict, 'FAILED')

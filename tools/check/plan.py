@@ -2,6 +2,7 @@
 import subprocess
 import sys
 import time
+import traceback
 
 import change
 import process
@@ -21,9 +22,12 @@ def perform(suite, name, run):
         result = suite.perform(run)
     except process.OutOfTime:
         result = Result(name, out_of_time=True)
-    except (suites.Failed, OSError, subprocess.CalledProcessError) as error:
+    except suites.Failed as error:
         print(f'FAILED: {error}', file=sys.stderr)
         result = Result(name, failed=1, note=str(error))
+    except Exception as error:  # a defect of one suite must not keep the others from being run
+        traceback.print_exc()
+        result = Result(name, failed=1, note=f'{type(error).__name__}: {error}')
     result.seconds = time.monotonic() - began
     result.cpu_seconds = process.cpu_seconds() - cpu
     print(f'== {result.suite}: {result.verdict}, {result.seconds:.0f} s', flush=True)
