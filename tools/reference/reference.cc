@@ -40,33 +40,31 @@ std::string_view type_of(telemetry::Metric::Kind kind) {
   return "";
 }
 
-// `has_prometheus`: the metrics are available at /metrics.
-void print_head(bool has_prometheus) {
-  std::cout << (has_prometheus ? "| statsd | Type | `/metrics` | Meaning |\n|---|---|---|---|\n"
-                               : "| statsd | Type | Meaning |\n|---|---|---|\n");
+void print_head() {
+  std::cout << "| statsd | Type | `/metrics` | Meaning |\n|---|---|---|---|\n";
 }
 
-void print_rows(std::span<const telemetry::Metric* const> metrics, bool has_prometheus) {
+void print_rows(std::span<const telemetry::Metric* const> metrics) {
   for (const telemetry::Metric* metric : metrics) {
     std::string keys;
     for (const std::string_view key : telemetry::statsd_keys_of(*metric)) {
       keys += (keys.empty() ? "`" : "<br>`") + std::string(key) + "`";
     }
-    std::cout << "| " << keys << " | " << type_of(metric->kind) << " | ";
-    if (has_prometheus) std::cout << "`" << metric->name << "` | ";
-    std::cout << metric->help << " |\n";
+    std::cout << "| " << keys << " | " << type_of(metric->kind) << " | `" << metric->name << "` | "
+              << metric->help << " |\n";
   }
 }
 
 void print_metrics() {
-  print_head(/*has_prometheus=*/true);
-  print_rows(driver::kDriverMetrics, /*has_prometheus=*/true);
-  print_rows(telemetry::kCloudCallMetrics, /*has_prometheus=*/true);
-  print_rows(launcher::kLauncherMetrics, /*has_prometheus=*/true);
-  print_rows(telemetry::kProcessMetrics, /*has_prometheus=*/true);
-  std::cout << "\nMetrics of the builder:\n\n";
-  print_head(/*has_prometheus=*/false);
-  print_rows(builder::kBuilderMetrics, /*has_prometheus=*/false);
+  print_head();
+  print_rows(driver::kDriverMetrics);
+  print_rows(telemetry::kCloudCallMetrics);
+  print_rows(launcher::kLauncherMetrics);
+  print_rows(telemetry::kProcessMetrics);
+  std::cout << "\nMetrics of the builder, in addition to those of the process, the store and cloud "
+               "calls:\n\n";
+  print_head();
+  print_rows(builder::kBuilderMetrics);
 }
 
 }  // namespace
