@@ -34,7 +34,8 @@ Task<> with_own_provider(Session& session, const config::ProviderSection& sectio
                                         .threads = threads,
                                         .log = session.logger("nodepool.driver." + section.driver),
                                         .installation = std::make_shared<const model::Installation>(
-                                            co_await model::find_installation(session.store()))};
+                                            co_await model::find_installation(session.store())),
+                                        .is_serving = false};
   const std::unique_ptr<driver::Provider> provider =
       driver.provider(driver.configure(section, session.config()), context);
   Task<> using_it = start_and_use(*provider, std::move(use));

@@ -99,6 +99,8 @@ struct ProviderContext {
   // The current installation. It changes when the store is replaced.
   std::shared_ptr<const model::Installation> installation =
       std::make_shared<const model::Installation>();
+  // false: in a command; then it does nothing that nobody has asked for.
+  bool is_serving = true;
 };
 
 // A cloud resource that is tagged with the provider's name and has no record in the store.

@@ -237,6 +237,7 @@ void Launcher::put_in_service(std::shared_ptr<driver::Provider> provider) {
 }
 
 Task<> Launcher::take_out_of_service(std::string name) {
+  problem_sources_.erase(name);
   return stop_workers(providers_.extract(name).mapped());
 }
 

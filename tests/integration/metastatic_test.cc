@@ -59,13 +59,6 @@ class MetastaticProcessTest : public testing::Test {
     return std::ranges::any_of(rows, [&](const auto& row) { return row.at("state") == state; });
   }
 
-  // With another launcher, which checks at once what can be released.
-  void wait_until_given_back() {
-    site_.wait_until("the small nodes are gone", [this] { return nodes_of("shares").empty(); });
-    site_.stop_launcher(SIGINT);
-    site_.start_launcher();
-  }
-
   Installation site_;
 };
 
@@ -86,7 +79,6 @@ TEST_F(MetastaticProcessTest, two_nodes_share_a_host_and_it_comes_back_when_both
   site_.wait_until("the request", [this] { return !site_.json({"request-list"}).empty(); });
   EXPECT_THAT(nodes_of("shares"), SizeIs(2));
   EXPECT_EQ(site_.nodepool({"release", lease.at("lease")}).status, 0);
-  wait_until_given_back();
   ASSERT_EQ(waiting->wait(), 0) << waiting->standard_error();
   const auto host = nlohmann::json::parse(waiting->standard_output());
   EXPECT_EQ(site_.nodepool({"release", host.at("lease")}).status, 0);
@@ -111,7 +103,6 @@ TEST_F(MetastaticProcessTest, a_launcher_that_is_killed_at_any_step_leaves_nothi
     ASSERT_EQ(asking->wait(), 0) << asking->standard_error();
     const auto lease = nlohmann::json::parse(asking->standard_output());
     EXPECT_EQ(site_.nodepool({"release", lease.at("lease")}).status, 0);
-    wait_until_given_back();
     // A mere record of which nothing was made goes after some minutes.
     site_.wait_until("nothing is left",
                      [this] { return site_.nodes().size() == site_.nodes("init").size(); });

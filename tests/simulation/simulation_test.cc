@@ -12,7 +12,7 @@ using testing::IsEmpty;
 // no thread. The second run finds a heap that the first has left behind. Each fifth seed has nodes
 // on nodes. The program that searches for seeds (program/main.cc) repeats more of them.
 TEST(SimulationTest, the_same_seed_gives_the_same_run) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (const std::uint64_t seed : {4, 5}) {
     const Report first = simulate(seed);
     const Report second = simulate(seed);
     EXPECT_EQ(first.log_hash, second.log_hash) << "seed " << seed;
@@ -24,17 +24,17 @@ TEST(SimulationTest, another_seed_gives_another_run) {
   EXPECT_NE(simulate(7).log_hash, simulate(8).log_hash);
 }
 
-// Ten seeds are one test, so that several run side by side; `./check simulation` runs more.
+// Five seeds are one test, so that several run side by side; `./check simulation` runs many more.
 class SimulationSeedsTest : public testing::TestWithParam<std::uint64_t> {};
 
 // Replay a failing seed with its event log: bin/simulation --seed N
 TEST_P(SimulationSeedsTest, all_promises_are_kept) {
-  for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 5; ++seed) {
     EXPECT_THAT(simulate(seed).violations, IsEmpty()) << "seed " << seed;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SimulationSeedsTest, testing::Values(1, 11));
+INSTANTIATE_TEST_SUITE_P(Seeds, SimulationSeedsTest, testing::Values(1, 6));
 
 }  // namespace
 }  // namespace nodepool::simulation

@@ -58,6 +58,7 @@ void BackingNodes::update_backing(const std::string& id, const model::Node* node
     known->second.record = *std::move(record);
   }
   changed(label).set();
+  moved_.set();
 }
 
 void BackingNodes::update_tenant(const std::string& id, const model::Node* before,
@@ -88,6 +89,7 @@ void BackingNodes::touch(const std::string& backing_node) {
   if (entry == entries_.end()) return;
   entry->second.quiet_since = context_.runtime.clock.now();
   changed(entry->second.record.label).set();
+  moved_.set();
 }
 
 async::Event& BackingNodes::changed(std::string_view label) {

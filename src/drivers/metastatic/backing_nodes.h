@@ -36,6 +36,9 @@ class BackingNodes {
   // Set when a slot of a backing node for this label may be free, or a backing node is gone.
   async::Event& changed(std::string_view label);
 
+  // Set when a backing node has come, gone or changed, or a tenant has come or gone.
+  async::Event& moved() { return moved_; }
+
   // All ids.
   std::set<std::string, std::less<>> ids() const;
 
@@ -112,7 +115,8 @@ class BackingNodes {
   // Nodes by the backing node and slot in their records.
   std::map<std::string, std::map<std::int64_t, std::set<std::string>>, std::less<>> standing_;
   std::map<std::string, async::Event, std::less<>> changed_;  // by label
-  std::map<std::string, async::Slots, std::less<>> turns_;    // serialize changes of a record
+  async::Event moved_{"a backing node or a tenant"};
+  std::map<std::string, async::Slots, std::less<>> turns_;  // serialize changes of a record
   std::function<void()> on_lost_;
   coordination::Subscription subscription_;
 };

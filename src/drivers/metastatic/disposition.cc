@@ -1,8 +1,18 @@
 #include "drivers/metastatic/disposition.h"
 
+#include <algorithm>
+
 namespace nodepool::drivers::metastatic {
 
 namespace {
+
+// In seconds. A new backing node is empty until a launch has taken its slot. Which launcher that
+// is, another one cannot know.
+constexpr double kLeastGraceTime = 5;
+
+double grace_time(const BackingRules& rules) {
+  return std::max(rules.grace_time, kLeastGraceTime);
+}
 
 bool is_too_old(const BackingRules& rules, double age) {
   return rules.max_age && age > *rules.max_age;
@@ -19,10 +29,24 @@ Disposition disposition_of(const BackingRecord& record, const BackingRules* rule
   const bool is_retired = record.failed || rules == nullptr || is_too_old(*rules, facts.age);
   if (facts.is_empty) {
     if (is_retired) return Disposition::release;
-    const bool is_due = facts.idle > rules->grace_time && facts.age > rules->min_retention;
+    const bool is_due = facts.idle > grace_time(*rules) && facts.age > rules->min_retention;
     return is_due ? Disposition::release : Disposition::keep;
   }
   return is_retired && !record.failed && rules != nullptr ? Disposition::retire : Disposition::keep;
+}
+
+std::optional<double> time_to_change(const BackingRecord& record, const BackingRules* rules,
+                                     const BackingFacts& facts) {
+  if (record.failed || rules == nullptr) return std::nullopt;
+  std::optional<double> time;
+  if (facts.is_empty) {
+    time = std::max(grace_time(*rules) - facts.idle, rules->min_retention - facts.age);
+  }
+  if (rules->max_age) {
+    const double until_too_old = *rules->max_age - facts.age;
+    time = std::min(time.value_or(until_too_old), until_too_old);
+  }
+  return time;
 }
 
 }  // namespace nodepool::drivers::metastatic

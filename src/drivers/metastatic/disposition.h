@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "drivers/metastatic/backing_record.h"
 #include "drivers/metastatic/metastatic_config.h"
 
@@ -23,6 +25,11 @@ struct BackingFacts {
 // like a failed one, it is kept only for its tenants.
 Disposition disposition_of(const BackingRecord& record, const BackingRules* rules,
                            const BackingFacts& facts);
+
+// The time after which the disposition may be another one although no tenant comes or goes, in
+// seconds. Nothing: never.
+std::optional<double> time_to_change(const BackingRecord& record, const BackingRules* rules,
+                                     const BackingFacts& facts);
 
 // Whether it may get another tenant.
 bool takes_nodes(const BackingRecord& record, const BackingRules& rules, double age);

@@ -26,9 +26,12 @@ using Outcome = BackingNodes::Outcome;
 // Resource::type of slots.
 constexpr const char* kSlotResource = "slot";
 
-// Between two checks for backing nodes that are not needed any more. Commands, which have providers
-// of their own, end before.
-constexpr auto kReturnInterval = std::chrono::seconds(60);
+// The longest time between two checks for backing nodes that are not needed any more. Retries
+// failures, and notices jumps of the wall clock.
+constexpr auto kCheckInterval = std::chrono::seconds(60);
+
+// The shortest time. Changes within this time are checked together.
+constexpr auto kShortestInterval = std::chrono::milliseconds(100);
 
 CloudError lost(const Slot& slot) {
   return {CloudError::Kind::failed,
@@ -60,7 +63,7 @@ MetastaticAdapter::MetastaticAdapter(std::shared_ptr<const MetastaticConfig> con
 
 Task<> MetastaticAdapter::start(std::function<void()> changed) {
   nodes_.follow(std::move(changed));
-  scope_.spawn("return backing nodes", return_backing_nodes());
+  if (context_.is_serving) scope_.spawn("return backing nodes", return_backing_nodes());
   co_return;
 }
 
@@ -272,11 +275,28 @@ Task<std::optional<std::string>> MetastaticAdapter::diagnose(model::Json externa
 // --- deleting backing nodes
 
 Task<> MetastaticAdapter::return_backing_nodes() {
+  async::Clock& clock = context_.runtime.clock;
   while (true) {
-    co_await context_.runtime.clock.sleep_for(kReturnInterval);
     requests_.withdraw_unwanted(*config_);
     for (const std::string& id : nodes_.ids()) co_await apply_disposition(id);
+    const async::Clock::TimePoint next = clock.now() + time_to_next_check();
+    co_await nodes_.moved().wait_until(clock, next);
+    co_await clock.sleep_for(kShortestInterval);
   }
+}
+
+async::Duration MetastaticAdapter::time_to_next_check() const {
+  std::chrono::duration<double> shortest = kCheckInterval;
+  for (const std::string& id : nodes_.ids()) {
+    const BackingRecord& record = *nodes_.find(id);
+    const BackingRules* rules = config_->find_rules(record.label);
+    const BackingFacts facts = nodes_.facts(id);
+    // Otherwise it was checked without success.
+    const bool is_kept = disposition_of(record, rules, facts) == Disposition::keep;
+    const std::optional<double> time = time_to_change(record, rules, facts);
+    if (is_kept && time) shortest = std::min(shortest, std::chrono::duration<double>(*time));
+  }
+  return std::chrono::ceil<std::chrono::milliseconds>(shortest);
 }
 
 Task<> MetastaticAdapter::apply_disposition(std::string id) {

@@ -45,6 +45,7 @@ class MetastaticAdapter final : public driver::Adapter {
   Task<model::Node> read_backing(Slot slot);
   Task<> return_backing_nodes();
   Task<> apply_disposition(std::string id);
+  async::Duration time_to_next_check() const;
 
   std::shared_ptr<const MetastaticConfig> config_;
   driver::ProviderContext context_;

@@ -34,7 +34,7 @@ const Schema& label_schema() {
            .type = integer(),
            .default_value = "60",
            .unit = "seconds",
-           .description = "How long an empty backing node is kept."},
+           .description = "How long an empty backing node is kept; at least 5 seconds."},
           {.key = "min-retention-time",
            .type = integer(),
            .default_value = "0",

@@ -30,6 +30,7 @@ class MetastaticTest : public testing::Test {
   std::string rules = "max-parallel-jobs: 2";
   std::string more_labels;  // sections
   std::string pool = "node-attributes: {team: a}";
+  bool is_serving = true;  // false: a command
 
   std::shared_ptr<const driver::ProviderConfig> load() const;
   // What is wrong with this configuration; empty: nothing.

@@ -41,6 +41,49 @@ TEST(Disposition, follows_from_the_record_and_the_rules) {
             Disposition::keep);
 }
 
+TEST(Disposition, is_another_one_after_some_time) {
+  BackingRules rules;
+  rules.grace_time = 60;
+  rules.min_retention = 600;
+  BackingRecord record;
+  const auto time = [&](BackingFacts facts) { return time_to_change(record, &rules, facts); };
+  EXPECT_EQ(time({.is_empty = true, .idle = 50, .age = 550}), 50);
+  EXPECT_EQ(time({.is_empty = true, .idle = 20, .age = 590}), 40);
+  EXPECT_EQ(time({.is_empty = false, .idle = 50, .age = 550}), std::nullopt);
+  rules.max_age = 3600;
+  EXPECT_EQ(time({.is_empty = false, .idle = 50, .age = 550}), 3050);
+  EXPECT_EQ(time({.is_empty = true, .idle = 20, .age = 3590}), 10);
+  EXPECT_EQ(time_to_change(record, nullptr, {.is_empty = false}), std::nullopt);
+  rules = BackingRules();
+  rules.grace_time = 0;
+  EXPECT_EQ(time({.is_empty = true, .idle = 0, .age = 0}), 5) << "others may be about to use it";
+  record.failed = true;
+  EXPECT_EQ(time({.is_empty = false, .idle = 50, .age = 550}), std::nullopt);
+}
+
+TEST_F(MetastaticTest, an_empty_backing_node_is_given_back_at_the_end_of_the_grace_time) {
+  rules = "max-parallel-jobs: 2, grace-time: 300";
+  const Node first = launch();
+  const Node second = launch();
+  reclaim(first.id);
+  pass_minutes(10);
+  EXPECT_EQ(backing().state, NodeState::in_use) << "the second one is there";
+  reclaim(second.id);
+  process_->pass(std::chrono::seconds(299));
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  process_->pass(std::chrono::seconds(3));
+  EXPECT_EQ(backing().state, NodeState::used);
+}
+
+TEST_F(MetastaticTest, a_command_gives_no_backing_node_back) {
+  rules = "grace-time: 60";
+  reclaim(launch().id);
+  is_serving = false;
+  start();
+  process_->pass(std::chrono::minutes(10));
+  EXPECT_EQ(backing().state, NodeState::in_use);
+}
+
 TEST_F(MetastaticTest, an_empty_backing_node_is_given_back_after_the_grace_time) {
   rules = "max-parallel-jobs: 2, grace-time: 120";
   const Node node = launch();
