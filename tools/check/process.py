@@ -66,11 +66,14 @@ def signal_group(process, number):
         os.killpg(process.pid, number)
 
 
+# Ends with the process that has started it, even if that is killed.
+BUSY = 'while [ -d /proc/$PPID ]; do n=0; while [ $n -lt 100000 ]; do n=$((n + 1)); done; done'
+
+
 @contextlib.contextmanager
 def busy_loops(count):
     """Keeps the processors busy, because results must not depend on the load."""
-    loops = [subprocess.Popen(['sh', '-c', 'while :; do :; done'], start_new_session=True)
-             for _ in range(count)]
+    loops = [subprocess.Popen(['sh', '-c', BUSY], start_new_session=True) for _ in range(count)]
     try:
         yield
     finally:
