@@ -99,7 +99,7 @@ struct ProviderContext {
   // The current installation. It changes when the store is replaced.
   std::shared_ptr<const model::Installation> installation =
       std::make_shared<const model::Installation>();
-  // false: in a command; then it does nothing that nobody has asked for.
+  // false: in a command, which uses the provider once. Then it changes nothing on its own.
   bool is_serving = true;
 };
 

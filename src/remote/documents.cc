@@ -114,7 +114,8 @@ history::JournalEntry read_entry(const Json& row, const std::string& id) {
     }
   }
   const auto data = row.find("data");
-  if (data != row.end() && !data->is_null()) entry.facts = history::facts_of(entry.event, data->dump());
+  if (data != row.end() && !data->is_null())
+    entry.facts = history::facts_of(entry.event, data->dump());
   return entry;
 }
 
