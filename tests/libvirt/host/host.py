@@ -120,7 +120,7 @@ class Host:
         """Starts what a failed test has left stopped."""
         if self.namespaces is None:
             self.start()
-        elif self.daemon is None:
+        elif self.daemon is None or self.daemon.poll() is not None:
             self.start_daemon()
 
     def open_namespaces(self):
@@ -180,7 +180,8 @@ class Host:
 
     def resume(self):
         for pid in self.pid, self.daemon.pid:  # nsenter stops itself when its child is stopped
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):  # it may have ended
+                os.kill(pid, signal.SIGCONT)
 
     def stop(self):
         """All of it, as if its power failed. What is in files stays."""
