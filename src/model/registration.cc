@@ -14,6 +14,10 @@ using coordination::StoreError;
 // Before the next attempt after a failed write.
 constexpr auto kRetryPause = std::chrono::seconds(1);
 
+// How often the record is created again because it was removed.
+constexpr auto kRemovalInterval = std::chrono::seconds(1);
+constexpr int kRemovalsAtOnce = 2;
+
 std::string kind_path(const Component& component) {
   return coordination::join_path(kComponentsRoot, to_string(component.kind));
 }
@@ -26,6 +30,7 @@ Registration::Registration(const async::Runtime& runtime, coordination::Store& s
       store_(store),
       log_(std::move(log)),
       component_(std::move(component)),
+      removals_(kRemovalInterval, kRemovalsAtOnce),
       scope_(runtime, telemetry::log_errors(log_)) {}
 
 async::Task<> Registration::start() {
@@ -80,6 +85,7 @@ async::Task<> Registration::unregister() {
 async::Task<> Registration::keep_registered() {
   while (true) {
     co_await changed_.wait();
+    if (may_be_gone_) co_await runtime_.clock.sleep_until(removals_.next());
     if (co_await try_to_write()) continue;
     // Or earlier, if the session is back.
     co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
@@ -164,6 +170,7 @@ async::Task<> Registration::check_existence() {
     may_be_gone_ = true;
     throw;
   }
+  removals_.done(runtime_.clock.now());
   log_.warning("Registering again, the record {} was removed", path_);
   path_.clear();
 }

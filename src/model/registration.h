@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "async/event.h"
+#include "async/pace.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "coordination/store.h"
@@ -15,7 +16,8 @@
 namespace nodepool::model {
 
 // Keeps a component registered: creates its ephemeral record, writes changes, and registers again
-// after the session was lost or the record was removed.
+// after the session was lost or the record was removed: at a limited pace, so that it does not
+// work against a user who removes all records.
 class Registration {
  public:
   Registration(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log,
@@ -54,6 +56,7 @@ class Registration {
   std::string written_;
   bool uncertain_ = false;  // the record may have been created, but its path is not known
   std::uint64_t lost_sessions_ = 0;
+  async::Pace removals_;  // of the record that are answered by a new one
   async::Event changed_{"a registration to write"};
   coordination::Subscription session_;
   coordination::Subscription record_;

@@ -9,6 +9,7 @@
 
 #include "async/backoff.h"
 #include "async/event_loop.h"
+#include "async/pace.h"
 #include "async/task_scope.h"
 
 namespace nodepool::async {
@@ -80,6 +81,24 @@ TEST(BackoffTest, pauses_double_up_to_the_longest_and_begin_again) {
   EXPECT_EQ(backoff.pause(), seconds(15));
   backoff.reset();
   EXPECT_EQ(backoff.failed(), seconds(5));
+}
+
+TEST(PaceTest, a_burst_is_followed_by_one_per_interval_until_there_was_rest) {
+  Pace pace(seconds(6), 3);
+  const Clock::TimePoint start{seconds(100)};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LE(pace.next(), start);
+    pace.done(start);
+  }
+  EXPECT_EQ(pace.next(), start + seconds(6));
+  pace.done(pace.next());
+  EXPECT_EQ(pace.next(), start + seconds(12));
+  const Clock::TimePoint later = start + seconds(24);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LE(pace.next(), later) << i;
+    pace.done(later);
+  }
+  EXPECT_EQ(pace.next(), later + seconds(6));
 }
 
 }  // namespace

@@ -404,6 +404,17 @@ TEST_F(LauncherTest, hosts_are_registered_again_after_all_nodes_are_removed) {
   EXPECT_EQ(nodes(NodeState::ready).size(), count);
 }
 
+// A host whose node somebody deletes now and then must not be away for a minute each time.
+TEST_F(LauncherTest, a_host_is_back_within_seconds_however_often_its_nodes_are_removed) {
+  start(kTwoHosts);
+  const std::size_t count = nodes().size();
+  for (int i = 0; i < 30; ++i) {
+    as_requestor(coordination::remove_tree(*requestor_, "/nodepool/nodes"));
+    pass(seconds(7));
+    ASSERT_EQ(nodes(NodeState::ready).size(), count) << i;
+  }
+}
+
 TEST_F(LauncherTest, an_unlocked_pending_request_is_served) {
   start(kTwoHosts);
   const std::string user = request({"large"});

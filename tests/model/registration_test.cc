@@ -100,6 +100,26 @@ TEST_F(RegistrationTest, a_record_that_is_removed_as_soon_as_it_is_made_is_made_
   loop_.run(registration_.unregister());
 }
 
+TEST_F(RegistrationTest, it_does_not_work_against_somebody_who_removes_all_records) {
+  loop_.run(registration_.start());
+  const auto remove = [this] {
+    const auto names = registered();
+    for (const std::string& name : names) {
+      loop_.run(inner_.remove(std::string(kLaunchers) + "/" + name, coordination::kAnyVersion));
+    }
+    settle();
+    return names.size();
+  };
+  std::size_t removed = 0;
+  for (int i = 0; i < 100; ++i) removed += remove();
+  EXPECT_EQ(removed, 3u);
+  EXPECT_THAT(registered(), SizeIs(0));
+  clock_.advance_to(clock_.now() + std::chrono::seconds(1));
+  settle();
+  EXPECT_THAT(registered(), SizeIs(1));
+  loop_.run(registration_.unregister());
+}
+
 TEST_F(RegistrationTest, a_lost_request_is_made_again) {
   loop_.run(registration_.start());
   store_.set_plan({.lost_request = 1});

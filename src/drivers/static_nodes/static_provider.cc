@@ -174,14 +174,13 @@ void StaticProvider::reevaluate(const HostKey& key) {
 Task<> StaticProvider::process(HostKey key) {
   HostState& state = states_.at(key);
   const Host& host = config_->hosts().at(key);
-  co_await pause_if_flapping(state);
+  co_await context_.runtime.clock.sleep_until(state.restores.next());
   state.changed = false;
   std::string failure;
   std::string store_failure;
   try {
     co_await restore_host(host, state);
-    ++state.restores;
-    state.restored_at = context_.runtime.clock.now();
+    state.restores.done(context_.runtime.clock.now());
     state.backoff.reset();
     reports_.clear(key);
     if (unhealthy_.erase(key) > 0) report_unhealthy_hosts();
@@ -200,14 +199,6 @@ Task<> StaticProvider::process(HostKey key) {
   }
   state.busy = false;
   if (state.changed) reevaluate(key);
-}
-
-Task<> StaticProvider::pause_if_flapping(HostState& state) {
-  async::Clock& clock = context_.runtime.clock;
-  if (clock.now() - state.restored_at >= kLongestPause) state.restores = 0;
-  if (state.restores < kMaxRestores) co_return;
-  co_await clock.sleep_for(kLongestPause);
-  state.restores = 0;
 }
 
 Task<> StaticProvider::restore_host(const Host& host, HostState& state) {

@@ -7,6 +7,7 @@
 
 #include "async/backoff.h"
 #include "async/event.h"
+#include "async/pace.h"
 #include "async/slots.h"
 #include "async/task_scope.h"
 #include "driver/driver.h"
@@ -43,9 +44,10 @@ class StaticProvider final : public driver::Provider {
   static constexpr async::Duration kFirstPause = std::chrono::seconds(2);
   static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
 
-  // How often a host's records are corrected without a pause of that length. Otherwise two
-  // launchers with different configurations would undo each other's changes in a tight loop.
-  static constexpr std::size_t kMaxRestores = 10;
+  // Limits how often a host's records are corrected. Otherwise two launchers with different
+  // configurations would undo each other's changes in a tight loop.
+  static constexpr async::Duration kRestoreInterval = std::chrono::seconds(6);
+  static constexpr int kRestoresAtOnce = 10;
 
   // The state of one configured host.
   struct HostState {
@@ -55,14 +57,12 @@ class StaticProvider final : public driver::Provider {
     bool changed = false;         // whether something has changed since that task began
     async::Backoff backoff{kFirstPause, kLongestPause};  // while it is unhealthy
     double failing_since = 0;  // seconds since the epoch, while it is unhealthy
-    std::size_t restores = 0;  // how often its records were corrected without a pause
-    async::Clock::TimePoint restored_at{};
+    async::Pace restores{kRestoreInterval, kRestoresAtOnce};
   };
 
   void on_node(const model::NodeTable::Change& change);
   void reevaluate(const HostKey& key);
   Task<> process(HostKey key);
-  Task<> pause_if_flapping(HostState& state);
   Task<> restore_host(const Host& host, HostState& state);
   // Whether all these records are still in the store.
   Task<bool> all_exist(std::vector<std::string> ids);
