@@ -316,7 +316,8 @@ void Connection::Impl::forward_updates(gearman_job_st* handle, Job& job) {
       if (!send(handle, *updates.result)) lose("no connection");
       return;
     }
-    if (callbacks.stopping()) throw ConnectionLost("the worker was stopped");
+    // In this order: a result that came before the stop is sent.
+    if (callbacks.stopping() && !job.has_updates()) throw ConnectionLost("the worker was stopped");
     wait_for_updates([&] { return job.has_updates() || callbacks.stopping(); });
   }
 }

@@ -374,5 +374,31 @@ TEST_F(GearmanWorkerTest, FinishesWhatIsUnderWay) {
   EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre("held"));
 }
 
+TEST_F(GearmanWorkerTest, AResultJustBeforeTheStopIsSent) {
+  GearmanClient client(server_.port());
+  client.submit("wait", "1", "");
+  std::shared_ptr<Job> job;
+  bool is_stopping = false;
+  {
+    Connection connection({.host = "127.0.0.1", .port = server_.port()}, milliseconds(20),
+                          {.ready = [] {},
+                           .start =
+                               [&](Job::Request request) {
+                                 return job = std::make_shared<Job>(std::move(request), [] {});
+                               },
+                           .interrupted = [&] { return is_stopping; },
+                           .stopping =
+                               [&] {
+                                 if (job && !std::exchange(is_stopping, true)) {
+                                   job->end(Complete{"just in time"});
+                                 }
+                                 return is_stopping;
+                               }});
+    EXPECT_FALSE(connection.serve({"wait"}));
+  }
+  until("completion", [&] { return !client.seen("WORK_COMPLETE").empty(); });
+  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre("just in time"));
+}
+
 }  // namespace
 }  // namespace nodepool::gearman
