@@ -17,15 +17,19 @@ function(nodepool_precompile name)
 endfunction()
 nodepool_precompile(nodepool_precompiled)
 
+option(NODEPOOL_OPTIMISED_MODULES "Optimise some modules in a debug build" OFF)
+
 # A module is a folder of src/ with one responsibility: a static library, nodepool_<module>.
 #
-#   nodepool_module(NAME [DEPENDS module...] [LINKS target...] [PRIVATE_LINKS target...])
+#   nodepool_module(NAME [OPTIMISED] [DEPENDS module...] [LINKS target...] [PRIVATE_LINKS target...])
+#
+# OPTIMISED: in the builds of ./check, too. For small modules in which tests spend much of their time.
 #
 # All *.cc files of the folder belong to it. A file may include headers of its own module and of its direct and
 # indirect dependencies only: the build checks every file (cmake/CheckIncludes.cmake) and fails otherwise. The name of
 # a nested module has a slash (coordination/sqlite); its target has an underscore instead.
 function(nodepool_module name)
-  cmake_parse_arguments(module "" "" "DEPENDS;LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(module "OPTIMISED" "" "DEPENDS;LINKS;PRIVATE_LINKS" ${ARGN})
   string(REPLACE "/" "_" target "nodepool_${name}")
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
@@ -46,7 +50,12 @@ function(nodepool_module name)
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
-    target_precompile_headers(${target} REUSE_FROM nodepool_precompiled)
+    if(module_OPTIMISED AND NODEPOOL_OPTIMISED_MODULES)
+      # The precompiled headers are not: one set of them serves one level of optimisation.
+      target_compile_options(${target} PRIVATE -O1)
+    else()
+      target_precompile_headers(${target} REUSE_FROM nodepool_precompiled)
+    endif()
     target_link_libraries(${target} PRIVATE nodepool_warnings ${module_PRIVATE_LINKS})
   else()
     add_library(${target} INTERFACE)

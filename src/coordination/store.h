@@ -51,6 +51,8 @@ struct Stat {
 struct Entry {
   std::string data;
   Stat stat;
+
+  friend bool operator==(const Entry&, const Entry&) = default;
 };
 
 // Several changes that are committed atomically.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +58,13 @@ class Installation {
  private:
   void make_parents(const std::string& path);
 
+  struct KnownNode {
+    coordination::Entry entry;
+    model::Node node;
+  };
+
   async::EventLoop loop_;
+  std::map<std::string, KnownNode> nodes_;  // as last read
   async::Runtime runtime_;
   coordination::MemoryStore store_;
 };

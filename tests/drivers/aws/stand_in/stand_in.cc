@@ -196,11 +196,10 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     return found == call.headers.end() ? std::string() : found->second;
   };
   const std::string target = header("x-amz-target");
-  Parameters query;
-  if (target.empty()) query = parse_form(call.body);
   const bool is_ebs = call.target.starts_with("/snapshots");
   const bool is_s3 = header("authorization").contains("/s3/aws4_request");
-  if (is_ebs || is_s3) query.clear();
+  Parameters query;
+  if (target.empty() && !is_ebs && !is_s3) query = parse_form(call.body);
   const std::string action = is_ebs           ? "ebs"
                              : is_s3          ? ImageServices::action(call)
                              : target.empty() ? value_of(query, "Action")
