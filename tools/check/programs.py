@@ -17,6 +17,7 @@ import process
 from results import TestCase
 
 TESTS_PER_PROCESS = 40
+WAITING_JOBS = 2  # batches with a shared service at a time
 PROCESSES = 8  # the least number for a program's tests, if there are enough
 # Seconds without output after which a test counts as hanging: a hundred times the longest silence of a
 # test on an idle machine.
@@ -110,12 +111,12 @@ def all_batches(programs, is_wanted):
 
 
 def run_all(batches, budget, jobs, announce=print, until=None):
-    """Runs batches, `jobs` at a time, and returns the test cases. Batches with a shared service run in a separate
-    thread, because they mostly wait. No batch starts after `until`. Raises process.OutOfTime."""
+    """Runs batches, `jobs` at a time, and returns the test cases. Batches with a shared service run beside them, because
+    they mostly wait. No batch starts after `until`. Raises process.OutOfTime."""
     whole = [batch for batch in batches if batch.program.is_whole]
     others = [batch for batch in batches if not batch.program.is_whole]
     cases = []
-    with (concurrent.futures.ThreadPoolExecutor(1) as aside,
+    with (concurrent.futures.ThreadPoolExecutor(WAITING_JOBS) as aside,
           concurrent.futures.ThreadPoolExecutor(jobs) as pool):
         running = [aside.submit(run_batch, batch, budget, until) for batch in whole]
         running += [pool.submit(run_batch, batch, budget, until) for batch in others]
