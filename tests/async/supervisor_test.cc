@@ -108,10 +108,10 @@ TEST_F(SupervisorTest, a_program_has_its_environment_and_no_more) {
 }
 
 TEST_F(SupervisorTest, a_program_has_no_signals_blocked_and_none_of_others_descriptors) {
-  const auto program =
-      start(R"(grep SigBlk /proc/self/status; ls /proc/$$/fd | tr '\n' ' '; echo)");
+  const auto program = start("grep SigBlk /proc/self/status; ls /proc/$$/fd; echo that is all");
   EXPECT_EQ(read_line(), "SigBlk:\t0000000000000000");
-  EXPECT_EQ(read_line(), "0 1 2 ");
+  // No pipeline: the shell has descriptors of its own while it starts one.
+  for (const char* line : {"0", "1", "2", "that is all"}) EXPECT_EQ(read_line(), line);
   EXPECT_EQ(end_of(*program).exit_status, 0);
 }
 
