@@ -142,8 +142,7 @@ web::Response problem_response(unsigned status, const std::string& detail) {
                               {"title", web::reason_phrase(status)},
                               {"status", status},
                               {"detail", detail}};
-  web::Response response = json_response(
-      status, problem.dump(-1, ' ', false, json::Json::error_handler_t::replace) + "\n");
+  web::Response response = json_response(status, json::to_text(problem) + "\n");
   response.headers.front().second = "application/problem+json";
   return response;
 }

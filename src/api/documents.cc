@@ -21,10 +21,6 @@ namespace {
 // Positions beyond this are not counted.
 constexpr std::ptrdiff_t kFarthestPosition = 1000;
 
-std::string text_of(const Json& document) {
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // 1 for the request that is served next. Returns null beyond kFarthestPosition and for a request
 // that is not queued.
 Json position_in_queue(const NodeRequest& request, const model::RequestTable& requests) {
@@ -125,12 +121,12 @@ std::string lease_request_document(const std::string& id, const NodeRequest& req
   document["position"] = position_in_queue(request, requests);
   document["declined"] = declines(request);
   document["lease"] = Json();
-  return text_of(document);
+  return json::to_text(document);
 }
 
 std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
                            const model::NodeTable& nodes, LoginData login_data, double now) {
-  return text_of(lease_json(id, entry, nodes, login_data, now));
+  return json::to_text(lease_json(id, entry, nodes, login_data, now));
 }
 
 std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& entry,
@@ -149,7 +145,7 @@ std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& e
   document["position"] = Json();
   document["declined"] = Json::array();
   document["lease"] = lease_json(id, entry, nodes, login_data, now);
-  return text_of(document);
+  return json::to_text(document);
 }
 
 std::string client_document(const Client& client, const LeaseIndex& lease_index) {
@@ -164,7 +160,7 @@ std::string client_document(const Client& client, const LeaseIndex& lease_index)
   document["max_nodes"] = client.max_nodes ? Json(*client.max_nodes) : Json();
   document["max_lease"] = client.max_lease ? Json(client.max_lease->count()) : Json();
   document["rate"] = client.rate;
-  return text_of(document);
+  return json::to_text(document);
 }
 
 }  // namespace nodepool::api

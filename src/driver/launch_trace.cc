@@ -72,7 +72,7 @@ std::string to_json(const LaunchTrace& trace) {
     json["left_out"] = trace.left_out;
     if (!trace.console.empty()) json["console"] = trace.console;
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json::to_text(json);
 }
 
 }  // namespace nodepool::driver

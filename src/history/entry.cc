@@ -20,7 +20,7 @@ std::string to_line(const JournalEntry& entry) {
   if (!entry.details.empty()) line["details"] = entry.details;
   if (const std::string data = to_json(entry.facts); !data.empty())
     line["data"] = json::parse(data);
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json::to_text(line) + "\n";
 }
 
 std::optional<JournalEntry> parse_line(std::string_view line) {

@@ -11,10 +11,6 @@ namespace {
 
 using json::Json;
 
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // Throws Json::exception if `data` does not have the form.
 using Reader = Facts (*)(const Json& data);
 
@@ -32,11 +28,12 @@ const std::map<std::string_view, Reader>& readers() {
        }},
       {"decision",
        [](const Json& data) -> Facts {
-         return Decided{.pool = data.at("pool").get<std::string>(), .json = text_of(data)};
+         return Decided{.pool = data.at("pool").get<std::string>(), .json = json::to_text(data)};
        }},
       {"launch",
        [](const Json& data) -> Facts {
-         return Attempted{.failure = data.value("failure", std::string()), .json = text_of(data)};
+         return Attempted{.failure = data.value("failure", std::string()),
+                          .json = json::to_text(data)};
        }},
       {"asks",
        [](const Json& data) -> Facts {
@@ -53,17 +50,19 @@ const std::map<std::string_view, Reader>& readers() {
 struct Writer {
   std::string operator()(std::monostate /*none*/) const { return {}; }
   std::string operator()(const Waited& facts) const {
-    return text_of({{"labels", facts.labels}, {"seconds", facts.seconds}});
+    return json::to_text({{"labels", facts.labels}, {"seconds", facts.seconds}});
   }
   std::string operator()(const Declined& facts) const {
     Json json{{"pool", facts.pool}};
     if (!facts.reason.empty()) json["reason"] = facts.reason;
-    return text_of(json);
+    return json::to_text(json);
   }
   std::string operator()(const AskedFor& facts) const {
-    return text_of({{"request", facts.request}});
+    return json::to_text({{"request", facts.request}});
   }
-  std::string operator()(const PlacedOn& facts) const { return text_of({{"node", facts.node}}); }
+  std::string operator()(const PlacedOn& facts) const {
+    return json::to_text({{"node", facts.node}});
+  }
   template <typename Opaque>
   std::string operator()(const Opaque& facts) const {
     return facts.json;

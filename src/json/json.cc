@@ -248,4 +248,8 @@ Json parse(std::string_view text) {
   }
 }
 
+std::string to_text(const Json& value) {
+  return value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
 }  // namespace nodepool::json

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -33,5 +34,9 @@ class ParseError : public std::runtime_error {
 // position of the first. Throws ParseError if the text is not valid JSON, is nested too deeply, or
 // has too many values.
 Json parse(std::string_view text);
+
+// The value as one line of JSON, without a newline. Bytes that are not valid UTF-8 become U+FFFD:
+// values quote what clouds, requestors and users have written.
+std::string to_text(const Json& value);
 
 }  // namespace nodepool::json

@@ -24,7 +24,7 @@ void append_json_text(std::string& to, std::string_view text) {
     return;
   }
   // No escaping of "</script>": rows are never embedded in HTML.
-  to += json::Json(text).dump(-1, ' ', false, json::Json::error_handler_t::replace);
+  to += json::to_text(text);
 }
 
 void RowText::begin(std::string_view key) {

@@ -71,7 +71,7 @@ std::string to_line(double time, const Trends::Sample& sample) {
       for (const auto count : kCounts) values.push_back(counts.*count);
     }
   }
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json::to_text(line) + "\n";
 }
 
 Trends read_trends(const history::Journal& file, Trends::TimePoint now, double wall_seconds) {

@@ -162,11 +162,6 @@ std::optional<Decision> short_of_capacity(const NodeRequest& request,
   return wait_for_capacity(std::move(reason), shortage);
 }
 
-// A reason may quote texts that are not valid UTF-8.
-std::string text_of(const json::Json& json) {
-  return json.dump(-1, ' ', false, json::Json::error_handler_t::replace);
-}
-
 std::string_view name_of(Kind kind) {
   switch (kind) {
     case Kind::accept:
@@ -216,7 +211,7 @@ std::string sentence(const Decision& decision) {
 std::string to_json(const Decision& decision, std::string_view pool_id) {
   json::Json json{{"pool", pool_id}, {"decision", name_of(decision.kind)}};
   const Reason& reason = decision.reason;
-  if (reason.code == Code::none) return text_of(json);
+  if (reason.code == Code::none) return json::to_text(json);
   json["reason"] = name_of(reason.code);
   if (!reason.subject.empty()) json["subject"] = reason.subject;
   if (!reason.provider.empty()) json["provider"] = reason.provider;
@@ -227,7 +222,7 @@ std::string to_json(const Decision& decision, std::string_view pool_id) {
         {"used", figures.used}, {"needed", figures.needed}, {"limit", figures.limit}};
     if (!figures.resource.empty()) json["figures"]["resource"] = figures.resource;
   }
-  return text_of(json);
+  return json::to_text(json);
 }
 
 std::optional<Decision> check_eligibility(const NodeRequest& request, const PoolView& own,

@@ -237,6 +237,11 @@ TEST(Json, an_object_may_have_very_many_keys) {
   EXPECT_EQ(parse(with_keys(200'000)).size(), 200'000U);
 }
 
+TEST(Json, writes_what_is_not_utf8_as_unknown_characters) {
+  EXPECT_EQ(to_text({{"a", {1, "ü"}}, {"b", "x\xff\xfe"}}),
+            "{\"a\":[1,\"ü\"],\"b\":\"x\xef\xbf\xbd\xef\xbf\xbd\"}");
+}
+
 // Elements of a malicious text that takes a lot of memory.
 struct Costly {
   std::string begin;
