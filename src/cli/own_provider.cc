@@ -35,7 +35,7 @@ Task<> with_own_provider(Session& session, const config::ProviderSection& sectio
                                         .log = session.logger("nodepool.driver." + section.driver),
                                         .installation = std::make_shared<const model::Installation>(
                                             co_await model::find_installation(session.store())),
-                                        .is_serving = false};
+                                        .is_serving = std::make_shared<bool>(false)};
   const std::unique_ptr<driver::Provider> provider =
       driver.provider(driver.configure(section, session.config()), context);
   Task<> using_it = start_and_use(*provider, std::move(use));

@@ -99,8 +99,9 @@ struct ProviderContext {
   // The current installation. It changes when the store is replaced.
   std::shared_ptr<const model::Installation> installation =
       std::make_shared<const model::Installation>();
-  // false: in a command, which uses the provider once. Then it changes nothing on its own.
-  bool is_serving = true;
+  // Whether the provider may begin work of its own: not in a command, which uses it once. A state
+  // machine provider has one of its own, which ends when it is quiesced; its adapter shares it.
+  std::shared_ptr<bool> is_serving = std::make_shared<bool>(true);
 };
 
 // A cloud resource that is tagged with the provider's name and has no record in the store.

@@ -261,7 +261,6 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
         break;
       case NodeLaunches::Outcome::failed:
         declining_ = {Reason::Code::launch_failed, launches.failure()};
-        context_.history.declines(request_id_, pool_.id, declining_);
         break;
     }
   } catch (const async::Cancelled&) {
@@ -473,6 +472,7 @@ void NodeRequestHandler::add_request_reset(RecordBatch& batch) const {
 
 void NodeRequestHandler::add_decline(NodeRequest& request, const Reason& reason) const {
   const std::string text = model::failure_text(sentence(reason));
+  context_.history.declines(request_id_, pool_.id, reason);
   if (!request.declined(pool_.id)) {
     request.declined_by.push_back(pool_.id);
     request.decline_reasons[pool_.id] = text;

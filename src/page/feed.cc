@@ -41,8 +41,13 @@ constexpr std::array kFailureEvents{"failed", "aborted", "declined", "launch"};
 
 bool is_failure(const history::JournalEntry& entry) {
   if (entry.event == "failed" || entry.event == "aborted") return true;
+  if (entry.event != "declined") return false;
   const auto* declined = std::get_if<history::Declined>(&entry.facts);
-  return declined != nullptr && declined->reason == history::Declined::kLaunchFailed;
+  if (declined != nullptr && !declined->reason.empty()) {
+    return declined->reason == history::Declined::kLaunchFailed;
+  }
+  // Another launcher, or an earlier release, has left only the sentence.
+  return entry.details.contains(": launch failed");
 }
 
 template <typename Record>

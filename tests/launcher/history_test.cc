@@ -193,6 +193,23 @@ TEST_F(HistoryTest, a_request_that_no_pool_can_serve_has_the_reasons) {
                   AllOf(StartsWith("declined rack-main on host: "), HasSubstr("b")), "failed"));
 }
 
+TEST_F(HistoryTest, a_decline_has_its_own_reason_and_not_the_one_of_an_earlier_wait) {
+  start(std::string(kHostWithHistory));
+  request({"a"});
+  const std::string waiting = request({"a"});
+  const std::string unknown = request({"b"});
+  std::string without_host(kHostWithHistory);
+  reconfigure(without_host.replace(without_host.find("labels: [a]}"), 12, "labels: [b]}"));
+  stop();
+  const auto reason_of = [this](const std::string& id) {
+    const std::vector<history::JournalEntry> entries = history::entries_of(*journal_, id);
+    const auto declined = std::ranges::find(entries, "declined", &history::JournalEntry::event);
+    return declined == entries.end() ? "none" : std::get<history::Declined>(declined->facts).reason;
+  };
+  EXPECT_EQ(reason_of(waiting), "labels-not-offered");
+  EXPECT_EQ(reason_of(unknown), "labels-not-offered");
+}
+
 TEST_F(HistoryTest, held_nodes_and_changed_priorities_are_in_it) {
   start(std::string(kHostWithHistory));
   const std::string node = nodes().front().id;

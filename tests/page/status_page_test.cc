@@ -483,8 +483,13 @@ TEST_F(StatusPageTest, the_latest_failures_of_the_history_are_listed) {
             Not(HasSubstr("no host"))));
   // Only declines after failed launches are failures.
   add("600", "declined", "rack: too small", history::Declined{"rack", "pool-disabled"});
-  add("601", "declined", "rack: launch failed", history::Declined{"rack", "launch-failed"});
-  EXPECT_THAT(until(R"("of":"601")"), Not(HasSubstr(R"("of":"600")")));
+  add("601", "declined", "sky: too small", std::monostate());
+  add("602", "declined", "rack: launch failed", history::Declined{"rack", "launch-failed"});
+  add("603", "declined", "sky: launch failed: no capacity", history::Declined{"sky", ""});
+  add("604", "declined", "sky: launch failed: no capacity", std::monostate());
+  EXPECT_THAT(until(R"("of":"604")"),
+              AllOf(HasSubstr(R"("of":"602")"), HasSubstr(R"("of":"603")"),
+                    Not(HasSubstr(R"("of":"600")")), Not(HasSubstr(R"("of":"601")"))));
   loop_.run(scope_.stop());
   loop_.run(page.stop());
 }

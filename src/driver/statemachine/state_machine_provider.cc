@@ -246,6 +246,7 @@ Task<> StateMachineProvider::remove_leak(Leak leak) {
 std::unique_ptr<Provider> StateMachineDriver::provider(std::shared_ptr<const ProviderConfig> config,
                                                        ProviderContext context) const {
   auto machine_config = std::dynamic_pointer_cast<const StateMachineConfig>(config);
+  context.is_serving = std::make_shared<bool>(*context.is_serving);
   auto cloud = adapter(std::move(config), context);
   auto hosts = scanner(context);
   return std::make_unique<StateMachineProvider>(std::move(machine_config), std::move(context),

@@ -29,7 +29,7 @@ class StateMachineProvider final : public LaunchingProvider {
 
   const ProviderConfig& config() const override { return *config_; }
   Task<> start() override;
-  void quiesce() override {}
+  void quiesce() override { *context_.is_serving = false; }
   void take_over(Provider& predecessor) override;
   Task<> stop() override;
   std::shared_ptr<const Offer> offer() const override;

@@ -209,7 +209,7 @@ void BackingRequests::withdraw_unwanted(const MetastaticConfig& config) {
   for (auto asking = open_.begin(); asking != open_.end();) {
     const BackingRequest& request = *asking->request;
     const BackingRules* rules = config.find_rules(request.label);
-    const std::chrono::duration<double> grace(rules == nullptr ? 0 : rules->grace_time);
+    const std::chrono::duration<double> grace(rules == nullptr ? 0 : grace_time(*rules));
     const bool is_there = request.state == State::open && !request.id.empty();
     const bool is_unwanted =
         is_there && request.unwanted_since && now - *request.unwanted_since > grace;

@@ -7,6 +7,9 @@
 
 namespace nodepool::drivers::metastatic {
 
+// How long an empty backing node is kept for other nodes, in seconds: at least five.
+double grace_time(const BackingRules& rules);
+
 // What to do with a backing node.
 enum class Disposition {
   keep,
@@ -21,8 +24,9 @@ struct BackingFacts {
   double age = 0;         // time since it was requested
 };
 
-// Decides what to do. `rules` are its label's; nullptr if the label is no longer configured: then,
-// like a failed one, it is kept only for its tenants.
+// Decides what to do. `rules` are its label's; nullptr if the label is not configured (any more):
+// then it is kept only for its tenants, like a failed one; at least for five seconds, as a launcher
+// with another configuration may have made it.
 Disposition disposition_of(const BackingRecord& record, const BackingRules* rules,
                            const BackingFacts& facts);
 

@@ -63,7 +63,7 @@ MetastaticAdapter::MetastaticAdapter(std::shared_ptr<const MetastaticConfig> con
 
 Task<> MetastaticAdapter::start(std::function<void()> changed) {
   nodes_.follow(std::move(changed));
-  if (context_.is_serving) scope_.spawn("return backing nodes", return_backing_nodes());
+  if (*context_.is_serving) scope_.spawn("return backing nodes", return_backing_nodes());
   co_return;
 }
 
@@ -278,7 +278,10 @@ Task<> MetastaticAdapter::return_backing_nodes() {
   async::Clock& clock = context_.runtime.clock;
   while (true) {
     requests_.withdraw_unwanted(*config_);
-    for (const std::string& id : nodes_.ids()) co_await apply_disposition(id);
+    // A successor has other rules.
+    if (*context_.is_serving) {
+      for (const std::string& id : nodes_.ids()) co_await apply_disposition(id);
+    }
     const async::Clock::TimePoint next = clock.now() + time_to_next_check();
     co_await nodes_.moved().wait_until(clock, next);
     co_await clock.sleep_for(kShortestInterval);

@@ -140,7 +140,8 @@ void StaticProvider::on_node(const model::NodeTable::Change& change) {
 }
 
 void StaticProvider::retire_unconfigured(const Node& node, async::Duration pause) {
-  if (is_free(node)) scope_.spawn("deregister node " + node.id, retire(node.id, pause));
+  if (*context_.is_serving && is_free(node))
+    scope_.spawn("deregister node " + node.id, retire(node.id, pause));
 }
 
 SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
@@ -154,6 +155,7 @@ SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
 }
 
 void StaticProvider::reevaluate(const HostKey& key) {
+  if (!*context_.is_serving) return;
   HostState& state = states_.at(key);
   if (state.busy) {
     state.changed = true;

@@ -114,6 +114,7 @@ std::unique_ptr<Provider> LauncherProcess::new_provider() {
 
 void LauncherProcess::replace_provider() {
   const std::unique_ptr<Provider> predecessor = std::exchange(provider_, new_provider());
+  predecessor->quiesce();
   const std::weak_ptr<const int> calls = std::exchange(in_use_, std::make_shared<int>());
   provider_->take_over(*predecessor);
   run(provider_->start());

@@ -34,7 +34,7 @@ std::unique_ptr<MetastaticTest::Process> MetastaticTest::new_process() {
   return std::make_unique<Process>(
       installation_,
       [this](driver::ProviderContext context) {
-        context.is_serving = is_serving;
+        context.is_serving = std::make_shared<bool>(is_serving);
         const MetastaticDriver driver;
         return driver.provider(load(), std::move(context));
       },

@@ -35,7 +35,10 @@ TEST(Disposition, follows_from_the_record_and_the_rules) {
   EXPECT_FALSE(takes_nodes(record, rules, 0));
 
   record.failed = false;
-  EXPECT_EQ(disposition_of(record, nullptr, {.is_empty = true, .idle = 0, .age = 0}),
+  EXPECT_EQ(disposition_of(record, nullptr, {.is_empty = true, .idle = 5, .age = 5}),
+            Disposition::keep)
+      << "a launcher with another configuration may be about to use it";
+  EXPECT_EQ(disposition_of(record, nullptr, {.is_empty = true, .idle = 6, .age = 6}),
             Disposition::release);
   EXPECT_EQ(disposition_of(record, nullptr, {.is_empty = false, .idle = 0, .age = 0}),
             Disposition::keep);
@@ -54,6 +57,7 @@ TEST(Disposition, is_another_one_after_some_time) {
   EXPECT_EQ(time({.is_empty = false, .idle = 50, .age = 550}), 3050);
   EXPECT_EQ(time({.is_empty = true, .idle = 20, .age = 3590}), 10);
   EXPECT_EQ(time_to_change(record, nullptr, {.is_empty = false}), std::nullopt);
+  EXPECT_EQ(time_to_change(record, nullptr, {.is_empty = true, .idle = 2}), 3);
   rules = BackingRules();
   rules.grace_time = 0;
   EXPECT_EQ(time({.is_empty = true, .idle = 0, .age = 0}), 5) << "others may be about to use it";
@@ -73,6 +77,24 @@ TEST_F(MetastaticTest, an_empty_backing_node_is_given_back_at_the_end_of_the_gra
   EXPECT_EQ(backing().state, NodeState::in_use);
   process_->pass(std::chrono::seconds(3));
   EXPECT_EQ(backing().state, NodeState::used);
+}
+
+// The predecessor is there until its last launch has ended, which can take hours.
+TEST_F(MetastaticTest, a_provider_that_was_replaced_gives_nothing_back_by_its_old_rules) {
+  rules = "grace-time: 60";
+  more_labels = "          - {name: tiny, backing-label: big}\n";
+  const Node first = launch();
+  launchers_.boot_time = std::chrono::minutes(10);
+  const JobPointer waiting = begin(add_node("tiny"));
+  process_->settle();
+  reclaim(first.id);
+  const std::string backing_node = launchers_.nodes().at(0).id;
+  rules = "grace-time: 3600";
+  process_->replace_provider();
+  EXPECT_TRUE(waiting->ended);
+  EXPECT_EQ(installation_.node(backing_node).state, NodeState::in_use);
+  process_->pass(std::chrono::minutes(60));
+  EXPECT_EQ(installation_.node(backing_node).state, NodeState::used);
 }
 
 TEST_F(MetastaticTest, a_command_gives_no_backing_node_back) {
