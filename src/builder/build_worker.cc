@@ -56,6 +56,7 @@ Task<> BuildWorker::run() {
     }
     if (!failure.empty()) {
       schedule_.failed(*image);
+      schedule_.images().contended(*image);  // a job that waits does not wait for the backoff
       log_.error("Building image {} failed: {}", *image, failure);
     }
     schedule_.images().requeue(*image);

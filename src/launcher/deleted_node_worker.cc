@@ -26,10 +26,6 @@ constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 // How long an interrupted launch is left to launchers that may resume it.
 constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
 
-// Before the next attempt after the table was stale twice: the event of a change or lock is on its
-// way.
-constexpr auto kReturnOutdatedPause = std::chrono::milliseconds(10);
-
 // Returns `now` if the record does not have the time, for example because the requestor died.
 double released_at(const Node& node, double now) {
   const bool is_recorded = node.state == NodeState::used || node.state == NodeState::deleting;
@@ -48,13 +44,13 @@ DeletedNodeWorker::DeletedNodeWorker(const WorkerContext& context, const Provide
       scope_(context.runtime, telemetry::log_errors(log_)) {}
 
 void DeletedNodeWorker::start() {
-  const auto on_event = [this](const std::string& id) {
-    outdated_.erase(id);  // the table has caught up
-    reevaluate(id);
-  };
-  subscriptions_.push_back(context_.records.nodes.observe(
-      [on_event](const model::NodeTable::Change& change) { on_event(change.id); }));
-  subscriptions_.push_back(context_.records.nodes.observe_locks(on_event));
+  subscriptions_.push_back(
+      context_.records.nodes.observe([this](const model::NodeTable::Change& change) {
+        retries_.forget(change.id);  // the table has caught up
+        reevaluate(change.id);
+      }));
+  subscriptions_.push_back(
+      context_.records.nodes.observe_locks([this](const std::string& id) { reevaluate(id); }));
   subscriptions_.push_back(
       context_.records.requests.observe([this](const model::RequestTable::Change& change) {
         if (change.after != nullptr) return;
@@ -142,9 +138,10 @@ Task<> DeletedNodeWorker::process(std::string id) {
   if (has_failed) {
     co_await context_.records.pause_before_retry(kReturnRetryPause);
   } else if (up_to_date) {
-    outdated_.erase(id);
-  } else if (!outdated_.insert(id).second) {
-    co_await context_.runtime.clock.sleep_for(kReturnOutdatedPause);
+    retries_.forget(id);
+  } else {
+    const async::Clock& clock = context_.runtime.clock;
+    co_await context_.runtime.clock.sleep_for(retries_.after_outdated(id, clock.now()));
   }
   in_progress_.erase(id);
   reevaluate(id);  // may be due again

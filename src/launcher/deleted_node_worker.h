@@ -10,6 +10,7 @@
 #include "launcher/context.h"
 #include "launcher/peer_deferral.h"
 #include "launcher/providers.h"
+#include "launcher/retry_pauses.h"
 
 namespace nodepool::launcher {
 
@@ -52,7 +53,7 @@ class DeletedNodeWorker {
   const std::set<std::string>& own_pools_;
   telemetry::Logger log_;
   std::set<std::string, std::less<>> in_progress_;
-  std::set<std::string, std::less<>> outdated_;  // nodes for which the table was stale last time
+  RetryPauses retries_;  // of nodes for which the table was stale
   // Nodes left to another launcher of their provider, or to the pool worker that resumes their
   // launch.
   PeerDeferral deferral_;

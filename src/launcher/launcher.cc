@@ -142,7 +142,7 @@ std::optional<Resources> Launcher::label_resources(std::string_view provider, st
 void Launcher::on_node(const model::NodeTable::Change& change) {
   if (change.after != nullptr || change.before->external_id.is_null()) return;
   const auto provider = providers_.find(change.before->provider.value_or(""));
-  if (provider != providers_.end()) provider->second.quota->machine_gone();
+  if (provider != providers_.end()) provider->second.quota->capacity_freed();
 }
 
 void Launcher::on_component(const model::ComponentTable::Change& change) {

@@ -95,6 +95,7 @@ void MinReadyWorker::on_request(const model::RequestTable::Change& change) {
   if (change.before != nullptr && planning::is_for_min_ready(*change.before)) {
     const std::string& label = change.before->node_types.front();
     stocks_[label].requests.erase(change.id);
+    if (change.after == nullptr && is_unanswered(*change.before)) back_off(label);
     reevaluate(label);
   }
   if (change.after == nullptr || !planning::is_for_min_ready(*change.after)) return;
@@ -244,12 +245,21 @@ Task<bool> MinReadyWorker::free_node(NodeRequest request) {
 }
 
 Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {
-  Stock& stock = stocks_[label];
-  if (!stock.is_backing_off) {
-    stock.is_backing_off = true;
-    scope_.spawn("min-ready " + label, try_again_later(label, stock.backoff.failed()));
-  }
+  back_off(label);
   co_await remove(std::move(request_id));
+}
+
+// Whether it is a request of this session without an answer. Only others remove such a request; its
+// nodes are launched all the same.
+bool MinReadyWorker::is_unanswered(const NodeRequest& request) const {
+  return request.stat.ephemeral_owner == context_.store.session_id() &&
+         (request.state == RequestState::requested || request.state == RequestState::pending);
+}
+
+void MinReadyWorker::back_off(const std::string& label) {
+  Stock& stock = stocks_[label];
+  if (std::exchange(stock.is_backing_off, true)) return;
+  scope_.spawn("min-ready " + label, try_again_later(label, stock.backoff.failed()));
 }
 
 Task<> MinReadyWorker::try_again_later(std::string label, async::Duration pause) {

@@ -34,7 +34,7 @@ class MinReadyWorker {
   Task<> stop();
 
  private:
-  // Backoff after a failed request.
+  // Backoff after a request that has failed or was removed.
   static constexpr async::Duration kFirstPause = std::chrono::seconds(5);
   static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
 
@@ -61,6 +61,8 @@ class MinReadyWorker {
   Task<> take_over(model::NodeRequest request);
   Task<bool> free_node(model::NodeRequest request);
   Task<> give_up(std::string request_id, std::string label);
+  bool is_unanswered(const model::NodeRequest& request) const;
+  void back_off(const std::string& label);
   Task<> try_again_later(std::string label, async::Duration pause);
   Task<> remove(std::string request_id);
   bool has_problem(const model::Component& pool, const std::string& label) const;

@@ -22,9 +22,6 @@ using Outcome = NodeRequestHandler::Outcome;
 // events, and are held shortly, for example to change the priority.
 constexpr auto kLockedPause = std::chrono::milliseconds(250);
 
-// Before the next attempt after two outdated decisions: the tables are stale.
-constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
-
 // Before the next attempt after the store failed.
 constexpr auto kFailurePause = std::chrono::seconds(1);
 
@@ -176,7 +173,8 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
     queue_.enqueue(change.after->service_key());
   } else {
     deferral_.forget(change.id);
-    outdated_.erase(change.id);
+    const bool is_pending = change.after != nullptr && change.after->state == RequestState::pending;
+    if (!is_pending) retries_.forget(change.id);
   }
   wake_.set();
 }
@@ -336,24 +334,27 @@ Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
   co_await end(std::move(request_id), result);
 }
 
-// Evaluates the request again if it still waits.
+// Evaluates the request again if it still waits. During a long pause, no event has it evaluated.
 Task<> PoolWorker::end(std::string request_id, Result result) {
-  in_progress_.erase(request_id);
+  async::Duration pause = pause_after(request_id, result);
   queue_.launch_has_ended();  // handlers may count as launches
+  if (result == Result::try_again && pause > RetryPauses::kPause) {
+    wake_.set();
+    co_await context_.runtime.clock.sleep_for(std::exchange(pause, {}));
+  }
+  in_progress_.erase(request_id);
   wake_.set();
-  const async::Duration pause = pause_after(request_id, result);
   co_await reevaluate_in(std::move(request_id), pause);
 }
 
 async::Duration PoolWorker::pause_after(const std::string& request_id, Result result) {
   switch (result) {
     case Result::try_again:
-      return outdated_.insert(request_id).second ? async::Duration() : kOutdatedPause;
+      return retries_.after_outdated(request_id, context_.runtime.clock.now());
     case Result::done:
-      outdated_.erase(request_id);
+      retries_.forget(request_id);
       return {};
     case Result::locked:
-      outdated_.erase(request_id);
       return kLockedPause;
     case Result::too_large:
     case Result::failed:
@@ -370,7 +371,9 @@ Task<> PoolWorker::reevaluate_in(std::string request_id, async::Duration pause) 
 void PoolWorker::enqueue_again(const std::string& request_id) {
   const NodeRequest* request = context_.records.requests.find(request_id);
   if (request == nullptr || request->state != RequestState::requested) {
-    outdated_.erase(request_id);
+    if (request == nullptr || request->state != RequestState::pending) {
+      retries_.forget(request_id);
+    }
     if (request != nullptr) reevaluate_nodes_of(*request);
     return;
   }

@@ -13,6 +13,7 @@
 #include "launcher/idle_node_evictor.h"
 #include "launcher/node_request_handler.h"
 #include "launcher/peer_deferral.h"
+#include "launcher/retry_pauses.h"
 #include "model/registration.h"
 #include "planning/decision.h"
 #include "planning/pool_stock.h"
@@ -122,7 +123,7 @@ class PoolWorker {
   IdleNodeEvictor idle_node_evictor_;
   std::set<std::string, std::less<>> in_progress_;         // requests with a handler
   std::map<std::string, Accepted, std::less<>> accepted_;  // by request
-  std::set<std::string, std::less<>> outdated_;  // requests whose last decision was outdated
+  RetryPauses retries_;                                    // of requests
   PeerDeferral deferral_;  // of requests, to another launcher's worker of the same pool
   std::vector<coordination::Subscription> subscriptions_;
   coordination::Subscription provider_subscription_;

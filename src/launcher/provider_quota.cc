@@ -19,8 +19,16 @@ constexpr async::Duration kLongestQuotaPause = std::chrono::seconds(60);
 // Longest suspension of launches after a refusal.
 constexpr auto kRefusalPause = std::chrono::seconds(60);
 
-// Shortest suspension: a deleted machine may be the remains of the refused one.
+// Shortest suspension: what was freed may be the remains of the refused machine.
 constexpr auto kShortestRefusal = std::chrono::seconds(5);
+
+// Whether one of the limits is higher than before. What is not limited has no entry.
+bool has_grown(const driver::Limits& before, const driver::Limits& after) {
+  return std::ranges::any_of(before, [&after](const auto& limit) {
+    const auto now = after.find(limit.first);
+    return now == after.end() || now->second > limit.second;
+  });
+}
 
 }  // namespace
 
@@ -57,7 +65,7 @@ void ProviderQuota::refused() {
   end_refusal_at(refused_at_ + kRefusalPause);
 }
 
-void ProviderQuota::machine_gone() {
+void ProviderQuota::capacity_freed() {
   const auto earliest = std::max(runtime_.clock.now(), refused_at_ + kShortestRefusal);
   if (is_refusing() && earliest < refusing_until_) end_refusal_at(earliest);
 }
@@ -114,8 +122,9 @@ Task<> ProviderQuota::query() {
   if (!limits) co_return;
   fresh_until_ = runtime_.clock.now() + kFreshness;
   if (limits == available_) co_return;
+  const bool allows_more = !available_ || has_grown(*available_, *limits);
   available_ = std::move(limits);
-  refusing_until_ = {};
+  if (allows_more) capacity_freed();
   changes_.notify();
 }
 

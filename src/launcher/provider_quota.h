@@ -41,12 +41,12 @@ class ProviderQuota {
   // The provider has refused a launch in spite of free quota.
   void refused();
 
-  // Whether launches are suspended after a refusal, until a machine is deleted, the limits change,
-  // or a timeout.
+  // Whether launches are suspended after a refusal, until a machine is deleted, a limit grows, or a
+  // timeout.
   bool is_refusing() const { return runtime_.clock.now() < refusing_until_; }
 
-  // A machine of the provider was deleted, which may have freed capacity.
-  void machine_gone();
+  // A machine of the provider was deleted, or others use less.
+  void capacity_freed();
 
   const std::shared_ptr<planning::LaunchCount>& launches() const { return launches_; }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "coordination/path.h"
+#include "coordination/tree.h"
 #include "driver/launch.h"
 #include "model/paths.h"
 
@@ -37,12 +38,22 @@ class LockedNode final : public driver::NodeRecord {
   std::optional<double> released_;
 };
 
+// Removes what does not belong below a node's record.
+Task<> remove_foreign_children(Store& store, std::string node, std::string lock) {
+  for (const std::string& name : co_await store.children(node)) {
+    std::string path = coordination::join_path(node, name);
+    if (path != lock) co_await coordination::remove_tree(store, std::move(path));
+  }
+}
+
 // Commits `replacement`'s creation and the lock's release, together with the removal of the record
 // and of all other contenders: these find no record, or an empty one.
 Task<std::vector<OperationResult>> commit_removal(Store& store, const Node& node, const Lock& lock,
                                                   const Transaction& first) {
   std::vector<std::string> others;
+  bool has_foreign_children = false;
   while (true) {
+    bool is_foreign = false;
     Transaction attempt = first;
     for (const std::string& other : others) attempt.remove(other);
     attempt.remove(lock.root());
@@ -53,9 +64,18 @@ Task<std::vector<OperationResult>> commit_removal(Store& store, const Node& node
       const std::size_t before_others = first.size();
       const bool is_other =
           error.index() >= before_others && error.index() < before_others + others.size();
-      const bool contenders_changed = error.kind() == StoreError::Kind::not_empty ||
+      const bool is_not_empty = error.kind() == StoreError::Kind::not_empty;
+      const std::size_t at_root = before_others + others.size();
+      const bool contenders_changed = (is_not_empty && error.index() == at_root) ||
                                       (is_other && error.kind() == StoreError::Kind::no_node);
-      if (!contenders_changed) throw;
+      const bool is_record = is_not_empty && error.index() == at_root + 1;
+      if (!contenders_changed && (!is_record || has_foreign_children)) throw;
+      has_foreign_children = has_foreign_children || is_record;
+      is_foreign = is_record;
+    }
+    if (is_foreign) {
+      co_await remove_foreign_children(store, model::node_path(node.id), lock.root());
+      continue;
     }
     others.clear();
     for (const std::string& name : co_await store.children(lock.root())) {

@@ -55,7 +55,11 @@ Task<> FollowedInstallation::wait_until_known() {
 Task<> FollowedInstallation::refresh() {
   Installation stored = co_await find_installation(store_);
   if (stored == *current_) co_return;
-  if (stored.id.empty()) stored = co_await renew_installation(store_, runtime_.random);
+  if (stored.id.empty()) {
+    co_await runtime_.clock.sleep_until(renewals_.next());
+    renewals_.done(runtime_.clock.now());
+    stored = co_await renew_installation(store_, runtime_.random);
+  }
   log_.error(
       "The installation id of the store has changed from {} to {}: resources with the old owner "
       "tag "

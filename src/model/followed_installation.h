@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "async/event.h"
+#include "async/pace.h"
 #include "async/runtime.h"
 #include "coordination/store.h"
 #include "model/installation.h"
@@ -38,6 +39,7 @@ class FollowedInstallation {
   std::shared_ptr<Installation> current_ = std::make_shared<Installation>();
   std::shared_ptr<const Installation> seen_ = current_;
   async::Event changed_{"the store's installation changed"};
+  async::Pace renewals_{std::chrono::seconds(2), 3};  // each makes tags of machines obsolete
 };
 
 }  // namespace nodepool::model

@@ -51,7 +51,10 @@ void add_needs(EvaluationInput& input, const NodeRequest& request, const Facts& 
     const bool counts_already = node != nullptr && request.tenant_name &&
                                 node->tenant_name == request.tenant_name &&
                                 !ResourceUsage::of_tenant(*node).empty();
-    if (!counts_already) input.needs_of_tenant += need;
+    if (!counts_already) {
+      const auto recorded = node == nullptr ? std::nullopt : Resources::parse(node->resources);
+      input.needs_of_tenant += recorded.value_or(need);
+    }
     if (plan[i].empty()) {
       input.missing.push_back(label);
       input.needs_of_missing += need;

@@ -60,6 +60,23 @@ TEST_F(CloudTest, a_request_is_pending_and_its_nodes_are_building_and_locked_mea
   EXPECT_THAT(contenders(), IsEmpty());
 }
 
+// A script that removes records, or a launcher that disagrees.
+TEST_F(CloudTest, a_request_whose_nodes_are_removed_again_and_again_is_retried_at_a_limited_pace) {
+  cloud_->launch_time = seconds(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  for (int i = 0; i < 2000; ++i) {
+    for (const std::string& node : children("/nodepool/nodes")) {
+      as_requestor(coordination::remove_tree(*requestor_, "/nodepool/nodes/" + node));
+    }
+    pass(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(cloud_->launches, 10);
+  EXPECT_LE(cloud_->launches, 32) << "ten, and one a second";
+  pass(seconds(5));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, ready_nodes_are_reused_and_the_rest_is_launched_in_order) {
   start(kCloud);
   const std::string first = request({"large"});

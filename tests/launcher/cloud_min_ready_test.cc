@@ -94,6 +94,23 @@ TEST_F(CloudTest, min_ready_checks_again_whether_a_label_is_obtainable) {
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
 }
 
+TEST_F(CloudTest, min_ready_requests_that_are_removed_are_made_again_after_growing_pauses) {
+  cloud_->launch_time = minutes(5);
+  start(R"(
+labels: [{name: small, min-ready: 2}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, labels: [small]}]
+)");
+  for (int i = 0; i < 100; ++i) {
+    for (const std::string& id : children("/nodepool/requests")) cancel(id);
+    pass(std::chrono::milliseconds(200));
+  }
+  EXPECT_LE(cloud_->launches, 8) << "in 20 seconds";
+  EXPECT_GE(cloud_->launches, 4);
+}
+
 TEST_F(CloudTest, min_ready_requests_have_distinct_event_ids) {
   cloud_->launch_time = minutes(1);
   start(kMinReady);

@@ -70,7 +70,7 @@ TEST_F(ProviderQuotaTest, a_rejection_ends_after_a_minute_or_when_a_machine_is_d
   EXPECT_FALSE(quota_.is_refusing());
 
   quota_.refused();
-  quota_.machine_gone();
+  quota_.capacity_freed();
   pass(seconds(4));
   EXPECT_TRUE(quota_.is_refusing()) << "that may have been what was left of the refused one";
   changes_ = 0;
@@ -79,10 +79,18 @@ TEST_F(ProviderQuotaTest, a_rejection_ends_after_a_minute_or_when_a_machine_is_d
   EXPECT_EQ(changes_, 1);
 }
 
-TEST_F(ProviderQuotaTest, changed_limits_end_a_rejection) {
+TEST_F(ProviderQuotaTest, a_limit_that_grows_ends_a_rejection_and_one_that_shrinks_does_not) {
+  quota_.refused();
+  cloud_->limits = {{"instances", 4}};
+  settle();
+  EXPECT_EQ(quota_.available(), cloud_->limits);
+  pass(seconds(30));
+  EXPECT_TRUE(quota_.is_refusing());
   quota_.refused();
   cloud_->limits = {{"instances", 9}};
   settle();
+  EXPECT_TRUE(quota_.is_refusing()) << "that may have been what was left of the refused one";
+  pass(seconds(5));
   EXPECT_FALSE(quota_.is_refusing());
 }
 

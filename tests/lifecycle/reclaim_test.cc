@@ -105,6 +105,18 @@ TEST_F(ReclaimTest, the_record_and_its_lock_are_removed) {
   EXPECT_FALSE(lock_->held());
 }
 
+TEST_F(ReclaimTest, what_others_have_put_below_the_record_is_removed_too) {
+  loop_.run(coordination::ensure_path(other_, model::node_path(id_) + "/notes/of-others"));
+  EXPECT_EQ(reclaim(), std::nullopt);
+  EXPECT_THAT(ids(), IsEmpty());
+}
+
+TEST_F(ReclaimTest, what_is_below_a_contender_of_the_lock_is_an_error_and_no_endless_loop) {
+  const std::string contender = model::node_lock_path(id_) + "/other__lock__0000000009";
+  loop_.run(coordination::ensure_path(other_, contender + "/notes"));
+  EXPECT_THROW(reclaim(), StoreError);
+}
+
 TEST_F(ReclaimTest, a_replacement_takes_the_place_of_the_record) {
   provider_.replacement.emplace();
   provider_.replacement->set_state(NodeState::ready, 0);

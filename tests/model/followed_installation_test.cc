@@ -71,6 +71,15 @@ TEST_F(FollowedInstallationTest, a_store_that_stays_as_it_is_keeps_its_installat
   EXPECT_THAT(log_, IsEmpty());
 }
 
+TEST_F(FollowedInstallationTest, a_store_that_is_emptied_again_and_again_gets_few_installations) {
+  for (int i = 0; i < 50; ++i) empty_store();
+  EXPECT_THAT(log_, SizeIs(3));
+  EXPECT_TRUE(loop_.run(find_installation(others_)).id.empty());
+  clock_.advance_to(clock_.now() + std::chrono::seconds(2));
+  settle();
+  EXPECT_EQ(*followed_.current(), loop_.run(find_installation(others_)));
+}
+
 TEST_F(FollowedInstallationTest, a_store_that_was_emptied_is_another_installation) {
   const std::shared_ptr<const Installation> current = followed_.current();
   const Installation first = *current;
