@@ -34,9 +34,17 @@ class ReconnectBackoff {
 
   async::Duration next();
 
+  // The next pause, without jitter.
+  async::Duration pause() const { return pause_; }
+
+  // Begins anew.
+  void reset() { pause_ = kFirstPause; }
+
  private:
+  static constexpr async::Duration kFirstPause = std::chrono::milliseconds(100);
+
   async::Random& random_;
-  async::Duration pause_ = std::chrono::milliseconds(100);
+  async::Duration pause_ = kFirstPause;
 };
 
 }  // namespace nodepool::coordination::zookeeper

@@ -228,9 +228,17 @@ void Session::enter(SessionState state) {
 Task<> Session::run() {
   const auto self = shared_from_this();
   while (true) {
+    const async::Clock::TimePoint begun = runtime_.clock.now();
     co_await serve();
     lose_connection();
     if (closing_) co_return;
+    // A server may accept each connection and refuse what is sent on it, such as a request that is
+    // too large for it.
+    if (runtime_.clock.now() - begun >= short_lived_.pause()) {
+      short_lived_.reset();
+    } else {
+      co_await runtime_.clock.sleep_for(short_lived_.next());
+    }
     co_await reconnect();
   }
 }

@@ -113,7 +113,8 @@ class Session : public std::enable_shared_from_this<Session> {
   const Paths paths_;
   const Acl acl_;
   ServerList servers_;
-  std::shared_ptr<TlsClient> tls_;  // null: plain text
+  ReconnectBackoff short_lived_{runtime_.random};  // after connections that did not last
+  std::shared_ptr<TlsClient> tls_;                 // null: plain text
 
   SessionState state_ = SessionState::suspended;
   bool closing_ = false;

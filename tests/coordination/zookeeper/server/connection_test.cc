@@ -138,6 +138,18 @@ TEST_F(ZooKeeperConnection, a_session_survives_a_cut) {
   EXPECT_THAT(run(store_->children("/a")), ElementsAre("mine", "seen", "unseen"));
 }
 
+// Each of them lasts for 100 ms, or is followed by a pause of about that time.
+TEST_F(ZooKeeperConnection, connections_that_are_cut_at_once_are_opened_at_a_limited_pace) {
+  const async::Clock& clock = fixture_.runtime().clock;
+  const auto begun = clock.now();
+  for (int i = 0; i < 4; ++i) {
+    proxy_.cut();
+    ASSERT_TRUE(states_.run_until(suspended));
+    ASSERT_TRUE(states_.run_until(connected));
+  }
+  EXPECT_GE(clock.now() - begun, milliseconds(150));
+}
+
 TEST_F(ZooKeeperConnection, operations_wait_for_the_next_connection_in_order) {
   proxy_.refuse(true);
   proxy_.cut();
