@@ -81,15 +81,18 @@ TEST_F(MetastaticTest, an_empty_backing_node_is_given_back_at_the_end_of_the_gra
 
 // The predecessor is there until its last launch has ended, which can take hours.
 TEST_F(MetastaticTest, a_provider_that_was_replaced_gives_nothing_back_by_its_old_rules) {
-  rules = "grace-time: 60";
-  more_labels = "          - {name: tiny, backing-label: big}\n";
+  const auto configure = [this](const std::string& grace_time) {
+    rules = grace_time;
+    more_labels = "          - {name: tiny, backing-label: big, " + grace_time + "}\n";
+  };
+  configure("grace-time: 60");
   const Node first = launch();
   launchers_.boot_time = std::chrono::minutes(10);
   const JobPointer waiting = begin(add_node("tiny"));
   process_->settle();
   reclaim(first.id);
   const std::string backing_node = launchers_.nodes().at(0).id;
-  rules = "grace-time: 3600";
+  configure("grace-time: 3600");
   process_->replace_provider();
   EXPECT_TRUE(waiting->ended);
   EXPECT_EQ(installation_.node(backing_node).state, NodeState::in_use);
