@@ -62,7 +62,7 @@ TEST_F(CloudTest, a_request_is_pending_and_its_nodes_are_building_and_locked_mea
 
 // A script that removes records, or a launcher that disagrees.
 TEST_F(CloudTest, a_request_whose_nodes_are_removed_again_and_again_is_retried_at_a_limited_pace) {
-  cloud_->launch_time = seconds(1);
+  cloud_->launch_time = std::chrono::milliseconds(20);
   start(kCloud);
   const std::string id = request({"small"});
   for (int i = 0; i < 2000; ++i) {
