@@ -35,6 +35,7 @@ std::string TreeCache::absolute(std::string_view path) const {
 void TreeCache::on_event(const WatchEvent& event) {
   if (event.kind == WatchEvent::Kind::resync) {
     walk_needed_ = true;
+    resync_.set();
   } else {
     const std::string_view path = relative_path(event.path, root_);
     const Interest interest = path.empty() ? Interest::none : listener_.interest(path);
@@ -79,8 +80,9 @@ Task<> TreeCache::run() {
     walking_ = false;
     if (failed) {
       lose();
-      // A resync reports that the store is back. The end of other failures is not reported.
-      co_await wake_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
+      // A resync reports that the store is back. The end of other failures is not reported. Other
+      // events do not end the pause: walks would be most of the work of a store that is overloaded.
+      co_await resync_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
       wake_.set();
     }
   }

@@ -92,6 +92,7 @@ class TreeCache {
   TreeListener& listener_;
 
   async::Event wake_{"a record or lock changed"};
+  async::Event resync_{"the store is back"};
   bool ready_ = false;
   bool walk_needed_ = false;
   bool walking_ = false;

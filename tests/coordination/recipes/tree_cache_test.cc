@@ -252,6 +252,23 @@ TEST_F(TreeCacheTest, an_expired_session_is_a_disconnection_as_well) {
   EXPECT_THAT(mirror_.log, ElementsAre("+1=one", "ready", "lost", "+1=one", "ready"));
 }
 
+TEST_F(TreeCacheTest, a_walk_that_fails_is_not_repeated_at_each_event) {
+  create("/tree/1", "one");
+  FaultyStore store(a_, runtime_, {.disconnected = 1}, 1);
+  TreeCache cache(runtime_, store, "/tree", mirror_);
+  scope_.spawn("cache", cache.run());
+  settle();
+  const std::uint64_t failed = store.counts().disconnected;
+  for (int i = 2; i < 50; ++i) create("/tree/" + std::to_string(i));
+  EXPECT_LE(store.counts().disconnected, failed + 1);
+  EXPECT_FALSE(cache.ready());
+  store.set_plan({});
+  pass(std::chrono::seconds(1));
+  EXPECT_TRUE(cache.ready());
+  EXPECT_EQ(mirror_.content.size(), 49U);
+  loop_.run(scope_.stop());
+}
+
 // Another store with records of the same names after an outage, with own writes at any time during
 // the walk.
 TEST_F(TreeCacheTest, a_record_written_during_a_walk_is_not_treated_as_removed) {
