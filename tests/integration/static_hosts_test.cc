@@ -229,6 +229,28 @@ TEST_F(StaticHostsTest, a_held_node_stays_and_a_deleted_one_is_registered_anew) 
   EXPECT_NE(site_.nodes().at(0).at("id"), id);
 }
 
+// Its configuration may be another one than the launcher's.
+TEST_F(StaticHostsTest, a_command_that_deletes_a_node_leaves_other_hosts_alone) {
+  const Sshd one;
+  const Sshd other;
+  site_.configure(provider({host(one, "a"), host(other, "b")}));
+  site_.start_launcher();
+  site_.wait_until_all_ready(2);
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+  const auto id_of = [this](const Sshd& sshd) -> std::string {
+    for (const nlohmann::json& node : site_.nodes("ready")) {
+      if (node.at("connection_port") == sshd.port()) return node.at("id");
+    }
+    return "none";
+  };
+  const std::string deleted = id_of(one);
+  const std::string kept = id_of(other);
+  site_.configure(provider({host(one, "a")}));
+  EXPECT_EQ(site_.nodepool({"delete", "--now", deleted}).status, 0);
+  EXPECT_EQ(id_of(other), kept);
+  EXPECT_NE(id_of(one), deleted);
+}
+
 TEST_F(StaticHostsTest, an_expired_lease_ends_and_a_renewed_one_goes_on) {
   const Sshd first;
   const Sshd second;
