@@ -257,8 +257,10 @@ TEST_F(StaticHostsTest, an_expired_lease_ends_and_a_renewed_one_goes_on) {
   site_.configure(provider({host(first, "a"), host(second, "b")}));
   site_.start_launcher();
   site_.wait_until_all_ready(2);
-  const nlohmann::json renewed = site_.json({"request", "b", "--lease", "2s"});
+  const nlohmann::json renewed = site_.json({"request", "b", "--lease", "10m"});
   EXPECT_EQ(site_.nodepool({"renew", renewed.at("lease"), "--lease", "1h"}).status, 0);
+  EXPECT_GE(site_.json({"lease-list"}).at(0).at("expires").get<double>(),
+            renewed.at("expires").get<double>() + 3000);
   site_.json({"request", "a", "--lease", "1s"});
   site_.wait_until("the short lease has ended",
                    [this] { return site_.nodes("ready").size() == 1; });
