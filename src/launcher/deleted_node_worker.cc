@@ -140,8 +140,9 @@ Task<> DeletedNodeWorker::process(std::string id) {
   } else if (up_to_date) {
     retries_.forget(id);
   } else {
-    const async::Clock& clock = context_.runtime.clock;
-    co_await context_.runtime.clock.sleep_for(retries_.after_outdated(id, clock.now()));
+    async::Clock& clock = context_.runtime.clock;
+    co_await clock.sleep_for(retries_.after_outdated(id, clock.now()));
+    if (context_.records.nodes.find(id) == nullptr) retries_.forget(id);
   }
   in_progress_.erase(id);
   reevaluate(id);  // may be due again

@@ -51,9 +51,8 @@ Task<> remove_foreign_children(Store& store, std::string node, std::string lock)
 Task<std::vector<OperationResult>> commit_removal(Store& store, const Node& node, const Lock& lock,
                                                   const Transaction& first) {
   std::vector<std::string> others;
-  bool has_foreign_children = false;
   while (true) {
-    bool is_foreign = false;
+    bool has_foreign_children = false;
     Transaction attempt = first;
     for (const std::string& other : others) attempt.remove(other);
     attempt.remove(lock.root());
@@ -61,21 +60,16 @@ Task<std::vector<OperationResult>> commit_removal(Store& store, const Node& node
     try {
       co_return co_await store.commit(std::move(attempt));
     } catch (const TransactionError& error) {
-      const std::size_t before_others = first.size();
-      const bool is_other =
-          error.index() >= before_others && error.index() < before_others + others.size();
+      const std::size_t at_root = first.size() + others.size();
+      const bool is_other = error.index() >= first.size() && error.index() < at_root;
       const bool is_not_empty = error.kind() == StoreError::Kind::not_empty;
-      const std::size_t at_root = before_others + others.size();
       const bool contenders_changed = (is_not_empty && error.index() == at_root) ||
                                       (is_other && error.kind() == StoreError::Kind::no_node);
-      const bool is_record = is_not_empty && error.index() == at_root + 1;
-      if (!contenders_changed && (!is_record || has_foreign_children)) throw;
-      has_foreign_children = has_foreign_children || is_record;
-      is_foreign = is_record;
+      has_foreign_children = is_not_empty && error.index() == at_root + 1;
+      if (!contenders_changed && !has_foreign_children) throw;
     }
-    if (is_foreign) {
+    if (has_foreign_children) {
       co_await remove_foreign_children(store, model::node_path(node.id), lock.root());
-      continue;
     }
     others.clear();
     for (const std::string& name : co_await store.children(lock.root())) {

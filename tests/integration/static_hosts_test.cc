@@ -53,6 +53,13 @@ class StaticHostsTest : public testing::Test {
     return done.output;
   }
 
+  // A launcher with two hosts, of label `a` and of label `b`.
+  void start_with(const Sshd& a, const Sshd& b) {
+    site_.configure(provider({host(a, "a"), host(b, "b")}));
+    site_.start_launcher();
+    site_.wait_until_all_ready(2);
+  }
+
   Installation site_;
 };
 
@@ -233,9 +240,7 @@ TEST_F(StaticHostsTest, a_held_node_stays_and_a_deleted_one_is_registered_anew) 
 TEST_F(StaticHostsTest, a_command_that_deletes_a_node_leaves_other_hosts_alone) {
   const Sshd one;
   const Sshd other;
-  site_.configure(provider({host(one, "a"), host(other, "b")}));
-  site_.start_launcher();
-  site_.wait_until_all_ready(2);
+  start_with(one, other);
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
   const auto id_of = [this](const Sshd& sshd) -> std::string {
     for (const nlohmann::json& node : site_.nodes("ready")) {
@@ -254,9 +259,7 @@ TEST_F(StaticHostsTest, a_command_that_deletes_a_node_leaves_other_hosts_alone) 
 TEST_F(StaticHostsTest, an_expired_lease_ends_and_a_renewed_one_goes_on) {
   const Sshd first;
   const Sshd second;
-  site_.configure(provider({host(first, "a"), host(second, "b")}));
-  site_.start_launcher();
-  site_.wait_until_all_ready(2);
+  start_with(first, second);
   const nlohmann::json renewed = site_.json({"request", "b", "--lease", "10m"});
   EXPECT_EQ(site_.nodepool({"renew", renewed.at("lease"), "--lease", "1h"}).status, 0);
   EXPECT_GE(site_.json({"lease-list"}).at(0).at("expires").get<double>(),

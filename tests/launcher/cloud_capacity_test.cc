@@ -8,6 +8,7 @@
 namespace nodepool::launcher {
 namespace {
 
+using model::Node;
 using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
@@ -195,6 +196,25 @@ TEST_F(CloudTest, a_tenant_stays_within_its_limit) {
   accept(first);
   give_back(read_node(nodes(NodeState::in_use).front().id).id);
   EXPECT_EQ(state(second), RequestState::fulfilled);
+}
+
+// The node was made when the label was larger.
+TEST_F(CloudTest, an_existing_node_counts_for_a_tenant_as_it_is_recorded) {
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 2}});
+  start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-cores: 6}]\n");
+  const std::string first = request({"small"});
+  Node node = read_node(read_request(first).nodes.at(0));
+  cancel(first);
+  node = read_node(node.id);
+  node.resources = driver::Resources({{"instances", 1}, {"cores", 5}}).to_json();
+  as_requestor(
+      requestor_->set(model::node_path(node.id), to_record(node), coordination::kAnyVersion));
+  const std::string id =
+      request({"small", "small"}, [](NodeRequest& request) { request.tenant_name = "acme"; });
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::requested);
+  const std::string other = request({"large"});
+  EXPECT_EQ(read_request(other).nodes.at(0), "0000000001") << "no other node was begun meanwhile";
 }
 
 TEST_F(CloudTest, an_idle_node_counts_for_its_tenant_and_is_evicted_for_it) {

@@ -24,6 +24,12 @@ providers:
     pools: [{name: main, max-servers: 4, labels: [small]}]
 )";
 
+std::string without_limits(int min_ready) {
+  return "labels: [{name: small, min-ready: " + std::to_string(min_ready) +
+         "}]\n"
+         "providers: [{name: sky, driver: cloud, pools: [{name: main, labels: [small]}]}]\n";
+}
+
 TEST_F(CloudTest, min_ready_nodes_are_kept_in_stock) {
   const std::string yaml = R"(
 labels: [{name: small, min-ready: 2}, {name: large, min-ready: 0}]
@@ -96,13 +102,7 @@ TEST_F(CloudTest, min_ready_checks_again_whether_a_label_is_obtainable) {
 
 TEST_F(CloudTest, min_ready_requests_that_are_removed_are_made_again_after_growing_pauses) {
   cloud_->launch_time = minutes(5);
-  start(R"(
-labels: [{name: small, min-ready: 2}]
-providers:
-  - name: sky
-    driver: cloud
-    pools: [{name: main, labels: [small]}]
-)");
+  start(without_limits(2));
   for (int i = 0; i < 100; ++i) {
     for (const std::string& id : children("/nodepool/requests")) cancel(id);
     pass(std::chrono::milliseconds(200));
@@ -125,13 +125,7 @@ TEST_F(CloudTest, min_ready_requests_have_distinct_event_ids) {
 
 TEST_F(CloudTest, a_very_large_min_ready_is_requested_in_steps) {
   cloud_->launch_time = minutes(1);
-  start(R"(
-labels: [{name: small, min-ready: 10000}]
-providers:
-  - name: sky
-    driver: cloud
-    pools: [{name: main, labels: [small]}]
-)");
+  start(without_limits(10000));
   pass(seconds(30));
   EXPECT_THAT(children("/nodepool/requests"), SizeIs(100));
   pass(seconds(33));

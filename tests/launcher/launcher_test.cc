@@ -404,7 +404,7 @@ TEST_F(LauncherTest, hosts_are_registered_again_after_all_nodes_are_removed) {
   EXPECT_EQ(nodes(NodeState::ready).size(), count);
 }
 
-// A host whose node somebody deletes now and then must not be away for a minute each time.
+// A host whose node an operator deletes now and then must not be away for a minute each time.
 TEST_F(LauncherTest, a_host_is_back_within_seconds_however_often_its_nodes_are_removed) {
   start(kTwoHosts);
   const std::size_t count = nodes().size();

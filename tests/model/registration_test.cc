@@ -100,7 +100,7 @@ TEST_F(RegistrationTest, a_record_that_is_removed_as_soon_as_it_is_made_is_made_
   loop_.run(registration_.unregister());
 }
 
-TEST_F(RegistrationTest, it_does_not_work_against_somebody_who_removes_all_records) {
+TEST_F(RegistrationTest, it_does_not_work_against_a_user_who_removes_all_records) {
   loop_.run(registration_.start());
   const auto remove = [this] {
     const auto names = registered();
