@@ -105,6 +105,7 @@ void ExpiryWorker::forget(const std::string& id) {
 
 void ExpiryWorker::reevaluate(const std::string& id) {
   forget(id);
+  if (ending_.contains(id)) return;
   const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || !node->provider || !providers_.contains(*node->provider)) return;
   const std::optional<double> end = expiry(*node, ages_);
@@ -134,12 +135,21 @@ Task<> ExpiryWorker::run() {
       continue;
     }
     forget(id);
+    ending_.insert(id);
     scope_.spawn("end of node " + id, end(id));
   }
 }
 
 Task<> ExpiryWorker::end(std::string id) {
-  std::string failure;
+  co_await try_to_end(id);
+  // If it is still due, it is locked or has changed: retry.
+  const Node* node = context_.records.nodes.find(id);
+  if (node != nullptr && is_due(*node)) co_await context_.runtime.clock.sleep_for(kLeaseRetryPause);
+  ending_.erase(id);
+  reevaluate(id);
+}
+
+Task<> ExpiryWorker::try_to_end(std::string id) {
   try {
     std::optional<Node> node = co_await model::read_node(context_.store, id);
     const bool due = node && is_due(*node);
@@ -149,14 +159,11 @@ Task<> ExpiryWorker::end(std::string id) {
       co_await retire(id);
     }
   } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) failure = error.what();
+    if (error.kind() == StoreError::Kind::no_node) co_return;
+    log_.about({}, {}, id).debug("Retrying: {}", error.what());
+  } catch (const model::RecordError& error) {
+    log_.about({}, {}, id).debug("Retrying: {}", error.what());
   }
-  if (!failure.empty()) log_.about({}, {}, id).debug("Retrying: {}", failure);
-  // If it is still due, it is locked or has changed: retry.
-  const Node* node = context_.records.nodes.find(id);
-  if (node == nullptr || !is_due(*node)) co_return;
-  co_await context_.runtime.clock.sleep_for(kLeaseRetryPause);
-  reevaluate(id);
 }
 
 // Removes the lease's contenders and sets the node's state in one transaction, which fails if the

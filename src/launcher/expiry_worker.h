@@ -51,6 +51,7 @@ class ExpiryWorker {
   void forget(const std::string& id);
   Task<> run();
   Task<> end(std::string id);
+  Task<> try_to_end(std::string id);
   Task<> end_lease(model::Node node);
   Task<> retire(std::string id);
   bool is_due(const model::Node& node) const;
@@ -61,6 +62,7 @@ class ExpiryWorker {
   NodeAges ages_;
   std::map<std::string, double, std::less<>> expiry_;        // node id -> seconds since the epoch
   std::set<std::pair<double, std::string>> next_to_expire_;  // by time
+  std::set<std::string, std::less<>> ending_;  // being ended, or waiting for the next attempt
   async::Event changed_{"the next expiry changed"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;

@@ -149,5 +149,30 @@ TEST_F(LeaseExpiryTest, held_and_ready_nodes_beyond_their_age_are_replaced) {
   }
 }
 
+// The holder of the lock may write its record many times.
+TEST_F(LeaseExpiryTest, a_locked_node_is_tried_at_a_limited_pace) {
+  start("max-hold-age: 60\n" + std::string(kTwoHosts));
+  const std::string id = request({"large"});
+  Node node = read_node(read_request(id).nodes.at(0));
+  accept(id);
+  node.set_state(NodeState::hold, clock_.wall_seconds() - 120);
+  int attempts = 0;
+  const coordination::Subscription watching = requestor_->watch(
+      model::node_lock_path(node.id), [&attempts](const coordination::WatchEvent& event) {
+        if (event.kind == coordination::WatchEvent::Kind::created) ++attempts;
+      });
+  for (int i = 0; i < 20; ++i) {
+    node.hold_job = "job " + std::to_string(i);
+    write_node(node);
+    settle();
+  }
+  pass(seconds(58));
+  EXPECT_GE(attempts, 10);
+  EXPECT_LE(attempts, 13);
+  give_back(node.id, NodeState::hold);
+  pass(seconds(70));
+  EXPECT_FALSE(exists(model::node_path(node.id)));
+}
+
 }  // namespace
 }  // namespace nodepool::launcher
