@@ -22,6 +22,13 @@
 
 namespace nodepool::launcher {
 
+// One static host.
+inline constexpr auto kOneHost = R"(
+labels: [{name: small}]
+providers:
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: host-a, labels: [small]}]}]}
+)";
+
 // Two static hosts, three slots.
 inline constexpr auto kTwoHosts = R"(
 labels: [{name: small}, {name: large}]

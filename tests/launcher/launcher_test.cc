@@ -26,12 +26,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-constexpr auto kOneHost = R"(
-labels: [{name: small}]
-providers:
-  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: host-a, labels: [small]}]}]}
-)";
-
 class LauncherTest : public LauncherFixture {};
 
 TEST_F(LauncherTest, every_slot_of_every_host_becomes_a_ready_node) {
