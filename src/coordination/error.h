@@ -23,6 +23,7 @@ class StoreError : public std::runtime_error {
     disconnected,     // it has not happened; the store is unreachable
     session_expired,  // the session and its ephemeral nodes are gone
     storage,          // the store is broken or full: an operator must act
+    not_permitted,    // an access control list forbids it; it has not happened
     closed,           // the store has been closed by this process
   };
 

@@ -106,7 +106,7 @@ class GroupContents {
 
 // Whether the store has rejected a group, because of one of its operations or because of its size.
 bool has_not_happened(const StoreError& error) {
-  if (error.is_rejection()) return true;
+  if (error.is_rejection() || error.kind() == Kind::not_permitted) return true;
   return error.kind() == Kind::storage && dynamic_cast<const TransactionError*>(&error) != nullptr;
 }
 

@@ -17,11 +17,11 @@ inline bool is_outage(const StoreError& error) {
 }
 
 // Whether a retry may succeed in the same session, with the same locks: the store was unreachable
-// or full, or the outcome is unknown.
+// or full, an operator may have to change an access control list, or the outcome is unknown.
 inline bool may_recover(const StoreError& error) {
   using Kind = StoreError::Kind;
   return error.kind() == Kind::disconnected || error.kind() == Kind::unknown_outcome ||
-         error.kind() == Kind::storage;
+         error.kind() == Kind::storage || error.kind() == Kind::not_permitted;
 }
 
 // Waits until the store is back, at most a second, before a retry. Throws Cancelled.

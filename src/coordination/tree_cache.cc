@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "async/task_scope.h"
+#include "coordination/outage.h"
 #include "coordination/path.h"
 
 namespace nodepool::coordination {
@@ -21,6 +22,9 @@ constexpr std::size_t kConcurrentReads = 256;
 
 // The pause after a failed walk, because an unreachable store fails at once.
 constexpr auto kRetryPause = std::chrono::milliseconds(500);
+
+// A change of an access control list has no event.
+constexpr auto kRereadingInterval = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -67,7 +71,7 @@ Task<> TreeCache::run() {
   const Subscription watching =
       store_.watch(root_, [this](const WatchEvent& event) { on_event(event); });
   while (true) {
-    co_await wake_.wait();
+    co_await wait_for_work();
     // Lets tasks whose write has just completed apply it first.
     co_await boost::asio::post(boost::asio::use_awaitable);
     bool failed = false;
@@ -75,6 +79,7 @@ Task<> TreeCache::run() {
       co_await catch_up();
     } catch (const StoreError& error) {
       if (error.kind() == Kind::closed) throw;
+      if (!is_outage(error)) listener_.on_failed(error.what());
       failed = true;
     }
     walking_ = false;
@@ -85,6 +90,19 @@ Task<> TreeCache::run() {
       co_await resync_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
       wake_.set();
     }
+  }
+}
+
+Task<> TreeCache::wait_for_work() {
+  if (unreadable_.empty()) {
+    co_await wake_.wait();
+    co_return;
+  }
+  co_await wake_.wait_until(runtime_.clock, next_rereading_);
+  if (runtime_.clock.now() < next_rereading_) co_return;
+  next_rereading_ = runtime_.clock.now() + kRereadingInterval;
+  for (const std::string& path : unreadable_) {
+    queue_.push_back({WatchEvent::Kind::created, path});
   }
 }
 
@@ -159,6 +177,7 @@ Task<> TreeCache::walk() {
   walking_ = true;
   std::set<std::string, std::less<>> vanished;
   for (const auto& [path, known] : known_) vanished.insert(path);
+  vanished.insert(unreadable_.begin(), unreadable_.end());
   std::vector<std::string> level{std::string()};
   while (!level.empty()) {
     for (const std::string& path : level) vanished.erase(path);
@@ -196,27 +215,51 @@ Task<> TreeCache::for_each(std::vector<std::string> paths, std::vector<std::stri
   if (failure) std::rethrow_exception(failure);
 }
 
-// A path whose data are not read exists, because its parent has listed it.
 Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
   const Interest interest = path.empty() ? Interest::name : listener_.interest(path);
-  bool has_children = true;
   try {
-    if (interest == Interest::data) {
-      const Entry entry = co_await store_.get(absolute(path));
-      take(path, entry);
-      const auto known = known_.find(path);
-      if (known != known_.end()) known->second.announced = entry.stat.version;
-      has_children = entry.stat.num_children > 0;
-    } else if (!path.empty() && !known_.contains(path)) {
-      take(path, Entry{});
-    }
+    const bool has_children = co_await read(path, interest);
     if (below != nullptr && interest != Interest::leaf && has_children) {
       co_await list(path, *below);
     }
   } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-    handle_missing(path);
+    if (error.kind() == Kind::no_node) {
+      handle_missing(path);
+    } else if (!can_do_without(path, error)) {
+      throw;
+    }
   }
+}
+
+// Returns whether the node may have children. A path whose data are not read exists, because its
+// parent has listed it.
+Task<bool> TreeCache::read(std::string path, Interest interest) {
+  if (interest != Interest::data) {
+    if (!path.empty() && !known_.contains(path)) take(path, Entry{});
+    co_return true;
+  }
+  try {
+    const Entry entry = co_await store_.get(absolute(path));
+    take(path, entry);
+    const auto known = known_.find(path);
+    if (known != known_.end()) known->second.announced = entry.stat.version;
+    co_return entry.stat.num_children > 0;
+  } catch (const StoreError& error) {
+    if (!can_do_without(path, error)) throw;
+  }
+  co_return true;
+}
+
+// An older version may become readable again, so the cache forgets which one it had.
+bool TreeCache::can_do_without(std::string_view path, const StoreError& error) {
+  if (error.kind() != Kind::not_permitted || path.empty()) return false;
+  if (!listener_.on_unreadable(path, error.what())) return false;
+  if (listener_.interest(path) == Interest::data) {
+    if (unreadable_.empty()) next_rereading_ = runtime_.clock.now() + kRereadingInterval;
+    unreadable_.emplace(path);
+    if (const auto known = known_.find(path); known != known_.end()) known_.erase(known);
+  }
+  return true;
 }
 
 Task<> TreeCache::list(std::string path, std::vector<std::string>& below) {
@@ -254,6 +297,9 @@ void TreeCache::take(std::string_view path, const Entry& entry) {
 // Whether this version is newer than the cached one; caches it then. After the loss of the session,
 // the same transaction id may belong to another store.
 bool TreeCache::is_newer(std::string_view path, const Stat& stat) {
+  if (const auto unreadable = unreadable_.find(path); unreadable != unreadable_.end()) {
+    unreadable_.erase(unreadable);
+  }
   const auto [known, is_new] = known_.try_emplace(std::string(path));
   if (!is_new && known->second.mzxid >= stat.mzxid && !may_be_older_) return false;
   known->second.mzxid = stat.mzxid;
@@ -263,10 +309,10 @@ bool TreeCache::is_newer(std::string_view path, const Stat& stat) {
 }
 
 void TreeCache::apply_removed(std::string_view path) {
-  const auto known = known_.find(path);
-  if (known == known_.end()) return;
+  if (!known_.contains(path) && !unreadable_.contains(path)) return;
   const std::string removed(path);  // `path` may be the key itself
-  known_.erase(known);
+  known_.erase(removed);
+  unreadable_.erase(removed);
   listener_.on_removed(removed);
 }
 

@@ -35,11 +35,23 @@ class TreeListener {
 
   virtual void on_removed(std::string_view path) = 0;
 
+  // An access control list forbids to read the node at `path` or to list its children. Returns
+  // whether the cache goes on without them; otherwise following the tree fails. on_changed() and
+  // on_removed() follow as for other nodes. May be called again for the same path. By default,
+  // returns false.
+  virtual bool on_unreadable(std::string_view /*path*/, const std::string& /*reason*/) {
+    return false;
+  }
+
   // The first walk, or the one after a disconnection, is complete.
   virtual void on_ready() = 0;
 
   // The cache no longer follows the store: decisions must wait for on_ready().
   virtual void on_lost() = 0;
+
+  // Following the tree has failed, not because of an outage; it is tried again. By default, does
+  // nothing.
+  virtual void on_failed(const std::string& /*reason*/) {}
 };
 
 // Caches a subtree of the store in memory with a persistent recursive watch. After every
@@ -75,13 +87,16 @@ class TreeCache {
   void take(std::string_view path, const Entry& entry);
   bool is_newer(std::string_view path, const Stat& stat);
   bool is_known_already(std::string_view path, const std::vector<WatchEvent::Kind>& events);
+  Task<> wait_for_work();
   Task<> catch_up();
   Task<> apply_events(std::vector<WatchEvent> events, std::set<std::string, std::less<>> missing);
   Task<> walk();
   // Visits paths concurrently. With `below`, collects their children that are not ignored.
   Task<> for_each(std::vector<std::string> paths, std::vector<std::string>* below);
   Task<> visit(std::string path, std::vector<std::string>* below);
+  Task<bool> read(std::string path, TreeListener::Interest interest);
   Task<> list(std::string path, std::vector<std::string>& below);
+  bool can_do_without(std::string_view path, const StoreError& error);
   // Handles a path that was not found.
   void handle_missing(std::string_view path);
   std::string absolute(std::string_view path) const;
@@ -110,6 +125,8 @@ class TreeCache {
 
   std::vector<WatchEvent> queue_;                    // with relative paths
   std::set<std::string, std::less<>> missing_;       // paths that a read did not find
+  std::set<std::string, std::less<>> unreadable_;    // with data; they are read again sometimes
+  async::Clock::TimePoint next_rereading_;           // of these
   std::map<std::string, Known, std::less<>> known_;  // by path
 };
 

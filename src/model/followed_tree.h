@@ -8,6 +8,7 @@
 #include "async/runtime.h"
 #include "coordination/tree_cache.h"
 #include "model/observers.h"
+#include "telemetry/log.h"
 
 namespace nodepool::model {
 
@@ -29,16 +30,29 @@ class FollowedTree : protected coordination::TreeListener {
   }
 
  protected:
-  FollowedTree(const async::Runtime& runtime, coordination::Store& store, std::string_view root)
-      : cache_(runtime, store, std::string(root), *this) {}
+  FollowedTree(const async::Runtime& runtime, coordination::Store& store, std::string_view root,
+               telemetry::Logger log)
+      : root_(root), log_(std::move(log)), cache_(runtime, store, std::string(root), *this) {}
 
-  void on_ready() override { readiness_.notify(true); }
+  void on_ready() override {
+    failure_.clear();
+    readiness_.notify(true);
+  }
   void on_lost() override { readiness_.notify(false); }
+
+  // Reports each reason once.
+  void on_failed(const std::string& reason) override {
+    if (std::exchange(failure_, reason) == reason) return;
+    log_.warning("Error reading the records below {}, retrying: {}", root_, reason);
+  }
 
   coordination::TreeCache& cache() { return cache_; }
   const coordination::TreeCache& cache() const { return cache_; }
 
  private:
+  std::string root_;
+  telemetry::Logger log_;
+  std::string failure_;  // why it has not been complete since on_ready()
   coordination::TreeCache cache_;
   Observers<bool> readiness_;
 };

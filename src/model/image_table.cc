@@ -61,7 +61,7 @@ void erase_from(std::map<std::string, IdSet, std::less<>>& sets, std::string_vie
 
 ImageTable::ImageTable(const async::Runtime& runtime, coordination::Store& store,
                        const telemetry::Logger& log)
-    : FollowedTree(runtime, store, kImagesRoot),
+    : FollowedTree(runtime, store, kImagesRoot, log),
       builds_(kImagesRoot, log),
       uploads_(kImagesRoot, log) {}
 
@@ -113,6 +113,10 @@ std::set<std::pair<std::string, std::string>> ImageTable::known_uploads(
   std::set<std::pair<std::string, std::string>> known;
   for (const ImageUpload* upload : uploads_to(provider)) {
     if (upload->state != UploadState::failed) known.emplace(upload->build_id, upload->id);
+  }
+  for (const std::string& id : uploads_.unreadable()) {
+    const std::optional<ImagePath> path = parse_image_path(id);
+    if (path && path->provider == provider) known.emplace(path->build_id, path->upload_id);
   }
   return known;
 }
@@ -210,6 +214,14 @@ void ImageTable::on_changed(std::string_view path, const Entry& entry) {
       return;
   }
   changes_.notify(image);
+}
+
+bool ImageTable::on_unreadable(std::string_view path, const std::string& reason) {
+  const std::optional<ImagePath> parsed = parse_image_path(path);
+  if (!parsed) return false;
+  if (parsed->kind == Kind::build) builds_.record_unreadable(path, reason);
+  if (parsed->kind == Kind::upload) uploads_.record_unreadable(path, reason);
+  return parsed->kind == Kind::build || parsed->kind == Kind::upload;
 }
 
 void ImageTable::on_removed(std::string_view path) {

@@ -49,7 +49,7 @@ class ImageTable final : public FollowedTree {
   // All uploads to a provider, in any state, by image, build and id.
   std::vector<const ImageUpload*> uploads_to(std::string_view provider) const;
 
-  // The (build id, upload id) of uploads that have not failed. Images in a cloud with other ids in
+  // The (build id, upload id) of uploads that have not failed, or are unreadable. Images in a cloud with other ids in
   // their metadata are leaked.
   std::set<std::pair<std::string, std::string>> known_uploads(std::string_view provider) const;
 
@@ -114,6 +114,7 @@ class ImageTable final : public FollowedTree {
   Interest interest(std::string_view path) const override;
   void on_changed(std::string_view path, const coordination::Entry& entry) override;
   void on_removed(std::string_view path) override;
+  bool on_unreadable(std::string_view path, const std::string& reason) override;
 
   Builds builds_;
   Uploads uploads_;

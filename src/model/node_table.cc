@@ -112,6 +112,11 @@ void NodeTable::on_removed(std::string_view path) {
   contenders_changed(id, [contender](IdSet& line) { line.erase(std::string(contender)); });
 }
 
+// A node whose contenders for the lock are unknown is of no use.
+bool NodeTable::on_unreadable(std::string_view path, const std::string& reason) {
+  return RecordTable::on_unreadable(path.substr(0, path.find('/')), reason);
+}
+
 // Until the table is complete, it has no own writes, which may be ahead of events. So it has all
 // nodes up to the newest one.
 void NodeTable::on_ready() {

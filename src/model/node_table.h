@@ -61,6 +61,7 @@ class NodeTable final : public RecordTable<Node> {
   Interest interest(std::string_view path) const override;
   void on_changed(std::string_view path, const coordination::Entry& entry) override;
   void on_removed(std::string_view path) override;
+  bool on_unreadable(std::string_view path, const std::string& reason) override;
   void on_ready() override;
   void on_lost() override;
   Node parse(std::string id, const coordination::Entry& entry) const override;

@@ -46,6 +46,11 @@ class RecordSet {
     return changes_.subscribe(std::move(observer));
   }
 
+  // Whether there is a record with this id that is invalid or cannot be read: what it describes is
+  // unknown, not gone.
+  bool is_unreadable(std::string_view id) const { return unreadable_.contains(id); }
+  const IdSet& unreadable() const { return unreadable_; }
+
   // Applies a version of the record.
   void record_changed(std::string_view id, const coordination::Entry& entry) {
     // A lock was taken below a record that was being removed.
@@ -55,8 +60,16 @@ class RecordSet {
     } catch (const RecordError& error) {
       log_.warning("Ignoring the record {}/{} (version {}): {}", root_, id, entry.stat.version,
                    error.what());
-      record_removed(id);
+      unreadable_.emplace(id);
+      drop(id);
     }
+  }
+
+  // The record exists and cannot be read.
+  void record_unreadable(std::string_view id, const std::string& reason) {
+    if (!unreadable_.emplace(id).second) return;
+    log_.warning("Ignoring the record {}/{}: {}", root_, id, reason);
+    drop(id);
   }
 
   // Adds or replaces a record.
@@ -66,11 +79,8 @@ class RecordSet {
   }
 
   void record_removed(std::string_view id) {
-    const auto found = records_.find(id);
-    if (found == records_.end()) return;
-    unindex(found->second);
-    const auto node = records_.extract(found);
-    changes_.notify(Change{node.key(), &node.mapped(), nullptr});
+    forget_unreadable(id);
+    drop(id);
   }
 
  protected:
@@ -83,7 +93,22 @@ class RecordSet {
   virtual void share(Record& /*record*/) {}
 
  private:
+  void forget_unreadable(std::string_view id) {
+    if (const auto found = unreadable_.find(id); found != unreadable_.end()) {
+      unreadable_.erase(found);
+    }
+  }
+
+  void drop(std::string_view id) {
+    const auto found = records_.find(id);
+    if (found == records_.end()) return;
+    unindex(found->second);
+    const auto node = records_.extract(found);
+    changes_.notify(Change{node.key(), &node.mapped(), nullptr});
+  }
+
   void replace(std::string_view id, Record record) {
+    forget_unreadable(id);
     share(record);
     const auto found = records_.find(id);
     if (found == records_.end()) {
@@ -101,6 +126,7 @@ class RecordSet {
   telemetry::Logger log_;
   std::string root_;
   std::map<std::string, Record, std::less<>> records_;
+  IdSet unreadable_;
   Observers<const Change&> changes_;
 };
 

@@ -15,12 +15,13 @@ class RecordTable : public FollowedTree, protected RecordSet<Record> {
  public:
   RecordTable(const async::Runtime& runtime, coordination::Store& store, std::string_view root,
               telemetry::Logger log)
-      : FollowedTree(runtime, store, root), RecordSet<Record>(root, std::move(log)) {}
+      : FollowedTree(runtime, store, root, log), RecordSet<Record>(root, std::move(log)) {}
 
   using typename RecordSet<Record>::Change;
   using RecordSet<Record>::find;
   using RecordSet<Record>::all;
   using RecordSet<Record>::observe;
+  using RecordSet<Record>::is_unreadable;
 
   // Applies an own successful write, before its event arrives. `stat` is from the store's response.
   void written(Record record, const coordination::Stat& stat) {
@@ -30,6 +31,12 @@ class RecordTable : public FollowedTree, protected RecordSet<Record> {
   // Applies a record that was read from the store.
   void seen(std::string_view id, const coordination::Entry& entry) { cache().apply(id, entry); }
   void removed(std::string_view id) { cache().apply_removed(id); }
+
+ protected:
+  bool on_unreadable(std::string_view path, const std::string& reason) override {
+    this->record_unreadable(path, reason);
+    return true;
+  }
 };
 
 }  // namespace nodepool::model

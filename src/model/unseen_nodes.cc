@@ -46,7 +46,10 @@ Task<> read_node(coordination::Store& store, NodeTable& nodes, std::string id,
     const coordination::Entry entry = co_await store.get(node_path(id));
     nodes.seen(id, entry);
   } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) failure = std::current_exception();
+    using Kind = StoreError::Kind;
+    if (error.kind() == Kind::no_node) co_return;
+    // The table reports it.
+    if (error.kind() != Kind::not_permitted) failure = std::current_exception();
   }
 }
 

@@ -118,6 +118,7 @@ bool may_be_of(const Resource& resource, const model::Node& node) {
 // was made by an attempt with unknown outcome, or for an earlier node with the same id.
 RecordQueries::Node LeakSearch::record_of(const std::string& node_id,
                                           const Resource& resource) const {
+  if (context_.nodes.is_unreadable(node_id)) return RecordQueries::Node::has_it;
   const model::Node* node = context_.nodes.find(node_id);
   if (node == nullptr || node->provider != provider_) return RecordQueries::Node::none;
   if (is_of_another_record(resource.metadata, *node)) return RecordQueries::Node::is_another;

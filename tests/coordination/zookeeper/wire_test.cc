@@ -306,13 +306,12 @@ TEST(ZooKeeperErrors, have_the_kind_of_the_failure) {
   EXPECT_EQ(error_for(-101, OpCode::get_data, "/a").kind(), Kind::no_node);
   EXPECT_EQ(error_for(-112, OpCode::get_data, "/a").kind(), Kind::session_expired);
   EXPECT_EQ(error_for(-4, OpCode::set_data, "/a").kind(), Kind::unknown_outcome);
-  EXPECT_EQ(error_for(-102, OpCode::create2, "/a").kind(), Kind::storage);
+  EXPECT_EQ(error_for(-102, OpCode::create2, "/a").kind(), Kind::not_permitted);
 }
 
 TEST(ZooKeeperErrors, explain_a_rejection) {
   EXPECT_STREQ(error_for(-102, OpCode::create2, "/a").what(),
-               "ZooKeeper refuses to create /a: an access control list does not permit it "
-               "(NoAuth)");
+               "ZooKeeper refuses to create /a: an access control list forbids it (NoAuth)");
   EXPECT_STREQ(error_for(-115, OpCode::get_children, "/a").what(),
                "ZooKeeper refuses to list the children of /a: the server does not accept the "
                "credentials (AuthFailed)");
