@@ -32,7 +32,7 @@ constexpr Meaning kMeanings[] = {
     {-7, Kind::unknown_outcome, "the ensemble did not respond in time (OperationTimeout)"},
     {-8, Kind::invalid, {}},
     {kNoNode, Kind::no_node, {}},
-    {-102, Kind::not_permitted, "an access control list forbids it (NoAuth)"},
+    {-102, Kind::not_permitted, "an access control list does not permit it (NoAuth)"},
     {-103, Kind::bad_version, {}},
     {-108, Kind::no_children, {}},
     {-110, Kind::node_exists, {}},

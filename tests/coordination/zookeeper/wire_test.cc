@@ -310,8 +310,9 @@ TEST(ZooKeeperErrors, have_the_kind_of_the_failure) {
 }
 
 TEST(ZooKeeperErrors, explain_a_rejection) {
-  EXPECT_STREQ(error_for(-102, OpCode::create2, "/a").what(),
-               "ZooKeeper refuses to create /a: an access control list forbids it (NoAuth)");
+  EXPECT_STREQ(
+      error_for(-102, OpCode::create2, "/a").what(),
+      "ZooKeeper refuses to create /a: an access control list does not permit it (NoAuth)");
   EXPECT_STREQ(error_for(-115, OpCode::get_children, "/a").what(),
                "ZooKeeper refuses to list the children of /a: the server does not accept the "
                "credentials (AuthFailed)");
