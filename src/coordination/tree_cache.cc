@@ -81,6 +81,11 @@ Task<> TreeCache::run() {
       if (error.kind() == Kind::closed) throw;
       if (!is_outage(error)) listener_.on_failed(error.what());
       failed = true;
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (const std::exception& error) {
+      listener_.on_failed(error.what());
+      failed = true;
     }
     walking_ = false;
     if (failed) {
@@ -202,7 +207,9 @@ Task<> TreeCache::for_each(std::vector<std::string> paths, std::vector<std::stri
     while (next < paths.size() && !failure) {
       try {
         co_await cache.visit(std::move(paths[next++]), below);
-      } catch (const StoreError&) {
+      } catch (const async::Cancelled&) {
+        throw;
+      } catch (const std::exception&) {
         failure = std::current_exception();
       }
     }
@@ -291,7 +298,13 @@ bool TreeCache::apply_version(std::string_view path, const Stat& stat) {
 }
 
 void TreeCache::take(std::string_view path, const Entry& entry) {
-  if (is_newer(path, entry.stat)) listener_.on_changed(path, entry);
+  if (!is_newer(path, entry.stat)) return;
+  try {
+    listener_.on_changed(path, entry);
+  } catch (const std::exception& error) {
+    // An observer cannot deal with the record. The others still can.
+    if (!listener_.on_unreadable(path, error.what())) throw;
+  }
 }
 
 // Whether this version is newer than the cached one; caches it then. After the loss of the session,

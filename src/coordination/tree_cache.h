@@ -35,10 +35,10 @@ class TreeListener {
 
   virtual void on_removed(std::string_view path) = 0;
 
-  // An access control list forbids to read the node at `path` or to list its children. Returns
-  // whether the cache goes on without them; otherwise following the tree fails. on_changed() and
-  // on_removed() follow as for other nodes. May be called again for the same path. By default,
-  // returns false.
+  // An access control list forbids to read the node at `path` or to list its children, or
+  // on_changed() has thrown. Returns whether the cache goes on without them; otherwise following
+  // the tree fails. on_changed() and on_removed() follow as for other nodes. May be called again
+  // for the same path. By default, returns false.
   virtual bool on_unreadable(std::string_view /*path*/, const std::string& /*reason*/) {
     return false;
   }

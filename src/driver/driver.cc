@@ -1,5 +1,6 @@
 #include "driver/driver.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +14,11 @@ namespace {
 constexpr std::int64_t kDefaultPriority = 100;
 
 }  // namespace
+
+bool ProviderConfig::uses_cloud_quota() const {
+  return std::ranges::any_of(pools_,
+                             [](const auto& pool) { return !pool.second.ignore_provider_quota; });
+}
 
 Offer ProviderConfig::offer() const {
   Offer offer;

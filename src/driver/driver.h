@@ -59,6 +59,8 @@ class ProviderConfig {
   // Concurrent launches over all pools; negative: unlimited; 0: the provider accepts no request.
   std::int64_t max_concurrency() const { return section_.max_concurrency; }
   const std::map<std::string, PoolConfig>& pools() const { return pools_; }
+  // Whether the cloud's own limits count for a pool.
+  bool uses_cloud_quota() const;
   // The images that the builder uploads; nothing: the provider takes no images.
   const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
 

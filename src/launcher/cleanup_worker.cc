@@ -112,14 +112,8 @@ Task<> CleanupWorker::run() {
     co_await wait_until_due();
     co_await context_.runtime.clock.sleep_for(kBatchDelay);
     if (!context_.records.ready()) continue;
-    std::string failure;
-    try {
-      co_await clean_up();
-    } catch (const async::Cancelled&) {
-      throw;
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
+    co_await clean_up();
+    const std::string failure = std::exchange(first_failure_, {});
     if (!failure.empty()) log_.warning("Cleanup incomplete, retrying later: {}", failure);
   }
 }
@@ -128,15 +122,26 @@ Task<> CleanupWorker::clean_up() {
   const model::IdSet pending = context_.records.requests.pending();
   std::erase_if(interrupted_, [&](const auto& entry) { return !pending.contains(entry.first); });
   next_cleanup_ = async::Clock::TimePoint::max();
-  for (const std::string& id : pending) co_await reset_if_lost(id);
+  for (const std::string& id : pending) co_await isolated(reset_if_lost(id));
   std::vector<std::string> waiting;
   for (const auto& [key, id] : context_.records.requests.waiting()) {
     if (!context_.records.nodes.allocated_to(id).empty()) waiting.push_back(id);
   }
-  for (const std::string& id : waiting) co_await free_stranded_nodes(id);
-  co_await delete_orphans();
-  co_await remove_request_locks();
-  co_await remove_empty_nodes();
+  for (const std::string& id : waiting) co_await isolated(free_stranded_nodes(id));
+  co_await isolated(delete_orphans());
+  co_await isolated(remove_request_locks());
+  co_await isolated(remove_empty_nodes());
+}
+
+// A failure affects nothing else.
+Task<> CleanupWorker::isolated(Task<> work) {
+  try {
+    co_await std::move(work);
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (first_failure_.empty()) first_failure_ = error.what();
+  }
 }
 
 // --- lost requests
@@ -168,6 +173,23 @@ bool CleanupWorker::may_be_served_by_others(const NodeRequest& request) const {
       });
 }
 
+// Whether the node is about to be deleted: nothing hands it out, and its lock says nothing about
+// its request.
+bool CleanupWorker::is_discarded(const std::string& node_id) const {
+  const Node* node = context_.records.nodes.find(node_id);
+  if (node == nullptr) return true;
+  switch (node->state) {
+    case NodeState::aborted:
+    case NodeState::failed:
+    case NodeState::used:
+    case NodeState::deleting:
+    case NodeState::deleted:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Reads the store, as the tables may be stale.
 Task<bool> CleanupWorker::is_locked(std::string request_id) {
   const std::vector<std::string> contenders =
@@ -179,8 +201,9 @@ Task<> CleanupWorker::reset_if_lost(std::string request_id) {
   const NodeRequest* known = context_.records.requests.find(request_id);
   if (known == nullptr) co_return;
   const model::IdSet& nodes = context_.records.nodes.allocated_to(request_id);
-  const bool is_worked_on = std::ranges::any_of(
-      nodes, [this](const std::string& id) { return context_.records.nodes.is_locked(id); });
+  const bool is_worked_on = std::ranges::any_of(nodes, [this](const std::string& id) {
+    return context_.records.nodes.is_locked(id) && !is_discarded(id);
+  });
   if (is_worked_on) interrupted_.erase(request_id);
   if (is_worked_on || is_deferred_to_peer(*known)) co_return;
   if (co_await is_locked(request_id)) co_return;
@@ -208,7 +231,8 @@ Task<> CleanupWorker::reset(NodeRequest request, coordination::Lock& lock) {
     Transaction proof;
     proof.check(model::request_path(request.id), request.stat.version);
     lock.check_in(proof);
-    if (!co_await free_node(id, request.id, std::move(proof))) co_return;  // until the next run
+    const bool is_freed = co_await free_node(id, request.id, std::move(proof));
+    if (!is_freed && !is_discarded(id)) co_return;  // until the next run
   }
   request.nodes.clear();
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());

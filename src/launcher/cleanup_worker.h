@@ -41,10 +41,12 @@ class CleanupWorker {
   bool has_something_to_watch() const;
   Task<> wait_until_due();
   Task<> clean_up();
+  Task<> isolated(Task<> work);
   bool is_deferred_to_peer(const model::NodeRequest& request);
   bool may_be_served_by_others(const model::NodeRequest& request) const;
   Task<> reset_if_lost(std::string request_id);
   Task<> reset_if_pending(std::string request_id, coordination::Lock& lock);
+  bool is_discarded(const std::string& node_id) const;
   Task<bool> is_locked(std::string request_id);
   Task<> reset(model::NodeRequest request, coordination::Lock& lock);
   Task<> free_stranded_nodes(std::string request_id);
@@ -64,6 +66,7 @@ class CleanupWorker {
   bool is_at_rest_ = false;      // waits for changes
   // Pending requests with resumable launches -> since when no launcher serves them.
   std::map<std::string, async::Clock::TimePoint> interrupted_;
+  std::string first_failure_;  // of the cleanup in progress
   async::Clock::TimePoint next_cleanup_ = async::Clock::TimePoint::max();  // for interrupted_
   std::set<std::string> gone_requests_;                                    // with locks to remove
   bool sweep_due_ = true;                                                  // check all locks

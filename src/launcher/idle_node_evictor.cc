@@ -49,6 +49,8 @@ Task<> IdleNodeEvictor::retire(std::string id) {
     is_evicted = co_await std::move(retiring);
   } catch (const coordination::StoreError& error) {
     failure = error.what();
+  } catch (const model::RecordError& error) {
+    failure = error.what();
   }
   const auto log = log_.about({}, {}, id);
   if (!failure.empty()) log.warning("Could not evict the node: {}", failure);

@@ -221,9 +221,13 @@ Task<> MinReadyWorker::serve(std::string request_id) {
 
 Task<> MinReadyWorker::take_over(NodeRequest request) {
   stocks_[request.node_types.front()].backoff.reset();
-  if (request.nodes.size() == 1 && co_await free_node(request)) co_return;
-  co_await remove(
-      request.id);  // its node has changed or is gone, and is freed once the request is removed
+  try {
+    if (request.nodes.size() == 1 && co_await free_node(request)) co_return;
+  } catch (const model::RecordError& error) {
+    context_.about(log_, request.id).warning("Could not free the node: {}", error.what());
+  }
+  // Its node has changed or is gone, and is freed once the request is removed.
+  co_await remove(request.id);
 }
 
 // Frees the node and removes the request in one transaction, so that counts stay right. Returns
@@ -249,8 +253,8 @@ Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {
   co_await remove(std::move(request_id));
 }
 
-// Whether it is a request of this session without an answer. Only others remove such a request; its
-// nodes are launched all the same.
+// Whether it is a request of this session without an answer. Only others remove such a request;
+// its nodes are launched all the same.
 bool MinReadyWorker::is_unanswered(const NodeRequest& request) const {
   return request.stat.ephemeral_owner == context_.store.session_id() &&
          (request.state == RequestState::requested || request.state == RequestState::pending);

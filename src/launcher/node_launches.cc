@@ -84,7 +84,7 @@ void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest&
   // Fails in a store that was emptied, until the new owner tag is known.
   if (!context_.installation->id.empty()) transaction.check(std::string(model::kInstallationPath));
   first_operation_ = transaction.size();
-  newest_known_ = model::newest_id(context_.records.nodes);
+  newest_known_ = context_.records.nodes.newest_id();
   const double now = context_.runtime.clock.wall_seconds();
   if (!labels.empty()) stages_.reached_after("decided", now - created_at(request));
   for (const std::string& label : labels) {

@@ -337,12 +337,12 @@ Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
 // Evaluates the request again if it still waits. During a long pause, no event has it evaluated.
 Task<> PoolWorker::end(std::string request_id, Result result) {
   async::Duration pause = pause_after(request_id, result);
-  queue_.launch_has_ended();  // handlers may count as launches
   if (result == Result::try_again && pause > RetryPauses::kPause) {
     wake_.set();
     co_await context_.runtime.clock.sleep_for(std::exchange(pause, {}));
   }
   in_progress_.erase(request_id);
+  queue_.launch_has_ended();  // handlers may count as launches
   wake_.set();
   co_await reevaluate_in(std::move(request_id), pause);
 }

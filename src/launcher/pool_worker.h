@@ -49,8 +49,8 @@ class PoolWorker {
   // continue with the old one.
   void reconfigure(ProviderInService provider);
 
-  // Ends the requests in progress, which become `requested` again. The pool stays registered until
-  // the session ends.
+  // Ends the requests in progress. They become `requested` again, except those with launches, which
+  // stay `pending` to be resumed. The pool stays registered until the session ends.
   Task<> stop();
 
   // Stops and unregisters a pool that is no longer configured.

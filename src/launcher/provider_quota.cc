@@ -81,7 +81,14 @@ Task<> ProviderQuota::refresh_at(async::Clock::TimePoint when) {
 }
 
 planning::QuotaFacts ProviderQuota::facts() {
-  return {available(), failure_, is_refusing(), launches_->under_way()};
+  const bool is_stale = provider_->launching() != nullptr && runtime_.clock.now() >= fresh_until_;
+  const bool is_first_use = !std::exchange(was_used_, true);
+  if (is_stale || is_first_use) wanted_.set();
+  return {.available = available_,
+          .why_unknown = failure_,
+          .is_refusing = is_refusing(),
+          .is_stale = is_stale,
+          .launches_under_way = launches_->under_way()};
 }
 
 Task<std::optional<async::Slots::Hold>> ProviderQuota::launch_slot() {
@@ -92,11 +99,18 @@ Task<std::optional<async::Slots::Hold>> ProviderQuota::launch_slot() {
 Task<> ProviderQuota::keep_fresh() {
   async::Backoff backoff(kFirstQuotaPause, kLongestQuotaPause);
   while (true) {
-    co_await wanted_.wait();
+    // What others use has no events: a request that waits for it is decided again.
+    if (was_used_) {
+      co_await wanted_.wait_until(runtime_.clock, fresh_until_);
+    } else {
+      co_await wanted_.wait();
+    }
     if (runtime_.clock.now() < fresh_until_) continue;
+    const bool was_used = std::exchange(was_used_, false);
     co_await query();
     if (failure_.empty()) {
       backoff.reset();
+      if (was_used) changes_.notify();
       continue;
     }
     log_.warning("Could not query the quota of the provider: {}", failure_);

@@ -50,7 +50,8 @@ class ProviderQuota {
 
   const std::shared_ptr<planning::LaunchCount>& launches() const { return launches_; }
 
-  // The facts for a decision. Triggers a refresh if the limits are stale.
+  // The facts for a decision. Triggers a refresh if the limits are stale, and another one when they
+  // become stale: the request may still wait then.
   planning::QuotaFacts facts();
 
   // Calls `observer` after each query: failure() and the provider's offer() may have changed.
@@ -62,7 +63,7 @@ class ProviderQuota {
   // result lives.
   Task<std::optional<async::Slots::Hold>> launch_slot();
 
-  // Calls `observer` when capacity may have grown.
+  // Calls `observer` when capacity may have grown, and after a query that a decision wanted.
   coordination::Subscription observe(std::function<void()> observer) {
     return changes_.subscribe(std::move(observer));
   }
@@ -80,6 +81,7 @@ class ProviderQuota {
   std::string failure_;
   async::Clock::TimePoint fresh_until_{};
   async::Event wanted_{"the quota is needed"};
+  bool was_used_ = false;  // by a decision, since the last query
   async::Clock::TimePoint refused_at_{};
   async::Clock::TimePoint refusing_until_{};
   std::shared_ptr<planning::LaunchCount> launches_ = std::make_shared<planning::LaunchCount>();

@@ -14,6 +14,11 @@ const IdSet kNoNodes;
 
 constexpr std::string_view kLockName = "/lock";
 
+// Whether it was made by the store: any name is possible otherwise.
+bool is_sequence_number(std::string_view id) {
+  return !id.empty() && id.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // "0000000001/lock/<contender>" -> the node's id and the contender's name.
 std::pair<std::string_view, std::string_view> split_contender(std::string_view path) {
   const std::size_t slash = path.find('/');
@@ -45,6 +50,13 @@ const IdSet& NodeTable::allocated_to(std::string_view request_id) const {
 const IdSet& NodeTable::of_provider(std::string_view provider) const {
   const auto found = by_provider_.find(provider);
   return found == by_provider_.end() ? kNoNodes : found->second;
+}
+
+std::string NodeTable::newest_id() const {
+  for (auto record = all().rbegin(); record != all().rend(); ++record) {
+    if (is_sequence_number(record->first)) return record->first;
+  }
+  return {};
 }
 
 const IdSet& NodeTable::contenders(std::string_view id) const {
@@ -120,9 +132,7 @@ bool NodeTable::on_unreadable(std::string_view path, const std::string& reason) 
 // Until the table is complete, it has no own writes, which may be ahead of events. So it has all
 // nodes up to the newest one.
 void NodeTable::on_ready() {
-  if (!std::exchange(has_been_ready_, true) && !all().empty()) {
-    seen_all_before(all().rbegin()->first);
-  }
+  if (!std::exchange(has_been_ready_, true)) seen_all_before(newest_id());
   RecordTable::on_ready();
 }
 

@@ -47,6 +47,9 @@ class NodeTable final : public RecordTable<Node> {
   // Whether free() has the node.
   bool is_free(const Node& node) const;
 
+  // The newest id; empty: none.
+  std::string newest_id() const;
+
   // All existing nodes with lower ids have been read into the table (model/unseen_nodes.h). Empty:
   // unknown.
   const std::string& seen_before() const { return seen_before_; }

@@ -13,6 +13,9 @@ Json Json::parse(std::string_view text) {
 }
 
 std::string Json::string_value() const {
+  // A part of a record has lower limits when it is parsed alone.
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string::npos || text[start] != '"') return {};
   const auto value = json::parse(text);
   return value.is_string() ? value.get<std::string>() : std::string();
 }

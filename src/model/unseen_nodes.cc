@@ -77,8 +77,4 @@ Task<> read_unseen_nodes(async::Runtime runtime, coordination::Store& store, Nod
   nodes.seen_all_before(before);
 }
 
-std::string newest_id(const NodeTable& nodes) {
-  return nodes.all().empty() ? std::string() : nodes.all().rbegin()->first;
-}
-
 }  // namespace nodepool::model

@@ -16,7 +16,4 @@ namespace nodepool::model {
 async::Task<> read_unseen_nodes(async::Runtime runtime, coordination::Store& store,
                                 NodeTable& nodes, std::string before);
 
-// The newest id in the table; empty: none.
-std::string newest_id(const NodeTable& nodes);
-
 }  // namespace nodepool::model

@@ -97,6 +97,18 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
   return input;
 }
 
+// A decline is final, so it must not rest on what the cloud has told long ago: others may have
+// freed their capacity since, or the operator may have added the flavor.
+std::optional<Decision> wait_for_news(const Decision& decision, const QuotaFacts& quota) {
+  using Code = Reason::Code;
+  const bool rests_on_cloud = decision.reason.code == Code::beyond_limit_of_provider ||
+                              decision.reason.code == Code::label_unserviceable;
+  if (!quota.is_stale || !rests_on_cloud) return std::nullopt;
+  Reason reason{Code::quota_not_asked};
+  if (!quota.why_unknown.empty()) reason = {Code::quota_unknown, quota.why_unknown};
+  return Decision{Decision::Kind::wait, Decision::Until::quota_is_known, std::move(reason)};
+}
+
 }  // namespace
 
 Verdict decide(const NodeRequest& request, const Facts& facts) {
@@ -109,6 +121,7 @@ Verdict decide(const NodeRequest& request, const Facts& facts) {
   verdict.reservation.plan = choose_nodes(request, facts);
   EvaluationInput input = evaluation_input_of(request, facts, verdict.reservation.plan);
   verdict.decision = evaluate(request, view, input);
+  if (auto wait = wait_for_news(verdict.decision, facts.quota)) verdict.decision = std::move(*wait);
   if (verdict.decision.kind != Decision::Kind::accept) return verdict;
   if (input.launches) {
     verdict.reservation.launches = static_cast<std::int64_t>(input.missing.size());

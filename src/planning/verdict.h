@@ -28,6 +28,7 @@ struct QuotaFacts {
   std::optional<driver::Limits> available = {};  // nothing: not known
   std::string why_unknown = {};                  // empty: no response yet
   bool is_refusing = false;                      // it has just refused a launch
+  bool is_stale = false;                         // it, and the offer, are being read again
   std::int64_t launches_under_way = 0;           // over all its pools
 };
 

@@ -56,6 +56,52 @@ providers:
       << "it would never fit";
 }
 
+TEST_F(CloudTest, a_request_is_not_declined_because_of_what_the_cloud_told_long_ago) {
+  cloud_->limits = {{"cores", 2}};
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  cloud_->label_problems["large"] = "there is no flavor `big`";
+  start(kCloud);
+  EXPECT_EQ(state(request({"small"})), RequestState::failed);
+  EXPECT_EQ(state(request({"large"})), RequestState::failed);
+  pass(minutes(11));
+  cloud_->limits = {{"cores", 8}};
+  cloud_->label_problems.clear();
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
+  EXPECT_EQ(state(request({"large"})), RequestState::fulfilled);
+  pass(minutes(11));
+  EXPECT_EQ(state(request({"small", "small", "small"})), RequestState::failed);
+}
+
+TEST_F(CloudTest, a_request_is_not_declined_while_the_cloud_does_not_respond) {
+  cloud_->limits = {{"cores", 2}};
+  cloud_->needs["large"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  start(kCloud);
+  cloud_->limits_failure = "no route to host";
+  pass(minutes(11));
+  const std::string waiting = request({"large"});
+  pass(minutes(60));
+  EXPECT_EQ(state(waiting), RequestState::requested);
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled) << "what fits is launched";
+  cloud_->limits_failure.clear();
+  pass(minutes(1));
+  EXPECT_EQ(state(waiting), RequestState::failed);
+}
+
+// What others use has no events.
+TEST_F(CloudTest, a_request_that_waits_for_the_quota_is_served_when_others_use_less) {
+  cloud_->limits = {{"cores", 8}};
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  start(kCloud);
+  accept(request({"small", "small"}));
+  const std::string waiting = request({"small"});
+  pass(minutes(21));
+  EXPECT_EQ(state(waiting), RequestState::requested);
+  EXPECT_LE(cloud_->questions, 6) << "one in five minutes";
+  cloud_->limits = {{"cores", 12}};
+  pass(minutes(5));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, an_unknown_quota_does_not_block_other_requests) {
   cloud_->limits_failure = "no route to host";
   start(kCloud);

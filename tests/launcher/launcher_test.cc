@@ -433,6 +433,27 @@ TEST_F(LauncherTest, an_unlocked_pending_request_is_served) {
   as_requestor(lock.release());
 }
 
+TEST_F(LauncherTest, a_lost_request_is_served_again_while_one_of_its_nodes_is_being_deleted) {
+  start(kTwoHosts);
+  NodeRequest lost = read_request(post_request({"large"}));
+  stop();
+  Node node = nodes().front();
+  node.set_state(NodeState::failed, clock_.wall_seconds());
+  node.allocated_to = lost.id;
+  write_node(node);
+  coordination::Lock deletion(*requestor_, random_, model::node_lock_path(node.id));
+  ASSERT_TRUE(as_requestor(deletion.try_acquire()));
+  lost = read_request(lost.id);
+  lost.set_state(RequestState::pending, clock_.wall_seconds());
+  as_requestor(
+      requestor_->set(model::request_path(lost.id), to_record(lost), coordination::kAnyVersion));
+  start(kTwoHosts);
+  pass(minutes(5));
+  EXPECT_EQ(read_request(lost.id).state, RequestState::fulfilled);
+  EXPECT_EQ(read_node(node.id).state, NodeState::failed) << "its deletion takes long";
+  as_requestor(deletion.release());
+}
+
 TEST_F(LauncherTest, locks_of_gone_requests_and_empty_records_are_removed) {
   start(kTwoHosts);
   cancel(request({"large"}));

@@ -52,6 +52,23 @@ TEST_F(ProviderQuotaTest, a_stale_quota_is_refreshed_on_demand) {
   EXPECT_EQ(cloud_->questions, 2);
 }
 
+TEST_F(ProviderQuotaTest, a_decision_is_made_again_after_each_query_that_it_wanted) {
+  quota_.facts();
+  changes_ = 0;
+  pass(minutes(4));
+  EXPECT_EQ(cloud_->questions, 1);
+  EXPECT_FALSE(quota_.facts().is_stale);
+  pass(minutes(1));
+  EXPECT_EQ(cloud_->questions, 2);
+  EXPECT_EQ(changes_, 1) << "although nothing has changed";
+  pass(minutes(20));
+  EXPECT_EQ(cloud_->questions, 2) << "no request needs it";
+  EXPECT_TRUE(quota_.facts().is_stale);
+  settle();
+  EXPECT_EQ(cloud_->questions, 3);
+  EXPECT_FALSE(quota_.facts().is_stale);
+}
+
 TEST_F(ProviderQuotaTest, a_stale_quota_stays_in_use_while_the_cloud_fails) {
   cloud_->limits_failure = "no route to host";
   pass(minutes(6));

@@ -186,6 +186,20 @@ TEST_F(ImageTableTest, all_other_uploads_to_a_provider_are_known) {
   EXPECT_EQ(table_.build_provider_paths("sky").size(), 2);
 }
 
+TEST_F(ImageTableTest, an_unreadable_upload_is_known) {
+  put_upload("deb", "b1", "sky", "0000000001", "ready", "1");
+  put_upload("deb", "b1", "other", "0000000002", "ready", "1");
+  for (const char* provider : {"sky", "other"}) {
+    put(upload_path("deb", "b1", provider, "0000000001"), "not JSON");
+  }
+  EXPECT_THAT(table_.known_uploads("sky"), ElementsAre(Pair("b1", "0000000001")));
+  EXPECT_THAT(table_.uploads_to("sky"), IsEmpty());
+  put_upload("deb", "b1", "sky", "0000000001", "failed", "2");
+  EXPECT_THAT(table_.known_uploads("sky"), IsEmpty());
+  remove(upload_path("deb", "b1", "other", "0000000001"));
+  EXPECT_THAT(table_.known_uploads("other"), ElementsAre(Pair("b1", "0000000002")));
+}
+
 TEST_F(ImageTableTest, pauses_and_build_requests_come_and_go) {
   put(image_pause_path("deb"), "");
   clock_.advance_by(std::chrono::milliseconds(2500));

@@ -215,6 +215,14 @@ TEST(ComponentRecordTest, a_daemon_says_more_of_itself_than_the_python_nodepool_
   EXPECT_EQ(parse_component(Component::Kind::launcher, {text, {}}), launcher);
 }
 
+// A part of a record may exceed the limits of a text of its size.
+TEST(JsonTest, only_strings_are_parsed_for_their_value) {
+  EXPECT_EQ(json_string("a\"b").string_value(), "a\"b");
+  EXPECT_EQ(Json{" \"a\""}.string_value(), "a");
+  EXPECT_EQ(Json{"[not JSON"}.string_value(), "");
+  EXPECT_EQ(Json{}.string_value(), "");
+}
+
 TEST(JsonTest, text_is_brought_into_pythons_form) {
   EXPECT_EQ(Json::parse(R"({"b":[1,2.50,true,null],"a":"\/é"})").text,
             R"({"b": [1, 2.5, true, null], "a": "/\u00e9"})");

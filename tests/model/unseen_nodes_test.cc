@@ -106,6 +106,8 @@ TEST_F(UnseenNodesTest, all_are_read_whatever_their_ids) {
 TEST_F(UnseenNodesTest, a_table_that_has_become_complete_has_seen_what_was_there) {
   create();
   const std::string newest = create();
+  loop_.run(
+      store_.create(node_path("zzz"), to_record(Node()), coordination::CreateMode::persistent));
   async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
   scope.spawn("nodes", nodes_.run());
   loop_.poll();

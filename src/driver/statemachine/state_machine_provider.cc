@@ -90,6 +90,7 @@ Offer StateMachineProvider::make_offer() const {
 
 Task<Limits> StateMachineProvider::available() {
   co_await describe_cloud();
+  if (!config_->uses_cloud_quota()) co_return Limits{};
   const Resources others = co_await taken_by_others();
   co_return remaining(cloud_->limits, others);
 }

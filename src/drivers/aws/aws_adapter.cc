@@ -171,7 +171,7 @@ Task<driver::CloudDescription> AwsAdapter::describe(driver::CloudDescription::Pu
     return describe_label(std::move(pool), std::move(label));
   };
   described.labels = co_await driver::describe_labels(*config_, describe);
-  described.limits = co_await limits();
+  if (config_->uses_cloud_quota()) described.limits = co_await limits();
   co_return described;
 }
 

@@ -100,7 +100,7 @@ Task<driver::CloudDescription> OpenStackAdapter::describe(
   };
   described.labels = co_await driver::describe_labels(*config_, describe);
   described.zones = *co_await view_.zones();
-  described.limits = co_await limits();
+  if (config_->uses_cloud_quota()) described.limits = co_await limits();
   if (purpose == driver::CloudDescription::Purpose::check) {
     described.missing = co_await missing(described.zones);
   }

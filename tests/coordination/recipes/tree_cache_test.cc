@@ -1,8 +1,11 @@
 #include "coordination/tree_cache.h"
 
 #include <map>
+#include <set>
+#include <stdexcept>
 
 #include "coordination/faulty/faulty_store.h"
+#include "coordination/forwarding_store.h"
 #include "tests/coordination/recipes/recipes_fixture.h"
 
 namespace nodepool::coordination {
@@ -22,6 +25,7 @@ class Mirror : public TreeListener {
     return path.find("/lock") == std::string_view::npos ? Interest::none : Interest::name;
   }
   void on_changed(std::string_view path, const Entry& entry) override {
+    if (entry.data == "poison") throw std::invalid_argument("poison");
     content[std::string(path)] = entry.data;
     log.push_back("+" + std::string(path) + "=" + entry.data);
   }
@@ -29,11 +33,43 @@ class Mirror : public TreeListener {
     content.erase(std::string(path));
     log.push_back("-" + std::string(path));
   }
+  bool on_unreadable(std::string_view path, const std::string& reason) override {
+    log.push_back("?" + std::string(path) + "=" + reason);
+    return goes_on;
+  }
   void on_ready() override { log.emplace_back("ready"); }
   void on_lost() override { log.emplace_back("lost"); }
+  void on_failed(const std::string& reason) override { failures.push_back(reason); }
 
   std::map<std::string, std::string> content;
   std::vector<std::string> log;
+  std::vector<std::string> failures;
+  bool goes_on = true;  // without what is unreadable
+};
+
+// A store with access control lists.
+class GuardedStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Task<Entry> get(std::string path) override {
+    require_permission(path);
+    return ForwardingStore::get(std::move(path));
+  }
+  Task<std::vector<std::string>> children(std::string path) override {
+    require_permission(path);
+    return ForwardingStore::children(std::move(path));
+  }
+
+  std::set<std::string> forbidden;
+  int refusals = 0;
+
+ private:
+  void require_permission(const std::string& path) {
+    if (!forbidden.contains(path)) return;
+    ++refusals;
+    throw store_error(StoreError::Kind::not_permitted, path);
+  }
 };
 
 class TreeCacheTest : public RecipesTest {
@@ -83,6 +119,82 @@ TEST_F(TreeCacheTest, a_leaf_is_followed_without_its_children) {
   loop_.run(b_.remove("/tree/2/lock/leaf", kAnyVersion));
   settle();
   EXPECT_FALSE(mirror_.content.contains("2/lock/leaf"));
+}
+
+class GuardedTreeTest : public RecipesTest {
+ protected:
+  GuardedTreeTest() { loop_.run(ensure_path(a_, "/tree")); }
+  ~GuardedTreeTest() override { loop_.run(scope_.stop()); }
+
+  void create(const std::string& path, const std::string& data) {
+    loop_.run(b_.create(path, data, CreateMode::persistent));
+    settle();
+  }
+  void follow() {
+    scope_.spawn("cache", cache_.run());
+    settle();
+  }
+
+  GuardedStore guarded_{a_};
+  Mirror mirror_;
+  TreeCache cache_{runtime_, guarded_, "/tree", mirror_};
+};
+
+TEST_F(GuardedTreeTest, what_may_not_be_read_keeps_nothing_else_from_being_followed) {
+  create("/tree/1", "one");
+  create("/tree/2", "two");
+  guarded_.forbidden = {"/tree/1"};
+  follow();
+  EXPECT_TRUE(cache_.ready());
+  EXPECT_THAT(mirror_.log, ElementsAre("?1=not permitted: /tree/1", "+2=two", "ready"));
+  guarded_.forbidden.insert("/tree/3");
+  create("/tree/3", "three");
+  create("/tree/4", "four");
+  loop_.run(b_.remove("/tree/3", kAnyVersion));
+  settle();
+  EXPECT_TRUE(cache_.ready());
+  EXPECT_THAT(mirror_.log, ElementsAre("?1=not permitted: /tree/1", "+2=two", "ready",
+                                       "?3=not permitted: /tree/3", "+4=four", "-3"));
+}
+
+// A changed access control list has no event.
+TEST_F(GuardedTreeTest, what_may_be_read_again_is_found_within_a_minute) {
+  create("/tree/1", "one");
+  follow();
+  guarded_.forbidden = {"/tree/1"};
+  loop_.run(b_.set("/tree/1", "uno", kAnyVersion));
+  for (int second = 0; second < 600; ++second) pass(std::chrono::seconds(1));
+  EXPECT_LE(guarded_.refusals, 12);
+  guarded_.forbidden.clear();
+  mirror_.log.clear();
+  for (int second = 0; second < 60; ++second) pass(std::chrono::seconds(1));
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=uno"));
+}
+
+TEST_F(GuardedTreeTest, a_tree_that_may_not_be_read_or_done_without_is_tried_again_and_reported) {
+  create("/tree/1", "one");
+  guarded_.forbidden = {"/tree"};
+  follow();
+  EXPECT_FALSE(cache_.ready());
+  EXPECT_THAT(mirror_.failures, ElementsAre("not permitted: /tree"));
+  guarded_.forbidden = {"/tree/1"};
+  mirror_.goes_on = false;
+  pass(std::chrono::seconds(1));
+  EXPECT_FALSE(cache_.ready());
+  EXPECT_EQ(mirror_.failures.back(), "not permitted: /tree/1");
+  guarded_.forbidden.clear();
+  pass(std::chrono::seconds(1));
+  EXPECT_TRUE(cache_.ready());
+  EXPECT_THAT(mirror_.content, ElementsAre(Pair("1", "one")));
+}
+
+TEST_F(GuardedTreeTest, a_record_that_an_observer_cannot_deal_with_affects_no_other) {
+  follow();
+  create("/tree/1", "one");
+  loop_.run(b_.set("/tree/1", "poison", kAnyVersion));
+  create("/tree/2", "two");
+  EXPECT_TRUE(cache_.ready());
+  EXPECT_THAT(mirror_.log, ElementsAre("ready", "+1=one", "?1=poison", "+2=two"));
 }
 
 TEST_F(TreeCacheTest, a_tree_that_does_not_exist_yet_is_followed) {

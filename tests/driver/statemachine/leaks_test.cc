@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/paths.h"
 #include "tests/driver/statemachine/provider_test.h"
 
 namespace nodepool::driver {
@@ -168,6 +169,16 @@ TEST_F(LeakTest, a_node_that_is_being_launched_keeps_whatever_it_has) {
   look();
   look();
   EXPECT_THAT(cloud_->others, testing::SizeIs(2));
+}
+
+// Somebody may be working on it.
+TEST_F(LeakTest, a_node_with_an_unreadable_record_keeps_its_machine) {
+  const Node node = launch_new();
+  cloud_->others = {of_node(node.external_id_text(), node.id), of_node("m1", "0000000077")};
+  installation_.write_data(model::node_path(node.id), "{\"state\": \"wishful\"}");
+  look();
+  look();
+  EXPECT_THAT(cloud_->others, ElementsAre(Field(&Resource::id, node.external_id_text())));
 }
 
 TEST_F(LeakTest, a_second_machine_of_a_ready_node_is_deleted) {
