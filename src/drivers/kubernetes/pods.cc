@@ -21,9 +21,9 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kMB = 1000.0 * 1000.0;
 
-// Reasons for a waiting container that only a configuration change fixes.
-constexpr std::array<std::string_view, 4> kHopeless = {
-    "InvalidImageName", "CreateContainerConfigError", "ErrImageNeverPull", "RunContainerError"};
+// Reasons for a waiting container that only a configuration change fixes. The kubelet retries after
+// all others: a missing secret or volume may still come.
+constexpr std::array<std::string_view, 2> kHopeless = {"InvalidImageName", "ErrImageNeverPull"};
 
 void read_containers(const Element& status, Pod& pod) {
   for (const Element& container : status.list("containerStatuses")) {

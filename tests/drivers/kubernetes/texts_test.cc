@@ -65,6 +65,14 @@ TEST(KubeTexts, a_failing_pod_reports_the_reason) {
           {"reason": "ImagePullBackOff", "message": "back-off"}}}]})");
   EXPECT_FALSE(pulling.is_lost) << "the registry may come back";
   EXPECT_EQ(pulling.problem, "ImagePullBackOff: back-off");
+  for (const std::string reason : {"CreateContainerConfigError", "RunContainerError"}) {
+    const Pod retried =
+        pod((R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": ")" +
+             reason + R"(", "message": "secret not found"}}}]})")
+                .c_str());
+    EXPECT_FALSE(retried.is_lost) << "the kubelet retries it";
+    EXPECT_EQ(retried.problem, reason + ": secret not found");
+  }
   EXPECT_TRUE(pod(R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting":
                       {"reason": "InvalidImageName"}}}]})")
                   .is_lost);
