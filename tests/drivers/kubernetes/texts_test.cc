@@ -83,6 +83,27 @@ TEST(KubeTexts, a_failing_pod_reports_the_reason) {
   EXPECT_THROW(pod(R"({"phase": 1})"), driver::CloudError);
 }
 
+TEST(KubeTexts, the_phase_of_a_pod_is_the_state_of_its_machine) {
+  using State = driver::Machine::State;
+  const auto machine_of = [](const std::string& phase) {
+    driver::Machine machine;
+    set_state(machine,
+              read_pod(Element(Json{{"metadata", {{"name", "p"}, {"namespace", "s"}}},
+                                    {"status", {{"phase", phase}, {"message", "told so"}}}},
+                               "pod")));
+    return machine;
+  };
+  for (const auto& [phase, state] : std::vector<std::pair<std::string, State>>{
+           {"Pending", State::building}, {"Failed", State::failed}, {"Succeeded", State::failed}}) {
+    EXPECT_EQ(machine_of(phase).state, state) << phase;
+    EXPECT_EQ(machine_of(phase).explanation, "pod s/p is in phase " + phase + ": told so");
+  }
+  for (const std::string phase : {"Running", "Unknown", "Paused"}) {
+    EXPECT_EQ(machine_of(phase).state, State::running) << phase << ": it may run";
+    EXPECT_EQ(machine_of(phase).explanation, "");
+  }
+}
+
 TEST(KubeTexts, a_plug_in_returns_a_token_and_its_expiry) {
   const PluginToken parsed = parse_exec_credential(
       R"({"status": {"token": "t", "expirationTimestamp": "2026-11-21T11:00:00+01:00"}})");
