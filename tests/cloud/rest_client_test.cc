@@ -323,12 +323,14 @@ TEST(RefusalByStatus, is_the_meaning_of_the_status) {
            StatusMeaning{401, Effect::creates, Kind::auth, false},
            StatusMeaning{403, Effect::none, Kind::permanent, false},
            StatusMeaning{403, Effect::creates, Kind::failed, false},
+           StatusMeaning{403, Effect::creates_named, Kind::failed, false},
            StatusMeaning{404, Effect::none, Kind::not_found, false},
            StatusMeaning{409, Effect::creates, Kind::failed, false},
            StatusMeaning{429, Effect::creates, Kind::transient, true},
            StatusMeaning{500, Effect::none, Kind::transient, true},
            StatusMeaning{501, Effect::none, Kind::transient, false},
            StatusMeaning{503, Effect::creates, Kind::unknown_outcome, true},
+           StatusMeaning{503, Effect::creates_named, Kind::transient, true},
        }) {
     const Refusal refusal = refusal_by_status({.status = expected.status}, expected.effect);
     EXPECT_EQ(refusal.kind, expected.kind) << expected.status;

@@ -7,8 +7,12 @@
 
 namespace nodepool::cloud {
 
-// Whether a repeated call would create a duplicate.
-enum class Effect { none, creates };
+// What a call does in the cloud.
+enum class Effect {
+  none,           // creates nothing
+  creates,        // a repeated call would create a duplicate
+  creates_named,  // a repeated call would not: the object's name is fixed
+};
 
 // What a response other than a success means.
 struct Refusal {

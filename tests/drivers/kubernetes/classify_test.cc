@@ -28,8 +28,14 @@ constexpr Meaning kMeanings[] = {
      ErrorKind::failed, "Forbidden", "HTTP 403: pods is forbidden"},
     {403,
      R"({"message": "forbidden: error looking up service account a/default", "reason": "Forbidden"})",
-     Effect::none, ErrorKind::permanent, kNoServiceAccount,
+     Effect::creates_named, ErrorKind::failed, kNewNamespace,
      "HTTP 403: forbidden: error looking up service account a/default"},
+    {403,
+     R"({"message": "pods \"a\" is forbidden: status unknown for quota: q", "reason": "Forbidden"})",
+     Effect::creates_named, ErrorKind::failed, kNewNamespace,
+     "HTTP 403: pods \"a\" is forbidden: status unknown for quota: q"},
+    {403, R"({"message": "secrets is forbidden", "reason": "Forbidden"})", Effect::creates_named,
+     ErrorKind::failed, "Forbidden", "HTTP 403: secrets is forbidden"},
     {409, R"({"message": "exists", "reason": "AlreadyExists"})", Effect::creates, ErrorKind::failed,
      kConflict, "HTTP 409: exists"},
     {409, "", Effect::none, ErrorKind::failed, kConflict, "HTTP 409"},
@@ -40,6 +46,7 @@ constexpr Meaning kMeanings[] = {
     {429, R"({"message": "later", "reason": "TooManyRequests"})", Effect::creates,
      ErrorKind::transient, "TooManyRequests", "HTTP 429: later"},
     {500, "", Effect::creates, ErrorKind::unknown_outcome, "", "HTTP 500"},
+    {500, "", Effect::creates_named, ErrorKind::transient, "", "HTTP 500"},
     {503, "down", Effect::none, ErrorKind::transient, "", "HTTP 503: down"},
 };
 

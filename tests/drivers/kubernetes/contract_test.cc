@@ -1,5 +1,7 @@
 // The contract of all drivers that make machines, on a stand-in of the API.
 
+#include <array>
+
 #include "drivers/kubernetes/kubernetes_driver.h"
 #include "tests/drivers/kubernetes/kube_fixture.h"
 
@@ -77,8 +79,30 @@ class ForgetfulFixture final : public NamespaceFixture {
   }
 };
 
+// What a cluster refuses for a while.
+class RefusalContract : public DriverContract {
+ protected:
+  kubernetes::StandIn& cluster() { return dynamic_cast<KubeFixture&>(*cloud_).cluster(); }
+};
+
+constexpr std::array kParts = {"serviceaccounts", "secrets", "roles", "rolebindings", "pods"};
+
+TEST_P(RefusalContract, what_was_forbidden_is_made_by_another_attempt) {
+  for (const std::string part : kParts) {
+    cluster().fail("POST " + part, {403}, "as the test wants it");
+    expect_one_machine(launch_new().id);
+  }
+}
+
+TEST_P(RefusalContract, a_pod_waits_until_the_quota_of_its_new_namespace_is_counted) {
+  cluster().fail("POST pods", {403, 403, 403}, "forbidden: status unknown for quota: q");
+  expect_one_machine(launch_new().id);
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "one attempt";
+}
+
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(kubernetes, RefusalContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DeathContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, EndContract, testing::Values(backend<NamespaceFixture>()));

@@ -67,6 +67,8 @@ class KubeFixture : public CloudFixture {
 
   void set_boot_time(async::Duration time) override { cluster_.boot_time = time; }
 
+  kubernetes::StandIn& cluster() { return cluster_; }
+
   // The wire is silent when every call that waits for an answer is one that is held back.
   bool wait_for_wire() override {
     const bool cluster_ran = loop_.poll();

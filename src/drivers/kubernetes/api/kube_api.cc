@@ -93,7 +93,7 @@ Task<bool> KubeApi::make(std::string name, std::string path, Json body, Retry re
   call.body = body.dump();
   const bool may_retry = retry == Retry::allowed;
   if (may_retry) call.repeatable = http::Request::Repeatable::yes;
-  const Effect effect = may_retry ? Effect::none : Effect::creates;
+  const Effect effect = may_retry ? Effect::creates_named : Effect::creates;
   try {
     co_await send(std::move(call), effect);
   } catch (const CloudError& error) {
