@@ -228,6 +228,18 @@ TEST_F(RestClientTest, a_throttled_creation_is_repeated) {
   EXPECT_EQ(limit_.accepted_calls, 1);
 }
 
+TEST_F(RestClientTest, a_creation_that_certainly_had_no_effect_is_repeated) {
+  answers_ = {answer(409, ""), answer(200, "made")};
+  const Classify classify = [](const http::Response& response, Effect effect) {
+    Refusal refusal = refusal_by_status(response, effect);
+    refusal.retry = true;
+    refusal.had_no_effect = true;
+    return refusal;
+  };
+  EXPECT_EQ(body_of(creation(), {.classify = classify}), "made");
+  EXPECT_EQ(limit_.throttled_calls, 0);
+}
+
 TEST_F(RestClientTest, a_request_that_was_not_sent_is_repeated) {
   RestCall call = creation();
   call.request.url = "http://127.0.0.1:1/";

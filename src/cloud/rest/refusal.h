@@ -20,6 +20,7 @@ struct Refusal {
   std::string code = {};           // the cloud's own; empty: none
   std::string message = {};        // with the status: "HTTP 404: no such image"
   bool retry = false;              // the same call may succeed; this one may have had an effect
+  bool had_no_effect = false;      // with `retry`: this one certainly had none
   bool slow_down = false;          // too many calls: this one had no effect
   bool renew_credentials = false;  // the credentials were rejected: the call had no effect
 };

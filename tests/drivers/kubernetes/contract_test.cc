@@ -82,6 +82,8 @@ class ForgetfulFixture final : public NamespaceFixture {
 // What a cluster refuses for a while.
 class RefusalContract : public DriverContract {
  protected:
+  static constexpr std::size_t kAttempts = KubeFixture::kAttempts;
+
   kubernetes::StandIn& cluster() { return dynamic_cast<KubeFixture&>(*cloud_).cluster(); }
 };
 
@@ -98,6 +100,44 @@ TEST_P(RefusalContract, a_pod_waits_until_the_quota_of_its_new_namespace_is_coun
   cluster().fail("POST pods", {403, 403, 403}, "forbidden: status unknown for quota: q");
   expect_one_machine(launch_new().id);
   EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "one attempt";
+}
+
+constexpr const char* kOfQuota = "Operation cannot be fulfilled on resourcequotas";
+
+TEST_P(RefusalContract, what_a_conflict_has_refused_is_made_in_the_same_attempt) {
+  for (const std::string part : kParts) {
+    installation_.accounts.clear();
+    cluster().fail("POST " + part, {409}, kOfQuota);
+    const std::string name = cloud_->machine_of(launch_new());
+    EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << part;
+    const std::string path = "namespaces/" + name + "/" + part + "/";
+    EXPECT_THAT(cluster().things(), testing::Contains(testing::Key(testing::StartsWith(path))));
+  }
+}
+
+TEST_P(RefusalContract, a_deletion_is_repeated_after_a_conflict) {
+  const std::string id = launch_new().id;
+  cluster().fail("DELETE namespaces", {409});
+  reclaim(id);
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
+TEST_P(RefusalContract, a_deletion_that_conflicts_all_the_time_has_not_begun) {
+  const std::string id = launch_new().id;
+  cluster().fail("DELETE namespaces", std::vector<int>(kAttempts, 409));
+  reclaim_in_the_end(id, 2);
+}
+
+TEST_P(RefusalContract, a_conflict_is_no_error_if_the_deletion_has_begun) {
+  const std::string id = launch_new().id;
+  cluster().deletion_time = std::chrono::minutes(1);
+  process_->reclaim(id);
+  process_->pass(std::chrono::seconds(1));
+  start();
+  cluster().fail("DELETE namespaces", std::vector<int>(kAttempts, 409));
+  reclaim(id);
+  EXPECT_EQ(cluster().count("GET namespaces"), 1) << "whether it is being deleted";
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
 }  // namespace

@@ -131,8 +131,22 @@ class PodFixture final : public KubeFixture {
   }
 };
 
+// Pods that the cluster refuses for a while.
+class PodContract : public DriverContract {
+ protected:
+  kubernetes::StandIn& cluster() { return dynamic_cast<KubeFixture&>(*cloud_).cluster(); }
+};
+
+TEST_P(PodContract, a_conflict_at_the_quota_says_nothing_about_the_name) {
+  cluster().fail("POST pods", {409, 409}, "Operation cannot be fulfilled on resourcequotas");
+  const model::Node node = launch_new();
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "in the same attempt";
+  EXPECT_EQ(cloud_->machine_of(node), "main-small-" + node.id);
+}
+
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(openshiftpods, PodContract, testing::Values(backend<PodFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshift, DriverContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshift, DeathContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshift, QuotaContract, testing::Values(backend<ProjectFixture>()));

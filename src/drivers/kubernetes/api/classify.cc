@@ -28,7 +28,12 @@ bool speaks_of_new_namespace(const std::string& text) {
 cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
   cloud::Refusal refusal = cloud::refusal_by_status(response, effect);
   if (speaks_of_quota(refusal.message)) refusal.kind = driver::CloudError::Kind::quota;
-  if (response.status == kConflictStatus) refusal.code = kConflict;
+  if (response.status == kConflictStatus && refusal.code != kAlreadyExists) {
+    refusal.kind = driver::CloudError::Kind::transient;
+    refusal.code = kConflict;
+    refusal.retry = true;
+    refusal.had_no_effect = true;
+  }
   if (speaks_of_new_namespace(refusal.message)) refusal.code = kNewNamespace;
   return refusal;
 }

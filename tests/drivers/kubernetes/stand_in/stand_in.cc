@@ -211,7 +211,9 @@ StandIn::Reply StandIn::make(const Request& request) {
     thing["metadata"]["annotations"]["openshift.io/description"] = thing.value("description", "");
   }
   const std::string path = collection + "/" + name;
-  if (things_.contains(path)) return {.status = 409, .body = {{"message", "already exists"}}};
+  if (things_.contains(path)) {
+    return {.status = 409, .body = {{"message", "exists"}, {"reason", "AlreadyExists"}}};
+  }
   const bool makes_node = request.resource == "pods" || collection == space_kind;
   if (makes_node && request.resource == "pods" && pods_there() >= room) {
     return {.status = 403, .body = {{"message", "forbidden: exceeded quota: q, used: pods=2"}}};
