@@ -228,6 +228,18 @@ TEST_F(RestClientTest, a_throttled_creation_is_repeated) {
   EXPECT_EQ(limit_.accepted_calls, 1);
 }
 
+TEST_F(RestClientTest, a_creation_that_certainly_had_no_effect_is_repeated) {
+  answers_ = {answer(409, ""), answer(200, "made")};
+  const Classify classify = [](const http::Response& response, Effect effect) {
+    Refusal refusal = refusal_by_status(response, effect);
+    refusal.retry = true;
+    refusal.had_no_effect = true;
+    return refusal;
+  };
+  EXPECT_EQ(body_of(creation(), {.classify = classify}), "made");
+  EXPECT_EQ(limit_.throttled_calls, 0);
+}
+
 TEST_F(RestClientTest, a_request_that_was_not_sent_is_repeated) {
   RestCall call = creation();
   call.request.url = "http://127.0.0.1:1/";
@@ -323,12 +335,14 @@ TEST(RefusalByStatus, is_the_meaning_of_the_status) {
            StatusMeaning{401, Effect::creates, Kind::auth, false},
            StatusMeaning{403, Effect::none, Kind::permanent, false},
            StatusMeaning{403, Effect::creates, Kind::failed, false},
+           StatusMeaning{403, Effect::creates_named, Kind::failed, false},
            StatusMeaning{404, Effect::none, Kind::not_found, false},
            StatusMeaning{409, Effect::creates, Kind::failed, false},
            StatusMeaning{429, Effect::creates, Kind::transient, true},
            StatusMeaning{500, Effect::none, Kind::transient, true},
            StatusMeaning{501, Effect::none, Kind::transient, false},
            StatusMeaning{503, Effect::creates, Kind::unknown_outcome, true},
+           StatusMeaning{503, Effect::creates_named, Kind::transient, true},
        }) {
     const Refusal refusal = refusal_by_status({.status = expected.status}, expected.effect);
     EXPECT_EQ(refusal.kind, expected.kind) << expected.status;

@@ -57,7 +57,7 @@ Fault fault_in(const std::string& body) {
 Kind kind_of(int status, Effect effect) {
   if (status == 401) return Kind::auth;
   // For a create call, the reason may be temporary.
-  if (status == 403) return effect == Effect::creates ? Kind::failed : Kind::permanent;
+  if (status == 403) return effect == Effect::none ? Kind::permanent : Kind::failed;
   if (status == 404) return Kind::not_found;
   if (status == 429) return Kind::transient;
   if (status >= 500) return effect == Effect::creates ? Kind::unknown_outcome : Kind::transient;

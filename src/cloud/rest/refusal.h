@@ -7,8 +7,12 @@
 
 namespace nodepool::cloud {
 
-// Whether a repeated call would create a duplicate.
-enum class Effect { none, creates };
+// What a call does in the cloud.
+enum class Effect {
+  none,           // creates nothing
+  creates,        // a repeated call would create a duplicate
+  creates_named,  // a repeated call would not: the object's name is fixed
+};
 
 // What a response other than a success means.
 struct Refusal {
@@ -16,6 +20,7 @@ struct Refusal {
   std::string code = {};           // the cloud's own; empty: none
   std::string message = {};        // with the status: "HTTP 404: no such image"
   bool retry = false;              // the same call may succeed; this one may have had an effect
+  bool had_no_effect = false;      // with `retry`: this one certainly had none
   bool slow_down = false;          // too many calls: this one had no effect
   bool renew_credentials = false;  // the credentials were rejected: the call had no effect
 };

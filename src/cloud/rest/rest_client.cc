@@ -126,7 +126,8 @@ Task<RestClient::Outcome> RestClient::attempt(const RestCall& call) {
   }
   const Refusal refusal = options_.classify(response, call.effect);
   if (refusal.slow_down) rate_limit_.throttled(precedence_of(call));
-  outcome.may_retry = refusal.slow_down || (refusal.retry && http::is_repeatable(call.request));
+  const bool is_safe = refusal.had_no_effect || http::is_repeatable(call.request);
+  outcome.may_retry = refusal.slow_down || (refusal.retry && is_safe);
   if (refusal.slow_down || refusal.retry) outcome.pause = requested_pause(response);
   if (refusal.renew_credentials) outcome.reject = std::move(reject);
   const std::string message = presentable(http::without_secrets(refusal.message, secrets));

@@ -40,7 +40,8 @@ struct RestOptions {
 
 // Calls of a cloud's API, each with its own attempts. Every attempt waits for the rate limit, gets
 // its credentials and has the whole deadline. Makes another one, after a pause,
-// * if the request was certainly not received, or the cloud was throttling calls;
+// * if the request certainly had no effect: it was not received, the cloud was throttling calls, or
+//   Refusal::had_no_effect is set beside Refusal::retry;
 // * at once, for the first rejected credentials;
 // * if the outcome is unknown or Refusal::retry is set, and the request is repeatable. A creating
 //   call has at most two attempts with unknown outcome: then its caller looks for the result.

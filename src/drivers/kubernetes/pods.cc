@@ -21,9 +21,9 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kMB = 1000.0 * 1000.0;
 
-// Reasons for a waiting container that only a configuration change fixes.
-constexpr std::array<std::string_view, 4> kHopeless = {
-    "InvalidImageName", "CreateContainerConfigError", "ErrImageNeverPull", "RunContainerError"};
+// Reasons for a waiting container that only a configuration change fixes. The kubelet retries after
+// all others: a missing secret or volume may still come.
+constexpr std::array<std::string_view, 2> kHopeless = {"InvalidImageName", "ErrImageNeverPull"};
 
 void read_containers(const Element& status, Pod& pod) {
   for (const Element& container : status.list("containerStatuses")) {
@@ -76,24 +76,28 @@ std::pair<std::string, double> in_our_words(std::string_view name) {
   return {std::string(name), 1};
 }
 
+driver::Machine::State pod_state(const Pod& pod) {
+  using State = driver::Machine::State;
+  if (pod.is_going) return State::deleting;
+  if (pod.phase == "Running") return State::running;
+  if (pod.is_lost) return State::failed;
+  if (pod.phase == "Pending") return State::building;
+  return State::running;  // "Unknown", while its cluster node does not respond: it may run
+}
+
 }  // namespace
 
 void set_state(driver::Machine& machine, const Pod& pod) {
   using State = driver::Machine::State;
-  machine.state = State::stopped;
+  machine.state = pod_state(pod);
+  machine.explanation.clear();
+  if (machine.state == State::running) return;
+  if (machine.state == State::deleting) {
+    machine.explanation = "pod " + pod.path() + " is being deleted";
+    return;
+  }
   machine.explanation = "pod " + pod.path() + " is in phase " + pod.phase;
   if (!pod.problem.empty()) machine.explanation += ": " + pod.problem;
-  if (pod.is_going) {
-    machine.state = State::deleting;
-    machine.explanation = "pod " + pod.path() + " is being deleted";
-  } else if (pod.phase == "Running") {
-    machine.state = State::running;
-    machine.explanation.clear();
-  } else if (pod.is_lost) {
-    machine.state = State::failed;
-  } else if (pod.phase == "Pending") {
-    machine.state = State::building;
-  }
 }
 
 double quantity(std::string_view text) {

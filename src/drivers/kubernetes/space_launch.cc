@@ -20,7 +20,7 @@ using driver::CloudError;
 namespace {
 
 // Timeout for the cluster's controllers in a new namespace, to make the default service account and
-// a token.
+// a token, and to count a quota.
 constexpr auto kControllersPatience = std::chrono::seconds(30);
 constexpr async::Duration kFirstPause = std::chrono::milliseconds(50);
 constexpr async::Duration kLongestPause = std::chrono::seconds(1);
@@ -157,7 +157,7 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
   co_return *running;
 }
 
-// Retries while a new namespace has no default service account yet.
+// Retries while the cluster sets up a new namespace.
 Task<> SpaceLaunch::make_pod(std::string space) {
   const Json body = pod(label_, object_name(spec_.label), attached_);
   for (Pauses pauses(context_.runtime);;) {
@@ -166,7 +166,7 @@ Task<> SpaceLaunch::make_pod(std::string space) {
                                  KubeApi::Retry::allowed);
       co_return;
     } catch (const CloudError& error) {
-      if (error.code() != kNoServiceAccount || pauses.are_over()) throw;
+      if (error.code() != kNewNamespace || pauses.are_over()) throw;
     }
     co_await pauses.next();
   }

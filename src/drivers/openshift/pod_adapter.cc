@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 
 #include "cloud/base64.h"
@@ -42,6 +43,16 @@ bool is_forbidden(const CloudError& error) {
   return error.kind() == CloudError::Kind::permanent;
 }
 
+driver::Machine machine_of(const Pod& pod) {
+  driver::Machine machine;
+  machine.external_id = model::json_string(id_of(pod.space, pod.name));
+  machine.metadata = pod.attached;
+  kubernetes::set_state(machine, pod);
+  const bool has_ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+  if (!has_ended) machine.resources = pod.request;
+  return machine;
+}
+
 }  // namespace
 
 PodAdapter::PodAdapter(const async::Runtime& runtime,
@@ -53,34 +64,32 @@ PodAdapter::PodAdapter(const async::Runtime& runtime,
       log_(std::move(log)),
       account_(runtime, config_->cluster(), threads, log_),
       api_(runtime, account_, log_, std::move(on_attempt)),
-      watcher_(runtime, api_, log_),
-      pods_(runtime, "OpenShift pods", kubernetes::kWatched,
-            [this] { return PodList::of(list_pods(std::string(kubernetes::kOfNodes))); }) {}
+      watcher_(runtime, api_, log_) {
+  for (const auto& [space, pool] : config_->pools()) {
+    pods_.try_emplace(space, runtime, "OpenShift pods", kubernetes::kWatched, [this, space] {
+      return PodList::of(list_pods(space, std::string(kubernetes::kOfNodes)));
+    });
+  }
+}
 
 Task<> PodAdapter::start(std::function<void()> /*changed*/) {
-  for (const auto& [space, pool] : config_->pools()) {
+  for (auto& [space, pods] : pods_) {
     watcher_.follow("watch pods", pods_of(space), std::string(kubernetes::kOfNodes),
-                    [this] { pods_.poll_now(); });
+                    [&pods] { pods.poll_now(); });
   }
   co_return;
 }
 
 Task<> PodAdapter::stop() {
   co_await watcher_.stop();
-  co_await pods_.stop();
+  for (auto& [space, pods] : pods_) co_await pods.stop();
   co_await account_.stop();
 }
 
-Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {
-  std::vector<Pod> pods;
-  for (const auto& [space, pool] : config_->pools()) {
-    std::vector<Pod> found =
-        co_await api_.list("list pods", pods_of(space), query, kubernetes::read_pod);
-    for (Pod& pod : found) {
-      pod.space = space;
-      pods.push_back(std::move(pod));
-    }
-  }
+Task<std::vector<Pod>> PodAdapter::list_pods(std::string space, std::string query) {
+  std::vector<Pod> pods =
+      co_await api_.list("list pods", pods_of(space), query, kubernetes::read_pod);
+  for (Pod& pod : pods) pod.space = space;
   co_return pods;
 }
 
@@ -89,14 +98,15 @@ Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {
 Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
   const driver::LaunchSteps::Make make = [&] { return make_pod(spec, steps); };
   const driver::LaunchSteps::Find find = [&] { return find_pod(spec, steps); };
-  driver::PollWaiter awaited = pods_.await(spec.expectation());
+  driver::SharedPoller<PodList>& pods = pods_.at(spec.pool);
+  driver::PollWaiter awaited = pods.await(spec.expectation());
   const std::string name = co_await steps.step("pod", make, find);
   steps.enter("waiting for the pod");
   const std::function<void(std::string)> enter = [&steps](std::string state) {
     steps.enter(std::move(state));
   };
   Pod running =
-      co_await kubernetes::wait_until_running(pods_, awaited, spec.pool, name, enter, log_);
+      co_await kubernetes::wait_until_running(pods, awaited, spec.pool, name, enter, log_);
   spec.learn(awaited.taken(runtime_.clock.now()));
   co_return co_await instance_of(std::move(spec), std::move(running));
 }
@@ -191,28 +201,35 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
       co_await api_.remove("delete pod", pods_of(pod_name->space) + "/" + pod_name->name);
   if (!was_there) co_return;
   if (accepted) accepted();
-  driver::PollWaiter awaited = pods_.await_removal();
+  driver::SharedPoller<PodList>& pods = pods_.at(pod_name->space);
+  driver::PollWaiter awaited = pods.await_removal();
   // If it is not being deleted, it is a new one with the same name.
   const auto is_gone = [](const Pod& pod) { return !pod.is_going; };
   std::string path = pod_name->space + "/" + pod_name->name;
   const driver::ListingWait wait{runtime_, log_, "pods"};
-  co_await driver::wait_until_gone(wait, pods_, awaited, std::move(path), is_gone);
+  co_await driver::wait_until_gone(wait, pods, awaited, std::move(path), is_gone);
 }
 
 // --- listings and limits
 
-// All pods of the projects count.
+// All pods of the projects count. The pods of a project that the user may not read are unknown.
 Task<driver::MachineList> PodAdapter::list() {
   driver::MachineList list;
-  const std::vector<Pod> pods = co_await list_pods("");
-  for (const Pod& pod : pods) {
-    driver::Machine& machine = list.machines.emplace_back();
-    machine.external_id = model::json_string(id_of(pod.space, pod.name));
-    machine.metadata = pod.attached;
-    kubernetes::set_state(machine, pod);
-    const bool has_ended = pod.phase == "Succeeded" || pod.phase == "Failed";
-    if (!has_ended) machine.resources = pod.request;
+  std::exception_ptr refusal;
+  for (const auto& [space, pool] : config_->pools()) {
+    try {
+      const std::vector<Pod> pods = co_await list_pods(space, "");
+      unreadable_.erase(space);
+      for (const Pod& pod : pods) list.machines.push_back(machine_of(pod));
+    } catch (const CloudError& error) {
+      if (!is_forbidden(error)) throw;
+      refusal = std::current_exception();
+      list.is_complete = false;
+      const bool is_new = unreadable_.insert(space).second;
+      if (is_new) log_.warning("Ignoring the pods of project {}: {}", space, error.what());
+    }
   }
+  if (refusal && unreadable_.size() == pods_.size()) std::rethrow_exception(refusal);
   co_return list;
 }
 

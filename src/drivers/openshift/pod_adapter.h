@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,7 +52,7 @@ class PodAdapter final : public driver::Adapter {
   async::Task<driver::Instance> instance_of(driver::CreateSpec spec, kubernetes::Pod pod);
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
   async::Task<std::optional<PodName>> find_name(std::string id);
-  async::Task<std::vector<kubernetes::Pod>> list_pods(std::string query);
+  async::Task<std::vector<kubernetes::Pod>> list_pods(std::string space, std::string query);
   async::Task<std::vector<kubernetes::Element>> quotas_of(std::string space);
 
   async::Runtime runtime_;
@@ -59,7 +61,9 @@ class PodAdapter final : public driver::Adapter {
   kubernetes::ClusterAccount account_;
   kubernetes::KubeApi api_;
   kubernetes::Watcher watcher_;
-  driver::SharedPoller<kubernetes::PodList> pods_;
+  // By project, so that an error of one does not end the launches in another.
+  std::map<std::string, driver::SharedPoller<kubernetes::PodList>> pods_;
+  std::set<std::string> unreadable_;  // projects whose pods the last list() was not allowed to read
   bool has_reported_quotas_ = false;
 };
 

@@ -28,11 +28,19 @@ constexpr Meaning kMeanings[] = {
      ErrorKind::failed, "Forbidden", "HTTP 403: pods is forbidden"},
     {403,
      R"({"message": "forbidden: error looking up service account a/default", "reason": "Forbidden"})",
-     Effect::none, ErrorKind::permanent, kNoServiceAccount,
+     Effect::creates_named, ErrorKind::failed, kNewNamespace,
      "HTTP 403: forbidden: error looking up service account a/default"},
+    {403,
+     R"({"message": "pods \"a\" is forbidden: status unknown for quota: q", "reason": "Forbidden"})",
+     Effect::creates_named, ErrorKind::failed, kNewNamespace,
+     "HTTP 403: pods \"a\" is forbidden: status unknown for quota: q"},
+    {403, R"({"message": "secrets is forbidden", "reason": "Forbidden"})", Effect::creates_named,
+     ErrorKind::failed, "Forbidden", "HTTP 403: secrets is forbidden"},
     {409, R"({"message": "exists", "reason": "AlreadyExists"})", Effect::creates, ErrorKind::failed,
-     kConflict, "HTTP 409: exists"},
-    {409, "", Effect::none, ErrorKind::failed, kConflict, "HTTP 409"},
+     kAlreadyExists, "HTTP 409: exists"},
+    {409, R"({"message": "of resourcequotas", "reason": "Conflict"})", Effect::creates,
+     ErrorKind::transient, kConflict, "HTTP 409: of resourcequotas"},
+    {409, "", Effect::none, ErrorKind::transient, kConflict, "HTTP 409"},
     {404, R"({"message": "none", "reason": "NotFound"})", Effect::none, ErrorKind::not_found,
      "NotFound", "HTTP 404: none"},
     {401, R"({"message": "Unauthorized", "reason": "Unauthorized"})", Effect::none, ErrorKind::auth,
@@ -40,6 +48,7 @@ constexpr Meaning kMeanings[] = {
     {429, R"({"message": "later", "reason": "TooManyRequests"})", Effect::creates,
      ErrorKind::transient, "TooManyRequests", "HTTP 429: later"},
     {500, "", Effect::creates, ErrorKind::unknown_outcome, "", "HTTP 500"},
+    {500, "", Effect::creates_named, ErrorKind::transient, "", "HTTP 500"},
     {503, "down", Effect::none, ErrorKind::transient, "", "HTTP 503: down"},
 };
 
@@ -52,6 +61,8 @@ TEST(Classify, knows_kubernetes_errors) {
     EXPECT_EQ(refusal.message, meaning.message);
     EXPECT_EQ(refusal.renew_credentials, meaning.status == 401);
     EXPECT_EQ(refusal.slow_down, meaning.status == 429);
+    EXPECT_EQ(refusal.had_no_effect, meaning.code == kConflict);
+    if (meaning.code == kConflict) EXPECT_TRUE(refusal.retry);
   }
 }
 

@@ -1,5 +1,7 @@
 // The contract of all drivers that make machines, on a stand-in of the API.
 
+#include <array>
+
 #include "drivers/kubernetes/kubernetes_driver.h"
 #include "tests/drivers/kubernetes/kube_fixture.h"
 
@@ -77,8 +79,70 @@ class ForgetfulFixture final : public NamespaceFixture {
   }
 };
 
+// What a cluster refuses for a while.
+class RefusalContract : public DriverContract {
+ protected:
+  static constexpr std::size_t kAttempts = KubeFixture::kAttempts;
+
+  kubernetes::StandIn& cluster() { return dynamic_cast<KubeFixture&>(*cloud_).cluster(); }
+};
+
+constexpr std::array kParts = {"serviceaccounts", "secrets", "roles", "rolebindings", "pods"};
+
+TEST_P(RefusalContract, what_was_forbidden_is_made_by_another_attempt) {
+  for (const std::string part : kParts) {
+    cluster().fail("POST " + part, {403}, "as the test wants it");
+    expect_one_machine(launch_new().id);
+  }
+}
+
+TEST_P(RefusalContract, a_pod_waits_until_the_quota_of_its_new_namespace_is_counted) {
+  cluster().fail("POST pods", {403, 403, 403}, "forbidden: status unknown for quota: q");
+  expect_one_machine(launch_new().id);
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "one attempt";
+}
+
+constexpr const char* kOfQuota = "Operation cannot be fulfilled on resourcequotas";
+
+TEST_P(RefusalContract, what_a_conflict_has_refused_is_made_in_the_same_attempt) {
+  for (const std::string part : kParts) {
+    installation_.accounts.clear();
+    cluster().fail("POST " + part, {409}, kOfQuota);
+    const std::string name = cloud_->machine_of(launch_new());
+    EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << part;
+    const std::string path = "namespaces/" + name + "/" + part + "/";
+    EXPECT_THAT(cluster().things(), testing::Contains(testing::Key(testing::StartsWith(path))));
+  }
+}
+
+TEST_P(RefusalContract, a_deletion_is_repeated_after_a_conflict) {
+  const std::string id = launch_new().id;
+  cluster().fail("DELETE namespaces", {409});
+  reclaim(id);
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
+TEST_P(RefusalContract, a_deletion_that_conflicts_all_the_time_has_not_begun) {
+  const std::string id = launch_new().id;
+  cluster().fail("DELETE namespaces", std::vector<int>(kAttempts, 409));
+  reclaim_in_the_end(id, 2);
+}
+
+TEST_P(RefusalContract, a_conflict_is_no_error_if_the_deletion_has_begun) {
+  const std::string id = launch_new().id;
+  cluster().deletion_time = std::chrono::minutes(1);
+  process_->reclaim(id);
+  process_->pass(std::chrono::seconds(1));
+  start();
+  cluster().fail("DELETE namespaces", std::vector<int>(kAttempts, 409));
+  reclaim(id);
+  EXPECT_EQ(cluster().count("GET namespaces"), 1) << "whether it is being deleted";
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(kubernetes, RefusalContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DeathContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, EndContract, testing::Values(backend<NamespaceFixture>()));

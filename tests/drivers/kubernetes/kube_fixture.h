@@ -67,6 +67,11 @@ class KubeFixture : public CloudFixture {
 
   void set_boot_time(async::Duration time) override { cluster_.boot_time = time; }
 
+  // How often a call is made until it has failed for the driver.
+  static constexpr std::size_t kAttempts = 4;
+
+  kubernetes::StandIn& cluster() { return cluster_; }
+
   // The wire is silent when every call that waits for an answer is one that is held back.
   bool wait_for_wire() override {
     const bool cluster_ran = loop_.poll();
@@ -76,9 +81,6 @@ class KubeFixture : public CloudFixture {
   }
 
  protected:
-  // How often a call is made until it has failed for the driver.
-  static constexpr std::size_t kAttempts = 4;
-
   static bool waits_for_answer(const async::LiveTask& task) {
     return std::ranges::any_of(task.waits, [](const async::LiveTask::Wait& wait) {
       return wait.what.starts_with("http:");

@@ -65,6 +65,14 @@ TEST(KubeTexts, a_failing_pod_reports_the_reason) {
           {"reason": "ImagePullBackOff", "message": "back-off"}}}]})");
   EXPECT_FALSE(pulling.is_lost) << "the registry may come back";
   EXPECT_EQ(pulling.problem, "ImagePullBackOff: back-off");
+  for (const std::string reason : {"CreateContainerConfigError", "RunContainerError"}) {
+    const Pod retried =
+        pod((R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": ")" +
+             reason + R"(", "message": "secret not found"}}}]})")
+                .c_str());
+    EXPECT_FALSE(retried.is_lost) << "the kubelet retries it";
+    EXPECT_EQ(retried.problem, reason + ": secret not found");
+  }
   EXPECT_TRUE(pod(R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting":
                       {"reason": "InvalidImageName"}}}]})")
                   .is_lost);
@@ -73,6 +81,27 @@ TEST(KubeTexts, a_failing_pod_reports_the_reason) {
                 .problem,
             "0/3 nodes");
   EXPECT_THROW(pod(R"({"phase": 1})"), driver::CloudError);
+}
+
+TEST(KubeTexts, the_phase_of_a_pod_is_the_state_of_its_machine) {
+  using State = driver::Machine::State;
+  const auto machine_of = [](const std::string& phase) {
+    driver::Machine machine;
+    set_state(machine,
+              read_pod(Element(Json{{"metadata", {{"name", "p"}, {"namespace", "s"}}},
+                                    {"status", {{"phase", phase}, {"message", "told so"}}}},
+                               "pod")));
+    return machine;
+  };
+  for (const auto& [phase, state] : std::vector<std::pair<std::string, State>>{
+           {"Pending", State::building}, {"Failed", State::failed}, {"Succeeded", State::failed}}) {
+    EXPECT_EQ(machine_of(phase).state, state) << phase;
+    EXPECT_EQ(machine_of(phase).explanation, "pod s/p is in phase " + phase + ": told so");
+  }
+  for (const std::string phase : {"Running", "Unknown", "Paused"}) {
+    EXPECT_EQ(machine_of(phase).state, State::running) << phase << ": it may run";
+    EXPECT_EQ(machine_of(phase).explanation, "");
+  }
 }
 
 TEST(KubeTexts, a_plug_in_returns_a_token_and_its_expiry) {

@@ -35,6 +35,22 @@ providers:
           - {name: built, image: 'debian:12'}
 )";
 
+constexpr const char* kTwoProjects = R"(
+labels: [{name: small}, {name: built}]
+providers:
+  - name: fake-contract
+    driver: openshiftpods
+    context: one
+    launch-timeout: 900
+    pools:
+      - name: main
+        labels:
+          - {name: small, image: 'debian:12', cpu: 1, memory: 1024}
+          - {name: built, image: 'debian:12'}
+      - name: revoked
+        labels: [{name: small, image: 'debian:12'}]
+)";
+
 KubeFixture::Json small_pod() {
   return {{"spec",
            {{"containers",
@@ -85,7 +101,7 @@ class ProjectFixture final : public KubeFixture {
   }
 };
 
-class PodFixture final : public KubeFixture {
+class PodFixture : public KubeFixture {
  public:
   explicit PodFixture(harness::Installation& installation) : KubeFixture(installation, "pods") {
     limits_ = "resourcequotas";
@@ -131,8 +147,58 @@ class PodFixture final : public KubeFixture {
   }
 };
 
+// One of two projects may not be used any more.
+class RevokedFixture final : public PodFixture {
+ public:
+  explicit RevokedFixture(harness::Installation& installation) : PodFixture(installation) {
+    cluster_.forbidden.insert("revoked");
+  }
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    return make<openshift::OpenShiftPodsDriver>(std::move(context), kTwoProjects);
+  }
+
+  bool has_complete_listings() const override { return false; }
+};
+
+class RevokedContract : public DriverContract {};
+
+TEST_P(RevokedContract, a_project_that_may_not_be_read_is_unknown_and_reported_once) {
+  launch_new();
+  model::Node node = this->node(installation_.add_node(kProvider, "revoked", kLabel));
+  node.external_id = model::json_string("revoked-small-" + node.id);
+  node.state = model::NodeState::ready;
+  installation_.write(node);
+  for (int look = 0; look < 2; ++look) {
+    process_->pass(std::chrono::minutes(1));
+    EXPECT_NO_THROW(process_->run(provider().available()));
+    EXPECT_TRUE(process_->run(provider().is_usable(node))) << "its pod may run";
+  }
+  const auto is_report = [](const std::string& line) {
+    return line.contains("Ignoring the pods of project revoked: list pods: HTTP 403");
+  };
+  EXPECT_EQ(std::ranges::count_if(installation_.log, is_report), 1);
+}
+
+// Pods that the cluster refuses for a while.
+class PodContract : public DriverContract {
+ protected:
+  kubernetes::StandIn& cluster() { return dynamic_cast<KubeFixture&>(*cloud_).cluster(); }
+};
+
+TEST_P(PodContract, a_conflict_at_the_quota_says_nothing_about_the_name) {
+  cluster().fail("POST pods", {409, 409}, "Operation cannot be fulfilled on resourcequotas");
+  const model::Node node = launch_new();
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "in the same attempt";
+  EXPECT_EQ(cloud_->machine_of(node), "main-small-" + node.id);
+}
+
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(openshiftpods, PodContract, testing::Values(backend<PodFixture>()));
+INSTANTIATE_TEST_SUITE_P(revoked, RevokedContract, testing::Values(backend<RevokedFixture>()));
+INSTANTIATE_TEST_SUITE_P(revoked, DriverContract, testing::Values(backend<RevokedFixture>()));
+INSTANTIATE_TEST_SUITE_P(revoked, EndContract, testing::Values(backend<RevokedFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshift, DriverContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshift, DeathContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshift, QuotaContract, testing::Values(backend<ProjectFixture>()));

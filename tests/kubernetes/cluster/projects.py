@@ -44,8 +44,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True  # nobody waits for it any more
 
     def refuse(self, status, message):
+        reason = {403: 'Forbidden', 409: 'AlreadyExists'}.get(status, '')
         self.answer(status, {'apiVersion': 'v1', 'kind': 'Status', 'status': 'Failure', 'code': status,
-                             'message': message})
+                             'reason': reason, 'message': message})
 
     def projects(self):
         namespaces = self.server.admin.items('/api/v1/namespaces')

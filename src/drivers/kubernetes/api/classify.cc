@@ -17,15 +17,24 @@ bool speaks_of_quota(std::string text) {
   return text.contains("exceeded quota");
 }
 
+// There is no default service account, or a quota has not been counted.
+bool speaks_of_new_namespace(const std::string& text) {
+  return text.contains("error looking up service account") ||
+         text.contains("status unknown for quota");
+}
+
 }  // namespace
 
 cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
   cloud::Refusal refusal = cloud::refusal_by_status(response, effect);
   if (speaks_of_quota(refusal.message)) refusal.kind = driver::CloudError::Kind::quota;
-  if (response.status == kConflictStatus) refusal.code = kConflict;
-  if (refusal.message.contains("error looking up service account")) {
-    refusal.code = kNoServiceAccount;
+  if (response.status == kConflictStatus && refusal.code != kAlreadyExists) {
+    refusal.kind = driver::CloudError::Kind::transient;
+    refusal.code = kConflict;
+    refusal.retry = true;
+    refusal.had_no_effect = true;
   }
+  if (speaks_of_new_namespace(refusal.message)) refusal.code = kNewNamespace;
   return refusal;
 }
 

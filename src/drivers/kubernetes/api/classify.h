@@ -7,9 +7,12 @@
 namespace nodepool::drivers::kubernetes {
 
 // Codes of errors: the `reason` of the cluster's answer, but for these.
-inline constexpr std::string_view kConflict = "Conflict";  // the object exists or is being deleted
-// A pod cannot be made yet: its namespace has no default service account. The reason is Forbidden.
-inline constexpr std::string_view kNoServiceAccount = "NoServiceAccount";
+inline constexpr std::string_view kAlreadyExists = "AlreadyExists";  // as the cluster calls it
+// Any other 409: something has changed meanwhile, such as a quota. The call had no effect.
+inline constexpr std::string_view kConflict = "Conflict";
+// A pod cannot be made yet: the cluster's controllers have not set up its namespace. The reason is
+// Forbidden.
+inline constexpr std::string_view kNewNamespace = "NewNamespace";
 
 // The meaning of a response, see cloud::Classify.
 cloud::Refusal classify(const http::Response& response, cloud::Effect effect);

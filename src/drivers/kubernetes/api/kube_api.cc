@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <utility>
 
 #include "cloud/answer.h"
@@ -38,6 +39,10 @@ http::ClientOptions options_of(const ClusterAccount& account) {
                        .verify = cluster.verify,
                        .proxy = cluster.proxy};
   return options;
+}
+
+bool is_being_deleted(const Element& object) {
+  return !object.object("metadata").text_or("deletionTimestamp").empty();
 }
 
 }  // namespace
@@ -93,11 +98,11 @@ Task<bool> KubeApi::make(std::string name, std::string path, Json body, Retry re
   call.body = body.dump();
   const bool may_retry = retry == Retry::allowed;
   if (may_retry) call.repeatable = http::Request::Repeatable::yes;
-  const Effect effect = may_retry ? Effect::none : Effect::creates;
+  const Effect effect = may_retry ? Effect::creates_named : Effect::creates;
   try {
     co_await send(std::move(call), effect);
   } catch (const CloudError& error) {
-    if (error.code() != kConflict) throw;
+    if (error.code() != kAlreadyExists) throw;
     co_return false;
   }
   co_return true;
@@ -130,14 +135,19 @@ Task<cloud::Page> KubeApi::ask_page(std::string name, std::string path, std::str
 
 Task<bool> KubeApi::remove(std::string name, std::string path) {
   http::Request call = request(std::move(name), "DELETE", path + "?propagationPolicy=Background");
+  std::exception_ptr conflict;
   try {
     co_await send(std::move(call));
+    co_return true;
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::not_found) co_return false;
-    // Some releases return a conflict for an object that is already being deleted.
     if (error.code() != kConflict) throw;
+    conflict = std::current_exception();
   }
-  co_return true;
+  // Some releases return a conflict for an object that is already being deleted.
+  const std::optional<Element> found = co_await find("get object to delete", path);
+  if (found && !is_being_deleted(*found)) std::rethrow_exception(conflict);
+  co_return found.has_value();
 }
 
 Task<> KubeApi::watch(std::string name, std::string path, std::string query,

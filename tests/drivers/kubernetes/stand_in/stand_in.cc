@@ -156,11 +156,12 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   const std::optional<int> failure = next_failure(name, is_watch);
   Reply reply;
   if (failure.value_or(-1) < 0) {
-    if (is_watch && !is_forgetful) {
+    const bool is_forbidden = forbidden.contains(space_of(request.path));
+    if (is_watch && !is_forgetful && !is_forbidden) {
       co_await hold_back(request);
       co_return http::answer(200, "{\"type\": \"MODIFIED\", \"object\": {}}\n");
     }
-    reply = is_watch ? Reply{.status = 403} : route(request);
+    reply = is_watch || is_forbidden ? Reply{.status = 403} : route(request);
   }
   if (failure && *failure <= 0) co_return std::string();
   if (failure) {
@@ -211,7 +212,9 @@ StandIn::Reply StandIn::make(const Request& request) {
     thing["metadata"]["annotations"]["openshift.io/description"] = thing.value("description", "");
   }
   const std::string path = collection + "/" + name;
-  if (things_.contains(path)) return {.status = 409, .body = {{"message", "already exists"}}};
+  if (things_.contains(path)) {
+    return {.status = 409, .body = {{"message", "exists"}, {"reason", "AlreadyExists"}}};
+  }
   const bool makes_node = request.resource == "pods" || collection == space_kind;
   if (makes_node && request.resource == "pods" && pods_there() >= room) {
     return {.status = 403, .body = {{"message", "forbidden: exceeded quota: q, used: pods=2"}}};

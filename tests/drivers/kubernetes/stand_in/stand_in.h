@@ -56,7 +56,8 @@ class StandIn {
   std::size_t broken_pods = 0;  // so many of those that are made next fail
   std::size_t room = 100;       // of pods
   std::string token = "secret";
-  bool is_forgetful = false;  // does not tell of changes: watches are forbidden
+  bool is_forgetful = false;        // does not tell of changes: watches are forbidden
+  std::set<std::string> forbidden;  // namespaces with which nothing is allowed
 
  private:
   struct Request {
