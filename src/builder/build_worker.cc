@@ -45,6 +45,7 @@ Task<> BuildWorker::run() {
   while (true) {
     const std::optional<std::string> image = co_await schedule_.images().take();
     if (!image) co_return;
+    const std::int64_t request = schedule_.latest_request(*image);
     std::string failure;
     try {
       co_await process(*image);
@@ -55,7 +56,7 @@ Task<> BuildWorker::run() {
       failure = error.what();
     }
     if (!failure.empty()) {
-      schedule_.failed(*image);
+      schedule_.failed(*image, request);
       schedule_.images().contended(*image);  // a job that waits does not wait for the backoff
       log_.error("Building image {} failed: {}", *image, failure);
     }
@@ -214,7 +215,7 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
     co_await remove_request(build, began);
     co_return;
   }
-  const async::Duration pause = schedule_.failed(build.image);
+  const async::Duration pause = schedule_.failed(build.image, build.stat.czxid);
   log_.error("Build {} of image {} failed: {}; retrying in {} s", build.id, build.image,
              result.problem, std::chrono::duration_cast<std::chrono::seconds>(pause).count());
   schedule_.jobs().end(build.image, build.id, result.problem);
@@ -223,7 +224,11 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
 // Every build that started after the request serves it.
 Task<> BuildWorker::remove_request(ImageBuild build, double began) {
   const auto request = context_.images.build_requests().find(build.image);
-  if (request == context_.images.build_requests().end() || request->second > began) co_return;
+  constexpr double kMillisecondsPerSecond = 1000;
+  if (request == context_.images.build_requests().end() ||
+      static_cast<double>(request->second.mtime) / kMillisecondsPerSecond > began) {
+    co_return;
+  }
   try {
     co_await context_.store.remove(model::build_request_path(build.image),
                                    coordination::kAnyVersion);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "model/change_image.h"
 #include "model/image_paths.h"
 #include "tests/builder/builder_fixture.h"
 
@@ -169,6 +170,42 @@ TEST_F(BuilderTest, a_failing_image_backs_off_and_blocks_no_other) {
   put(model::build_request_path("bad"));
   EXPECT_EQ(attempts(), before + 1) << "a new request skips the delay";
   EXPECT_THAT(builds(BuildState::ready, "bad"), SizeIs(1));
+}
+
+TEST_F(BuilderTest, a_repeated_request_skips_the_delay_after_a_failure) {
+  workshop_->exit_codes["deb"] = 7;
+  start(yaml(kDeb, kSky));
+  loop_.run(model::request_build(*people_, "deb"));
+  settle();
+  EXPECT_THAT(workshop_->built, SizeIs(2));
+  pass(hours(5));
+  const std::size_t before = workshop_->built.size();
+  loop_.run(model::request_build(*people_, "deb"));
+  settle();
+  EXPECT_THAT(workshop_->built, SizeIs(before + 1)) << "once for each request";
+  workshop_->exit_codes.clear();
+  loop_.run(model::request_build(*people_, "deb"));
+  settle();
+  EXPECT_THAT(workshop_->built, SizeIs(before + 2));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+}
+
+TEST_F(BuilderTest, a_request_during_a_failing_build_is_served_at_once) {
+  workshop_->exit_codes["deb"] = 7;
+  start(yaml(kDeb, kSky));
+  pass(hours(5));
+  workshop_->build_time = minutes(10);
+  loop_.run(model::request_build(*people_, "deb"));
+  pass(minutes(5));
+  ASSERT_THAT(builds(BuildState::building), SizeIs(1));
+  loop_.run(model::request_build(*people_, "deb"));
+  pass(minutes(5));
+  ASSERT_THAT(builds(BuildState::building), SizeIs(1));
+  workshop_->exit_codes.clear();
+  pass(minutes(10));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
 }
 
 TEST_F(BuilderTest, a_format_that_leads_elsewhere_is_refused) {
