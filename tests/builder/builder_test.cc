@@ -124,6 +124,34 @@ TEST_F(BuilderTest, a_request_during_a_build_leads_to_another_one) {
   EXPECT_FALSE(exists(model::build_request_path("deb")));
 }
 
+TEST_F(BuilderTest, a_request_is_served_once_if_the_clock_of_the_store_is_ahead) {
+  start_with_one();
+  pass(minutes(1));
+  workshop_->build_time = minutes(10);
+  clock_.shift_wall_clock(300);
+  loop_.run(model::request_build(*people_, "deb"));
+  clock_.shift_wall_clock(-300);
+  pass(minutes(15));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_THAT(workshop_->built, SizeIs(2));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+}
+
+TEST_F(BuilderTest, a_request_during_a_build_counts_if_the_clock_of_the_builder_is_ahead) {
+  workshop_->build_time = minutes(10);
+  clock_.shift_wall_clock(300);
+  start(yaml(kDeb, kSky));
+  clock_.shift_wall_clock(-300);
+  pass(minutes(1));
+  put(model::build_request_path("deb"));
+  pass(minutes(9));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(builds(BuildState::building), SizeIs(1));
+  pass(minutes(10));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+}
+
 TEST_F(BuilderTest, a_paused_image_is_not_built_until_it_is_unpaused) {
   put(model::image_pause_path("deb"));
   start(yaml(kDeb, kSky));
