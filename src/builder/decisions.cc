@@ -122,7 +122,7 @@ const ImageBuild* newest_ready(const Builds& builds) {
 bool is_superseded(const Builds& builds, const ImageBuild& build) {
   return std::ranges::any_of(builds, [&build](const ImageBuild* other) {
     return build.state == BuildState::building && other->state == BuildState::building &&
-           other->state_time > build.state_time;
+           other->stat.czxid > build.stat.czxid;
   });
 }
 
