@@ -314,6 +314,20 @@ TEST(CleanupDecision, an_old_upload_stays_while_nodes_are_made_from_it) {
       << "the provider is not to have it";
 }
 
+TEST(CleanupDecision, files_stay_while_an_old_build_is_being_uploaded) {
+  Records records;
+  for (const int i : {1, 2, 3}) {
+    const std::string id = "b" + std::to_string(i);
+    records.build(id, BuildState::ready, i);
+    records.upload(id, "sky", "1", i == 1 ? UploadState::uploading : UploadState::ready, i);
+  }
+  CleanupInput question = kListed;
+  question.being_uploaded = {{"b1", "sky"}};
+  // As while the records of nodes are not known.
+  for (const ImageUpload* upload : records.uploads()) question.in_use.insert(upload);
+  EXPECT_THAT(plan_for(records, question), IsEmpty());
+}
+
 TEST(CleanupDecision, a_requested_deletion_ignores_nodes_of_the_image) {
   Records records;
   records.build("b1", BuildState::deleting, 1);
