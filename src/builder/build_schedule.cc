@@ -39,17 +39,19 @@ std::optional<async::Clock::TimePoint> BuildSchedule::due(const std::string& ima
       evaluate(image, context_.images.builds_of(image), context_.images.is_being_built(image));
   if (!verdict.due) return std::nullopt;
   const async::Clock::TimePoint when = context_.monotonic(*verdict.due);
-  // A request after the last failure skips the delay.
-  const auto request = context_.images.build_requests().find(image);
-  const auto failed_at = failed_at_.find(image);
-  const bool requested_again = request != context_.images.build_requests().end() &&
-                               failed_at != failed_at_.end() && request->second > failed_at->second;
+  const auto failed = failed_.find(image);
+  const bool requested_again = failed != failed_.end() && latest_request(image) > failed->second;
   if (requested_again || jobs_.next(image)) return when;
   return std::max(when, retries_.not_before(image).value_or(when));
 }
 
-async::Duration BuildSchedule::failed(const std::string& image) {
-  failed_at_[image] = context_.now();
+std::int64_t BuildSchedule::latest_request(const std::string& image) const {
+  const auto request = context_.images.build_requests().find(image);
+  return request == context_.images.build_requests().end() ? 0 : request->second.mzxid;
+}
+
+async::Duration BuildSchedule::failed(const std::string& image, std::int64_t began) {
+  failed_[image] = began;
   return retries_.failed(image, context_.runtime.clock.now());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,8 +32,12 @@ class BuildSchedule {
   // Decides whether and when to build the image, given its builds.
   BuildVerdict evaluate(const std::string& image, const Builds& builds, bool being_built) const;
 
-  // A build has failed or succeeded. failed() returns the time until the retry.
-  async::Duration failed(const std::string& image);
+  // The transaction that made or last repeated the build request of the image; 0: none is open.
+  std::int64_t latest_request(const std::string& image) const;
+
+  // A build has failed or succeeded. failed() returns the time until the retry; a request by a
+  // later transaction than `began` skips it.
+  async::Duration failed(const std::string& image, std::int64_t began);
   void succeeded(const std::string& image) { retries_.forget(image); }
 
   // The configuration of the image has changed: retries without delay.
@@ -43,7 +48,7 @@ class BuildSchedule {
 
   const BuilderContext& context_;
   Retries<std::string> retries_;
-  std::map<std::string, double> failed_at_;  // seconds since the epoch
+  std::map<std::string, std::int64_t> failed_;  // the transactions with which the builds began
   ImageJobs<std::string> jobs_;
   DelayQueue<std::string> schedule_;
 };

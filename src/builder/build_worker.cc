@@ -45,6 +45,7 @@ Task<> BuildWorker::run() {
   while (true) {
     const std::optional<std::string> image = co_await schedule_.images().take();
     if (!image) co_return;
+    const std::int64_t request = schedule_.latest_request(*image);
     std::string failure;
     try {
       co_await process(*image);
@@ -55,7 +56,7 @@ Task<> BuildWorker::run() {
       failure = error.what();
     }
     if (!failure.empty()) {
-      schedule_.failed(*image);
+      schedule_.failed(*image, request);
       schedule_.images().contended(*image);  // a job that waits does not wait for the backoff
       log_.error("Building image {} failed: {}", *image, failure);
     }
@@ -178,7 +179,6 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
 
 Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResult result,
                            Lock& lock) {
-  const double began = build.state_time;
   if (result.lost_of_log > 0) {
     log_.warning("The log of build {} of image {} is incomplete, {} bytes lost: the disk was full",
                  build.id, build.image, result.lost_of_log);
@@ -211,24 +211,28 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
     schedule_.succeeded(build.image);
     schedule_.jobs().end(build.image, build.id, "");
     log_.info("Build {} of image {} is ready", build.id, build.image);
-    co_await remove_request(build, began);
+    co_await remove_request(build);
     co_return;
   }
-  const async::Duration pause = schedule_.failed(build.image);
+  const async::Duration pause = schedule_.failed(build.image, build.stat.czxid);
   log_.error("Build {} of image {} failed: {}; retrying in {} s", build.id, build.image,
              result.problem, std::chrono::duration_cast<std::chrono::seconds>(pause).count());
   schedule_.jobs().end(build.image, build.id, result.problem);
 }
 
-// Every build that started after the request serves it.
-Task<> BuildWorker::remove_request(ImageBuild build, double began) {
+// Every build that started after the request serves it. The store's transactions give the order:
+// the clocks of its servers may differ from this one. A request that is repeated meanwhile stays.
+Task<> BuildWorker::remove_request(ImageBuild build) {
   const auto request = context_.images.build_requests().find(build.image);
-  if (request == context_.images.build_requests().end() || request->second > began) co_return;
+  if (request == context_.images.build_requests().end()) co_return;
+  const coordination::Stat known = request->second;
+  if (known.mzxid > build.stat.czxid) co_return;
   try {
-    co_await context_.store.remove(model::build_request_path(build.image),
-                                   coordination::kAnyVersion);
+    co_await context_.store.remove(model::build_request_path(build.image), known.version);
   } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
+    const bool gone_or_repeated =
+        error.kind() == StoreError::Kind::no_node || error.kind() == StoreError::Kind::bad_version;
+    if (!gone_or_repeated) throw;
   }
 }
 

@@ -25,7 +25,7 @@ class BuildWorker {
   Task<BuildResult> make(BuildJob job, ImageBuilder& builder);
   Task<> finish(model::ImageBuild build, config::DiskImage image, BuildResult result,
                 coordination::Lock& lock);
-  Task<> remove_request(model::ImageBuild build, double began);
+  Task<> remove_request(model::ImageBuild build);
   Task<> report_metrics(model::ImageBuild build, BuildResult result, async::Duration duration);
 
   const BuilderContext& context_;

@@ -69,7 +69,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       records_(runtime, store, log_),
       threads_(kThreads, "blocking calls"),
       image_records_(runtime, store, records_.images),
-      local_(ImageStore(images_dir(config)), records_.images, threads_),
+      local_(ImageStore(images_dir(config)), options.fqdn, records_.images, threads_),
       installation_(runtime, store, log_),
       context_{.runtime = runtime,
                .store = store,

@@ -204,7 +204,8 @@ Task<> CleanupWorker::clean_records(std::string image) {
 }
 
 Task<> CleanupWorker::remove_record(ImageBuild build) {
-  co_await context_.records.remove(build);
+  const bool removed = co_await context_.records.remove(build);
+  if (!removed) co_return;
   log_.info("Removed the record of build {} of image {}", build.id, build.image);
 }
 

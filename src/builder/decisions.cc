@@ -122,7 +122,7 @@ const ImageBuild* newest_ready(const Builds& builds) {
 bool is_superseded(const Builds& builds, const ImageBuild& build) {
   return std::ranges::any_of(builds, [&build](const ImageBuild* other) {
     return build.state == BuildState::building && other->state == BuildState::building &&
-           other->state_time > build.state_time;
+           other->stat.czxid > build.stat.czxid;
   });
 }
 
@@ -200,8 +200,9 @@ CleanupPlan plan_cleanup(const CleanupInput& input) {
       if (upload->build_id != build->id) continue;
       has_uploads = true;
       all_deleting = all_deleting && upload->state == UploadState::deleting;
-      is_only_used_by_nodes =
-          is_only_used_by_nodes && input.in_use.contains(upload) && !uploads.is_recent(upload);
+      // An upload in progress reads the files.
+      is_only_used_by_nodes = is_only_used_by_nodes && upload->state == UploadState::ready &&
+                              input.in_use.contains(upload) && !uploads.is_recent(upload);
       uploads.plan(upload, is_kept, stays);
     }
     if (stays) continue;

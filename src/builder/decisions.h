@@ -23,7 +23,7 @@ using Uploads = std::vector<const model::ImageUpload*>;  // in any order
 const model::ImageBuild* newest_ready(const Builds& builds);
 
 // Whether the build is certainly not in progress although its record is `building`: a later one was
-// started, which requires the lock.
+// started, which requires the lock. By the order of the store, because the builders' clocks differ.
 bool is_superseded(const Builds& builds, const model::ImageBuild& build);
 
 // --- builds

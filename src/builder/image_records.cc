@@ -173,9 +173,28 @@ Task<bool> ImageRecords::write(ImageUpload upload) {
   co_return stat.has_value();
 }
 
-Task<> ImageRecords::remove(ImageBuild build) {
+Task<bool> ImageRecords::has_uploads(std::string image, std::string build_id) {
+  const std::vector<std::string> providers =
+      co_await children(model::build_providers_path(image, build_id));
+  for (const std::string& provider : providers) {
+    const std::vector<std::string> ids =
+        co_await children(model::uploads_path(image, build_id, provider));
+    for (const std::string& id : ids) {
+      const std::optional<Entry> entry =
+          co_await read(model::upload_path(image, build_id, provider, id));
+      if (entry) co_return true;
+    }
+  }
+  co_return false;
+}
+
+// A record that cannot be read may be of an image in a cloud.
+Task<bool> ImageRecords::remove(ImageBuild build) {
+  const bool is_uploaded = co_await has_uploads(build.image, build.id);
+  if (is_uploaded) co_return false;
   co_await coordination::remove_tree(store_, model::build_path(build.image, build.id));
   images_.removed(build);
+  co_return true;
 }
 
 Task<> ImageRecords::remove(ImageUpload upload) {

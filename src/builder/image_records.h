@@ -41,13 +41,15 @@ class ImageRecords {
   Task<bool> write(model::ImageBuild build, const coordination::Lock* lock = nullptr);
   Task<bool> write(model::ImageUpload upload);
 
-  // Remove a record and its children. Throw StoreError.
-  Task<> remove(model::ImageBuild build);
+  // Remove a record and its children. A build with uploads in the store, also unreadable ones, is
+  // kept; then the result is false. Throw StoreError.
+  Task<bool> remove(model::ImageBuild build);
   Task<> remove(model::ImageUpload upload);
 
  private:
   Task<std::optional<coordination::Entry>> read(std::string path);
   Task<std::vector<std::string>> children(std::string path);
+  Task<bool> has_uploads(std::string image, std::string build_id);
   // Returns the stat of the written record; nothing if its version has changed.
   Task<std::optional<coordination::Stat>> replace(std::string path, std::string text,
                                                   std::int32_t version,

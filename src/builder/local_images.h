@@ -17,9 +17,10 @@ using async::Task;
 // The image files on the disk of this builder, as of the last scan.
 class LocalImages {
  public:
-  // The references outlive it.
-  LocalImages(ImageStore files, const model::ImageTable& images, async::ThreadPool& threads)
-      : files_(std::move(files)), images_(images), threads_(threads) {}
+  // `fqdn`: this builder's, as in its builds. The references outlive it.
+  LocalImages(ImageStore files, std::string fqdn, const model::ImageTable& images,
+              async::ThreadPool& threads)
+      : files_(std::move(files)), fqdn_(std::move(fqdn)), images_(images), threads_(threads) {}
 
   // Reads the id of this builder from the disk; the first builder there stores `new_id`. Throws
   // std::runtime_error.
@@ -36,9 +37,10 @@ class LocalImages {
   const ImageStore::Contents& contents() const { return contents_; }
 
   // Whether files with its name on this disk belong to the build. Gearman clients choose ids, so
-  // they may be left from an earlier attempt at a build that another builder has then completed.
+  // they may be left from an earlier attempt at a build that a builder on another host has then
+  // completed. The host's name counts as well, because builder_id.txt may get lost.
   bool has_files_of(const model::ImageBuild& build) const {
-    return build.builder_id.value_or(builder_id_) == builder_id_;
+    return build.builder_id.value_or(builder_id_) == builder_id_ || build.builder == fqdn_;
   }
 
   // The formats of a build on this disk. Returns null if there are none.
@@ -47,6 +49,7 @@ class LocalImages {
 
  private:
   ImageStore files_;
+  std::string fqdn_;
   const model::ImageTable& images_;
   async::ThreadPool& threads_;
   std::string builder_id_;

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/atomic_file.h"
 #include "cli/commands.h"
 #include "cli/image_data.h"
 #include "config/yaml.h"
@@ -86,8 +88,9 @@ class Export {
   throw std::system_error(errno, std::generic_category(), path);
 }
 
-// The file has mode 0600: records contain details of clouds.
-void write_file(const std::string& path, std::string_view content) {
+// Writes to a device, a pipe, or where a link such as /dev/stdout leads to. A new file has mode
+// 0600, like AtomicFile's: records contain details of clouds.
+void write_in_place(const std::string& path, std::string_view content) {
   constexpr mode_t kPrivate = 0600;
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kPrivate);
   if (descriptor < 0) fail(path);
@@ -101,6 +104,17 @@ void write_file(const std::string& path, std::string_view content) {
   if (::close(descriptor) == 0 && written) return;
   if (!written) errno = error;
   fail(path);
+}
+
+// An earlier export remains if this one cannot be written completely.
+void write_file(const std::string& path, std::string_view content) {
+  std::error_code error;  // open() reports it
+  const std::filesystem::file_type type = std::filesystem::symlink_status(path, error).type();
+  const bool is_replaceable =
+      type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found;
+  if (!is_replaceable) return write_in_place(path, content);
+  AtomicFile file(path);
+  file.write(content);
 }
 
 // Creates the record with its parents, or overwrites it.

@@ -45,6 +45,9 @@ struct Stat {
   std::int32_t data_length = 0;      // bytes
   std::int32_t num_children = 0;
 
+  // `ctime` in seconds.
+  double created() const { return static_cast<double>(ctime) / 1000; }
+
   friend bool operator==(const Stat&, const Stat&) = default;
 };
 

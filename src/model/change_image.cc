@@ -10,7 +10,14 @@ using async::Task;
 using coordination::StoreError;
 
 Task<> request_build(coordination::Store& store, std::string image) {
-  co_await coordination::ensure_path(store, build_request_path(image));
+  const std::string path = build_request_path(image);
+  try {
+    co_await store.set(path, "", coordination::kAnyVersion);
+    co_return;
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  co_await coordination::ensure_path(store, path);
 }
 
 Task<bool> pause_image(coordination::Store& store, std::string image) {

@@ -8,7 +8,8 @@
 // throw StoreError.
 namespace nodepool::model {
 
-// Requests a build, unless one is requested already. A builder that has the image performs it.
+// Requests a build. A builder that has the image performs it. A repeated request changes the node
+// of the first one, so that builders retry a failed build without delay.
 async::Task<> request_build(coordination::Store& store, std::string image);
 
 // Pauses the image: it is not built. Returns false if it has no records, because it has never been

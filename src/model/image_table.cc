@@ -18,8 +18,6 @@ using Kind = ImagePath::Kind;
 
 const IdSet kNoRecords;
 
-constexpr double kMillisecondsPerSecond = 1000;
-
 std::string below_root(std::string_view path) {
   return std::string(coordination::relative_path(path, kImagesRoot));
 }
@@ -160,7 +158,7 @@ coordination::TreeListener::Interest ImageTable::interest(std::string_view path)
   switch (parsed->kind) {
     case Kind::build:
     case Kind::upload:
-    case Kind::build_request:  // for its time
+    case Kind::build_request:  // for its stat
       return Interest::data;
     case Kind::image:
     case Kind::builds:
@@ -190,7 +188,7 @@ void ImageTable::on_changed(std::string_view path, const Entry& entry) {
       paused_.insert(image);
       break;
     case Kind::build_request:
-      build_requests_[image] = static_cast<double>(entry.stat.ctime) / kMillisecondsPerSecond;
+      build_requests_[image] = entry.stat;
       break;
     case Kind::build:
       builds_.record_changed(path, entry);

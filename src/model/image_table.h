@@ -49,8 +49,8 @@ class ImageTable final : public FollowedTree {
   // All uploads to a provider, in any state, by image, build and id.
   std::vector<const ImageUpload*> uploads_to(std::string_view provider) const;
 
-  // The (build id, upload id) of uploads that have not failed, or are unreadable. Images in a cloud with other ids in
-  // their metadata are leaked.
+  // The (build id, upload id) of uploads that have not failed, or are unreadable. Images in a cloud
+  // with other ids in their metadata are leaked.
   std::set<std::pair<std::string, std::string>> known_uploads(std::string_view provider) const;
 
   // The paths `…/builds/<build>/providers/<provider>` that exist, with or without uploads.
@@ -59,8 +59,8 @@ class ImageTable final : public FollowedTree {
   // Whether the image is paused in the store. The configuration may pause it as well.
   bool is_paused(std::string_view image) const { return paused_.contains(image); }
 
-  // The open build requests: image -> seconds since the epoch.
-  const std::map<std::string, double, std::less<>>& build_requests() const {
+  // The open build requests: image -> stat of the request's node, which a repeated request changes.
+  const std::map<std::string, coordination::Stat, std::less<>>& build_requests() const {
     return build_requests_;
   }
 
@@ -120,7 +120,7 @@ class ImageTable final : public FollowedTree {
   Uploads uploads_;
   IdSet images_;
   IdSet paused_;
-  std::map<std::string, double, std::less<>> build_requests_;
+  std::map<std::string, coordination::Stat, std::less<>> build_requests_;
   std::map<std::string, IdSet, std::less<>> build_provider_paths_;  // by provider
   std::map<std::string, IdSet, std::less<>> contenders_;            // by the lock's relative path
   Observers<const std::string&> changes_;

@@ -135,7 +135,7 @@ std::string image_row(const model::ImageTable& images, const std::string& image)
   row.text("id", image).truth("paused", images.is_paused(image));
   row.truth("busy", images.is_being_built(image));
   const auto requested = images.build_requests().find(image);
-  if (requested != images.build_requests().end()) row.time("wanted", requested->second);
+  if (requested != images.build_requests().end()) row.time("wanted", requested->second.created());
   row.objects("builds", builds);
   return row.str();
 }

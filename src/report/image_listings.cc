@@ -158,7 +158,7 @@ Table image_status_listing(const ImageTable& images, double now, Ages ages) {
     const auto requested = images.build_requests().find(image);
     if (requested != images.build_requests().end()) {
       request = json_string(request_state(images, image));
-      requested_age = age(ages, now, requested->second);
+      requested_age = age(ages, now, requested->second.created());
     }
     table.add({json_string(image), boolean(images.is_paused(image)), request, requested_age});
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "model/change_image.h"
 #include "model/image_paths.h"
 #include "tests/builder/builder_fixture.h"
 
@@ -123,6 +124,34 @@ TEST_F(BuilderTest, a_request_during_a_build_leads_to_another_one) {
   EXPECT_FALSE(exists(model::build_request_path("deb")));
 }
 
+TEST_F(BuilderTest, a_request_is_served_once_if_the_clock_of_the_store_is_ahead) {
+  start_with_one();
+  pass(minutes(1));
+  workshop_->build_time = minutes(10);
+  clock_.shift_wall_clock(300);
+  loop_.run(model::request_build(*people_, "deb"));
+  clock_.shift_wall_clock(-300);
+  pass(minutes(15));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_THAT(workshop_->built, SizeIs(2));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+}
+
+TEST_F(BuilderTest, a_request_during_a_build_counts_if_the_clock_of_the_builder_is_ahead) {
+  workshop_->build_time = minutes(10);
+  clock_.shift_wall_clock(300);
+  start(yaml(kDeb, kSky));
+  clock_.shift_wall_clock(-300);
+  pass(minutes(1));
+  put(model::build_request_path("deb"));
+  pass(minutes(9));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(builds(BuildState::building), SizeIs(1));
+  pass(minutes(10));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+}
+
 TEST_F(BuilderTest, a_paused_image_is_not_built_until_it_is_unpaused) {
   put(model::image_pause_path("deb"));
   start(yaml(kDeb, kSky));
@@ -169,6 +198,42 @@ TEST_F(BuilderTest, a_failing_image_backs_off_and_blocks_no_other) {
   put(model::build_request_path("bad"));
   EXPECT_EQ(attempts(), before + 1) << "a new request skips the delay";
   EXPECT_THAT(builds(BuildState::ready, "bad"), SizeIs(1));
+}
+
+TEST_F(BuilderTest, a_repeated_request_skips_the_delay_after_a_failure) {
+  workshop_->exit_codes["deb"] = 7;
+  start(yaml(kDeb, kSky));
+  loop_.run(model::request_build(*people_, "deb"));
+  settle();
+  EXPECT_THAT(workshop_->built, SizeIs(2));
+  pass(hours(5));
+  const std::size_t before = workshop_->built.size();
+  loop_.run(model::request_build(*people_, "deb"));
+  settle();
+  EXPECT_THAT(workshop_->built, SizeIs(before + 1)) << "once for each request";
+  workshop_->exit_codes.clear();
+  loop_.run(model::request_build(*people_, "deb"));
+  settle();
+  EXPECT_THAT(workshop_->built, SizeIs(before + 2));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+}
+
+TEST_F(BuilderTest, a_request_during_a_failing_build_is_served_at_once) {
+  workshop_->exit_codes["deb"] = 7;
+  start(yaml(kDeb, kSky));
+  pass(hours(5));
+  workshop_->build_time = minutes(10);
+  loop_.run(model::request_build(*people_, "deb"));
+  pass(minutes(5));
+  ASSERT_THAT(builds(BuildState::building), SizeIs(1));
+  loop_.run(model::request_build(*people_, "deb"));
+  pass(minutes(5));
+  ASSERT_THAT(builds(BuildState::building), SizeIs(1));
+  workshop_->exit_codes.clear();
+  pass(minutes(10));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
 }
 
 TEST_F(BuilderTest, a_format_that_leads_elsewhere_is_refused) {

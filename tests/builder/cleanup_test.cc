@@ -49,6 +49,23 @@ TEST_F(CleanUpTest, a_build_that_is_deleted_goes_with_all_it_has) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, a_deleted_build_stays_with_an_upload_that_cannot_be_read) {
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  const std::string unreadable = model::upload_path("deb", build.id, "sky2", "0000000007");
+  put(unreadable, "no JSON");
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  pass(minutes(1));
+  EXPECT_THAT(uploads(), IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(builds(BuildState::deleting), SizeIs(1));
+  EXPECT_TRUE(exists(unreadable));
+  remove(unreadable);
+  EXPECT_FALSE(exists(model::build_path("deb", build.id)));
+}
+
 TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_files) {
   sky_->cannot_delete = true;
   start_with_one();

@@ -15,13 +15,14 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Records of one image. Pointers to them remain valid.
+// Records of one image, written in this order. Pointers to them remain valid.
 class Records {
  public:
   void build(const std::string& id, BuildState state, double time,
              std::vector<std::string> formats = {"qcow2"}) {
     ImageBuild& build = builds_.emplace_front();
     build.id = id;
+    build.stat.czxid = static_cast<std::int64_t>(builds_.size());
     build.formats = std::move(formats);
     build.set_state(state, time);
   }
@@ -313,6 +314,20 @@ TEST(CleanupDecision, an_old_upload_stays_while_nodes_are_made_from_it) {
       << "the provider is not to have it";
 }
 
+TEST(CleanupDecision, files_stay_while_an_old_build_is_being_uploaded) {
+  Records records;
+  for (const int i : {1, 2, 3}) {
+    const std::string id = "b" + std::to_string(i);
+    records.build(id, BuildState::ready, i);
+    records.upload(id, "sky", "1", i == 1 ? UploadState::uploading : UploadState::ready, i);
+  }
+  CleanupInput question = kListed;
+  question.being_uploaded = {{"b1", "sky"}};
+  // As while the records of nodes are not known.
+  for (const ImageUpload* upload : records.uploads()) question.in_use.insert(upload);
+  EXPECT_THAT(plan_for(records, question), IsEmpty());
+}
+
 TEST(CleanupDecision, a_requested_deletion_ignores_nodes_of_the_image) {
   Records records;
   records.build("b1", BuildState::deleting, 1);
@@ -384,6 +399,15 @@ TEST(CleanupDecision, uploads_in_progress_stay_and_abandoned_ones_are_removed) {
   records.build("b3", BuildState::building, 3);
   EXPECT_THAT(plan_for(records, working), ElementsAre("unwanted build b2"))
       << "only one of them can have the lock";
+}
+
+TEST(CleanupDecision, the_last_build_that_began_is_in_progress_even_if_its_clock_is_behind) {
+  Records records;
+  records.build("b1", BuildState::building, 20);
+  records.build("b2", BuildState::building, 10);
+  CleanupInput working = kListed;
+  working.being_built = true;
+  EXPECT_THAT(plan_for(records, working), ElementsAre("unwanted build b1"));
 }
 
 TEST(CleanupDecision, the_records_of_the_last_failures_stay) {

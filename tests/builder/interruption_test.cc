@@ -107,6 +107,18 @@ TEST_F(InterruptionTest, an_upload_of_a_dead_builder_is_discarded_when_its_files
   EXPECT_THAT(uploads(), IsEmpty());
 }
 
+TEST_F(InterruptionTest, a_builder_that_has_lost_its_id_still_has_its_files) {
+  start_with_one();
+  const std::string id = builds().front().builder_id.value();
+  stop();
+  std::filesystem::remove(directory_.path() / "nb1/builder_id.txt");
+  start(
+      yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
+  EXPECT_NE(test_support::read_file(directory_.path() / "nb1/builder_id.txt"), id);
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+  EXPECT_THAT(workshop_->built, SizeIs(1));
+}
+
 TEST_F(InterruptionTest, a_stopped_builder_leaves_failures_and_no_half_files) {
   workshop_->build_time = minutes(10);
   start(yaml(kDeb, kSky), "nb1");

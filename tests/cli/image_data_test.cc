@@ -8,6 +8,7 @@
 #include "model/image_paths.h"
 #include "model/paths.h"
 #include "tests/cli/cli_test.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::cli {
@@ -107,8 +108,30 @@ TEST_F(ImageDataTest, the_file_is_private_and_replaces_a_longer_one) {
   ASSERT_EQ(::stat(file_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0600);
   const std::string old = directory_.write("old", std::string(1000, 'x'));
+  const std::string link = directory_.path() / "link";
+  std::filesystem::create_symlink(old, link);
+  EXPECT_EQ(nodepool({"export-image-data", link}), 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_file(old), "{}");
+  directory_.write("old", std::string(1000, 'x'));
   EXPECT_EQ(nodepool({"export-image-data", old}), 0);
   EXPECT_EQ(read_file(old), "{}");
+}
+
+TEST_F(ImageDataTest, an_export_that_does_not_fit_on_the_disk_leaves_the_earlier_one) {
+  put(model::build_path("deb", "b1"), R"({"state": "ready"})");
+  EXPECT_EQ(nodepool({"export-image-data", file_}), 0);
+  const std::string earlier = read_file(file_);
+  put(model::build_path("deb", "b2"), std::string(200'000, 'x'));
+  {
+    const test_support::FileSizeLimit limit(100'000);
+    EXPECT_EQ(nodepool({"export-image-data", file_}), 1);
+  }
+  EXPECT_THAT(err(), HasSubstr(file_));
+  EXPECT_EQ(read_file(file_), earlier);
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+    EXPECT_THAT(entry.path().filename().string(), testing::Not(StartsWith("images.json.")));
+  }
 }
 
 TEST_F(ImageDataTest, a_file_that_cannot_be_used_is_named) {

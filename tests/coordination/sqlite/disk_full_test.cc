@@ -1,8 +1,6 @@
 // A full disk: nothing is lost or half done, and the store recovers.
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -12,33 +10,12 @@
 #include "async/task_scope.h"
 #include "tests/coordination/sqlite/raw_sqlite.h"
 #include "tests/coordination/sqlite/sqlite_fixture.h"
+#include "tests/support/file_size_limit.h"
 
 namespace nodepool::coordination::sqlite {
 namespace {
 
 using Kind = StoreError::Kind;
-
-// A limit on the size of the files that this process writes. Writes over it fail.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    old_action_ = std::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    rlimit limited = old_;
-    limited.rlim_cur = bytes;
-    ::setrlimit(RLIMIT_FSIZE, &limited);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_action_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit old_{};
-  void (*old_action_)(int) = nullptr;
-};
 
 class DiskFull : public testing::Test {
  protected:
@@ -144,7 +121,8 @@ TEST_F(DiskFull, a_failed_commit_fails_all_its_writes_and_leaves_nothing) {
   std::vector<Kind> kinds;
   std::string read_between;
   {
-    const FileSizeLimit limit(std::filesystem::file_size(fixture_.path() + "-wal") + 4'000);
+    const test_support::FileSizeLimit limit(std::filesystem::file_size(fixture_.path() + "-wal") +
+                                            4'000);
     for (int i = 0; i < 10; ++i) {
       scope.spawn("write", write(*store, "/new" + std::to_string(i), kinds));
     }
