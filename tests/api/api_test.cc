@@ -57,6 +57,30 @@ TEST_F(ApiTest, a_waiting_request_reports_its_state_and_survives_its_launcher) {
   EXPECT_EQ(call(*second_, request("GET", path, "gitlab")).body.at("state"), "requested");
 }
 
+TEST_F(ApiTest, a_request_may_end_at_any_moment_between_the_end_of_a_wait_and_the_response) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  std::set<unsigned> statuses;
+  bool is_answered = false;
+  for (std::size_t moment = 0; !is_answered; ++moment) {
+    const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+    std::optional<web::Response> response;
+    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+      ADD_FAILURE() << name << ": " << error;
+    });
+    const std::string target = "/api/v1/requests/" + placed.id() + "?wait=5s";
+    scope.spawn("call", answer(*first_, request("GET", target, "gitlab"), response));
+    settle();
+    clock_.advance_by(seconds(5));
+    loop_.poll(moment);
+    is_answered = response.has_value();
+    first_->records().requests.removed(placed.id());
+    while (!response) pass(seconds(1));
+    statuses.insert(response->status);
+    run(scope.join());
+  }
+  EXPECT_THAT(statuses, testing::ElementsAre(200, 404));
+}
+
 TEST_F(ApiTest, another_launcher_leases_the_nodes_if_the_first_one_dies) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
