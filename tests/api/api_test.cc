@@ -6,6 +6,9 @@
 
 #include <set>
 
+#include "model/lease_request.h"
+#include "model/paths.h"
+
 namespace nodepool::api {
 namespace {
 
@@ -302,6 +305,28 @@ TEST_F(ApiTest, a_client_has_no_more_nodes_and_no_longer_leases_than_it_may) {
   call("DELETE", "/api/v1/leases/" + two.id(), "jenkins");
   settle();
   EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 201);
+}
+
+TEST_F(ApiTest, a_request_that_gets_another_owner_counts_for_that_one_only) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  const auto nodes_of = [this](const std::string& client) {
+    return call("GET", "/api/v1/client", client).body.at("nodes").get<int>();
+  };
+  EXPECT_EQ(nodes_of("gitlab"), 1);
+  model::NodeRequest request = *first_->records().requests.find(placed.id());
+  model::LeaseRequest lease_request = model::lease_request_of(request).value();
+  lease_request.owner = "boss";
+  request.requestor_data = model::lease_request_data(lease_request);
+  run(launcher_store_.set(model::request_path(request.id), model::to_record(request),
+                          request.stat.version));
+  settle();
+  EXPECT_EQ(nodes_of("boss"), 1);
+  EXPECT_EQ(nodes_of("gitlab"), 0);
+  EXPECT_EQ(call("DELETE", "/api/v1/requests/" + placed.id(), "boss").status, 204);
+  settle();
+  EXPECT_EQ(nodes_of("boss"), 0);
+  EXPECT_EQ(nodes_of("gitlab"), 0);
 }
 
 TEST_F(ApiTest, calls_over_the_rate_limit_are_rejected) {
