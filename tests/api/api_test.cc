@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <set>
 
 #include "model/lease_request.h"
@@ -453,6 +454,21 @@ TEST_F(ApiTest, tokens_are_read_again_when_their_file_changes) {
     settle();
   }
   EXPECT_EQ(call("GET", "/api/v1/client", "newcomer").status, 200);
+}
+
+// The file has a second name in another directory: the kernel reports changes to those who watch
+// that one.
+TEST_F(ApiTest, a_token_is_revoked_also_if_the_kernel_does_not_report_the_change) {
+  std::filesystem::create_directory(directory_.path() / "elsewhere");
+  const std::filesystem::path elsewhere = directory_.path() / "elsewhere" / "tokens.yaml";
+  std::filesystem::create_hard_link(token_file_, elsewhere);
+  settle();
+  EXPECT_EQ(call("GET", "/api/v1/client", "viewer").status, 200);
+  drop_token("viewer");
+  directory_.write("elsewhere/tokens.yaml", "tokens:\n" + tokens_);
+  pass(seconds(11));
+  EXPECT_EQ(call("GET", "/api/v1/client", "viewer").status, 401);
+  EXPECT_EQ(call("GET", "/api/v1/client", "gitlab").status, 200);
 }
 
 TEST_F(ApiTest, lists_come_in_pages) {
