@@ -355,6 +355,37 @@ TEST_F(ApiTest, unauthenticated_calls_are_rate_limited_by_address) {
   EXPECT_EQ(look("192.0.2.1"), 200U);
 }
 
+TEST_F(ApiTest, explanations_for_clients_without_a_token_are_limited_while_they_wait) {
+  first_->explanation_time = seconds(5);
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  const std::string path = "/api/v1/explain/small";
+  std::vector<std::optional<web::Response>> responses(100);
+  for (std::optional<web::Response>& response : responses) {
+    scope.spawn("call", answer(*first_, request("GET", path, ""), response));
+  }
+  settle();
+  std::optional<web::Response> with_token;
+  scope.spawn("call", answer(*first_, request("GET", path, "viewer"), with_token));
+  settle();
+  std::size_t refused = 0;
+  for (const std::optional<web::Response>& response : responses) {
+    if (!response) continue;
+    ++refused;
+    EXPECT_EQ(response->status, 503);
+    EXPECT_EQ(got(*response).headers.at("Retry-After"), "1");
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_LT(refused, responses.size());
+  EXPECT_FALSE(with_token) << "it waits for its turn";
+  pass(seconds(6));
+  run(scope.join());
+  ASSERT_TRUE(with_token);
+  EXPECT_EQ(with_token->status, 200);
+  EXPECT_EQ(call("GET", path, "").status, 200);
+}
+
 TEST(PaceTest, memory_for_rate_limits_is_bounded) {
   TokenBucket bucket;
   const auto others_share = [&bucket](double now) {
