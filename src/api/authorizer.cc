@@ -9,7 +9,6 @@
 #include "api/call.h"
 #include "async/deadline.h"
 #include "async/event.h"
-#include "async/file_watch.h"
 #include "telemetry/log_errors.h"
 #include "web/origin.h"
 
@@ -71,8 +70,9 @@ Authorizer::Authorizer(const async::Runtime& runtime, const telemetry::Logger& l
 
 void Authorizer::start() {
   if (options_.tokens.empty()) return;
+  async::FileChanges changes(runtime_, {options_.tokens});
   read_tokens();
-  scope_.spawn("tokens", follow_tokens());
+  scope_.spawn("tokens", follow_tokens(std::move(changes)));
 }
 
 Task<> Authorizer::stop() {
@@ -92,10 +92,9 @@ void Authorizer::read_tokens() {
   tokens_changed_.notify();
 }
 
-Task<> Authorizer::follow_tokens() {
-  async::FileWatch file(runtime_.executor, {options_.tokens});
+Task<> Authorizer::follow_tokens(async::FileChanges changes) {
   while (true) {
-    co_await file.changed();
+    co_await changes.changed();
     read_tokens();
   }
 }

@@ -6,6 +6,7 @@
 #include "api/client.h"
 #include "api/token_bucket.h"
 #include "api/token_file.h"
+#include "async/file_changes.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "model/observers.h"
@@ -66,7 +67,7 @@ class Authorizer {
 
   bool may_read_without_token(Subject subject) const;
   void read_tokens();
-  async::Task<> follow_tokens();
+  async::Task<> follow_tokens(async::FileChanges changes);
   async::Task<> until_unauthorized(web::Request head, Client client);
   async::Task<> end_stream(web::Request head, Client client, GuardedSink& sink);
   async::Task<> guard(web::Request head, web::Stream stream, web::StreamSink& sink);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -59,6 +60,7 @@ struct ApiContext {
   // Whether the configuration pauses an image. Returns nothing if it does not have the image.
   std::function<std::optional<bool>(const std::string& image)> configured_pause;
   Authorizer& authorizer;
+  std::size_t anonymous_readings = 0;  // of the history, in progress
 };
 
 // One call. Lives until its response is complete.

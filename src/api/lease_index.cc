@@ -84,8 +84,16 @@ void LeaseIndex::unwatch(const std::string& id) {
 }
 
 void LeaseIndex::set_owner(const std::string& id, Entry& entry, const std::string& owner) {
+  if (entry.owner != owner) remove_of_owner(id, entry.owner);
   entry.owner = owner;
   by_owner_[owner].insert(id);
+}
+
+void LeaseIndex::remove_of_owner(const std::string& id, const std::string& owner) {
+  const auto found = by_owner_.find(owner);
+  if (found == by_owner_.end()) return;
+  found->second.erase(id);
+  if (found->second.empty()) by_owner_.erase(found);
 }
 
 void LeaseIndex::on_request(const model::RequestTable::Change& change) {
@@ -143,11 +151,7 @@ void LeaseIndex::on_node(const model::NodeTable::Change& change) {
 void LeaseIndex::changed(const std::string& id) {
   const auto found = entries_.find(id);
   if (found != entries_.end() && !found->second.lease_request && !found->second.lease) {
-    const auto of_owner = by_owner_.find(found->second.owner);
-    if (of_owner != by_owner_.end()) {
-      of_owner->second.erase(id);
-      if (of_owner->second.empty()) by_owner_.erase(of_owner);
-    }
+    remove_of_owner(id, found->second.owner);
     by_key_.erase(found->second.key);
     entries_.erase(found);
   }

@@ -65,6 +65,7 @@ class LeaseIndex {
   class Watch;
   void on_hold(const model::NodeTable::Change& change);
   void set_owner(const std::string& id, Entry& entry, const std::string& owner);
+  void remove_of_owner(const std::string& id, const std::string& owner);
   void changed(const std::string& id);
   void unwatch(const std::string& id);
 

@@ -24,6 +24,32 @@ namespace {
 
 constexpr std::size_t kUsualNodes = 100;
 constexpr std::size_t kMostNodes = 1000;
+// A thread reads the history for one call after the other, some megabytes for each. This limits the
+// work and the waiting time that clients without a token can cause.
+constexpr std::size_t kMaxAnonymousReadings = 16;
+
+// Counts a call that reads the history, if its client has no token.
+class HistoryReading {
+ public:
+  // Throws CallError (503) above the limit.
+  explicit HistoryReading(const Call& call)
+      : count_(call.client.name.empty() ? &call.context.anonymous_readings : nullptr) {
+    if (count_ == nullptr) return;
+    if (*count_ == kMaxAnonymousReadings) {
+      throw CallError(503, "Too many calls without a token read the history; retry",
+                      {{"Retry-After", "1"}});
+    }
+    ++*count_;
+  }
+  ~HistoryReading() {
+    if (count_ != nullptr) --*count_;
+  }
+  HistoryReading(const HistoryReading&) = delete;
+  HistoryReading& operator=(const HistoryReading&) = delete;
+
+ private:
+  std::size_t* count_;  // null: not counted
+};
 
 // The conditions on the nodes of a list.
 struct NodeFilter {
@@ -117,6 +143,7 @@ Task<web::Response> explain_subject(Call& call) {
   if (!call.view.is_complete() && !is_own) {
     throw CallError(404, fmt::format("Request or node {} not found", call.id));
   }
+  const HistoryReading reading(call);
   Task<std::optional<report::Explanation>> explaining = call.context.explain(call.id);
   const std::optional<report::Explanation> explanation = co_await std::move(explaining);
   if (!explanation) {
@@ -130,6 +157,7 @@ Task<web::Response> show_history(Call& call) {
   if (!call.view.is_complete()) {
     throw CallError(403, "The history contains all tenants; this token may read one tenant only");
   }
+  const HistoryReading reading(call);
   const std::vector<history::JournalEntry> entries = co_await call.context.threads.run(
       "reading the history", [journal = *call.context.journal, id = call.id,
                               now = call.context.runtime.clock.wall_seconds()] {

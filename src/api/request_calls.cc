@@ -78,11 +78,17 @@ Task<bool> find_request(Call& call) {
   co_return call.context.lease_index.find(call.id) != nullptr;
 }
 
-// Throws CallError (404) unless there is such a request or lease that the client may see.
+// Throws CallError (404) unless the lease index has such a request or lease that the client may
+// see.
+void require_known(const Call& call) {
+  if (call.view.find(call.id) != nullptr) return;
+  throw CallError(404, fmt::format("Request {} not found: it has ended or never existed", call.id));
+}
+
+// The same, but waits for its record.
 Task<> require_request(Call& call) {
   co_await find_request(call);
-  if (call.view.find(call.id) != nullptr) co_return;
-  throw CallError(404, fmt::format("Request {} not found: it has ended or never existed", call.id));
+  require_known(call);
 }
 
 Task<> wait_until_settled(Call& call, async::Clock::TimePoint deadline) {
@@ -232,7 +238,10 @@ Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& in_flight, NewRe
   co_return co_await async::finally(std::move(placing), placed);
 }
 
-web::Response request_response(Call& call, unsigned status) {
+// Throws CallError (404) if the request has ended meanwhile: other tasks run between the end of a
+// wait and its caller.
+web::Response request_response(const Call& call, unsigned status) {
+  require_known(call);
   web::Response response = json_response(status, document_of(call) + "\n");
   response.headers.emplace_back("Location", base_path(call.id));
   return response;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/wording.h"
+#include "program/options.h"
 
 namespace nodepool::cli {
 
@@ -97,11 +98,7 @@ class ArgumentNormalizer {
     std::vector<std::string> common = long_names(common_options());
     common.insert(common.end(), {kHelp, kVersion});
     for (const auto* names : {&own, &common}) {
-      std::vector<std::string> matches;
-      for (const std::string& name : *names) {
-        if (name == given) return name;
-        if (name.starts_with(given)) matches.push_back(name);
-      }
+      const std::vector<std::string> matches = program::names_meant_by(given, *names);
       if (matches.size() > 1) {
         throw UsageError(
             name_, fmt::format("option {} is ambiguous: {}", given, fmt::join(matches, " or ")));

@@ -22,16 +22,6 @@ std::int64_t integer_at(const OrderedJson& object, const char* key) {
   return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
 
-// The object with this key in the node's `user_data`. Returns nothing if there is none.
-std::optional<OrderedJson> object_in(const Node& node, const char* key) {
-  if (!node.user_data.text.contains(key)) return std::nullopt;  // avoids parsing
-  const OrderedJson user_data = OrderedJson::parse(node.user_data.text);
-  if (!user_data.is_object()) return std::nullopt;
-  const auto found = user_data.find(key);
-  if (found == user_data.end() || !found->is_object()) return std::nullopt;
-  return *found;
-}
-
 }  // namespace
 
 std::string lease_contender(const std::string& lease_id) {
@@ -46,7 +36,7 @@ async::Task<bool> is_contender_of_lease(coordination::Store& store, std::string 
 }
 
 std::optional<Lease> lease_of(const Node& node) {
-  const std::optional<OrderedJson> found = object_in(node, kKey);
+  const std::optional<OrderedJson> found = record_io::object_at(node.user_data.text, kKey);
   if (!found) return std::nullopt;
   const auto id = found->find("id");
   const auto expires = found->find("expires");
@@ -75,7 +65,7 @@ Json lease_user_data(const Lease& lease) {
 
 std::optional<Hold> hold_of(const Node& node) {
   if (node.state != NodeState::hold) return std::nullopt;
-  const std::optional<OrderedJson> found = object_in(node, kHoldKey);
+  const std::optional<OrderedJson> found = record_io::object_at(node.user_data.text, kHoldKey);
   if (!found) return std::nullopt;
   Hold hold{text_at(*found, "owner"), text_at(*found, "lease")};
   return hold.owner.empty() ? std::nullopt : std::optional(std::move(hold));

@@ -27,11 +27,9 @@ bool read_number(const OrderedJson& object, const char* key, double& value) {
 }  // namespace
 
 std::optional<LeaseRequest> lease_request_of(const NodeRequest& request) {
-  if (!request.requestor_data.text.contains(kLeaseRequestKey)) return std::nullopt;  // most
-  const OrderedJson data = OrderedJson::parse(request.requestor_data.text);
-  if (!data.is_object()) return std::nullopt;
-  const auto found = data.find(kLeaseRequestKey);
-  if (found == data.end() || !found->is_object()) return std::nullopt;
+  const std::optional<OrderedJson> found =
+      record_io::object_at(request.requestor_data.text, kLeaseRequestKey);
+  if (!found) return std::nullopt;
   LeaseRequest result;
   const bool is_complete = read_text(*found, "owner", result.owner) &&
                            read_number(*found, "lease", result.lease) &&

@@ -93,6 +93,20 @@ Entries parse_object(std::string_view text) {
   return entries;
 }
 
+std::optional<OrderedJson> object_at(std::string_view text, std::string_view key) {
+  if (!text.contains(key)) return std::nullopt;
+  OrderedJson value;
+  try {
+    value = json::parse(text);
+  } catch (const json::ParseError&) {
+    return std::nullopt;
+  }
+  if (!value.is_object()) return std::nullopt;
+  const auto found = value.find(key);
+  if (found == value.end() || !found->is_object()) return std::nullopt;
+  return std::move(*found);
+}
+
 Reader::Reader(std::string_view text)
     : entries_(parse_object(text)), taken_(entries_.size(), false) {}
 

@@ -25,6 +25,10 @@ std::string dump(const OrderedJson& value);
 using Entries = std::vector<std::pair<std::string, OrderedJson>>;
 Entries parse_object(std::string_view text);
 
+// The object with this key in the JSON object `text`. Returns nothing if there is none, or if the
+// text exceeds the limits of json::parse. Does not parse a text without the key.
+std::optional<OrderedJson> object_at(std::string_view text, std::string_view key);
+
 // Reads fields of a JSON object in any order. The remaining keys are unknown ones.
 class Reader {
  public:

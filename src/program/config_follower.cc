@@ -28,7 +28,7 @@ ConfigFollower::ConfigFollower(const async::Runtime& runtime, telemetry::Logger 
 }
 
 config::Config ConfigFollower::load() {
-  for (const std::string& file : source_.files) read_[file] = config::stamp(file);
+  for (const std::string& file : source_.files) read_[file] = async::stamp(file);
   config::Config config = source_.load();
   expect(source_.further_files(config));
   return config;
@@ -39,7 +39,7 @@ void ConfigFollower::expect(const std::set<std::string>& files) {
   std::erase_if(read_, [this](const auto& entry) {
     return std::ranges::find(source_.files, entry.first) == source_.files.end();
   });
-  for (const std::string& file : files) read_[file] = config::stamp(file);
+  for (const std::string& file : files) read_[file] = async::stamp(file);
   if (!watch_) return;
   std::vector<std::string> paths;
   for (const auto& [path, unused] : read_) paths.push_back(path);
@@ -85,7 +85,7 @@ Task<bool> ConfigFollower::has_changed() {
 
 Task<ConfigFollower::Stamps> ConfigFollower::stamps_now() {
   auto stat_files = [stamps = read_]() mutable {
-    for (auto& [file, stamp] : stamps) stamp = config::stamp(file);
+    for (auto& [file, stamp] : stamps) stamp = async::stamp(file);
     return stamps;
   };
   co_return co_await threads_.run("stamps of files", std::move(stat_files));

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "async/event.h"
+#include "async/file_stamp.h"
 #include "async/file_watch.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
 #include "config/config.h"
-#include "config/file_stamp.h"
 #include "telemetry/log.h"
 
 namespace nodepool::program {
@@ -67,7 +67,7 @@ class ConfigFollower {
   }
 
  private:
-  using Stamps = std::map<std::string, config::FileStamp>;
+  using Stamps = std::map<std::string, async::FileStamp>;
 
   async::Task<> watch();
   async::Task<> follow();

@@ -100,24 +100,34 @@ std::string DaemonStore::warning() const {
 }
 
 std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) {
-  const config::ZooKeeper& wanted = config.zookeeper;
   if (config.store != choice_) return {"store"};
   if (zookeeper_ == nullptr) return {};
+  config::ZooKeeper wanted = config.zookeeper;
   std::vector<std::string> fixed;
-  if (wanted.chroot != settings_.chroot) fixed.emplace_back("chroot of zookeeper-servers");
-  if (wanted.timeout != settings_.timeout) fixed.emplace_back("zookeeper-timeout");
-  if (wanted.auth != settings_.auth) fixed.emplace_back("zookeeper-auth");
-  if (wanted.tls.insecure_plaintext != settings_.tls.insecure_plaintext) {
-    fixed.emplace_back("insecure-plaintext of zookeeper-tls");
+  const auto keep = [&fixed](auto& value, const auto& used, const char* key) {
+    if (value == used) return;
+    value = used;
+    fixed.emplace_back(key);
+  };
+  const bool has_tls_changed = wanted.tls.insecure_plaintext != settings_.tls.insecure_plaintext;
+  if (has_tls_changed || wanted.chroot != settings_.chroot) {
+    // The new servers may serve only clients with the new values.
+    keep(wanted.servers, settings_.servers, "zookeeper-servers");
   }
-  if (!fixed.empty()) return fixed;
+  keep(wanted.chroot, settings_.chroot, "chroot of zookeeper-servers");
+  keep(wanted.timeout, settings_.timeout, "zookeeper-timeout");
+  keep(wanted.auth, settings_.auth, "zookeeper-auth");
+  if (has_tls_changed) {
+    fixed.emplace_back("insecure-plaintext of zookeeper-tls");
+    return fixed;  // the files in use may be gone
+  }
   // The files are read again even if their paths are unchanged.
   zookeeper_->reconfigure(zookeeper_options(wanted));
   if (wanted.servers != settings_.servers) {
     log_.info("Now using {} ZooKeeper servers", wanted.servers.size());
   }
-  settings_ = wanted;
-  return {};
+  settings_ = std::move(wanted);
+  return fixed;
 }
 
 void DaemonStore::on_session(SessionState state) {

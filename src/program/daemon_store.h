@@ -37,8 +37,8 @@ class DaemonStore {
                      const std::function<void(const std::string&)>& on_waiting);
 
   // Applies changed servers and certificates of ZooKeeper, within the same session. Returns the
-  // changed keys that wait for a restart; then it applies nothing. Throws StoreError for invalid
-  // certificates: the previous ones stay in use.
+  // changed keys that wait for a restart, among them the servers if they belong to such a change.
+  // Throws StoreError for invalid certificates: the previous ones stay in use.
   std::vector<std::string> reconfigure(const config::Config& config);
 
   // Whether there is one.

@@ -1,5 +1,9 @@
 #include "program/options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -26,6 +30,7 @@ std::string absolute(const std::string& path) {
 // Declares the options of the program, which are written into `options` and `version`.
 void declare(CLI::App& app, const Program& program, Options& options, bool& version) {
   options.pid_file = program.pid_file;
+  app.option_defaults()->take_last();
   app.add_option("-c", options.config, "Main configuration file")->capture_default_str();
   app.add_option("-s", options.secure, "File with secrets");
   app.add_option("-l", options.log_config, "Logging configuration file");
@@ -39,7 +44,43 @@ void declare(CLI::App& app, const Program& program, Options& options, bool& vers
   if (program.add_options) program.add_options(app);
 }
 
+// The word with the full name of the long option that it abbreviates. Throws CLI::ParseError if it
+// may be several; leaves others as they are.
+std::string complete(const std::string& word, const std::vector<std::string>& names) {
+  const std::size_t end = std::min(word.find('='), word.size());
+  const std::string given = word.substr(0, end);
+  const std::vector<std::string> meant = names_meant_by(given, names);
+  if (meant.size() > 1) {
+    throw CLI::ArgumentMismatch(
+        fmt::format("option {} is ambiguous: {}", given, fmt::join(meant, " or ")));
+  }
+  return meant.empty() ? word : meant.front() + word.substr(end);
+}
+
+void parse(CLI::App& app, std::vector<std::string> words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (std::string& word : words) {
+    if (word == "--") break;
+    if (word.starts_with("--")) word = complete(word, names);
+  }
+  std::ranges::reverse(words);  // the order that the library expects
+  app.parse(std::move(words));
+}
+
 }  // namespace
+
+std::vector<std::string> names_meant_by(std::string_view given,
+                                        const std::vector<std::string>& names) {
+  std::vector<std::string> meant;
+  for (const std::string& name : names) {
+    if (name == given) return {name};
+    if (name.starts_with(given)) meant.push_back(name);
+  }
+  return meant;
+}
 
 std::vector<OptionHelp> describe_options(const Program& program) {
   Options options;
@@ -64,7 +105,7 @@ std::variant<Options, int> parse_options(const Program& program, int argc,
   CLI::App app("Node pool.", program.name);
   declare(app, program, options, version);
   try {
-    app.parse(argc, argv);
+    parse(app, {argv + 1, argv + argc});
   } catch (const CLI::ParseError& error) {
     if (app.exit(error) == 0) return 0;
     return kUsageError;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -41,7 +42,13 @@ struct OptionHelp {
 };
 std::vector<OptionHelp> describe_options(const Program& program);
 
-// Parses the command line. For help, version and errors, prints them and returns the exit status
+// The names of options that `given` stands for, as for Python's argparse: itself if it is one of
+// `names`, otherwise those that begin with it.
+std::vector<std::string> names_meant_by(std::string_view given,
+                                        const std::vector<std::string>& names);
+
+// Parses the command line. Long options may be abbreviated; of a repeated one, the last value
+// counts. For help, version and errors, prints them and returns the exit status
 // instead: 0, or 2 for an error.
 std::variant<Options, int> parse_options(const Program& program, int argc, const char* const* argv);
 

@@ -27,6 +27,10 @@ namespace {
 
 constexpr auto kTransferred = asio::as_tuple(asio::use_awaitable);
 
+// Maximum of received bytes that are not parsed yet. The parser waits for the end of a head, which
+// it limits itself, but also for the end of chunk extensions and trailers, which it does not.
+constexpr std::size_t kMaximumUnparsed = std::size_t{128} << 10;
+
 bool is_done(const boost::system::error_code& error) {
   if (error == asio::error::operation_aborted) throw async::Cancelled();
   return !error;
@@ -97,7 +101,7 @@ class ConnectionOver final : public Connection {
  private:
   std::shared_ptr<asio::ssl::context> context_;  // of the stream; null without TLS
   Stream stream_;
-  boost::beast::flat_buffer buffer_;
+  boost::beast::flat_buffer buffer_{kMaximumUnparsed};
 };
 
 Peer peer_of(const tcp::socket& socket) {

@@ -30,7 +30,8 @@ class Connection {
   // Performs the TLS handshake, if any. Returns false if it failed.
   virtual async::Task<bool> handshake() = 0;
 
-  // Reads the next request. Returns the error of the connection or the parser.
+  // Reads the next request. Returns the error of the connection or the parser; buffer_overflow if
+  // a part of the request that the parser takes only as a whole is too long.
   virtual async::Task<boost::system::error_code> read(Parser& parser) = 0;
 
   // These return false if sending failed. A message may contain only the beginning of its body;

@@ -24,6 +24,9 @@ std::string lower_case(std::string_view text) {
 
 BadRequest refusal_of(const boost::system::error_code& error) {
   if (error == http::error::body_limit) return {413, "The body is too large."};
+  if (error == http::error::buffer_overflow) {
+    return {413, "The chunk extensions or trailers of the body are too large."};
+  }
   if (error == http::error::header_limit) return {431, "The headers are too large."};
   return {400, "The request is malformed."};
 }

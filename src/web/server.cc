@@ -8,7 +8,7 @@
 #include <boost/asio/error.hpp>
 
 #include "async/deadline.h"
-#include "async/file_watch.h"
+#include "async/file_changes.h"
 #include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 #include "web/connection.h"
@@ -130,7 +130,7 @@ Task<bool> Server::listen() {
 
 Task<> Server::follow_certificate() {
   const ListenAddress& listen_address = listener_->listen_address();
-  async::FileWatch files(runtime_.executor, {listen_address.certificate, listen_address.key});
+  async::FileChanges files(runtime_, {listen_address.certificate, listen_address.key});
   while (true) {
     co_await files.changed();
     const std::string problem = listener_->read_certificate();

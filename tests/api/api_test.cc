@@ -4,7 +4,11 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <set>
+
+#include "model/lease_request.h"
+#include "model/paths.h"
 
 namespace nodepool::api {
 namespace {
@@ -55,6 +59,30 @@ TEST_F(ApiTest, a_waiting_request_reports_its_state_and_survives_its_launcher) {
   EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
   const std::string path = "/api/v1/requests/" + placed.id();
   EXPECT_EQ(call(*second_, request("GET", path, "gitlab")).body.at("state"), "requested");
+}
+
+TEST_F(ApiTest, a_request_may_end_at_any_moment_between_the_end_of_a_wait_and_the_response) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  std::set<unsigned> statuses;
+  bool is_answered = false;
+  for (std::size_t moment = 0; !is_answered; ++moment) {
+    const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+    std::optional<web::Response> response;
+    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+      ADD_FAILURE() << name << ": " << error;
+    });
+    const std::string target = "/api/v1/requests/" + placed.id() + "?wait=5s";
+    scope.spawn("call", answer(*first_, request("GET", target, "gitlab"), response));
+    settle();
+    clock_.advance_by(seconds(5));
+    loop_.poll(moment);
+    is_answered = response.has_value();
+    first_->records().requests.removed(placed.id());
+    while (!response) pass(seconds(1));
+    statuses.insert(response->status);
+    run(scope.join());
+  }
+  EXPECT_THAT(statuses, testing::ElementsAre(200, 404));
 }
 
 TEST_F(ApiTest, another_launcher_leases_the_nodes_if_the_first_one_dies) {
@@ -280,6 +308,28 @@ TEST_F(ApiTest, a_client_has_no_more_nodes_and_no_longer_leases_than_it_may) {
   EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 201);
 }
 
+TEST_F(ApiTest, a_request_that_gets_another_owner_counts_for_that_one_only) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  const auto nodes_of = [this](const std::string& client) {
+    return call("GET", "/api/v1/client", client).body.at("nodes").get<int>();
+  };
+  EXPECT_EQ(nodes_of("gitlab"), 1);
+  model::NodeRequest request = *first_->records().requests.find(placed.id());
+  model::LeaseRequest lease_request = model::lease_request_of(request).value();
+  lease_request.owner = "boss";
+  request.requestor_data = model::lease_request_data(lease_request);
+  run(launcher_store_.set(model::request_path(request.id), model::to_record(request),
+                          request.stat.version));
+  settle();
+  EXPECT_EQ(nodes_of("boss"), 1);
+  EXPECT_EQ(nodes_of("gitlab"), 0);
+  EXPECT_EQ(call("DELETE", "/api/v1/requests/" + placed.id(), "boss").status, 204);
+  settle();
+  EXPECT_EQ(nodes_of("boss"), 0);
+  EXPECT_EQ(nodes_of("gitlab"), 0);
+}
+
 TEST_F(ApiTest, calls_over_the_rate_limit_are_rejected) {
   Got last;
   int calls = 0;
@@ -303,6 +353,37 @@ TEST_F(ApiTest, unauthenticated_calls_are_rate_limited_by_address) {
   EXPECT_EQ(look("2001:db8::2"), 429U) << "it is the same network";
   EXPECT_EQ(look("2001:db8:0:1::1"), 200U);
   EXPECT_EQ(look("192.0.2.1"), 200U);
+}
+
+TEST_F(ApiTest, explanations_for_clients_without_a_token_are_limited_while_they_wait) {
+  first_->explanation_time = seconds(5);
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  const std::string path = "/api/v1/explain/small";
+  std::vector<std::optional<web::Response>> responses(100);
+  for (std::optional<web::Response>& response : responses) {
+    scope.spawn("call", answer(*first_, request("GET", path, ""), response));
+  }
+  settle();
+  std::optional<web::Response> with_token;
+  scope.spawn("call", answer(*first_, request("GET", path, "viewer"), with_token));
+  settle();
+  std::size_t refused = 0;
+  for (const std::optional<web::Response>& response : responses) {
+    if (!response) continue;
+    ++refused;
+    EXPECT_EQ(response->status, 503);
+    EXPECT_EQ(got(*response).headers.at("Retry-After"), "1");
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_LT(refused, responses.size());
+  EXPECT_FALSE(with_token) << "it waits for its turn";
+  pass(seconds(6));
+  run(scope.join());
+  ASSERT_TRUE(with_token);
+  EXPECT_EQ(with_token->status, 200);
+  EXPECT_EQ(call("GET", path, "").status, 200);
 }
 
 TEST(PaceTest, memory_for_rate_limits_is_bounded) {
@@ -404,6 +485,21 @@ TEST_F(ApiTest, tokens_are_read_again_when_their_file_changes) {
     settle();
   }
   EXPECT_EQ(call("GET", "/api/v1/client", "newcomer").status, 200);
+}
+
+// The file has a second name in another directory: the kernel reports changes to those who watch
+// that one.
+TEST_F(ApiTest, a_token_is_revoked_also_if_the_kernel_does_not_report_the_change) {
+  std::filesystem::create_directory(directory_.path() / "elsewhere");
+  const std::filesystem::path elsewhere = directory_.path() / "elsewhere" / "tokens.yaml";
+  std::filesystem::create_hard_link(token_file_, elsewhere);
+  settle();
+  EXPECT_EQ(call("GET", "/api/v1/client", "viewer").status, 200);
+  drop_token("viewer");
+  directory_.write("elsewhere/tokens.yaml", "tokens:\n" + tokens_);
+  pass(seconds(11));
+  EXPECT_EQ(call("GET", "/api/v1/client", "viewer").status, 401);
+  EXPECT_EQ(call("GET", "/api/v1/client", "gitlab").status, 200);
 }
 
 TEST_F(ApiTest, lists_come_in_pages) {

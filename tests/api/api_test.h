@@ -40,7 +40,8 @@ class ApiServer {
   ApiServer(const async::Runtime& runtime, coordination::MemoryServer& server, std::string tokens,
             std::vector<std::string>& audit, bool anonymous_read = true,
             std::optional<history::Journal> journal = {})
-      : store_(server, runtime),
+      : clock_(runtime.clock),
+        store_(server, runtime),
         log_(telemetry::Log::to_consumer(
                  [this](telemetry::LogLevel, std::string_view, std::string_view line) {
                    lines_.emplace_back(line);
@@ -59,7 +60,7 @@ class ApiServer {
     Api::Options options{
         .access = {.tokens = std::move(tokens), .anonymous_read = anonymous_read},
         .journal = std::move(journal),
-        .explain = explain,
+        .explain = [this](std::string subject) { return explain(std::move(subject)); },
         .max_lease = [this] { return max_lease; },
         .configured_pause =
             [this](const std::string& image) {
@@ -89,13 +90,16 @@ class ApiServer {
     co_await store_.close();
   }
 
-  static async::Task<std::optional<report::Explanation>> explain(std::string subject) {
+  async::Task<std::optional<report::Explanation>> explain(std::string subject) {
+    if (explanation_time) co_await clock_.sleep_for(*explanation_time);
     report::Explanation explanation;
     report::say(explanation.statements, "subject", subject);
     co_return explanation;
   }
 
   std::optional<std::chrono::seconds> max_lease = {};  // of the configuration
+
+  std::optional<std::chrono::seconds> explanation_time = {};  // nothing: at once
 
   std::map<std::string, bool> configured_images = {};  // by name: whether it is paused
 
@@ -106,6 +110,7 @@ class ApiServer {
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
+  async::Clock& clock_;
   std::vector<std::string> lines_;
   coordination::MemoryStore store_;
   telemetry::Logger log_;

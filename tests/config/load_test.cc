@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "config/file_stamp.h"
 #include "config/section.h"
 #include "support.h"
 
@@ -410,19 +409,6 @@ TEST(Load, DoesNotWaitForAMissingFile) {
   EXPECT_THROW(
       load({.path = files.write("nodepool.yaml", "{}"), .secure_path = files.path("absent.conf")}),
       ConfigError);
-}
-
-TEST(FileStampTest, ChangesWithTheFile) {
-  const Files files;
-  const std::string path = files.path("file");
-  EXPECT_FALSE(stamp(path).exists);
-  files.write("file", "one");
-  const FileStamp first = stamp(path);
-  EXPECT_EQ(first, stamp(path));
-  files.write("other", "two");
-  std::filesystem::last_write_time(files.path("other"), std::filesystem::last_write_time(path));
-  std::filesystem::rename(files.path("other"), path);
-  EXPECT_FALSE(first == stamp(path)) << "another file of the same size and time";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "model/image_build.h"
 #include "model/image_upload.h"
 #include "model/lease.h"
+#include "model/lease_request.h"
 #include "model/node.h"
 #include "model/node_request.h"
 #include "tests/fuzz/target.h"
@@ -53,6 +54,7 @@ void try_backing(model::Node node) {
 void try_parts_of(const model::Node& node) {
   try_backing(node);
   model::lease_of(node);
+  model::hold_of(node);
   node.port();
   driver::Resources::parse(node.resources);
   try {
@@ -77,6 +79,7 @@ void read(std::string_view input) {
   try_record(input, [](const auto& entry) {
     model::NodeRequest request = model::parse_node_request(kId, entry);
     driver::backing_purpose_of(request);
+    model::lease_request_of(request);
     return request;
   });
   try_record(input, [](const auto& entry) { return model::parse_image_build("i", kId, entry); });

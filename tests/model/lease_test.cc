@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "model/lease_request.h"
+
 namespace nodepool::model {
 namespace {
 
@@ -34,6 +38,21 @@ TEST(LeaseTest, is_absent_where_user_data_belongs_to_others) {
     node.user_data.text = text;
     EXPECT_EQ(lease_of(node), std::nullopt) << text;
   }
+}
+
+// The text beside the lease is of a depth that the safe parser refuses.
+TEST(LeaseTest, is_absent_where_the_text_exceeds_the_limits_of_records) {
+  const std::string deep = R"(, "deep": )" + std::string(100, '[') + std::string(100, ']') + "}";
+  Node node;
+  node.user_data.text = R"({"nodepool_lease": {"id": "200-1", "expires": 5})" + deep;
+  EXPECT_EQ(lease_of(node), std::nullopt);
+  node.state = NodeState::hold;
+  node.user_data.text = R"({"nodepool_hold": {"owner": "ada", "lease": "200-1"})" + deep;
+  EXPECT_EQ(hold_of(node), std::nullopt);
+  NodeRequest request;
+  request.requestor_data.text =
+      R"({"nodepool_lease_request": {"owner": "ada", "lease": 60, "expires": 5})" + deep;
+  EXPECT_EQ(lease_request_of(request), std::nullopt);
 }
 
 TEST(LeaseTest, needs_no_holder) {

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "program/background.h"
 #include "program/options.h"
 #include "tests/support/child.h"
@@ -47,6 +49,30 @@ TEST(OptionsTest, paths_become_absolute_and_debug_stays_in_the_foreground) {
 TEST(OptionsTest, old_start_scripts_keep_working) {
   EXPECT_FALSE(std::get<Options>(parse({"-f", "--no-webapp", "--repl"})).webapp);
   EXPECT_TRUE(std::get<Options>(parse({"-f"})).webapp);
+}
+
+TEST(OptionsTest, long_options_may_be_abbreviated_and_the_last_value_counts) {
+  EXPECT_FALSE(std::get<Options>(parse({"--no-web"})).webapp);
+  EXPECT_EQ(std::get<Options>(parse({"-c", "/one", "-d", "-c", "/two", "-d"})).config, "/two");
+  int workers = 1;
+  Program program = kProgram;
+  program.add_options = [&workers](CLI::App& app) {
+    app.add_option("--build-workers", workers);
+    app.add_flag("--build-nothing");
+  };
+  const auto status_of = [&program](std::vector<const char*> words) {
+    words.insert(words.begin(), "nodepool-builder");
+    const auto parsed = parse_options(program, static_cast<int>(words.size()), words.data());
+    return std::holds_alternative<int>(parsed) ? std::get<int>(parsed) : -1;
+  };
+  EXPECT_EQ(status_of({"--build-work", "2"}), -1);
+  EXPECT_EQ(workers, 2);
+  EXPECT_EQ(status_of({"--build-w=3"}), -1);
+  EXPECT_EQ(workers, 3);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(status_of({"--build", "2"}), 2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("option --build is ambiguous: --build-workers or --build-nothing"));
 }
 
 TEST(OptionsTest, an_unknown_option_is_exit_status_2_and_help_is_0) {

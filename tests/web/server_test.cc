@@ -103,10 +103,10 @@ class ServerTest : public testing::Test {
     co_return socket;
   }
 
-  // Reads until the server closes the connection.
+  // Reads until the server closes the connection, which may be before everything is sent.
   Task<std::string> talk(std::string sent) {
     tcp::socket socket = co_await connect();
-    co_await asio::async_write(socket, asio::buffer(sent), asio::use_awaitable);
+    co_await asio::async_write(socket, asio::buffer(sent), kOutcome);
     std::string received;
     co_await asio::async_read(socket, asio::dynamic_buffer(received), kOutcome);
     co_return received;
@@ -175,6 +175,16 @@ TEST_F(ServerTest, what_cannot_be_understood_is_refused) {
               StartsWith("HTTP/1.1 431 "));
   EXPECT_THAT(received("POST /a HTTP/1.1\r\nContent-Length: 100000\r\n\r\n"),
               StartsWith("HTTP/1.1 413 "));
+}
+
+TEST_F(ServerTest, what_accompanies_the_chunks_of_a_body_has_a_memory_limit) {
+  start();
+  const std::string head = "POST /body HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const std::string begun : {"1;", "0\r\nX: "}) {
+    EXPECT_THAT(received(head + begun + std::string(1'000'000, 'a')), StartsWith("HTTP/1.1 413 "));
+  }
+  EXPECT_THAT(received(head + "1;a=b\r\nx\r\n0\r\nX: a\r\n\r\nGET /a HTTP/1.0\r\n\r\n"),
+              EndsWith("GET /a"));
 }
 
 TEST_F(ServerTest, a_failure_is_logged_and_omitted) {

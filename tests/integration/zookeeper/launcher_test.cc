@@ -348,6 +348,27 @@ TEST_F(LauncherOnZooKeeper, it_moves_to_other_servers_and_keeps_its_session) {
   EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
 }
 
+TEST_F(LauncherOnZooKeeper, a_change_that_waits_for_a_restart_delays_only_what_belongs_to_it) {
+  const auto configure = [this](std::size_t member, const std::string& chroot) {
+    std::string keys = zookeeper_keys({ensemble_.tls_port(member)}, member == 0 ? "10.0" : "20.0");
+    const std::string& used = fixture_.options().chroot;
+    keys.replace(keys.find(used), used.size(), chroot);
+    host_.keep_records_in(keys + history(host_));
+    host_.configure(hosts(1));
+  };
+  configure(0, fixture_.options().chroot);
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+  configure(1, fixture_.options().chroot);
+  wait_for_log("Reconnected to ZooKeeper (127.0.0.1:" + std::to_string(ensemble_.tls_port(1)));
+  wait_for_log("Changed keys that wait for a restart: zookeeper-timeout");
+  configure(2, "/elsewhere");
+  wait_for_log(
+      "Changed keys that wait for a restart: zookeeper-servers, chroot of zookeeper-servers, "
+      "zookeeper-timeout");
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+}
+
 TEST_F(LauncherOnZooKeeper, it_takes_up_certificates_that_are_replaced) {
   const test_support::Certificates& files = ensemble_.certificates();
   namespace fs = std::filesystem;

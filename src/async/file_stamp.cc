@@ -1,8 +1,8 @@
-#include "config/file_stamp.h"
+#include "async/file_stamp.h"
 
 #include <sys/stat.h>
 
-namespace nodepool::config {
+namespace nodepool::async {
 
 FileStamp stamp(const std::string& path) {
   struct stat status{};
@@ -15,4 +15,4 @@ FileStamp stamp(const std::string& path) {
           .inode = status.st_ino};
 }
 
-}  // namespace nodepool::config
+}  // namespace nodepool::async

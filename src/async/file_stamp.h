@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace nodepool::config {
+namespace nodepool::async {
 
 // Detects changes of a file: two stamps of an unchanged file are equal. Also detects an older file
 // that was moved into place.
@@ -20,4 +20,4 @@ struct FileStamp {
 // The current stamp of the file. `exists` is false if stat() fails.
 FileStamp stamp(const std::string& path);
 
-}  // namespace nodepool::config
+}  // namespace nodepool::async
