@@ -20,7 +20,7 @@ namespace nodepool::async {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
@@ -37,7 +37,7 @@ constexpr auto kKillAgain = milliseconds(10);  // a process that forks meanwhile
 
 bool is_main_prepared = false;  // supervise_if_asked() has returned nothing
 
-timespec to_timespec(Clock::duration duration) {
+timespec to_timespec(SteadyClock::duration duration) {
   const auto whole = std::chrono::duration_cast<seconds>(duration);
   return {whole.count(), nanoseconds(duration - whole).count()};
 }
@@ -63,13 +63,13 @@ class Supervisor {
           begin_shutdown();
           break;
         case SIGQUIT:
-          kill_at_ = Clock::now();
+          kill_at_ = SteadyClock::now();
           break;
         default:
           break;
       }
       reap();
-      if (!status_ && terminate_at_ && *terminate_at_ <= Clock::now()) {
+      if (!status_ && terminate_at_ && *terminate_at_ <= SteadyClock::now()) {
         terminate_at_.reset();
         signal_all(SIGTERM);
       }
@@ -107,21 +107,22 @@ class Supervisor {
   // opposite: it waits for its children. So signals all of them after half of the time.
   void begin_shutdown() {
     if (kill_at_) return;
-    terminate_at_ = Clock::now() + grace_ / 2;
-    kill_at_ = Clock::now() + grace_;
+    terminate_at_ = SteadyClock::now() + grace_ / 2;
+    kill_at_ = SteadyClock::now() + grace_;
     ::kill(program_, SIGTERM);
   }
 
-  bool must_kill() const { return kill_at_ && *kill_at_ <= Clock::now(); }
+  bool must_kill() const { return kill_at_ && *kill_at_ <= SteadyClock::now(); }
 
-  std::optional<Clock::time_point> next_step() const {
+  std::optional<SteadyClock::time_point> next_step() const {
     return terminate_at_ ? terminate_at_ : kill_at_;
   }
 
   // Waits for a signal at most until then; 0: none.
-  int next_signal(std::optional<Clock::time_point> until) {
+  int next_signal(std::optional<SteadyClock::time_point> until) {
     if (!until) return std::max(::sigwaitinfo(&signals_, nullptr), 0);
-    const timespec rest = to_timespec(std::max(*until - Clock::now(), Clock::duration::zero()));
+    const timespec rest =
+        to_timespec(std::max(*until - SteadyClock::now(), SteadyClock::duration::zero()));
     return std::max(::sigtimedwait(&signals_, nullptr, &rest), 0);
   }
 
@@ -141,11 +142,11 @@ class Supervisor {
 
   // An orphaned descendant becomes a child of this process, so without children none is left.
   void kill_all() {
-    const Clock::time_point end = Clock::now() + kKillDeadline;
+    const SteadyClock::time_point end = SteadyClock::now() + kKillDeadline;
     while (reap()) {
-      if (Clock::now() > end) return report_survivors();
+      if (SteadyClock::now() > end) return report_survivors();
       signal_all(SIGKILL);
-      next_signal(Clock::now() + kKillAgain);
+      next_signal(SteadyClock::now() + kKillAgain);
     }
   }
 
@@ -161,8 +162,8 @@ class Supervisor {
   sigset_t signals_{};
   pid_t program_ = -1;
   std::optional<int> status_;  // once the program has ended
-  std::optional<Clock::time_point> terminate_at_;
-  std::optional<Clock::time_point> kill_at_;
+  std::optional<SteadyClock::time_point> terminate_at_;
+  std::optional<SteadyClock::time_point> kill_at_;
 };
 
 // Ends this process with the status of another one.
