@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "cloud/metadata.h"
@@ -146,10 +147,14 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
     if (server.status == "DELETED") throw CloudError(absence);
     return server.status == "ACTIVE";
   };
+  // Nova omits the servers of a cell that does not respond.
+  const std::function<Task<bool>()> is_gone = [this, id] {
+    return context_.api.compute().is_gone(id);
+  };
   const driver::ListingWait wait{context_.runtime, context_.log, "servers"};
   Server server =
-      co_await driver::wait_in_listing(wait, context_.view.servers(), awaited_, std::move(id),
-                                       is_active, context_.poll_policy.consistency_delay, absence);
+      co_await driver::wait_in_listing(wait, context_.view.servers(), awaited_, id, is_active,
+                                       context_.poll_policy.consistency_delay, absence, is_gone);
   spec_.learn(awaited_.taken(context_.runtime.clock.now()));
   co_return server;
 }

@@ -309,6 +309,15 @@ TEST_P(GceContract, a_machine_is_usable_though_one_listing_lacks_it) {
   EXPECT_FALSE(process_->run(provider().is_usable(node)));
 }
 
+TEST_P(GceContract, one_late_listing_without_the_machine_fails_no_launch) {
+  cloud_->set_boot_time(std::chrono::minutes(10));
+  launch_new();  // the next is first polled when it is expected, after more than the patience
+  gce().empty_lists = 1;
+  launch_new();
+  EXPECT_EQ(gce().empty_lists, 0U);
+  EXPECT_EQ(gce().count("POST instances"), 2U);
+}
+
 TEST_P(GceContract, a_label_without_its_image_or_type_is_declined) {
   gce().families.clear();
   start();

@@ -283,7 +283,12 @@ StandIn::Reply StandIn::compute(const Request& request) {
   if (what != "servers") return {404, "{}"};
   if (request.method == "POST" && request.path.size() == 1) return create_server(request);
   if (request.path.size() > 2) return {200, R"({"output": "login:"})"};
-  if (request.method == "GET") return list_servers(request);
+  if (request.method == "GET" && request.path[1] == "detail") return list_servers(request);
+  if (request.method == "GET") {
+    const auto found = servers.find(request.path[1]);
+    if (found == servers.end()) return {404, "{}"};
+    return {200, Json{{"server", found->second}}.dump()};
+  }
   if (servers.contains(request.path[1]) && failing_deletions > 0) {
     --failing_deletions;
     servers[request.path[1]]["status"] = "ERROR";
