@@ -38,7 +38,9 @@ Task<driver::Instance> InstanceLaunch::run() {
   steps_.enter("waiting for the instance");
   const ComputeInstance instance = co_await wait_until_running(operation);
   driver::Instance described = describe(context_.config.account(), instance);
-  described.resources = co_await context_.view.taken_by(instance.machine_type);
+  Task<driver::Resources> asking = context_.view.taken_by(instance.machine_type);
+  described.resources =
+      co_await driver::if_answered(std::move(asking), "machine types", context_.log);
   co_return described;
 }
 

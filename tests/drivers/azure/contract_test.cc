@@ -257,6 +257,18 @@ TEST_P(AzureDeathContract, parts_of_a_deletion_go_after_a_death_anywhere) {
   });
 }
 
+TEST_P(AzureContract, a_machine_is_kept_though_what_it_takes_cannot_be_read) {
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (azure().count("PUT virtualMachines/NAME") < 1) ASSERT_TRUE(process_->step());
+  azure().fail("GET skus", std::vector<StandIn::Failure>(100 * kAttempts));
+  const auto asked = azure().count("GET skus");
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");  // the new launcher has not read it yet
+  EXPECT_GT(azure().count("GET skus"), asked);
+  expect_one_machine(id);
+  EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 1U);
+}
+
 TEST_P(AzureContract, a_node_has_the_addresses_of_its_machine) {
   const Node node = launch_new();
   EXPECT_EQ(node.external_id_text(), "np" + node.id);

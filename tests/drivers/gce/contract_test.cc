@@ -318,6 +318,18 @@ TEST_P(GceContract, one_late_listing_without_the_machine_fails_no_launch) {
   EXPECT_EQ(gce().count("POST instances"), 2U);
 }
 
+TEST_P(GceContract, a_machine_is_kept_though_what_it_takes_cannot_be_read) {
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (gce().count("POST instances") < 1) ASSERT_TRUE(process_->step());
+  gce().fail("GET machineTypes/NAME", std::vector<StandIn::Failure>(100 * kAttempts));
+  const auto asked = gce().count("GET machineTypes/NAME");
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");  // the new launcher has not read it yet
+  EXPECT_GT(gce().count("GET machineTypes/NAME"), asked);
+  expect_one_machine(id);
+  EXPECT_EQ(gce().count("POST instances"), 1U);
+}
+
 TEST_P(GceContract, a_label_without_its_image_or_type_is_declined) {
   gce().families.clear();
   start();

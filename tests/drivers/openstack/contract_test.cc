@@ -157,6 +157,8 @@ class FloatingIpFixture final : public OpenStackFixture {
         {{"id", "id-public"}, {"name", "public"}, {"router:external", true}});
   }
 
+  using OpenStackFixture::cloud;
+
   // Floating IPs that have outlived their machine are no less of a leak.
   std::vector<Machine> machines() override {
     std::vector<Machine> all = OpenStackFixture::machines();
@@ -194,5 +196,21 @@ INSTANTIATE_TEST_SUITE_P(floating_ips, WireContract, testing::Values(backend<Flo
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DeathContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, WireContract, testing::Values(backend<SlowFixture>()));
+
+// What OpenStack alone does.
+class FloatingIpContract : public DriverContract {
+ protected:
+  StandIn& openstack() { return static_cast<FloatingIpFixture&>(*cloud_).cloud(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(openstack, FloatingIpContract,
+                         testing::Values(backend<FloatingIpFixture>()));
+
+TEST_P(FloatingIpContract, a_machine_is_kept_while_its_ports_cannot_be_read) {
+  openstack().fail("GET /network/ports", std::vector<int>(3 * kAttempts, 503));
+  expect_one_machine(launch_new().id);
+  EXPECT_EQ(openstack().count("GET /network/ports"), static_cast<int>(3 * kAttempts) + 1);
+  EXPECT_EQ(openstack().count("POST /compute/servers"), 1);
+}
 
 }  // namespace nodepool::drivers::contract

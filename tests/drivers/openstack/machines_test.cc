@@ -101,6 +101,16 @@ TEST_F(AdapterTest, a_machine_with_all_options_boots_from_a_volume) {
   EXPECT_EQ(describe().labels.at({"main", "special"}).need, need);
 }
 
+TEST_F(AdapterTest, a_machine_is_kept_though_its_volumes_cannot_be_read) {
+  cloud_.fail("GET /volume/volumes/detail", {400});
+  const driver::Instance instance = create("special");
+  EXPECT_TRUE(instance.resources.empty()) << "the node's record has what its label needs";
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  EXPECT_EQ(cloud_.count("GET /volume/volumes/detail"), 1);
+  const driver::MachineList list = loop_.run(adapter().list());
+  EXPECT_EQ(list.machines.at(0).resources.amount("volume-gb"), 20);
+}
+
 TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_lists) {
   constexpr int kMachines = 100;
   cloud_.room = kMachines;
