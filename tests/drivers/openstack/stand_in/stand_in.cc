@@ -342,7 +342,9 @@ StandIn::Reply StandIn::image(const Request& request) {
   const std::string& id = request.path[1];
   if (!images.contains(id)) return {404, "{}"};
   if (request.method == "PUT") {
+    if (images[id]["status"] != "queued") return {409, "{}"};
     image_files[id] = request.raw;
+    images[id]["size"] = image_files_are_cut ? 1 : request.raw.size();
     images[id]["status"] = "saving";
     return {204, ""};
   }
