@@ -396,6 +396,20 @@ TEST_P(AzureContract, what_others_use_of_the_quota_is_not_available) {
   EXPECT_EQ(available.at("standardDSv3Family"), 140);
 }
 
+TEST_P(AzureContract, a_machine_that_another_installation_has_just_made_stays) {
+  const Node node = launch_new();
+  const std::string name = "np" + node.id;
+  azure().find("virtualMachines", name)->deleted = installation_.clock.now();
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(process_->run(provider().is_usable(node))) << "it is in no listing";
+  driver::Metadata of_another = owner_tags(kProvider, node.id);
+  of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
+  azure().add("virtualMachines", name, {{"tags", of_another}});
+  reclaim(node.id);
+  EXPECT_EQ(azure().count("DELETE virtualMachines/NAME"), 0U);
+  EXPECT_THAT(machine_ids(), SizeIs(1));
+}
+
 TEST_P(AzureContract, the_reason_of_a_failure_is_known) {
   cloud_->provoke(Trouble::no_capacity, 3);
   EXPECT_THAT(fail_to_launch().error.what(), HasSubstr("AllocationFailed: as the test wants it"));

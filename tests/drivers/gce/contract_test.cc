@@ -291,6 +291,21 @@ TEST_P(GceContract, a_machine_of_another_installation_with_the_same_name_stays) 
   EXPECT_THAT(machine_ids(), SizeIs(1));
 }
 
+TEST_P(GceContract, a_machine_that_another_installation_has_just_made_stays) {
+  const Node node = launch_new();
+  const std::string name = "np" + node.id;
+  gce().instances.erase(name);
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(process_->run(provider().is_usable(node))) << "it is in no listing";
+  driver::Metadata of_another = owner_tags(kProvider, node.id);
+  of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
+  gce().add_instance(name, {of_another.begin(), of_another.end()});
+  process_->pass(std::chrono::milliseconds(1));  // the last listing is older now
+  reclaim(node.id);
+  EXPECT_EQ(gce().count("DELETE instances/NAME"), 0U);
+  EXPECT_THAT(machine_ids(), SizeIs(1));
+}
+
 TEST_P(GceContract, all_pages_are_listed) {
   gce().page = 2;
   for (int i = 0; i < 5; ++i) cloud_->add_machine({});
