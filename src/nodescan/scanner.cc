@@ -86,6 +86,8 @@ struct NetworkScanner::Impl {
   async::Task<std::string> first_key(const Target& target, Progress& progress);
   async::Task<std::string> key_of_type(const Target& target, const KeyType& type,
                                        Progress& progress);
+  async::Task<std::vector<std::string>> further_keys(const Target& target, std::string first,
+                                                     Progress& progress);
   async::Task<std::vector<std::string>> gather_keys(const Target& target, Progress& progress);
 
   async::Runtime runtime;
@@ -181,9 +183,10 @@ async::Task<std::string> NetworkScanner::Impl::key_of_type(const Target& target,
   co_return std::string();
 }
 
-async::Task<std::vector<std::string>> NetworkScanner::Impl::gather_keys(const Target& target,
-                                                                        Progress& progress) {
-  const std::string first = co_await first_key(target, progress);
+// Returns all keys, including the first one.
+async::Task<std::vector<std::string>> NetworkScanner::Impl::further_keys(const Target& target,
+                                                                         std::string first,
+                                                                         Progress& progress) {
   std::vector<std::string> keys;
   for (const KeyType& type : kKeyTypes) {
     if (first.starts_with(std::string(type.name) + " ")) {
@@ -194,6 +197,13 @@ async::Task<std::vector<std::string>> NetworkScanner::Impl::gather_keys(const Ta
     if (!key.empty()) keys.push_back(std::move(key));
   }
   co_return keys;
+}
+
+async::Task<std::vector<std::string>> NetworkScanner::Impl::gather_keys(const Target& target,
+                                                                        Progress& progress) {
+  std::string first = co_await first_key(target, progress);
+  auto reading = further_keys(target, std::move(first), progress);
+  co_return co_await std::move(reading);
 }
 
 NetworkScanner::NetworkScanner(const async::Runtime& runtime, async::ThreadPool& pool,
@@ -223,6 +233,12 @@ async::Task<std::vector<std::string>> NetworkScanner::host_keys(std::string host
   const Target target = co_await std::move(finding);
   Progress own_progress;
   Progress& kept = progress != nullptr ? *progress : own_progress;
+  if (impl_->limits.deadline == ScanLimits::Deadline::first_key) {
+    auto connecting = impl_->limit(target, kept, impl_->first_key(target, kept));
+    std::string first = co_await std::move(connecting);
+    auto reading = impl_->in_turn(kept, impl_->further_keys(target, std::move(first), kept));
+    co_return co_await std::move(reading);
+  }
   auto scan = impl_->limit(target, kept, impl_->gather_keys(target, kept));
   co_return co_await std::move(scan);
 }

@@ -18,10 +18,15 @@ namespace nodepool::nodescan {
 
 // Concurrency and timeouts of a scanner.
 struct ScanLimits {
+  enum class Deadline {
+    all_keys,   // of host_keys(): for the whole scan
+    first_key,  // until the SSH server works; each connection after that has its own timeouts
+  };
   std::size_t concurrent_scans = 100;
   async::Duration connect = std::chrono::seconds(10);   // for one connection to open
   async::Duration exchange = std::chrono::seconds(15);  // for one SSH key exchange
   async::Duration pause = std::chrono::seconds(1);      // after a failed attempt
+  Deadline deadline = Deadline::all_keys;
 };
 
 // Statistics of a scan, for the log.
@@ -65,8 +70,9 @@ class Scanner {
 };
 
 // Scans over the network. At most ScanLimits::concurrent_scans calls connect to hosts at a time;
-// the others are queued, and the time in the queue counts towards their deadlines. Connections are
-// closed when their call ends or is cancelled.
+// the others are queued, and the time in the queue counts towards their deadlines. With
+// Deadline::first_key, a scan is queued a second time after the first key. Connections are closed
+// when their call ends or is cancelled.
 class NetworkScanner final : public Scanner {
  public:
   // `pool` resolves names.

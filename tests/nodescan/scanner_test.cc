@@ -309,6 +309,29 @@ TEST_F(ScannerTest, no_more_scans_run_than_allowed_and_the_wait_counts_against_t
   EXPECT_THAT(outcomes[4].text, HasSubstr("Still queued behind other scans"));
 }
 
+TEST_F(ScannerTest, the_deadline_may_be_for_the_first_key_alone) {
+  const Sshd sshd({.host_keys = {"ed25519", "ecdsa-256"}});
+  const TcpListener silent(Behaviour::silent);
+  async::VirtualClock clock;
+  const async::Runtime runtime{loop_.executor(), clock, random_};
+  NetworkScanner scanner(runtime, pool_,
+                         {.concurrent_scans = 1, .deadline = ScanLimits::Deadline::first_key});
+  async::TaskScope first(runtime_, no_errors());
+  async::TaskScope second(runtime_, no_errors());
+  Outcome outcomes[2];
+  auto keys = scanner.host_keys(kLoopback, sshd.port(), clock.now() + seconds(5));
+  first.spawn("first", keep_outcome(std::move(keys), outcomes[0]));
+  keys = scanner.host_keys(kLoopback, silent.port(), clock.now() + minutes(10));
+  second.spawn("second", keep_outcome(std::move(keys), outcomes[1]));
+  // The second scan's turn is between the first scan's first key and its others.
+  run_until([&] { return silent.accepted() == 1; });
+  EXPECT_THAT(outcomes[0].keys, testing::IsEmpty());
+  clock.advance_to(clock.now() + seconds(6));
+  loop_.run(second.stop());
+  loop_.run(first.join());
+  EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+}
+
 TEST_F(ScannerTest, a_cancelled_scan_passes_its_turn_on) {
   const TcpListener silent(Behaviour::silent);
   NetworkScanner scanner(runtime_, pool_, {.concurrent_scans = 1});

@@ -6,6 +6,7 @@
 
 #include "driver/if_exists.h"
 #include "driver/ownership.h"
+#include "driver/statemachine/wait_in_listing.h"
 
 namespace nodepool::driver {
 
@@ -53,7 +54,7 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& steps) {
   const std::string id = co_await steps.step("instance", make_instance, find_instance);
   steps.enter("waiting for the instance");
   const model::Json external_id = model::json_string(id);
-  auto last_seen = runtime_.clock.now();
+  Absence absence(options_.consistency_delay);
   while (true) {
     const std::optional<Machine> seen = co_await poll(external_id, awaited);
     if (seen && seen->state == Machine::State::running) {
@@ -64,8 +65,9 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& steps) {
       throw CloudError(CloudError::Kind::failed,
                        fmt::format("instance {} failed: {}", id, seen->explanation));
     }
-    if (seen) last_seen = runtime_.clock.now();
-    if (runtime_.clock.now() - last_seen >= options_.consistency_delay) {
+    if (seen) {
+      absence.reset();
+    } else if (absence.is_final(runtime_.clock.now())) {
       throw CloudError(CloudError::Kind::failed, "instance " + id + " has disappeared");
     }
   }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "async/runtime.h"
 #include "driver/cloud_error.h"
@@ -18,22 +20,53 @@ struct ListingWait {
   std::string_view things;  // what is listed, for the log: "servers"
 };
 
+// Decides when a thing that listings lack counts as gone. The patience begins with the first
+// listing that lacks it: one listing alone, however late, may be incomplete.
+class Absence {
+ public:
+  explicit Absence(async::Duration patience) : patience_(patience) {}
+
+  // A listing shows the thing, or there was no listing.
+  void reset() { since_.reset(); }
+
+  // A listing that was read at `now` lacks the thing. Returns whether listings have lacked it for
+  // longer than the patience.
+  bool is_final(async::Clock::TimePoint now) {
+    if (!since_) since_ = now;
+    return now - *since_ > patience_;
+  }
+
+ private:
+  async::Duration patience_;
+  std::optional<async::Clock::TimePoint> since_;  // the first listing that lacks it
+};
+
 // Waits in a shared listing until `is_done(thing)` for the thing with this id, and returns it.
 // `is_done` throws if the thing will never be done. `Things` is like cloud::ById. A failed poll is
-// repeated. Throws what `is_done` throws; `absence` is thrown once listings have lacked the thing
-// for longer than `patience`.
+// repeated. Throws what `is_done` throws; `error` is thrown once listings have lacked the thing
+// for longer than `patience`. If listings may be incomplete, `is_gone` then reads the thing itself,
+// and only if that is gone, `error` is thrown; empty: listings are complete.
 template <typename Things, typename IsDone>
 auto wait_in_listing(ListingWait context, SharedPoller<Things>& listing, PollWaiter& awaited,
-                     std::string id, IsDone is_done, async::Duration patience, CloudError absence)
+                     std::string id, IsDone is_done, async::Duration patience, CloudError error,
+                     std::function<async::Task<bool>()> is_gone = {})
     -> async::Task<typename Things::Thing> {
   async::Clock& clock = context.runtime.clock;
-  auto last_seen = clock.now();
+  Absence absence(patience);
   while (true) {
     const auto things = co_await if_answered(listing.next(awaited), context.things, context.log);
     const auto* thing = things ? things->find(id) : nullptr;
     if (thing != nullptr && is_done(*thing)) co_return *thing;
-    if (thing != nullptr || !things) last_seen = clock.now();
-    if (clock.now() - last_seen > patience) throw CloudError(absence);
+    if (!things || thing != nullptr) {
+      absence.reset();
+      continue;
+    }
+    if (!absence.is_final(clock.now())) continue;
+    if (!is_gone) throw CloudError(error);
+    async::Task<bool> asking = is_gone();
+    const bool gone = co_await if_answered(std::move(asking), context.things, context.log);
+    if (gone) throw CloudError(error);
+    absence.reset();
   }
 }
 

@@ -69,7 +69,9 @@ Task<Instance> InstanceLaunch::run() {
   const Ec2Instance instance = co_await wait_until_running(id);
   Instance described = describe(context_.config, instance);
   described.external_id = to_json({.instance = instance.id, .host = host_id_});
-  described.resources = co_await resources_with(instance.type);
+  Task<Resources> asking = resources_with(instance.type);
+  described.resources =
+      co_await driver::if_answered(std::move(asking), "instance types", context_.log);
   described.node_properties = model::Json::parse(
       fmt::format(R"({{"fleet": {}, "spot": {}}})", label().fleet.has_value(), label().use_spot));
   co_return described;

@@ -54,7 +54,8 @@ Task<driver::Instance> VmLaunch::run() {
   steps_.enter("waiting for the virtual machine");
   const VirtualMachine machine = co_await wait_for_machine();
   driver::Instance made = describe(machine);
-  made.resources = co_await context_.view.taken_by(machine.size, machine.is_spot);
+  Task<driver::Resources> asking = context_.view.taken_by(machine.size, machine.is_spot);
+  made.resources = co_await driver::if_answered(std::move(asking), "sizes", context_.log);
   steps_.enter("waiting for its addresses");
   co_await wait_for_addresses(machine, made);
   for (const auto* address :

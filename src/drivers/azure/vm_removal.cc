@@ -1,6 +1,7 @@
 #include "drivers/azure/vm_removal.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "driver/cloud_error.h"
 #include "driver/statemachine/wait_in_listing.h"
@@ -34,12 +35,15 @@ Task<> wait_until_vm_is_gone(VmContext context, std::string name) {
   if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
 }
 
-// Whether the machine belongs to others. One that is not listed may be new.
+// Whether the machine belongs to others. One that is not listed may have been made since.
 Task<bool> is_of_others(VmContext context, std::string name) {
-  auto list = co_await context.view.machines().get(kListAge);
-  if (list->find(name) == nullptr) list = co_await context.view.machines().get(kPollInterval);
-  const VirtualMachine* machine = list->find(name);
-  co_return machine != nullptr&& is_foreign(context, machine->tags);
+  const auto list = co_await context.view.machines().get(kListAge);
+  if (const VirtualMachine* machine = list->find(name)) {
+    co_return is_foreign(context, machine->tags);
+  }
+  const std::optional<cloud::Element> found = co_await context.manager.get(kMachineType, name);
+  if (!found) co_return false;
+  co_return is_foreign(context, read_resource(*found).tags);
 }
 
 }  // namespace

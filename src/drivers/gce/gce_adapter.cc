@@ -57,10 +57,14 @@ Task<driver::Instance> GceAdapter::create(driver::CreateSpec spec, driver::Launc
   co_return co_await launch.run();
 }
 
-// Names of instances are those of nodes, so that two installations in a zone may want the same.
+// Names of instances are those of nodes, so that two installations in a zone may want the same. An
+// instance that is not listed may have been made by another one since.
 Task<bool> GceAdapter::is_foreign(std::string name) {
   using Maker = driver::Ownership::Maker;
-  const auto list = co_await context_.view.instances().get(kPollInterval);
+  auto list = co_await context_.view.instances().get(kPollInterval);
+  if (list->find(name) == nullptr) {
+    list = co_await context_.view.instances().get(async::Duration::zero());
+  }
   const ComputeInstance* instance = list->find(name);
   if (instance == nullptr) co_return false;
   const Maker maker = ownership_.maker_of(instance->metadata);

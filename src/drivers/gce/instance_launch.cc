@@ -38,7 +38,9 @@ Task<driver::Instance> InstanceLaunch::run() {
   steps_.enter("waiting for the instance");
   const ComputeInstance instance = co_await wait_until_running(operation);
   driver::Instance described = describe(context_.config.account(), instance);
-  described.resources = co_await context_.view.taken_by(instance.machine_type);
+  Task<driver::Resources> asking = context_.view.taken_by(instance.machine_type);
+  described.resources =
+      co_await driver::if_answered(std::move(asking), "machine types", context_.log);
   co_return described;
 }
 
@@ -111,7 +113,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_instance() {
 // operation is not polled.
 Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) {
   async::Clock& clock = context_.runtime.clock;
-  auto last_seen = clock.now();
+  driver::Absence absence(kConsistencyDelay);
   while (true) {
     const auto list = co_await driver::if_answered(context_.view.instances().next(awaited_),
                                                    "instances", context_.log);
@@ -121,14 +123,16 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
       co_return *instance;
     }
     if (!list || (instance != nullptr && instance->is_coming())) {
-      last_seen = clock.now();
+      absence.reset();
       continue;
     }
-    if (co_await is_pending(operation)) last_seen = clock.now();
+    const bool pending = co_await is_pending(operation);
     if (instance != nullptr) {
       throw CloudError(CloudError::Kind::failed, state_in_words(*instance));
     }
-    if (clock.now() - last_seen > kConsistencyDelay) {
+    if (pending) {
+      absence.reset();
+    } else if (absence.is_final(clock.now())) {
       throw CloudError(CloudError::Kind::failed, "instance " + spec_.hostname + " has disappeared");
     }
   }

@@ -50,8 +50,10 @@ Task<driver::Instance> VpcLaunch::run() {
   steps_.enter("waiting for the instance");
   const VpcInstance instance = co_await wait_until_running(id);
   driver::Instance described = describe(context_.config.account(), instance);
-  const CloudView::Catalog catalog = co_await context_.view.catalog();
-  described.resources = resources_of(find_profile(*catalog, instance.profile));
+  Task<CloudView::Catalog> asking = context_.view.catalog();
+  const CloudView::Catalog catalog =
+      co_await driver::if_answered(std::move(asking), "profiles", context_.log);
+  if (catalog) described.resources = resources_of(find_profile(*catalog, instance.profile));
   if (label_.public_ipv4) {
     described.public_ipv4 = co_await add_floating_ip(instance.interface_id);
     described.interface_ip = described.public_ipv4;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "async/finally.h"
+#include "cloud/patience.h"
 #include "driver/cloud_error.h"
 #include "driver/statemachine/instance.h"
 #include "http/file_body.h"
@@ -89,25 +92,37 @@ Task<std::string> GlanceImages::make(std::string name, ImageFile file, Metadata 
   const std::string id = co_await context_.api.image().create(std::move(request));
   const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(
       context_.config.image_upload_timeout() + std::chrono::seconds(body->size / kMinSpeed));
-  co_await context_.api.image().upload(id, with_progress(body, progress), deadline);
-  if (progress) progress(body->size);
-  co_await wait_until_active(id);
-  co_return id;
+  std::optional<CloudError> failure;
+  try {
+    co_await context_.api.image().upload(id, with_progress(body, progress), deadline);
+  } catch (const CloudError& error) {
+    failure = error;
+  }
+  if (!failure && progress) progress(body->size);
+  const std::optional<Image> image = co_await wait_until_settled(id, !failure);
+  const std::string status = image ? image->status : "deleted";
+  // After a lost response, the second call is refused because the image has its content.
+  const bool is_whole = !failure || (image && image->size == static_cast<double>(body->size));
+  if (status == "active" && is_whole) co_return id;
+  if (failure) throw CloudError(*failure);
+  throw CloudError(CloudError::Kind::failed,
+                   fmt::format("image {} has not become active: its status is {}", id, status));
 }
 
-Task<> GlanceImages::wait_until_active(std::string id) {
+// Returns nothing if the image does not exist. An image without content is queued.
+Task<std::optional<Image>> GlanceImages::wait_until_settled(std::string id, bool has_content) {
   async::Clock& clock = context_.runtime.clock;
   const auto until = clock.now() + context_.config.image_upload_timeout();
+  const std::function<Task<std::optional<Image>>()> ask = [this, &id] {
+    return context_.api.image().find(id);
+  };
   while (true) {
-    const std::optional<Image> image = co_await context_.api.image().find(id);
+    std::optional<Image> image =
+        co_await cloud::retry_while_unreachable(context_.runtime, context_.log, ask);
     const std::string status = image ? image->status : "deleted";
-    if (status == "active") co_return;
-    const bool is_under_way =
-        status == "queued" || status == "saving" || status == "uploading" || status == "importing";
-    if (!is_under_way || clock.now() >= until) {
-      throw CloudError(CloudError::Kind::failed,
-                       fmt::format("image {} has not become active: its status is {}", id, status));
-    }
+    const bool is_under_way = (status == "queued" && has_content) || status == "saving" ||
+                              status == "uploading" || status == "importing";
+    if (!is_under_way || clock.now() >= until) co_return image;
     co_await clock.sleep_for(context_.poll_policy.image_poll);
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ class GlanceImages final : public driver::ImageSupport {
                               const driver::Metadata& metadata) const;
   async::Task<std::string> make(std::string name, driver::ImageFile file, driver::Metadata metadata,
                                 Progress progress);
-  async::Task<> wait_until_active(std::string id);
+  async::Task<std::optional<Image>> wait_until_settled(std::string id, bool has_content);
   async::Task<> remove_begun(std::string name, driver::Metadata metadata);
 
   ServerContext context_;

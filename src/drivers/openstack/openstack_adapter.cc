@@ -59,9 +59,11 @@ Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& st
 Task<driver::MachineList> OpenStackAdapter::list() {
   driver::MachineList machines{.machines = {}, .is_complete = false};
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
+  const auto topology = co_await view_.topology();
   for (const Server& server : list->all()) {
     driver::Machine& machine =
-        machines.machines.emplace_back(co_await openstack::describe(context_, server));
+        machines.machines.emplace_back(openstack::describe(context_, server, *topology));
+    machine.resources = co_await taken_by(context_, server);
     machine.state = state_of(server);
     if (machine.state == driver::Machine::State::running) continue;
     machine.explanation = "server " + server.id + " is in state " + server.status;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "cloud/metadata.h"
+#include "cloud/patience.h"
 #include "driver/cloud_error.h"
 #include "driver/launch_metrics.h"
 #include "driver/ownership.h"
@@ -22,6 +24,8 @@ using driver::CloudError;
 using driver::Instance;
 
 namespace {
+
+using TopologyPointer = std::shared_ptr<const Topology>;
 
 // The error of a server in ERROR.
 CloudError failure_of(const Server& server) {
@@ -56,11 +60,18 @@ Task<Instance> ServerLaunch::run() {
 
   steps_.enter("waiting for the server");
   Server server = co_await wait_until_active(id);
+  const std::function<Task<TopologyPointer>()> ask = [this] { return context_.view.topology(); };
+  const TopologyPointer topology =
+      co_await cloud::retry_while_unreachable(context_.runtime, context_.log, ask);
   if (context_.config.pool(spec_.pool).auto_floating_ip) {
-    const std::optional<FloatingIp> floating_ip = co_await attach_floating_ip(server);
+    const std::optional<FloatingIp> floating_ip = co_await attach_floating_ip(server, *topology);
     if (floating_ip) add_floating_ip(server.addresses, *floating_ip);
   }
-  co_return co_await describe(context_, std::move(server));
+  Instance made = describe(context_, server, *topology);
+  Task<driver::Resources> asking = taken_by(context_, std::move(server));
+  made.resources =
+      co_await driver::if_answered(std::move(asking), "flavors and volumes", context_.log);
+  co_return made;
 }
 
 Task<std::string> ServerLaunch::make_server() {
@@ -146,26 +157,34 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
     if (server.status == "DELETED") throw CloudError(absence);
     return server.status == "ACTIVE";
   };
+  // Nova omits the servers of a cell that does not respond.
+  const std::function<Task<bool>()> is_gone = [this, id] {
+    return context_.api.compute().is_gone(id);
+  };
   const driver::ListingWait wait{context_.runtime, context_.log, "servers"};
   Server server =
-      co_await driver::wait_in_listing(wait, context_.view.servers(), awaited_, std::move(id),
-                                       is_active, context_.poll_policy.consistency_delay, absence);
+      co_await driver::wait_in_listing(wait, context_.view.servers(), awaited_, id, is_active,
+                                       context_.poll_policy.consistency_delay, absence, is_gone);
   spec_.learn(awaited_.taken(context_.runtime.clock.now()));
   co_return server;
 }
 
 // Returns nothing if the server needs none.
-Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server) {
-  const auto topology = co_await context_.view.topology();
+Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server,
+                                                                 const Topology& topology) {
   const Cloud& cloud = context_.config.account();
-  const AddressChoice choice = choose_addresses(server, *topology, cloud, context_.host_has_ipv6);
-  if (!needs_floating_ip(server, choice, *topology, cloud)) co_return std::nullopt;
-  const std::vector<Port> ports = co_await context_.api.network().ports_of(server.id);
-  const std::optional<PortChoice> port = choose_port(ports, *topology);
+  const AddressChoice choice = choose_addresses(server, topology, cloud, context_.host_has_ipv6);
+  if (!needs_floating_ip(server, choice, topology, cloud)) co_return std::nullopt;
+  const std::function<Task<std::vector<Port>>()> ask = [this, &server] {
+    return context_.api.network().ports_of(server.id);
+  };
+  const std::vector<Port> ports =
+      co_await cloud::retry_while_unreachable(context_.runtime, context_.log, ask);
+  const std::optional<PortChoice> port = choose_port(ports, topology);
   if (!port) co_return std::nullopt;
 
   steps_.enter("creating floating IP");
-  const std::string network = topology->floating_source->id;
+  const std::string network = topology.floating_source->id;
   const driver::LaunchSteps::Make make = [this, network, port] {
     return make_floating_ip(network, *port);
   };
@@ -209,19 +228,21 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
       driver::kLaunchAddressTimedOut);
 }
 
-Task<Instance> describe(ServerContext context, Server server) {
-  const auto topology = co_await context.view.topology();
+Task<driver::Resources> taken_by(ServerContext context, Server server) {
   const auto flavors = co_await context.view.flavors();
   std::shared_ptr<const std::vector<Volume>> volumes =
       std::make_shared<const std::vector<Volume>>();
   if (!server.volumes.empty()) volumes = co_await context.view.volumes();
+  co_return instance_resources(server, *flavors, *volumes);
+}
+
+Instance describe(const ServerContext& context, const Server& server, const Topology& topology) {
   const Cloud& cloud = context.config.account();
-  const AddressChoice choice = choose_addresses(server, *topology, cloud, context.host_has_ipv6);
+  const AddressChoice choice = choose_addresses(server, topology, cloud, context.host_has_ipv6);
 
   Instance instance;
   instance.external_id = to_external_id(server.id);
   instance.metadata = server.metadata;
-  instance.resources = instance_resources(server, *flavors, *volumes);
   instance.interface_ip = choice.interface_ip;
   instance.public_ipv4 = choice.public_ipv4;
   instance.public_ipv6 = choice.public_ipv6;
@@ -230,7 +251,7 @@ Task<Instance> describe(ServerContext context, Server server) {
   instance.region = context.config.region_name();
   instance.az = server.az;
   instance.host_id = server.host_id;
-  co_return instance;
+  return instance;
 }
 
 }  // namespace nodepool::drivers::openstack

@@ -9,6 +9,7 @@
 #include "drivers/openstack/cloud_view.h"
 #include "drivers/openstack/config/openstack_config.h"
 #include "drivers/openstack/poll_policy.h"
+#include "drivers/openstack/topology.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
@@ -41,7 +42,8 @@ class ServerLaunch {
   driver::Metadata metadata() const;
   async::Task<std::optional<std::string>> find_server();
   async::Task<Server> wait_until_active(std::string id);
-  async::Task<std::optional<FloatingIp>> attach_floating_ip(Server server);
+  async::Task<std::optional<FloatingIp>> attach_floating_ip(Server server,
+                                                            const Topology& topology);
   async::Task<std::string> make_floating_ip(std::string network_id, PortChoice port);
   async::Task<std::optional<std::string>> find_floating_ip(std::string port_id);
   async::Task<FloatingIp> wait_for_floating_ip(std::string id);
@@ -53,7 +55,11 @@ class ServerLaunch {
   driver::PollWaiter awaited_;
 };
 
-// Converts a server to an Instance.
-async::Task<driver::Instance> describe(ServerContext context, Server server);
+// Converts a server to an Instance, without its resources.
+driver::Instance describe(const ServerContext& context, const Server& server,
+                          const Topology& topology);
+
+// The resources that a server takes. Throws CloudError.
+async::Task<driver::Resources> taken_by(ServerContext context, Server server);
 
 }  // namespace nodepool::drivers::openstack

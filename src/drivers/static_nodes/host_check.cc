@@ -42,6 +42,7 @@ void require_known_keys(const Host& host, const std::vector<std::string>& found)
 std::unique_ptr<nodescan::Scanner> scan_network(const driver::ProviderContext& context) {
   nodescan::ScanLimits limits;
   limits.concurrent_scans = kConcurrentHosts;
+  limits.deadline = nodescan::ScanLimits::Deadline::first_key;
   return std::make_unique<nodescan::NetworkScanner>(context.runtime, context.threads, limits);
 }
 
@@ -57,6 +58,7 @@ async::Task<HostFacts> HostChecker::check(Host host) {
   const async::Clock::TimePoint until = deadline(host);
   const auto port = static_cast<std::uint16_t>(host.connection_port);
   HostFacts facts;
+  facts.address = co_await scanner_->address(host.name, until);
   if (!host.has_ssh()) {
     co_await scanner_->connectable(host.name, port, until,
                                    nodescan::Scanner::Attempts::until_deadline);
@@ -66,7 +68,6 @@ async::Task<HostFacts> HostChecker::check(Host host) {
   } else {
     facts.host_keys = host.host_keys;
   }
-  facts.address = co_await scanner_->address(host.name, until);
   co_return facts;
 }
 

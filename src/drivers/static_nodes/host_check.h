@@ -33,7 +33,8 @@ class HostChecker {
   HostChecker(const async::Runtime& runtime, std::unique_ptr<nodescan::Scanner> scanner);
 
   // Checks that the host is reachable within its timeout and, for SSH, has the configured host
-  // keys. Throws nodescan::ScanError if not, and std::runtime_error ("host key mismatches …").
+  // keys. Reading its further keys may take longer than the timeout. Throws nodescan::ScanError if
+  // not, and std::runtime_error ("host key mismatches …").
   async::Task<HostFacts> check(Host host);
 
   // Whether the host still accepts connections on its port.

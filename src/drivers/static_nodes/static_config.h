@@ -33,7 +33,7 @@ struct Host {
   std::string name;  // host name or address
   std::vector<std::string> labels;
   std::string username;
-  std::int64_t timeout = 5;  // seconds for a check to succeed
+  std::int64_t timeout = 5;  // seconds until the host must answer
   bool host_key_checking = true;
   std::vector<std::string> host_keys;  // required host keys; empty: any
   int connection_port = 22;

@@ -170,7 +170,9 @@ class SimpleMachinesTest : public testing::Test {
 
   Task<> create(std::string node_id, OneAttempt& attempt) {
     try {
-      Instance instance = co_await machines_.create(spec(node_id), attempt);
+      CreateSpec wanted = spec(node_id);
+      wanted.boot_times = boot_times_;
+      Instance instance = co_await machines_.create(std::move(wanted), attempt);
       made_.push_back(std::move(instance));
     } catch (const CloudError& error) {
       failures_.emplace_back(error.what());
@@ -202,6 +204,7 @@ class SimpleMachinesTest : public testing::Test {
                            std::make_shared<SkyConfig>(),
                            cloud_,
                            {}};
+  BootTimes* boot_times_ = nullptr;
   std::deque<OneAttempt> attempts_;
   std::vector<Instance> made_;
   std::vector<std::string> failures_;
@@ -278,7 +281,7 @@ TEST_F(SimpleMachinesTest, a_machine_that_vanishes_has_failed) {
   cloud_->machines.clear();
   pass(seconds(28));
   EXPECT_THAT(failures_, IsEmpty()) << "a listing may lack a part";
-  pass(seconds(4));
+  pass(seconds(8));
   EXPECT_THAT(failures_, ElementsAre("instance m-1 has disappeared"));
 }
 
@@ -311,8 +314,25 @@ TEST_F(SimpleMachinesTest, a_machine_may_take_a_while_to_show_up) {
   begin_create("2");
   pass(seconds(28));
   EXPECT_THAT(failures_, IsEmpty());
-  pass(seconds(4));
+  pass(seconds(8));
   EXPECT_THAT(failures_, ElementsAre("instance m-2 has disappeared"));
+}
+
+TEST_F(SimpleMachinesTest, one_late_listing_without_a_machine_fails_no_launch) {
+  BootTimes boot_times;
+  boot_times.restore({400, 400, 400, 400});
+  ASSERT_GT(boot_times.expectation()->earliest, seconds(60)) << "first polled after the delay";
+  boot_times_ = &boot_times;
+  begin_create("1");
+  const std::vector<Machine> machines = std::exchange(cloud_->machines, {});
+  cloud_->calls.clear();
+  while (cloud_->listings() == 0) pass(seconds(1));
+  EXPECT_THAT(failures_, IsEmpty());
+  cloud_->machines = machines;
+  cloud_->machine("m-1").state = State::running;
+  pass(seconds(400));
+  EXPECT_THAT(failures_, IsEmpty());
+  EXPECT_THAT(made_, SizeIs(1));
 }
 
 TEST_F(SimpleMachinesTest, a_listing_that_fails_for_now_fails_no_launch) {

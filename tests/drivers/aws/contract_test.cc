@@ -334,6 +334,19 @@ TEST_P(AwsContract, a_machine_is_usable_while_the_listing_fails) {
   EXPECT_TRUE(process_->run(provider().is_usable(node)));
 }
 
+TEST_P(AwsContract, a_machine_is_kept_though_what_it_takes_cannot_be_read) {
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (aws().count("RunInstances") < 1) ASSERT_TRUE(process_->step());
+  aws().fail("DescribeInstanceTypes",
+             std::vector<StandIn::Failure>(100 * kAttempts, {503, "Unavailable"}));
+  const auto asked = aws().count("DescribeInstanceTypes");
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");  // the new launcher has not read it yet
+  EXPECT_GT(aws().count("DescribeInstanceTypes"), asked);
+  expect_one_machine(id);
+  EXPECT_EQ(aws().count("RunInstances"), 1);
+}
+
 TEST_P(AwsContract, a_machine_that_is_listed_late_is_not_made_twice) {
   aws().listing_lag = std::chrono::seconds(45);  // more than is waited before it is made again
   aws().fail("RunInstances", std::vector<StandIn::Failure>(kUnansweredAttempts, {-1}));

@@ -257,6 +257,18 @@ TEST_P(AzureDeathContract, parts_of_a_deletion_go_after_a_death_anywhere) {
   });
 }
 
+TEST_P(AzureContract, a_machine_is_kept_though_what_it_takes_cannot_be_read) {
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (azure().count("PUT virtualMachines/NAME") < 1) ASSERT_TRUE(process_->step());
+  azure().fail("GET skus", std::vector<StandIn::Failure>(100 * kAttempts));
+  const auto asked = azure().count("GET skus");
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");  // the new launcher has not read it yet
+  EXPECT_GT(azure().count("GET skus"), asked);
+  expect_one_machine(id);
+  EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 1U);
+}
+
 TEST_P(AzureContract, a_node_has_the_addresses_of_its_machine) {
   const Node node = launch_new();
   EXPECT_EQ(node.external_id_text(), "np" + node.id);
@@ -382,6 +394,20 @@ TEST_P(AzureContract, what_others_use_of_the_quota_is_not_available) {
   EXPECT_EQ(available.at("instances"), 70) << "less the node, whose record counts";
   EXPECT_EQ(available.at("cores"), 140);
   EXPECT_EQ(available.at("standardDSv3Family"), 140);
+}
+
+TEST_P(AzureContract, a_machine_that_another_installation_has_just_made_stays) {
+  const Node node = launch_new();
+  const std::string name = "np" + node.id;
+  azure().find("virtualMachines", name)->deleted = installation_.clock.now();
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(process_->run(provider().is_usable(node))) << "it is in no listing";
+  driver::Metadata of_another = owner_tags(kProvider, node.id);
+  of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
+  azure().add("virtualMachines", name, {{"tags", of_another}});
+  reclaim(node.id);
+  EXPECT_EQ(azure().count("DELETE virtualMachines/NAME"), 0U);
+  EXPECT_THAT(machine_ids(), SizeIs(1));
 }
 
 TEST_P(AzureContract, the_reason_of_a_failure_is_known) {

@@ -291,6 +291,21 @@ TEST_P(GceContract, a_machine_of_another_installation_with_the_same_name_stays) 
   EXPECT_THAT(machine_ids(), SizeIs(1));
 }
 
+TEST_P(GceContract, a_machine_that_another_installation_has_just_made_stays) {
+  const Node node = launch_new();
+  const std::string name = "np" + node.id;
+  gce().instances.erase(name);
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(process_->run(provider().is_usable(node))) << "it is in no listing";
+  driver::Metadata of_another = owner_tags(kProvider, node.id);
+  of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
+  gce().add_instance(name, {of_another.begin(), of_another.end()});
+  process_->pass(std::chrono::milliseconds(1));  // the last listing is older now
+  reclaim(node.id);
+  EXPECT_EQ(gce().count("DELETE instances/NAME"), 0U);
+  EXPECT_THAT(machine_ids(), SizeIs(1));
+}
+
 TEST_P(GceContract, all_pages_are_listed) {
   gce().page = 2;
   for (int i = 0; i < 5; ++i) cloud_->add_machine({});
@@ -307,6 +322,27 @@ TEST_P(GceContract, a_machine_is_usable_though_one_listing_lacks_it) {
   process_->pass(std::chrono::minutes(1));
   gce().empty_lists = 3;
   EXPECT_FALSE(process_->run(provider().is_usable(node)));
+}
+
+TEST_P(GceContract, one_late_listing_without_the_machine_fails_no_launch) {
+  cloud_->set_boot_time(std::chrono::minutes(10));
+  launch_new();  // the next is first polled when it is expected, after more than the patience
+  gce().empty_lists = 1;
+  launch_new();
+  EXPECT_EQ(gce().empty_lists, 0U);
+  EXPECT_EQ(gce().count("POST instances"), 2U);
+}
+
+TEST_P(GceContract, a_machine_is_kept_though_what_it_takes_cannot_be_read) {
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (gce().count("POST instances") < 1) ASSERT_TRUE(process_->step());
+  gce().fail("GET machineTypes/NAME", std::vector<StandIn::Failure>(100 * kAttempts));
+  const auto asked = gce().count("GET machineTypes/NAME");
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");  // the new launcher has not read it yet
+  EXPECT_GT(gce().count("GET machineTypes/NAME"), asked);
+  expect_one_machine(id);
+  EXPECT_EQ(gce().count("POST instances"), 1U);
 }
 
 TEST_P(GceContract, a_label_without_its_image_or_type_is_declined) {

@@ -303,6 +303,18 @@ TEST_P(IbmVpcContract, a_floating_ip_of_an_unknown_installation_is_shown_and_sta
   EXPECT_THAT(ibm().floating_ips, SizeIs(1));
 }
 
+TEST_P(IbmVpcContract, a_machine_is_kept_though_what_it_takes_cannot_be_read) {
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (ibm().count("POST instances") < 1) ASSERT_TRUE(process_->step());
+  ibm().fail("GET instance", std::vector<StandIn::Failure>(100 * kAttempts));
+  const auto asked = ibm().count("GET instance");
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");  // the new launcher has not read it yet
+  EXPECT_GT(ibm().count("GET instance"), asked);
+  expect_one_machine(id);
+  EXPECT_EQ(ibm().count("POST instances"), 1U);
+}
+
 TEST_P(IbmVpcContract, the_resource_group_of_a_pool_is_made_once) {
   launch_new();
   launch_new();

@@ -123,7 +123,6 @@ class OpenStackFixture : public CloudFixture {
     return cloud_ran || calls > cloud_.held_back();
   }
 
- protected:
   StandIn& cloud() { return cloud_; }
 
  private:
@@ -194,5 +193,65 @@ INSTANTIATE_TEST_SUITE_P(floating_ips, WireContract, testing::Values(backend<Flo
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DeathContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, WireContract, testing::Values(backend<SlowFixture>()));
+
+// What OpenStack alone does.
+class OpenStackContract : public DriverContract {
+ protected:
+  StandIn& openstack() { return static_cast<OpenStackFixture&>(*cloud_).cloud(); }
+
+  async::Task<std::string> upload() {
+    const test_support::TemporaryDirectory directory;
+    driver::ProviderImage image;
+    image.name = kDiskimage;
+    driver::ImageFile file;
+    file.path = directory.write("image.raw", std::string(kImageSize, 'x'));
+    file.format = "raw";
+    file.size = kImageSize;
+    const driver::Metadata marks = {{std::string(driver::kUploadIdKey), "0000000000"},
+                                    {std::string(driver::kProviderNameKey), kProvider}};
+    const driver::ImageSupport::Progress progress;
+    auto uploading = provider().images()->upload(image, "trixie-1700000000", file, marks, progress);
+    co_return co_await std::move(uploading);
+  }
+
+  static constexpr std::size_t kImageSize = 100'000;
+};
+
+INSTANTIATE_TEST_SUITE_P(openstack, OpenStackContract,
+                         testing::Values(backend<OpenStackFixture>()));
+
+TEST_P(OpenStackContract, an_upload_survives_an_outage_while_it_is_polled) {
+  openstack().fail("GET /image/images/ID", std::vector<int>(3 * kAttempts, 503));
+  start();
+  const std::string id = process_->run(upload());
+  EXPECT_EQ(openstack().images.at(id)["status"], "active");
+  EXPECT_EQ(openstack().count("PUT /image/images/ID/file"), 1);
+  EXPECT_EQ(openstack().count("DELETE /image/images/ID"), 0);
+}
+
+TEST_P(OpenStackContract, an_upload_with_a_lost_response_is_kept_if_all_has_arrived) {
+  openstack().fail("PUT /image/images/ID/file", {-1});
+  start();
+  const std::string id = process_->run(upload());
+  EXPECT_EQ(openstack().images.at(id)["status"], "active");
+  EXPECT_EQ(openstack().count("POST /image/images"), 1);
+
+  openstack().image_files_are_cut = true;
+  openstack().fail("PUT /image/images/ID/file", {-1});
+  EXPECT_THROW(process_->run(upload()), driver::CloudError);
+  EXPECT_GE(openstack().count("DELETE /image/images/ID"), 1);
+}
+
+class FloatingIpContract : public OpenStackContract {};
+
+INSTANTIATE_TEST_SUITE_P(openstack, FloatingIpContract,
+                         testing::Values(backend<FloatingIpFixture>()));
+
+TEST_P(FloatingIpContract, a_machine_is_kept_while_its_ports_cannot_be_read) {
+  openstack().fail("GET /network/ports", std::vector<int>(3 * kAttempts, 503));
+  expect_one_machine(launch_new().id);
+  EXPECT_EQ(openstack().count("GET /network/ports"), static_cast<int>(3 * kAttempts) + 1);
+  EXPECT_EQ(openstack().count("POST /compute/servers"), 1);
+}
 
 }  // namespace nodepool::drivers::contract

@@ -101,6 +101,16 @@ TEST_F(AdapterTest, a_machine_with_all_options_boots_from_a_volume) {
   EXPECT_EQ(describe().labels.at({"main", "special"}).need, need);
 }
 
+TEST_F(AdapterTest, a_machine_is_kept_though_its_volumes_cannot_be_read) {
+  cloud_.fail("GET /volume/volumes/detail", {400});
+  const driver::Instance instance = create("special");
+  EXPECT_TRUE(instance.resources.empty()) << "the node's record has what its label needs";
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  EXPECT_EQ(cloud_.count("GET /volume/volumes/detail"), 1);
+  const driver::MachineList list = loop_.run(adapter().list());
+  EXPECT_EQ(list.machines.at(0).resources.amount("volume-gb"), 20);
+}
+
 TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_lists) {
   constexpr int kMachines = 100;
   cloud_.room = kMachines;
@@ -266,9 +276,33 @@ TEST_F(AdapterTest, error_messages_of_a_cloud_contain_no_secrets) {
 }
 
 TEST_F(AdapterTest, a_machine_that_vanishes_is_no_reason_to_wait_for_ever) {
-  cloud_.looks_until_active = 1'000'000;
+  poll_policy_.consistency_delay = std::chrono::milliseconds(10);
   cloud_.servers_answer = R"({"servers": []})";
+  cloud_.fail("GET /compute/servers/ID", {404});
   EXPECT_THAT(failure().what(), HasSubstr("disappeared"));
+}
+
+TEST_F(AdapterTest, a_machine_that_listings_omit_is_waited_for_while_the_cloud_has_it) {
+  poll_policy_.consistency_delay = std::chrono::milliseconds(10);
+  cloud_.servers_answer = R"({"servers": []})";  // its cell does not respond
+  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  const auto launch = [](async::Task<driver::Instance> creating) -> async::Task<> {
+    co_await std::move(creating);
+  };
+  const auto wait = [](async::Clock& clock, async::TaskScope& launches,
+                       StandIn& cloud) -> async::Task<> {
+    while (!launches.empty() && cloud.count("GET /compute/servers/ID") < 2) {
+      co_await clock.sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  scope.spawn("launch", launch(create_with(launch_, spec("0000000001", "small"))));
+  loop_.run(wait(clock_, scope, cloud_));
+  cloud_.servers_answer.reset();
+  loop_.run(scope.join());
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  EXPECT_GE(cloud_.count("GET /compute/servers/ID"), 2);
 }
 
 TEST_F(AdapterTest, flavors_and_images_that_are_missing_are_named) {

@@ -132,6 +132,13 @@ async::Task<std::vector<Server>> Compute::servers() {
   return service_.list("list servers", "/servers/detail", "servers", read_server);
 }
 
+async::Task<bool> Compute::is_gone(std::string server_id) {
+  ServiceCall call{
+      .name = "get server", .about = server_id, .path = "/servers/" + cloud::url_text(server_id)};
+  const bool exists = co_await service_.send_if_there(std::move(call));
+  co_return !exists;
+}
+
 async::Task<std::vector<Flavor>> Compute::flavors() {
   const auto read = [](const Element& element) {
     return Flavor{.id = element.text("id"),

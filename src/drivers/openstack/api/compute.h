@@ -76,11 +76,12 @@ class Compute {
 
   // Returns the server's id; the server is not ACTIVE yet.
   async::Task<std::string> create(ServerRequest request);
-  async::Task<> remove(std::string server_id);    // not_found: it does not exist
-  async::Task<std::vector<Server>> servers();     // of the project
-  async::Task<std::vector<Flavor>> flavors();     // by memory, then by name
-  async::Task<std::vector<std::string>> zones();  // available ones; empty if not accessible
-  async::Task<driver::Limits> limits();           // of the project
+  async::Task<> remove(std::string server_id);       // not_found: it does not exist
+  async::Task<std::vector<Server>> servers();        // of the project
+  async::Task<bool> is_gone(std::string server_id);  // reads the server itself
+  async::Task<std::vector<Flavor>> flavors();        // by memory, then by name
+  async::Task<std::vector<std::string>> zones();     // available ones; empty if not accessible
+  async::Task<driver::Limits> limits();              // of the project
   async::Task<std::string> console_log(std::string server_id);
 
  private:

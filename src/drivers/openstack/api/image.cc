@@ -19,7 +19,8 @@ Image read_image(const Element& element) {
   return {.id = element.text("id"),
           .name = element.text_or("name"),
           .status = element.text("status"),
-          .properties = element.own_texts()};
+          .properties = element.own_texts(),
+          .size = element.optional_number("size")};
 }
 
 // Properties that are not text: numbers, a boolean, a list.

@@ -18,6 +18,7 @@ struct Image {
   std::string name;
   std::string status;           // "queued", "saving", "importing", "active", "killed", …
   driver::Metadata properties;  // all text properties
+  std::optional<double> size;   // bytes; nothing: no content yet
 };
 
 // The parameters of a new image.

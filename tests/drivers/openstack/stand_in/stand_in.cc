@@ -283,7 +283,12 @@ StandIn::Reply StandIn::compute(const Request& request) {
   if (what != "servers") return {404, "{}"};
   if (request.method == "POST" && request.path.size() == 1) return create_server(request);
   if (request.path.size() > 2) return {200, R"({"output": "login:"})"};
-  if (request.method == "GET") return list_servers(request);
+  if (request.method == "GET" && request.path[1] == "detail") return list_servers(request);
+  if (request.method == "GET") {
+    const auto found = servers.find(request.path[1]);
+    if (found == servers.end()) return {404, "{}"};
+    return {200, Json{{"server", found->second}}.dump()};
+  }
   if (servers.contains(request.path[1]) && failing_deletions > 0) {
     --failing_deletions;
     servers[request.path[1]]["status"] = "ERROR";
@@ -337,7 +342,9 @@ StandIn::Reply StandIn::image(const Request& request) {
   const std::string& id = request.path[1];
   if (!images.contains(id)) return {404, "{}"};
   if (request.method == "PUT") {
+    if (images[id]["status"] != "queued") return {409, "{}"};
     image_files[id] = request.raw;
+    images[id]["size"] = image_files_are_cut ? 1 : request.raw.size();
     images[id]["status"] = "saving";
     return {204, ""};
   }

@@ -75,6 +75,7 @@ class StandIn {
   bool endless_pages = false;
   std::size_t page_padding = 0;  // bytes that each page is longer
   std::string image_status = "active";
+  bool image_files_are_cut = false;  // images have less content than was sent
   int looks_until_image = 1;
   std::optional<std::string> servers_answer;  // instead of the list
 
