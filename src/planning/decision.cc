@@ -20,10 +20,6 @@ using Kind = Decision::Kind;
 using Shortage = Decision::Shortage;
 using Until = Decision::Until;
 
-// The most nodes of one request. They are allocated in one transaction, which stores limit to about
-// a megabyte.
-constexpr std::size_t kMostNodes = 1000;
-
 // Label -> number of nodes.
 std::map<std::string, std::int64_t> count(const std::vector<std::string>& labels) {
   std::map<std::string, std::int64_t> count;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,6 +23,10 @@ namespace nodepool::planning {
 
 // The requestor of the requests that keep `min-ready` nodes.
 inline constexpr std::string_view kMinReadyRequestor = "NodePool:min-ready";
+
+// The most nodes of one request. They are allocated in one transaction, which stores limit to about
+// a megabyte.
+inline constexpr std::size_t kMostNodes = 1000;
 
 struct Decision {
   enum class Kind {

@@ -8,15 +8,15 @@ namespace nodepool::planning {
 namespace {
 
 // Kuhn's algorithm for bipartite matching: if all candidates of a position are taken, their
-// positions try other candidates.
+// positions try other candidates. What a failed search has asked helps no later one, until another
+// position is placed: a request with many equal labels does not search again for each of them.
 class Matching {
  public:
   explicit Matching(const std::vector<std::vector<std::string>>& candidates)
       : candidates_(candidates) {}
 
   void place(std::size_t position) {
-    asked_.clear();
-    find_candidate(position);
+    if (find_candidate(position)) asked_.clear();
   }
 
   std::vector<std::string> result() const {
@@ -28,10 +28,13 @@ class Matching {
  private:
   bool find_candidate(std::size_t position) {
     for (const std::string& candidate : candidates_[position]) {
+      if (holder_.try_emplace(candidate, position).second) return true;
+    }
+    for (const std::string& candidate : candidates_[position]) {
       if (!asked_.insert(candidate).second) continue;
-      const auto holder = holder_.find(candidate);
-      if (holder == holder_.end() || find_candidate(holder->second)) {
-        holder_[candidate] = position;
+      std::size_t& holder = holder_.at(candidate);
+      if (find_candidate(holder)) {
+        holder = position;
         return true;
       }
     }

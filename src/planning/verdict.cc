@@ -17,6 +17,9 @@ const driver::PoolConfig& pool_config(const Facts& facts) {
 
 // Launchers of the same pool prefer different nodes.
 std::vector<std::string> choose_nodes(const NodeRequest& request, const Facts& facts) {
+  if (request.node_types.size() > kMostNodes) {  // will be declined
+    return std::vector<std::string>(request.node_types.size());
+  }
   const auto equals = peers(request, facts.own, facts.pools);
   return facts.stock.choose(request, [&](const std::string& id) {
     return equals.size() == 1 || preferred(id, equals) == facts.own.id;
