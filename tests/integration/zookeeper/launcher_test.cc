@@ -140,6 +140,28 @@ TEST_F(LauncherOnZooKeeper, records_can_be_protected_by_a_password) {
   EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
 }
 
+TEST_F(LauncherOnZooKeeper, a_record_that_it_may_not_read_affects_no_other) {
+  host_.keep_records_in(zookeeper_keys() + history(host_));
+  host_.configure(hosts(1));
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+  coordination::zookeeper::ZooKeeperOptions options = fixture_.options();
+  options.digest = {"other", "secret"};
+  const auto other = fixture_.open(options);
+  std::vector<std::string> hidden;
+  for (const char* path : {"/nodepool/nodes/", "/nodepool/requests/100-"}) {
+    hidden.push_back(
+        run(other->create(path, "{}", coordination::CreateMode::persistent_sequential)));
+    wait_for_log("Ignoring the record " + hidden.back() + ": ZooKeeper refuses to read");
+  }
+  EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+  host_.start_launcher();
+  EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+  for (const std::string& path : hidden) run(other->remove(path, coordination::kAnyVersion));
+}
+
 TEST_F(LauncherOnZooKeeper, a_server_that_reports_the_wrong_watch_path_is_rejected) {
   ProxyThread defective(ensemble_.plain_port(0));
   defective.report_changes_as_of(fixture_.options().chroot + "/nodepool");
