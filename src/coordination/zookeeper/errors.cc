@@ -81,7 +81,7 @@ StoreError error_for(std::int32_t code, OpCode attempted, std::string_view path)
   const Kind kind = is_known ? known->kind : Kind::storage;
   const std::string why = is_known ? std::string(known->words) : "error " + std::to_string(code);
   const std::string attempt(verb(attempted));
-  if (kind == Kind::storage) {
+  if (kind == Kind::storage || kind == Kind::not_permitted) {
     return {kind, "ZooKeeper refuses to " + attempt + " " + std::string(path) + ": " + why};
   }
   return why.empty() ? store_error(kind, path) : store_error(kind, path, attempt + ": " + why);

@@ -88,6 +88,7 @@ TEST_F(KubeApiTest, an_object_that_exists_or_is_gone_is_no_error) {
   status_ = 409;
   EXPECT_FALSE(loop_.run(make()));
   EXPECT_THROW(loop_.run(api_.find("get", "/x")), CloudError);
+  answer_ = [](const std::string&) { return R"({"message": "no", "reason": "NotFound"})"; };
   status_ = 404;
   EXPECT_FALSE(loop_.run(api_.remove("delete", "/x")));
   EXPECT_EQ(loop_.run(api_.find("get", "/x")), std::nullopt);
