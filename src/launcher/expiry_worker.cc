@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordination/lock.h"
+#include "coordination/outage.h"
 #include "coordination/path.h"
 #include "model/change_node.h"
 #include "model/lease.h"
@@ -144,7 +145,11 @@ Task<> ExpiryWorker::end(std::string id) {
   co_await try_to_end(id);
   // If it is still due, it is locked or has changed: retry.
   const Node* node = context_.records.nodes.find(id);
-  if (node != nullptr && is_due(*node)) co_await context_.runtime.clock.sleep_for(kLeaseRetryPause);
+  if (node != nullptr && is_due(*node)) {
+    co_await context_.runtime.clock.sleep_for(kLeaseRetryPause);
+  } else {
+    reported_.erase(id);
+  }
   ending_.erase(id);
   reevaluate(id);
 }
@@ -159,10 +164,20 @@ Task<> ExpiryWorker::try_to_end(std::string id) {
       co_await retire(id);
     }
   } catch (const StoreError& error) {
-    if (error.kind() == StoreError::Kind::no_node) co_return;
-    log_.about({}, {}, id).debug("Retrying: {}", error.what());
+    if (error.kind() != StoreError::Kind::no_node)
+      report(id, error, coordination::is_outage(error));
   } catch (const model::RecordError& error) {
-    log_.about({}, {}, id).debug("Retrying: {}", error.what());
+    report(id, error, false);
+  }
+}
+
+// A failure that may last is reported once for each node.
+void ExpiryWorker::report(const std::string& id, const std::exception& error, bool is_outage) {
+  const auto log = log_.about({}, {}, id);
+  if (is_outage || !reported_.insert(id).second) {
+    log.debug("Retrying: {}", error.what());
+  } else {
+    log.warning("Error ending the expired node, retrying: {}", error.what());
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
 #include <set>
@@ -52,6 +53,7 @@ class ExpiryWorker {
   Task<> run();
   Task<> end(std::string id);
   Task<> try_to_end(std::string id);
+  void report(const std::string& id, const std::exception& error, bool is_outage);
   Task<> end_lease(model::Node node);
   Task<> retire(std::string id);
   bool is_due(const model::Node& node) const;
@@ -62,7 +64,8 @@ class ExpiryWorker {
   NodeAges ages_;
   std::map<std::string, double, std::less<>> expiry_;        // node id -> seconds since the epoch
   std::set<std::pair<double, std::string>> next_to_expire_;  // by time
-  std::set<std::string, std::less<>> ending_;  // being ended, or waiting for the next attempt
+  std::set<std::string, std::less<>> ending_;    // being ended, or waiting for the next attempt
+  std::set<std::string, std::less<>> reported_;  // with a failure that may last
   async::Event changed_{"the next expiry changed"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
