@@ -3,13 +3,13 @@
 #include <charconv>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
+#include "json/json.h"
 
 namespace nodepool::driver {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using json::Json;
 
 [[noreturn]] void fail(std::string_view field, std::string_view problem) {
   throw std::invalid_argument("{" + std::string(field) + "}: " + std::string(problem));
@@ -20,11 +20,20 @@ Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+// Null if the text exceeds the limits: it is a part of a record, which has others.
+Json parsed(std::string_view text) {
+  try {
+    return json::parse(text);
+  } catch (const json::ParseError&) {
+    return {};
+  }
+}
+
 Json attribute(std::string_view field, std::string_view name, const model::NodeRequest& request) {
   if (name == "id") return request.id;
   if (name == "labels") return request.node_types;
   if (name == "requestor") return optional_json(request.requestor);
-  if (name == "requestor_data") return Json::parse(request.requestor_data.text, nullptr, false);
+  if (name == "requestor_data") return parsed(request.requestor_data.text);
   if (name == "relative_priority") return request.relative_priority;
   if (name == "event_id") return optional_json(request.event_id);
   if (name == "created_time") return optional_json(request.created_time);
