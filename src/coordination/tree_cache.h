@@ -49,7 +49,7 @@ class TreeListener {
   // The cache no longer follows the store: decisions must wait for on_ready().
   virtual void on_lost() = 0;
 
-  // Following the tree has failed, not because of an outage; it is tried again. By default, does
+  // Following the tree has failed, not because of an outage; the cache retries. By default, does
   // nothing.
   virtual void on_failed(const std::string& /*reason*/) {}
 };
