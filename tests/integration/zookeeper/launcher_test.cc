@@ -152,11 +152,14 @@ TEST_F(LauncherOnZooKeeper, a_record_that_it_may_not_read_affects_no_other) {
   for (const char* path : {"/nodepool/nodes/", "/nodepool/requests/100-"}) {
     hidden.push_back(
         run(other->create(path, "{}", coordination::CreateMode::persistent_sequential)));
-    wait_for_log("Ignoring the record " + hidden.back() + ": ZooKeeper refuses to read");
   }
   EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
   EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+  // A launcher that starts finds them. Servers with the fix of CVE-2024-23944 have no events.
   host_.start_launcher();
+  for (const std::string& path : hidden) {
+    wait_for_log("Ignoring the record " + path + ": ZooKeeper refuses to read");
+  }
   EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
   EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
   for (const std::string& path : hidden) run(other->remove(path, coordination::kAnyVersion));
