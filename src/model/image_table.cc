@@ -214,12 +214,13 @@ void ImageTable::on_changed(std::string_view path, const Entry& entry) {
   changes_.notify(image);
 }
 
+// Which uploads are below any other path would be unknown, and so which images are leaks, and which
+// labels can be served.
 bool ImageTable::on_unreadable(std::string_view path, const std::string& reason) {
   const std::optional<ImagePath> parsed = parse_image_path(path);
-  if (!parsed) return false;
-  if (parsed->kind == Kind::build) builds_.record_unreadable(path, reason);
-  if (parsed->kind == Kind::upload) uploads_.record_unreadable(path, reason);
-  return parsed->kind == Kind::build || parsed->kind == Kind::upload;
+  if (!parsed || parsed->kind != Kind::upload) return false;
+  uploads_.record_unreadable(path, reason);
+  return true;
 }
 
 void ImageTable::on_removed(std::string_view path) {
