@@ -75,6 +75,9 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_PRIVATE, static_cast<void*>(this));
   set(easy, CURLOPT_ERRORBUFFER, error_text_.data());
   set(easy, CURLOPT_NOSIGNAL, 1L);
+  // A thread looks up the host's name. Without this, a transfer that ends meanwhile, at its timeout
+  // or by a cancellation, waits for that thread, and all other tasks with it.
+  set(easy, CURLOPT_QUICK_EXIT, 1L);
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_URL, request_.url.c_str());
   set(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
