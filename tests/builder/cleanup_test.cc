@@ -83,6 +83,28 @@ TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_fi
   EXPECT_THAT(builds(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, deletions_that_never_end_do_not_stop_the_others) {
+  const auto clouds = [](const std::string& images) {
+    std::string providers;
+    for (int i = 1; i <= 5; ++i) {
+      providers +=
+          "  - {name: sky" + std::to_string(i) + ", driver: sky, diskimages: " + images + "}\n";
+    }
+    return yaml(kDeb, providers);
+  };
+  start(clouds("[{name: deb}]"));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(5));
+  sky_->deletion_time = hours(1000);
+  reconfigure(clouds("[]"));
+  EXPECT_THAT(uploads(UploadState::deleting), SizeIs(5));
+  EXPECT_EQ(sky_->deletions, 4) << "as many as run side by side";
+  sky_->deletion_time = {};
+  pass(minutes(11));
+  EXPECT_THAT(uploads(), IsEmpty());
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_THAT(log_, Contains(HasSubstr("failed: timed out: deletion of an image")).Times(4));
+}
+
 TEST_F(CleanUpTest, an_image_that_a_provider_no_longer_lists_is_deleted_there) {
   start_with_one();
   reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: []}\n"));
