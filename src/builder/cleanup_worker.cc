@@ -280,6 +280,7 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
                                      bool are_unneeded) {
   if (context_.in_progress.builds.contains(key) || !context_.images.ready()) co_return;
   const auto& [image, build_id] = key;
+  if (context_.images.is_unreadable_build(image, build_id)) co_return;
   const auto configured = context_.settings.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
   if (build == nullptr || build->state == BuildState::deleting || are_unneeded) {

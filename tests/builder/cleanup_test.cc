@@ -49,6 +49,20 @@ TEST_F(CleanUpTest, a_build_that_is_deleted_goes_with_all_it_has) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, the_files_of_a_build_whose_record_cannot_be_read_stay) {
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  const std::vector<std::string> all = files();
+  ASSERT_THAT(all, Not(IsEmpty()));
+  put(model::build_path("deb", build.id), "no JSON");
+  pass(minutes(1));
+  EXPECT_EQ(files(), all);
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  EXPECT_THAT(files(), IsEmpty());
+}
+
 TEST_F(CleanUpTest, a_deleted_build_stays_with_an_upload_that_cannot_be_read) {
   start_with_one();
   put(model::image_pause_path("deb"));
