@@ -5,6 +5,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "async/deadline.h"
 #include "coordination/lock.h"
 #include "coordination/with_lock.h"
 #include "model/image_paths.h"
@@ -26,6 +27,9 @@ constexpr auto kMaxCleanupRetryDelay = std::chrono::minutes(10);
 
 // Maximum number of concurrent deletions in clouds.
 constexpr int kMaxDeletions = 4;
+
+// After this time a deletion is cancelled and retried later, so that it does not delay the others.
+constexpr auto kMaxDeletionTime = std::chrono::minutes(10);
 
 // The lock of a record is held by another process. Retried later, because that process may die.
 class Contended : public std::runtime_error {
@@ -276,6 +280,7 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
                                      bool are_unneeded) {
   if (context_.in_progress.builds.contains(key) || !context_.images.ready()) co_return;
   const auto& [image, build_id] = key;
+  if (context_.images.is_unreadable_build(image, build_id)) co_return;
   const auto configured = context_.settings.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
   if (build == nullptr || build->state == BuildState::deleting || are_unneeded) {
@@ -370,7 +375,10 @@ Task<> CleanupWorker::remove_locked(ImageUpload upload, Lock& lock) {
     const std::string text = upload.external_id.string_value();
     Task<> removing = provider->images()->remove(upload.external_name.value_or(""),
                                                  text.empty() ? upload.external_id.text : text);
-    co_await std::move(removing);
+    Task<> limited = async::with_deadline(context_.runtime.clock,
+                                          context_.runtime.clock.now() + kMaxDeletionTime,
+                                          std::move(removing), "deletion of an image");
+    co_await std::move(limited);
   }
   co_await context_.records.remove(upload);
   lock.released();

@@ -29,16 +29,6 @@ std::string path_of(const ImageUpload& upload) {
   return model::upload_path(upload.image, upload.build_id, upload.provider, upload.id);
 }
 
-// Unreadable records are reported by the table.
-template <typename Record, typename Parse>
-std::optional<Record> parsed(Parse parse) {
-  try {
-    return parse();
-  } catch (const model::RecordError&) {
-    return std::nullopt;
-  }
-}
-
 }  // namespace
 
 // Empty data is no record: a lock was created below a record while it was removed.
@@ -58,8 +48,12 @@ Task<std::vector<ImageBuild>> ImageRecords::builds(std::string image) {
   std::vector<ImageBuild> found;
   const std::vector<std::string> ids = co_await children(model::builds_path(image));
   for (const std::string& id : ids) {
-    std::optional<ImageBuild> one = co_await build(image, id);
-    if (one) found.push_back(*std::move(one));
+    try {
+      std::optional<ImageBuild> one = co_await build(image, id);
+      if (one) found.push_back(*std::move(one));
+    } catch (const model::RecordError&) {
+      // The table reports it.
+    }
   }
   co_return found;
 }
@@ -67,7 +61,11 @@ Task<std::vector<ImageBuild>> ImageRecords::builds(std::string image) {
 Task<std::optional<ImageBuild>> ImageRecords::build(std::string image, std::string id) {
   const std::optional<Entry> entry = co_await read(model::build_path(image, id));
   if (!entry) co_return std::nullopt;
-  co_return parsed<ImageBuild>([&] { return model::parse_image_build(image, id, *entry); });
+  try {
+    co_return model::parse_image_build(image, id, *entry);
+  } catch (const model::RecordError& error) {
+    throw model::RecordError("the record of build " + id + " is invalid: " + error.what());
+  }
 }
 
 Task<std::vector<ImageUpload>> ImageRecords::uploads(std::string image, std::string build_id,
@@ -90,9 +88,12 @@ Task<std::vector<ImageUpload>> ImageRecords::uploads(std::string image, std::str
 Task<std::optional<ImageUpload>> ImageRecords::upload(ImageUpload known) {
   const std::optional<Entry> entry = co_await read(path_of(known));
   if (!entry) co_return std::nullopt;
-  co_return parsed<ImageUpload>([&] {
-    return model::parse_image_upload(known.image, known.build_id, known.provider, known.id, *entry);
-  });
+  try {
+    co_return model::parse_image_upload(known.image, known.build_id, known.provider, known.id,
+                                        *entry);
+  } catch (const model::RecordError&) {
+    co_return std::nullopt;  // the table reports it
+  }
 }
 
 Task<ImageBuild> ImageRecords::create(ImageBuild build, const Lock& lock) {

@@ -20,9 +20,12 @@ class ImageRecords {
   ImageRecords(const async::Runtime& runtime, coordination::Store& store, model::ImageTable& images)
       : runtime_(runtime), store_(store), images_(images) {}
 
+  // Reads from the store. Returns nothing if there is no record. Throws model::RecordError,
+  // StoreError.
+  Task<std::optional<model::ImageBuild>> build(std::string image, std::string id);
+
   // Read from the store. Unreadable records are omitted. Throw StoreError.
   Task<std::vector<model::ImageBuild>> builds(std::string image);
-  Task<std::optional<model::ImageBuild>> build(std::string image, std::string id);
   Task<std::vector<model::ImageUpload>> uploads(std::string image, std::string build_id,
                                                 std::string provider);
   Task<std::optional<model::ImageUpload>> upload(model::ImageUpload known);

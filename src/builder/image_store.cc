@@ -91,9 +91,15 @@ std::string ImageStore::builder_id(const std::string& new_id) const {
   if (error) store_failed("cannot create the directory", directory_, error);
   if (fs::exists(path)) {
     std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file)
+      store_failed("cannot read", path, std::make_error_code(static_cast<std::errc>(errno)));
+    const std::string id{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!id.empty()) return id;  // otherwise the disk was full, or the machine crashed
   }
-  write_whole(path, new_id);
+  const fs::path incomplete = path.string() + ".new";
+  write_whole(incomplete, new_id);
+  fs::rename(incomplete, path, error);
+  if (error) store_failed("cannot rename", incomplete, error);
   return new_id;
 }
 

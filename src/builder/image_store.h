@@ -33,7 +33,7 @@ class ImageStore {
   using Key = std::pair<std::string, std::string>;
   using Contents = std::map<Key, std::set<std::string>>;
 
-  // The UUID of this builder. The first call stores `new_id`.
+  // The UUID of this builder. Stores `new_id` if there is none yet.
   std::string builder_id(const std::string& new_id) const;
 
   // All builds with files, including those without images.

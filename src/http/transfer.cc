@@ -1,6 +1,9 @@
 #include "http/transfer.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cctype>
@@ -12,6 +15,9 @@ namespace {
 
 // Size of the parts of a streamed body.
 constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes
+
+// After this time without an answer to data or to a probe, the server counts as gone.
+constexpr long kLongestSilence = 20;  // seconds
 
 // Failures before any part of the request is sent, by libcurl-errors(3).
 bool is_before_sending(CURLcode code) {
@@ -46,6 +52,14 @@ curl_blob blob_of(const std::string& text) {
   return {.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_COPY};
 }
 
+// Called by libcurl for a new socket. Without it, the kernel sends data again for a quarter of an
+// hour. Does nothing for a Unix socket.
+int limit_silence(void* /*data*/, curl_socket_t socket, curlsocktype /*purpose*/) {
+  const unsigned int limit = kLongestSilence * 1000;  // ms
+  std::ignore = setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+  return CURL_SOCKOPT_OK;
+}
+
 template <typename Value>
 void set(CURL* easy, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(easy, option, value);
@@ -75,13 +89,15 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_PRIVATE, static_cast<void*>(this));
   set(easy, CURLOPT_ERRORBUFFER, error_text_.data());
   set(easy, CURLOPT_NOSIGNAL, 1L);
+  // A thread looks up the host's name. Without this, a transfer that ends meanwhile, at its timeout
+  // or by a cancellation, waits for that thread, and all other tasks with it.
+  set(easy, CURLOPT_QUICK_EXIT, 1L);
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_URL, request_.url.c_str());
   set(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   if (request_.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
   set_body();
-  // If a reused connection turns out to be closed, libcurl sends any request a second time.
-  if (!is_repeatable(request_)) set(easy, CURLOPT_FRESH_CONNECT, 1L);
+  set_connection();
   add_headers();
   set(easy, CURLOPT_ACCEPT_ENCODING, "");  // all encodings of libcurl
   set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
@@ -113,6 +129,24 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(easy, CURLOPT_WRITEFUNCTION, on_body);
   set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
+}
+
+// After a timeout, libcurl keeps a multiplexed connection. So the kernel has to end those whose
+// server is gone.
+void Transfer::set_connection() {
+  // If a reused connection turns out to be closed, libcurl sends any request a second time.
+  if (!is_repeatable(request_)) set(easy(), CURLOPT_FRESH_CONNECT, 1L);
+  set(easy(), CURLOPT_TCP_KEEPALIVE, 1L);
+  set(easy(), CURLOPT_TCP_KEEPIDLE, kLongestSilence);
+  set(easy(), CURLOPT_TCP_KEEPINTVL, kLongestSilence);
+  if (request_.streamed_body) {
+    // The limit includes a pause of a server that takes no more data for a while, so an upload has
+    // a connection of its own, without the limit.
+    set(easy(), CURLOPT_FRESH_CONNECT, 1L);
+    set(easy(), CURLOPT_FORBID_REUSE, 1L);
+  } else {
+    set(easy(), CURLOPT_SOCKOPTFUNCTION, &limit_silence);
+  }
 }
 
 // Sets certificates and keys that are not in files.

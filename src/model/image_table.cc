@@ -67,6 +67,10 @@ const ImageBuild* ImageTable::find_build(std::string_view image, std::string_vie
   return builds_.find(below_root(build_path(image, build_id)));
 }
 
+bool ImageTable::is_unreadable_build(std::string_view image, std::string_view build_id) const {
+  return builds_.is_unreadable(below_root(build_path(image, build_id)));
+}
+
 const ImageUpload* ImageTable::find_upload(std::string_view image, std::string_view build_id,
                                            std::string_view provider,
                                            std::string_view upload_id) const {

@@ -31,6 +31,9 @@ class ImageTable final : public FollowedTree {
   const ImageUpload* find_upload(std::string_view image, std::string_view build_id,
                                  std::string_view provider, std::string_view upload_id) const;
 
+  // Whether the build has a record that is invalid or cannot be read: it is unknown, not gone.
+  bool is_unreadable_build(std::string_view image, std::string_view build_id) const;
+
   // The builds of an image, in any state, the newest first: by `state_time`.
   std::vector<const ImageBuild*> builds_of(std::string_view image) const;
 

@@ -49,6 +49,20 @@ TEST_F(CleanUpTest, a_build_that_is_deleted_goes_with_all_it_has) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, the_files_of_a_build_whose_record_cannot_be_read_stay) {
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  const std::vector<std::string> all = files();
+  ASSERT_THAT(all, Not(IsEmpty()));
+  put(model::build_path("deb", build.id), "no JSON");
+  pass(minutes(1));
+  EXPECT_EQ(files(), all);
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  EXPECT_THAT(files(), IsEmpty());
+}
+
 TEST_F(CleanUpTest, a_deleted_build_stays_with_an_upload_that_cannot_be_read) {
   start_with_one();
   put(model::image_pause_path("deb"));
@@ -81,6 +95,28 @@ TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_fi
   sky_->cannot_delete = false;
   pass(minutes(10));
   EXPECT_THAT(builds(), IsEmpty());
+}
+
+TEST_F(CleanUpTest, deletions_that_never_end_do_not_stop_the_others) {
+  const auto clouds = [](const std::string& images) {
+    std::string providers;
+    for (int i = 1; i <= 5; ++i) {
+      providers +=
+          "  - {name: sky" + std::to_string(i) + ", driver: sky, diskimages: " + images + "}\n";
+    }
+    return yaml(kDeb, providers);
+  };
+  start(clouds("[{name: deb}]"));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(5));
+  sky_->deletion_time = hours(1000);
+  reconfigure(clouds("[]"));
+  EXPECT_THAT(uploads(UploadState::deleting), SizeIs(5));
+  EXPECT_EQ(sky_->deletions, 4) << "as many as run side by side";
+  sky_->deletion_time = {};
+  pass(minutes(11));
+  EXPECT_THAT(uploads(), IsEmpty());
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_THAT(log_, Contains(HasSubstr("failed: timed out: deletion of an image")).Times(4));
 }
 
 TEST_F(CleanUpTest, an_image_that_a_provider_no_longer_lists_is_deleted_there) {

@@ -106,9 +106,9 @@ class SkyProvider final : public driver::LaunchingProvider, public driver::Image
 
   Task<> remove(std::string /*name*/, std::string external_id) override {
     ++sky_->deletions;
+    co_await context_.runtime.clock.sleep_for(sky_->deletion_time);
     if (sky_->cannot_delete) throw CloudError(CloudError::Kind::failed, "it is in use");
     sky_->images.erase(external_id);
-    co_return;
   }
 
   Task<std::vector<driver::CloudImage>> list() override {

@@ -28,6 +28,7 @@ struct Sky {
   std::set<std::string> broken;         // providers whose calls fail
   bool resumes = false;                 // interrupted uploads are resumed
   bool cannot_delete = false;           // deletions fail
+  async::Duration deletion_time{};      // of an image
   int uploads = 0;                      // started so far
   int deletions = 0;                    // requested so far
   std::map<std::string, Image> images;  // by id

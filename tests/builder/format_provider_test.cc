@@ -241,6 +241,26 @@ TEST_F(FormatProviderTest, a_build_that_is_deleted_meanwhile_goes_altogether) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(FormatProviderTest, a_converted_file_stays_while_the_record_of_its_build_cannot_be_read) {
+  workshop_->conversion_time = minutes(10);
+  start_with_raw();
+  add_vmdk();
+  pass(minutes(5));
+  put(model::image_pause_path("deb"));  // no other build
+  const ImageBuild build = builds().front();
+  put(model::build_path("deb", id_), "no JSON");
+  pass(minutes(5));
+  EXPECT_TRUE(fs::exists(file("raw")));
+  EXPECT_TRUE(fs::exists(file("vmdk")));
+  EXPECT_THAT(log_, Contains(HasSubstr("the record of build " + id_ + " is invalid")));
+  write(build);
+  remove(model::image_pause_path("deb"));
+  pass(minutes(1));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+  EXPECT_THAT(formats(), ElementsAre("raw", "vmdk"));
+  EXPECT_THAT(workshop_->converted, SizeIs(1));
+}
+
 TEST_F(FormatProviderTest, a_builder_without_the_files_builds) {
   start_with_raw();
   start(yaml(kBareDeb, kRaw + kVmdk), "nb2");

@@ -528,6 +528,25 @@ TEST(ImageStore, keeps_the_id_of_its_builder) {
   EXPECT_EQ(read_file(directory.path() / "new" / "builder_id.txt"), "one");
 }
 
+TEST(ImageStore, an_empty_id_of_its_builder_is_replaced) {
+  const test_support::TemporaryDirectory directory;
+  directory.write("builder_id.txt", "");
+  const ImageStore store(directory.path());
+  EXPECT_EQ(store.builder_id("one"), "one");
+  EXPECT_EQ(store.builder_id("two"), "one");
+}
+
+TEST(ImageStore, a_full_disk_keeps_no_part_of_the_id_of_its_builder) {
+  const test_support::TemporaryDirectory directory;
+  const ImageStore store(directory.path());
+  const fs::path incomplete = directory.path() / "builder_id.txt.new";
+  fs::create_symlink("/dev/full", incomplete);
+  EXPECT_THROW(store.builder_id("one"), std::runtime_error);
+  EXPECT_FALSE(fs::exists(directory.path() / "builder_id.txt"));
+  fs::remove(incomplete);
+  EXPECT_EQ(store.builder_id("two"), "two");
+}
+
 TEST(ImageStore, removes_links_and_not_what_they_lead_to) {
   const test_support::TemporaryDirectory directory;
   const ImageStore store(directory.path() / "images");

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <deque>
 #include <filesystem>
@@ -23,9 +26,28 @@ namespace nodepool::http {
 namespace {
 
 using async::Task;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
+
+// An option of all sockets of this process that are connected to the server.
+std::vector<int> socket_options(const HttpServer& server, int level, int name) {
+  const int port = std::stoi(server.url().substr(server.url().rfind(':') + 1));
+  std::vector<int> values;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int socket = std::stoi(entry.path().filename().string());
+    sockaddr_in peer{};
+    socklen_t size = sizeof peer;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+    if (peer.sin_family != AF_INET || ntohs(peer.sin_port) != port) continue;
+    int value = 0;
+    size = sizeof value;
+    EXPECT_EQ(::getsockopt(socket, level, name, &value, &size), 0);
+    values.push_back(value);
+  }
+  return values;
+}
 
 class HttpClientTest : public testing::Test {
  protected:
@@ -163,6 +185,14 @@ TEST_F(HttpClientTest, connections_are_used_again) {
   EXPECT_THAT(server_.calls(), SizeIs(5));
 }
 
+TEST_F(HttpClientTest, a_connection_whose_server_is_gone_ends_soon) {
+  send({.url = server_.url()});
+  EXPECT_THAT(socket_options(server_, IPPROTO_TCP, TCP_USER_TIMEOUT), ElementsAre(20'000));
+  EXPECT_THAT(socket_options(server_, SOL_SOCKET, SO_KEEPALIVE), ElementsAre(1));
+  EXPECT_THAT(socket_options(server_, IPPROTO_TCP, TCP_KEEPIDLE), ElementsAre(20));
+  EXPECT_THAT(socket_options(server_, IPPROTO_TCP, TCP_KEEPINTVL), ElementsAre(20));
+}
+
 TEST_F(HttpClientTest, calls_go_side_by_side) {
   async::Event hold;
   hold_ = &hold;
@@ -187,7 +217,7 @@ TEST_F(HttpClientTest, calls_go_side_by_side) {
 TEST_F(HttpClientTest, idempotent_requests_are_retried) {
   answers_ = {"", answer(503, "busy"), answer(200, "at last")};
   EXPECT_EQ(send({.url = server_.url()}).body, "at last");
-  EXPECT_THAT(statuses_, testing::ElementsAre(0, 503, 200));
+  EXPECT_THAT(statuses_, ElementsAre(0, 503, 200));
 }
 
 TEST_F(HttpClientTest, other_requests_are_not_retried) {
@@ -340,6 +370,23 @@ TEST_F(HttpFileBodyTest, it_is_sent_from_the_start_when_it_is_sent_again) {
   EXPECT_TRUE(server_.calls()[1].body == content_);
 }
 
+TEST_F(HttpFileBodyTest, a_server_may_pause_an_upload) {
+  Request request = upload();
+  std::vector<int> limits;
+  request.streamed_body = std::make_shared<StreamedBody>(
+      StreamedBody{.size = content_.size(),
+                   .read = [this, &limits, file = request.streamed_body](std::uint64_t offset,
+                                                                         std::size_t most) {
+                     limits = socket_options(server_, IPPROTO_TCP, TCP_USER_TIMEOUT);
+                     return file->read(offset, most);
+                   }});
+  Client& one = client();
+  loop_.run(one.send({.url = server_.url()}));
+  loop_.run(one.send(std::move(request)));
+  EXPECT_THAT(limits, testing::UnorderedElementsAre(20'000, 0));
+  EXPECT_THAT(socket_options(server_, IPPROTO_TCP, TCP_USER_TIMEOUT), ElementsAre(20'000));
+}
+
 TEST_F(HttpFileBodyTest, an_empty_file_is_an_empty_body) {
   directory_.write("image", "");
   EXPECT_EQ(send(upload()).status, 200);
@@ -422,11 +469,10 @@ TEST_F(PrecedenceTest, deletions_precede_creations_and_creations_precede_reads) 
   call("another look", Precedence::read);
   call("make", Precedence::creation);
   call("delete", Precedence::removal);
-  EXPECT_THAT(after(std::chrono::seconds(2)), testing::ElementsAre("first", "delete", "make"));
+  EXPECT_THAT(after(std::chrono::seconds(2)), ElementsAre("first", "delete", "make"));
   call("late delete", Precedence::removal);
-  EXPECT_THAT(
-      after(std::chrono::seconds(10)),
-      testing::ElementsAre("first", "delete", "make", "late delete", "look", "another look"));
+  EXPECT_THAT(after(std::chrono::seconds(10)),
+              ElementsAre("first", "delete", "make", "late delete", "look", "another look"));
 }
 
 TEST_F(PrecedenceTest, a_read_gets_its_turn_among_many_creations) {
@@ -445,7 +491,7 @@ TEST_F(PrecedenceTest, a_cancelled_call_leaves_the_queue) {
   other.spawn("gone", in_turn("gone", Precedence::removal));
   loop_.poll();
   loop_.run(other.stop());
-  EXPECT_THAT(after(std::chrono::seconds(1)), testing::ElementsAre("first", "second"));
+  EXPECT_THAT(after(std::chrono::seconds(1)), ElementsAre("first", "second"));
 }
 
 TEST(RetryAfterTest, seconds_and_dates_are_understood_within_bounds) {

@@ -201,6 +201,18 @@ TEST_F(ImageTableTest, an_unreadable_upload_is_known) {
   EXPECT_THAT(table_.known_uploads("other"), ElementsAre(Pair("b1", "0000000002")));
 }
 
+TEST_F(ImageTableTest, an_unreadable_build_is_neither_known_nor_gone) {
+  put(build_path("deb", "b1"), "not JSON");
+  EXPECT_THAT(table_.find_build("deb", "b1"), IsNull());
+  EXPECT_TRUE(table_.is_unreadable_build("deb", "b1"));
+  EXPECT_FALSE(table_.is_unreadable_build("deb", "b2"));
+  put_build("deb", "b1", "ready", "1");
+  EXPECT_FALSE(table_.is_unreadable_build("deb", "b1"));
+  put(build_path("deb", "b1"), "not JSON");
+  remove(build_path("deb", "b1"));
+  EXPECT_FALSE(table_.is_unreadable_build("deb", "b1"));
+}
+
 TEST_F(ImageTableTest, pauses_and_build_requests_come_and_go) {
   put(image_pause_path("deb"), "");
   clock_.advance_by(std::chrono::milliseconds(2500));

@@ -124,12 +124,19 @@ Task<> VolumeImages::send(HostLine& line, std::string name, driver::ImageFile fi
   }
 }
 
+// A host that is away must not keep the others from deleting old images.
 Task<> VolumeImages::remove(std::string name, std::string external_id) {
   const std::string volume = external_id.empty() ? name : external_id;
+  std::optional<CloudError> failure;
   for (const auto& [host, line] : context_.lines) {
     auto call = [volume](Hypervisor& asked) { asked.delete_volume(volume); };
-    co_await line->call("delete_volume", HostLine::Effect::changes, std::move(call));
+    try {
+      co_await line->call("delete_volume", HostLine::Effect::changes, std::move(call));
+    } catch (const CloudError& error) {
+      if (!failure) failure.emplace(error);
+    }
   }
+  if (failure) throw CloudError(*failure);
   co_await marks_.remove({kImage, volume});
 }
 

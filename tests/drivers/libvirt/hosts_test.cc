@@ -394,5 +394,20 @@ TEST_F(HostsTest, an_image_goes_to_every_host_that_responds) {
   EXPECT_FALSE(two().volumes.contains("trixie-1"));
 }
 
+TEST_F(HostsTest, a_host_that_is_away_keeps_no_image_on_the_others) {
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
+  std::vector<std::uint64_t> sent;
+  process_->run(upload(provider(), path, sent));
+  one().is_away = true;
+  EXPECT_ANY_THROW(process_->run(provider().images()->remove("trixie-1", "trixie-1")));
+  EXPECT_FALSE(two().volumes.contains("trixie-1"));
+  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1)) << "it is still on one";
+  one().is_away = false;
+  process_->run(provider().images()->remove("trixie-1", "trixie-1"));
+  EXPECT_FALSE(one().volumes.contains("trixie-1"));
+  EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::libvirt
