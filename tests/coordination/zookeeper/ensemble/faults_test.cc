@@ -27,7 +27,8 @@ class ZooKeeperEnsembleFaults : public FaultTest {
   }
 
   // The same installation through one member only.
-  std::unique_ptr<ZooKeeperStore> open_at(std::size_t member, std::chrono::milliseconds session_timeout) {
+  std::unique_ptr<ZooKeeperStore> open_at(std::size_t member,
+                                          std::chrono::milliseconds session_timeout) {
     ZooKeeperOptions options = options_for(ensemble_, {member}, Security::tls);
     options.chroot = fixture_.options().chroot;
     options.session_timeout = session_timeout;
