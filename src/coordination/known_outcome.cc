@@ -68,8 +68,9 @@ Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, St
     try {
       co_return co_await store.commit(transaction);
     } catch (const TransactionError& error) {
-      if (!uncertain) throw;
-      refusal = error;
+      const bool is_full = error.kind() == Kind::storage;  // such as an exhausted quota
+      if (!uncertain && !is_full) throw;
+      if (!is_full) refusal = error;
     } catch (const StoreError& error) {
       if (!may_recover(error)) throw;
       uncertain = uncertain || error.kind() == Kind::unknown_outcome;

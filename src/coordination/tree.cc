@@ -27,15 +27,17 @@ Task<std::vector<std::string>> find_children(Store& store, std::string path) {
 }
 
 Task<> ensure_path(Store& store, std::string path) {
-  bool parent_missing = false;
+  std::optional<StoreError> refusal;
   try {
     co_await store.create(path, {}, CreateMode::persistent);
+    co_return;
   } catch (const StoreError& error) {
     if (error.kind() == Kind::node_exists) co_return;
-    if (error.kind() != Kind::no_node || path == "/") throw;
-    parent_missing = true;
+    refusal = error;
   }
-  if (!parent_missing) co_return;
+  // ZooKeeper checks the access control list of the parent first, also if the node exists.
+  if (refusal->kind() == Kind::not_permitted && co_await store.exists(path)) co_return;
+  if (refusal->kind() != Kind::no_node || path == "/") throw StoreError(*refusal);
   co_await ensure_path(store, std::string(parent_path(path)));
   co_await ensure_path(store, std::move(path));
 }

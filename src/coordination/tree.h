@@ -14,7 +14,8 @@ Task<std::optional<Entry>> find(Store& store, std::string path);
 // Store::children(), or none if the node does not exist.
 Task<std::vector<std::string>> find_children(Store& store, std::string path);
 
-// Creates `path` and its missing parents as empty persistent nodes.
+// Creates `path` and its missing parents as empty persistent nodes. Needs no permission to create
+// nodes that exist.
 Task<> ensure_path(Store& store, std::string path);
 
 // Like Store::commit(), but creates missing parents of created nodes and retries.

@@ -20,8 +20,10 @@ using Interest = TreeListener::Interest;
 // without flooding the store.
 constexpr std::size_t kConcurrentReads = 256;
 
-// The pause after a failed walk, because an unreachable store fails at once.
-constexpr auto kRetryPause = std::chrono::milliseconds(500);
+// The pause after a failed walk, because an unreachable store fails at once. It doubles while the
+// failure is not an outage.
+constexpr async::Duration kRetryPause = std::chrono::milliseconds(500);
+constexpr async::Duration kLongestRetryPause = std::chrono::seconds(10);
 
 // A change of an access control list has no event.
 constexpr auto kRereadingInterval = std::chrono::seconds(60);
@@ -70,6 +72,7 @@ Task<> TreeCache::run() {
   const Subscription session = store_.on_session([this](SessionState state) { on_session(state); });
   const Subscription watching =
       store_.watch(root_, [this](const WatchEvent& event) { on_event(event); });
+  async::Duration pause = kRetryPause;
   while (true) {
     co_await wait_for_work();
     // Lets tasks whose write has just completed apply it first.
@@ -79,7 +82,11 @@ Task<> TreeCache::run() {
       co_await catch_up();
     } catch (const StoreError& error) {
       if (error.kind() == Kind::closed) throw;
-      if (!is_outage(error)) listener_.on_failed(error.what());
+      if (is_outage(error)) {
+        pause = kRetryPause;
+      } else {
+        listener_.on_failed(error.what());
+      }
       failed = true;
     } catch (const async::Cancelled&) {
       throw;
@@ -88,13 +95,16 @@ Task<> TreeCache::run() {
       failed = true;
     }
     walking_ = false;
-    if (failed) {
-      lose();
-      // A resync reports that the store is back. The end of other failures is not reported. Other
-      // events do not end the pause: walks would be most of the work of a store that is overloaded.
-      co_await resync_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
-      wake_.set();
+    if (!failed) {
+      pause = kRetryPause;
+      continue;
     }
+    lose();
+    // A resync reports that the store is back. The end of other failures is not reported. Other
+    // events do not end the pause: walks would be most of the work of a store that is overloaded.
+    const bool is_back = co_await resync_.wait_until(runtime_.clock, runtime_.clock.now() + pause);
+    pause = is_back ? kRetryPause : std::min(2 * pause, kLongestRetryPause);
+    wake_.set();
   }
 }
 

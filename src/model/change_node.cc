@@ -27,7 +27,8 @@ Task<NodeChange> change_locked(coordination::Store& store, NodeTable& nodes,
   try {
     co_await batch.commit(store);
   } catch (const coordination::TransactionError& error) {
-    if (error.index() >= own) co_return NodeChange::outdated;
+    const bool is_outdated = error.index() >= own || error.kind() == StoreError::Kind::bad_version;
+    if (is_outdated) co_return NodeChange::outdated;
     if (error.kind() != StoreError::Kind::no_node) throw;
     co_return NodeChange::locked;  // the own contender is gone, with the session or by an operator
   }

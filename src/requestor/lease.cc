@@ -257,6 +257,9 @@ Task<bool> end_hold(async::Runtime runtime, Store& store, model::NodeTable& node
   if (change == model::NodeChange::locked) {
     throw RequestError("node " + node_id + " is locked");
   }
+  if (change == model::NodeChange::outdated) {
+    throw RequestError("node " + node_id + " is being changed by another process");
+  }
   co_return change == model::NodeChange::written;
 }
 

@@ -71,7 +71,7 @@ Task<bool> keep_leased_node(async::Runtime runtime, coordination::Store& store, 
                             std::optional<std::chrono::seconds> longest = std::nullopt);
 
 // Ends the hold of a node: its state becomes `used`, so its launcher reclaims it. Returns false if
-// it is not held. Throws RequestError if it is locked, and StoreError.
+// it is not held. Throws RequestError if it is locked or being changed, and StoreError.
 Task<bool> end_hold(async::Runtime runtime, coordination::Store& store, model::NodeTable& nodes,
                     std::string node_id);
 

@@ -41,5 +41,23 @@ TEST_F(ChangeNodeTest, nothing_is_taken_from_a_request_that_has_changed) {
   EXPECT_EQ(node(id).allocated_to, std::nullopt);
 }
 
+// By the Python Nodepool's commands, for example.
+TEST_F(ChangeNodeTest, a_record_that_was_written_without_the_lock_is_outdated) {
+  const std::string id = add_node(idle_node("main", "small"));
+  const auto change = [this, &id](model::Node& node) {
+    node.allocated_to = "200-0000000001";
+    coordination::Transaction meanwhile;
+    meanwhile.set(model::node_path(id), to_record(node));
+    server_.commit(others_.session_id(), meanwhile, 0);
+    node.allocated_to = "200-0000000002";
+    return true;
+  };
+  EXPECT_EQ(loop_.run(model::change_node(runtime_, store_, nodes_, id, change)),
+            model::NodeChange::outdated);
+  settle();
+  EXPECT_EQ(node(id).allocated_to, "200-0000000001");
+  EXPECT_FALSE(nodes_.is_locked(id));
+}
+
 }  // namespace
 }  // namespace nodepool::launcher

@@ -207,6 +207,10 @@ void ZooKeeperEnsemble::kill(std::size_t member) {
   members_.at(member)->process.reset();
 }
 
+void ZooKeeperEnsemble::erase_data(std::size_t member) {
+  std::filesystem::remove_all(members_.at(member)->directory / "data" / "version-2");
+}
+
 void ZooKeeperEnsemble::pause(std::size_t member) {
   Child& process = *members_.at(member)->process;
   process.signal(SIGSTOP);

@@ -48,6 +48,9 @@ class ZooKeeperEnsemble {
   // Kills a member, which keeps its data. Does nothing if it does not run.
   void kill(std::size_t member);
 
+  // Deletes the data of a member that does not run.
+  void erase_data(std::size_t member);
+
   // Suspends a member with all its connections open, and resumes it.
   void pause(std::size_t member);
   void resume(std::size_t member);

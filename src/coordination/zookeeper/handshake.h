@@ -30,4 +30,11 @@ struct OpenedConnection {
 Task<OpenedConnection> open_connection(async::Clock& clock, async::Clock::TimePoint deadline,
                                        Server server, TlsClient* tls, ConnectParameters parameters);
 
+// Opens a new session with this timeout, lets the server catch up with the others, and ends the
+// session. Returns the id of the server's latest transaction then; 0 or less: unknown. The other
+// parameters and errors are as above.
+Task<std::int64_t> latest_transaction(async::Clock& clock, async::Clock::TimePoint deadline,
+                                      Server server, TlsClient* tls,
+                                      std::chrono::milliseconds session_timeout);
+
 }  // namespace nodepool::coordination::zookeeper

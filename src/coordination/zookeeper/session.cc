@@ -246,7 +246,12 @@ Task<> Session::run() {
 Task<> Session::reconnect() {
   ReconnectBackoff backoff(runtime_.random);
   while (!co_await try_all_servers()) {
-    co_await runtime_.clock.sleep_for(backoff.next());
+    Task<bool> comparing = has_other_data(servers_.next());
+    if (co_await std::move(comparing)) {
+      lose_session();
+    } else {
+      co_await runtime_.clock.sleep_for(backoff.next());
+    }
   }
 }
 
@@ -290,6 +295,31 @@ Task<bool> Session::try_server(Server server) {
       problem_ = error.what();
       co_return false;
     }
+  }
+}
+
+// Whether the server's data are not those of this session: they were replaced, or it belongs to
+// another ensemble. If its transactions are older than the session's latest one, it closes the
+// connection without a reply, as without a quorum. It then accepts a new session, whose end is a
+// transaction: with the same data it is later than all that this session has seen. Only after the
+// timeout: until then the session may live on a server that is out of reach.
+Task<bool> Session::has_other_data(Server server) {
+  const async::Clock::TimePoint now = runtime_.clock.now();
+  if (credentials_.session_id == 0 || now < last_received_ + timeout_) co_return false;
+  const std::shared_ptr<TlsClient> tls = tls_;  // reconfigure() may replace it
+  try {
+    Task<std::int64_t> asking =
+        latest_transaction(runtime_.clock, now + options_.connect_timeout, std::move(server),
+                           tls.get(), options_.session_timeout);
+    const std::int64_t latest = co_await std::move(asking);
+    if (closing_) throw async::Cancelled();
+    co_return latest > 0 && latest < last_zxid_;
+  } catch (const ConnectionError&) {
+    co_return false;
+  } catch (const MalformedMessage&) {
+    co_return false;
+  } catch (const async::DeadlineExceeded&) {
+    co_return false;
   }
 }
 

@@ -88,6 +88,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Task<> reconnect();
   Task<bool> try_all_servers();
   Task<bool> try_server(Server server);
+  Task<bool> has_other_data(Server server);
   void adopt(OpenedConnection opened);
   void lose_connection();
   void lose_session();

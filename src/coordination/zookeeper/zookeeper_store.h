@@ -66,9 +66,9 @@ class Session;
 // starts with a `sync`, so a read after such a write shows its outcome, also on another server.
 // Otherwise a server may lag behind the others, but never behind what this session has seen.
 //
-// After the servers have ended the session, the store is `expired` and operations fail as
-// `session_expired` until it has a new session. A transaction larger than one request may be, about
-// a megabyte, fails as `too_large`.
+// After the servers have ended the session, or after its timeout if they have other data, the store
+// is `expired` and operations fail as `session_expired` until it has a new session. A transaction
+// larger than one request may be, about a megabyte, fails as `too_large`.
 //
 // TLS is 1.2 or later. The server's certificate must be signed by the configured CA; the system's
 // CAs do not count. A certificate for another name is only reported, unless verification is on: the

@@ -32,6 +32,11 @@ bool is_free(const Node& node) {
   return node.state == NodeState::ready && !node.allocated_to;
 }
 
+// Whether another process was changing the node, so that it is worth another attempt.
+bool is_contended(NodeChange change) {
+  return change == NodeChange::locked || change == NodeChange::outdated;
+}
+
 }  // namespace
 
 StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
@@ -210,7 +215,8 @@ Task<> StaticProvider::restore_host(const Host& host, HostState& state) {
   std::vector<std::string> surplus = before.surplus;
   if (!surplus.empty() && !co_await all_exist(before.placed)) surplus.clear();
   for (const std::string& id : surplus) {
-    if (co_await deregister(id) != NodeChange::locked) continue;
+    const NodeChange change = co_await deregister(id);
+    if (!is_contended(change)) continue;
     scope_.spawn("static host " + host.name + " (retry)",
                  reevaluate_later(host.key(), kLongestPause));
   }
@@ -350,7 +356,7 @@ Task<> StaticProvider::put_into_service_once_unlocked(std::string id) {
     return true;
   };
   auto change = NodeChange::locked;
-  while (change == NodeChange::locked) {
+  while (is_contended(change)) {
     co_await context_.runtime.clock.sleep_for(kFirstPause);
     Task<NodeChange> changing =
         change_node(context_.runtime, context_.store, context_.nodes, id, make_ready);
@@ -399,11 +405,11 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
       log_.about({}, {}, id).info("Updated static node {}", host.name);
       break;
     case NodeChange::locked:
+    case NodeChange::outdated:
       log_.about({}, {}, id).info("Static node {} is locked, updating it later", host.name);
       scope_.spawn("static host " + host.name + " (retry)",
                    reevaluate_later(host.key(), kLongestPause));
       break;
-    case NodeChange::outdated:
     case NodeChange::unchanged:
     case NodeChange::gone:
       break;
@@ -434,7 +440,7 @@ bool StaticProvider::is_wanted(const Node& node) const {
   return state != states_.end() && !state->second.backoff.has_failed();
 }
 
-// Deregisters a node after the pause, retrying while it is locked or the store is unreachable,
+// Deregisters a node after the pause, retrying while it is contended or the store is unreachable,
 // unless it is in use or wanted again by then.
 Task<> StaticProvider::retire(std::string id, async::Duration pause) {
   if (pause > kNoPause) co_await context_.runtime.clock.sleep_for(pause);
@@ -448,7 +454,7 @@ Task<> StaticProvider::retire(std::string id, async::Duration pause) {
     }
     if (!failure.empty()) {
       log_.about({}, {}, id).warning("Error deregistering static node, retrying: {}", failure);
-    } else if (change != NodeChange::locked) {
+    } else if (!is_contended(change)) {
       co_return;
     }
     co_await context_.runtime.clock.sleep_for(kFirstPause);

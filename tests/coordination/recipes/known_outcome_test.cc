@@ -1,7 +1,10 @@
 #include "coordination/known_outcome.h"
 
+#include <optional>
+
 #include "async/event.h"
 #include "coordination/faulty/faulty_store.h"
+#include "coordination/forwarding_store.h"
 #include "coordination/lock.h"
 #include "tests/coordination/recipes/recipes_fixture.h"
 
@@ -13,6 +16,19 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 using Kind = StoreError::Kind;
+
+// A store that refuses an operation of each transaction.
+class RefusingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Task<std::vector<OperationResult>> commit(Transaction transaction) override {
+    if (refusal) throw TransactionError(store_error(*refusal, "/record"), 1);
+    return ForwardingStore::commit(std::move(transaction));
+  }
+
+  std::optional<StoreError::Kind> refusal;
+};
 
 class KnownOutcomeTest : public RecipesTest {
  protected:
@@ -32,14 +48,16 @@ class KnownOutcomeTest : public RecipesTest {
   std::int32_t version() const { return server_.tree().get("/record").stat.version; }
   std::string data() const { return server_.tree().get("/record").data; }
 
-  void commit(Transaction transaction) {
-    scope_.spawn("commit", keep_outcome(*this, std::move(transaction)));
+  void commit(Transaction transaction) { commit_to(store_, std::move(transaction)); }
+
+  void commit_to(Store& store, Transaction transaction) {
+    scope_.spawn("commit", keep_outcome(*this, store, std::move(transaction)));
     settle();
   }
 
-  static Task<> keep_outcome(KnownOutcomeTest& test, Transaction transaction) {
+  static Task<> keep_outcome(KnownOutcomeTest& test, Store& store, Transaction transaction) {
     try {
-      test.results_ = co_await commit_until_known(test.runtime_, test.store_, transaction);
+      test.results_ = co_await commit_until_known(test.runtime_, store, transaction);
       test.log_.emplace_back("done");
     } catch (const StoreError& error) {
       test.log_.emplace_back(to_string(error.kind()));
@@ -85,6 +103,26 @@ TEST_F(KnownOutcomeTest, it_waits_for_a_store_that_is_out_of_reach) {
   store_.set_plan({});
   pass(seconds(1));
   EXPECT_THAT(log_, ElementsAre("done"));
+}
+
+TEST_F(KnownOutcomeTest, it_waits_while_a_quota_is_exhausted) {
+  RefusingStore full(a_);
+  full.refusal = Kind::storage;
+  commit_to(full, write("new"));
+  pass(std::chrono::minutes(10));
+  EXPECT_THAT(log_, IsEmpty());
+  full.refusal.reset();
+  pass(seconds(1));
+  EXPECT_THAT(log_, ElementsAre("done"));
+  EXPECT_EQ(data(), "new");
+}
+
+// The record of one node must not hold the locks of others.
+TEST_F(KnownOutcomeTest, it_does_not_wait_for_permission_to_change_one_record) {
+  RefusingStore guarded(a_);
+  guarded.refusal = Kind::not_permitted;
+  commit_to(guarded, write("new"));
+  EXPECT_THAT(log_, ElementsAre("not permitted"));
 }
 
 TEST_F(KnownOutcomeTest, a_refusal_is_an_answer) {

@@ -193,6 +193,29 @@ TEST_F(GuardedTreeTest, a_tree_that_may_not_be_read_or_done_without_is_tried_aga
   EXPECT_THAT(mirror_.content, ElementsAre(Pair("1", "one")));
 }
 
+TEST_F(GuardedTreeTest, a_walk_that_keeps_failing_is_repeated_less_and_less_often) {
+  const auto pass_seconds = [this](int seconds) {
+    for (int second = 0; second < seconds; ++second) pass(std::chrono::seconds(1));
+  };
+  guarded_.forbidden = {"/tree"};
+  follow();
+  pass_seconds(600);
+  EXPECT_LE(mirror_.failures.size(), 80U);
+  guarded_.forbidden.clear();
+  pass_seconds(10);
+  EXPECT_TRUE(cache_.ready());
+  // The pauses are short again.
+  guarded_.forbidden = {"/tree"};
+  a_.suspend_for_tests();
+  settle();
+  a_.resume_for_tests();
+  settle();
+  EXPECT_FALSE(cache_.ready());
+  guarded_.forbidden.clear();
+  pass_seconds(1);
+  EXPECT_TRUE(cache_.ready());
+}
+
 TEST_F(GuardedTreeTest, a_record_that_an_observer_cannot_deal_with_affects_no_other) {
   follow();
   create("/tree/1", "one");

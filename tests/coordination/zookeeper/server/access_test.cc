@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "coordination/tree.h"
 #include "tests/coordination/zookeeper/fixture/faults.h"
 #include "tests/coordination/zookeeper/fixture/tcp_proxy.h"
 
@@ -80,6 +81,14 @@ TEST_F(ZooKeeperAccess, without_credentials_nodes_are_open) {
   run(store->create("/a/mine", "", CreateMode::persistent));
   expect_refused("read /a/mine", open->get("/a/mine"));
   run(open->remove("/a/mine", kAnyVersion));  // governed by the parent's access list
+}
+
+TEST_F(ZooKeeperAccess, what_exists_is_not_created_again_where_it_may_not_be) {
+  const auto owner = fixture_.open(options_);
+  run(ensure_path(*owner, "/a/b"));
+  const auto other = fixture_.open();
+  run(ensure_path(*other, "/a/b"));
+  expect_refused("create /a/c", ensure_path(*other, "/a/c"));
 }
 
 }  // namespace

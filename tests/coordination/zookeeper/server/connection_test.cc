@@ -267,6 +267,25 @@ TEST_F(ZooKeeperConnection, a_lost_session_fails_what_waits_for_it) {
   EXPECT_EQ(run(other_->exists("/late")), std::nullopt);
 }
 
+// The server then closes each connection of a client that knows later transactions.
+TEST_F(ZooKeeperConnection, a_session_ends_when_the_data_of_its_server_are_replaced) {
+  test_support::ZooKeeperEnsemble server;
+  ZooKeeperOptions options = options_for(server, {0}, Security::plain);
+  options.session_timeout = milliseconds(4000);
+  const auto store = fixture_.open(options);
+  for (int i = 0; i < 20; ++i) run(store->create("/" + std::to_string(i), "", kPersistent));
+  StateLog states(fixture_, *store);
+  server.kill(0);
+  server.erase_data(0);
+  server.start(0);
+  server.wait_until_serving(0);
+  ASSERT_TRUE(states.run_until(connected));
+  EXPECT_THAT(states.states(), ElementsAre(suspended, expired, connected));
+  EXPECT_EQ(run(store->exists("/0")), std::nullopt);
+  run(store->create("/mine", "", CreateMode::ephemeral));
+  EXPECT_EQ(run(store->get("/mine")).stat.ephemeral_owner, store->session_id());
+}
+
 TEST_F(ZooKeeperConnection, a_store_out_of_reach_can_be_closed) {
   proxy_.refuse(true);
   proxy_.cut();
