@@ -128,13 +128,8 @@ void PoolWorker::observe() {
       [this](const model::NodeTable::Change& change) { on_node(change.id); }));
   subscriptions_.push_back(
       context_.records.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
-  subscriptions_.push_back(
-      context_.records.components.observe([this](const model::ComponentTable::Change& change) {
-        queue_.registry_has_changed();
-        // The new launcher may be able to evict idle nodes.
-        if (change.before == nullptr) queue_.limits_may_allow_more();
-        wake_.set();
-      }));
+  subscriptions_.push_back(context_.records.components.observe(
+      [this](const model::ComponentTable::Change& change) { on_component(change); }));
   subscriptions_.push_back(context_.departed_pools.observe([this] {
     queue_.registry_has_changed();
     wake_.set();
@@ -176,6 +171,17 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
     const bool is_pending = change.after != nullptr && change.after->state == RequestState::pending;
     if (!is_pending) retries_.forget(change.id);
   }
+  wake_.set();
+}
+
+// Decisions depend on pools only, not on other components and their problems.
+void PoolWorker::on_component(const model::ComponentTable::Change& change) {
+  const auto& [id, before, after] = change;
+  if ((after != nullptr ? after : before)->kind != model::Component::Kind::pool) return;
+  if (before != nullptr && after != nullptr && *before == *after) return;
+  queue_.registry_has_changed();
+  // The launcher of the new pool may be able to evict idle nodes.
+  if (before == nullptr) queue_.limits_may_allow_more();
   wake_.set();
 }
 

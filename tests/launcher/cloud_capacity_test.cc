@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "coordination/tree.h"
 #include "model/paths.h"
 #include "tests/launcher/cloud_fixture.h"
 
@@ -443,6 +444,59 @@ TEST_F(CloudTest, min_ready_nodes_are_evicted_for_a_request_of_another_launcher)
     pass(minutes(3));
     ASSERT_THAT(nodes(NodeState::ready), SizeIs(1)) << "the stock is filled up again";
   }
+}
+
+// One pool has declined the request, which waits until another one has capacity.
+TEST_F(CloudTest, only_changes_of_pools_make_a_pool_decide_anew) {
+  log_level_ = telemetry::LogLevel::debug;
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: cloud
+    pools:
+      - {name: one, max-servers: 1, labels: [small]}
+      - {name: two, max-servers: 2, labels: [small]}
+)");
+  accept(request({"small", "small"}));
+  const std::string waiting = request({"small", "small"});
+  ASSERT_EQ(state(waiting), RequestState::requested);
+  const auto decisions = [this] {
+    return std::ranges::count_if(
+        log_, [](const std::string& line) { return line.contains("Waiting: "); });
+  };
+  ASSERT_GT(decisions(), 0);
+  log_.clear();
+  model::Component component;
+  component.hostname = "other";
+  component.kind = model::Component::Kind::builder;
+  as_requestor(coordination::ensure_path(*requestor_, "/nodepool/components/builder"));
+  const std::string builder =
+      as_requestor(requestor_->create("/nodepool/components/builder/other", to_record(component),
+                                      coordination::CreateMode::ephemeral_sequential));
+  settle();
+  component.started = 1;
+  component.problems = {"the disk is full"};
+  as_requestor(requestor_->set(builder, to_record(component), coordination::kAnyVersion));
+  settle();
+  EXPECT_EQ(decisions(), 0);
+
+  component = {};
+  component.hostname = "other";
+  component.kind = model::Component::Kind::pool;
+  const std::string pool =
+      as_requestor(requestor_->create("/nodepool/components/pool/other", to_record(component),
+                                      coordination::CreateMode::ephemeral_sequential));
+  settle();
+  EXPECT_GT(decisions(), 0) << "the registry has another pool";
+  log_.clear();
+  as_requestor(requestor_->set(pool, to_record(component), coordination::kAnyVersion));
+  settle();
+  EXPECT_EQ(decisions(), 0) << "nothing has changed";
+  component.supported_labels = {"small"};
+  as_requestor(requestor_->set(pool, to_record(component), coordination::kAnyVersion));
+  settle();
+  EXPECT_GT(decisions(), 0);
 }
 
 }  // namespace
