@@ -30,12 +30,26 @@ Deletions::Deletions(model::NodeTable& nodes) {
 void Deletions::on_node(const std::string& id, const model::Node* node) {
   forget(id);
   if (node == nullptr || node->state != model::NodeState::deleting) return;
-  Deletion deletion{node->provider.value_or(""), node->pool.value_or(""),
-                    node->tenant_name.value_or(""), node->state_time};
+  add(*node, node->state_time, true);
+}
+
+void Deletions::expect(const model::Node& node, double now) {
+  forget(node.id);
+  add(node, now, false);
+}
+
+void Deletions::stop_expecting(const std::string& id) {
+  const auto known = by_node_.find(id);
+  if (known != by_node_.end() && !known->second.is_recorded) forget(id);
+}
+
+void Deletions::add(const model::Node& node, double since, bool is_recorded) {
+  Deletion deletion{node.provider.value_or(""), node.pool.value_or(""),
+                    node.tenant_name.value_or(""), since, is_recorded};
   by_provider_[deletion.provider].insert(deletion.since);
   by_pool_[{deletion.provider, deletion.pool}].insert(deletion.since);
   by_tenant_[deletion.tenant].insert(deletion.since);
-  by_node_.emplace(id, std::move(deletion));
+  by_node_.emplace(node.id, std::move(deletion));
 }
 
 void Deletions::forget(const std::string& id) {

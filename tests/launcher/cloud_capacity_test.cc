@@ -446,6 +446,26 @@ TEST_F(CloudTest, min_ready_nodes_are_evicted_for_a_request_of_another_launcher)
   }
 }
 
+TEST_F(CloudTest, one_node_is_evicted_for_a_request_by_all_pools_of_a_full_provider_together) {
+  cloud_->limits = {{"instances", 2}};
+  cloud_->delete_time = seconds(30);
+  start(R"(
+labels: [{name: small}, {name: medium}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: one, labels: [small, large]}, {name: two, labels: [medium, large]}]
+)");
+  cancel(request({"small"}));
+  cancel(request({"medium"}));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(2));
+  const std::string waiting = request({"large"});
+  EXPECT_THAT(nodes(NodeState::deleting), SizeIs(1));
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2)) << "one is still idle";
+}
+
 // One pool has declined the request, which waits until another one has capacity.
 TEST_F(CloudTest, only_changes_of_pools_make_a_pool_decide_anew) {
   log_level_ = telemetry::LogLevel::debug;

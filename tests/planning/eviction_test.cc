@@ -172,5 +172,25 @@ TEST_F(EvictionTest, one_node_goes_at_a_time_for_each_limit_unless_that_takes_lo
   EXPECT_EQ(answer({.shortage = Shortage::provider, .since = kNow}), "delete idle");
 }
 
+// Other pools of a full provider decide before the record is written.
+TEST_F(EvictionTest, an_eviction_counts_from_its_decision_until_it_fails) {
+  fill({{.name = "idle", .since = 10}, {.name = "chosen", .pool = "other", .tenant = "acme"}});
+  const CapacityWanted in_provider{.shortage = Shortage::provider, .since = kNow};
+  deletions_.expect(node(id_of("chosen")), kNow - 10);
+  EXPECT_EQ(answer(in_provider), "reevaluate in 290 s");
+  EXPECT_EQ(answer({.shortage = Shortage::tenant, .tenant = "acme", .since = kNow}),
+            "reevaluate in 290 s");
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete idle");
+  deletions_.stop_expecting(id_of("chosen"));
+  EXPECT_EQ(answer(in_provider), "delete idle");
+
+  deletions_.expect(node(id_of("chosen")), kNow - 10);
+  Node written = node(id_of("chosen"));
+  written.set_state(NodeState::deleting, kNow - 20);
+  write_node(written);
+  deletions_.stop_expecting(id_of("chosen"));
+  EXPECT_EQ(answer(in_provider), "reevaluate in 280 s") << "the record has it";
+}
+
 }  // namespace
 }  // namespace nodepool::planning
