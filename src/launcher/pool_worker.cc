@@ -132,12 +132,12 @@ void PoolWorker::observe() {
       [this](const model::ComponentTable::Change& change) { on_component(change); }));
   subscriptions_.push_back(context_.departed_pools.observe([this] {
     queue_.registry_has_changed();
-    wake_.set();
+    wake_if_due();
   }));
   subscriptions_.push_back(context_.usage.observe([this](const ResourceUsage::Decrease& less) {
     if (less.provider == identity_.provider) queue_.capacity_has_grown();
     if (!less.tenant.empty()) queue_.tenant_takes_less(less.tenant);
-    wake_.set();
+    wake_if_due();
   }));
   subscriptions_.push_back(context_.records.observe_ready([this] { enqueue_all(); }));
   observe_provider();
@@ -182,7 +182,7 @@ void PoolWorker::on_component(const model::ComponentTable::Change& change) {
   queue_.registry_has_changed();
   // The launcher of the new pool may be able to evict idle nodes.
   if (before == nullptr) queue_.limits_may_allow_more();
-  wake_.set();
+  wake_if_due();
 }
 
 bool PoolWorker::is_own(const Node& node) const {
@@ -201,7 +201,12 @@ void PoolWorker::on_node(const std::string& id) {
     queue_.capacity_has_grown();
   }
   if (node->tenant_name) queue_.tenant_takes_less(*node->tenant_name);
-  wake_.set();
+  wake_if_due();
+}
+
+// Events of all pools reach each pool, and most concern none of its requests.
+void PoolWorker::wake_if_due() {
+  if (queue_.has_next()) wake_.set();
 }
 
 // --- decisions

@@ -83,6 +83,7 @@ class PoolWorker {
   void on_node(const std::string& id);
   void on_component(const model::ComponentTable::Change& change);
   void enqueue_all();
+  void wake_if_due();
 
   Task<> run();
   void consider(const ServiceKey& key);

@@ -47,6 +47,9 @@ class RequestQueue {
   // caller reports the result with wait() or remove().
   std::optional<ServiceKey> next();
 
+  // Whether next() returns a request.
+  bool has_next() const { return !to_evaluate_.empty() || !awake_.empty(); }
+
   // The request waits for the cause in the decision.
   void wait(const ServiceKey& key, const model::NodeRequest& request, const Decision& decision);
 

@@ -466,6 +466,32 @@ providers:
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2)) << "one is still idle";
 }
 
+TEST_F(CloudTest, a_node_of_another_provider_wakes_no_pool_without_a_waiting_request) {
+  constexpr std::size_t kPools = 200;
+  std::string site = R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: cloud
+    pools:
+)";
+  for (std::size_t i = 0; i < kPools; ++i) {
+    site += "      - {name: pool-" + std::to_string(i) + ", labels: [small]}\n";
+  }
+  start(site);
+  Node elsewhere;
+  elsewhere.provider = "sea";
+  elsewhere.pool = "main";
+  elsewhere.type = {"small"};
+  elsewhere.resources = driver::Resources({{"instances", 1}}).to_json();
+  elsewhere.set_state(NodeState::ready, clock_.wall_seconds());
+  const std::string path = as_requestor(requestor_->create(
+      model::node_path(""), to_record(elsewhere), coordination::CreateMode::persistent_sequential));
+  EXPECT_LT(settle(), kPools) << "it is free";
+  as_requestor(requestor_->remove(path, coordination::kAnyVersion));
+  EXPECT_LT(settle(), kPools) << "its usage ends";
+}
+
 // One pool has declined the request, which waits until another one has capacity.
 TEST_F(CloudTest, only_changes_of_pools_make_a_pool_decide_anew) {
   log_level_ = telemetry::LogLevel::debug;

@@ -64,6 +64,20 @@ TEST_F(RequestQueueTest, due_requests_come_in_order_of_service) {
   EXPECT_EQ(queue_.next(), std::nullopt);
 }
 
+TEST_F(RequestQueueTest, events_that_wake_no_request_leave_nothing_due) {
+  const NodeRequest room = request(1, {"a"});
+  EXPECT_FALSE(queue_.has_next());
+  queue_.enqueue(room.service_key());
+  EXPECT_TRUE(queue_.has_next());
+  EXPECT_EQ(queue_.next(), room.service_key());
+  wait(room, Until::capacity_is_free);
+  queue_.label_is_free("b");
+  queue_.tenant_takes_less("acme");
+  EXPECT_FALSE(queue_.has_next());
+  queue_.capacity_has_grown();
+  EXPECT_TRUE(queue_.has_next());
+}
+
 TEST_F(RequestQueueTest, of_equal_requests_only_the_first_is_evaluated) {
   const std::vector<NodeRequest> requests{request(1, {"a"}), request(2, {"a"}), request(3, {"b"}),
                                           request(4, {"b", "a"}), request(5, {"a", "b"})};
