@@ -28,7 +28,10 @@ constexpr auto kFailurePause = std::chrono::seconds(1);
 // Before an interrupted launch is resumed: the tables may be stale and its launcher alive.
 constexpr auto kResumePause = std::chrono::milliseconds(250);
 
-constexpr double kMillisecondsPerSecond = 1000;
+RequestQueue::Moment now_of(const async::Clock& clock) {
+  const std::chrono::duration<double> steady = clock.now().time_since_epoch();
+  return {clock.wall_seconds(), steady.count()};
+}
 
 }  // namespace
 
@@ -238,7 +241,7 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
     case Decision::Kind::wait:
       log.debug("Waiting: {}", sentence(decision.reason));
       context_.history.decided(request.id, identity_.id, decision);
-      queue_.wait(key, request, decision);
+      queue_.wait(key, request, decision, now_of(context_.runtime.clock));
       choose_eviction(request, decision, std::move(verdict.reservation.plan));
       return;
     case Decision::Kind::accept:
@@ -258,13 +261,14 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
 void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& decision,
                                  std::vector<std::string> plan) {
   if (idle_node_evictor_.is_busy()) return;
+  const RequestQueue::Moment now = now_of(context_.runtime.clock);
   const planning::CapacityWanted wanted{
       .shortage = decision.shortage,
       .tenant = request.tenant_name.value_or(""),
       .plan = std::move(plan),
-      .since = static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond};
+      .since = now.wall - queue_.waited(request.service_key(), now.steady)};
   idle_node_evictor_.carry_out(
-      planning::choose_eviction(wanted, {.now = context_.runtime.clock.wall_seconds(),
+      planning::choose_eviction(wanted, {.now = now.wall,
                                          .pool = identity_,
                                          .pools = context_.records.components.pools(),
                                          .stock = stock_,
@@ -462,7 +466,7 @@ bool PoolWorker::defers_to_peer(const NodeRequest& request) {
 }
 
 planning::Facts PoolWorker::facts() {
-  return {.now = context_.runtime.clock.wall_seconds(),
+  return {.now = now_of(context_.runtime.clock).steady,
           .own = registration_.component(),
           .pools = context_.records.components.pools(),
           .provider = provider_.provider->config(),

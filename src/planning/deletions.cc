@@ -1,5 +1,6 @@
 #include "planning/deletions.h"
 
+#include <iterator>
 #include <utility>
 
 namespace nodepool::planning {
@@ -14,9 +15,11 @@ void remove_time(std::map<Key, std::multiset<double>>& times, const Key& key, do
 }
 
 template <typename Key>
-double latest_of(const std::map<Key, std::multiset<double>>& times, const Key& key) {
+double latest_of(const std::map<Key, std::multiset<double>>& times, const Key& key, double until) {
   const auto found = times.find(key);
-  return found == times.end() ? 0 : *found->second.rbegin();
+  if (found == times.end()) return 0;
+  const auto later = found->second.upper_bound(until);
+  return later == found->second.begin() ? 0 : *std::prev(later);
 }
 
 }  // namespace
@@ -62,16 +65,16 @@ void Deletions::forget(const std::string& id) {
 }
 
 double Deletions::latest(Decision::Shortage shortage, const PoolIdentity& pool,
-                         const std::string& tenant) const {
+                         const std::string& tenant, double until) const {
   switch (shortage) {
     case Decision::Shortage::none:
       break;
     case Decision::Shortage::pool:
-      return latest_of(by_pool_, std::tuple(pool.provider, pool.name));
+      return latest_of(by_pool_, std::tuple(pool.provider, pool.name), until);
     case Decision::Shortage::provider:
-      return latest_of(by_provider_, pool.provider);
+      return latest_of(by_provider_, pool.provider, until);
     case Decision::Shortage::tenant:
-      return latest_of(by_tenant_, tenant);
+      return latest_of(by_tenant_, tenant, until);
   }
   return 0;
 }

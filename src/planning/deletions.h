@@ -24,10 +24,10 @@ class Deletions {
   // The expected deletion of the node has ended, successful or not: now its record counts.
   void stop_expecting(const std::string& id);
 
-  // When the latest deletion started of a node that counts for the limit of this pool, its provider
-  // or the tenant, in seconds since the epoch; 0: none is being deleted.
-  double latest(Decision::Shortage shortage, const PoolIdentity& pool,
-                const std::string& tenant) const;
+  // When the latest deletion until `until` started of a node that counts for the limit of this
+  // pool, its provider or the tenant, in seconds since the epoch; 0: there is none.
+  double latest(Decision::Shortage shortage, const PoolIdentity& pool, const std::string& tenant,
+                double until) const;
 
  private:
   using Times = std::multiset<double>;

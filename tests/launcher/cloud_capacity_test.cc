@@ -424,6 +424,18 @@ TEST_F(CloudTest, an_unused_node_does_not_block_the_capacity_of_another_launcher
   EXPECT_THAT(nodes(), SizeIs(1));
 }
 
+TEST_F(CloudTest, unused_nodes_are_evicted_although_the_clock_was_set_back) {
+  cloud_->limits = {{"instances", 1}};
+  start(kOnePool);
+  start_another(kOtherPool);
+  cancel(request({"small"}));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(1));
+  const std::string waiting = request({"large"});
+  clock_.shift_wall_clock(-3600);
+  pass(minutes(11));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, min_ready_nodes_are_evicted_for_a_request_of_another_launcher) {
   std::string keeps_stock = kOnePool;
   keeps_stock.replace(keeps_stock.find("min-ready: 0"), 12, "min-ready: 1");
