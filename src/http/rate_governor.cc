@@ -11,11 +11,9 @@ namespace nodepool::http {
 
 namespace {
 
-constexpr auto kReads = static_cast<std::size_t>(Precedence::read);
-
-// Maximum number of other calls before a waiting read. At one call a second, reads are then delayed
-// by less than a minute.
-constexpr int kMaxBeforeRead = 50;
+// Maximum number of calls of higher precedence before a waiting one, by its precedence. At one call
+// a second, reads are then delayed by less than a minute.
+constexpr std::array<int, kPrecedences> kMostBefore = {0, 10, 50};
 
 }  // namespace
 
@@ -43,10 +41,10 @@ class RateGovernor::Queue {
   // Returns the call with the next turn; null if none waits.
   Waiter* first() const {
     const Waiters* foremost = nullptr;
-    for (const Waiters& waiters : waiters_) {
-      if (foremost == nullptr && !waiters.empty()) foremost = &waiters;
+    for (std::size_t i = 0; i < kPrecedences; ++i) {
+      const bool precedes = foremost == nullptr || passed_[i] >= kMostBefore[i];
+      if (precedes && !waiters_[i].empty()) foremost = &waiters_[i];
     }
-    if (passed_ >= kMaxBeforeRead && !waiters_[kReads].empty()) foremost = &waiters_[kReads];
     return foremost == nullptr ? nullptr : foremost->front();
   }
 
@@ -56,8 +54,11 @@ class RateGovernor::Queue {
 
   void take(Precedence precedence) {
     free_at_ = clock_.now() + spacing_;
-    const bool passes = precedence != Precedence::read && !waiters_[kReads].empty();
-    passed_ = passes ? passed_ + 1 : 0;
+    const auto taken = static_cast<std::size_t>(precedence);
+    passed_[taken] = 0;
+    for (std::size_t i = taken + 1; i < kPrecedences; ++i) {
+      passed_[i] = waiters_[i].empty() ? 0 : passed_[i] + 1;
+    }
   }
 
  private:
@@ -66,7 +67,8 @@ class RateGovernor::Queue {
   async::Clock::TimePoint free_at_{};
   async::Clock::TimePoint paused_until_{};
   std::array<Waiters, kPrecedences> waiters_;
-  int passed_ = 0;  // turns of others while a read waits
+  // Turns of higher precedence while a call waits, by its precedence.
+  std::array<int, kPrecedences> passed_{};
 };
 
 // Is in the queue from construction to destruction.

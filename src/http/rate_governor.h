@@ -11,7 +11,8 @@ namespace nodepool::http {
 
 // Limits the rate of calls to an endpoint, and pauses them on request of the server. Deletions have
 // precedence over creations, and these over reads; calls of the same kind are in order of arrival.
-// To prevent starvation, a waiting read gets a turn after at most 50 other calls.
+// To prevent starvation, a waiting creation gets a turn after at most 10 deletions, and a waiting
+// read after at most 50 other calls.
 class RateGovernor final : public RateLimit {
  public:
   // Calls a second; 0 or less: unlimited.

@@ -56,7 +56,7 @@ struct ServingContext : WorkerContext {
   std::string fqdn;
   HistoryRecorder& history;
   ResourceUsage& usage;
-  const planning::Deletions& deletions;
+  planning::Deletions& deletions;
   const planning::TenantLimits& tenant_limits;  // as configured now
   DepartedPools& departed_pools;
   std::set<std::string>& own_pools;  // component ids of the pools of this launcher

@@ -19,12 +19,21 @@ using coordination::StoreError;
 using model::Node;
 using model::NodeState;
 
-// Before the next attempt after a provider or the store failed. The interval of the Python
-// Nodepool's delete worker.
+// Before the next attempt after the store failed, and after the first failure of a provider. The
+// interval of the Python Nodepool's delete worker.
 constexpr auto kReturnRetryPause = std::chrono::seconds(5);
+
+// Machines that cannot be deleted must not take the rate limit from others.
+constexpr auto kLongestReturnRetryPause = std::chrono::minutes(10);
 
 // How long an interrupted launch is left to launchers that may resume it.
 constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
+
+// Whether a user or requestor has released the node anew. Attempts write the journal only.
+bool is_released_anew(const model::NodeTable::Change& change) {
+  return change.before != nullptr && (change.before->state != change.after->state ||
+                                      change.before->state_time != change.after->state_time);
+}
 
 // Returns `now` if the record does not have the time, for example because the requestor died.
 double released_at(const Node& node, double now) {
@@ -47,6 +56,7 @@ void DeletedNodeWorker::start() {
   subscriptions_.push_back(
       context_.records.nodes.observe([this](const model::NodeTable::Change& change) {
         retries_.forget(change.id);  // the table has caught up
+        if (change.after == nullptr || is_released_anew(change)) failures_.erase(change.id);
         reevaluate(change.id);
       }));
   subscriptions_.push_back(
@@ -57,14 +67,17 @@ void DeletedNodeWorker::start() {
         for (const std::string& id : context_.records.nodes.allocated_to(change.id)) reevaluate(id);
       }));
   const auto reevaluate_all = [this] {
-    for (const auto& [name, provider] : providers_) reevaluate_provider(name);
+    for (const auto& [id, node] : context_.records.nodes.all()) reevaluate(id);
   };
   subscriptions_.push_back(context_.records.observe_ready(reevaluate_all));
   reevaluate_all();
 }
 
 void DeletedNodeWorker::reevaluate_provider(const std::string& provider) {
-  for (const std::string& id : context_.records.nodes.of_provider(provider)) reevaluate(id);
+  for (const std::string& id : context_.records.nodes.of_provider(provider)) {
+    failures_.erase(id);
+    reevaluate(id);
+  }
 }
 
 Task<> DeletedNodeWorker::stop() {
@@ -87,9 +100,14 @@ void DeletedNodeWorker::reevaluate(const std::string& id) {
     deferral_.forget(id);
     return;
   }
-  if (in_progress_.contains(id) || defers_to_peer(*node)) return;
+  if (in_progress_.contains(id) || backs_off(id) || defers_to_peer(*node)) return;
   in_progress_.insert(id);
   scope_.spawn("reclaim node " + id, process(id));
+}
+
+bool DeletedNodeWorker::backs_off(const std::string& id) const {
+  const auto failure = failures_.find(id);
+  return failure != failures_.end() && context_.runtime.clock.now() < failure->second.retry_at;
 }
 
 // Whether a pool worker may resume the launch.
@@ -130,22 +148,45 @@ Task<> DeletedNodeWorker::process(std::string id) {
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    const Node* node = context_.records.nodes.find(id);
-    log_failure(node == nullptr ? log_.about({}, {}, id) : context_.about(log_, *node),
-                "Could not reclaim the node, retrying", error);
+    note_failure(id, error);
     has_failed = true;
+  }
+  async::Clock& clock = context_.runtime.clock;
+  if (backs_off(id)) {
+    in_progress_.erase(id);  // a new release ends the pause
+    co_await clock.sleep_until(failures_.at(id).retry_at);
+    co_return reevaluate(id);
   }
   if (has_failed) {
     co_await context_.records.pause_before_retry(kReturnRetryPause);
   } else if (up_to_date) {
     retries_.forget(id);
   } else {
-    async::Clock& clock = context_.runtime.clock;
     co_await clock.sleep_for(retries_.after_outdated(id, clock.now()));
     if (context_.records.nodes.find(id) == nullptr) retries_.forget(id);
   }
   in_progress_.erase(id);
   reevaluate(id);  // may be due again
+}
+
+// A provider's failure is logged as an error unless it is the same as the last one. The store's
+// failures say nothing about the machine.
+void DeletedNodeWorker::note_failure(const std::string& id, const std::exception& error) {
+  constexpr std::string_view kWhat = "Could not reclaim the node, retrying";
+  const Node* node = context_.records.nodes.find(id);
+  const auto log = node == nullptr ? log_.about({}, {}, id) : context_.about(log_, *node);
+  if (node == nullptr || dynamic_cast<const StoreError*>(&error) != nullptr) {
+    return log_failure(log, kWhat, error);
+  }
+  const Failure none{.pauses = {kReturnRetryPause, kLongestReturnRetryPause}};
+  Failure& failure = failures_.try_emplace(id, none).first->second;
+  failure.retry_at = context_.runtime.clock.now() + failure.pauses.failed();
+  if (failure.reason == error.what()) {
+    log.debug("{}: {}", kWhat, error.what());
+  } else {
+    failure.reason = error.what();
+    log.error("{}: {}", kWhat, error.what());
+  }
 }
 
 Task<bool> DeletedNodeWorker::free(std::string id) {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <exception>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "async/backoff.h"
 #include "async/task_scope.h"
 #include "coordination/lock.h"
 #include "launcher/context.h"
@@ -26,7 +29,7 @@ class DeletedNodeWorker {
   // Starts the work.
   void start();
 
-  // Checks all nodes of a provider that was started.
+  // Checks all nodes of a provider that was started, without waiting for the end of back-offs.
   void reevaluate_provider(const std::string& provider);
 
   // Ends the work in progress, releasing its locks.
@@ -35,12 +38,21 @@ class DeletedNodeWorker {
  private:
   enum class Duty { none, reclaim, free };
 
+  // The last failure of the provider to reclaim a node.
+  struct Failure {
+    async::Backoff pauses;
+    async::Clock::TimePoint retry_at = {};
+    std::string reason = {};
+  };
+
   void reevaluate(const std::string& id);
   Duty duty(const model::Node& node) const;
   bool is_resumable(const model::Node& node) const;
   bool falls_to_peer(const model::Node& node) const;
   bool defers_to_peer(const model::Node& node);
+  bool backs_off(const std::string& id) const;
   Task<> process(std::string id);
+  void note_failure(const std::string& id, const std::exception& error);
   // These return false if the table was stale and there was nothing to do.
   Task<bool> reclaim_under_lock(std::string id);
   Task<bool> reclaim_if_due(std::string id, coordination::Lock& lock);
@@ -54,6 +66,8 @@ class DeletedNodeWorker {
   telemetry::Logger log_;
   std::set<std::string, std::less<>> in_progress_;
   RetryPauses retries_;  // of nodes for which the table was stale
+  // By node. Forgotten when the node is released anew.
+  std::map<std::string, Failure, std::less<>> failures_;
   // Nodes left to another launcher of their provider, or to the pool worker that resumes their
   // launch.
   PeerDeferral deferral_;

@@ -244,6 +244,8 @@ void HistoryRecorder::on_node(const model::NodeTable::Change& change) {
   } else if (change.after != nullptr) {
     on_changed_node(*change.before, *change.after);
   } else {
+    // The change that released it may not have been seen. An unreadable record may have a lease.
+    if (!nodes_.is_unreadable(change.id)) on_lease(*change.before, nullptr);
     record(about_node(change.id, runtime_.clock.wall_seconds(), "gone"));
     on_backing(change.id, driver::backing_node_of(*change.before), std::nullopt, *change.before);
     locked_nodes_.erase(change.id);
@@ -293,14 +295,15 @@ void HistoryRecorder::on_changed_node(const Node& before, const Node& after) {
     if (after.state == model::NodeState::hold) entry.details = after.comment.value_or("");
     record(entry);
   }
-  on_lease(lease_on(before), lease_on(after), after);
+  on_lease(before, &after);
 }
 
 // A lease is recorded as an event of its request, which has the same id. Its nodes change one by
-// one.
-void HistoryRecorder::on_lease(const std::optional<model::Lease>& before,
-                               const std::optional<model::Lease>& after, const Node& node) {
+// one. `node_after` is nullptr if the node is gone.
+void HistoryRecorder::on_lease(const Node& node_before, const Node* node_after) {
   const double now = runtime_.clock.wall_seconds();
+  const auto before = lease_on(node_before);
+  const auto after = node_after == nullptr ? std::nullopt : lease_on(*node_after);
   if (after) {
     const auto [known, is_new] = lease_ends_.try_emplace(after->id, after->expires);
     if (is_new || known->second != after->expires) {
@@ -316,8 +319,9 @@ void HistoryRecorder::on_lease(const std::optional<model::Lease>& before,
   }
   if (!before || (after && after->id == before->id)) return;
   JournalEntry entry = about_request(before->id, now, "released");
-  entry.related = {node.id};
-  entry.details = fmt::format("the node is {}", to_string(node.state));
+  entry.related = {node_before.id};
+  entry.details =
+      fmt::format("the node is {}", node_after == nullptr ? "gone" : to_string(node_after->state));
   record(entry);
   const auto is_leased = [this, &before](const std::string& id) {
     const Node* other = nodes_.find(id);

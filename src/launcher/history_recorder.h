@@ -88,8 +88,7 @@ class HistoryRecorder {
   void on_node(const model::NodeTable::Change& change);
   void on_new_node(const model::Node& node);
   void on_changed_node(const model::Node& before, const model::Node& after);
-  void on_lease(const std::optional<model::Lease>& before, const std::optional<model::Lease>& after,
-                const model::Node& node);
+  void on_lease(const model::Node& node_before, const model::Node* node_after);
   void on_backing(const std::string& id, const std::optional<std::string>& before,
                   const std::optional<std::string>& after, const model::Node& node);
   void on_lock(const std::string& node_id);

@@ -16,7 +16,7 @@ constexpr auto kEvictionRetryPause = std::chrono::seconds(1);
 
 }  // namespace
 
-IdleNodeEvictor::IdleNodeEvictor(const WorkerContext& context, telemetry::Logger log,
+IdleNodeEvictor::IdleNodeEvictor(const ServingContext& context, telemetry::Logger log,
                                  async::TaskScope& scope, std::function<void()> reevaluate)
     : context_(context), log_(std::move(log)), scope_(scope), reevaluate_(std::move(reevaluate)) {}
 
@@ -27,6 +27,8 @@ void IdleNodeEvictor::carry_out(const planning::Eviction& eviction) {
   }
   if (!eviction.node || retiring_) return;
   retiring_ = true;
+  context_.deletions.expect(*context_.records.nodes.find(*eviction.node),
+                            context_.runtime.clock.wall_seconds());
   scope_.spawn("evict node " + *eviction.node, retire(*eviction.node));
 }
 
@@ -52,6 +54,7 @@ Task<> IdleNodeEvictor::retire(std::string id) {
   } catch (const model::RecordError& error) {
     failure = error.what();
   }
+  context_.deletions.stop_expecting(id);
   const auto log = log_.about({}, {}, id);
   if (!failure.empty()) log.warning("Could not evict the node: {}", failure);
   if (is_evicted) {

@@ -14,7 +14,7 @@ namespace nodepool::launcher {
 class IdleNodeEvictor {
  public:
   // `reevaluate` is called when an eviction ends, or may have become possible by time alone.
-  IdleNodeEvictor(const WorkerContext& context, telemetry::Logger log, async::TaskScope& scope,
+  IdleNodeEvictor(const ServingContext& context, telemetry::Logger log, async::TaskScope& scope,
                   std::function<void()> reevaluate);
 
   // Whether an eviction is in progress. `reevaluate` is called when it ends.
@@ -27,7 +27,7 @@ class IdleNodeEvictor {
   Task<> retire(std::string id);
   Task<> wait_until(async::Clock::TimePoint when);
 
-  const WorkerContext& context_;
+  const ServingContext& context_;
   telemetry::Logger log_;
   async::TaskScope& scope_;
   std::function<void()> reevaluate_;

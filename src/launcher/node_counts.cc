@@ -80,17 +80,24 @@ std::int64_t NodeCounts::addressable_by(const model::Component& pool) const {
 NodeCounts::Values NodeCounts::values(const std::vector<const model::Component*>& pools,
                                       double now) const {
   using telemetry::series;
+  // Many pools share a provider or labels.
+  std::set<std::string_view> providers;
+  std::set<std::string_view> labels;
+  for (const model::Component* pool : pools) {
+    providers.insert(pool->provider_name);
+    labels.insert(pool->supported_labels.begin(), pool->supported_labels.end());
+  }
   Values values;
   for (const model::NodeState state : model::kAllNodeStates) {
     values[series<kNodes>(to_string(state))] = 0;
-    for (const model::Component* pool : pools) {
-      values[series<kNodesOfProvider>(pool->provider_name, to_string(state))] = 0;
-      for (const std::string& label : pool->supported_labels) {
-        values[series<kNodesOfLabel>(label, to_string(state))] = 0;
-        values[series<kOldestRequestOfLabel>(label)] = 0;
-      }
+    for (const std::string_view provider : providers) {
+      values[series<kNodesOfProvider>(provider, to_string(state))] = 0;
+    }
+    for (const std::string_view label : labels) {
+      values[series<kNodesOfLabel>(label, to_string(state))] = 0;
     }
   }
+  for (const std::string_view label : labels) values[series<kOldestRequestOfLabel>(label)] = 0;
   for (const auto& [state, count] : nodes_) values[series<kNodes>(to_string(state))] = count;
   for (const auto& [key, count] : nodes_by_provider_) {
     const auto& [provider, state] = key;

@@ -28,7 +28,10 @@ constexpr auto kFailurePause = std::chrono::seconds(1);
 // Before an interrupted launch is resumed: the tables may be stale and its launcher alive.
 constexpr auto kResumePause = std::chrono::milliseconds(250);
 
-constexpr double kMillisecondsPerSecond = 1000;
+RequestQueue::Moment now_of(const async::Clock& clock) {
+  const std::chrono::duration<double> steady = clock.now().time_since_epoch();
+  return {clock.wall_seconds(), steady.count()};
+}
 
 }  // namespace
 
@@ -128,21 +131,16 @@ void PoolWorker::observe() {
       [this](const model::NodeTable::Change& change) { on_node(change.id); }));
   subscriptions_.push_back(
       context_.records.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
-  subscriptions_.push_back(
-      context_.records.components.observe([this](const model::ComponentTable::Change& change) {
-        queue_.registry_has_changed();
-        // The new launcher may be able to evict idle nodes.
-        if (change.before == nullptr) queue_.limits_may_allow_more();
-        wake_.set();
-      }));
+  subscriptions_.push_back(context_.records.components.observe(
+      [this](const model::ComponentTable::Change& change) { on_component(change); }));
   subscriptions_.push_back(context_.departed_pools.observe([this] {
     queue_.registry_has_changed();
-    wake_.set();
+    wake_if_due();
   }));
   subscriptions_.push_back(context_.usage.observe([this](const ResourceUsage::Decrease& less) {
     if (less.provider == identity_.provider) queue_.capacity_has_grown();
     if (!less.tenant.empty()) queue_.tenant_takes_less(less.tenant);
-    wake_.set();
+    wake_if_due();
   }));
   subscriptions_.push_back(context_.records.observe_ready([this] { enqueue_all(); }));
   observe_provider();
@@ -179,6 +177,17 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
   wake_.set();
 }
 
+// Decisions depend on pools only, not on other components and their problems.
+void PoolWorker::on_component(const model::ComponentTable::Change& change) {
+  const auto& [id, before, after] = change;
+  if ((after != nullptr ? after : before)->kind != model::Component::Kind::pool) return;
+  if (before != nullptr && after != nullptr && *before == *after) return;
+  queue_.registry_has_changed();
+  // The launcher of the new pool may be able to evict idle nodes.
+  if (before == nullptr) queue_.limits_may_allow_more();
+  wake_if_due();
+}
+
 bool PoolWorker::is_own(const Node& node) const {
   return node.provider == identity_.provider && node.pool == identity_.name;
 }
@@ -195,7 +204,12 @@ void PoolWorker::on_node(const std::string& id) {
     queue_.capacity_has_grown();
   }
   if (node->tenant_name) queue_.tenant_takes_less(*node->tenant_name);
-  wake_.set();
+  wake_if_due();
+}
+
+// Events of all pools reach each pool, and most concern none of its requests.
+void PoolWorker::wake_if_due() {
+  if (queue_.has_next()) wake_.set();
 }
 
 // --- decisions
@@ -227,7 +241,7 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
     case Decision::Kind::wait:
       log.debug("Waiting: {}", sentence(decision.reason));
       context_.history.decided(request.id, identity_.id, decision);
-      queue_.wait(key, request, decision);
+      queue_.wait(key, request, decision, now_of(context_.runtime.clock));
       choose_eviction(request, decision, std::move(verdict.reservation.plan));
       return;
     case Decision::Kind::accept:
@@ -247,13 +261,14 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
 void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& decision,
                                  std::vector<std::string> plan) {
   if (idle_node_evictor_.is_busy()) return;
+  const RequestQueue::Moment now = now_of(context_.runtime.clock);
   const planning::CapacityWanted wanted{
       .shortage = decision.shortage,
       .tenant = request.tenant_name.value_or(""),
       .plan = std::move(plan),
-      .since = static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond};
+      .since = now.wall - queue_.waited(request.service_key(), now.steady)};
   idle_node_evictor_.carry_out(
-      planning::choose_eviction(wanted, {.now = context_.runtime.clock.wall_seconds(),
+      planning::choose_eviction(wanted, {.now = now.wall,
                                          .pool = identity_,
                                          .pools = context_.records.components.pools(),
                                          .stock = stock_,
@@ -451,7 +466,7 @@ bool PoolWorker::defers_to_peer(const NodeRequest& request) {
 }
 
 planning::Facts PoolWorker::facts() {
-  return {.now = context_.runtime.clock.wall_seconds(),
+  return {.now = now_of(context_.runtime.clock).steady,
           .own = registration_.component(),
           .pools = context_.records.components.pools(),
           .provider = provider_.provider->config(),

@@ -81,7 +81,9 @@ class PoolWorker {
   void observe_provider();
   void on_request(const model::RequestTable::Change& change);
   void on_node(const std::string& id);
+  void on_component(const model::ComponentTable::Change& change);
   void enqueue_all();
+  void wake_if_due();
 
   Task<> run();
   void consider(const ServiceKey& key);

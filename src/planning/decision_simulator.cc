@@ -57,7 +57,7 @@ Decision DecisionSimulator::decide_next(const NodeRequest& request) {
         stock_, records_.usage, launches_, identity_, request.id, request.tenant_name.value_or(""),
         std::move(verdict.reservation)));
   } else if (verdict.decision.kind == Decision::Kind::wait) {
-    queue_.wait(request.service_key(), request, verdict.decision);
+    queue_.wait(request.service_key(), request, verdict.decision, {records_.now, records_.now});
   }
   return std::move(verdict.decision);
 }

@@ -1,5 +1,6 @@
 #include "planning/deletions.h"
 
+#include <iterator>
 #include <utility>
 
 namespace nodepool::planning {
@@ -14,9 +15,11 @@ void remove_time(std::map<Key, std::multiset<double>>& times, const Key& key, do
 }
 
 template <typename Key>
-double latest_of(const std::map<Key, std::multiset<double>>& times, const Key& key) {
+double latest_of(const std::map<Key, std::multiset<double>>& times, const Key& key, double until) {
   const auto found = times.find(key);
-  return found == times.end() ? 0 : *found->second.rbegin();
+  if (found == times.end()) return 0;
+  const auto later = found->second.upper_bound(until);
+  return later == found->second.begin() ? 0 : *std::prev(later);
 }
 
 }  // namespace
@@ -30,12 +33,26 @@ Deletions::Deletions(model::NodeTable& nodes) {
 void Deletions::on_node(const std::string& id, const model::Node* node) {
   forget(id);
   if (node == nullptr || node->state != model::NodeState::deleting) return;
-  Deletion deletion{node->provider.value_or(""), node->pool.value_or(""),
-                    node->tenant_name.value_or(""), node->state_time};
+  add(*node, node->state_time, true);
+}
+
+void Deletions::expect(const model::Node& node, double now) {
+  forget(node.id);
+  add(node, now, false);
+}
+
+void Deletions::stop_expecting(const std::string& id) {
+  const auto known = by_node_.find(id);
+  if (known != by_node_.end() && !known->second.is_recorded) forget(id);
+}
+
+void Deletions::add(const model::Node& node, double since, bool is_recorded) {
+  Deletion deletion{node.provider.value_or(""), node.pool.value_or(""),
+                    node.tenant_name.value_or(""), since, is_recorded};
   by_provider_[deletion.provider].insert(deletion.since);
   by_pool_[{deletion.provider, deletion.pool}].insert(deletion.since);
   by_tenant_[deletion.tenant].insert(deletion.since);
-  by_node_.emplace(id, std::move(deletion));
+  by_node_.emplace(node.id, std::move(deletion));
 }
 
 void Deletions::forget(const std::string& id) {
@@ -48,16 +65,16 @@ void Deletions::forget(const std::string& id) {
 }
 
 double Deletions::latest(Decision::Shortage shortage, const PoolIdentity& pool,
-                         const std::string& tenant) const {
+                         const std::string& tenant, double until) const {
   switch (shortage) {
     case Decision::Shortage::none:
       break;
     case Decision::Shortage::pool:
-      return latest_of(by_pool_, std::tuple(pool.provider, pool.name));
+      return latest_of(by_pool_, std::tuple(pool.provider, pool.name), until);
     case Decision::Shortage::provider:
-      return latest_of(by_provider_, pool.provider);
+      return latest_of(by_provider_, pool.provider, until);
     case Decision::Shortage::tenant:
-      return latest_of(by_tenant_, tenant);
+      return latest_of(by_tenant_, tenant, until);
   }
   return 0;
 }

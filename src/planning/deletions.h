@@ -12,15 +12,22 @@
 namespace nodepool::planning {
 
 // The nodes that are being deleted, and since when: their capacity is about to become free. Updated
-// with each change of a record.
+// with each change of a record. A deletion that was decided counts before its record is written:
+// otherwise each pool of a full provider would evict a node for the same request.
 class Deletions {
  public:
   explicit Deletions(model::NodeTable& nodes);
 
-  // When the latest deletion started of a node that counts for the limit of this pool, its provider
-  // or the tenant, in seconds since the epoch; 0: none is being deleted.
-  double latest(Decision::Shortage shortage, const PoolIdentity& pool,
-                const std::string& tenant) const;
+  // A deletion of the node was decided `now`, in seconds since the epoch.
+  void expect(const model::Node& node, double now);
+
+  // The expected deletion of the node has ended, successful or not: now its record counts.
+  void stop_expecting(const std::string& id);
+
+  // When the latest deletion until `until` started of a node that counts for the limit of this
+  // pool, its provider or the tenant, in seconds since the epoch; 0: there is none.
+  double latest(Decision::Shortage shortage, const PoolIdentity& pool, const std::string& tenant,
+                double until) const;
 
  private:
   using Times = std::multiset<double>;
@@ -31,9 +38,11 @@ class Deletions {
     std::string pool;
     std::string tenant;
     double since = 0;
+    bool is_recorded = true;
   };
 
   void on_node(const std::string& id, const model::Node* node);
+  void add(const model::Node& node, double since, bool is_recorded);
   void forget(const std::string& id);
 
   std::map<std::string, Deletion> by_node_;

@@ -60,7 +60,9 @@ std::optional<std::string> oldest(const CapacityWanted& wanted, const EvictionFa
 
 Eviction choose_eviction(const CapacityWanted& wanted, const EvictionFacts& facts) {
   if (wanted.shortage == Shortage::none) return {};
-  const double latest = facts.deletions.latest(wanted.shortage, facts.pool, wanted.tenant);
+  // A later time is from before the clock was set back: that deletion may have begun long ago.
+  const double until = facts.now + kEvictionDelay;
+  const double latest = facts.deletions.latest(wanted.shortage, facts.pool, wanted.tenant, until);
   const double left = latest + kEvictionDelay - facts.now;
   if (left > 0) return reevaluate_in(left);
   if (auto own = oldest(wanted, facts, {{facts.pool.provider, facts.pool.name}})) return {own};

@@ -19,7 +19,7 @@ struct CapacityWanted {
   Decision::Shortage shortage = Decision::Shortage::none;
   std::string tenant = {};             // the request's; empty: none
   std::vector<std::string> plan = {};  // the existing nodes that it will use
-  double since = 0;                    // its creation time in seconds since the epoch
+  double since = 0;                    // when it began to wait, in seconds since the epoch
 };
 
 struct EvictionFacts {

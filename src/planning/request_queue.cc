@@ -74,11 +74,16 @@ RequestQueue::Shape::Shape(const model::NodeRequest& request)
 }
 
 void RequestQueue::enqueue(const ServiceKey& key) {
-  remove(key);
+  take_out(key);
   to_evaluate_.insert(key);
 }
 
 void RequestQueue::remove(const ServiceKey& key) {
+  take_out(key);
+  waiting_since_.erase(key);
+}
+
+void RequestQueue::take_out(const ServiceKey& key) {
   to_evaluate_.erase(key);
   leave_group(key);
   allow_passing(key);
@@ -112,20 +117,27 @@ std::optional<RequestQueue::ServiceKey> RequestQueue::next() {
 }
 
 void RequestQueue::wait(const ServiceKey& key, const model::NodeRequest& request,
-                        const Decision& decision) {
+                        const Decision& decision, Moment now) {
   release_capacity_turn(key, is_for_capacity(decision.until));
   if (decision.until == Until::nothing) return;
   leave_group(key);
   const auto group = groups_.try_emplace(Shape(request)).first;
   unindex(*group);
-  Waiting waiting{group,
-                  {decision.until, subject_of(request, decision)},
-                  static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond};
+  // The creation time is the store server's, whose clock may differ from this machine's.
+  const double created = static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond;
+  const double age = std::max(now.wall - created, 0.0);
+  const double since = waiting_since_.try_emplace(key, now.steady - age).first->second;
+  Waiting waiting{group, {decision.until, subject_of(request, decision)}, since};
   group->second.keys.insert(key);
   ++group->second.causes[waiting.cause];
   if (is_for_capacity(decision.until)) join_capacity_queue(key, waiting);
   waiting_.emplace(key, std::move(waiting));
   sleep(*group);
+}
+
+double RequestQueue::waited(const ServiceKey& key, double now) const {
+  const auto since = waiting_since_.find(key);
+  return since == waiting_since_.end() ? 0 : now - since->second;
 }
 
 void RequestQueue::leave_group(const ServiceKey& key) {

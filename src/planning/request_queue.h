@@ -37,6 +37,12 @@ class RequestQueue {
     auto operator<=>(const Shape&) const = default;
   };
 
+  // Now, on both scales.
+  struct Moment {
+    double wall = 0;    // seconds since the epoch; may jump when the machine's time is set
+    double steady = 0;  // seconds on a scale that never jumps
+  };
+
   // Schedules the request for evaluation.
   void enqueue(const ServiceKey& key);
 
@@ -47,8 +53,16 @@ class RequestQueue {
   // caller reports the result with wait() or remove().
   std::optional<ServiceKey> next();
 
+  // Whether next() returns a request.
+  bool has_next() const { return !to_evaluate_.empty() || !awake_.empty(); }
+
   // The request waits for the cause in the decision.
-  void wait(const ServiceKey& key, const model::NodeRequest& request, const Decision& decision);
+  void wait(const ServiceKey& key, const model::NodeRequest& request, const Decision& decision,
+            Moment now);
+
+  // How long the request has waited, in seconds: its age when it first waited here, at least 0, and
+  // the time since. 0 if it does not wait. `now` is on the steady scale.
+  double waited(const ServiceKey& key, double now) const;
 
   // Events: wake the requests that wait for them.
   void registry_has_changed();
@@ -64,7 +78,7 @@ class RequestQueue {
   bool is_short_of_capacity() const { return !waiting_by_age_.empty() || !starved_.empty(); }
 
   // The first request before `key` that is starved: it has waited for capacity for at least 60 s.
-  // `now` is in seconds since the epoch. With `labels`, considers only requests for one of them.
+  // `now` is on the steady scale. With `labels`, considers only requests for one of them.
   std::optional<ServiceKey> first_starved(const ServiceKey& key, double now,
                                           const std::set<std::string, std::less<>>* labels);
 
@@ -89,9 +103,10 @@ class RequestQueue {
   struct Waiting {
     Groups::iterator group;
     Cause cause;
-    double since;  // creation time of the request in seconds since the epoch
+    double since;  // see waiting_since_
   };
 
+  void take_out(const ServiceKey& key);
   void leave_group(const ServiceKey& key);
   void allow_passing(const ServiceKey& key);
   void release_capacity_turn(const ServiceKey& key, bool still_waits);
@@ -108,6 +123,8 @@ class RequestQueue {
   std::set<ServiceKey> to_evaluate_;
   Groups groups_;
   std::map<ServiceKey, Waiting> waiting_;
+  // The creation of each request that has waited, on the steady scale as of its first wait.
+  std::map<ServiceKey, double> waiting_since_;
   std::map<ServiceKey, Entry*> awake_;  // by the first request of the group
   // The groups that are not awake, by what wakes them.
   std::map<Cause, std::set<Entry*>> by_cause_;

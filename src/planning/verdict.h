@@ -37,7 +37,7 @@ using TenantLimits = std::map<std::string, config::TenantLimits>;
 // The facts of a pool's decision. The launcher updates them with each event; `nodepool explain`
 // computes them from the records. The same facts lead to the same verdict.
 struct Facts {
-  double now = 0;                              // seconds since the epoch
+  double now = 0;                              // seconds on a scale that never jumps
   const model::Component& own;                 // the pool, as registered
   std::vector<const model::Component*> pools;  // all that are registered
   const driver::ProviderConfig& provider;

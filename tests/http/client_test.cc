@@ -483,6 +483,17 @@ TEST_F(PrecedenceTest, a_read_gets_its_turn_among_many_creations) {
   EXPECT_EQ(std::ranges::find(turns, "look") - turns.begin(), 51);
 }
 
+// For example deletions that are refused and repeated.
+TEST_F(PrecedenceTest, a_creation_gets_its_turn_among_many_deletions) {
+  call("first", Precedence::removal);
+  call("make", Precedence::creation);
+  call("make another", Precedence::creation);
+  for (int i = 0; i < 30; ++i) call("delete", Precedence::removal);
+  const auto turns = after(std::chrono::seconds(60));
+  EXPECT_EQ(std::ranges::find(turns, "make") - turns.begin(), 11);
+  EXPECT_EQ(std::ranges::find(turns, "make another") - turns.begin(), 22);
+}
+
 TEST_F(PrecedenceTest, a_cancelled_call_leaves_the_queue) {
   call("first", Precedence::read);
   call("second", Precedence::read);

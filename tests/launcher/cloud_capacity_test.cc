@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "coordination/tree.h"
 #include "model/paths.h"
 #include "tests/launcher/cloud_fixture.h"
 
@@ -423,6 +424,18 @@ TEST_F(CloudTest, an_unused_node_does_not_block_the_capacity_of_another_launcher
   EXPECT_THAT(nodes(), SizeIs(1));
 }
 
+TEST_F(CloudTest, unused_nodes_are_evicted_although_the_clock_was_set_back) {
+  cloud_->limits = {{"instances", 1}};
+  start(kOnePool);
+  start_another(kOtherPool);
+  cancel(request({"small"}));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(1));
+  const std::string waiting = request({"large"});
+  clock_.shift_wall_clock(-3600);
+  pass(minutes(11));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, min_ready_nodes_are_evicted_for_a_request_of_another_launcher) {
   std::string keeps_stock = kOnePool;
   keeps_stock.replace(keeps_stock.find("min-ready: 0"), 12, "min-ready: 1");
@@ -443,6 +456,105 @@ TEST_F(CloudTest, min_ready_nodes_are_evicted_for_a_request_of_another_launcher)
     pass(minutes(3));
     ASSERT_THAT(nodes(NodeState::ready), SizeIs(1)) << "the stock is filled up again";
   }
+}
+
+TEST_F(CloudTest, one_node_is_evicted_for_a_request_by_all_pools_of_a_full_provider_together) {
+  cloud_->limits = {{"instances", 2}};
+  cloud_->delete_time = seconds(30);
+  start(R"(
+labels: [{name: small}, {name: medium}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: one, labels: [small, large]}, {name: two, labels: [medium, large]}]
+)");
+  cancel(request({"small"}));
+  cancel(request({"medium"}));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(2));
+  const std::string waiting = request({"large"});
+  EXPECT_THAT(nodes(NodeState::deleting), SizeIs(1));
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2)) << "one is still idle";
+}
+
+TEST_F(CloudTest, a_node_of_another_provider_wakes_no_pool_without_a_waiting_request) {
+  constexpr std::size_t kPools = 200;
+  std::string site = R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: cloud
+    pools:
+)";
+  for (std::size_t i = 0; i < kPools; ++i) {
+    site += "      - {name: pool-" + std::to_string(i) + ", labels: [small]}\n";
+  }
+  start(site);
+  Node elsewhere;
+  elsewhere.provider = "sea";
+  elsewhere.pool = "main";
+  elsewhere.type = {"small"};
+  elsewhere.resources = driver::Resources({{"instances", 1}}).to_json();
+  elsewhere.set_state(NodeState::ready, clock_.wall_seconds());
+  const std::string path = as_requestor(requestor_->create(
+      model::node_path(""), to_record(elsewhere), coordination::CreateMode::persistent_sequential));
+  EXPECT_LT(settle(), kPools) << "it is free";
+  as_requestor(requestor_->remove(path, coordination::kAnyVersion));
+  EXPECT_LT(settle(), kPools) << "its usage ends";
+}
+
+// One pool has declined the request, which waits until another one has capacity.
+TEST_F(CloudTest, only_changes_of_pools_make_a_pool_decide_anew) {
+  log_level_ = telemetry::LogLevel::debug;
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: cloud
+    pools:
+      - {name: one, max-servers: 1, labels: [small]}
+      - {name: two, max-servers: 2, labels: [small]}
+)");
+  accept(request({"small", "small"}));
+  const std::string waiting = request({"small", "small"});
+  ASSERT_EQ(state(waiting), RequestState::requested);
+  const auto decisions = [this] {
+    return std::ranges::count_if(
+        log_, [](const std::string& line) { return line.contains("Waiting: "); });
+  };
+  ASSERT_GT(decisions(), 0);
+  log_.clear();
+  model::Component component;
+  component.hostname = "other";
+  component.kind = model::Component::Kind::builder;
+  as_requestor(coordination::ensure_path(*requestor_, "/nodepool/components/builder"));
+  const std::string builder =
+      as_requestor(requestor_->create("/nodepool/components/builder/other", to_record(component),
+                                      coordination::CreateMode::ephemeral_sequential));
+  settle();
+  component.started = 1;
+  component.problems = {"the disk is full"};
+  as_requestor(requestor_->set(builder, to_record(component), coordination::kAnyVersion));
+  settle();
+  EXPECT_EQ(decisions(), 0);
+
+  component = {};
+  component.hostname = "other";
+  component.kind = model::Component::Kind::pool;
+  const std::string pool =
+      as_requestor(requestor_->create("/nodepool/components/pool/other", to_record(component),
+                                      coordination::CreateMode::ephemeral_sequential));
+  settle();
+  EXPECT_GT(decisions(), 0) << "the registry has another pool";
+  log_.clear();
+  as_requestor(requestor_->set(pool, to_record(component), coordination::kAnyVersion));
+  settle();
+  EXPECT_EQ(decisions(), 0) << "nothing has changed";
+  component.supported_labels = {"small"};
+  as_requestor(requestor_->set(pool, to_record(component), coordination::kAnyVersion));
+  settle();
+  EXPECT_GT(decisions(), 0);
 }
 
 }  // namespace

@@ -94,7 +94,9 @@ class CloudProvider final : public driver::LaunchingProvider {
 
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override {
     const model::Node node = record.node();
+    ++cloud_->deletions;
     co_await context_.runtime.clock.sleep_for(cloud_->delete_time);
+    if (!cloud_->delete_failure.empty()) throw std::runtime_error(cloud_->delete_failure);
     cloud_->machines.erase(node.external_id_text());
     co_return std::nullopt;
   }

@@ -23,6 +23,8 @@ struct Cloud {
   async::Duration launch_time{};
   std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time
   async::Duration delete_time{};
+  std::string delete_failure;         // thrown by reclaim() after delete_time unless empty
+  int deletions = 0;                  // calls of reclaim() so far
   async::Duration check_time{};       // of is_usable()
   std::set<std::string> uncheckable;  // external ids; is_usable() throws after check_time
   std::set<std::string> machines;     // external ids

@@ -1,4 +1,4 @@
-// Reclaiming nodes with a store that fails at one moment.
+// Reclaiming nodes with a store that fails at one moment, and with a cloud that refuses.
 
 #include "launcher/deleted_node_worker.h"
 
@@ -20,7 +20,9 @@ namespace {
 using coordination::StoreError;
 using model::Node;
 using model::NodeState;
+using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr auto kReturnsOfSky =
@@ -79,6 +81,14 @@ class DeletedNodeWorkerTest : public PartsFixture {
     return add_node(node);
   }
 
+  // A node that its requestor has returned.
+  std::string add_used() {
+    Node node = idle_node("main", "small");
+    node.set_state(NodeState::used, clock_.wall_seconds());
+    node.external_id = model::json_string("m1");
+    return add_node(node);
+  }
+
   std::vector<std::string> contenders(const std::string& id) {
     return loop_.run(store_.children(model::node_lock_path(id)));
   }
@@ -87,7 +97,15 @@ class DeletedNodeWorkerTest : public PartsFixture {
   CloudDriver driver_{cloud_};
   Providers providers_;
   ForgetfulStore forgetful_{store_};
-  WorkerContext worker_context_{runtime_, forgetful_, records_, log_};
+  std::vector<std::string> errors_;
+  telemetry::Logger errors_log_{
+      telemetry::Log::to_consumer(
+          [this](telemetry::LogLevel, std::string_view, std::string_view message) {
+            errors_.emplace_back(message);
+          },
+          telemetry::LogLevel::error),
+      "test"};
+  WorkerContext worker_context_{runtime_, forgetful_, records_, errors_log_};
   DeletedNodeWorker worker_{worker_context_, providers_, own_pools_};
 };
 
@@ -120,6 +138,68 @@ TEST_F(DeletedNodeWorkerTest, a_node_that_is_leased_after_all_stays) {
   pass(seconds(60));
   EXPECT_EQ(node(id).state, NodeState::in_use);
   EXPECT_THAT(cloud_->machines, Not(IsEmpty()));
+}
+
+// Otherwise a few such machines use up the rate limit of their account.
+TEST_F(DeletedNodeWorkerTest, a_machine_that_cannot_be_deleted_is_tried_ever_less_often) {
+  cloud_->delete_failure = "conflict";
+  const std::string id = add_used();
+  worker_.start();
+  settle();
+  int attempts = 1;
+  for (const int pause : {5, 10, 20, 40, 80, 160, 320, 600, 600}) {
+    pass(seconds(pause - 1));
+    EXPECT_EQ(cloud_->deletions, attempts) << "before the end of " << pause << " s";
+    pass(seconds(1));
+    EXPECT_EQ(cloud_->deletions, ++attempts) << "after " << pause << " s";
+  }
+  EXPECT_THAT(errors_, ElementsAre(testing::HasSubstr("conflict"))) << "once for each reason";
+  cloud_->delete_failure = "still in use";
+  pass(minutes(10));
+  EXPECT_THAT(errors_,
+              ElementsAre(testing::HasSubstr("conflict"), testing::HasSubstr("still in use")));
+  EXPECT_THAT(contenders(id), IsEmpty()) << "a user may delete it with --now";
+  cloud_->delete_failure.clear();
+  pass(minutes(10));
+  EXPECT_EQ(nodes_.find(id), nullptr);
+}
+
+TEST_F(DeletedNodeWorkerTest, a_node_that_is_released_anew_is_tried_at_once) {
+  cloud_->delete_failure = "conflict";
+  const std::string id = add_used();
+  worker_.start();
+  pass(minutes(20));
+  const int before = cloud_->deletions;
+  Node again = node(id);
+  again.set_state(NodeState::deleting, clock_.wall_seconds());
+  write_node(again);
+  EXPECT_EQ(cloud_->deletions, before + 1);
+  pass(seconds(5));
+  EXPECT_EQ(cloud_->deletions, before + 2) << "the pauses begin anew";
+}
+
+TEST_F(DeletedNodeWorkerTest, what_is_written_into_the_record_of_an_attempt_is_no_release) {
+  cloud_->delete_failure = "conflict";
+  const std::string id = add_used();
+  worker_.start();
+  pass(minutes(20));
+  const int before = cloud_->deletions;
+  Node noted = node(id);
+  noted.comment = "from the attempt of another launcher";
+  write_node(noted);
+  pass(seconds(30));
+  EXPECT_EQ(cloud_->deletions, before);
+}
+
+TEST_F(DeletedNodeWorkerTest, a_new_configuration_of_the_provider_is_tried_at_once) {
+  cloud_->delete_failure = "no permission";
+  const std::string id = add_used();
+  worker_.start();
+  pass(minutes(20));
+  cloud_->delete_failure.clear();
+  worker_.reevaluate_provider("sky");
+  settle();
+  EXPECT_EQ(nodes_.find(id), nullptr);
 }
 
 }  // namespace

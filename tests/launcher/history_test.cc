@@ -6,6 +6,7 @@
 #include <functional>
 #include <thread>
 
+#include "coordination/tree.h"
 #include "history/waits.h"
 #include "model/lease.h"
 #include "model/paths.h"
@@ -119,6 +120,25 @@ TEST_F(HistoryTest, a_lease_is_recorded_until_its_node_is_released) {
       ElementsAre("requested label(s) a for test", "decision rack-main on host accepts",
                   "fulfilled " + nodes, "answered", "leased " + nodes + " for 2h by me",
                   "renewed " + nodes + " for 1h", "released " + nodes + " the node is used"));
+}
+
+TEST_F(HistoryTest, a_lease_of_a_node_whose_removal_is_seen_first_is_released) {
+  start(std::string(kHostWithHistory));
+  const std::string node_id = nodes().front().id;
+  const std::string id = request({"a"});
+  accept(id);
+  model::Node node = read_node(node_id);
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 7200, "me"});
+  write_node(node);
+  pass(std::chrono::seconds(1));
+  as_requestor(coordination::remove_tree(*requestor_, model::node_path(node_id)));
+  pass(std::chrono::seconds(1));
+  stop();
+  const std::vector<std::string> entries = lines(id);
+  EXPECT_EQ(entries.back(), "released [" + node_id + "] the node is gone");
+  EXPECT_EQ(std::ranges::count_if(
+                entries, [](const std::string& line) { return line.starts_with("leased"); }),
+            1);
 }
 
 constexpr std::string_view kFakeSky = R"(

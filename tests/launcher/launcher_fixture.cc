@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "config/load.h"
 #include "coordination/lock.h"
@@ -150,12 +151,15 @@ coordination::MemoryStore& LauncherFixture::process_store() {
   return *process_->store;
 }
 
-void LauncherFixture::settle() {
+std::size_t LauncherFixture::settle() {
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  std::size_t total = 0;
   while (true) {
-    bool ran = loop_.poll();
-    if (process_) ran = process_->loop.poll() || ran;
-    for (const auto& other : others_) ran = other->loop.poll() || ran;
-    if (!ran) return;
+    std::size_t ran = loop_.poll(kAll);
+    if (process_) ran += process_->loop.poll(kAll);
+    for (const auto& other : others_) ran += other->loop.poll(kAll);
+    if (ran == 0) return total;
+    total += ran;
   }
 }
 

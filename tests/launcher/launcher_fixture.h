@@ -66,8 +66,8 @@ class LauncherFixture : public testing::Test {
   // Kills the launcher's process: its session ends, its tasks stop where they are.
   void kill();
 
-  // Runs everything that can run without time passing.
-  void settle();
+  // Runs everything that can run without time passing. Returns how many continuations ran.
+  std::size_t settle();
   // Lets time pass, step by step from one timer to the next.
   void pass(async::Duration duration);
   // Runs one continuation of each launcher's tasks; if there are none, time passes to the next

@@ -5,6 +5,7 @@
 #include "coordination/path.h"
 #include "model/paths.h"
 #include "tests/launcher/parts_fixture.h"
+#include "tests/support/allocations.h"
 
 namespace nodepool::launcher {
 namespace {
@@ -97,6 +98,23 @@ TEST_F(NodeCountsTest, the_oldest_open_request_of_each_label_counts_for_its_age)
   EXPECT_EQ(figure("nodepool.label.strange.oldest_request"), 90);
   EXPECT_EQ(figure("nodepool.label.large.oldest_request"), 0);
   EXPECT_EQ(figure("nodepool.label.unknown.oldest_request"), -1);
+}
+
+// The metrics are made every second.
+TEST_F(NodeCountsTest, many_pools_with_the_same_labels_cost_little) {
+  constexpr std::size_t kPools = 1000;
+  std::vector<std::string> labels;
+  for (int i = 0; i < 10; ++i) labels.push_back("label-" + std::to_string(i));
+  std::vector<model::Component> offers;
+  for (std::size_t i = 0; i < kPools; ++i) {
+    offers.push_back(offering("sky", "pool-" + std::to_string(i), labels));
+  }
+  std::vector<const model::Component*> pools;
+  for (const model::Component& pool : offers) pools.push_back(&pool);
+  NodeCounts::Values values;
+  const auto used = test_support::allocations_of([&] { values = node_counts_.values(pools, 0); });
+  EXPECT_GE(values.size(), kPools);
+  EXPECT_LT(used.count, 100 * kPools);
 }
 
 }  // namespace

@@ -172,5 +172,34 @@ TEST_F(EvictionTest, one_node_goes_at_a_time_for_each_limit_unless_that_takes_lo
   EXPECT_EQ(answer({.shortage = Shortage::provider, .since = kNow}), "delete idle");
 }
 
+TEST_F(EvictionTest, a_deletion_from_before_the_clock_was_set_back_is_not_waited_for) {
+  fill({{.name = "idle", .since = 10},
+        {.name = "by a clock that is ahead", .since = kNow + 1, .state = NodeState::deleting},
+        {.name = "stuck", .since = kNow + 3600, .state = NodeState::deleting}});
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "reevaluate in 300 s");
+  remove_node(id_of("by a clock that is ahead"));
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete idle");
+}
+
+// Other pools of a full provider decide before the record is written.
+TEST_F(EvictionTest, an_eviction_counts_from_its_decision_until_it_fails) {
+  fill({{.name = "idle", .since = 10}, {.name = "chosen", .pool = "other", .tenant = "acme"}});
+  const CapacityWanted in_provider{.shortage = Shortage::provider, .since = kNow};
+  deletions_.expect(node(id_of("chosen")), kNow - 10);
+  EXPECT_EQ(answer(in_provider), "reevaluate in 290 s");
+  EXPECT_EQ(answer({.shortage = Shortage::tenant, .tenant = "acme", .since = kNow}),
+            "reevaluate in 290 s");
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete idle");
+  deletions_.stop_expecting(id_of("chosen"));
+  EXPECT_EQ(answer(in_provider), "delete idle");
+
+  deletions_.expect(node(id_of("chosen")), kNow - 10);
+  Node written = node(id_of("chosen"));
+  written.set_state(NodeState::deleting, kNow - 20);
+  write_node(written);
+  deletions_.stop_expecting(id_of("chosen"));
+  EXPECT_EQ(answer(in_provider), "reevaluate in 280 s") << "the record has it";
+}
+
 }  // namespace
 }  // namespace nodepool::planning

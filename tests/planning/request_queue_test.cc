@@ -28,14 +28,16 @@ constexpr std::size_t kEnough = 100;
 class RequestQueueTest : public testing::Test {
  protected:
   void wait(const NodeRequest& request, Until until) {
-    queue_.wait(request.service_key(), request, {.kind = Decision::Kind::wait, .until = until});
+    queue_.wait(request.service_key(), request, {.kind = Decision::Kind::wait, .until = until},
+                now_);
   }
 
   void wait_behind(const NodeRequest& request, const NodeRequest& earlier) {
     queue_.wait(request.service_key(), request,
                 {.kind = Decision::Kind::wait,
                  .until = Until::earlier_one_is_served,
-                 .reason = {Reason::Code::comes_after, earlier.id}});
+                 .reason = {Reason::Code::comes_after, earlier.id}},
+                now_);
   }
 
   // Evaluates all that are due; each waits again for the same.
@@ -52,6 +54,7 @@ class RequestQueueTest : public testing::Test {
   }
 
   RequestQueue queue_;
+  RequestQueue::Moment now_;
 };
 
 TEST_F(RequestQueueTest, due_requests_come_in_order_of_service) {
@@ -62,6 +65,20 @@ TEST_F(RequestQueueTest, due_requests_come_in_order_of_service) {
   EXPECT_EQ(queue_.next(), first.service_key());
   EXPECT_EQ(queue_.next(), second.service_key());
   EXPECT_EQ(queue_.next(), std::nullopt);
+}
+
+TEST_F(RequestQueueTest, events_that_wake_no_request_leave_nothing_due) {
+  const NodeRequest room = request(1, {"a"});
+  EXPECT_FALSE(queue_.has_next());
+  queue_.enqueue(room.service_key());
+  EXPECT_TRUE(queue_.has_next());
+  EXPECT_EQ(queue_.next(), room.service_key());
+  wait(room, Until::capacity_is_free);
+  queue_.label_is_free("b");
+  queue_.tenant_takes_less("acme");
+  EXPECT_FALSE(queue_.has_next());
+  queue_.capacity_has_grown();
+  EXPECT_TRUE(queue_.has_next());
 }
 
 TEST_F(RequestQueueTest, of_equal_requests_only_the_first_is_evaluated) {
@@ -191,6 +208,7 @@ TEST_F(RequestQueueTest, a_request_that_waited_a_minute_for_capacity_is_starved)
   NodeRequest second = request(2, {"b"});
   first.stat.ctime = 100'000;  // milliseconds
   second.stat.ctime = 90'000;
+  now_ = {.wall = 100, .steady = 100};
   wait(first, Until::capacity_is_free);
   wait(second, Until::capacity_is_free);
   const ServiceKey later = request(3, {"a"}).service_key();
@@ -207,6 +225,31 @@ TEST_F(RequestQueueTest, a_request_that_waited_a_minute_for_capacity_is_starved)
   queue_.capacity_has_grown();
   EXPECT_EQ(queue_.next(), second.service_key());
   EXPECT_EQ(queue_.first_starved(later, 160, nullptr), std::nullopt);
+}
+
+TEST_F(RequestQueueTest, the_wait_does_not_depend_on_a_clock_that_is_set_back) {
+  NodeRequest old = request(1, {"a"});
+  NodeRequest created_later = request(2, {"b"});
+  old.stat.ctime = 9'990'000;
+  created_later.stat.ctime = 10'020'000;  // by the store's clock
+  const ServiceKey later = request(3, {"a"}).service_key();
+  EXPECT_EQ(queue_.waited(old.service_key(), 500), 0);
+  now_ = {.wall = 10'000, .steady = 500};
+  wait(old, Until::capacity_is_free);
+  EXPECT_EQ(queue_.waited(old.service_key(), 500), 10);
+  now_ = {.wall = 6'420, .steady = 520};  // set back by an hour
+  queue_.enqueue(old.service_key());
+  EXPECT_EQ(queue_.next(), old.service_key());
+  wait(old, Until::capacity_is_free);
+  wait(created_later, Until::capacity_is_free);
+  EXPECT_EQ(queue_.waited(old.service_key(), 520), 30);
+  EXPECT_EQ(queue_.waited(created_later.service_key(), 520), 0);
+  EXPECT_EQ(queue_.first_starved(later, 549, nullptr), std::nullopt);
+  EXPECT_EQ(queue_.first_starved(later, 550, nullptr), old.service_key());
+  queue_.remove(old.service_key());
+  EXPECT_EQ(queue_.waited(old.service_key(), 550), 0);
+  EXPECT_EQ(queue_.first_starved(later, 579, nullptr), std::nullopt);
+  EXPECT_EQ(queue_.first_starved(later, 580, nullptr), created_later.service_key());
 }
 
 // With that many shapes, quadratic algorithms would take too long.

@@ -70,11 +70,12 @@ MachineInventory::MachineInventory(const async::Runtime& runtime, Adapter& adapt
       log_(std::move(log)),
       listing_(runtime, "machines", [this] { return ask(adapter_); }) {}
 
-// Listings may lack a new machine for the consistency delay.
+// Listings may lack a new machine for the consistency delay. Clocks of launchers differ a little; a
+// node from the far future is from before the clock was set back.
 bool MachineInventory::may_be_hidden(const model::Node& node,
                                      const IndexedMachines& machines) const {
   const std::chrono::duration<double> age(runtime_.clock.wall_seconds() - node.state_time);
-  return !machines.is_complete() || age < adapter_.traits().consistency_delay;
+  return !machines.is_complete() || std::chrono::abs(age) < adapter_.traits().consistency_delay;
 }
 
 Task<bool> MachineInventory::is_running(model::Node node) {

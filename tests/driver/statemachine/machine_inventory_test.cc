@@ -58,8 +58,16 @@ TEST_F(MachineInventoryTest, a_machine_that_two_listings_lack_is_not_usable) {
 
 TEST_F(MachineInventoryTest, a_new_machine_of_another_launcher_is_usable_before_it_is_listed) {
   const Node node = launch_new();
+  installation_.clock.shift_wall_clock(-1);  // the other launcher's is ahead
   hide_machines(1000);
   EXPECT_TRUE(is_usable(node));
+}
+
+TEST_F(MachineInventoryTest, a_node_from_before_the_clock_was_set_back_is_not_new) {
+  const Node node = launch_old();
+  installation_.clock.shift_wall_clock(-3600);
+  hide_machines(2);
+  EXPECT_FALSE(is_usable(node));
 }
 
 TEST_F(MachineInventoryTest, a_machine_that_is_missing_from_listings_with_gaps_is_usable) {
