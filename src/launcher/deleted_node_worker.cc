@@ -24,7 +24,7 @@ using model::NodeState;
 constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 
 // Machines that cannot be deleted must not take the rate limit from others.
-constexpr auto kLongestReturnRetryPause = std::chrono::minutes(10);
+constexpr auto kLongestReturnRetryPause = std::chrono::minutes(1);
 
 // How long an interrupted launch is left to launchers that may resume it.
 constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
