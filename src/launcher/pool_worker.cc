@@ -260,7 +260,8 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
 
 void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& decision,
                                  std::vector<std::string> plan) {
-  if (idle_node_evictor_.is_busy()) return;
+  // Another pool of this launcher may be about to serve it.
+  if (idle_node_evictor_.is_busy() || context_.usage.is_reserved_for(request.id)) return;
   const RequestQueue::Moment now = now_of(context_.runtime.clock);
   const planning::CapacityWanted wanted{
       .shortage = decision.shortage,

@@ -187,7 +187,7 @@ TEST_F(DeletedNodeWorkerTest, what_is_written_into_the_record_of_an_attempt_is_n
   Node noted = node(id);
   noted.comment = "from the attempt of another launcher";
   write_node(noted);
-  pass(seconds(30));
+  pass(seconds(10));
   EXPECT_EQ(cloud_->deletions, before);
 }
 
