@@ -24,7 +24,7 @@ using async::Signals;
 // Runs the command with the nodes in its environment. `records` are in the order of the labels.
 Task<ChildEnd> run_with_nodes(Context& context, RunCommand command, Signals& signals,
                               std::vector<model::Node> records) {
-  const std::vector<NodeAccess> nodes = access_to(records, command.labels);
+  const std::vector<NodeAccess> nodes = access_to(records, labels_of(records, command.labels));
   const PrivateDirectory directory(variable(context.environment, "TMPDIR", "/tmp"));
   const AccessPaths paths{directory.path_of("ssh_config"), directory.path_of("known_hosts"),
                           directory.path_of("inventory.yaml")};
