@@ -30,6 +30,9 @@ Task<web::Response> show_description(Call& /*call*/) {
 
 // The response to a call that failed because of the store.
 CallError store_failure(const StoreError& error) {
+  if (error.kind() == StoreError::Kind::bad_version) {
+    return {409, "Another process has changed the record during the call. Check it, and retry"};
+  }
   const bool is_unknown = error.kind() == StoreError::Kind::unknown_outcome ||
                           error.kind() == StoreError::Kind::session_expired;
   return {503,

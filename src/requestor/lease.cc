@@ -35,8 +35,8 @@ double after(const async::Runtime& runtime, async::Duration duration) {
   return runtime.clock.wall_seconds() + std::chrono::duration<double>(duration).count();
 }
 
-RequestError no_such_lease(const std::string& id) {
-  return RequestError("there is no lease " + id + ": it has expired, or has been released");
+NoSuchLease no_such_lease(const std::string& id) {
+  return NoSuchLease("there is no lease " + id + ": it has expired, or has been released");
 }
 
 // Marks the nodes as leased and replaces the session's locks by the lease's, in one transaction:
@@ -254,7 +254,7 @@ Task<bool> end_hold(async::Runtime runtime, Store& store, model::NodeTable& node
     return true;
   };
   const model::NodeChange change = co_await model::change_node(runtime, store, nodes, node_id, end);
-  if (change == model::NodeChange::locked) {
+  if (change == model::NodeChange::locked || change == model::NodeChange::outdated) {
     throw RequestError("node " + node_id + " is locked");
   }
   co_return change == model::NodeChange::written;
@@ -265,7 +265,7 @@ Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& stor
                                              std::optional<std::string> hold_reason) {
   const Node* single = nodes.find(id);
   const std::optional<Lease> lease = single == nullptr ? std::nullopt : lease_of(*single);
-  if (single != nullptr && !lease) throw RequestError("node " + id + " is not leased");
+  if (single != nullptr && !lease) throw NoSuchLease("node " + id + " is not leased");
   const std::string lease_id = lease ? lease->id : id;
   std::vector<std::string> node_ids;
   if (lease) {

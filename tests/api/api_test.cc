@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "model/lease.h"
 #include "model/lease_request.h"
 #include "model/paths.h"
 
@@ -182,6 +183,50 @@ TEST_F(ApiTest, a_hold_ends_after_a_day_or_what_a_lease_may_last) {
     ends.push_back(node.hold_expiration.value_or(0));
   }
   EXPECT_THAT(ends, testing::ElementsAre(3600, 24 * 3600));
+}
+
+TEST_F(ApiTest, a_release_that_others_prevent_is_refused) {
+  const Got done = leased("gitlab");
+  const std::string id = done.body.at("lease").at("nodes").at(0).at("id");
+  async::TaskScope others(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  bool is_over = false;
+  others.spawn("changes", keep_changing(id, is_over));
+  const Got refused =
+      got(run(first_->api().answer(request("DELETE", "/api/v1/leases/" + done.id(), "gitlab"))));
+  is_over = true;
+  run(others.join());
+  EXPECT_EQ(refused.status, 409) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("is being changed by another process"));
+  EXPECT_EQ(node(id).state, model::NodeState::in_use);
+  settle();
+  EXPECT_EQ(call("DELETE", "/api/v1/leases/" + done.id(), "gitlab").status, 204);
+}
+
+TEST_F(ApiTest, a_hold_whose_node_changes_at_any_moment_is_ended_or_the_call_is_refused) {
+  std::set<unsigned> statuses;
+  bool is_answered = false;
+  for (std::size_t moment = 0; !is_answered; ++moment) {
+    model::Node held;
+    held.set_state(model::NodeState::hold, clock_.wall_seconds());
+    held.user_data = model::hold_user_data({.owner = "gitlab", .lease = "200-0000000000"});
+    const std::string id = run(launcher_.add_node(held));
+    settle();
+    std::optional<web::Response> response;
+    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+      ADD_FAILURE() << name << ": " << error;
+    });
+    const std::string target = "/api/v1/nodes/" + id + "/hold";
+    scope.spawn("call", answer(*first_, request("DELETE", target, "gitlab"), response));
+    loop_.poll(moment);
+    is_answered = response.has_value();
+    change_at_once(id);
+    while (!response) pass(seconds(1));
+    statuses.insert(response->status);
+    run(scope.join());
+  }
+  EXPECT_THAT(statuses, testing::ElementsAre(204, 409));
 }
 
 TEST_F(ApiTest, renewals_add_up_to_no_more_than_a_lease_may_last) {

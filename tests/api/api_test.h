@@ -10,12 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include "api/api.h"
 #include "async/event_loop.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
+#include "model/paths.h"
 #include "model/records.h"
 #include "tests/requestor/launcher_double.h"
 #include "tests/support/temporary_directory.h"
@@ -239,6 +242,24 @@ class ApiTest : public testing::Test {
   // Reads the node from the store.
   model::Node node(const std::string& id) { return run(launcher_.node(id)); }
 
+  // Another process changes the node's record before anything else runs.
+  void change_at_once(const std::string& id) {
+    const std::string path = model::node_path(id);
+    model::Node changed = model::parse_node(id, server_.tree().get(path));
+    changed.comment = changed.comment.value_or("") + "x";
+    coordination::Transaction change;
+    change.set(path, to_record(changed));
+    server_.commit(operator_, change, 0);
+  }
+
+  // The same between any two steps of another task.
+  async::Task<> keep_changing(std::string id, const bool& is_over) {
+    while (!is_over) {
+      change_at_once(id);
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+  }
+
   async::EventLoop loop_;
   async::VirtualClock clock_;
   async::Random random_{1};
@@ -250,6 +271,7 @@ class ApiTest : public testing::Test {
   std::vector<std::string> audit_;
   telemetry::Logger log_{telemetry::Log::to_consumer([](auto, auto, auto) {}), "test"};
   coordination::MemoryServer server_;
+  std::int64_t operator_ = server_.open_session([](const auto&) {});
   coordination::MemoryStore launcher_store_;
   requestor::LauncherDouble launcher_;
   std::unique_ptr<ApiServer> first_;
