@@ -65,17 +65,29 @@ Task<> read_from_store(Call& call) {
   if (entry) call.context.records.requests.seen(call.id, *entry);
 }
 
-// Whether the request or lease exists. Waits up to kReplicationDelay for its record.
-Task<bool> find_request(Call& call) {
-  if (call.context.lease_index.find(call.id) != nullptr) co_return true;
+// Waits up to kReplicationDelay for the record of the request or lease, if there is none.
+Task<> wait_for_record(Call& call) {
+  if (call.context.lease_index.find(call.id) != nullptr) co_return;
   async::Event seen;
   const coordination::Subscription watching =
       call.context.lease_index.observe(call.id, [&seen] { seen.set(); });
   co_await read_from_store(call);
-  if (call.context.lease_index.find(call.id) != nullptr) co_return true;
+  if (call.context.lease_index.find(call.id) != nullptr) co_return;
   async::Clock& clock = call.context.runtime.clock;
   co_await seen.wait_until(clock, clock.now() + kReplicationDelay);
-  co_return call.context.lease_index.find(call.id) != nullptr;
+}
+
+// What the tables lack is known to be absent only if they are complete: waits until they are.
+// Throws CallError (503) if they are not by `deadline`.
+Task<> require_complete_records(Call& call, async::Clock::TimePoint deadline) {
+  model::Records& records = call.context.records;
+  async::Event complete;
+  const coordination::Subscription watching =
+      records.observe_ready([&complete] { complete.set(); });
+  while (!records.ready()) {
+    if (!co_await complete.wait_until(call.context.runtime.clock, deadline)) break;
+  }
+  require_ready(records);
 }
 
 // Throws CallError (404) unless the lease index has such a request or lease that the client may
@@ -85,9 +97,12 @@ void require_known(const Call& call) {
   throw CallError(404, fmt::format("Request {} not found: it has ended or never existed", call.id));
 }
 
-// The same, but waits for its record.
-Task<> require_request(Call& call) {
-  co_await find_request(call);
+// The same, but waits for its record, and until `deadline` for complete tables.
+Task<> require_request(Call& call, async::Clock::TimePoint deadline) {
+  co_await wait_for_record(call);
+  if (call.context.lease_index.find(call.id) == nullptr) {
+    co_await require_complete_records(call, deadline);
+  }
   require_known(call);
 }
 
@@ -99,8 +114,11 @@ Task<> wait_until_settled(Call& call, async::Clock::TimePoint deadline) {
   while (true) {
     const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
     if (entry != nullptr && !is_waiting(*entry)) co_return;
-    if (entry == nullptr) co_return co_await require_request(call);
-    if (!co_await changed.wait_until(clock, deadline)) co_return;
+    if (entry == nullptr) {
+      co_await require_request(call, deadline);
+    } else if (!co_await changed.wait_until(clock, deadline)) {
+      co_return;
+    }
   }
 }
 
@@ -202,17 +220,22 @@ void require_nodes(const Call& call, const InFlightQuota& in_flight, std::size_t
                               call.client.name, *call.client.max_nodes, has, wanted));
 }
 
-// Finds the earlier request with this key: sets call.id. Throws CallError (409) if it has ended or
-// has other labels.
-Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels) {
+// Finds the earlier request with this key: sets call.id. Waits until `deadline` for complete
+// tables. Throws CallError (409) if it has ended or has other labels.
+Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels,
+                   async::Clock::TimePoint deadline) {
   async::Clock& clock = call.context.runtime.clock;
-  const async::Clock::TimePoint deadline = clock.now() + kReplicationDelay;
+  const async::Clock::TimePoint arrival = clock.now() + kReplicationDelay;
   async::Event changed;
   const coordination::Subscription watching =
       call.context.lease_index.observe_all([&changed](const std::string&) { changed.set(); });
   std::optional<std::string> id = call.context.lease_index.id_of_key(key);
-  while (!id && co_await changed.wait_until(clock, deadline))
+  while (!id && co_await changed.wait_until(clock, arrival))
     id = call.context.lease_index.id_of_key(key);
+  if (!id) {
+    co_await require_complete_records(call, deadline);
+    id = call.context.lease_index.id_of_key(key);
+  }
   if (!id) throw CallError(409, "The request with this idempotency key has ended");
   call.id = *id;
   const NodeRequest* request = call.context.records.requests.find(*id);
@@ -255,11 +278,14 @@ Task<> stream(ApiContext& context, Client client, std::string id, web::StreamSin
       context.lease_index.observe(call.id, [&changed] { changed.set(); });
   std::string last;
   while (true) {
-    const bool is_there = co_await find_request(call);
+    co_await wait_for_record(call);
+    const LeaseIndex::Entry* entry = context.lease_index.find(call.id);
+    const bool is_there = entry != nullptr;
+    const bool is_unknown = !is_there && !context.records.ready();
     std::string document = is_there ? document_of(call) : "null";
-    const bool is_over = !is_there || !is_waiting(*context.lease_index.find(call.id));
+    const bool is_over = is_there ? !is_waiting(*entry) : !is_unknown;
     std::string part = ":\n\n";  // a comment: keeps the connection open
-    if (document != last) {
+    if (!is_unknown && document != last) {
       part = fmt::format("event: {}\ndata: {}\n\n", is_there ? "request" : "gone", document);
       last = std::move(document);
     }
@@ -288,21 +314,22 @@ Task<web::Response> create_request(Call& call, InFlightQuota& in_flight) {
       call.context.worker.adopt(call.id);
     }
   }
-  if (!is_new) co_await find_by_key(call, key, labels);
+  if (!is_new) co_await find_by_key(call, key, labels, deadline);
   call.outcome =
       fmt::format("{} {} [{}]", is_new ? "placed" : "has", call.id, fmt::join(labels, ", "));
   if (call.wait()) {
     co_await wait_for_end(call, deadline);
   } else {
-    co_await require_request(call);
+    co_await require_request(call, deadline);
   }
   co_return request_response(call, is_new ? 201 : 200);
 }
 
 Task<web::Response> show_request(Call& call) {
   const std::optional<async::Duration> wait = call.wait();
-  co_await require_request(call);
-  if (wait) co_await wait_for_end(call, call.context.runtime.clock.now() + *wait);
+  const auto deadline = call.context.runtime.clock.now() + wait.value_or(async::Duration(0));
+  co_await require_request(call, deadline);
+  if (wait) co_await wait_for_end(call, deadline);
   co_return request_response(call, 200);
 }
 
@@ -329,7 +356,7 @@ Task<web::Response> list_requests(Call& call) {
 }
 
 Task<web::Response> stream_request(Call& call) {
-  co_await require_request(call);
+  co_await require_request(call, call.context.runtime.clock.now());
   web::Response response{200,
                          {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}}};
   response.stream = [&context = call.context, client = call.client, id = call.id](
@@ -338,7 +365,7 @@ Task<web::Response> stream_request(Call& call) {
 }
 
 Task<web::Response> delete_request(Call& call) {
-  co_await require_request(call);
+  co_await require_request(call, call.context.runtime.clock.now());
   for (int attempt = 0; attempt < 5; ++attempt) {
     const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
     if (entry == nullptr) break;

@@ -86,6 +86,41 @@ TEST_F(ApiTest, a_request_may_end_at_any_moment_between_the_end_of_a_wait_and_th
   EXPECT_THAT(statuses, testing::ElementsAre(200, 404));
 }
 
+TEST_F(ApiTest, a_request_that_is_leased_during_an_outage_is_found_once_all_records_are_read) {
+  constexpr int kNodes = 4000;  // reading them takes many steps
+  coordination::Transaction others;
+  for (int i = 0; i < kNodes; ++i) {
+    others.create(model::node_path(""), to_record(model::Node()),
+                  coordination::CreateMode::persistent_sequential);
+  }
+  server_.commit(operator_, others, 0);
+  settle();
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  std::optional<web::Response> response;
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  const std::string target = "/api/v1/requests/" + placed.id() + "?wait=60s";
+  scope.spawn("call", answer(*first_, request("GET", target, "gitlab"), response));
+  settle();
+  first_->store().suspend_for_tests();
+  run(launcher_.fulfil_now(placed.id()));
+  pass(seconds(3));
+  EXPECT_EQ(node("0000004000").state, model::NodeState::in_use);
+  EXPECT_FALSE(response);
+  first_->store().resume_for_tests();
+  // Time passes while the records are read.
+  while (!response) {
+    if (loop_.poll(500) == 0) clock_.advance_by(seconds(1));
+    if (!first_->records().ready()) clock_.advance_by(std::chrono::milliseconds(501));
+  }
+  run(scope.join());
+  const Got done = got(*response);
+  EXPECT_EQ(done.status, 200) << done.text;
+  EXPECT_EQ(done.body.value("state", ""), "fulfilled");
+}
+
 TEST_F(ApiTest, another_launcher_leases_the_nodes_if_the_first_one_dies) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
