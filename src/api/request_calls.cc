@@ -37,6 +37,15 @@ std::string base_path(const std::string& id) {
   return "/api/v1/requests/" + id;
 }
 
+// Whether the index may have only some of the lease's nodes yet: their records arrive one by one.
+bool is_arriving(const Call& call, const LeaseIndex::Entry& entry) {
+  if (!entry.lease) return false;
+  const model::NodeTable& nodes = call.context.records.nodes;
+  return !nodes.ready() || std::ranges::any_of(nodes.allocated_to(call.id), [&](const auto& id) {
+    return nodes.find(id)->state == model::NodeState::ready;
+  });
+}
+
 bool is_waiting(const LeaseIndex::Entry& entry) {
   return !entry.lease && !entry.is_failed;
 }
@@ -261,13 +270,30 @@ Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& in_flight, NewRe
   co_return co_await async::finally(std::move(placing), placed);
 }
 
+// Waits up to kReplicationDelay for all nodes of a lease.
+Task<> wait_for_nodes(Call& call) {
+  async::Clock& clock = call.context.runtime.clock;
+  const async::Clock::TimePoint arrival = clock.now() + kReplicationDelay;
+  async::Event changed;
+  const coordination::Subscription watching =
+      call.context.lease_index.observe(call.id, [&changed] { changed.set(); });
+  const coordination::Subscription readiness =
+      call.context.records.nodes.observe_readiness([&changed](bool) { changed.set(); });
+  while (true) {
+    const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
+    if (entry == nullptr || !is_arriving(call, *entry)) co_return;
+    if (!co_await changed.wait_until(clock, arrival)) co_return;
+  }
+}
+
 // Throws CallError (404) if the request has ended meanwhile: other tasks run between the end of a
 // wait and its caller.
-web::Response request_response(const Call& call, unsigned status) {
+Task<web::Response> request_response(Call& call, unsigned status) {
+  co_await wait_for_nodes(call);
   require_known(call);
   web::Response response = json_response(status, document_of(call) + "\n");
   response.headers.emplace_back("Location", base_path(call.id));
-  return response;
+  co_return response;
 }
 
 Task<> stream(ApiContext& context, Client client, std::string id, web::StreamSink& sink) {
@@ -279,6 +305,7 @@ Task<> stream(ApiContext& context, Client client, std::string id, web::StreamSin
   std::string last;
   while (true) {
     co_await wait_for_record(call);
+    co_await wait_for_nodes(call);
     const LeaseIndex::Entry* entry = context.lease_index.find(call.id);
     const bool is_there = entry != nullptr;
     const bool is_unknown = !is_there && !context.records.ready();
@@ -322,7 +349,7 @@ Task<web::Response> create_request(Call& call, InFlightQuota& in_flight) {
   } else {
     co_await require_request(call, deadline);
   }
-  co_return request_response(call, is_new ? 201 : 200);
+  co_return co_await request_response(call, is_new ? 201 : 200);
 }
 
 Task<web::Response> show_request(Call& call) {
@@ -330,7 +357,7 @@ Task<web::Response> show_request(Call& call) {
   const auto deadline = call.context.runtime.clock.now() + wait.value_or(async::Duration(0));
   co_await require_request(call, deadline);
   if (wait) co_await wait_for_end(call, deadline);
-  co_return request_response(call, 200);
+  co_return co_await request_response(call, 200);
 }
 
 Task<web::Response> list_requests(Call& call) {

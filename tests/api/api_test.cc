@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <deque>
 #include <filesystem>
 #include <set>
 
@@ -48,6 +49,37 @@ TEST_F(ApiTest, the_request_call_can_wait_for_its_result) {
   const Got placed = call("POST", "/api/v1/requests?wait=30s", "gitlab", kSmall);
   EXPECT_EQ(placed.status, 201);
   EXPECT_EQ(placed.body.at("state"), "fulfilled");
+}
+
+TEST_F(ApiTest, a_fulfilled_answer_has_all_nodes_whatever_the_moment_of_the_call) {
+  constexpr std::size_t kNodes = 600;  // more than a launcher reads at once
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const std::vector<std::string> labels(kNodes, "small");
+  const Got placed = call("POST", "/api/v1/requests", "gitlab", {{"labels", labels}});
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    model::Node ready;
+    ready.set_state(model::NodeState::ready, clock_.wall_seconds());
+    ready.allocated_to = placed.id();
+    ids.push_back(run(launcher_.add_node(ready)));
+  }
+  settle();
+  const std::string path = "/api/v1/requests/" + placed.id();
+  std::deque<std::optional<web::Response>> shown;
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  scope.spawn("launcher", launcher_.fulfil_with(placed.id(), ids));
+  do {
+    scope.spawn("call", answer(*second_, request("GET", path, "gitlab"), shown.emplace_back()));
+  } while (loop_.poll(300) == 300);
+  while (!scope.empty()) pass(seconds(1));
+  run(scope.join());
+  for (const std::optional<web::Response>& each : shown) {
+    const json lease = got(*each).body.value("lease", json());
+    if (!lease.is_null()) EXPECT_THAT(lease.at("nodes"), SizeIs(kNodes));
+  }
+  EXPECT_THAT(call("GET", path, "gitlab").body.at("lease").at("nodes"), SizeIs(kNodes));
 }
 
 TEST_F(ApiTest, a_waiting_request_reports_its_state_and_survives_its_launcher) {
