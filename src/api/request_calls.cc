@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "api/documents.h"
@@ -74,16 +75,28 @@ Task<> read_from_store(Call& call) {
   if (entry) call.context.records.requests.seen(call.id, *entry);
 }
 
-// Waits up to kReplicationDelay for the record of the request or lease, if there is none.
+// Waits up to kReplicationDelay for records of the request or lease, until `is_done`.
+Task<> wait_for_records(Call& call, std::function<bool()> is_done) {
+  async::Clock& clock = call.context.runtime.clock;
+  const async::Clock::TimePoint arrival = clock.now() + kReplicationDelay;
+  async::Event changed;
+  const coordination::Subscription watching =
+      call.context.lease_index.observe(call.id, [&changed] { changed.set(); });
+  const coordination::Subscription readiness =
+      call.context.records.nodes.observe_readiness([&changed](bool) { changed.set(); });
+  while (!is_done()) {
+    if (!co_await changed.wait_until(clock, arrival)) co_return;
+  }
+}
+
+// Waits for the record of the request or lease, if there is none.
 Task<> wait_for_record(Call& call) {
   if (call.context.lease_index.find(call.id) != nullptr) co_return;
-  async::Event seen;
-  const coordination::Subscription watching =
-      call.context.lease_index.observe(call.id, [&seen] { seen.set(); });
   co_await read_from_store(call);
-  if (call.context.lease_index.find(call.id) != nullptr) co_return;
-  async::Clock& clock = call.context.runtime.clock;
-  co_await seen.wait_until(clock, clock.now() + kReplicationDelay);
+  const std::function<bool()> is_there = [&call] {
+    return call.context.lease_index.find(call.id) != nullptr;
+  };
+  co_await wait_for_records(call, is_there);
 }
 
 // What the tables lack is known to be absent only if they are complete: waits until they are.
@@ -253,6 +266,37 @@ Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels,
   }
 }
 
+// Throws CallError unless the client sees the request or lease and may change it.
+void require_withdrawable(const Call& call) {
+  require_known(call);
+  if (call.view.may_change(*call.view.find(call.id))) return;
+  throw CallError(403, fmt::format("{} may not withdraw request {}: another client owns it",
+                                   call.client.name, call.id));
+}
+
+// Ends a request that another process has removed just now. It may have leased the nodes, which the
+// tables need not show yet. `nodes` are those of its last record.
+Task<web::Response> release_ended(Call& call, std::vector<std::string> nodes) {
+  if (nodes.empty()) {
+    const std::function<bool()> is_leased = [&call] {
+      const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
+      return entry != nullptr && entry->lease;
+    };
+    co_await wait_for_records(call, is_leased);
+    const model::IdSet& allocated = call.context.records.nodes.allocated_to(call.id);
+    nodes.assign(allocated.begin(), allocated.end());
+  }
+  std::vector<std::string> released;
+  try {
+    released = co_await requestor::release_nodes(call.context.runtime, call.context.store, call.id,
+                                                 std::move(nodes));
+  } catch (const requestor::RequestError& error) {
+    throw CallError(409, error.what());
+  }
+  call.outcome = fmt::format("ended {} [{}]", call.id, fmt::join(released, ", "));
+  co_return web::Response{204};
+}
+
 Task<> remove_in_flight(InFlightQuota& in_flight, std::string owner, std::size_t nodes) {
   in_flight.remove(owner, nodes);
   co_return;
@@ -272,18 +316,11 @@ Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& in_flight, NewRe
 
 // Waits up to kReplicationDelay for all nodes of a lease.
 Task<> wait_for_nodes(Call& call) {
-  async::Clock& clock = call.context.runtime.clock;
-  const async::Clock::TimePoint arrival = clock.now() + kReplicationDelay;
-  async::Event changed;
-  const coordination::Subscription watching =
-      call.context.lease_index.observe(call.id, [&changed] { changed.set(); });
-  const coordination::Subscription readiness =
-      call.context.records.nodes.observe_readiness([&changed](bool) { changed.set(); });
-  while (true) {
+  const std::function<bool()> is_complete = [&call] {
     const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
-    if (entry == nullptr || !is_arriving(call, *entry)) co_return;
-    if (!co_await changed.wait_until(clock, arrival)) co_return;
-  }
+    return entry == nullptr || !is_arriving(call, *entry);
+  };
+  co_await wait_for_records(call, is_complete);
 }
 
 // Throws CallError (404) if the request has ended meanwhile: other tasks run between the end of a
@@ -393,26 +430,27 @@ Task<web::Response> stream_request(Call& call) {
 
 Task<web::Response> delete_request(Call& call) {
   co_await require_request(call, call.context.runtime.clock.now());
+  require_withdrawable(call);
+  std::vector<std::string> nodes;  // of the request, as last seen
   for (int attempt = 0; attempt < 5; ++attempt) {
     const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
-    if (entry == nullptr) break;
-    if (!call.view.may_change(*entry)) {
-      throw CallError(403, fmt::format("{} may not withdraw request {}: another client owns it",
-                                       call.client.name, call.id));
-    }
-    if (entry->lease) co_return co_await release_lease(call);
+    if (entry != nullptr && entry->lease) co_return co_await release_lease(call);
     const NodeRequest* request = call.context.records.requests.find(call.id);
-    if (request == nullptr) break;
+    if (request == nullptr) co_return co_await release_ended(call, std::move(nodes));
+    nodes = request->nodes;
     const std::int32_t version = request->stat.version;
-    if (co_await requestor::end_lease_request(call.context.store, call.id, version)) {
-      call.context.records.requests.removed(call.id);
-      break;
+    switch (co_await requestor::end_lease_request(call.context.store, call.id, version)) {
+      case requestor::RequestEnd::removed:
+        call.context.records.requests.removed(call.id);
+        call.outcome = "withdrew " + call.id;
+        co_return web::Response{204};
+      case requestor::RequestEnd::gone:
+        co_return co_await release_ended(call, std::move(nodes));
+      case requestor::RequestEnd::changed:  // it may be fulfilled now
+        co_await read_from_store(call);
     }
-    // It has changed meanwhile: it may be fulfilled now.
-    co_await read_from_store(call);
   }
-  call.outcome = "withdrew " + call.id;
-  co_return web::Response{204};
+  throw CallError(409, fmt::format("Request {} is being changed by another process", call.id));
 }
 
 }  // namespace nodepool::api

@@ -174,6 +174,17 @@ Task<std::optional<Lease>> try_renew(Store& store, const std::vector<std::string
   co_return renewed;
 }
 
+// Removes these nodes from their lease; returns the ids of those that were part of it.
+Task<std::vector<std::string>> remove_all(Store& store, std::vector<std::string> node_ids,
+                                          std::string lease_id, Ending ending) {
+  std::vector<std::string> removed;
+  for (const std::string& node_id : node_ids) {
+    Task<bool> removing = remove_from_lease(store, node_id, lease_id, ending);
+    if (co_await std::move(removing)) removed.push_back(node_id);
+  }
+  co_return removed;
+}
+
 Task<> lock_and_take(async::Runtime runtime, Store& store, LockedNodes& locked,
                      model::NodeRequest request, Lease lease) {
   co_await locked.lock(std::move(request));
@@ -275,13 +286,19 @@ Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& stor
     node_ids.assign(allocated.begin(), allocated.end());
   }
   const Ending ending = hold_reason ? holding(runtime, *hold_reason) : releasing(runtime);
-  std::vector<std::string> released;
-  for (const std::string& node_id : node_ids) {
-    Task<bool> removing = remove_from_lease(store, node_id, lease_id, ending);
-    if (co_await std::move(removing)) released.push_back(node_id);
-  }
+  Task<std::vector<std::string>> removing =
+      remove_all(store, std::move(node_ids), lease_id, ending);
+  std::vector<std::string> released = co_await std::move(removing);
   if (released.empty()) throw no_such_lease(lease_id);
   co_return released;
+}
+
+Task<std::vector<std::string>> release_nodes(async::Runtime runtime, Store& store,
+                                             std::string lease_id,
+                                             std::vector<std::string> node_ids) {
+  Task<std::vector<std::string>> removing =
+      remove_all(store, std::move(node_ids), std::move(lease_id), releasing(runtime));
+  co_return co_await std::move(removing);
 }
 
 }  // namespace nodepool::requestor

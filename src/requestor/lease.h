@@ -62,6 +62,12 @@ Task<std::vector<std::string>> release_lease(async::Runtime runtime, coordinatio
                                              const model::NodeTable& nodes, std::string id,
                                              std::optional<std::string> hold_reason = std::nullopt);
 
+// Releases these nodes, as far as they are part of the lease in the store. Returns their ids.
+// Throws RequestError if other processes keep changing a node, and StoreError.
+Task<std::vector<std::string>> release_nodes(async::Runtime runtime, coordination::Store& store,
+                                             std::string lease_id,
+                                             std::vector<std::string> node_ids);
+
 // Removes one node from a lease and holds it for inspection, unlocked, with `reason` as comment.
 // Without a reason the comment names the lease and its holder. The hold ends after `longest`, if
 // that is given. The node still counts as its owner's (model::Hold). Returns false if the lease

@@ -259,7 +259,7 @@ TEST_F(ApiTest, a_release_that_others_prevent_is_refused) {
     ADD_FAILURE() << name << ": " << error;
   });
   bool is_over = false;
-  others.spawn("changes", keep_changing(id, is_over));
+  others.spawn("changes", keep_changing(model::node_path(id), is_over));
   const Got refused =
       got(run(first_->api().answer(request("DELETE", "/api/v1/leases/" + done.id(), "gitlab"))));
   is_over = true;
@@ -288,7 +288,7 @@ TEST_F(ApiTest, a_hold_whose_node_changes_at_any_moment_is_ended_or_the_call_is_
     scope.spawn("call", answer(*first_, request("DELETE", target, "gitlab"), response));
     loop_.poll(moment);
     is_answered = response.has_value();
-    change_at_once(id);
+    change_at_once(model::node_path(id));
     while (!response) pass(seconds(1));
     statuses.insert(response->status);
     run(scope.join());
@@ -330,6 +330,54 @@ TEST_F(ApiTest, giving_up_withdraws_a_request_that_waits_and_releases_one_that_d
   EXPECT_EQ(call("DELETE", "/api/v1/requests/" + done.id(), "gitlab").status, 204);
   settle();
   EXPECT_EQ(node(done.body.at("lease").at("nodes").at(0).at("id")).state, model::NodeState::used);
+}
+
+TEST_F(ApiTest, giving_up_at_the_moment_of_the_lease_releases_it) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const auto fulfil = [](LauncherDouble& launcher, std::string id) -> async::Task<> {
+    try {
+      co_await launcher.fulfil_now(std::move(id));
+    } catch (const coordination::StoreError& error) {
+      if (!error.is_rejection()) throw;  // it has been withdrawn meanwhile
+    }
+  };
+  bool is_idle = false;
+  for (std::size_t moment = 0; !is_idle; ++moment) {
+    const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+      ADD_FAILURE() << name << ": " << error;
+    });
+    scope.spawn("launcher", fulfil(launcher_, placed.id()));
+    is_idle = loop_.poll(moment) < moment;
+    std::optional<web::Response> response;
+    const std::string target = "/api/v1/requests/" + placed.id();
+    scope.spawn("call", answer(*second_, request("DELETE", target, "gitlab"), response));
+    while (!response) pass(seconds(1));
+    pass(seconds(3));
+    run(scope.join());
+    EXPECT_EQ(response->status, 204) << moment;
+    const model::NodeTable& nodes = second_->records().nodes;
+    for (const std::string& id : nodes.allocated_to(placed.id())) {
+      EXPECT_NE(nodes.find(id)->state, model::NodeState::in_use) << moment;
+    }
+    EXPECT_THAT(run(launcher_.requests()), IsEmpty()) << moment;
+  }
+}
+
+TEST_F(ApiTest, a_request_that_others_keep_changing_is_not_withdrawn) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const std::string id = call("POST", "/api/v1/requests", "gitlab", kSmall).id();
+  async::TaskScope others(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  bool is_over = false;
+  others.spawn("changes", keep_changing(model::request_path(id), is_over));
+  const Got refused =
+      got(run(first_->api().answer(request("DELETE", "/api/v1/requests/" + id, "gitlab"))));
+  is_over = true;
+  run(others.join());
+  EXPECT_EQ(refused.status, 409) << refused.text;
+  EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
 }
 
 TEST_F(ApiTest, a_failed_request_reports_its_reasons_for_a_while) {

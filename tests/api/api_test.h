@@ -18,7 +18,6 @@
 #include "async/event_loop.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
-#include "model/paths.h"
 #include "model/records.h"
 #include "tests/requestor/launcher_double.h"
 #include "tests/support/temporary_directory.h"
@@ -242,20 +241,17 @@ class ApiTest : public testing::Test {
   // Reads the node from the store.
   model::Node node(const std::string& id) { return run(launcher_.node(id)); }
 
-  // Another process changes the node's record before anything else runs.
-  void change_at_once(const std::string& id) {
-    const std::string path = model::node_path(id);
-    model::Node changed = model::parse_node(id, server_.tree().get(path));
-    changed.comment = changed.comment.value_or("") + "x";
+  // Another process writes the record again before anything else runs.
+  void change_at_once(const std::string& path) {
     coordination::Transaction change;
-    change.set(path, to_record(changed));
+    change.set(path, server_.tree().get(path).data);
     server_.commit(operator_, change, 0);
   }
 
   // The same between any two steps of another task.
-  async::Task<> keep_changing(std::string id, const bool& is_over) {
+  async::Task<> keep_changing(std::string path, const bool& is_over) {
     while (!is_over) {
-      change_at_once(id);
+      change_at_once(path);
       co_await boost::asio::post(boost::asio::use_awaitable);
     }
   }
