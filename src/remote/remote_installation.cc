@@ -29,6 +29,13 @@ constexpr auto kFirstPause = std::chrono::milliseconds(500);
 constexpr auto kLongestPause = std::chrono::seconds(5);
 constexpr auto kFirstContact = std::chrono::seconds(10);
 
+std::vector<std::string> ids_of(const std::vector<model::Node>& nodes) {
+  std::vector<std::string> ids;
+  ids.reserve(nodes.size());
+  for (const model::Node& node : nodes) ids.push_back(node.id);
+  return ids;
+}
+
 }  // namespace
 
 RemoteInstallation::RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
@@ -70,6 +77,7 @@ Task<Installation::Outcome> RemoteInstallation::request(Request request, Observe
   }
   if (outcome.leased && request.is_for_process) {
     lease_in_use_ = outcome.leased->lease.id;
+    nodes_in_use_ = ids_of(outcome.leased->nodes);
     renewals_.spawn("renewing the lease", keep_lease(lease_in_use_));
   }
   co_return outcome;
@@ -193,14 +201,15 @@ Task<> RemoteInstallation::keep_lease(std::string lease) {
   }
 }
 
-Task<> RemoteInstallation::end_use(std::optional<std::string> hold_reason) {
+Task<std::vector<std::string>> RemoteInstallation::end_use(std::optional<std::string> hold_reason) {
   co_await renewals_.stop();
-  if (lease_in_use_.empty()) co_return;
+  if (lease_in_use_.empty()) co_return std::vector<std::string>();
   try {
     co_await release_from(std::exchange(lease_in_use_, {}), std::nullopt, std::move(hold_reason));
   } catch (const RequestError& error) {
     throw RequestError(std::string("that happens when their lease expires: ") + error.what());
   }
+  co_return std::exchange(nodes_in_use_, {});
 }
 
 Task<model::Lease> RemoteInstallation::extend(std::string lease,
@@ -238,10 +247,7 @@ Task<std::vector<std::string>> RemoteInstallation::release(std::string id,
   const std::string& lease = leased.lease.id;
   const std::optional<std::string> node = lease == id ? std::nullopt : std::optional(id);
   co_await release_from(lease, node, std::move(hold_reason));
-  std::vector<std::string> ids;
-  ids.reserve(leased.nodes.size());
-  for (const model::Node& released : leased.nodes) ids.push_back(released.id);
-  co_return ids;
+  co_return ids_of(leased.nodes);
 }
 
 // The lease with this id, or the lease of the node with this id, with this node only.

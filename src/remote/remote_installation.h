@@ -32,7 +32,7 @@ class RemoteInstallation final : public Installation {
   Task<> close() override;
 
   Task<Outcome> request(Request request, Observer observer) override;
-  Task<> end_use(std::optional<std::string> hold_reason) override;
+  Task<std::vector<std::string>> end_use(std::optional<std::string> hold_reason) override;
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,
                                          std::optional<std::string> hold_reason) override;
@@ -75,8 +75,9 @@ class RemoteInstallation final : public Installation {
   Warn warn_;
   bool is_wait_reported_ = false;  // for a launcher
   std::string lease_in_use_;       // of the nodes that this process uses; empty: none
-  async::TaskScope withdrawals_;   // a cancelled task cannot wait for them itself
-  async::TaskScope renewals_;      // of lease_in_use_
+  std::vector<std::string> nodes_in_use_;
+  async::TaskScope withdrawals_;  // a cancelled task cannot wait for them itself
+  async::TaskScope renewals_;     // of lease_in_use_
 };
 
 }  // namespace nodepool::remote
