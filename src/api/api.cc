@@ -30,6 +30,9 @@ Task<web::Response> show_description(Call& /*call*/) {
 
 // The response to a call that failed because of the store.
 CallError store_failure(const StoreError& error) {
+  if (error.kind() == StoreError::Kind::bad_version) {
+    return {409, "Another process has changed the record during the call. Check it, and retry"};
+  }
   const bool is_unknown = error.kind() == StoreError::Kind::unknown_outcome ||
                           error.kind() == StoreError::Kind::session_expired;
   return {503,
@@ -202,10 +205,7 @@ void Api::check(const Route& route, const Call& call) {
   constexpr std::size_t kLongestId = 256;
   if (call.id.size() > kLongestId)
     throw CallError(404, fmt::format("id too long (at most {} characters)", kLongestId));
-  if (!records_.ready() && route.scope != Scope::none) {
-    throw CallError(503, "The launcher is still reading the records; retry",
-                    {{"Retry-After", "1"}});
-  }
+  if (route.scope != Scope::none) require_ready(records_);
 }
 
 // Logs a call that changes something: the client, the call, the outcome.

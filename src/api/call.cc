@@ -31,6 +31,11 @@ void require_length(const std::string& text, const char* key) {
 
 }  // namespace
 
+void require_ready(const model::Records& records) {
+  if (records.ready()) return;
+  throw CallError(503, "The launcher is still reading the records; retry", {{"Retry-After", "1"}});
+}
+
 std::optional<async::Duration> Call::wait() const {
   const std::string* given = request.parameter("wait");
   if (given == nullptr) return std::nullopt;

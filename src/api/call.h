@@ -80,6 +80,9 @@ struct Call {
   std::size_t number(std::string_view name, std::size_t otherwise, std::size_t most) const;
 };
 
+// Throws CallError (503) unless the records are complete.
+void require_ready(const model::Records& records);
+
 // Maximum length of a label, holder, key or reason, in bytes.
 inline constexpr std::size_t kLongestText = 256;
 

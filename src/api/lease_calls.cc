@@ -33,6 +33,14 @@ void require_change(const Call& call, const LeaseIndex::Entry& entry) {
                                    call.client.name, call.id));
 }
 
+CallError not_in_lease(const Call& call, const std::string& node) {
+  return {404, fmt::format("Lease {} has no node {}", call.id, node.substr(0, 100))};
+}
+
+CallError not_held(const Call& call) {
+  return {404, fmt::format("Held node {} not found", call.id)};
+}
+
 // Returns nothing if there is no limit.
 std::optional<std::chrono::seconds> max_lease(const Call& call) {
   std::optional<std::chrono::seconds> longest = call.client.max_lease;
@@ -124,16 +132,17 @@ Task<web::Response> hold_nodes(Call& call) {
   body.end();
   if (wanted.empty()) wanted.assign(entry.nodes.begin(), entry.nodes.end());
   for (const std::string& node : wanted) {
-    if (entry.nodes.contains(node)) continue;
-    throw CallError(404, fmt::format("Lease {} has no node {}", call.id, node.substr(0, 100)));
+    if (!entry.nodes.contains(node)) throw not_in_lease(call, node);
   }
   for (const std::string& node : wanted) {
+    bool is_held = false;
     try {
-      co_await requestor::keep_leased_node(call.context.runtime, call.context.store, node, call.id,
-                                           reason, duration);
+      is_held = co_await requestor::keep_leased_node(call.context.runtime, call.context.store, node,
+                                                     call.id, reason, duration);
     } catch (const requestor::RequestError& error) {
       throw CallError(409, error.what());
     }
+    if (!is_held) throw not_in_lease(call, node);
   }
   call.outcome =
       fmt::format("held {} of {} for {} s", fmt::join(wanted, ", "), call.id, duration.count());
@@ -142,19 +151,19 @@ Task<web::Response> hold_nodes(Call& call) {
 
 Task<web::Response> end_hold(Call& call) {
   const model::Node* node = call.view.find_node(call.id);
-  if (node == nullptr || node->state != model::NodeState::hold) {
-    throw CallError(404, fmt::format("Held node {} not found", call.id));
-  }
+  if (node == nullptr || node->state != model::NodeState::hold) throw not_held(call);
   if (!call.view.may_change(*node)) {
     throw CallError(403, fmt::format("{} may not end the hold of node {}: another client holds it",
                                      call.client.name, call.id));
   }
+  bool is_ended = false;
   try {
-    co_await requestor::end_hold(call.context.runtime, call.context.store,
-                                 call.context.records.nodes, call.id);
+    is_ended = co_await requestor::end_hold(call.context.runtime, call.context.store,
+                                            call.context.records.nodes, call.id);
   } catch (const requestor::RequestError& error) {
     throw CallError(409, error.what());
   }
+  if (!is_ended) throw not_held(call);
   call.outcome = fmt::format("ended the hold of {}", call.id);
   co_return web::Response{204};
 }
@@ -163,16 +172,16 @@ Task<web::Response> release_lease(Call& call) {
   const LeaseIndex::Entry& entry = visible_lease(call);
   require_change(call, entry);
   const std::string* node = call.request.parameter("node");
-  if (node != nullptr && !entry.nodes.contains(*node)) {
-    throw CallError(404, fmt::format("Lease {} has no node {}", call.id, node->substr(0, 100)));
-  }
+  if (node != nullptr && !entry.nodes.contains(*node)) throw not_in_lease(call, *node);
   std::vector<std::string> released;
   try {
     released = co_await requestor::release_lease(call.context.runtime, call.context.store,
                                                  call.context.records.nodes,
                                                  node == nullptr ? call.id : *node);
-  } catch (const requestor::RequestError&) {
+  } catch (const requestor::NoSuchLease&) {
     // The lease has ended meanwhile: the call is idempotent.
+  } catch (const requestor::RequestError& error) {
+    throw CallError(409, error.what());
   }
   call.outcome = fmt::format("released {} [{}]", call.id, fmt::join(released, ", "));
   co_return web::Response{204};

@@ -130,8 +130,10 @@ Task<> LeaseRequestWorker::complete(std::string id) {
     co_return;
   }
   const bool is_failed = request->state == RequestState::failed;
-  const bool is_ended = co_await requestor::end_lease_request(store_, id, request->stat.version);
-  if (is_ended && !is_failed) log.info("Withdrew the lease request: it has expired");
+  const requestor::RequestEnd end =
+      co_await requestor::end_lease_request(store_, id, request->stat.version);
+  if (end == requestor::RequestEnd::removed && !is_failed)
+    log.info("Withdrew the lease request: it has expired");
 }
 
 Task<> LeaseRequestWorker::remove_old_keys() {

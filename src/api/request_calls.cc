@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "api/documents.h"
@@ -37,6 +38,15 @@ std::string base_path(const std::string& id) {
   return "/api/v1/requests/" + id;
 }
 
+// Whether the index may have only some of the lease's nodes yet: their records arrive one by one.
+bool is_arriving(const Call& call, const LeaseIndex::Entry& entry) {
+  if (!entry.lease) return false;
+  const model::NodeTable& nodes = call.context.records.nodes;
+  return !nodes.ready() || std::ranges::any_of(nodes.allocated_to(call.id), [&](const auto& id) {
+    return nodes.find(id)->state == model::NodeState::ready;
+  });
+}
+
 bool is_waiting(const LeaseIndex::Entry& entry) {
   return !entry.lease && !entry.is_failed;
 }
@@ -65,17 +75,41 @@ Task<> read_from_store(Call& call) {
   if (entry) call.context.records.requests.seen(call.id, *entry);
 }
 
-// Whether the request or lease exists. Waits up to kReplicationDelay for its record.
-Task<bool> find_request(Call& call) {
-  if (call.context.lease_index.find(call.id) != nullptr) co_return true;
-  async::Event seen;
-  const coordination::Subscription watching =
-      call.context.lease_index.observe(call.id, [&seen] { seen.set(); });
-  co_await read_from_store(call);
-  if (call.context.lease_index.find(call.id) != nullptr) co_return true;
+// Waits up to kReplicationDelay for records of the request or lease, until `is_done`.
+Task<> wait_for_records(Call& call, std::function<bool()> is_done) {
   async::Clock& clock = call.context.runtime.clock;
-  co_await seen.wait_until(clock, clock.now() + kReplicationDelay);
-  co_return call.context.lease_index.find(call.id) != nullptr;
+  const async::Clock::TimePoint arrival = clock.now() + kReplicationDelay;
+  async::Event changed;
+  const coordination::Subscription watching =
+      call.context.lease_index.observe(call.id, [&changed] { changed.set(); });
+  const coordination::Subscription readiness =
+      call.context.records.nodes.observe_readiness([&changed](bool) { changed.set(); });
+  while (!is_done()) {
+    if (!co_await changed.wait_until(clock, arrival)) co_return;
+  }
+}
+
+// Waits for the record of the request or lease, if there is none.
+Task<> wait_for_record(Call& call) {
+  if (call.context.lease_index.find(call.id) != nullptr) co_return;
+  co_await read_from_store(call);
+  const std::function<bool()> is_there = [&call] {
+    return call.context.lease_index.find(call.id) != nullptr;
+  };
+  co_await wait_for_records(call, is_there);
+}
+
+// What the tables lack is known to be absent only if they are complete: waits until they are.
+// Throws CallError (503) if they are not by `deadline`.
+Task<> require_complete_records(Call& call, async::Clock::TimePoint deadline) {
+  model::Records& records = call.context.records;
+  async::Event complete;
+  const coordination::Subscription watching =
+      records.observe_ready([&complete] { complete.set(); });
+  while (!records.ready()) {
+    if (!co_await complete.wait_until(call.context.runtime.clock, deadline)) break;
+  }
+  require_ready(records);
 }
 
 // Throws CallError (404) unless the lease index has such a request or lease that the client may
@@ -85,9 +119,12 @@ void require_known(const Call& call) {
   throw CallError(404, fmt::format("Request {} not found: it has ended or never existed", call.id));
 }
 
-// The same, but waits for its record.
-Task<> require_request(Call& call) {
-  co_await find_request(call);
+// The same, but waits for its record, and until `deadline` for complete tables.
+Task<> require_request(Call& call, async::Clock::TimePoint deadline) {
+  co_await wait_for_record(call);
+  if (call.context.lease_index.find(call.id) == nullptr) {
+    co_await require_complete_records(call, deadline);
+  }
   require_known(call);
 }
 
@@ -99,8 +136,11 @@ Task<> wait_until_settled(Call& call, async::Clock::TimePoint deadline) {
   while (true) {
     const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
     if (entry != nullptr && !is_waiting(*entry)) co_return;
-    if (entry == nullptr) co_return co_await require_request(call);
-    if (!co_await changed.wait_until(clock, deadline)) co_return;
+    if (entry == nullptr) {
+      co_await require_request(call, deadline);
+    } else if (!co_await changed.wait_until(clock, deadline)) {
+      co_return;
+    }
   }
 }
 
@@ -202,23 +242,59 @@ void require_nodes(const Call& call, const InFlightQuota& in_flight, std::size_t
                               call.client.name, *call.client.max_nodes, has, wanted));
 }
 
-// Finds the earlier request with this key: sets call.id. Throws CallError (409) if it has ended or
-// has other labels.
-Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels) {
+// Finds the earlier request with this key: sets call.id. Waits until `deadline` for complete
+// tables. Throws CallError (409) if it has ended or has other labels.
+Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels,
+                   async::Clock::TimePoint deadline) {
   async::Clock& clock = call.context.runtime.clock;
-  const async::Clock::TimePoint deadline = clock.now() + kReplicationDelay;
+  const async::Clock::TimePoint arrival = clock.now() + kReplicationDelay;
   async::Event changed;
   const coordination::Subscription watching =
       call.context.lease_index.observe_all([&changed](const std::string&) { changed.set(); });
   std::optional<std::string> id = call.context.lease_index.id_of_key(key);
-  while (!id && co_await changed.wait_until(clock, deadline))
+  while (!id && co_await changed.wait_until(clock, arrival))
     id = call.context.lease_index.id_of_key(key);
+  if (!id) {
+    co_await require_complete_records(call, deadline);
+    id = call.context.lease_index.id_of_key(key);
+  }
   if (!id) throw CallError(409, "The request with this idempotency key has ended");
   call.id = *id;
   const NodeRequest* request = call.context.records.requests.find(*id);
   if (request != nullptr && request->node_types != labels) {
     throw CallError(409, "The request with this idempotency key has other labels");
   }
+}
+
+// Throws CallError unless the client sees the request or lease and may change it.
+void require_withdrawable(const Call& call) {
+  require_known(call);
+  if (call.view.may_change(*call.view.find(call.id))) return;
+  throw CallError(403, fmt::format("{} may not withdraw request {}: another client owns it",
+                                   call.client.name, call.id));
+}
+
+// Ends a request that another process has removed just now. It may have leased the nodes, which the
+// tables need not show yet. `nodes` are those of its last record.
+Task<web::Response> release_ended(Call& call, std::vector<std::string> nodes) {
+  if (nodes.empty()) {
+    const std::function<bool()> is_leased = [&call] {
+      const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
+      return entry != nullptr && entry->lease;
+    };
+    co_await wait_for_records(call, is_leased);
+    const model::IdSet& allocated = call.context.records.nodes.allocated_to(call.id);
+    nodes.assign(allocated.begin(), allocated.end());
+  }
+  std::vector<std::string> released;
+  try {
+    released = co_await requestor::release_nodes(call.context.runtime, call.context.store, call.id,
+                                                 std::move(nodes));
+  } catch (const requestor::RequestError& error) {
+    throw CallError(409, error.what());
+  }
+  call.outcome = fmt::format("ended {} [{}]", call.id, fmt::join(released, ", "));
+  co_return web::Response{204};
 }
 
 Task<> remove_in_flight(InFlightQuota& in_flight, std::string owner, std::size_t nodes) {
@@ -238,13 +314,23 @@ Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& in_flight, NewRe
   co_return co_await async::finally(std::move(placing), placed);
 }
 
+// Waits up to kReplicationDelay for all nodes of a lease.
+Task<> wait_for_nodes(Call& call) {
+  const std::function<bool()> is_complete = [&call] {
+    const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
+    return entry == nullptr || !is_arriving(call, *entry);
+  };
+  co_await wait_for_records(call, is_complete);
+}
+
 // Throws CallError (404) if the request has ended meanwhile: other tasks run between the end of a
 // wait and its caller.
-web::Response request_response(const Call& call, unsigned status) {
+Task<web::Response> request_response(Call& call, unsigned status) {
+  co_await wait_for_nodes(call);
   require_known(call);
   web::Response response = json_response(status, document_of(call) + "\n");
   response.headers.emplace_back("Location", base_path(call.id));
-  return response;
+  co_return response;
 }
 
 Task<> stream(ApiContext& context, Client client, std::string id, web::StreamSink& sink) {
@@ -255,11 +341,15 @@ Task<> stream(ApiContext& context, Client client, std::string id, web::StreamSin
       context.lease_index.observe(call.id, [&changed] { changed.set(); });
   std::string last;
   while (true) {
-    const bool is_there = co_await find_request(call);
+    co_await wait_for_record(call);
+    co_await wait_for_nodes(call);
+    const LeaseIndex::Entry* entry = context.lease_index.find(call.id);
+    const bool is_there = entry != nullptr;
+    const bool is_unknown = !is_there && !context.records.ready();
     std::string document = is_there ? document_of(call) : "null";
-    const bool is_over = !is_there || !is_waiting(*context.lease_index.find(call.id));
+    const bool is_over = is_there ? !is_waiting(*entry) : !is_unknown;
     std::string part = ":\n\n";  // a comment: keeps the connection open
-    if (document != last) {
+    if (!is_unknown && document != last) {
       part = fmt::format("event: {}\ndata: {}\n\n", is_there ? "request" : "gone", document);
       last = std::move(document);
     }
@@ -288,22 +378,23 @@ Task<web::Response> create_request(Call& call, InFlightQuota& in_flight) {
       call.context.worker.adopt(call.id);
     }
   }
-  if (!is_new) co_await find_by_key(call, key, labels);
+  if (!is_new) co_await find_by_key(call, key, labels, deadline);
   call.outcome =
       fmt::format("{} {} [{}]", is_new ? "placed" : "has", call.id, fmt::join(labels, ", "));
   if (call.wait()) {
     co_await wait_for_end(call, deadline);
   } else {
-    co_await require_request(call);
+    co_await require_request(call, deadline);
   }
-  co_return request_response(call, is_new ? 201 : 200);
+  co_return co_await request_response(call, is_new ? 201 : 200);
 }
 
 Task<web::Response> show_request(Call& call) {
   const std::optional<async::Duration> wait = call.wait();
-  co_await require_request(call);
-  if (wait) co_await wait_for_end(call, call.context.runtime.clock.now() + *wait);
-  co_return request_response(call, 200);
+  const auto deadline = call.context.runtime.clock.now() + wait.value_or(async::Duration(0));
+  co_await require_request(call, deadline);
+  if (wait) co_await wait_for_end(call, deadline);
+  co_return co_await request_response(call, 200);
 }
 
 Task<web::Response> list_requests(Call& call) {
@@ -329,7 +420,7 @@ Task<web::Response> list_requests(Call& call) {
 }
 
 Task<web::Response> stream_request(Call& call) {
-  co_await require_request(call);
+  co_await require_request(call, call.context.runtime.clock.now());
   web::Response response{200,
                          {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}}};
   response.stream = [&context = call.context, client = call.client, id = call.id](
@@ -338,27 +429,28 @@ Task<web::Response> stream_request(Call& call) {
 }
 
 Task<web::Response> delete_request(Call& call) {
-  co_await require_request(call);
+  co_await require_request(call, call.context.runtime.clock.now());
+  require_withdrawable(call);
+  std::vector<std::string> nodes;  // of the request, as last seen
   for (int attempt = 0; attempt < 5; ++attempt) {
     const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
-    if (entry == nullptr) break;
-    if (!call.view.may_change(*entry)) {
-      throw CallError(403, fmt::format("{} may not withdraw request {}: another client owns it",
-                                       call.client.name, call.id));
-    }
-    if (entry->lease) co_return co_await release_lease(call);
+    if (entry != nullptr && entry->lease) co_return co_await release_lease(call);
     const NodeRequest* request = call.context.records.requests.find(call.id);
-    if (request == nullptr) break;
+    if (request == nullptr) co_return co_await release_ended(call, std::move(nodes));
+    nodes = request->nodes;
     const std::int32_t version = request->stat.version;
-    if (co_await requestor::end_lease_request(call.context.store, call.id, version)) {
-      call.context.records.requests.removed(call.id);
-      break;
+    switch (co_await requestor::end_lease_request(call.context.store, call.id, version)) {
+      case requestor::RequestEnd::removed:
+        call.context.records.requests.removed(call.id);
+        call.outcome = "withdrew " + call.id;
+        co_return web::Response{204};
+      case requestor::RequestEnd::gone:
+        co_return co_await release_ended(call, std::move(nodes));
+      case requestor::RequestEnd::changed:  // it may be fulfilled now
+        co_await read_from_store(call);
     }
-    // It has changed meanwhile: it may be fulfilled now.
-    co_await read_from_store(call);
   }
-  call.outcome = "withdrew " + call.id;
-  co_return web::Response{204};
+  throw CallError(409, fmt::format("Request {} is being changed by another process", call.id));
 }
 
 }  // namespace nodepool::api

@@ -56,8 +56,9 @@ std::string lease_json(const requestor::LeasedNodes& leased,
 
 void print_lease(Context& context, const requestor::LeasedNodes& leased,
                  const RequestNodes& command, LeaseFiles& files) {
-  const std::vector<NodeAccess> nodes = access_to(leased.nodes, command.labels);
-  context.out << (command.json ? lease_json(leased, command.labels) + "\n"
+  const std::vector<std::string> labels = labels_of(leased.nodes, command.labels);
+  const std::vector<NodeAccess> nodes = access_to(leased.nodes, labels);
+  context.out << (command.json ? lease_json(leased, labels) + "\n"
                                : lease_text(leased, nodes, files));
   context.out.flush();  // the lease is printed even if the files fail
   files.write(nodes);

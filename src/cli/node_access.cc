@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "model/lease.h"
+
 namespace nodepool::cli {
 
 namespace {
@@ -23,6 +25,20 @@ bool is_plain(std::string_view text) {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@+-";
   return !text.empty() && text.front() != '-' &&
          text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+std::vector<std::string> labels_of(const std::vector<model::Node>& nodes,
+                                   const std::vector<std::string>& requested) {
+  std::vector<std::string> labels;
+  labels.reserve(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::optional<model::Lease> lease = lease_of(nodes[i]);
+    std::string label = lease ? lease->label : std::string();
+    if (label.empty() && i < requested.size()) label = requested[i];
+    if (label.empty() && !nodes[i].type.empty()) label = nodes[i].type.front();
+    labels.push_back(std::move(label));
+  }
+  return labels;
 }
 
 std::vector<NodeAccess> access_to(const std::vector<model::Node>& nodes,

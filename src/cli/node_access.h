@@ -24,7 +24,12 @@ struct NodeAccess {
   bool is_ssh() const { return connection_type == "ssh" || connection_type == "network_cli"; }
 };
 
-// One for each node; `labels` are the request's, in the same order.
+// The labels for which the nodes were requested: by their leases, or else `requested`, in the same
+// order. A repeated idempotency key finds a lease that may have more nodes, and other labels.
+std::vector<std::string> labels_of(const std::vector<model::Node>& nodes,
+                                   const std::vector<std::string>& requested);
+
+// One for each node; `labels` are theirs, in the same order.
 std::vector<NodeAccess> access_to(const std::vector<model::Node>& nodes,
                                   const std::vector<std::string>& labels);
 

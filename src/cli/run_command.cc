@@ -6,6 +6,9 @@
 #include <exception>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "async/finally.h"
 #include "async/signals.h"
@@ -24,7 +27,7 @@ using async::Signals;
 // Runs the command with the nodes in its environment. `records` are in the order of the labels.
 Task<ChildEnd> run_with_nodes(Context& context, RunCommand command, Signals& signals,
                               std::vector<model::Node> records) {
-  const std::vector<NodeAccess> nodes = access_to(records, command.labels);
+  const std::vector<NodeAccess> nodes = access_to(records, labels_of(records, command.labels));
   const PrivateDirectory directory(variable(context.environment, "TMPDIR", "/tmp"));
   const AccessPaths paths{directory.path_of("ssh_config"), directory.path_of("known_hosts"),
                           directory.path_of("inventory.yaml")};
@@ -35,44 +38,71 @@ Task<ChildEnd> run_with_nodes(Context& context, RunCommand command, Signals& sig
   co_return co_await run_child(context, signals, std::move(command.command), environment);
 }
 
-// If the command has failed, prints that its nodes are held and returns the reason; otherwise
-// returns nothing.
-std::optional<std::string> reason_to_keep(Context& context, const ChildEnd& end,
-                                          const std::vector<model::Node>& nodes) {
-  if (!end.has_run || end.status == 0) return std::nullopt;
-  std::vector<std::string> ids;
-  ids.reserve(nodes.size());
-  for (const model::Node& node : nodes) ids.push_back(node.id);
-  context.err << fmt::format(
-      "nodepool: the command exited with status {}; {} held: log in with `nodepool ssh ID`, "
-      "release with `nodepool delete ID`\n",
-      end.status, fmt::join(ids, ", "));
-  return fmt::format("the command of {} exited with status {}", context.holder(), end.status);
+// A failed command, whose nodes are to be held.
+struct Failure {
+  int status;
+  std::vector<std::string> nodes;  // their ids
+};
+
+Failure failure_of(const ChildEnd& end, const std::vector<model::Node>& nodes) {
+  Failure failure{.status = end.status, .nodes = {}};
+  for (const model::Node& node : nodes) failure.nodes.push_back(node.id);
+  return failure;
 }
 
-// Runs the command if there are nodes. If they are to be held, sets `keep` to the reason.
+// Runs the command if there are nodes. If they are to be held, sets `failure`.
 Task<int> run_on_nodes(Context& context, Installation& installation, RunCommand command,
-                       std::optional<std::string>& keep) {
+                       std::optional<Failure>& failure) {
+  // From here on, so that a signal between the request and the command does not leak the nodes.
+  Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  const auto stop = [&context] {
+    context.err << "nodepool: the session with the store has expired: the nodes are lost, and the "
+                   "command is stopped\n"
+                << std::flush;
+    std::raise(SIGTERM);  // which is forwarded to the command
+  };
   Installation::Request request{.labels = command.labels,
                                 .timeout = command.timeout,
                                 .holder = context.holder(),
-                                .is_for_process = true};
-  // From here on, so that a signal between the request and the command does not leak the nodes.
-  Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+                                .is_for_process = true,
+                                .on_lost = stop};
   int status = 0;
   const std::optional<requestor::LeasedNodes> used =
       co_await obtain_nodes(context, installation, std::move(request), signals, status);
   if (!used) co_return std::max(status, kNotRun);  // 128 + n after a signal
   const bool hold_on_failure = command.hold_on_failure;
   const ChildEnd end = co_await run_with_nodes(context, std::move(command), signals, used->nodes);
-  if (hold_on_failure) keep = reason_to_keep(context, end, used->nodes);
+  const bool has_failed = end.has_run && end.status != 0;
+  if (hold_on_failure && has_failed) failure = failure_of(end, used->nodes);
   co_return end.status;
 }
 
-// Releases or holds the nodes. A failure does not change the exit status.
-Task<> release_used(Context& context, Installation& installation, std::optional<std::string> keep) {
+void print_held(Context& context, Failure failure, const std::vector<std::string>& held) {
+  context.err << fmt::format("nodepool: the command exited with status {}; ", failure.status);
+  if (!held.empty()) {
+    context.err << fmt::format(
+        "{} held: log in with `nodepool ssh ID`, release with `nodepool delete ID`\n",
+        fmt::join(held, ", "));
+  }
+  std::erase_if(failure.nodes, [&held](const std::string& id) {
+    return std::ranges::find(held, id) != held.end();
+  });
+  if (failure.nodes.empty()) return;
+  context.err << fmt::format("{}{} lost, and not held\n",
+                             held.empty() ? "" : "nodepool: ", fmt::join(failure.nodes, ", "));
+}
+
+// Releases the nodes, or holds those of a failed command. A failure of that does not change the
+// exit status.
+Task<> release_used(Context& context, Installation& installation, std::optional<Failure> failure) {
+  std::optional<std::string> reason;
+  if (failure) {
+    reason =
+        fmt::format("the command of {} exited with status {}", context.holder(), failure->status);
+  }
   try {
-    co_await installation.end_use(std::move(keep));
+    const std::vector<std::string> ended = co_await installation.end_use(std::move(reason));
+    if (failure) print_held(context, *std::move(failure), ended);
   } catch (const std::exception& error) {
     context.err << "nodepool: the nodes could not be released; " << error.what() << '\n';
   }
@@ -81,10 +111,10 @@ Task<> release_used(Context& context, Installation& installation, std::optional<
 }  // namespace
 
 Task<int> perform(Context& context, Installation& installation, RunCommand command) {
-  std::optional<std::string> keep;
-  Task<int> running = run_on_nodes(context, installation, std::move(command), keep);
-  const auto end = [&context, &installation, &keep] {
-    return release_used(context, installation, keep);
+  std::optional<Failure> failure;
+  Task<int> running = run_on_nodes(context, installation, std::move(command), failure);
+  const auto end = [&context, &installation, &failure] {
+    return release_used(context, installation, failure);
   };
   co_return co_await async::finally(std::move(running), end);
 }

@@ -44,6 +44,7 @@ Task<Installation::Outcome> StoreInstallation::request(Request request, Observer
   if (!request.key.empty()) throw std::runtime_error("--key needs the request API (--url)");
   requestor::LeaseTerms terms{.duration = lease_length(request.lease), .holder = request.holder};
   const bool is_for_process = request.is_for_process;
+  const std::function<void()> on_lost = request.on_lost;
   const requestor::Result result =
       co_await request_from_store(session_, std::move(request), std::move(observer));
   Outcome outcome{.progress = progress_of(result.request)};
@@ -51,6 +52,9 @@ Task<Installation::Outcome> StoreInstallation::request(Request request, Observer
   if (is_for_process) {
     held_.emplace(session_.runtime(), session_.store());
     co_await held_->accept(result.request);
+    session_watch_ = session_.store().on_session([on_lost](coordination::SessionState state) {
+      if (on_lost && state == coordination::SessionState::expired) on_lost();
+    });
     outcome.leased.emplace().nodes = held_->nodes();
   } else {
     outcome.leased = co_await requestor::accept_with_lease(session_.runtime(), session_.store(),
@@ -59,10 +63,11 @@ Task<Installation::Outcome> StoreInstallation::request(Request request, Observer
   co_return outcome;
 }
 
-Task<> StoreInstallation::end_use(std::optional<std::string> hold_reason) {
-  if (!held_) co_return;
+Task<std::vector<std::string>> StoreInstallation::end_use(std::optional<std::string> hold_reason) {
+  session_watch_.reset();
+  if (!held_) co_return std::vector<std::string>();
   try {
-    co_await held_->release(std::move(hold_reason));
+    co_return co_await held_->release(std::move(hold_reason));
   } catch (const coordination::StoreError& error) {
     throw requestor::RequestError(std::string("that happens when this session ends: ") +
                                   error.what());

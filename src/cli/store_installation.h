@@ -23,7 +23,7 @@ class StoreInstallation final : public Installation {
   Task<> close() override { return session_.close(); }
 
   Task<Outcome> request(Request request, Observer observer) override;
-  Task<> end_use(std::optional<std::string> hold_reason) override;
+  Task<std::vector<std::string>> end_use(std::optional<std::string> hold_reason) override;
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,
                                          std::optional<std::string> hold_reason) override;
@@ -44,6 +44,7 @@ class StoreInstallation final : public Installation {
 
   Session& session_;
   std::optional<requestor::HeldNodes> held_;  // the nodes that this process uses
+  coordination::Subscription session_watch_;  // while it does
 };
 
 }  // namespace nodepool::cli

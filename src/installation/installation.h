@@ -36,6 +36,9 @@ class Installation {
     // For leases: the length; nothing: the installation's default.
     std::optional<std::chrono::seconds> lease = {};
     std::string key = {};  // for leases: the idempotency key; empty: none
+    // For nodes of this process: called if the session with the store has expired during their use,
+    // and the nodes are lost. Not with the request API.
+    std::function<void()> on_lost = {};
   };
 
   // The state of a request.
@@ -76,8 +79,9 @@ class Installation {
   virtual Task<Outcome> request(Request request, Observer observer) = 0;
 
   // Releases the nodes that this process uses, if there are any; with a reason, holds them for
-  // inspection instead. If that fails, the text of the exception says when it happens by itself.
-  virtual Task<> end_use(std::optional<std::string> hold_reason) = 0;
+  // inspection instead. Returns the ids of the nodes for which it was done: others are lost. If it
+  // fails, the text of the exception says when it happens by itself.
+  virtual Task<std::vector<std::string>> end_use(std::optional<std::string> hold_reason) = 0;
 
   // Renews the lease for the duration from now; nothing: for the installation's default.
   virtual Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,27 @@ Json parse_response(const std::string& body) {
   throw invalid_response("not an object");
 }
 
+// Whether another launcher, or the same one later, may give another response: the launcher or its
+// store is unavailable, or the launcher behind a proxy.
+bool is_temporary(int status) {
+  constexpr std::array kStatuses{502, 503, 504};
+  return std::ranges::find(kStatuses, status) != kStatuses.end();
+}
+
+// The `detail` of an error; empty if the body is not one, but a page of a proxy.
+std::string problem_detail(const std::string& body) {
+  try {
+    return text_at(parse_response(body), "detail");
+  } catch (const RequestError&) {
+    return {};
+  }
+}
+
+// What the response to a failed call says, in words.
+std::string failure_in(int status, const std::string& detail) {
+  return detail.empty() ? fmt::format("the API responded with status {}", status) : detail;
+}
+
 }  // namespace
 
 bool ApiReply::is_missing() const {
@@ -89,6 +111,7 @@ ApiClient::ApiClient(const async::Runtime& runtime, const ApiAddress& address,
 Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::string body,
                                    std::string key) {
   std::string failure;
+  bool is_answered = false;
   for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
     const std::string& base = bases_.at((current_ + attempt) % bases_.size());
     http::Request request;
@@ -105,23 +128,24 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
     try {
       response = co_await client_.send(std::move(request));
     } catch (const http::HttpError& error) {
-      failure = error.what();
+      if (error.kind() == http::HttpError::Kind::invalid) throw RequestError(error.what());
+      failure = "no launcher responds: " + std::string(error.what());
     }
     if (!response) continue;
-    constexpr int kUnavailable = 503;
-    const bool is_last = attempt + 1 == bases_.size();
-    if (response->status == kUnavailable && !is_last) continue;
+    if (is_temporary(response->status)) {
+      failure = failure_in(response->status, problem_detail(response->body));
+      is_answered = true;
+      continue;
+    }
     current_ = (current_ + attempt) % bases_.size();
     ApiReply reply{.status = response->status};
     if (!response->body.empty()) reply.document = parse_response(response->body);
     if (response->is_success() || reply.is_missing()) co_return reply;
     const std::string detail =
         reply.document.is_object() ? text_at(reply.document, "detail") : std::string();
-    throw RequestError(detail.empty()
-                           ? fmt::format("the API responded with status {}", response->status)
-                           : detail);
+    throw RequestError(failure_in(reply.status, detail));
   }
-  throw RequestError("no launcher responds: " + failure);
+  throw Unavailable(failure, is_answered);
 }
 
 Task<Json> ApiClient::call(std::string method, std::string path, std::string body) {

@@ -7,6 +7,7 @@
 #include "async/runtime.h"
 #include "http/client.h"
 #include "json/json.h"
+#include "requestor/error.h"
 #include "telemetry/log.h"
 
 namespace nodepool::remote {
@@ -34,9 +35,23 @@ struct ApiReply {
 // The id as one segment of a path.
 std::string escaped(const std::string& id);
 
+// No launcher responds, or each is unavailable: it restarts, or has no store. A repeated call may
+// succeed.
+class Unavailable : public requestor::RequestError {
+ public:
+  Unavailable(const std::string& text, bool is_answered)
+      : RequestError(text), is_answered_(is_answered) {}
+
+  // Whether a launcher, or its proxy, has responded: so the URL is right.
+  bool is_answered() const { return is_answered_; }
+
+ private:
+  bool is_answered_;
+};
+
 // Calls the request API of the launcher that responded last, then of the others. Calls are
 // idempotent, some by their key, so they are retried. All functions throw RequestError with the
-// API's message if it refuses the call, or if no launcher responds, and Cancelled.
+// API's message if it refuses the call, Unavailable, and Cancelled.
 class ApiClient {
  public:
   // Throws RequestError if the URL is invalid.

@@ -23,6 +23,19 @@ constexpr std::chrono::seconds kClockTolerance{5};
 constexpr std::chrono::seconds kLeaseInUse = std::chrono::minutes(3);
 constexpr std::chrono::seconds kRenewal{45};
 
+// The pauses between calls while no launcher is available, and how long a request waits for the
+// first response: the URL may be wrong.
+constexpr auto kFirstPause = std::chrono::milliseconds(500);
+constexpr auto kLongestPause = std::chrono::seconds(5);
+constexpr auto kFirstContact = std::chrono::seconds(10);
+
+std::vector<std::string> ids_of(const std::vector<model::Node>& nodes) {
+  std::vector<std::string> ids;
+  ids.reserve(nodes.size());
+  for (const model::Node& node : nodes) ids.push_back(node.id);
+  return ids;
+}
+
 }  // namespace
 
 RemoteInstallation::RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
@@ -58,9 +71,13 @@ Task<Installation::Outcome> RemoteInstallation::request(Request request, Observe
   } catch (const async::Cancelled&) {
     withdrawals_.spawn("withdrawing a request", find_and_withdraw(body, key));
     throw;
+  } catch (const Unavailable&) {
+    withdrawals_.spawn("withdrawing a request", find_and_withdraw(body, key));
+    throw;
   }
   if (outcome.leased && request.is_for_process) {
     lease_in_use_ = outcome.leased->lease.id;
+    nodes_in_use_ = ids_of(outcome.leased->nodes);
     renewals_.spawn("renewing the lease", keep_lease(lease_in_use_));
   }
   co_return outcome;
@@ -69,8 +86,40 @@ Task<Installation::Outcome> RemoteInstallation::request(Request request, Observe
 Task<Installation::Outcome> RemoteInstallation::submit_and_follow(std::string body, std::string key,
                                                                   async::Clock::TimePoint deadline,
                                                                   Observer observer) {
-  ApiReply placed = co_await submit(std::move(body), std::move(key));
-  co_return co_await follow(std::move(placed), deadline, std::move(observer));
+  ApiReply placed = co_await submit_patiently(std::move(body), std::move(key), deadline);
+  const std::string id = text_at(placed.document, "id");
+  Task<Outcome> following = follow(std::move(placed), deadline, std::move(observer));
+  try {
+    co_return co_await std::move(following);
+  } catch (const Unavailable& error) {
+    throw Unavailable(fmt::format("request {} could not be withdrawn: {}", id, error.what()),
+                      error.is_answered());
+  }
+}
+
+// Submits the request as soon as a launcher is available.
+Task<ApiReply> RemoteInstallation::submit_patiently(std::string body, std::string key,
+                                                    async::Clock::TimePoint deadline) {
+  async::Backoff backoff(kFirstPause, kLongestPause);
+  async::Clock::TimePoint limit = std::min(deadline, runtime_.clock.now() + kFirstContact);
+  while (true) {
+    Task<ApiReply> submitting = submit(body, key);
+    std::string failure;
+    try {
+      co_return co_await std::move(submitting);
+    } catch (const Unavailable& error) {
+      if (error.is_answered()) limit = deadline;
+      if (runtime_.clock.now() >= limit) throw;
+      failure = error.what();
+    }
+    co_await pause_for_launcher(std::move(failure), backoff, limit);
+  }
+}
+
+Task<> RemoteInstallation::pause_for_launcher(std::string failure, async::Backoff& backoff,
+                                              async::Clock::TimePoint limit) {
+  if (!std::exchange(is_wait_reported_, true)) warn_(failure + "; waiting for a launcher");
+  co_await runtime_.clock.sleep_until(std::min(runtime_.clock.now() + backoff.failed(), limit));
 }
 
 Task<ApiReply> RemoteInstallation::submit(std::string body, std::string key) {
@@ -93,6 +142,7 @@ Task<> RemoteInstallation::find_and_withdraw(std::string body, std::string key) 
 Task<Installation::Outcome> RemoteInstallation::follow(ApiReply reply,
                                                        async::Clock::TimePoint deadline,
                                                        Observer observer) {
+  async::Backoff backoff(kFirstPause, kLongestPause);
   while (true) {
     Outcome outcome = read_outcome(reply.document);
     if (observer) observer(outcome.progress);
@@ -104,9 +154,22 @@ Task<Installation::Outcome> RemoteInstallation::follow(ApiReply reply,
     }
     // When the launchers withdraw it, in seconds since the epoch.
     const double end = number_at(reply.document, "expires");
-    reply = co_await api_.try_call("GET",
-                                   fmt::format("requests/{}?wait={}", escaped(outcome.progress.id),
-                                               std::min(left, kLongestWait).count()));
+    Task<ApiReply> asking =
+        api_.try_call("GET", fmt::format("requests/{}?wait={}", escaped(outcome.progress.id),
+                                         std::min(left, kLongestWait).count()));
+    ApiReply next;
+    std::string failure;
+    try {
+      next = co_await std::move(asking);
+    } catch (const Unavailable& error) {
+      failure = error.what();
+    }
+    if (!failure.empty()) {
+      co_await pause_for_launcher(std::move(failure), backoff, deadline);
+      continue;
+    }
+    backoff.reset();
+    reply = std::move(next);
     if (!reply.is_missing()) continue;
     // They do so after its timeout, possibly before they respond.
     const double tolerance = std::chrono::duration<double>(kClockTolerance).count();
@@ -138,14 +201,15 @@ Task<> RemoteInstallation::keep_lease(std::string lease) {
   }
 }
 
-Task<> RemoteInstallation::end_use(std::optional<std::string> hold_reason) {
+Task<std::vector<std::string>> RemoteInstallation::end_use(std::optional<std::string> hold_reason) {
   co_await renewals_.stop();
-  if (lease_in_use_.empty()) co_return;
+  if (lease_in_use_.empty()) co_return std::vector<std::string>();
   try {
     co_await release_from(std::exchange(lease_in_use_, {}), std::nullopt, std::move(hold_reason));
   } catch (const RequestError& error) {
     throw RequestError(std::string("that happens when their lease expires: ") + error.what());
   }
+  co_return std::exchange(nodes_in_use_, {});
 }
 
 Task<model::Lease> RemoteInstallation::extend(std::string lease,
@@ -183,10 +247,7 @@ Task<std::vector<std::string>> RemoteInstallation::release(std::string id,
   const std::string& lease = leased.lease.id;
   const std::optional<std::string> node = lease == id ? std::nullopt : std::optional(id);
   co_await release_from(lease, node, std::move(hold_reason));
-  std::vector<std::string> ids;
-  ids.reserve(leased.nodes.size());
-  for (const model::Node& released : leased.nodes) ids.push_back(released.id);
-  co_return ids;
+  co_return ids_of(leased.nodes);
 }
 
 // The lease with this id, or the lease of the node with this id, with this node only.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "async/backoff.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "installation/installation.h"
@@ -22,8 +23,8 @@ class RemoteInstallation final : public Installation {
  public:
   using Warn = std::function<void(const std::string& text)>;
 
-  // `warn` gets what the user should know of nodes in use. Throws RequestError if the URL is
-  // invalid.
+  // `warn` gets what the user should know of waits and of nodes in use. Throws RequestError if the
+  // URL is invalid.
   RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
                      const telemetry::Logger& log, Warn warn);
 
@@ -31,7 +32,7 @@ class RemoteInstallation final : public Installation {
   Task<> close() override;
 
   Task<Outcome> request(Request request, Observer observer) override;
-  Task<> end_use(std::optional<std::string> hold_reason) override;
+  Task<std::vector<std::string>> end_use(std::optional<std::string> hold_reason) override;
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,
                                          std::optional<std::string> hold_reason) override;
@@ -55,6 +56,10 @@ class RemoteInstallation final : public Installation {
   Task<report::Table> list(std::string listing, std::vector<report::Column> columns);
   Task<Outcome> follow(ApiReply reply, async::Clock::TimePoint deadline, Observer observer);
   Task<ApiReply> submit(std::string body, std::string key);
+  Task<ApiReply> submit_patiently(std::string body, std::string key,
+                                  async::Clock::TimePoint deadline);
+  Task<> pause_for_launcher(std::string failure, async::Backoff& backoff,
+                            async::Clock::TimePoint limit);
   Task<Outcome> submit_and_follow(std::string body, std::string key,
                                   async::Clock::TimePoint deadline, Observer observer);
   Task<> find_and_withdraw(std::string body, std::string key);
@@ -68,7 +73,9 @@ class RemoteInstallation final : public Installation {
   async::Runtime runtime_;
   ApiClient api_;
   Warn warn_;
-  std::string lease_in_use_;      // of the nodes that this process uses; empty: none
+  bool is_wait_reported_ = false;  // for a launcher
+  std::string lease_in_use_;       // of the nodes that this process uses; empty: none
+  std::vector<std::string> nodes_in_use_;
   async::TaskScope withdrawals_;  // a cancelled task cannot wait for them itself
   async::TaskScope renewals_;     // of lease_in_use_
 };

@@ -10,4 +10,10 @@ class RequestError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// There is no such lease, or the node is not leased: it has expired, or has been released.
+class NoSuchLease : public RequestError {
+ public:
+  using RequestError::RequestError;
+};
+
 }  // namespace nodepool::requestor

@@ -1,6 +1,7 @@
 #include "requestor/held_nodes.h"
 
 #include <functional>
+#include <numeric>
 
 #include "async/finally.h"
 #include "model/paths.h"
@@ -40,33 +41,42 @@ Task<> HeldNodes::lock_and_take(model::NodeRequest request) {
   nodes_ = std::move(nodes);
 }
 
-// If a record has changed meanwhile, for example its comment, reads it again and retries once.
-Task<> HeldNodes::release(std::optional<std::string> hold_reason) {
-  if (nodes_.empty()) co_return;
-  bool is_done = co_await try_release(hold_reason);
-  if (!is_done) {
-    co_await read_again();
-    is_done = co_await try_release(std::move(hold_reason));
+// If a record has changed meanwhile, for example its comment, reads it again and retries once, each
+// node by itself.
+Task<std::vector<std::string>> HeldNodes::release(std::optional<std::string> hold_reason) {
+  std::vector<std::string> released;
+  if (nodes_.empty()) co_return released;
+  std::vector<std::size_t> indexes(nodes_.size());
+  std::iota(indexes.begin(), indexes.end(), 0);
+  const bool is_done = co_await try_release(indexes, hold_reason);
+  if (!is_done) co_await read_again();
+  for (const std::size_t index : indexes) {
+    const std::vector<std::size_t> one = {index};
+    if (is_done || co_await try_release(one, hold_reason)) released.push_back(nodes_[index].id);
   }
+  const bool is_complete = released.size() == nodes_.size();
   nodes_.clear();
   // An operator has removed or changed a node in spite of its lock. Unlock: the launcher reclaims
   // nodes that are in use and unlocked.
-  if (!is_done) co_await locked_.release();
+  if (!is_complete) co_await locked_.release();
+  co_return released;
 }
 
-// Returns false if another process has changed a record.
-Task<bool> HeldNodes::try_release(std::optional<std::string> hold_reason) {
+// Returns false if another process has changed a record, or the session's locks are gone.
+Task<bool> HeldNodes::try_release(std::vector<std::size_t> indexes,
+                                  std::optional<std::string> hold_reason) {
   const NodeState end = hold_reason ? NodeState::hold : NodeState::used;
   Transaction transaction;
-  for (model::Node node : nodes_) {
+  for (const std::size_t index : indexes) {
+    model::Node node = nodes_[index];
     node.set_state(end, runtime_.clock.wall_seconds());
     if (hold_reason) node.comment = *hold_reason;
     transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
+    locked_.release_in(transaction, index);
   }
-  locked_.release_in(transaction);
   try {
     co_await commit_surely(store_, std::move(transaction));
-    locked_.released();
+    for (const std::size_t index : indexes) locked_.released(index);
   } catch (const StoreError& error) {
     if (!error.is_rejection()) throw;
     co_return false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,13 +23,14 @@ class HeldNodes {
   const std::vector<model::Node>& nodes() const { return nodes_; }
 
   // Releases the nodes; with a reason they are put into the state `hold` instead, with the reason
-  // as comment. Throws StoreError.
-  Task<> release(std::optional<std::string> hold_reason = std::nullopt);
+  // as comment. Returns the ids of those for which that was written: others have been changed in
+  // spite of their locks, or the session has expired. Throws StoreError.
+  Task<std::vector<std::string>> release(std::optional<std::string> hold_reason = std::nullopt);
 
  private:
   Task<> lock_and_take(model::NodeRequest request);
   Task<> decline(std::string request_id);
-  Task<bool> try_release(std::optional<std::string> hold_reason);
+  Task<bool> try_release(std::vector<std::size_t> indexes, std::optional<std::string> hold_reason);
   Task<> read_again();
 
   async::Runtime runtime_;

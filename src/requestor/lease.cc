@@ -35,8 +35,8 @@ double after(const async::Runtime& runtime, async::Duration duration) {
   return runtime.clock.wall_seconds() + std::chrono::duration<double>(duration).count();
 }
 
-RequestError no_such_lease(const std::string& id) {
-  return RequestError("there is no lease " + id + ": it has expired, or has been released");
+NoSuchLease no_such_lease(const std::string& id) {
+  return NoSuchLease("there is no lease " + id + ": it has expired, or has been released");
 }
 
 // Marks the nodes as leased and replaces the session's locks by the lease's, in one transaction:
@@ -174,6 +174,17 @@ Task<std::optional<Lease>> try_renew(Store& store, const std::vector<std::string
   co_return renewed;
 }
 
+// Removes these nodes from their lease; returns the ids of those that were part of it.
+Task<std::vector<std::string>> remove_all(Store& store, std::vector<std::string> node_ids,
+                                          std::string lease_id, Ending ending) {
+  std::vector<std::string> removed;
+  for (const std::string& node_id : node_ids) {
+    Task<bool> removing = remove_from_lease(store, node_id, lease_id, ending);
+    if (co_await std::move(removing)) removed.push_back(node_id);
+  }
+  co_return removed;
+}
+
 Task<> lock_and_take(async::Runtime runtime, Store& store, LockedNodes& locked,
                      model::NodeRequest request, Lease lease) {
   co_await locked.lock(std::move(request));
@@ -254,7 +265,7 @@ Task<bool> end_hold(async::Runtime runtime, Store& store, model::NodeTable& node
     return true;
   };
   const model::NodeChange change = co_await model::change_node(runtime, store, nodes, node_id, end);
-  if (change == model::NodeChange::locked) {
+  if (change == model::NodeChange::locked || change == model::NodeChange::outdated) {
     throw RequestError("node " + node_id + " is locked");
   }
   if (change == model::NodeChange::outdated) {
@@ -268,7 +279,7 @@ Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& stor
                                              std::optional<std::string> hold_reason) {
   const Node* single = nodes.find(id);
   const std::optional<Lease> lease = single == nullptr ? std::nullopt : lease_of(*single);
-  if (single != nullptr && !lease) throw RequestError("node " + id + " is not leased");
+  if (single != nullptr && !lease) throw NoSuchLease("node " + id + " is not leased");
   const std::string lease_id = lease ? lease->id : id;
   std::vector<std::string> node_ids;
   if (lease) {
@@ -278,13 +289,19 @@ Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& stor
     node_ids.assign(allocated.begin(), allocated.end());
   }
   const Ending ending = hold_reason ? holding(runtime, *hold_reason) : releasing(runtime);
-  std::vector<std::string> released;
-  for (const std::string& node_id : node_ids) {
-    Task<bool> removing = remove_from_lease(store, node_id, lease_id, ending);
-    if (co_await std::move(removing)) released.push_back(node_id);
-  }
+  Task<std::vector<std::string>> removing =
+      remove_all(store, std::move(node_ids), lease_id, ending);
+  std::vector<std::string> released = co_await std::move(removing);
   if (released.empty()) throw no_such_lease(lease_id);
   co_return released;
+}
+
+Task<std::vector<std::string>> release_nodes(async::Runtime runtime, Store& store,
+                                             std::string lease_id,
+                                             std::vector<std::string> node_ids) {
+  Task<std::vector<std::string>> removing =
+      remove_all(store, std::move(node_ids), std::move(lease_id), releasing(runtime));
+  co_return co_await std::move(removing);
 }
 
 }  // namespace nodepool::requestor

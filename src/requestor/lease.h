@@ -48,8 +48,8 @@ std::vector<LeasedNodes> leases(const model::NodeTable& nodes);
 double end_of_lease(const model::NodeTable& nodes, const std::string& lease_id);
 
 // Renews the lease for `duration` from now, but in all, since its nodes went into use, for at most
-// `longest`, if that is given. Changes all its nodes in one transaction. Throws RequestError if
-// there is no such lease, and StoreError.
+// `longest`, if that is given. Changes all its nodes in one transaction. Throws NoSuchLease,
+// RequestError if other processes keep changing a node, and StoreError.
 Task<model::Lease> renew_lease(async::Runtime runtime, coordination::Store& store,
                                const model::NodeTable& nodes, std::string lease_id,
                                async::Duration duration,
@@ -57,10 +57,16 @@ Task<model::Lease> renew_lease(async::Runtime runtime, coordination::Store& stor
 
 // Releases a lease, or one node of it; with a `hold_reason`, holds the nodes like
 // keep_leased_node(). `id` is the id of a lease or a node. Returns the ids of the nodes. Throws
-// RequestError if the lease does not exist or the node is not leased, and StoreError.
+// NoSuchLease, RequestError if other processes keep changing a node, and StoreError.
 Task<std::vector<std::string>> release_lease(async::Runtime runtime, coordination::Store& store,
                                              const model::NodeTable& nodes, std::string id,
                                              std::optional<std::string> hold_reason = std::nullopt);
+
+// Releases these nodes, as far as they are part of the lease in the store. Returns their ids.
+// Throws RequestError if other processes keep changing a node, and StoreError.
+Task<std::vector<std::string>> release_nodes(async::Runtime runtime, coordination::Store& store,
+                                             std::string lease_id,
+                                             std::vector<std::string> node_ids);
 
 // Removes one node from a lease and holds it for inspection, unlocked, with `reason` as comment.
 // Without a reason the comment names the lease and its holder. The hold ends after `longest`, if

@@ -161,15 +161,15 @@ Task<std::optional<LeasedNodes>> serve_lease_request(async::Runtime runtime, Sto
   co_return co_await coordination::with_lock(lock, std::move(serving));
 }
 
-Task<bool> end_lease_request(Store& store, std::string id, std::int32_t version) {
+Task<RequestEnd> end_lease_request(Store& store, std::string id, std::int32_t version) {
   try {
     co_await store.remove(model::request_path(id), version);
-    co_return true;
   } catch (const StoreError& error) {
-    if (error.kind() == Kind::no_node) co_return true;
-    if (error.kind() != Kind::bad_version) throw;
+    if (error.kind() == Kind::no_node) co_return RequestEnd::gone;
+    if (error.kind() == Kind::bad_version) co_return RequestEnd::changed;
+    throw;
   }
-  co_return false;
+  co_return RequestEnd::removed;
 }
 
 Task<> remove_old_keys(async::Runtime runtime, Store& store) {

@@ -31,8 +31,15 @@ Task<std::optional<model::NodeRequest>> create_lease_request(async::Runtime runt
 Task<std::optional<LeasedNodes>> serve_lease_request(async::Runtime runtime,
                                                      coordination::Store& store, std::string id);
 
-// Removes the request if it still has this version; returns false if not. Throws StoreError.
-Task<bool> end_lease_request(coordination::Store& store, std::string id, std::int32_t version);
+enum class RequestEnd {
+  removed,
+  changed,  // it has another version
+  gone,     // another process has removed it: perhaps it has leased its nodes
+};
+
+// Removes the request if it still has this version. Throws StoreError.
+Task<RequestEnd> end_lease_request(coordination::Store& store, std::string id,
+                                   std::int32_t version);
 
 // Removes the keys that are more than a day old. Throws StoreError.
 Task<> remove_old_keys(async::Runtime runtime, coordination::Store& store);

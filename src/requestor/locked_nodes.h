@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,12 @@ class LockedNodes {
   // Adds the unlocking of all nodes to a transaction. After the commit, call released().
   void release_in(coordination::Transaction& transaction) const;
   void released() { locks_.released(); }
+
+  // The same for the node at `index`.
+  void release_in(coordination::Transaction& transaction, std::size_t index) const {
+    locks_.release_in(transaction, index);
+  }
+  void released(std::size_t index) { locks_.released(index); }
 
   // Unlocks all locked nodes. Throws StoreError.
   Task<> release() { return locks_.release(); }

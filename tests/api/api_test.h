@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include "api/api.h"
@@ -239,6 +241,21 @@ class ApiTest : public testing::Test {
   // Reads the node from the store.
   model::Node node(const std::string& id) { return run(launcher_.node(id)); }
 
+  // Another process writes the record again before anything else runs.
+  void change_at_once(const std::string& path) {
+    coordination::Transaction change;
+    change.set(path, server_.tree().get(path).data);
+    server_.commit(operator_, change, 0);
+  }
+
+  // The same between any two steps of another task.
+  async::Task<> keep_changing(std::string path, const bool& is_over) {
+    while (!is_over) {
+      change_at_once(path);
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+  }
+
   async::EventLoop loop_;
   async::VirtualClock clock_;
   async::Random random_{1};
@@ -250,6 +267,7 @@ class ApiTest : public testing::Test {
   std::vector<std::string> audit_;
   telemetry::Logger log_{telemetry::Log::to_consumer([](auto, auto, auto) {}), "test"};
   coordination::MemoryServer server_;
+  std::int64_t operator_ = server_.open_session([](const auto&) {});
   coordination::MemoryStore launcher_store_;
   requestor::LauncherDouble launcher_;
   std::unique_ptr<ApiServer> first_;

@@ -56,8 +56,10 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
              coordination::StoreUse) -> async::Task<std::unique_ptr<coordination::Store>> {
     if (!store_failure_.empty()) throw std::runtime_error(store_failure_);
     const bool other = choice.kind == config::StoreChoice::Kind::zookeeper;
-    co_return std::make_unique<coordination::MemoryStore>(other ? other_server_ : server_,
-                                                          runtime_);
+    auto store =
+        std::make_unique<coordination::MemoryStore>(other ? other_server_ : server_, runtime_);
+    command_store_ = store.get();
+    co_return store;
   };
   Context context{.arguments = std::move(arguments),
                   .in = in,

@@ -56,6 +56,7 @@ class CliTest : public testing::Test {
   coordination::MemoryServer server_;
   coordination::MemoryServer other_server_;  // what commands take for ZooKeeper
   coordination::MemoryStore store_;
+  coordination::MemoryStore* command_store_ = nullptr;  // of the command that runs
   requestor::LauncherDouble launcher_;
   std::shared_ptr<DriverLog> driver_log_ = std::make_shared<DriverLog>();
   std::shared_ptr<drivers::fake::FakeClouds> clouds_ =

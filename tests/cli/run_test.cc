@@ -3,6 +3,8 @@
 #include <csignal>
 #include <filesystem>
 
+#include "coordination/tree.h"
+#include "model/paths.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
@@ -168,6 +170,38 @@ TEST_F(RunCommandTest, what_has_failed_is_held_on_demand) {
   EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::used);
   EXPECT_EQ(nodepool({"run", "small", "--hold-on-failure", "--", "no-such-program"}), 127);
   EXPECT_EQ(run(launcher_.node("0000000002")).state, NodeState::used);
+}
+
+TEST_F(RunCommandTest, a_command_whose_nodes_are_lost_is_stopped_and_no_hold_is_claimed) {
+  when_made("started", [this] { command_store_->expire_for_tests(); });
+  EXPECT_EQ(nodepool({"run", "small", "--hold-on-failure", "--", "sh", "-c",
+                      "trap 'exit 9' TERM; touch $HERE/started; for i in $(seq 3000); do "
+                      "sleep 0.01; done; exit 3"}),
+            9);
+  EXPECT_EQ(err(),
+            "nodepool: the session with the store has expired: the nodes are lost, and the command "
+            "is stopped\n"
+            "nodepool: the command exited with status 9; 0000000000 lost, and not held\n");
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::in_use);
+}
+
+TEST_F(RunCommandTest, the_other_nodes_are_held_if_one_is_gone) {
+  auto remove = [](coordination::Store& store, std::filesystem::path file) -> async::Task<> {
+    co_await coordination::remove_tree(store, model::node_path("0000000000"));
+    std::filesystem::remove(file);
+  };
+  when_made("started", [this, remove] {
+    scope_.spawn("remove", remove(store_, directory_.path() / "started"));
+  });
+  EXPECT_EQ(
+      nodepool({"run", "small", "large", "--hold-on-failure", "--", "sh", "-c",
+                "touch $HERE/started; while [ -e $HERE/started ]; do sleep 0.01; done; exit 3"}),
+      3);
+  EXPECT_EQ(err(),
+            "nodepool: the command exited with status 3; 0000000001 held: log in with `nodepool "
+            "ssh ID`, release with `nodepool delete ID`\n"
+            "nodepool: 0000000000 lost, and not held\n");
+  EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::hold);
 }
 
 class ShellCommandTest : public RunCommandTest {

@@ -54,6 +54,16 @@ TEST_F(WaysTest, the_api_refuses_what_needs_the_store) {
   EXPECT_EQ(err(), "nodepool: --key needs the request API (--url)\n");
 }
 
+TEST_F(WaysTest, a_repeated_key_prints_the_whole_lease_with_the_labels_of_its_nodes) {
+  EXPECT_EQ(perform(Way::api, {"request", "large", "small", "--key", "job"}), 0) << err();
+  const std::string first = out();
+  EXPECT_EQ(perform(Way::api, {"request", "small", "--key", "job"}), 0) << err();
+  EXPECT_EQ(out(), first);
+  EXPECT_EQ(perform(Way::api, {"request", "small", "--key", "job", "--json"}), 0) << err();
+  EXPECT_THAT(out(), HasSubstr(R"({"id": "0000000000", "label": "large", )"));
+  EXPECT_THAT(out(), HasSubstr(R"({"id": "0000000001", "label": "small", )"));
+}
+
 TEST_F(WaysTest, an_interrupted_run_gives_back_the_nodes_that_it_was_just_granted) {
   for (const Way way : {Way::store, Way::api}) {
     launcher_.adorn = [](model::Node&, std::size_t) { std::raise(SIGTERM); };

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <map>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -85,6 +86,47 @@ class InstallationTest : public api::ApiTest {
     co_return co_await async::finally(std::move(answering), stop);
   }
 
+  // A launcher that is unavailable for the calls for which `is_down` returns true.
+  std::unique_ptr<web::Server> open_unavailable(std::function<bool(const web::Request&)> is_down) {
+    auto listen_address = std::make_unique<web::Server>(
+        runtime_, log_,
+        [this, is_down](web::Request call) { return answer_if_up(std::move(call), is_down); });
+    run(listen_address->start({.host = "127.0.0.1", .port = 0}));
+    return listen_address;
+  }
+
+  Task<web::Response> answer_if_up(web::Request call,
+                                   std::function<bool(const web::Request&)> is_down) {
+    if (is_down(call)) co_return web::Response{503};
+    Task<web::Response> answering = first_->api().answer(std::move(call));
+    co_return co_await std::move(answering);
+  }
+
+  // What becomes of a request while time passes. Its error is in `failure_`.
+  std::optional<Installation::Outcome> outcome_in_time(RemoteInstallation& installation,
+                                                       Installation::Request order) {
+    std::optional<Installation::Outcome> outcome;
+    const auto ask = [](RemoteInstallation& installation, Installation::Request order,
+                        std::optional<Installation::Outcome>& outcome,
+                        std::string& failure) -> Task<> {
+      try {
+        outcome = co_await installation.request(std::move(order), nullptr);
+      } catch (const RequestError& error) {
+        failure = error.what();
+      }
+      co_await installation.close();
+    };
+    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+      ADD_FAILURE() << name << ": " << error;
+    });
+    scope.spawn("request", ask(installation, std::move(order), outcome, failure_));
+    while (!scope.empty()) {
+      if (!loop_.poll()) clock_.advance_by(std::chrono::milliseconds(10));
+    }
+    run(scope.join());
+    return outcome;
+  }
+
   Task<> pass_at_once(seconds time) {
     clock_.advance_by(time);
     co_return;
@@ -117,6 +159,9 @@ class InstallationTest : public api::ApiTest {
   telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
   RemoteInstallation::Warn warn_ = [](const std::string& text) { ADD_FAILURE() << text; };
   std::vector<std::unique_ptr<web::Server>> doors_;
+  std::string failure_;
+  std::vector<std::string> warnings_;
+  RemoteInstallation::Warn keep_ = [this](const std::string& text) { warnings_.push_back(text); };
 };
 
 TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_back) {
@@ -284,6 +329,42 @@ TEST_F(InstallationTest, the_next_launcher_is_asked_if_one_does_not_answer) {
   run(scope.join());
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->leased);
+}
+
+TEST_F(InstallationTest, a_request_waits_for_launchers_that_are_unavailable_for_a_while) {
+  std::map<std::string, int> refused;
+  run(doors_[0]->stop());
+  doors_[0] = open_unavailable(
+      [&refused](const web::Request& call) { return ++refused[call.method] <= 6; });
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  const std::optional<Installation::Outcome> outcome =
+      outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)});
+  ASSERT_TRUE(outcome) << failure_;
+  EXPECT_TRUE(outcome->leased);
+  EXPECT_THAT(warnings_, ElementsAre("the API responded with status 503; waiting for a launcher"));
+  EXPECT_THAT(run(launcher_.requests()), testing::IsEmpty());
+}
+
+TEST_F(InstallationTest,
+       launchers_that_are_unavailable_until_the_timeout_are_reported_with_the_id) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(doors_[0]->stop());
+  doors_[0] = open_unavailable([](const web::Request& call) { return call.method != "POST"; });
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  EXPECT_FALSE(outcome_in_time(installation, {.labels = {"small"}, .timeout = seconds(20)}));
+  EXPECT_EQ(failure_,
+            "request 200-0000000000 could not be withdrawn: the API responded with status 503");
+}
+
+TEST_F(InstallationTest, a_launcher_that_never_responds_is_reported_long_before_the_timeout) {
+  RemoteInstallation installation(runtime_, {.url = "http://127.0.0.1:1"}, log_, keep_);
+  const async::Clock::TimePoint begun = clock_.now();
+  EXPECT_FALSE(outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)}));
+  EXPECT_LT(clock_.now(), begun + hours(1));
+  EXPECT_THAT(failure_, HasSubstr("no launcher responds: "));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; waiting for a launcher")));
 }
 
 TEST_F(InstallationTest, lists_are_those_of_the_commands) {

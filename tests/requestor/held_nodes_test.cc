@@ -56,7 +56,8 @@ TEST_F(HeldNodesTest, are_released_although_one_was_changed) {
   HeldNodes held(runtime_, *store_);
   run(held.accept(fulfilled({"small", "large"})));
   run(coordination::remove_tree(launcher_store_, model::node_path("0000000000")));
-  run(held.release());
+  EXPECT_THAT(run(held.release()), ElementsAre("0000000001"));
+  EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::used);
   EXPECT_THAT(run(launcher_.lock_line("0000000001")), IsEmpty());
 }
 
@@ -72,6 +73,15 @@ TEST_F(HeldNodesTest, are_held_although_one_has_a_new_comment) {
     EXPECT_EQ(run(launcher_.node(id)).comment, "the tests have failed");
     EXPECT_THAT(run(launcher_.lock_line(id)), IsEmpty());
   }
+}
+
+TEST_F(HeldNodesTest, are_not_held_by_an_expired_session) {
+  HeldNodes held(runtime_, *store_);
+  run(held.accept(fulfilled({"small"})));
+  store_->expire_for_tests();
+  settle();
+  EXPECT_THAT(run(held.release("the tests have failed")), IsEmpty());
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::in_use);
 }
 
 TEST_F(HeldNodesTest, survive_lost_answers) {
