@@ -371,6 +371,7 @@ TEST_F(ApiTest, a_request_that_others_keep_changing_is_not_withdrawn) {
     ADD_FAILURE() << name << ": " << error;
   });
   bool is_over = false;
+  change_at_once(model::request_path(id));  // the other task may begin later than the call
   others.spawn("changes", keep_changing(model::request_path(id), is_over));
   const Got refused =
       got(run(first_->api().answer(request("DELETE", "/api/v1/requests/" + id, "gitlab"))));
