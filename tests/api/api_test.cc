@@ -25,8 +25,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-const json kSmall = {{"labels", {"small"}}};
-
 TEST_F(ApiTest, a_request_becomes_a_lease_with_all_that_is_needed_to_log_in) {
   const Got placed = call("POST", "/api/v1/requests", "gitlab",
                           {{"labels", {"small", "large"}}, {"lease", "30m"}, {"holder", "job 17"}});
@@ -51,37 +49,6 @@ TEST_F(ApiTest, the_request_call_can_wait_for_its_result) {
   EXPECT_EQ(placed.body.at("state"), "fulfilled");
 }
 
-TEST_F(ApiTest, a_fulfilled_answer_has_all_nodes_whatever_the_moment_of_the_call) {
-  constexpr std::size_t kNodes = 600;  // more than a launcher reads at once
-  launcher_.react(LauncherDouble::Reaction::ignore);
-  const std::vector<std::string> labels(kNodes, "small");
-  const Got placed = call("POST", "/api/v1/requests", "gitlab", {{"labels", labels}});
-  std::vector<std::string> ids;
-  for (std::size_t i = 0; i < kNodes; ++i) {
-    model::Node ready;
-    ready.set_state(model::NodeState::ready, clock_.wall_seconds());
-    ready.allocated_to = placed.id();
-    ids.push_back(run(launcher_.add_node(ready)));
-  }
-  settle();
-  const std::string path = "/api/v1/requests/" + placed.id();
-  std::deque<std::optional<web::Response>> shown;
-  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
-    ADD_FAILURE() << name << ": " << error;
-  });
-  scope.spawn("launcher", launcher_.fulfil_with(placed.id(), ids));
-  do {
-    scope.spawn("call", answer(*second_, request("GET", path, "gitlab"), shown.emplace_back()));
-  } while (loop_.poll(300) == 300);
-  while (!scope.empty()) pass(seconds(1));
-  run(scope.join());
-  for (const std::optional<web::Response>& each : shown) {
-    const json lease = got(*each).body.value("lease", json());
-    if (!lease.is_null()) EXPECT_THAT(lease.at("nodes"), SizeIs(kNodes));
-  }
-  EXPECT_THAT(call("GET", path, "gitlab").body.at("lease").at("nodes"), SizeIs(kNodes));
-}
-
 TEST_F(ApiTest, a_waiting_request_reports_its_state_and_survives_its_launcher) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
@@ -92,65 +59,6 @@ TEST_F(ApiTest, a_waiting_request_reports_its_state_and_survives_its_launcher) {
   EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
   const std::string path = "/api/v1/requests/" + placed.id();
   EXPECT_EQ(call(*second_, request("GET", path, "gitlab")).body.at("state"), "requested");
-}
-
-TEST_F(ApiTest, a_request_may_end_at_any_moment_between_the_end_of_a_wait_and_the_response) {
-  launcher_.react(LauncherDouble::Reaction::ignore);
-  std::set<unsigned> statuses;
-  bool is_answered = false;
-  for (std::size_t moment = 0; !is_answered; ++moment) {
-    const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
-    std::optional<web::Response> response;
-    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
-      ADD_FAILURE() << name << ": " << error;
-    });
-    const std::string target = "/api/v1/requests/" + placed.id() + "?wait=5s";
-    scope.spawn("call", answer(*first_, request("GET", target, "gitlab"), response));
-    settle();
-    clock_.advance_by(seconds(5));
-    loop_.poll(moment);
-    is_answered = response.has_value();
-    first_->records().requests.removed(placed.id());
-    while (!response) pass(seconds(1));
-    statuses.insert(response->status);
-    run(scope.join());
-  }
-  EXPECT_THAT(statuses, testing::ElementsAre(200, 404));
-}
-
-TEST_F(ApiTest, a_request_that_is_leased_during_an_outage_is_found_once_all_records_are_read) {
-  constexpr int kNodes = 4000;  // reading them takes many steps
-  coordination::Transaction others;
-  for (int i = 0; i < kNodes; ++i) {
-    others.create(model::node_path(""), to_record(model::Node()),
-                  coordination::CreateMode::persistent_sequential);
-  }
-  server_.commit(operator_, others, 0);
-  settle();
-  launcher_.react(LauncherDouble::Reaction::ignore);
-  const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
-  std::optional<web::Response> response;
-  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
-    ADD_FAILURE() << name << ": " << error;
-  });
-  const std::string target = "/api/v1/requests/" + placed.id() + "?wait=60s";
-  scope.spawn("call", answer(*first_, request("GET", target, "gitlab"), response));
-  settle();
-  first_->store().suspend_for_tests();
-  run(launcher_.fulfil_now(placed.id()));
-  pass(seconds(3));
-  EXPECT_EQ(node("0000004000").state, model::NodeState::in_use);
-  EXPECT_FALSE(response);
-  first_->store().resume_for_tests();
-  // Time passes while the records are read.
-  while (!response) {
-    if (loop_.poll(500) == 0) clock_.advance_by(seconds(1));
-    if (!first_->records().ready()) clock_.advance_by(std::chrono::milliseconds(501));
-  }
-  run(scope.join());
-  const Got done = got(*response);
-  EXPECT_EQ(done.status, 200) << done.text;
-  EXPECT_EQ(done.body.value("state", ""), "fulfilled");
 }
 
 TEST_F(ApiTest, another_launcher_leases_the_nodes_if_the_first_one_dies) {
@@ -252,50 +160,6 @@ TEST_F(ApiTest, a_hold_ends_after_a_day_or_what_a_lease_may_last) {
   EXPECT_THAT(ends, testing::ElementsAre(3600, 24 * 3600));
 }
 
-TEST_F(ApiTest, a_release_that_others_prevent_is_refused) {
-  const Got done = leased("gitlab");
-  const std::string id = done.body.at("lease").at("nodes").at(0).at("id");
-  async::TaskScope others(runtime_, [](const auto& name, const auto& error) {
-    ADD_FAILURE() << name << ": " << error;
-  });
-  bool is_over = false;
-  others.spawn("changes", keep_changing(model::node_path(id), is_over));
-  const Got refused =
-      got(run(first_->api().answer(request("DELETE", "/api/v1/leases/" + done.id(), "gitlab"))));
-  is_over = true;
-  run(others.join());
-  EXPECT_EQ(refused.status, 409) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("is being changed by another process"));
-  EXPECT_EQ(node(id).state, model::NodeState::in_use);
-  settle();
-  EXPECT_EQ(call("DELETE", "/api/v1/leases/" + done.id(), "gitlab").status, 204);
-}
-
-TEST_F(ApiTest, a_hold_whose_node_changes_at_any_moment_is_ended_or_the_call_is_refused) {
-  std::set<unsigned> statuses;
-  bool is_answered = false;
-  for (std::size_t moment = 0; !is_answered; ++moment) {
-    model::Node held;
-    held.set_state(model::NodeState::hold, clock_.wall_seconds());
-    held.user_data = model::hold_user_data({.owner = "gitlab", .lease = "200-0000000000"});
-    const std::string id = run(launcher_.add_node(held));
-    settle();
-    std::optional<web::Response> response;
-    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
-      ADD_FAILURE() << name << ": " << error;
-    });
-    const std::string target = "/api/v1/nodes/" + id + "/hold";
-    scope.spawn("call", answer(*first_, request("DELETE", target, "gitlab"), response));
-    loop_.poll(moment);
-    is_answered = response.has_value();
-    change_at_once(model::node_path(id));
-    while (!response) pass(seconds(1));
-    statuses.insert(response->status);
-    run(scope.join());
-  }
-  EXPECT_THAT(statuses, testing::ElementsAre(204, 409));
-}
-
 TEST_F(ApiTest, renewals_add_up_to_no_more_than_a_lease_may_last) {
   const std::string path = "/api/v1/leases/" + leased("jenkins").id() + "/renew";
   const double begun = clock_.wall_seconds();
@@ -330,55 +194,6 @@ TEST_F(ApiTest, giving_up_withdraws_a_request_that_waits_and_releases_one_that_d
   EXPECT_EQ(call("DELETE", "/api/v1/requests/" + done.id(), "gitlab").status, 204);
   settle();
   EXPECT_EQ(node(done.body.at("lease").at("nodes").at(0).at("id")).state, model::NodeState::used);
-}
-
-TEST_F(ApiTest, giving_up_at_the_moment_of_the_lease_releases_it) {
-  launcher_.react(LauncherDouble::Reaction::ignore);
-  const auto fulfil = [](LauncherDouble& launcher, std::string id) -> async::Task<> {
-    try {
-      co_await launcher.fulfil_now(std::move(id));
-    } catch (const coordination::StoreError& error) {
-      if (!error.is_rejection()) throw;  // it has been withdrawn meanwhile
-    }
-  };
-  bool is_idle = false;
-  for (std::size_t moment = 0; !is_idle; ++moment) {
-    const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
-    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
-      ADD_FAILURE() << name << ": " << error;
-    });
-    scope.spawn("launcher", fulfil(launcher_, placed.id()));
-    is_idle = loop_.poll(moment) < moment;
-    std::optional<web::Response> response;
-    const std::string target = "/api/v1/requests/" + placed.id();
-    scope.spawn("call", answer(*second_, request("DELETE", target, "gitlab"), response));
-    while (!response) pass(seconds(1));
-    pass(seconds(3));
-    run(scope.join());
-    EXPECT_EQ(response->status, 204) << moment;
-    const model::NodeTable& nodes = second_->records().nodes;
-    for (const std::string& id : nodes.allocated_to(placed.id())) {
-      EXPECT_NE(nodes.find(id)->state, model::NodeState::in_use) << moment;
-    }
-    EXPECT_THAT(run(launcher_.requests()), IsEmpty()) << moment;
-  }
-}
-
-TEST_F(ApiTest, a_request_that_others_keep_changing_is_not_withdrawn) {
-  launcher_.react(LauncherDouble::Reaction::ignore);
-  const std::string id = call("POST", "/api/v1/requests", "gitlab", kSmall).id();
-  async::TaskScope others(runtime_, [](const auto& name, const auto& error) {
-    ADD_FAILURE() << name << ": " << error;
-  });
-  bool is_over = false;
-  change_at_once(model::request_path(id));  // the other task may begin later than the call
-  others.spawn("changes", keep_changing(model::request_path(id), is_over));
-  const Got refused =
-      got(run(first_->api().answer(request("DELETE", "/api/v1/requests/" + id, "gitlab"))));
-  is_over = true;
-  run(others.join());
-  EXPECT_EQ(refused.status, 409) << refused.text;
-  EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
 }
 
 TEST_F(ApiTest, a_failed_request_reports_its_reasons_for_a_while) {

@@ -132,6 +132,9 @@ class Sink final : public web::StreamSink {
   std::vector<std::string> parts;
 };
 
+// The body of a request for one node.
+inline const json kSmall = {{"labels", {"small"}}};
+
 // An in-memory installation with a launcher double and two launchers that serve the API.
 class ApiTest : public testing::Test {
  protected:

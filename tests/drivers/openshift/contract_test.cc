@@ -35,19 +35,7 @@ providers:
           - {name: built, image: 'debian:12'}
 )";
 
-constexpr const char* kTwoProjects = R"(
-labels: [{name: small}, {name: built}]
-providers:
-  - name: fake-contract
-    driver: openshiftpods
-    context: one
-    launch-timeout: 900
-    pools:
-      - name: main
-        labels:
-          - {name: small, image: 'debian:12', cpu: 1, memory: 1024}
-          - {name: built, image: 'debian:12'}
-      - name: revoked
+const std::string kTwoProjects = std::string(kPods) + R"(      - name: revoked
         labels: [{name: small, image: 'debian:12'}]
 )";
 
