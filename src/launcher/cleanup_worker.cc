@@ -178,16 +178,8 @@ bool CleanupWorker::may_be_served_by_others(const NodeRequest& request) const {
 bool CleanupWorker::is_discarded(const std::string& node_id) const {
   const Node* node = context_.records.nodes.find(node_id);
   if (node == nullptr) return true;
-  switch (node->state) {
-    case NodeState::aborted:
-    case NodeState::failed:
-    case NodeState::used:
-    case NodeState::deleting:
-    case NodeState::deleted:
-      return true;
-    default:
-      return false;
-  }
+  const bool is_under_way = node->state == NodeState::building || node->state == NodeState::in_use;
+  return is_reclaimable(node->state) && !is_under_way;
 }
 
 // Reads the store, as the tables may be stale.

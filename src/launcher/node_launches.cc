@@ -24,12 +24,6 @@ using driver::LaunchError;
 using model::Node;
 using model::NodeState;
 
-// When the request was created, in seconds since the epoch.
-double created_at(const model::NodeRequest& request) {
-  constexpr double kMilliseconds = 1000;
-  return static_cast<double>(request.stat.ctime) / kMilliseconds;
-}
-
 }  // namespace
 
 class NodeLaunches::Launch final : public driver::NodeLaunch {
@@ -86,7 +80,7 @@ void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest&
   first_operation_ = transaction.size();
   newest_known_ = context_.records.nodes.newest_id();
   const double now = context_.runtime.clock.wall_seconds();
-  if (!labels.empty()) stages_.reached_after("decided", now - created_at(request));
+  if (!labels.empty()) stages_.reached_after("decided", now - request.stat.created());
   for (const std::string& label : labels) {
     Node node;
     node.set_state(NodeState::init, now);

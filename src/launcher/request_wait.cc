@@ -8,9 +8,7 @@ namespace nodepool::launcher {
 
 std::optional<double> wait_of(const model::NodeRequest& request, double now) {
   if (request.requestor == planning::kMinReadyRequestor) return std::nullopt;
-  constexpr double kMilliseconds = 1000;
-  const double created = static_cast<double>(request.stat.ctime) / kMilliseconds;
-  return std::max(now - created, 0.0);
+  return std::max(now - request.stat.created(), 0.0);
 }
 
 }  // namespace nodepool::launcher

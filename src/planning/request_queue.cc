@@ -13,8 +13,6 @@ using Until = Decision::Until;
 // longer, as large requests would never be served otherwise.
 constexpr double kStarvationThreshold = 60;
 
-constexpr double kMillisecondsPerSecond = 1000;
-
 std::string id_of(const RequestQueue::ServiceKey& key) {
   return std::get<0>(key) + "-" + std::get<2>(key);
 }
@@ -124,8 +122,7 @@ void RequestQueue::wait(const ServiceKey& key, const model::NodeRequest& request
   const auto group = groups_.try_emplace(Shape(request)).first;
   unindex(*group);
   // The creation time is the store server's, whose clock may differ from this machine's.
-  const double created = static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond;
-  const double age = std::max(now.wall - created, 0.0);
+  const double age = std::max(now.wall - request.stat.created(), 0.0);
   const double since = waiting_since_.try_emplace(key, now.steady - age).first->second;
   Waiting waiting{group, {decision.until, subject_of(request, decision)}, since};
   group->second.keys.insert(key);

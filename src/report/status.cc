@@ -134,7 +134,7 @@ Table waiting_table(const StatusSources& sources) {
   for (const model::NodeRequest* request : overdue(sources)) {
     table.add({json_string(request->id), json_string(to_string(request->state)),
                json_of(request->node_types), json_of(request->requestor),
-               Duration{sources.now - made_at(*request)}});
+               Duration{sources.now - request->stat.created()}});
   }
   return table;
 }

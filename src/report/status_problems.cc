@@ -132,8 +132,8 @@ void add_requests(Problems& to, const StatusSources& sources) {
     const NodeRequest& request = *requests[i];
     add(to, "request-waits",
         fmt::format("request {} for {} has been waiting for {:.0f} s: see `nodepool explain {}`",
-                    request.id, fmt::join(request.node_types, ", "), sources.now - made_at(request),
-                    request.id),
+                    request.id, fmt::join(request.node_types, ", "),
+                    sources.now - request.stat.created(), request.id),
         "request", request.id);
   }
   if (requests.size() > kMaxOfOneKind) {
@@ -145,17 +145,12 @@ void add_requests(Problems& to, const StatusSources& sources) {
 
 }  // namespace
 
-double made_at(const NodeRequest& request) {
-  constexpr double kMilliseconds = 1000;
-  return static_cast<double>(request.stat.ctime) / kMilliseconds;
-}
-
 std::vector<const NodeRequest*> overdue(const StatusSources& sources) {
   std::vector<const NodeRequest*> requests;
   for (const auto& [id, request] : sources.requests.all()) {
     const bool is_open = request.state == model::RequestState::requested ||
                          request.state == model::RequestState::pending;
-    if (is_open && sources.now - made_at(request) > sources.wait_limit)
+    if (is_open && sources.now - request.stat.created() > sources.wait_limit)
       requests.push_back(&request);
   }
   std::ranges::sort(requests, {}, [](const NodeRequest* request) {

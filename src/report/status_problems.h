@@ -28,7 +28,4 @@ std::vector<StatusProblem> status_problems(const StatusSources& sources);
 // The requests that have waited for longer than StatusSources::patience, the longest first.
 std::vector<const model::NodeRequest*> overdue(const StatusSources& sources);
 
-// When the request was created, in seconds since the epoch.
-double made_at(const model::NodeRequest& request);
-
 }  // namespace nodepool::report
