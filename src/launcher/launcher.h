@@ -121,6 +121,7 @@ class Launcher : private lifecycle::ProviderSet::User {
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;  // as configured now
   DepartedPools departed_pools_;
+  RequestsInHand requests_in_hand_;
   std::set<std::string> own_pools_;  // component ids
   ServingContext serving_;
   std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;

@@ -133,6 +133,8 @@ void PoolWorker::observe() {
       context_.records.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
   subscriptions_.push_back(context_.records.components.observe(
       [this](const model::ComponentTable::Change& change) { on_component(change); }));
+  subscriptions_.push_back(
+      context_.requests_in_hand.observe([this](const std::string& id) { on_release(id); }));
   subscriptions_.push_back(context_.departed_pools.observe([this] {
     queue_.registry_has_changed();
     wake_if_due();
@@ -174,6 +176,15 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
     const bool is_pending = change.after != nullptr && change.after->state == RequestState::pending;
     if (!is_pending) retries_.forget(change.id);
   }
+  wake_.set();
+}
+
+// Another pool of this launcher has let go of the request.
+void PoolWorker::on_release(const std::string& request_id) {
+  if (passed_over_.erase(request_id) == 0) return;
+  const NodeRequest* request = context_.records.requests.find(request_id);
+  if (request == nullptr || request->state != RequestState::requested) return;
+  queue_.enqueue(request->service_key());
   wake_.set();
 }
 
@@ -228,6 +239,10 @@ void PoolWorker::consider(const ServiceKey& key) {
   if (waiting == context_.records.requests.waiting().end()) return;
   const NodeRequest* request = context_.records.requests.find(waiting->second);
   if (request == nullptr || in_progress_.contains(request->id)) return;
+  if (context_.requests_in_hand.contains(request->id)) {
+    passed_over_.insert(request->id);
+    return;
+  }
   carry_out(key, *request, planning::decide(*request, facts()));
 }
 
@@ -254,14 +269,14 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
     case Decision::Kind::fail:
       queue_.remove(key);
       in_progress_.insert(request.id);
-      scope_.spawn("request " + request.id, decline(request.id, decision.reason));
+      scope_.spawn("request " + request.id, decline(request.id, decision.reason,
+                                                    context_.requests_in_hand.take(request.id)));
   }
 }
 
 void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& decision,
                                  std::vector<std::string> plan) {
-  // Another pool of this launcher may be about to serve it.
-  if (idle_node_evictor_.is_busy() || context_.usage.is_reserved_for(request.id)) return;
+  if (idle_node_evictor_.is_busy()) return;
   const RequestQueue::Moment now = now_of(context_.runtime.clock);
   const planning::CapacityWanted wanted{
       .shortage = decision.shortage,
@@ -282,7 +297,8 @@ void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {
   in_progress_.insert(request.id);
   reserve(request, std::move(verdict.reservation));
   queue_.remove(request.service_key());
-  scope_.spawn("request " + request.id, fulfil(request.id, std::move(verdict.bounds)));
+  scope_.spawn("request " + request.id, fulfil(request.id, std::move(verdict.bounds),
+                                               context_.requests_in_hand.take(request.id)));
 }
 
 void PoolWorker::reserve(const NodeRequest& request, planning::ReservationSpec reservation) {
@@ -292,7 +308,8 @@ void PoolWorker::reserve(const NodeRequest& request, planning::ReservationSpec r
                      request.tenant_name.value_or(""), std::move(reservation))};
 }
 
-Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds) {
+Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds,
+                          RequestsInHand::Hold hold) {
   const Accepted& accepted = accepted_.at(request_id);
   NodeRequestHandler handler(context_, identity_, request_id);
   Task<Outcome> serving =
@@ -300,8 +317,10 @@ Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds) 
   const Result result = co_await result_of(request_id, std::move(serving));
   drop_reservation(request_id);
   if (result == Result::too_large) {
-    co_await decline(std::move(request_id), Reason{Reason::Code::too_large_for_transaction});
+    co_await decline(std::move(request_id), Reason{Reason::Code::too_large_for_transaction},
+                     std::move(hold));
   } else {
+    hold.release();
     co_await end(std::move(request_id), result);
   }
 }
@@ -337,10 +356,12 @@ void PoolWorker::drop_reservation(const std::string& request_id) {
   for (const std::string& id : plan) on_node(id);
 }
 
-Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
+Task<> PoolWorker::decline(std::string request_id, planning::Reason reason,
+                           RequestsInHand::Hold hold) {
   NodeRequestHandler handler(context_, identity_, request_id);
   Task<Outcome> declining = handler.decline(std::move(reason));
   const Result result = co_await result_of(request_id, std::move(declining));
+  hold.release();
   if (result == Result::too_large) {
     in_progress_.erase(request_id);
     context_.about(log_, request_id)

@@ -80,6 +80,7 @@ class PoolWorker {
   void observe();
   void observe_provider();
   void on_request(const model::RequestTable::Change& change);
+  void on_release(const std::string& request_id);
   void on_node(const std::string& id);
   void on_component(const model::ComponentTable::Change& change);
   void enqueue_all();
@@ -91,10 +92,10 @@ class PoolWorker {
   void choose_eviction(const model::NodeRequest& request, const Decision& decision,
                        std::vector<std::string> plan);
   void accept(const model::NodeRequest& request, Verdict verdict);
-  Task<> fulfil(std::string request_id, planning::QuotaBounds bounds);
+  Task<> fulfil(std::string request_id, planning::QuotaBounds bounds, RequestsInHand::Hold hold);
   void reserve(const model::NodeRequest& request, planning::ReservationSpec reservation);
   void drop_reservation(const std::string& request_id);
-  Task<> decline(std::string request_id, planning::Reason reason);
+  Task<> decline(std::string request_id, planning::Reason reason, RequestsInHand::Hold hold);
   bool is_stranded(const model::NodeRequest& request) const;
   void reevaluate_nodes_of(const model::NodeRequest& request);
   void reevaluate_launch(const model::Node& node);
@@ -124,6 +125,7 @@ class PoolWorker {
   PoolStock stock_;
   IdleNodeEvictor idle_node_evictor_;
   std::set<std::string, std::less<>> in_progress_;         // requests with a handler
+  std::set<std::string, std::less<>> passed_over_;         // while another pool had them in hand
   std::map<std::string, Accepted, std::less<>> accepted_;  // by request
   RetryPauses retries_;                                    // of requests
   PeerDeferral deferral_;  // of requests, to another launcher's worker of the same pool

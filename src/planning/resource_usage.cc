@@ -111,12 +111,6 @@ void ResourceUsage::reserve(const std::string& pool_id, const std::string& reque
   count(reserved_, booking_key(pool_id, request_id), std::move(entry));
 }
 
-bool ResourceUsage::is_reserved_for(const std::string& request_id) const {
-  const std::string first = booking_key({}, request_id);
-  const auto found = reserved_.lower_bound(first);
-  return found != reserved_.end() && found->first.starts_with(first);
-}
-
 void ResourceUsage::release(const std::string& pool_id, const std::string& request_id) {
   count(reserved_, booking_key(pool_id, request_id), std::nullopt);
 }

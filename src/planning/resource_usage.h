@@ -60,9 +60,6 @@ class ResourceUsage {
   // one has its lock. `pool_id` is the id of the component.
   void reserve(const std::string& pool_id, const std::string& request_id, UsageEntry entry);
 
-  // Whether a pool of this launcher has a reservation for the request.
-  bool is_reserved_for(const std::string& request_id) const;
-
   // Ends a reservation: its nodes have records now, or it is not needed.
   void release(const std::string& pool_id, const std::string& request_id);
 

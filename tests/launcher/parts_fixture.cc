@@ -29,6 +29,7 @@ PartsFixture::PartsFixture()
                deletions_,
                tenant_limits_,
                departed_pools_,
+               requests_in_hand_,
                own_pools_,
                std::make_shared<const model::Installation>()},
       scope_(runtime_, telemetry::log_errors(log_)) {

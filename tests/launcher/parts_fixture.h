@@ -60,6 +60,7 @@ class PartsFixture : public testing::Test {
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;
   DepartedPools departed_pools_;
+  RequestsInHand requests_in_hand_;
   std::set<std::string> own_pools_;
   ServingContext context_;
   async::TaskScope scope_;

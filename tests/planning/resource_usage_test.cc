@@ -150,9 +150,6 @@ TEST_F(UsageTest, what_was_recorded_no_later_is_summed_up_by_itself) {
     EXPECT_EQ(cores(usage_.of_tenant_until("acme", row.last)), row.of_tenant);
   }
   usage_.reserve("pool", "200-1", {"sky", "main", "acme", needs_["small"], needs_["small"]});
-  EXPECT_TRUE(usage_.is_reserved_for("200-1"));
-  EXPECT_FALSE(usage_.is_reserved_for("200-"));
-  EXPECT_FALSE(usage_.is_reserved_for("200-10"));
   EXPECT_EQ(cores(usage_.of_tenant_until("acme", last)), 8) << "promises have no record";
   Node taken_over = node(ids[0]);
   taken_over.tenant_name = "globex";
