@@ -173,6 +173,10 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
 void HistoryRecorder::decided(const std::string& request_id, std::string_view pool_id,
                               const planning::Decision& decision) {
   if (!journal_) return;
+  // Most pools of a large site do not offer the labels: their number would be that of the entries.
+  const bool is_of_bystander = decision.reason.code == planning::Reason::Code::left_to_whole_offer;
+  const Decisions* known = decisions_about(request_id);
+  if (is_of_bystander && (known == nullptr || !known->contains(pool_id))) return;
   const auto [last, is_first] = decisions_[request_id].try_emplace(std::string(pool_id), decision);
   if (!is_first && last->second == decision) return;
   last->second = decision;

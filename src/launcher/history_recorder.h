@@ -41,7 +41,8 @@ class HistoryRecorder {
   // Writes the remaining entries and stops.
   async::Task<> stop();
 
-  // Records a pool's decision about a request, unless it is the same as the last one.
+  // Records a pool's decision about a request, unless it is the same as the last one, or the first
+  // one and only says that others offer the labels.
   void decided(const std::string& request_id, std::string_view pool_id,
                const planning::Decision& decision);
 

@@ -213,6 +213,19 @@ TEST_F(HistoryTest, a_request_that_no_pool_can_serve_has_the_reasons) {
                   AllOf(StartsWith("declined rack-main on host: "), HasSubstr("b")), "failed"));
 }
 
+TEST_F(HistoryTest, a_pool_without_the_label_says_nothing_of_a_request_for_others) {
+  start(std::string(kHostWithHistory) + R"(
+  - name: hall
+    driver: static
+    pools: [{name: main, nodes: [{name: host-2, labels: [b]}]}]
+)");
+  request({"a"});
+  const std::string waiting = request({"a"});
+  stop();
+  EXPECT_THAT(lines(waiting), ElementsAre("requested label(s) a for test",
+                                          StartsWith("decision rack-main on host waits: ")));
+}
+
 TEST_F(HistoryTest, a_decline_has_its_own_reason_and_not_the_one_of_an_earlier_wait) {
   start(std::string(kHostWithHistory));
   request({"a"});
