@@ -488,8 +488,8 @@ bool PoolWorker::defers_to_peer(const NodeRequest& request) {
 }
 
 planning::Facts PoolWorker::facts() {
-  return {.now = now_of(context_.runtime.clock).steady,
-          .own = registration_.component(),
+  queue_.advance_to(now_of(context_.runtime.clock).steady);
+  return {.own = registration_.component(),
           .pools = context_.records.components.pools(),
           .provider = provider_.provider->config(),
           .offer = provider_.provider->offer(),

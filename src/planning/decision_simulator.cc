@@ -38,8 +38,8 @@ void DecisionSimulator::decide_until(const std::string& request_id) {
 Decision DecisionSimulator::decide_next(const NodeRequest& request) {
   QuotaFacts quota = quota_;
   quota.launches_under_way = launches_->under_way();
-  Verdict verdict = decide(request, {.now = records_.now,
-                                     .own = own_,
+  queue_.advance_to(records_.now);
+  Verdict verdict = decide(request, {.own = own_,
                                      .pools = records_.pools,
                                      .provider = provider_,
                                      .offer = offer_,

@@ -249,7 +249,7 @@ void RequestQueue::leave_capacity_queue(const ServiceKey& key, const Waiting& wa
                  [&](const std::string& label) { erase_from(starved_by_label_, label, key); });
 }
 
-void RequestQueue::advance_time(double now) {
+void RequestQueue::advance_to(double now) {
   while (!waiting_by_age_.empty() && now - waiting_by_age_.begin()->first >= kStarvationThreshold) {
     const ServiceKey& key = waiting_by_age_.begin()->second;
     for_each_label(waiting_.at(key).group->first,
@@ -260,8 +260,7 @@ void RequestQueue::advance_time(double now) {
 }
 
 std::optional<RequestQueue::ServiceKey> RequestQueue::first_starved(
-    const ServiceKey& key, double now, const std::set<std::string, std::less<>>* labels) {
-  advance_time(now);
+    const ServiceKey& key, const std::set<std::string, std::less<>>* labels) const {
   const ServiceKey* first = nullptr;
   const auto consider = [&](const std::set<ServiceKey>& starved) {
     const ServiceKey& candidate = *starved.begin();

@@ -77,10 +77,14 @@ class RequestQueue {
   // Whether a request waits for capacity.
   bool is_short_of_capacity() const { return !waiting_by_age_.empty() || !starved_.empty(); }
 
-  // The first request before `key` that is starved: it has waited for capacity for at least 60 s.
-  // `now` is on the steady scale. With `labels`, considers only requests for one of them.
-  std::optional<ServiceKey> first_starved(const ServiceKey& key, double now,
-                                          const std::set<std::string, std::less<>>* labels);
+  // It is `now` on the steady scale: requests that have waited for capacity for at least 60 s are
+  // starved.
+  void advance_to(double now);
+
+  // The first starved request before `key`, as of the last advance_to(). With `labels`, considers
+  // only requests for one of them.
+  std::optional<ServiceKey> first_starved(const ServiceKey& key,
+                                          const std::set<std::string, std::less<>>* labels) const;
 
  private:
   // What a request waits for. `subject`: the tenant or request that it depends on, if any.
@@ -118,7 +122,6 @@ class RequestQueue {
   void unindex(Entry& entry);
   void join_capacity_queue(const ServiceKey& key, const Waiting& waiting);
   void leave_capacity_queue(const ServiceKey& key, const Waiting& waiting);
-  void advance_time(double now);
 
   std::set<ServiceKey> to_evaluate_;
   Groups groups_;

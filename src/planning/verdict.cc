@@ -30,10 +30,10 @@ std::vector<std::string> choose_nodes(const NodeRequest& request, const Facts& f
 std::string starved_request(const NodeRequest& request, const Facts& facts, bool takes_capacity) {
   std::optional<ServiceKey> first;
   if (takes_capacity) {
-    first = facts.queue.first_starved(request.service_key(), facts.now, nullptr);
+    first = facts.queue.first_starved(request.service_key(), nullptr);
   } else {
     const auto labels = facts.stock.rivals(request.node_types);
-    first = facts.queue.first_starved(request.service_key(), facts.now, &labels);
+    first = facts.queue.first_starved(request.service_key(), &labels);
   }
   if (!first) return {};
   const auto waiting = facts.requests.waiting().find(*first);

@@ -37,7 +37,6 @@ using TenantLimits = std::map<std::string, config::TenantLimits>;
 // The facts of a pool's decision. The launcher updates them with each event; `nodepool explain`
 // computes them from the records. The same facts lead to the same verdict.
 struct Facts {
-  double now = 0;                              // seconds on a scale that never jumps
   const model::Component& own;                 // the pool, as registered
   std::vector<const model::Component*> pools;  // all that are registered
   const driver::ProviderConfig& provider;
@@ -46,7 +45,7 @@ struct Facts {
   const TenantLimits& tenant_limits;
   const ResourceUsage& usage;
   const PoolStock& stock;
-  RequestQueue& queue;
+  const RequestQueue& queue;  // advanced to the present
   const model::NodeTable& nodes;
   const model::RequestTable& requests;
   std::size_t requests_in_progress = 0;  // that the pool is serving

@@ -40,6 +40,12 @@ class RequestQueueTest : public testing::Test {
                 now_);
   }
 
+  std::optional<ServiceKey> first_starved(const ServiceKey& key, double now,
+                                          const std::set<std::string, std::less<>>* labels) {
+    queue_.advance_to(now);
+    return queue_.first_starved(key, labels);
+  }
+
   // Evaluates all that are due; each waits again for the same.
   std::vector<ServiceKey> evaluate_due(Until until, const std::vector<NodeRequest>& requests) {
     std::vector<ServiceKey> seen;
@@ -213,18 +219,17 @@ TEST_F(RequestQueueTest, a_request_that_waited_a_minute_for_capacity_is_starved)
   wait(second, Until::capacity_is_free);
   const ServiceKey later = request(3, {"a"}).service_key();
   const std::set<std::string, std::less<>> only_a{"a"};
-  EXPECT_EQ(queue_.first_starved(later, 149.9, nullptr), std::nullopt);
-  EXPECT_EQ(queue_.first_starved(later, 150, nullptr), second.service_key());
-  EXPECT_EQ(queue_.first_starved(later, 150, &only_a), std::nullopt);
-  EXPECT_EQ(queue_.first_starved(later, 160, nullptr), first.service_key());
-  EXPECT_EQ(queue_.first_starved(later, 160, &only_a), first.service_key());
-  EXPECT_EQ(queue_.first_starved(first.service_key(), 160, nullptr), std::nullopt)
-      << "who is before it?";
+  EXPECT_EQ(first_starved(later, 149.9, nullptr), std::nullopt);
+  EXPECT_EQ(first_starved(later, 150, nullptr), second.service_key());
+  EXPECT_EQ(first_starved(later, 150, &only_a), std::nullopt);
+  EXPECT_EQ(first_starved(later, 160, nullptr), first.service_key());
+  EXPECT_EQ(first_starved(later, 160, &only_a), first.service_key());
+  EXPECT_EQ(first_starved(first.service_key(), 160, nullptr), std::nullopt) << "who is before it?";
   queue_.remove(first.service_key());
-  EXPECT_EQ(queue_.first_starved(later, 160, nullptr), second.service_key());
+  EXPECT_EQ(first_starved(later, 160, nullptr), second.service_key());
   queue_.capacity_has_grown();
   EXPECT_EQ(queue_.next(), second.service_key());
-  EXPECT_EQ(queue_.first_starved(later, 160, nullptr), std::nullopt);
+  EXPECT_EQ(first_starved(later, 160, nullptr), std::nullopt);
 }
 
 TEST_F(RequestQueueTest, the_wait_does_not_depend_on_a_clock_that_is_set_back) {
@@ -244,12 +249,12 @@ TEST_F(RequestQueueTest, the_wait_does_not_depend_on_a_clock_that_is_set_back) {
   wait(created_later, Until::capacity_is_free);
   EXPECT_EQ(queue_.waited(old.service_key(), 520), 30);
   EXPECT_EQ(queue_.waited(created_later.service_key(), 520), 0);
-  EXPECT_EQ(queue_.first_starved(later, 549, nullptr), std::nullopt);
-  EXPECT_EQ(queue_.first_starved(later, 550, nullptr), old.service_key());
+  EXPECT_EQ(first_starved(later, 549, nullptr), std::nullopt);
+  EXPECT_EQ(first_starved(later, 550, nullptr), old.service_key());
   queue_.remove(old.service_key());
   EXPECT_EQ(queue_.waited(old.service_key(), 550), 0);
-  EXPECT_EQ(queue_.first_starved(later, 579, nullptr), std::nullopt);
-  EXPECT_EQ(queue_.first_starved(later, 580, nullptr), created_later.service_key());
+  EXPECT_EQ(first_starved(later, 579, nullptr), std::nullopt);
+  EXPECT_EQ(first_starved(later, 580, nullptr), created_later.service_key());
 }
 
 // With that many shapes, quadratic algorithms would take too long.
@@ -267,7 +272,7 @@ TEST_F(RequestQueueTest, an_event_costs_nothing_for_unrelated_requests) {
     queue_.tenant_takes_less("tenant" + name);
     EXPECT_EQ(queue_.next(), requests[static_cast<std::size_t>(i)].service_key());
     EXPECT_EQ(queue_.next(), std::nullopt);
-    EXPECT_EQ(queue_.first_starved(requests.back().service_key(), 59, nullptr), std::nullopt);
+    EXPECT_EQ(first_starved(requests.back().service_key(), 59, nullptr), std::nullopt);
     wait(requests[static_cast<std::size_t>(i)], Until::launch_ends);
   }
 }
