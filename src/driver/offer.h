@@ -18,6 +18,7 @@ struct LabelOffer {
   // Why the label cannot be served at present, as a sentence: for example, its image or flavor is
   // missing. Empty: it can.
   std::string problem = {};
+  std::string diskimage = {};  // that its nodes boot from; empty: none of ours
 
   friend bool operator==(const LabelOffer&, const LabelOffer&) = default;
 };
@@ -37,6 +38,9 @@ struct PoolOffer {
 
 struct Offer {
   bool launches = false;  // whether the provider launches nodes for requests
+  // At a machine, before its request is declined. 0: it launches no machines, and another launcher
+  // cannot resume its launches.
+  std::int64_t launch_attempts = 0;
   std::map<std::string, PoolOffer, std::less<>> pools = {};
 
   // The defaults for an unknown pool or label.

@@ -23,7 +23,13 @@ void StateMachineConfig::load_launch_timeout(const config::Section& provider) {
 Offer StateMachineConfig::offer() const {
   Offer offer = ProviderConfig::offer();
   offer.launches = true;
-  for (auto& [name, pool] : offer.pools) pool.zones = machine_pool(name).zones;
+  offer.launch_attempts = launch_retries_;
+  for (auto& [pool_name, pool] : offer.pools) {
+    pool.zones = machine_pool(pool_name).zones;
+    for (auto& [name, label] : pool.labels) {
+      label.diskimage = machine_label(pool_name, name).diskimage;
+    }
+  }
   return offer;
 }
 

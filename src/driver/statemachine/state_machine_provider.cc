@@ -78,10 +78,14 @@ Offer StateMachineProvider::make_offer() const {
   for (auto& [pool_name, pool] : offer.pools) {
     if (pool.zones.empty() && cloud_) pool.zones = cloud_->zones;
     for (auto& [name, label] : pool.labels) {
-      if (const LabelOffer* known = known_label(pool_name, name)) label = *known;
-      const MachineLabel& machine = config_->machine_label(pool_name, name);
-      if (!machine.diskimage.empty() && newest_upload(machine) == nullptr) {
-        label.problem = images_unavailable("no ready upload of " + machine.diskimage);
+      if (const LabelOffer* known = known_label(pool_name, name)) {
+        label.need = known->need;
+        label.problem = known->problem;
+      }
+      const bool has_image = label.diskimage.empty() ||
+                             newest_upload(config_->machine_label(pool_name, name)) != nullptr;
+      if (!has_image) {
+        label.problem = images_unavailable("no ready upload of " + label.diskimage);
       }
     }
   }

@@ -9,7 +9,6 @@
 
 #include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/launch_journal.h"
-#include "driver/statemachine/state_machine_config.h"
 
 namespace nodepool::report {
 
@@ -18,12 +17,7 @@ namespace {
 using driver::Limits;
 using driver::PoolConfig;
 using driver::Resources;
-using driver::StateMachineConfig;
 using model::Node;
-
-const StateMachineConfig* machine_config(const ProviderFacts& provider) {
-  return dynamic_cast<const StateMachineConfig*>(provider.config.get());
-}
 
 Resources one_instance() {
   return Resources({{"instances", 1}});
@@ -106,18 +100,23 @@ std::string launches(const MachineRecords& records, const ProviderFacts& provide
                      most < 0 ? "" : fmt::format(", max-concurrency {}", most));
 }
 
+// As configured; empty: none.
+std::string diskimage_of(const ProviderFacts& provider, const model::Component& pool,
+                         const std::string& label) {
+  return provider.config->offer().label(pool.name, label).diskimage;
+}
+
 std::optional<std::string> problem_of(const MachineRecords& records, const ProviderFacts& provider,
                                       const model::Component& pool, const std::string& label) {
   if (provider.offer) {
     const std::string& problem = provider.offer->label(pool.name, label).problem;
     return problem.empty() ? std::nullopt : std::optional(problem);
   }
-  const driver::MachineLabel& machine = machine_config(provider)->machine_label(pool.name, label);
+  const std::string image = diskimage_of(provider, pool, label);
   const bool is_there =
-      machine.diskimage.empty() ||
-      records.images.newest_ready_upload(machine.diskimage, pool.provider_name) != nullptr;
+      image.empty() || records.images.newest_ready_upload(image, pool.provider_name) != nullptr;
   if (is_there) return std::nullopt;
-  return fmt::format("images are not available: no ready upload of {}", machine.diskimage);
+  return fmt::format("images are not available: no ready upload of {}", image);
 }
 
 // The failure of the last upload or build of the label's image. Returns nothing if the provider has
@@ -125,7 +124,7 @@ std::optional<std::string> problem_of(const MachineRecords& records, const Provi
 std::optional<std::string> image_failure(const MachineRecords& records,
                                          const ProviderFacts& provider,
                                          const model::Component& pool, const std::string& label) {
-  const std::string& image = machine_config(provider)->machine_label(pool.name, label).diskimage;
+  const std::string image = diskimage_of(provider, pool, label);
   const std::string& name = pool.provider_name;
   if (image.empty() || records.images.newest_ready_upload(image, name)) return std::nullopt;
   const model::ImageUpload* last = nullptr;
@@ -154,9 +153,11 @@ void say_boot_time(Statements& to, const ProviderFacts& provider, const std::str
 }
 
 std::string attempt_text(const ProviderFacts* provider, const driver::LaunchJournal& journal) {
-  const StateMachineConfig* config = provider == nullptr ? nullptr : machine_config(*provider);
+  const std::int64_t attempts = provider == nullptr || provider->config == nullptr
+                                    ? 0
+                                    : provider->config->offer().launch_attempts;
   return fmt::format("attempt {}{}{}", journal.attempt,
-                     config == nullptr ? "" : fmt::format(" of {}", config->launch_retries()),
+                     attempts == 0 ? "" : fmt::format(" of {}", attempts),
                      journal.undo ? ", deleting the resources of the previous attempt" : "");
 }
 
@@ -187,7 +188,7 @@ std::string attempt_of_launch(const ProviderFacts& provider, const Node& node) {
 }
 
 bool launches_machines(const ProviderFacts& provider) {
-  return machine_config(provider) != nullptr;
+  return provider.config != nullptr && provider.config->offer().launch_attempts > 0;
 }
 
 void explain_capacity(Statements& to, const MachineRecords& records, const ProviderFacts& provider,
