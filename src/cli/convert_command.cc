@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -39,7 +40,9 @@ config::Value parse(const std::string& text, const config::Environment& numbers,
     return config::parse_document(text, numbers, file);
   } catch (const config::ConfigError& error) {
     config::Problem problem = error.problem();
-    const bool is_variable = problem.hint.starts_with("the variable");
+    const bool is_variable = std::ranges::any_of(
+        config::unset_variables(text, numbers, file),
+        [&problem](const config::Problem& unset) { return unset.mark.line == problem.mark.line; });
     if (is_variable) problem.hint = "variables that are no numbers are not replaced; quote it";
     throw config::ConfigError(std::move(problem));
   }
