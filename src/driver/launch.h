@@ -48,11 +48,13 @@ class NodeLaunch : public NodeRecord {
   virtual void attempt_ended(const LaunchTrace& /*trace*/) {}
 };
 
-// A failed launch. Unless its kind is `quota`, the pool declines the request.
+// A failed launch. The pool declines the request, unless the kind says otherwise.
 class LaunchError : public std::runtime_error {
  public:
   enum class Kind {
     quota,        // quota exceeded: the launcher retries once there is capacity
+    unanswered,   // the cloud did not respond, or refused the credentials: while it does so, the
+                  // request waits
     unreachable,  // the machine runs but has shown no host keys: its image may be broken
     failed,       // any other failure
   };

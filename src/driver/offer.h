@@ -18,7 +18,8 @@ struct LabelOffer {
   // Why the label cannot be served at present, as a sentence: for example, its image or flavor is
   // missing. Empty: it can.
   std::string problem = {};
-  std::string diskimage = {};  // that its nodes boot from; empty: none of ours
+  bool is_problem_on_record = false;  // the store tells it, not the cloud
+  std::string diskimage = {};         // that its nodes boot from; empty: none of ours
 
   friend bool operator==(const LabelOffer&, const LabelOffer&) = default;
 };

@@ -277,7 +277,8 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
     throw StoreError(StoreError::Kind::session_expired,
                      "the session was lost, and with it the locks of the nodes");
   }
-  if (!failure_.empty()) co_return Outcome::failed;
+  if (failed_) co_return Outcome::failed;
+  if (!failure_.empty()) co_return Outcome::unanswered;
   if (lost_) co_return Outcome::lost;
   co_return refused_ ? Outcome::refused : Outcome::ready;
 }
@@ -289,6 +290,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   std::string failure;
   auto state = NodeState::ready;
   bool lost = false;
+  bool is_answered = true;
   try {
     const auto slot = co_await provider_.quota->launch_slot();
     stages.reached("turn");
@@ -303,6 +305,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   } catch (const LaunchError& error) {
     failure = error.what();
     state = error.kind() == LaunchError::Kind::quota ? NodeState::aborted : NodeState::failed;
+    is_answered = error.kind() != LaunchError::Kind::unanswered;
   } catch (const StoreError& error) {
     failure = error.what();
     // A text of the cloud makes the record too large. Any other error means that the node was lost.
@@ -321,11 +324,13 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     log.error("Launch of node failed: {}", failure);
     co_await end(launch, state);
   }
-  if (!lost && state == NodeState::aborted) {
+  if (lost || state == NodeState::ready) co_return;
+  if (state == NodeState::aborted) {
     refused_ = true;
     provider_.quota->refused();
-  } else if (!lost && failure_.empty()) {
-    failure_ = failure;
+  } else {
+    failed_ = failed_ || is_answered;
+    if (failure_.empty()) failure_ = failure;
   }
 }
 

@@ -65,10 +65,11 @@ class NodeLaunches {
   Task<bool> begin_again();
 
   enum class Outcome {
-    ready,    // all of them
-    refused,  // by the provider's quota, at least one; none has failed
-    failed,   // at least one, see failure()
-    lost,     // the record or lock of at least one; none has failed
+    ready,       // all of them
+    refused,     // by the provider's quota, at least one; none has failed
+    failed,      // at least one, see failure()
+    unanswered,  // by the cloud, at least one, see failure(); none has failed otherwise
+    lost,        // the record or lock of at least one; none has failed
   };
 
   // Launches them concurrently. Returns when all launches have ended and their records have the
@@ -106,6 +107,7 @@ class NodeLaunches {
   std::string newest_known_;  // the id of the newest node before these
   bool refused_ = false;
   bool lost_ = false;
+  bool failed_ = false;
   std::string failure_;
 };
 

@@ -14,7 +14,7 @@ constexpr auto kFreshness = std::chrono::seconds(300);
 
 // Between attempts while the provider does not respond.
 constexpr async::Duration kFirstQuotaPause = std::chrono::seconds(5);
-constexpr async::Duration kLongestQuotaPause = std::chrono::seconds(60);
+constexpr async::Duration kLongestQuotaPause = std::chrono::seconds(10);
 
 // Longest suspension of launches after a refusal.
 constexpr auto kRefusalPause = std::chrono::seconds(60);
@@ -119,6 +119,14 @@ Task<> ProviderQuota::keep_fresh() {
     wanted_.set();
     changes_.notify();
   }
+}
+
+Task<bool> ProviderQuota::responds() {
+  if (failure_.empty()) co_await query();
+  if (failure_.empty()) co_return true;
+  fresh_until_ = {};
+  wanted_.set();  // keep_fresh() retries
+  co_return false;
 }
 
 // Keeps the previous limits if the query fails.

@@ -38,6 +38,9 @@ class ProviderQuota {
   // The last error of the query; empty: none.
   const std::string& failure() const { return failure_; }
 
+  // Queries the provider now, unless the last query has failed. Returns whether it responds.
+  Task<bool> responds();
+
   // The provider has refused a launch in spite of free quota.
   void refused();
 

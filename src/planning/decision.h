@@ -87,6 +87,7 @@ struct EvaluationInput {
   std::vector<std::string> missing;
   // Why the provider cannot serve one of the labels now; empty: it can.
   std::string label_problem;
+  bool is_problem_on_record = false;  // not what the cloud has told
 
   // Of pools that do not launch nodes, if fully healthy: the number of nodes of each label
   // (nothing: unlimited), and whether they can provide all labels at once.

@@ -47,7 +47,10 @@ void add_needs(EvaluationInput& input, const NodeRequest& request, const Facts& 
     const std::string& label = request.node_types[i];
     if (!pool_config(facts).labels.contains(label)) continue;  // will be declined
     const driver::LabelOffer& offer = facts.offer->label(facts.own.name, label);
-    if (input.label_problem.empty()) input.label_problem = offer.problem;
+    if (input.label_problem.empty()) {
+      input.label_problem = offer.problem;
+      input.is_problem_on_record = offer.is_problem_on_record;
+    }
     const Resources& need = offer.need;
     input.needs_of_all += need;
     const Node* node = plan[i].empty() ? nullptr : facts.nodes.find(plan[i]);
@@ -85,6 +88,8 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
   }
   // Without a response not even the needs of labels are known.
   const bool has_responded = input.provider_limits.has_value();
+  // Limits from before an outage say nothing about now, and a launch would fail.
+  if (!input.why_unknown.empty()) input.provider_limits.reset();
   if (!input.launches || (pool.ignore_provider_quota && has_responded)) {
     input.provider_limits.emplace();
   }
@@ -101,15 +106,21 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
 }
 
 // A decline is final, so it must not rest on what the cloud has told long ago: others may have
-// freed their capacity since, or the operator may have added the flavor.
-std::optional<Decision> wait_for_news(const Decision& decision, const QuotaFacts& quota) {
+// freed their capacity since, or the operator may have added the flavor. During an outage the pool
+// counts as full, so that another one serves the request.
+std::optional<Decision> wait_for_news(const Decision& decision, const EvaluationInput& input,
+                                      const QuotaFacts& quota) {
   using Code = Reason::Code;
-  const bool rests_on_cloud = decision.reason.code == Code::beyond_limit_of_provider ||
-                              decision.reason.code == Code::label_unserviceable;
+  using Until = Decision::Until;
+  const bool rests_on_cloud =
+      decision.reason.code == Code::beyond_limit_of_provider ||
+      (decision.reason.code == Code::label_unserviceable && !input.is_problem_on_record);
   if (!quota.is_stale || !rests_on_cloud) return std::nullopt;
-  Reason reason{Code::quota_not_asked};
-  if (!quota.why_unknown.empty()) reason = {Code::quota_unknown, quota.why_unknown};
-  return Decision{Decision::Kind::wait, Decision::Until::quota_is_known, std::move(reason)};
+  if (quota.why_unknown.empty()) {
+    return Decision{Decision::Kind::wait, Until::quota_is_known, {Code::quota_not_asked}};
+  }
+  return Decision{
+      Decision::Kind::wait, Until::capacity_is_free, {Code::quota_unknown, quota.why_unknown}};
 }
 
 }  // namespace
@@ -124,7 +135,8 @@ Verdict decide(const NodeRequest& request, const Facts& facts) {
   verdict.reservation.plan = choose_nodes(request, facts);
   EvaluationInput input = evaluation_input_of(request, facts, verdict.reservation.plan);
   verdict.decision = evaluate(request, view, input);
-  if (auto wait = wait_for_news(verdict.decision, facts.quota)) verdict.decision = std::move(*wait);
+  if (auto wait = wait_for_news(verdict.decision, input, facts.quota))
+    verdict.decision = std::move(*wait);
   if (verdict.decision.kind != Decision::Kind::accept) return verdict;
   if (input.launches) {
     verdict.reservation.launches = static_cast<std::int64_t>(input.missing.size());

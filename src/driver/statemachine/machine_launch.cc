@@ -116,8 +116,9 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     const bool quota = failure.kind() == CloudError::Kind::quota;
     const bool is_unreachable =
         failure.kind() == CloudError::Kind::auth || failure.kind() == CloudError::Kind::transient;
-    return Failure{failure.what(), result_of(failure),
-                   quota ? LaunchError::Kind::quota : LaunchError::Kind::failed,
+    auto kind = quota ? LaunchError::Kind::quota : LaunchError::Kind::failed;
+    if (is_unreachable) kind = LaunchError::Kind::unanswered;
+    return Failure{failure.what(), result_of(failure), kind,
                    !quota && failure.kind() != CloudError::Kind::permanent, !is_unreachable};
   } catch (const async::DeadlineExceeded& failure) {
     return Failure{failure.what(), kLaunchTimedOut};

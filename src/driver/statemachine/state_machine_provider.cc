@@ -86,6 +86,7 @@ Offer StateMachineProvider::make_offer() const {
                              newest_upload(config_->machine_label(pool_name, name)) != nullptr;
       if (!has_image) {
         label.problem = images_unavailable("no ready upload of " + label.diskimage);
+        label.is_problem_on_record = true;
       }
     }
   }

@@ -194,6 +194,15 @@ TEST_F(LaunchTest, permanent_errors_are_not_retried) {
   EXPECT_THAT(cloud_->calls, ElementsAre("make disk"));
 }
 
+TEST_F(LaunchTest, a_cloud_that_does_not_respond_is_told_from_one_that_fails) {
+  for (const auto& [kind, told] : {std::pair(Kind::auth, LaunchError::Kind::unanswered),
+                                   std::pair(Kind::transient, LaunchError::Kind::unanswered),
+                                   std::pair(Kind::failed, LaunchError::Kind::failed)}) {
+    cloud_->fail("make disk", {kind}, 3);
+    EXPECT_EQ(launch_error().kind(), told);
+  }
+}
+
 TEST_F(LaunchTest, other_errors_are_retried) {
   for (const Kind kind : {Kind::auth, Kind::transient, Kind::not_found, Kind::failed}) {
     cloud_->fail("make disk", {kind});
