@@ -296,6 +296,12 @@ Task<JobResult> GearmanFrontend::upload(std::shared_ptr<Job> job, std::string bu
 // --- deletions
 
 Task<JobResult> GearmanFrontend::remove(std::string build_id) {
+  co_await context_.local.scan();
+  const auto is_of_build = [&build_id](const auto& files) {
+    return files.first.second == build_id;
+  };
+  // The deletion is repeated: this builder offered it because it had the files.
+  if (std::ranges::none_of(context_.local.contents(), is_of_build)) co_return Complete{};
   const ImageBuild* known = find(build_id);
   if (known == nullptr) co_return Failed{"image " + build_id + " not found on this builder"};
   const ImageBuild build = *known;
@@ -313,7 +319,7 @@ Task<JobResult> GearmanFrontend::remove(std::string build_id) {
   co_await context_.local.scan();
   context_.log.info("Deleted the files of build {} of image {}", build_id, build.image);
   // A build without files and uploads is useless.
-  if (!is_uploaded) co_await cleanup_.mark_deleting(build);
+  if (!is_uploaded && build.state != BuildState::deleting) co_await cleanup_.mark_deleting(build);
   refresh();
   co_return Complete{};
 }

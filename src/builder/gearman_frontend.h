@@ -25,6 +25,7 @@ namespace nodepool::builder {
 //   image-upload:<id>      uploads the build to the provider in the payload, after a conversion if
 //                          necessary. The result is the id of the image in the cloud.
 //   image-delete:<id>      deletes the files of the build; also the build if it has no uploads.
+//                          Succeeds also if they are deleted already.
 //
 // A payload is a word or a JSON object: {"image-id": …}, {"provider": …}. A build id is a UUID, in
 // names and results 32 hexadecimal digits. The ordinary workers do the work, with the same records;

@@ -28,11 +28,14 @@ std::string_view separator(const LockedFile& file) {
   return last.empty() || last == "\n" ? "" : "\n";
 }
 
-// The time of the first line of `text`. Returns nothing if it is torn.
+// The time of the first line of `text` that is not torn. Returns nothing if there is none.
 std::optional<double> first_time(std::string_view text) {
-  const std::size_t newline = text.find('\n');
-  const auto entry = parse_line(text.substr(0, newline));
-  return entry ? std::optional(entry->time) : std::nullopt;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (const auto entry = parse_line(text.substr(0, end))) return entry->time;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return std::nullopt;
 }
 
 bool is_too_old(const Journal& journal, const LockedFile& file, std::string_view lines) {

@@ -63,7 +63,7 @@ void DeletedNodeWorker::start() {
       context_.records.nodes.observe_locks([this](const std::string& id) { reevaluate(id); }));
   subscriptions_.push_back(
       context_.records.requests.observe([this](const model::RequestTable::Change& change) {
-        if (change.after != nullptr) return;
+        if (change.after != nullptr && change.after->state != model::RequestState::failed) return;
         for (const std::string& id : context_.records.nodes.allocated_to(change.id)) reevaluate(id);
       }));
   const auto reevaluate_all = [this] {
@@ -89,9 +89,10 @@ DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
   if (!context_.records.ready()) return Duty::none;
   if (!node.provider || !providers_.contains(*node.provider)) return Duty::none;
   if (model::is_reclaimable(node.state)) return Duty::reclaim;
-  const bool abandoned = node.state == NodeState::ready && node.allocated_to &&
-                         context_.records.requests.find(*node.allocated_to) == nullptr;
-  return abandoned ? Duty::free : Duty::none;
+  if (node.state != NodeState::ready || !node.allocated_to) return Duty::none;
+  const model::NodeRequest* request = context_.records.requests.find(*node.allocated_to);
+  const bool is_over = request == nullptr || request->state == model::RequestState::failed;
+  return is_over ? Duty::free : Duty::none;
 }
 
 void DeletedNodeWorker::reevaluate(const std::string& id) {
@@ -191,8 +192,11 @@ void DeletedNodeWorker::note_failure(const std::string& id, const std::exception
 
 Task<bool> DeletedNodeWorker::free(std::string id) {
   const std::string request_id = *context_.records.nodes.find(id)->allocated_to;
-  // The table of requests may be stale. A deleted request never comes back.
-  if (co_await context_.store.exists(model::request_path(request_id))) co_return false;
+  // The table of requests may be stale. A deleted or failed request never comes back.
+  const bool is_failed = context_.records.requests.find(request_id) != nullptr;
+  if (!is_failed && co_await context_.store.exists(model::request_path(request_id))) {
+    co_return false;
+  }
   const auto change = [this, &request_id](Node& node) {
     if (duty(node) != Duty::free || node.allocated_to != request_id) return false;
     node.allocated_to.reset();
@@ -201,7 +205,7 @@ Task<bool> DeletedNodeWorker::free(std::string id) {
   Task<model::NodeChange> changing =
       model::change_node(context_.runtime, context_.store, context_.records.nodes, id, change);
   if (co_await std::move(changing) != model::NodeChange::written) co_return false;
-  log_.about({}, request_id, id).info("Deallocated the node, its request is gone");
+  log_.about({}, request_id, id).info("Deallocated the node, its request is gone or has failed");
   co_return true;
 }
 

@@ -18,8 +18,8 @@
 namespace nodepool::launcher {
 
 // Reclaims used, failed and abandoned nodes: their provider deletes the machine or makes it ready
-// again. Frees nodes that are allocated to deleted requests. Reacts to changes instead of polling
-// all nodes.
+// again. Frees nodes that are allocated to deleted or failed requests. Reacts to changes instead of
+// polling all nodes.
 class DeletedNodeWorker {
  public:
   // `own_pools`: component ids of the pools of this launcher.

@@ -282,16 +282,15 @@ Task<> Launcher::start_missing_pool_workers() {
     for (const auto& [pool, pool_config] : provider.provider->config().pools()) {
       const PoolKey key(provider_name, pool);
       if (pool_workers_.contains(key)) continue;
-      auto worker = std::make_unique<PoolWorker>(serving_, provider, pool);
-      co_await worker->start();
-      pool_workers_.emplace(key, std::move(worker));
+      pool_workers_.emplace(key, std::make_unique<PoolWorker>(serving_, provider, pool));
     }
   }
-  // Includes those that an interrupted call has started.
+  // Includes those of an interrupted call. They may be registered without an answer of the store.
   std::vector<PoolWorker*> waiting;
   for (const auto& [key, worker] : pool_workers_) {
     if (!worker->is_serving()) waiting.push_back(worker.get());
   }
+  for (PoolWorker* worker : waiting) co_await worker->start();
   co_await wait_until_registered(waiting);
   for (PoolWorker* worker : waiting) worker->serve();
 }

@@ -45,7 +45,7 @@ async::Task<> Registration::start() {
     if (co_await try_to_write()) continue;
     co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
   }
-  scope_.spawn("registration", keep_registered());
+  if (scope_.empty()) scope_.spawn("registration", keep_registered());
 }
 
 void Registration::update(Component component) {

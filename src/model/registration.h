@@ -24,7 +24,8 @@ class Registration {
                Component component);
 
   // Registers. Returns when the record exists, and waits while the store is unreachable. Throws
-  // StoreError if the store refuses the record, Cancelled.
+  // StoreError if the store refuses the record, Cancelled: then the record may exist, which another
+  // call, or unregister(), finds out.
   async::Task<> start();
 
   // Schedules a write of the record if `component` has changed.

@@ -11,6 +11,7 @@
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
+#include "model/change_node.h"
 #include "model/paths.h"
 #include "requestor/error.h"
 #include "requestor/locked_nodes.h"
@@ -96,18 +97,27 @@ Task<std::optional<NodeRequest>> create(Store& store, Priority priority, NodeReq
   }
 }
 
-// Resets the request to `requested` because a node has been removed or taken meanwhile: the
-// launchers free the other nodes and serve it again.
-Task<> reset_request(async::Runtime runtime, Store& store, NodeRequest request) {
-  request.set_state(model::RequestState::requested, runtime.clock.wall_seconds());
+// Gives back the nodes of the request, which the launchers free: `requested` if a node has been
+// removed or taken meanwhile, so that it is served again.
+Task<> give_back(async::Runtime runtime, Store& store, NodeRequest request,
+                 model::RequestState state) {
+  request.set_state(state, runtime.clock.wall_seconds());
   request.nodes.clear();
-  request.declined_by.clear();
   try {
     co_await store.set(model::request_path(request.id), model::to_record(request),
                        request.stat.version);
   } catch (const StoreError& error) {
     if (!error.is_rejection()) throw;  // otherwise it has been withdrawn
   }
+}
+
+// Fails a request that no lease can answer, as if the pool of its nodes had declined it.
+Task<> fail_request(async::Runtime runtime, Store& store, NodeRequest request) {
+  const std::optional<model::Node> node = co_await model::read_node(store, request.nodes.front());
+  const std::string pool = node ? node->launcher.value_or("") : "";
+  request.declined_by.push_back(pool);
+  request.decline_reasons[pool] = "the request has too many nodes for one lease";
+  co_await give_back(runtime, store, std::move(request), model::RequestState::failed);
 }
 
 Task<std::optional<LeasedNodes>> serve_locked(async::Runtime runtime, Store& store,
@@ -122,18 +132,23 @@ Task<std::optional<LeasedNodes>> serve_locked(async::Runtime runtime, Store& sto
                    .holder = lease_request->holder,
                    .owner = lease_request->owner,
                    .key = lease_request->key};
-  bool is_refused = false;
+  bool is_too_large = false;
   try {
     co_return co_await lease_nodes(runtime, store, *request, std::move(terms));
   } catch (const RequestError&) {
-    is_refused = true;
+    // A node is not available.
   } catch (const model::RecordError&) {
-    is_refused = true;
+    // The same.
   } catch (const StoreError& error) {
     if (!error.is_rejection()) throw;
-    is_refused = true;
+    is_too_large = error.kind() == Kind::too_large;
   }
-  if (is_refused) co_await reset_request(runtime, store, *std::move(request));
+  if (is_too_large) {
+    co_await fail_request(runtime, store, *std::move(request));
+  } else {
+    request->declined_by.clear();
+    co_await give_back(runtime, store, *std::move(request), model::RequestState::requested);
+  }
   co_return std::nullopt;
 }
 

@@ -26,8 +26,8 @@ Task<std::optional<model::NodeRequest>> create_lease_request(async::Runtime runt
                                                              model::LeaseRequest lease_request);
 
 // Leases the nodes of a fulfilled lease request. Returns nothing if another process does or did so,
-// and if the nodes are not available: then the request is served again. Throws StoreError,
-// Cancelled.
+// and if the nodes are not available: then the request is served again. Returns nothing also if
+// they are too many for one lease: then the request has failed. Throws StoreError, Cancelled.
 Task<std::optional<LeasedNodes>> serve_lease_request(async::Runtime runtime,
                                                      coordination::Store& store, std::string id);
 

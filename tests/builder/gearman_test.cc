@@ -308,7 +308,7 @@ TEST_F(GearmanFrontendTest, many_upload_jobs_do_not_block_builds) {
   until_offered("image-upload:" + id);
 }
 
-TEST_F(GearmanFrontendTest, jobs_for_a_deleted_build_fail) {
+TEST_F(GearmanFrontendTest, an_upload_of_a_deleted_build_fails_and_its_deletion_succeeds) {
   start(yaml());
   const std::string id = ready_build();
   until("the upload", [&] { return uploads(UploadState::ready).size() == 1; });
@@ -320,7 +320,7 @@ TEST_F(GearmanFrontendTest, jobs_for_a_deleted_build_fail) {
   ASSERT_THAT(builds(), IsEmpty());
   EXPECT_EQ(result("image-upload:" + id, "sky"),
             "failed: image " + id + " not found on this builder");
-  EXPECT_EQ(result("image-delete:" + id, ""), "failed: image " + id + " not found on this builder");
+  EXPECT_EQ(result("image-delete:" + id, ""), "");
   pass(std::chrono::minutes(1));
   until_offered("image-upload:" + id, 0);
   until_offered("image-delete:" + id, 0);
@@ -366,6 +366,26 @@ TEST_F(GearmanFrontendTest, deletes_the_files_and_records_without_uploads) {
   EXPECT_EQ(result("image-delete:" + other, ""), "");
   until("its record is gone", [&] { return builds("raw").empty(); });
   EXPECT_THAT(files(), IsEmpty());
+}
+
+// A client that has not received the result repeats its job.
+TEST_F(GearmanFrontendTest, a_repeated_deletion_succeeds) {
+  start(yaml());
+  const std::string id = ready_build();
+  until("the upload", [&] { return uploads(UploadState::ready).size() == 1; });
+  until_offered("image-delete:" + id);
+  EXPECT_EQ(result("image-delete:" + id, ""), "");
+  EXPECT_EQ(result("image-delete:" + id, ""), "");
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+
+  sky_->cannot_delete = true;
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  ASSERT_THAT(builds(BuildState::deleting), SizeIs(1)) << "its upload is still in the cloud";
+  EXPECT_EQ(result("image-delete:" + id, ""), "");
+  EXPECT_THAT(builds(BuildState::deleting), SizeIs(1));
 }
 
 // The files are left from an attempt with the same id.

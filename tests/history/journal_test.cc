@@ -104,6 +104,18 @@ TEST_F(JournalTest, entries_beyond_the_maximum_age_are_not_returned) {
   EXPECT_THAT(entries_of(journal_, "0000000001", 1e9), testing::SizeIs(2));
 }
 
+TEST_F(JournalTest, a_torn_first_line_does_not_keep_the_others_beyond_the_maximum_age) {
+  journal_.max_age = 100;
+  std::filesystem::create_directories(journal_.directory);
+  add_torn(node_entry("0000000001", 5, "torn"));
+  add(node_entry("0000000001", 10, "a"));
+  add(node_entry("0000000001", 109, "b"));
+  EXPECT_FALSE(std::filesystem::exists(journal_.previous()));
+  add(node_entry("0000000001", 111, "c"));
+  EXPECT_TRUE(std::filesystem::exists(journal_.previous())) << "the first is older than 100";
+  EXPECT_THAT(events_of("0000000001"), ElementsAre("a", "b", "c"));
+}
+
 TEST_F(JournalTest, two_files_within_the_limit_are_kept) {
   const int kEntries = 1000;
   for (int i = 0; i < kEntries; ++i) {

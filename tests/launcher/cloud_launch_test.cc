@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "coordination/tree.h"
 #include "tests/launcher/cloud_fixture.h"
 
@@ -160,6 +162,41 @@ TEST_F(CloudTest, a_reload_at_any_moment_of_a_late_start_leaves_no_pool_without_
     cancel(id);
     stop();
   }
+}
+
+// Otherwise requests would wait for the decision of a pool that no worker serves.
+TEST_F(CloudTest, a_reload_during_a_registration_without_an_answer_leaves_no_ghost_of_the_pool) {
+  const std::string registry = "/nodepool/components/pool";
+  bool is_lost = true;
+  const auto lose_answer = [&](const std::vector<coordination::WatchEvent>& events) {
+    for (const coordination::WatchEvent& event : events) {
+      const bool is_created = event.kind == coordination::WatchEvent::Kind::created;
+      if (!is_created || !event.path.starts_with(registry + "/")) continue;
+      if (!std::exchange(is_lost, true)) process_store().suspend_for_tests();
+    }
+  };
+  const std::int64_t listening = server_.open_session(lose_answer);
+  for (const char* reloaded : {"labels: [{name: small}]", kCloud}) {
+    cloud_->start_failure = "there are no credentials";
+    start(kCloud);
+    cloud_->start_failure.clear();
+    is_lost = false;
+    pass(seconds(5));
+    EXPECT_TRUE(is_lost) << "the late start registers the pool";
+    EXPECT_THAT(children(registry), SizeIs(1));
+    begin_to_reconfigure(reloaded);
+    settle();
+    process_store().resume_for_tests();
+    pass(seconds(10));
+    const bool is_configured = reloaded == kCloud;
+    EXPECT_THAT(children(registry), SizeIs(is_configured ? 1 : 0));
+    const std::string id = request({"small"});
+    pass(seconds(5));
+    EXPECT_EQ(state(id), is_configured ? RequestState::fulfilled : RequestState::requested);
+    cancel(id);
+    stop();
+  }
+  server_.end_session(listening);
 }
 
 TEST_F(CloudTest, a_failed_launch_declines_the_request_and_frees_the_others_nodes) {

@@ -9,6 +9,7 @@
 
 #include "config/yaml.h"
 #include "coordination/forwarding_store.h"
+#include "coordination/path.h"
 #include "model/lease.h"
 #include "model/paths.h"
 #include "tests/launcher/cloud_double.h"
@@ -189,6 +190,29 @@ TEST_F(DeletedNodeWorkerTest, what_is_written_into_the_record_of_an_attempt_is_n
   write_node(noted);
   pass(seconds(10));
   EXPECT_EQ(cloud_->deletions, before);
+}
+
+// A lease request fails after its nodes are ready if they are too many for one lease.
+TEST_F(DeletedNodeWorkerTest, the_ready_nodes_of_a_failed_request_are_freed) {
+  model::NodeRequest request;
+  request.node_types = {"small"};
+  request.set_state(model::RequestState::fulfilled, clock_.wall_seconds());
+  const std::string path =
+      loop_.run(others_.create(model::request_path("200-"), to_record(request),
+                               coordination::CreateMode::persistent_sequential));
+  Node allocated = idle_node("main", "small");
+  allocated.external_id = model::json_string("m1");
+  allocated.allocated_to = std::string(coordination::base_name(path));
+  const std::string id = add_node(allocated);
+  worker_.start();
+  pass(minutes(1));
+  EXPECT_TRUE(node(id).allocated_to) << "its requestor has not taken it yet";
+  request.set_state(model::RequestState::failed, clock_.wall_seconds());
+  loop_.run(others_.set(path, to_record(request), coordination::kAnyVersion));
+  settle();
+  EXPECT_FALSE(node(id).allocated_to);
+  EXPECT_EQ(node(id).state, NodeState::ready);
+  EXPECT_THAT(contenders(id), IsEmpty());
 }
 
 TEST_F(DeletedNodeWorkerTest, a_new_configuration_of_the_provider_is_tried_at_once) {
