@@ -20,7 +20,8 @@ IdleNodeEvictor::IdleNodeEvictor(const ServingContext& context, telemetry::Logge
                                  async::TaskScope& scope, std::function<void()> reevaluate)
     : context_(context), log_(std::move(log)), scope_(scope), reevaluate_(std::move(reevaluate)) {}
 
-void IdleNodeEvictor::carry_out(const planning::Eviction& eviction) {
+void IdleNodeEvictor::carry_out(const planning::Eviction& eviction,
+                                std::function<bool()> is_wanted) {
   if (eviction.reevaluate_in) {
     reevaluate_in(std::chrono::duration_cast<async::Duration>(
         std::chrono::duration<double>(*eviction.reevaluate_in)));
@@ -29,7 +30,7 @@ void IdleNodeEvictor::carry_out(const planning::Eviction& eviction) {
   retiring_ = true;
   context_.deletions.expect(*context_.records.nodes.find(*eviction.node),
                             context_.runtime.clock.wall_seconds());
-  scope_.spawn("evict node " + *eviction.node, retire(*eviction.node));
+  scope_.spawn("evict node " + *eviction.node, retire(*eviction.node, std::move(is_wanted)));
 }
 
 // Keeps the earliest of several times.
@@ -40,25 +41,28 @@ void IdleNodeEvictor::reevaluate_in(async::Duration pause) {
   scope_.spawn("capacity for a pool", wait_until(when));
 }
 
-Task<> IdleNodeEvictor::retire(std::string id) {
+Task<bool> IdleNodeEvictor::retire_idle(std::string id) {
   const auto is_idle = [](const Node& node) {
     return node.state == NodeState::ready && !node.allocated_to;
   };
-  std::string failure;
-  bool is_evicted = false;
   try {
     Task<bool> retiring = lifecycle::retire(context_.node_writer(), id, is_idle);
-    is_evicted = co_await std::move(retiring);
+    co_return co_await std::move(retiring);
   } catch (const coordination::StoreError& error) {
-    failure = error.what();
+    log_.about({}, {}, id).warning("Could not evict the node: {}", error.what());
   } catch (const model::RecordError& error) {
-    failure = error.what();
+    log_.about({}, {}, id).warning("Could not evict the node: {}", error.what());
   }
+  co_return false;
+}
+
+Task<> IdleNodeEvictor::retire(std::string id, std::function<bool()> is_wanted) {
+  // A spawned task begins in a later turn of the loop: the other pools of this launcher have
+  // decided about the request by now.
+  const bool is_evicted = is_wanted() && co_await retire_idle(id);
   context_.deletions.stop_expecting(id);
-  const auto log = log_.about({}, {}, id);
-  if (!failure.empty()) log.warning("Could not evict the node: {}", failure);
   if (is_evicted) {
-    log.info("Evicting the idle node for a waiting request");
+    log_.about({}, {}, id).info("Evicting the idle node for a waiting request");
   } else {
     co_await context_.runtime.clock.sleep_for(kEvictionRetryPause);  // it was taken
   }

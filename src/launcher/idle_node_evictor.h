@@ -20,11 +20,13 @@ class IdleNodeEvictor {
   // Whether an eviction is in progress. `reevaluate` is called when it ends.
   bool is_busy() const { return retiring_; }
 
-  void carry_out(const planning::Eviction& eviction);
+  // Evicts the node only if `is_wanted` then: another pool may have taken the waiting request.
+  void carry_out(const planning::Eviction& eviction, std::function<bool()> is_wanted);
 
  private:
   void reevaluate_in(async::Duration pause);
-  Task<> retire(std::string id);
+  Task<> retire(std::string id, std::function<bool()> is_wanted);
+  Task<bool> retire_idle(std::string id);
   Task<> wait_until(async::Clock::TimePoint when);
 
   const ServingContext& context_;

@@ -290,7 +290,12 @@ void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& dec
                                          .stock = stock_,
                                          .usage = context_.usage,
                                          .deletions = context_.deletions,
-                                         .nodes = context_.records.nodes}));
+                                         .nodes = context_.records.nodes}),
+      [this, id = request.id] {
+        const NodeRequest* waiting = context_.records.requests.find(id);
+        return waiting != nullptr && waiting->state == RequestState::requested &&
+               !context_.requests_in_hand.contains(id);
+      });
 }
 
 void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {

@@ -34,7 +34,8 @@ class IdleNodeEvictorTest : public PartsFixture {
                                                                      .stock = stock_,
                                                                      .usage = usage_,
                                                                      .deletions = deletions_,
-                                                                     .nodes = nodes_}));
+                                                                     .nodes = nodes_}),
+        [this] { return is_wanted_; });
   }
 
   void recycle(Decision::Shortage shortage, const std::string& tenant = {},
@@ -66,6 +67,7 @@ class IdleNodeEvictorTest : public PartsFixture {
   planning::PoolIdentity pool_{"the-pool", "sky", "main"};
   planning::PoolStock stock_{nodes_, pool_};
   double since_ = clock_.wall_seconds();  // creation time of the request
+  bool is_wanted_ = true;
   int evaluations_ = 0;
   IdleNodeEvictor idle_node_evictor_{context_, log_, scope_, [this] { ++evaluations_; }};
 };
@@ -75,6 +77,13 @@ TEST_F(IdleNodeEvictorTest, the_oldest_idle_node_of_the_pool_is_evicted) {
   const std::string oldest = add_idle("main", 10);
   recycle(Decision::Shortage::pool);
   EXPECT_THAT(deleting(), ElementsAre(oldest));
+}
+
+TEST_F(IdleNodeEvictorTest, nothing_is_evicted_for_a_request_that_another_pool_has_taken) {
+  add_idle("main", 10);
+  is_wanted_ = false;
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), IsEmpty());
 }
 
 TEST_F(IdleNodeEvictorTest, nodes_of_other_pools_are_left_alone) {
@@ -204,14 +213,14 @@ TEST_F(IdleNodeEvictorTest, once_a_node_is_gone_the_next_may_be_evicted) {
 }
 
 TEST_F(IdleNodeEvictorTest, the_earliest_reevaluation_counts) {
-  idle_node_evictor_.carry_out({.reevaluate_in = 300});
-  idle_node_evictor_.carry_out({.reevaluate_in = 10});
-  idle_node_evictor_.carry_out({.reevaluate_in = 20});
+  idle_node_evictor_.carry_out({.reevaluate_in = 300}, nullptr);
+  idle_node_evictor_.carry_out({.reevaluate_in = 10}, nullptr);
+  idle_node_evictor_.carry_out({.reevaluate_in = 20}, nullptr);
   pass(seconds(9));
   EXPECT_EQ(evaluations_, 0);
   pass(seconds(1));
   EXPECT_EQ(evaluations_, 1);
-  idle_node_evictor_.carry_out({.reevaluate_in = 10});
+  idle_node_evictor_.carry_out({.reevaluate_in = 10}, nullptr);
   pass(seconds(10));
   EXPECT_EQ(evaluations_, 2);
 }

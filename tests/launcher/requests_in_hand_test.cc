@@ -63,6 +63,24 @@ TEST_F(OwnPoolsTest, the_only_pool_that_can_serve_a_request_does_so_while_the_ot
   EXPECT_THAT(contenders(), IsEmpty());
 }
 
+// The full provider decides first, as its name comes first.
+TEST_F(OwnPoolsTest, no_idle_node_is_evicted_for_a_request_that_another_pool_serves) {
+  start(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: a-full
+    driver: cloud
+    pools: [{name: main, max-servers: 1, labels: [small, large]}]
+  - name: b-free
+    driver: cloud
+    pools: [{name: main, labels: [large]}]
+)");
+  const std::string withdrawn = request({"small"});
+  cancel(withdrawn);
+  EXPECT_EQ(read_request(request({"large"})).state, RequestState::fulfilled);
+  EXPECT_EQ(cloud_->deletions, 0);
+}
+
 TEST_F(OwnPoolsTest, all_pools_decline_one_after_the_other) {
   start(many_pools(1));
   const NodeRequest answered = read_request(request({"huge"}));
