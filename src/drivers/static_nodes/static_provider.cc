@@ -62,6 +62,12 @@ Task<> StaticProvider::start() {
       retire_unconfigured(node, {});
     }
   }
+  for (const std::string& id : context_.nodes.unreadable()) {
+    const Node* node = context_.nodes.last_known(id);
+    if (node != nullptr && node->provider == config_->name() && find_host(*node) != nullptr) {
+      keep_slot(host_key_of(*node), id);
+    }
+  }
   subscription_ =
       context_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   reports_.start();
@@ -139,9 +145,29 @@ void StaticProvider::on_node(const model::NodeTable::Change& change) {
       state->second.nodes.insert(change.id);
     } else if (change.after == nullptr || host_key_of(*change.after) != key) {
       state->second.nodes.erase(change.id);
+      if (context_.nodes.is_unreadable(change.id)) keep_slot(key, change.id);
     }
     reevaluate(key);
   }
+}
+
+// The node may be in use.
+void StaticProvider::keep_slot(const HostKey& key, const std::string& id) {
+  log_.about({}, {}, id)
+      .warning(
+          "Static node {} (user {}, port {}) keeps its slot: its record is invalid or unreadable",
+          key.name, key.username, key.port);
+  states_.at(key).unreadable.insert(id);
+  scope_.spawn("unreadable node " + id, reevaluate_once_known(key, id));
+}
+
+// The removal of an unreadable record is no change of a node: nothing reports it.
+Task<> StaticProvider::reevaluate_once_known(HostKey key, std::string id) {
+  while (context_.nodes.is_unreadable(id)) {
+    co_await context_.runtime.clock.sleep_for(kLongestPause);
+  }
+  states_.at(key).unreadable.erase(id);
+  reevaluate(key);
 }
 
 void StaticProvider::retire_unconfigured(const Node& node, async::Duration pause) {
@@ -155,6 +181,16 @@ SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
   for (const std::string& id : state.nodes) {
     const Node* node = context_.nodes.find(id);
     if (node != nullptr && id != without) nodes.push_back(node);
+  }
+  // A deleting node keeps its slot as well, and is not changed.
+  std::vector<Node> unreadable;
+  unreadable.reserve(state.unreadable.size());
+  for (const std::string& id : state.unreadable) {
+    const Node* node = context_.nodes.last_known(id);
+    if (node == nullptr) continue;
+    unreadable.push_back(*node);
+    unreadable.back().state = NodeState::deleting;
+    nodes.push_back(&unreadable.back());
   }
   return plan_slots(host.slots, nodes);
 }
