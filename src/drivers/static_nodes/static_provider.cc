@@ -8,6 +8,7 @@
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"
+#include "nodescan/error.h"
 #include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::static_nodes {
@@ -220,7 +221,7 @@ Task<> StaticProvider::process(HostKey key) {
   co_await context_.runtime.clock.sleep_until(state.restores.next());
   state.changed = false;
   std::string failure;
-  std::string store_failure;
+  std::string doubt;  // why it is unknown whether the host is healthy
   try {
     co_await restore_host(host, state);
     state.restores.done(context_.runtime.clock.now());
@@ -230,14 +231,15 @@ Task<> StaticProvider::process(HostKey key) {
   } catch (const async::Cancelled&) {
     throw;
   } catch (const coordination::StoreError& error) {
-    store_failure = error.what();
+    doubt = error.what();
+  } catch (const nodescan::ScanError& error) {
+    (error.kind() == nodescan::ScanError::Kind::queued ? doubt : failure) = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
   }
   if (!failure.empty()) check_failed(host, state, failure);
-  if (!store_failure.empty()) {  // the host may be healthy
-    log_.info("Error updating the records of static node {}, retrying: {}", host.name,
-              store_failure);
+  if (!doubt.empty()) {
+    log_.info("Error updating static node {}, retrying: {}", host.name, doubt);
     scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(key, kFirstPause));
   }
   state.busy = false;
