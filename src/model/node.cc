@@ -159,7 +159,11 @@ std::optional<int> Node::port() const {
   return number;
 }
 
-Node parse_node(std::string id, const coordination::Entry& entry) {
+namespace {
+
+// `instead`: of a state that is unknown; nothing: such a record is invalid.
+Node parse_node_with(std::string id, const coordination::Entry& entry,
+                     std::optional<NodeState> instead) {
   Reader reader(entry.data);
   Node node;
   node.id = std::move(id);
@@ -167,8 +171,8 @@ Node parse_node(std::string id, const coordination::Entry& entry) {
   std::string state;
   reader.field("state", state);
   const std::optional<NodeState> known_state = parse_node_state(state);
-  if (!known_state) throw RecordError("unknown node state '" + state + "'");
-  node.state = *known_state;
+  if (!known_state && !instead) throw RecordError("unknown node state '" + state + "'");
+  node.state = known_state ? *known_state : *instead;
   reader.field("state_time", node.state_time);
   reader.field("cloud", node.cloud);
   reader.field("provider", node.provider);
@@ -184,6 +188,16 @@ Node parse_node(std::string id, const coordination::Entry& entry) {
   reader.take("id");  // Zuul adds it
   node.unknown = reader.rest();
   return node;
+}
+
+}  // namespace
+
+Node parse_node(std::string id, const coordination::Entry& entry) {
+  return parse_node_with(std::move(id), entry, std::nullopt);
+}
+
+Node parse_node_in_any_state(std::string id, const coordination::Entry& entry) {
+  return parse_node_with(std::move(id), entry, NodeState::deleting);
 }
 
 std::string to_record(const Node& node) {

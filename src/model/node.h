@@ -102,6 +102,9 @@ struct Node {
 // Parses the record of node `id`. Throws RecordError.
 Node parse_node(std::string id, const coordination::Entry& entry);
 
+// The same for a record whose state may be unknown: one of a newer release. It becomes `deleting`.
+Node parse_node_in_any_state(std::string id, const coordination::Entry& entry);
+
 // The record's text: every known key, nulls included, then the unknown ones.
 std::string to_record(const Node& node);
 

@@ -157,6 +157,15 @@ Node NodeTable::parse(std::string id, const coordination::Entry& entry) const {
   return parse_node(std::move(id), entry);
 }
 
+std::optional<Node> NodeTable::parse_partly(std::string id,
+                                            const coordination::Entry& entry) const {
+  try {
+    return parse_node_in_any_state(std::move(id), entry);
+  } catch (const RecordError&) {
+    return std::nullopt;
+  }
+}
+
 template <typename Change>
 void NodeTable::for_each_index(const Node& node, Change change) {
   if (node.provider) change(by_provider_, std::string_view(*node.provider));

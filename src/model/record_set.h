@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -51,6 +52,13 @@ class RecordSet {
   bool is_unreadable(std::string_view id) const { return unreadable_.contains(id); }
   const IdSet& unreadable() const { return unreadable_; }
 
+  // What is known of a record that is_unreadable(): what parse_partly() makes of it, or else its
+  // last valid version. nullptr: nothing, or the record can be read. Valid until the next co_await.
+  const Record* last_known(std::string_view id) const {
+    const auto found = last_known_.find(id);
+    return found == last_known_.end() ? nullptr : &found->second;
+  }
+
   // Applies a version of the record.
   void record_changed(std::string_view id, const coordination::Entry& entry) {
     // A lock was taken below a record that was being removed.
@@ -61,7 +69,10 @@ class RecordSet {
       log_.warning("Ignoring the record {}/{} (version {}): {}", root_, id, entry.stat.version,
                    error.what());
       unreadable_.emplace(id);
-      drop(id);
+      drop_unreadable(id);
+      if (std::optional<Record> part = parse_partly(std::string(id), entry)) {
+        last_known_.insert_or_assign(std::string(id), std::move(*part));
+      }
     }
   }
 
@@ -69,7 +80,7 @@ class RecordSet {
   void record_unreadable(std::string_view id, const std::string& reason) {
     if (!unreadable_.emplace(id).second) return;
     log_.warning("Ignoring the record {}/{}: {}", root_, id, reason);
-    drop(id);
+    drop_unreadable(id);
   }
 
   // Adds or replaces a record.
@@ -85,6 +96,11 @@ class RecordSet {
 
  protected:
   virtual Record parse(std::string id, const coordination::Entry& entry) const = 0;
+  // What an invalid record says all the same.
+  virtual std::optional<Record> parse_partly(std::string /*id*/,
+                                             const coordination::Entry& /*entry*/) const {
+    return std::nullopt;
+  }
   // Update the subclass's indexes: unindex() before `record` is removed, index() after it was
   // added.
   virtual void unindex(const Record& record) = 0;
@@ -97,6 +113,14 @@ class RecordSet {
     if (const auto found = unreadable_.find(id); found != unreadable_.end()) {
       unreadable_.erase(found);
     }
+    if (const auto found = last_known_.find(id); found != last_known_.end()) {
+      last_known_.erase(found);
+    }
+  }
+
+  void drop_unreadable(std::string_view id) {
+    if (const Record* record = find(id)) last_known_.insert_or_assign(std::string(id), *record);
+    drop(id);
   }
 
   void drop(std::string_view id) {
@@ -127,6 +151,7 @@ class RecordSet {
   std::string root_;
   std::map<std::string, Record, std::less<>> records_;
   IdSet unreadable_;
+  std::map<std::string, Record, std::less<>> last_known_;  // of the unreadable ones
   Observers<const Change&> changes_;
 };
 

@@ -22,6 +22,8 @@ class RecordTable : public FollowedTree, protected RecordSet<Record> {
   using RecordSet<Record>::all;
   using RecordSet<Record>::observe;
   using RecordSet<Record>::is_unreadable;
+  using RecordSet<Record>::unreadable;
+  using RecordSet<Record>::last_known;
 
   // Applies an own successful write, before its event arrives. `stat` is from the store's response.
   void written(Record record, const coordination::Stat& stat) {

@@ -30,6 +30,7 @@ using Resolution = std::expected<Address, std::string>;
 struct Lookup {
   std::string host;
   std::atomic<bool> abandoned = false;
+  std::atomic<bool> has_thread = false;
   async::Event ended{"name lookup"};
   Resolution result;
 };
@@ -56,6 +57,7 @@ Resolution look_up(const std::string& host) {
 
 async::Task<> look_up_on_thread(async::ThreadPool& pool, std::shared_ptr<Lookup> lookup) {
   auto call = [lookup] {
+    lookup->has_thread = true;
     // If the resolver does not respond, lookups queue up: skip abandoned ones.
     return lookup->abandoned ? Resolution() : look_up(lookup->host);
   };
@@ -86,7 +88,13 @@ async::Task<Address> resolve(async::Runtime runtime, async::ThreadPool& pool, st
   // Detached, because getaddrinfo cannot be interrupted and may exceed the deadline. The thread
   // pool waits for the call before it is destroyed; after the call, the task uses only `lookup`.
   asio::co_spawn(runtime.executor, look_up_on_thread(pool, lookup), asio::detached);
-  const bool in_time = co_await lookup->ended.wait_until(runtime.clock, deadline);
+  const auto now = runtime.clock.now();
+  bool in_time = co_await lookup->ended.wait_until(runtime.clock, now + (deadline - now) / 2);
+  const bool had_thread = lookup->has_thread;
+  if (!in_time) in_time = co_await lookup->ended.wait_until(runtime.clock, deadline);
+  if (!in_time && !had_thread) {
+    throw ScanError(ScanError::Kind::queued, "Still queued behind other lookups: " + host);
+  }
   if (!in_time) throw ScanError(ScanError::Kind::timeout, "Timeout resolving " + host);
   if (!lookup->result) {
     throw ScanError(ScanError::Kind::unresolved,

@@ -22,7 +22,8 @@ std::optional<Address> parse_address(const std::string& host);
 
 // Resolves `host` to the first address that the system's resolver returns. An address is returned
 // at once; a name is resolved on a thread of `pool`. A lookup that is still running at `deadline`
-// is abandoned there. Throws ScanError (unresolved, timeout), Cancelled.
+// is abandoned there: a timeout if it had a thread for half of its time or more, else `queued`.
+// Throws ScanError (unresolved, timeout, queued), Cancelled.
 async::Task<Address> resolve(async::Runtime runtime, async::ThreadPool& pool, std::string host,
                              async::Clock::TimePoint deadline);
 

@@ -12,6 +12,7 @@ class ScanError : public std::runtime_error {
     unresolved,   // the name has no address: retrying does not help
     unreachable,  // the attempt failed (Scanner::Attempts::one)
     timeout,      // the deadline was exceeded
+    queued,       // the name's lookup got no thread in time: the host's state is unknown
   };
 
   ScanError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

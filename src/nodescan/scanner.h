@@ -49,7 +49,8 @@ class Scanner {
 
   virtual ~Scanner() = default;
 
-  // Resolves `host` (a name or an address). Throws ScanError (unresolved, timeout), Cancelled.
+  // Resolves `host` (a name or an address). Throws ScanError (unresolved, timeout, queued),
+  // Cancelled.
   virtual async::Task<Address> address(std::string host, async::Clock::TimePoint deadline) = 0;
 
   // Returns when a TCP connection to `host` on `port` was opened. Throws ScanError, Cancelled.

@@ -41,14 +41,39 @@ struct LauncherFixture::Process {
 
 namespace {
 
-std::unique_ptr<nodescan::Scanner> imagine_hosts(const driver::ProviderContext& /*context*/) {
-  return std::make_unique<nodescan::ImaginaryHosts>(std::vector<std::string>{"ssh-rsa KEY"});
-}
+// Imaginary hosts whose names may fail to be resolved.
+class NamedHosts final : public nodescan::Scanner {
+ public:
+  explicit NamedHosts(std::shared_ptr<LookupFailure> failure) : failure_(std::move(failure)) {}
 
-driver::DriverRegistry make_drivers(std::shared_ptr<Cloud> cloud, const std::string& clouds_yaml,
+  Task<nodescan::Address> address(std::string host, async::Clock::TimePoint deadline) override {
+    if (*failure_) throw nodescan::ScanError(**failure_);
+    co_return co_await hosts_.address(std::move(host), deadline);
+  }
+  Task<> connectable(std::string host, std::uint16_t port, async::Clock::TimePoint deadline,
+                     Attempts attempts) override {
+    return hosts_.connectable(std::move(host), port, deadline, attempts);
+  }
+  Task<std::vector<std::string>> host_keys(std::string host, std::uint16_t port,
+                                           async::Clock::TimePoint deadline,
+                                           nodescan::Progress* progress) override {
+    return hosts_.host_keys(std::move(host), port, deadline, progress);
+  }
+
+ private:
+  std::shared_ptr<LookupFailure> failure_;
+  nodescan::ImaginaryHosts hosts_{{"ssh-rsa KEY"}};
+};
+
+driver::DriverRegistry make_drivers(std::shared_ptr<Cloud> cloud,
+                                    std::shared_ptr<LookupFailure> lookup_failure,
+                                    const std::string& clouds_yaml,
                                     std::shared_ptr<drivers::fake::FakeClouds> fake_clouds) {
   const config::Environment environment{{"OS_CLIENT_CONFIG_FILE", clouds_yaml}};
   std::vector<std::unique_ptr<driver::Driver>> drivers;
+  const auto imagine_hosts = [failure = std::move(lookup_failure)](const auto& /*context*/) {
+    return std::make_unique<NamedHosts>(failure);
+  };
   drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>(imagine_hosts));
   drivers.push_back(std::make_unique<CloudDriver>(std::move(cloud)));
   drivers.push_back(
@@ -60,7 +85,8 @@ driver::DriverRegistry make_drivers(std::shared_ptr<Cloud> cloud, const std::str
 
 LauncherFixture::LauncherFixture()
     : requestor_(std::make_unique<coordination::MemoryStore>(server_, runtime_)),
-      drivers_(make_drivers(cloud_, directory_.write("clouds.yaml", "clouds: {fake: {auth: {}}}"),
+      drivers_(make_drivers(cloud_, lookup_failure_,
+                            directory_.write("clouds.yaml", "clouds: {fake: {auth: {}}}"),
                             fake_clouds_)) {}
 
 LauncherFixture::~LauncherFixture() {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "launcher/launcher.h"
 #include "model/node.h"
 #include "model/node_request.h"
+#include "nodescan/error.h"
 #include "tests/launcher/cloud_double.h"
 #include "tests/support/temporary_directory.h"
 
@@ -42,6 +44,9 @@ providers:
           - {name: host-a, labels: [small], max-parallel-jobs: 2}
           - {name: host-b, labels: [small, large], username: ci, connection-port: 2222}
 )";
+
+// How the lookup of a name fails; nothing: it does not.
+using LookupFailure = std::optional<nodescan::ScanError>;
 
 // A launcher with static providers and clouds, an in-process store and virtual time. Contacts no
 // hosts.
@@ -115,6 +120,8 @@ class LauncherFixture : public testing::Test {
   coordination::MemoryServer server_;
   std::unique_ptr<coordination::MemoryStore> requestor_;
   std::shared_ptr<Cloud> cloud_ = std::make_shared<Cloud>();
+  // Of the names of static hosts.
+  std::shared_ptr<LookupFailure> lookup_failure_ = std::make_shared<LookupFailure>();
   test_support::TemporaryDirectory directory_;
   std::shared_ptr<drivers::fake::FakeClouds> fake_clouds_ =
       std::make_shared<drivers::fake::FakeClouds>();  // of `driver: fake`, with `cloud: fake`

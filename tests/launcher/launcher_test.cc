@@ -20,9 +20,11 @@ using model::RequestState;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
@@ -173,6 +175,68 @@ TEST_F(LauncherTest, a_registration_that_was_left_unfinished_is_made_anew) {
   pass(minutes(3));
   ASSERT_THAT(nodes(), SizeIs(1));
   EXPECT_EQ(nodes().at(0).state, NodeState::ready);
+}
+
+TEST_F(LauncherTest, a_slot_whose_record_becomes_invalid_is_not_registered_twice) {
+  start(kOneHost);
+  const std::string id = nodes().at(0).id;
+  as_requestor(requestor_->set(model::node_path(id), "no json", coordination::kAnyVersion));
+  pass(minutes(5));
+  EXPECT_THAT(children(std::string(model::kNodesRoot)), ElementsAre(id));
+  EXPECT_THAT(log_, Contains(HasSubstr("Static node host-a")).Times(1));
+  reconfigure(R"(
+labels: [{name: small}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: host-a, labels: [small], timeout: 7}]}]
+)");
+  pass(minutes(5));
+  EXPECT_THAT(children(std::string(model::kNodesRoot)), ElementsAre(id));
+  as_requestor(coordination::remove_tree(*requestor_, model::node_path(id)));
+  pass(minutes(2));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1));
+}
+
+// A newer release has written it.
+TEST_F(LauncherTest, a_node_in_an_unknown_state_has_its_slot) {
+  start(kOneHost);
+  const Node node = nodes().at(0);
+  std::string record = to_record(node);
+  record.replace(record.find("ready"), std::string("ready").size(), "dreaming");
+  kill();
+  as_requestor(requestor_->set(model::node_path(node.id), record, coordination::kAnyVersion));
+  start(kOneHost);
+  pass(minutes(5));
+  EXPECT_THAT(children(std::string(model::kNodesRoot)), ElementsAre(node.id));
+  write_node(node);
+  pass(minutes(5));
+  EXPECT_EQ(read_node(node.id).state, NodeState::ready);
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(LauncherTest, a_host_whose_lookup_is_queued_is_neither_healthy_nor_unhealthy) {
+  start(kOneHost);
+  const std::string id = nodes().at(0).id;
+  kill();
+  using Kind = nodescan::ScanError::Kind;
+  lookup_failure_->emplace(Kind::queued, "behind others");
+  start(kOneHost);
+  pass(minutes(5));
+  EXPECT_EQ(read_node(id).state, NodeState::ready);
+  const std::string user = request({"small"});
+  EXPECT_EQ(read_request(user).nodes, std::vector{id}) << "it is handed out";
+  cancel(user);
+  as_requestor(coordination::remove_tree(*requestor_, model::node_path(id)));
+  pass(minutes(5));
+  EXPECT_THAT(nodes(), IsEmpty());
+  EXPECT_THAT(log_, Not(Contains(HasSubstr("Couldn't sync"))));
+  lookup_failure_->emplace(Kind::timeout, "too slow");
+  pass(minutes(1));
+  EXPECT_THAT(log_, Contains(HasSubstr("Couldn't sync")));
+  lookup_failure_->reset();
+  pass(minutes(2));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1));
 }
 
 TEST_F(LauncherTest, a_request_is_fulfilled_with_an_unlocked_allocated_node) {

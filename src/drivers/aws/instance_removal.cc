@@ -28,18 +28,24 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
   if (taken && last) times.learn(*taken);
 }
 
-// EC2 has returned not_found. A new instance that is listed may not be known everywhere yet; any
-// other is gone, or belongs to another account.
-Task<> make_sure_that_it_is_gone(MachineContext context, std::string id) {
-  const auto list = co_await context.view.instances().get(kPollInterval);
-  const Ec2Instance* instance = list->find(id);
-  if (instance != nullptr && !instance->is_going()) {
-    throw driver::CloudError(driver::CloudError::Kind::transient,
-                             "EC2 lists instance " + id + ", but does not find it");
+// Returns whether the instance existed. EC2 may neither find nor list a new one yet, so an instance
+// is gone only if it is listed as ended, or if both still lack it after the delay. It may also
+// belong to another account.
+Task<bool> request_termination(MachineContext context, std::string id) {
+  for (const bool is_last : {false, true}) {
+    const bool was_there = co_await context.terminator.terminate(id);
+    if (was_there) co_return true;
+    const auto list = co_await context.view.instances().get(kPollInterval);
+    const Ec2Instance* instance = list->find(id);
+    if (instance != nullptr && instance->is_going()) co_return false;
+    if (instance != nullptr) {
+      throw driver::CloudError(driver::CloudError::Kind::transient,
+                               "EC2 lists instance " + id + ", but does not find it");
+    }
+    if (!is_last) co_await context.runtime.clock.sleep_for(kConsistencyDelay);
   }
-  if (instance == nullptr) {
-    context.log.warning("Instance {} does not exist, nothing to delete", id);
-  }
+  context.log.warning("Instance {} does not exist, nothing to delete", id);
+  co_return false;
 }
 
 Task<> release_host(MachineContext context, std::string id) {
@@ -58,11 +64,10 @@ Task<> release_host(MachineContext context, std::string id) {
 
 Task<> remove_machine(MachineContext context, ExternalId id, std::function<void()> accepted) {
   if (!id.instance.empty()) {
-    if (co_await context.terminator.terminate(id.instance)) {
+    const bool was_there = co_await request_termination(context, id.instance);
+    if (was_there) {
       if (accepted) accepted();
       co_await wait_until_terminated(context, id.instance);
-    } else {
-      co_await make_sure_that_it_is_gone(context, id.instance);
     }
   }
   if (!id.host.empty()) co_await release_host(context, id.host);

@@ -19,7 +19,7 @@ namespace {
 // Other states, such as VERIFY_RESIZE and UNKNOWN, are not known to be an end.
 driver::Machine::State state_of(const Server& server) {
   using State = driver::Machine::State;
-  if (server.status == "DELETED" || server.status == "SOFT_DELETED") return State::deleted;
+  if (server.is_deleted()) return State::deleted;
   if (server.status == "BUILD") return State::building;
   if (server.status == "ERROR") return State::failed;
   return server.status == "SHUTOFF" ? State::stopped : State::running;

@@ -154,7 +154,7 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   const CloudError absence(CloudError::Kind::failed, "server " + id + " has disappeared");
   const auto is_active = [&absence](const Server& server) {
     if (server.status == "ERROR") throw failure_of(server);
-    if (server.status == "DELETED") throw CloudError(absence);
+    if (server.is_deleted()) throw CloudError(absence);
     return server.status == "ACTIVE";
   };
   // Nova omits the servers of a cell that does not respond.

@@ -92,11 +92,19 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   driver::PollWaiter awaited = context.view.servers().await_removal();
   const auto is_gone = [](const Server& server) {
     throw_if_deletion_failed(server);
-    return server.status == "DELETED" || server.status == "SOFT_DELETED";
+    return server.is_deleted();
   };
   const driver::ListingWait wait{context.runtime, context.log, "servers"};
-  co_await driver::wait_until_gone(wait, context.view.servers(), awaited, std::move(server_id),
-                                   is_gone);
+  while (true) {
+    const auto last =
+        co_await driver::wait_until_gone(wait, context.view.servers(), awaited, server_id, is_gone);
+    if (last) co_return;
+    // Nova omits the servers of a cell that does not respond.
+    Task<bool> asking = context.api.compute().is_gone(server_id);
+    const bool gone = co_await driver::if_answered(std::move(asking), "servers", context.log);
+    if (gone) co_return;
+    co_await context.runtime.clock.sleep_for(context.poll_policy.consistency_delay);
+  }
 }
 
 }  // namespace nodepool::drivers::openstack

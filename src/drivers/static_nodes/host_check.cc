@@ -55,15 +55,15 @@ async::Clock::TimePoint HostChecker::deadline(const Host& host) const {
 
 async::Task<HostFacts> HostChecker::check(Host host) {
   const auto turn = co_await slots_.take();
-  const async::Clock::TimePoint until = deadline(host);
   const auto port = static_cast<std::uint16_t>(host.connection_port);
   HostFacts facts;
-  facts.address = co_await scanner_->address(host.name, until);
+  facts.address = co_await scanner_->address(host.name, deadline(host));
+  const async::Clock::TimePoint until = deadline(host);  // the lookup may have been queued
   if (!host.has_ssh()) {
-    co_await scanner_->connectable(host.name, port, until,
+    co_await scanner_->connectable(facts.address->text, port, until,
                                    nodescan::Scanner::Attempts::until_deadline);
   } else if (host.host_key_checking) {
-    facts.host_keys = co_await scanner_->host_keys(host.name, port, until);
+    facts.host_keys = co_await scanner_->host_keys(facts.address->text, port, until);
     require_known_keys(host, facts.host_keys);
   } else {
     facts.host_keys = host.host_keys;
@@ -74,10 +74,11 @@ async::Task<HostFacts> HostChecker::check(Host host) {
 async::Task<bool> HostChecker::is_reachable(Host host) {
   const auto turn = co_await slots_.take();
   try {
-    co_await scanner_->connectable(host.name, static_cast<std::uint16_t>(host.connection_port),
+    const nodescan::Address address = co_await scanner_->address(host.name, deadline(host));
+    co_await scanner_->connectable(address.text, static_cast<std::uint16_t>(host.connection_port),
                                    deadline(host), nodescan::Scanner::Attempts::one);
-  } catch (const nodescan::ScanError&) {
-    co_return false;
+  } catch (const nodescan::ScanError& error) {
+    co_return error.kind() == nodescan::ScanError::Kind::queued;
   }
   co_return true;
 }

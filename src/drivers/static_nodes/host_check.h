@@ -32,12 +32,13 @@ class HostChecker {
  public:
   HostChecker(const async::Runtime& runtime, std::unique_ptr<nodescan::Scanner> scanner);
 
-  // Checks that the host is reachable within its timeout and, for SSH, has the configured host
-  // keys. Reading its further keys may take longer than the timeout. Throws nodescan::ScanError if
-  // not, and std::runtime_error ("host key mismatches …").
+  // Checks that the host's name is resolved within its timeout, that it is reachable within its
+  // timeout after that and, for SSH, has the configured host keys. Reading its further keys may
+  // take longer. Throws nodescan::ScanError if not, or if that is unknown (queued), and
+  // std::runtime_error ("host key mismatches …").
   async::Task<HostFacts> check(Host host);
 
-  // Whether the host still accepts connections on its port.
+  // Whether the host still accepts connections on its port, or that is unknown.
   async::Task<bool> is_reachable(Host host);
 
  private:

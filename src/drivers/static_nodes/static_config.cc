@@ -35,7 +35,8 @@ const config::Schema& host_schema() {
            .type = integer(),
            .default_value = "5",
            .unit = "seconds",
-           .description = "Timeout of a health check. Reading an SSH host's further keys after the "
+           .description = "Timeout of a health check, and of the name lookup before it. Reading an "
+                          "SSH host's further keys after the "
                           "first does not count."},
           {.key = "host-key-checking",
            .type = boolean(),

@@ -8,6 +8,7 @@
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"
+#include "nodescan/error.h"
 #include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::static_nodes {
@@ -60,6 +61,12 @@ Task<> StaticProvider::start() {
       state->second.nodes.insert(id);
     } else {
       retire_unconfigured(node, {});
+    }
+  }
+  for (const std::string& id : context_.nodes.unreadable()) {
+    const Node* node = context_.nodes.last_known(id);
+    if (node != nullptr && node->provider == config_->name() && find_host(*node) != nullptr) {
+      keep_slot(host_key_of(*node), id);
     }
   }
   subscription_ =
@@ -139,9 +146,29 @@ void StaticProvider::on_node(const model::NodeTable::Change& change) {
       state->second.nodes.insert(change.id);
     } else if (change.after == nullptr || host_key_of(*change.after) != key) {
       state->second.nodes.erase(change.id);
+      if (context_.nodes.is_unreadable(change.id)) keep_slot(key, change.id);
     }
     reevaluate(key);
   }
+}
+
+// The node may be in use.
+void StaticProvider::keep_slot(const HostKey& key, const std::string& id) {
+  log_.about({}, {}, id)
+      .warning(
+          "Static node {} (user {}, port {}) keeps its slot: its record is invalid or unreadable",
+          key.name, key.username, key.port);
+  states_.at(key).unreadable.insert(id);
+  scope_.spawn("unreadable node " + id, reevaluate_once_known(key, id));
+}
+
+// The removal of an unreadable record is no change of a node: nothing reports it.
+Task<> StaticProvider::reevaluate_once_known(HostKey key, std::string id) {
+  while (context_.nodes.is_unreadable(id)) {
+    co_await context_.runtime.clock.sleep_for(kLongestPause);
+  }
+  states_.at(key).unreadable.erase(id);
+  reevaluate(key);
 }
 
 void StaticProvider::retire_unconfigured(const Node& node, async::Duration pause) {
@@ -155,6 +182,16 @@ SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
   for (const std::string& id : state.nodes) {
     const Node* node = context_.nodes.find(id);
     if (node != nullptr && id != without) nodes.push_back(node);
+  }
+  // A deleting node keeps its slot as well, and is not changed.
+  std::vector<Node> unreadable;
+  unreadable.reserve(state.unreadable.size());
+  for (const std::string& id : state.unreadable) {
+    const Node* node = context_.nodes.last_known(id);
+    if (node == nullptr) continue;
+    unreadable.push_back(*node);
+    unreadable.back().state = NodeState::deleting;
+    nodes.push_back(&unreadable.back());
   }
   return plan_slots(host.slots, nodes);
 }
@@ -184,7 +221,7 @@ Task<> StaticProvider::process(HostKey key) {
   co_await context_.runtime.clock.sleep_until(state.restores.next());
   state.changed = false;
   std::string failure;
-  std::string store_failure;
+  std::string doubt;  // why it is unknown whether the host is healthy
   try {
     co_await restore_host(host, state);
     state.restores.done(context_.runtime.clock.now());
@@ -194,14 +231,15 @@ Task<> StaticProvider::process(HostKey key) {
   } catch (const async::Cancelled&) {
     throw;
   } catch (const coordination::StoreError& error) {
-    store_failure = error.what();
+    doubt = error.what();
+  } catch (const nodescan::ScanError& error) {
+    (error.kind() == nodescan::ScanError::Kind::queued ? doubt : failure) = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
   }
   if (!failure.empty()) check_failed(host, state, failure);
-  if (!store_failure.empty()) {  // the host may be healthy
-    log_.info("Error updating the records of static node {}, retrying: {}", host.name,
-              store_failure);
+  if (!doubt.empty()) {
+    log_.info("Error updating static node {}, retrying: {}", host.name, doubt);
     scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(key, kFirstPause));
   }
   state.busy = false;

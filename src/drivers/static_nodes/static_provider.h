@@ -51,16 +51,19 @@ class StaticProvider final : public driver::Provider {
 
   // The state of one configured host.
   struct HostState {
-    std::set<std::string> nodes;  // ids of its records
-    bool unchecked = true;        // whether it must be checked
-    bool busy = false;            // whether a task works on it
-    bool changed = false;         // whether something has changed since that task began
+    std::set<std::string> nodes;       // ids of its records
+    std::set<std::string> unreadable;  // ids of records that could not be read, perhaps still
+    bool unchecked = true;             // whether it must be checked
+    bool busy = false;                 // whether a task works on it
+    bool changed = false;              // whether something has changed since that task began
     async::Backoff backoff{kFirstPause, kLongestPause};  // while it is unhealthy
     double failing_since = 0;  // seconds since the epoch, while it is unhealthy
     async::Pace restores{kRestoreInterval, kRestoresAtOnce};
   };
 
   void on_node(const model::NodeTable::Change& change);
+  void keep_slot(const HostKey& key, const std::string& id);
+  Task<> reevaluate_once_known(HostKey key, std::string id);
   void reevaluate(const HostKey& key);
   Task<> process(HostKey key);
   Task<> restore_host(const Host& host, HostState& state);

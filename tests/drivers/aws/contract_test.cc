@@ -309,6 +309,24 @@ TEST_P(AwsContract, what_is_listed_is_not_gone_though_it_cannot_be_ended_yet) {
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+TEST_P(AwsContract, what_is_neither_found_nor_listed_yet_is_ended_in_the_same_deletion) {
+  const Node node = launch_new();
+  aws().listing_lag = std::chrono::hours(1);
+  process_->pass(std::chrono::seconds(10));  // no listing that shows it is young enough any more
+  aws().fail("TerminateInstances", {{400, "InvalidInstanceID.NotFound"}});
+  reclaim(node.id);
+  EXPECT_NE(aws().instances.at(cloud_->machine_of(node)).state, "running");
+}
+
+TEST_P(AwsContract, what_is_found_nowhere_for_a_while_is_gone) {
+  const Node node = launch_new();
+  aws().instances.clear();
+  process_->pass(std::chrono::seconds(10));
+  reclaim(node.id);
+  EXPECT_FALSE(is_recorded(node.id));
+  EXPECT_EQ(aws().count("TerminateInstances"), 2) << "again after the consistency delay";
+}
+
 // --- what is asked for twice
 
 std::vector<std::string> tokens(const std::vector<StandIn::Parameters>& calls) {

@@ -17,6 +17,13 @@ using testing::SizeIs;
 using Kind = CloudError::Kind;
 using Json = StandIn::Json;
 
+// Returns when the cloud has been asked twice for a server itself, or all tasks have ended.
+async::Task<> wait_for_questions(async::Clock& clock, async::TaskScope& tasks, StandIn& cloud) {
+  while (!tasks.empty() && cloud.count("GET /compute/servers/ID") < 2) {
+    co_await clock.sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 TEST_F(AdapterTest, a_machine_is_made_and_described) {
   const driver::Instance instance = create();
   ASSERT_THAT(cloud_.servers, SizeIs(1));
@@ -291,18 +298,27 @@ TEST_F(AdapterTest, a_machine_that_listings_omit_is_waited_for_while_the_cloud_h
   const auto launch = [](async::Task<driver::Instance> creating) -> async::Task<> {
     co_await std::move(creating);
   };
-  const auto wait = [](async::Clock& clock, async::TaskScope& launches,
-                       StandIn& cloud) -> async::Task<> {
-    while (!launches.empty() && cloud.count("GET /compute/servers/ID") < 2) {
-      co_await clock.sleep_for(std::chrono::milliseconds(1));
-    }
-  };
   scope.spawn("launch", launch(create_with(launch_, spec("0000000001", "small"))));
-  loop_.run(wait(clock_, scope, cloud_));
+  loop_.run(wait_for_questions(clock_, scope, cloud_));
   cloud_.servers_answer.reset();
   loop_.run(scope.join());
   EXPECT_THAT(cloud_.servers, SizeIs(1));
   EXPECT_GE(cloud_.count("GET /compute/servers/ID"), 2);
+}
+
+TEST_F(AdapterTest, a_machine_that_listings_omit_is_deleted_only_when_the_cloud_says_so) {
+  poll_policy_.consistency_delay = std::chrono::milliseconds(10);
+  const driver::Instance instance = create();
+  cloud_.fail("DELETE /compute/servers/ID", {202});  // accepted, and not carried out yet
+  cloud_.servers_answer = R"({"servers": []})";      // its cell does not respond
+  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  scope.spawn("deletion", remove(instance.external_id));
+  loop_.run(wait_for_questions(clock_, scope, cloud_));
+  EXPECT_FALSE(scope.empty()) << "deleted, though it is there";
+  cloud_.servers.begin()->second["status"] = "SOFT_DELETED";
+  loop_.run(scope.join());
 }
 
 TEST_F(AdapterTest, flavors_and_images_that_are_missing_are_named) {

@@ -7,6 +7,7 @@
 #include "cloud/base64.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/openstack/api/limits.h"
 #include "drivers/openstack/api/service.h"
 
@@ -135,8 +136,8 @@ async::Task<std::vector<Server>> Compute::servers() {
 async::Task<bool> Compute::is_gone(std::string server_id) {
   ServiceCall call{
       .name = "get server", .about = server_id, .path = "/servers/" + cloud::url_text(server_id)};
-  const bool exists = co_await service_.send_if_there(std::move(call));
-  co_return !exists;
+  const auto answer = co_await driver::if_exists(service_.ask(std::move(call)));
+  co_return !answer || read_server(answer->object("server")).is_deleted();
 }
 
 async::Task<std::vector<Flavor>> Compute::flavors() {

@@ -42,6 +42,9 @@ struct Server {
   driver::Metadata metadata;
   ServerAddresses addresses;
   std::vector<std::string> volumes;  // ids of the attached ones
+
+  // Whether it is gone. Some clouds keep a deleted server for a while, so that it can be restored.
+  bool is_deleted() const { return status == "DELETED" || status == "SOFT_DELETED"; }
 };
 
 struct Flavor {
