@@ -5,12 +5,17 @@
 #include <ranges>
 #include <utility>
 
+#include "async/deadline.h"
+
 namespace nodepool::driver {
 
 namespace {
 
 // Maximum age of a listing in which a machine runs, as many nodes are handed out at once.
 constexpr auto kAgeOfGoodNews = std::chrono::seconds(10);
+
+// For the first look: a cloud that does not respond keeps no ready node from its request.
+constexpr auto kPatience = std::chrono::seconds(15);
 
 // Between two looks for a machine that does not run: the second listing is another one.
 constexpr auto kPause = Adapter::kListingAge + std::chrono::seconds(1);
@@ -80,8 +85,12 @@ bool MachineInventory::may_be_hidden(const model::Node& node,
 
 Task<bool> MachineInventory::is_running(model::Node node) {
   std::string problem;
+  std::string unknown;
   try {
-    Pointer machines = co_await list(kAgeOfGoodNews);
+    const auto deadline = runtime_.clock.now() + kPatience;
+    Task<Pointer> listing = list(kAgeOfGoodNews);
+    Pointer machines = co_await async::with_deadline(runtime_.clock, deadline, std::move(listing),
+                                                     "listing the machines");
     if (runs(machines->find(node.external_id))) co_return true;
     co_await runtime_.clock.sleep_for(kPause);
     machines = co_await list();
@@ -90,8 +99,12 @@ Task<bool> MachineInventory::is_running(model::Node node) {
     if (machine == nullptr && may_be_hidden(node, *machines)) co_return true;
     problem = machine == nullptr ? "its machine is not listed" : explanation_of(*machine);
   } catch (const CloudError& error) {
-    problem = error.what();
-    log_.warning("Cannot check node {}, assuming that it is healthy: {}", node.id, problem);
+    unknown = error.what();
+  } catch (const async::DeadlineExceeded& error) {
+    unknown = error.what();
+  }
+  if (!unknown.empty()) {
+    log_.warning("Cannot check node {}, assuming that it is healthy: {}", node.id, unknown);
     co_return true;
   }
   log_.warning("Node {}: {}", node.id, problem);

@@ -219,6 +219,8 @@ Task<> MetastaticAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/
 // The Python Nodepool drops the tenants from the records: then the nodes name their slots.
 Task<driver::MachineList> MetastaticAdapter::list() {
   driver::MachineList list;
+  // A backing node whose record cannot be read may still have its tenants.
+  list.is_complete = context_.nodes.unreadable().empty();
   std::set<Slot> listed;
   for (const std::string& id : nodes_.ids()) {
     for (const auto& [number, tenant] : nodes_.find(id)->tenants) {

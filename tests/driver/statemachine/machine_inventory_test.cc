@@ -85,6 +85,15 @@ TEST_F(MachineInventoryTest, a_machine_that_cannot_be_listed_is_usable) {
   EXPECT_THROW(terminated(), CloudError);
 }
 
+TEST_F(MachineInventoryTest, a_listing_that_does_not_end_keeps_no_machine_from_its_request) {
+  const Node node = launch_old();
+  cloud_->hangs = "list";
+  const auto begun = installation_.clock.now();
+  EXPECT_TRUE(is_usable(node));
+  EXPECT_EQ(installation_.clock.now() - begun, std::chrono::seconds(15));
+  EXPECT_TRUE(has_logged("Cannot check node " + node.id + ", assuming that it is healthy: "));
+}
+
 TEST_F(MachineInventoryTest, machines_that_do_not_run_are_not_usable_and_say_why) {
   using State = Machine::State;
   const Node node = launch_old();
