@@ -55,9 +55,8 @@ Task<int> run_on_nodes(Context& context, Installation& installation, RunCommand 
                        std::optional<Failure>& failure) {
   // From here on, so that a signal between the request and the command does not leak the nodes.
   Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
-  const auto stop = [&context] {
-    context.err << "nodepool: the session with the store has expired: the nodes are lost, and the "
-                   "command is stopped\n"
+  const auto stop = [&context](const std::string& reason) {
+    context.err << "nodepool: " << reason << ": the nodes are lost, and the command is stopped\n"
                 << std::flush;
     std::raise(SIGTERM);  // which is forwarded to the command
   };

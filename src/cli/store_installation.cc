@@ -44,7 +44,7 @@ Task<Installation::Outcome> StoreInstallation::request(Request request, Observer
   if (!request.key.empty()) throw std::runtime_error("--key needs the request API (--url)");
   requestor::LeaseTerms terms{.duration = lease_length(request.lease), .holder = request.holder};
   const bool is_for_process = request.is_for_process;
-  const std::function<void()> on_lost = request.on_lost;
+  const auto on_lost = request.on_lost;
   const requestor::Result result =
       co_await request_from_store(session_, std::move(request), std::move(observer));
   Outcome outcome{.progress = progress_of(result.request)};
@@ -53,7 +53,8 @@ Task<Installation::Outcome> StoreInstallation::request(Request request, Observer
     held_.emplace(session_.runtime(), session_.store());
     co_await held_->accept(result.request);
     session_watch_ = session_.store().on_session([on_lost](coordination::SessionState state) {
-      if (on_lost && state == coordination::SessionState::expired) on_lost();
+      const bool is_lost = state == coordination::SessionState::expired;
+      if (on_lost && is_lost) on_lost("the session with the store has expired");
     });
     outcome.leased.emplace().nodes = held_->nodes();
   } else {

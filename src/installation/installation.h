@@ -36,9 +36,9 @@ class Installation {
     // For leases: the length; nothing: the installation's default.
     std::optional<std::chrono::seconds> lease = {};
     std::string key = {};  // for leases: the idempotency key; empty: none
-    // For nodes of this process: called if the session with the store has expired during their use,
-    // and the nodes are lost. Not with the request API.
-    std::function<void()> on_lost = {};
+    // For nodes of this process: called with the reason if they are lost during their use, because
+    // the session with the store has expired, or their lease has ended.
+    std::function<void(const std::string& reason)> on_lost = {};
   };
 
   // The state of a request.

@@ -78,7 +78,7 @@ Task<Installation::Outcome> RemoteInstallation::request(Request request, Observe
   if (outcome.leased && request.is_for_process) {
     lease_in_use_ = outcome.leased->lease.id;
     nodes_in_use_ = ids_of(outcome.leased->nodes);
-    renewals_.spawn("renewing the lease", keep_lease(lease_in_use_));
+    renewals_.spawn("renewing the lease", keep_lease(lease_in_use_, request.on_lost));
   }
   co_return outcome;
 }
@@ -184,14 +184,18 @@ Task<> RemoteInstallation::withdraw(std::string id) {
   co_await api_.try_call("DELETE", "requests/" + escaped(id));
 }
 
-// Renews the lease of the nodes in use until it is cancelled.
-Task<> RemoteInstallation::keep_lease(std::string lease) {
+// Renews the lease of the nodes in use until it is cancelled, or the lease has ended.
+Task<> RemoteInstallation::keep_lease(std::string lease,
+                                      std::function<void(const std::string& reason)> on_lost) {
   bool is_reported = false;
-  while (true) {
+  bool is_lost = false;
+  while (!is_lost) {
     co_await runtime_.clock.sleep_for(kRenewal);
     std::string failure;
     try {
       co_await extend(lease, kLeaseInUse);
+    } catch (const requestor::NoSuchLease&) {
+      is_lost = true;
     } catch (const RequestError& error) {
       failure = error.what();
     }
@@ -199,6 +203,9 @@ Task<> RemoteInstallation::keep_lease(std::string lease) {
       warn_("the lease could not be renewed, retrying: " + failure);
     }
   }
+  lease_in_use_.clear();
+  nodes_in_use_.clear();
+  if (on_lost) on_lost("the lease of the nodes has ended");
 }
 
 Task<std::vector<std::string>> RemoteInstallation::end_use(std::optional<std::string> hold_reason) {
@@ -212,12 +219,17 @@ Task<std::vector<std::string>> RemoteInstallation::end_use(std::optional<std::st
   co_return std::exchange(nodes_in_use_, {});
 }
 
+// Throws NoSuchLease if the API knows that the lease has ended.
 Task<model::Lease> RemoteInstallation::extend(std::string lease,
                                               std::optional<std::chrono::seconds> duration) {
   std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
-  const Json renewed =
-      co_await api_.call("POST", "leases/" + escaped(lease) + "/renew", std::move(body));
-  co_return model::Lease{.id = lease, .expires = number_at(renewed, "expires"), .holder = {}};
+  const ApiReply renewed =
+      co_await api_.try_call("POST", "leases/" + escaped(lease) + "/renew", std::move(body));
+  const std::string detail = renewed.is_missing() ? text_at(renewed.document, "detail") : "";
+  // Without it, the response may be a proxy's, which knows nothing about the lease.
+  if (!detail.empty()) throw requestor::NoSuchLease(detail);
+  co_return model::Lease{
+      .id = lease, .expires = number_at(renewed.document, "expires"), .holder = {}};
 }
 
 Task<Installation::Renewal> RemoteInstallation::renew(

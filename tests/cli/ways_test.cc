@@ -74,5 +74,19 @@ TEST_F(WaysTest, an_interrupted_run_gives_back_the_nodes_that_it_was_just_grante
   }
 }
 
+TEST_F(WaysTest, a_command_whose_lease_has_ended_is_stopped_and_no_hold_is_claimed) {
+  const std::string started = directory_.path() / "started";
+  scope_.spawn("release", release_when_made(started, "200-0000000000", "0000000000"));
+  EXPECT_EQ(perform(Way::api, {"run", "small", "--hold-on-failure", "--", "sh", "-c",
+                               "trap 'exit 9' TERM; touch " + started +
+                                   "; for i in $(seq 3000); do sleep 0.01; done; exit 3"}),
+            9);
+  EXPECT_EQ(err(),
+            "nodepool: the lease of the nodes has ended: the nodes are lost, and the command is "
+            "stopped\n"
+            "nodepool: the command exited with status 9; 0000000000 lost, and not held\n");
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, model::NodeState::used);
+}
+
 }  // namespace
 }  // namespace nodepool::cli

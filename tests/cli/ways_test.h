@@ -1,6 +1,7 @@
 #pragma once
 
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "async/finally.h"
 #include "model/paths.h"
+#include "requestor/lease.h"
 #include "tests/api/api_test.h"
 #include "tests/cli/cli_test.h"
 #include "web/server.h"
@@ -68,6 +70,21 @@ class WaysTest : public CliTest {
   async::Task<> remove_request() {
     const std::vector<std::string> requests = co_await launcher_.requests();
     co_await store_.remove(model::request_path(requests.front()), coordination::kAnyVersion);
+  }
+
+  // Another client releases the node once the command has made the file; then the lease is due to
+  // be renewed.
+  async::Task<> release_when_made(std::filesystem::path file, std::string lease, std::string node) {
+    while (!std::filesystem::exists(file)) {
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+    const std::vector<std::string> nodes = {node};
+    co_await requestor::release_nodes(runtime_, store_, lease, nodes);
+    const model::NodeTable& known = launchers_.records().nodes;
+    while (known.find(node)->state == model::NodeState::in_use) {
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+    clock_.advance_by(seconds(45));
   }
 
   static async::Task<> raise_signal(int signal) {

@@ -86,18 +86,22 @@ class InstallationTest : public api::ApiTest {
     co_return co_await async::finally(std::move(answering), stop);
   }
 
-  // A launcher that is unavailable for the calls for which `is_down` returns true.
-  std::unique_ptr<web::Server> open_unavailable(std::function<bool(const web::Request&)> is_down) {
-    auto listen_address = std::make_unique<web::Server>(
-        runtime_, log_,
-        [this, is_down](web::Request call) { return answer_if_up(std::move(call), is_down); });
+  // A launcher that is unavailable for the calls for which `is_down` returns true. A proxy in front
+  // of it may have a status of its own for this.
+  std::unique_ptr<web::Server> open_unavailable(std::function<bool(const web::Request&)> is_down,
+                                                unsigned status = 503) {
+    auto listen_address =
+        std::make_unique<web::Server>(runtime_, log_, [this, is_down, status](web::Request call) {
+          return answer_if_up(std::move(call), is_down, status);
+        });
     run(listen_address->start({.host = "127.0.0.1", .port = 0}));
     return listen_address;
   }
 
   Task<web::Response> answer_if_up(web::Request call,
-                                   std::function<bool(const web::Request&)> is_down) {
-    if (is_down(call)) co_return web::Response{503};
+                                   std::function<bool(const web::Request&)> is_down,
+                                   unsigned status) {
+    if (is_down(call)) co_return web::Response{status};
     Task<web::Response> answering = first_->api().answer(std::move(call));
     co_return co_await std::move(answering);
   }
@@ -218,6 +222,54 @@ TEST_F(InstallationTest, a_use_that_cannot_be_ended_ends_with_its_lease) {
   run(client("gitlab").release(outcome.leased->lease.id, std::nullopt));
   EXPECT_THAT(refusal(installation.end_use("look")),
               testing::StartsWith("that happens when their lease expires: "));
+  run(installation.close());
+}
+
+TEST_F(InstallationTest, the_end_of_the_lease_of_nodes_in_use_is_reported) {
+  run(doors_[0]->stop());
+  doors_[0] = open_late([this] { return pass_at_once(seconds(0)); });
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  std::vector<std::string> reasons;
+  const Installation::Outcome outcome = run(installation.request(
+      {.labels = {"small"},
+       .is_for_process = true,
+       .on_lost = [&reasons](const std::string& reason) { reasons.push_back(reason); }},
+      nullptr));
+  ASSERT_TRUE(outcome.leased);
+  run(client("gitlab").release(outcome.leased->lease.id, std::nullopt));
+  settle();  // the renewal waits for its time, and the launchers know the end of the lease
+  clock_.advance_by(seconds(45));
+  while (reasons.empty() && warnings_.empty()) loop_.poll();
+  EXPECT_THAT(warnings_, testing::IsEmpty());
+  EXPECT_THAT(reasons, ElementsAre("the lease of the nodes has ended"));
+  EXPECT_THAT(run(installation.end_use("look")), testing::IsEmpty()) << "there is nothing to hold";
+  run(installation.close());
+}
+
+TEST_F(InstallationTest, a_404_of_a_proxy_is_no_end_of_the_lease) {
+  bool is_away = false;
+  run(doors_[0]->stop());
+  doors_[0] = open_unavailable([&is_away](const web::Request&) { return is_away; }, 404);
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  const Installation::Outcome outcome = run(
+      installation.request({.labels = {"small"},
+                            .is_for_process = true,
+                            .on_lost = [](const std::string& reason) { ADD_FAILURE() << reason; }},
+                           nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const std::string id = outcome.leased->nodes[0].id;
+  settle();  // the renewal waits for its time
+  is_away = true;
+  clock_.advance_by(seconds(45));
+  while (warnings_.empty()) loop_.poll();
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("the lease could not be renewed, retrying: ")));
+  is_away = false;
+  settle();
+  clock_.advance_by(seconds(45));
+  while (lease_of(node(id))->expires < clock_.wall_seconds() + 180) settle();
+  run(installation.end_use(std::nullopt));
   run(installation.close());
 }
 
