@@ -160,6 +160,27 @@ class InstallationTest : public api::ApiTest {
     return "none";
   }
 
+  // Leases a node for this process.
+  void use_node(RemoteInstallation& installation) {
+    const Installation::Outcome outcome =
+        run(installation.request({.labels = {"small"},
+                                  .is_for_process = true,
+                                  .on_lost = [this](const std::string& reason) { loss_ = reason; }},
+                                 nullptr));
+    ASSERT_TRUE(outcome.leased);
+    settle();  // the renewal waits for its time
+  }
+
+  // Advances the time until the nodes in use are lost. Returns how long that took.
+  seconds time_until_lost() {
+    const async::Clock::TimePoint begun = clock_.now();
+    while (loss_.empty() && clock_.now() < begun + hours(1)) {
+      if (!loop_.poll()) clock_.advance_by(std::chrono::milliseconds(10));
+    }
+    return std::chrono::duration_cast<seconds>(clock_.now() - begun);
+  }
+
+  std::string loss_;  // the reason
   telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
   RemoteInstallation::Warn warn_ = [](const std::string& text) { ADD_FAILURE() << text; };
   std::vector<std::unique_ptr<web::Server>> doors_;
@@ -270,6 +291,36 @@ TEST_F(InstallationTest, a_404_of_a_proxy_is_no_end_of_the_lease) {
   clock_.advance_by(seconds(45));
   while (lease_of(node(id))->expires < clock_.wall_seconds() + 180) settle();
   run(installation.end_use(std::nullopt));
+  run(installation.close());
+}
+
+TEST_F(InstallationTest, nodes_in_use_are_lost_when_their_lease_reaches_the_maximum) {
+  first_->max_lease = seconds(260);
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  use_node(installation);
+  const seconds time = time_until_lost();
+  EXPECT_GE(time, seconds(250));
+  EXPECT_LT(time, seconds(400));
+  EXPECT_EQ(loss_, "the lease of the nodes has ended");
+  EXPECT_THAT(warnings_, testing::Contains(HasSubstr("the launchers limit the lease (max-lease)")));
+  EXPECT_THAT(run(installation.end_use("look")), testing::IsEmpty());
+  run(installation.close());
+}
+
+TEST_F(InstallationTest, nodes_in_use_are_lost_when_their_lease_has_ended_without_a_renewal) {
+  run(doors_[0]->stop());
+  doors_[0] =
+      open_unavailable([](const web::Request& call) { return call.path.ends_with("/renew"); });
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  use_node(installation);
+  const seconds time = time_until_lost();
+  EXPECT_GE(time, seconds(170));
+  EXPECT_LT(time, seconds(400));
+  EXPECT_EQ(loss_, "the lease of the nodes has ended");
+  EXPECT_THAT(warnings_,
+              ElementsAre(testing::StartsWith("the lease could not be renewed, retrying: ")));
   run(installation.close());
 }
 
