@@ -208,6 +208,7 @@ struct Remote {
 
 struct Arguments {
   std::string config = kUsualConfig;
+  bool is_config_given = false;
   std::optional<std::string> secure = {};
   std::optional<std::string> log_config = {};
   bool debug = false;

@@ -156,7 +156,11 @@ const std::vector<Option>& common_options() {
       {.names = "-c",
        .value = {.name = "CONFIG", .is_file = true},
        .help = "Main configuration file [/etc/nodepool/nodepool.yaml]",
-       .read = into(&Arguments::config)},
+       .read =
+           [](Arguments& arguments, const std::string& given) {
+             arguments.config = given;
+             arguments.is_config_given = true;
+           }},
       {.names = "-s",
        .value = {.name = "SECURE", .is_file = true},
        .help = "File with secrets",

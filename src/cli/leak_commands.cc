@@ -31,6 +31,12 @@ const config::ProviderSection* find_section(Session& session, const std::string&
   return found == all.end() ? nullptr : &*found;
 }
 
+// Returns the exit status.
+int refuse_provider(const Context& context, const std::string& provider) {
+  context.err << "There is no provider " << provider << " in the configuration.\n";
+  return 1;
+}
+
 // The ids that are not in `leaks`.
 std::vector<std::string> unknown_ids(const std::vector<std::string>& ids,
                                      const std::vector<driver::Leak>& leaks) {
@@ -75,6 +81,9 @@ Task<> delete_leaks(driver::Provider& provider, const std::vector<std::string>& 
 }  // namespace
 
 Task<int> perform(Session& session, ListLeaks command) {
+  if (!command.provider.empty() && find_section(session, command.provider) == nullptr) {
+    co_return refuse_provider(session.context(), command.provider);
+  }
   const telemetry::Logger log = session.logger("nodepool.NodePoolCmd");
   report::Table table = report::leak_columns();
   bool all_answered = true;
@@ -100,10 +109,7 @@ Task<int> perform(Session& session, ListLeaks command) {
 Task<int> perform(Session& session, DeleteLeaks command) {
   Context& context = session.context();
   const config::ProviderSection* section = find_section(session, command.provider);
-  if (section == nullptr) {
-    context.err << "There is no provider " << command.provider << " in the configuration.\n";
-    co_return 1;
-  }
+  if (section == nullptr) co_return refuse_provider(context, command.provider);
   int status = 0;
   const std::function<Task<>(driver::Provider&)> remove = [&](driver::Provider& provider) {
     return delete_leaks(provider, command.ids, context, status);

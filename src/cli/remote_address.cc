@@ -29,8 +29,9 @@ std::optional<remote::ApiAddress> remote_address(const Context& context,
   const Remote& remote = arguments.remote;
   std::string url = remote.url.value_or("");
   // With -c, the command uses that configuration's store and ignores $NODEPOOL_URL.
-  const bool is_store_chosen = arguments.config != kUsualConfig;
-  if (url.empty() && !is_store_chosen) url = variable(context.environment, "NODEPOOL_URL", "");
+  if (url.empty() && !arguments.is_config_given) {
+    url = variable(context.environment, "NODEPOOL_URL", "");
+  }
   if (url.empty()) return std::nullopt;
   return remote::ApiAddress{
       .url = std::move(url),

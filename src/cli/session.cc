@@ -27,6 +27,12 @@ template <typename Table>
 Task<Table*> Session::complete(Kind kind, Table model::Records::* part) {
   co_await open();
   Table& table = (*records_).*part;
+  // A daemon waits until an operator has corrected what forbids to read them; a command ends.
+  const coordination::Subscription failures =
+      table.observe_failures([this](const std::string& reason) {
+        failure_ = "cannot read the records: " + reason;
+        changed_.set();
+      });
   records_->follow(scope_, {kind});
   const coordination::Subscription readiness = records_->observe_ready([this] { changed_.set(); });
   while (!table.ready()) {

@@ -52,10 +52,11 @@ Component parse_component(Component::Kind kind, const coordination::Entry& entry
 std::string to_record(const Component& component) {
   record_io::Writer writer;
   const bool is_pool = component.kind == Component::Kind::pool;
-  // Other readers ignore these keys.
-  const bool has_daemon_state = !is_pool && component.started > 0;
-  if (has_daemon_state) {
-    writer.field("configuration_loaded", component.configuration_loaded);
+  // Other readers ignore the keys of a daemon's state. A time that is unknown has no key.
+  if (!is_pool) {
+    if (component.configuration_loaded > 0) {
+      writer.field("configuration_loaded", component.configuration_loaded);
+    }
     writer.field("configuration_problem", component.configuration_problem);
   }
   writer.field("hostname", component.hostname);
@@ -68,9 +69,9 @@ std::string to_record(const Component& component) {
     writer.field("priority", component.priority);
     writer.field("provider_name", component.provider_name);
   }
-  if (has_daemon_state) {
+  if (!is_pool) {
     writer.field("problems", component.problems);
-    writer.field("started", component.started);
+    if (component.started > 0) writer.field("started", component.started);
   }
   writer.field("state", component.state);
   if (is_pool) writer.field("supported_labels", component.supported_labels);

@@ -31,7 +31,7 @@ struct Component {
 
   // Of a launcher or builder only. Not written by the Python Nodepool.
   double started = 0;               // start of the process, seconds since the epoch; 0: unknown
-  double configuration_loaded = 0;  // the one in effect, seconds since the epoch
+  double configuration_loaded = 0;  // the one in effect, seconds since the epoch; 0: unknown
   std::string configuration_problem = {};  // why a newer one was rejected; empty: none was
   std::vector<std::string> problems = {};  // other problems, as texts
 

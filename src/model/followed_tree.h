@@ -24,6 +24,12 @@ class FollowedTree : protected coordination::TreeListener {
   // The number of changes that it has not processed yet.
   std::size_t queued() const { return cache_.queued(); }
 
+  // Calls `observer` with the reason when the table cannot be read, not because of an outage. It is
+  // read again later.
+  coordination::Subscription observe_failures(std::function<void(const std::string&)> observer) {
+    return failures_.subscribe(std::move(observer));
+  }
+
   // Calls `observer` when the table becomes complete (true), or loses the store (false).
   coordination::Subscription observe_readiness(std::function<void(bool)> observer) {
     return readiness_.subscribe(std::move(observer));
@@ -40,8 +46,9 @@ class FollowedTree : protected coordination::TreeListener {
   }
   void on_lost() override { readiness_.notify(false); }
 
-  // Reports each reason once.
+  // Logs each reason once.
   void on_failed(const std::string& reason) override {
+    failures_.notify(reason);
     if (std::exchange(failure_, reason) == reason) return;
     log_.warning("Error reading the records below {}, retrying: {}", root_, reason);
   }
@@ -55,6 +62,7 @@ class FollowedTree : protected coordination::TreeListener {
   std::string failure_;  // why it has not been complete since on_ready()
   coordination::TreeCache cache_;
   Observers<bool> readiness_;
+  Observers<const std::string&> failures_;
 };
 
 }  // namespace nodepool::model

@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kClockTolerance{5};
 
 // After this process is killed, the nodes that it uses stay leased for at most kLeaseInUse. Until
 // a lease expires, the launchers may be unreachable.
-constexpr std::chrono::seconds kLeaseInUse = std::chrono::minutes(3);
+constexpr std::chrono::seconds kLeaseInUse = std::chrono::minutes(10);
 constexpr std::chrono::seconds kRenewal{45};
 
 // The pauses between calls while no launcher is available, and how long a request waits for the
@@ -78,7 +78,7 @@ Task<Installation::Outcome> RemoteInstallation::request(Request request, Observe
   if (outcome.leased && request.is_for_process) {
     lease_in_use_ = outcome.leased->lease.id;
     nodes_in_use_ = ids_of(outcome.leased->nodes);
-    renewals_.spawn("renewing the lease", keep_lease(lease_in_use_, request.on_lost));
+    renewals_.spawn("renewing the lease", keep_lease(outcome.leased->lease, request.on_lost));
   }
   co_return outcome;
 }
@@ -185,23 +185,35 @@ Task<> RemoteInstallation::withdraw(std::string id) {
 }
 
 // Renews the lease of the nodes in use until it is cancelled, or the lease has ended.
-Task<> RemoteInstallation::keep_lease(std::string lease,
+Task<> RemoteInstallation::keep_lease(model::Lease lease,
                                       std::function<void(const std::string& reason)> on_lost) {
-  bool is_reported = false;
+  // The end of the lease at the latest. By the differences of `expires` only: the launchers' clocks
+  // may differ from the one here.
+  async::Clock::TimePoint end = runtime_.clock.now() + kLeaseInUse;
+  bool is_failure_reported = false;
+  bool is_limit_reported = false;
   bool is_lost = false;
   while (!is_lost) {
-    co_await runtime_.clock.sleep_for(kRenewal);
-    std::string failure;
+    co_await runtime_.clock.sleep_until(std::min(runtime_.clock.now() + kRenewal, end));
+    const async::Clock::TimePoint wanted = runtime_.clock.now() + kLeaseInUse;
+    Task<model::Lease> extending = extend(lease.id, kLeaseInUse);
     try {
-      co_await extend(lease, kLeaseInUse);
+      const model::Lease renewed = co_await std::move(extending);
+      const std::chrono::duration<double> gain(renewed.expires - lease.expires);
+      lease.expires = renewed.expires;
+      end = std::min(end + std::chrono::duration_cast<async::Duration>(gain),
+                     runtime_.clock.now() + kLeaseInUse);
+      if (end + kClockTolerance < wanted && !std::exchange(is_limit_reported, true)) {
+        warn_("the launchers limit the lease (max-lease): it ends soon, and its nodes are lost");
+      }
     } catch (const requestor::NoSuchLease&) {
       is_lost = true;
     } catch (const RequestError& error) {
-      failure = error.what();
+      if (!std::exchange(is_failure_reported, true)) {
+        warn_(std::string("the lease could not be renewed, retrying: ") + error.what());
+      }
     }
-    if (!failure.empty() && !std::exchange(is_reported, true)) {
-      warn_("the lease could not be renewed, retrying: " + failure);
-    }
+    is_lost = is_lost || runtime_.clock.now() >= end;
   }
   lease_in_use_.clear();
   nodes_in_use_.clear();

@@ -68,7 +68,7 @@ class RemoteInstallation final : public Installation {
   Task<model::Lease> extend(std::string lease, std::optional<std::chrono::seconds> duration);
   Task<> release_from(std::string lease, std::optional<std::string> node,
                       std::optional<std::string> hold_reason);
-  Task<> keep_lease(std::string lease, std::function<void(const std::string& reason)> on_lost);
+  Task<> keep_lease(model::Lease lease, std::function<void(const std::string& reason)> on_lost);
 
   async::Runtime runtime_;
   ApiClient api_;

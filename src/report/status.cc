@@ -43,7 +43,7 @@ Table daemon_table(const StatusSources& sources) {
                {"problems", ""}});
   for (const auto& [id, component] : sources.components.all()) {
     if (component.kind == Component::Kind::pool) continue;
-    const bool reports_config = component.started > 0;
+    const bool reports_config = component.configuration_loaded > 0;
     const std::string& refused = component.configuration_problem;
     table.add({json_string(to_string(component.kind)), json_string(component.hostname),
                json_string(component.version), json_string(component.state),

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -38,22 +39,20 @@ double start_after_boot() {
   return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// Field "btime" of /proc/stat: the boot time, in seconds since the epoch.
-double boot_time() {
-  std::ifstream file("/proc/stat");
-  for (std::string word; file >> word;) {
-    double time = 0;
-    if (word == "btime" && file >> time) return time;
-  }
-  return 0;
+double seconds_on(clockid_t clock) {
+  constexpr double kNanoseconds = 1e9;
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / kNanoseconds;
 }
 
 }  // namespace
 
 double process_start() {
-  const double boot = boot_time();
   const double after = start_after_boot();
-  return boot > 0 && after > 0 ? boot + after : 0;
+  // Not `btime` of /proc/stat: systemd's ProcSubset=pid hides that file.
+  const double boot = seconds_on(CLOCK_REALTIME) - seconds_on(CLOCK_BOOTTIME);
+  return after > 0 ? boot + after : 0;
 }
 
 void add_process_values(MetricsRegistry& registry) {
@@ -69,7 +68,9 @@ void add_process_values(MetricsRegistry& registry) {
     registry.gauge(series<kProcessMemory>(),
                    resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE)));
   }
-  if (const double start = process_start(); start > 0) {
+  // Determined once: the difference of two clocks is never quite the same.
+  static const double start = process_start();
+  if (start > 0) {
     registry.gauge(series<kProcessStart>(), start);
   }
   std::error_code error;

@@ -5,6 +5,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "coordination/error.h"
+#include "coordination/forwarding_store.h"
 #include "drivers/fake/fake_driver.h"
 #include "drivers/static_nodes/static_driver.h"
 
@@ -22,6 +24,31 @@ std::vector<std::unique_ptr<driver::Driver>> drivers_for(
   drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
   return drivers;
 }
+
+// A store with a path whose access control list forbids to read it.
+class RestrictedStore final : public coordination::ForwardingStore {
+ public:
+  RestrictedStore(std::unique_ptr<coordination::Store> inner, std::string forbidden)
+      : ForwardingStore(*inner), inner_(std::move(inner)), forbidden_(std::move(forbidden)) {}
+
+  async::Task<coordination::Entry> get(std::string path) override {
+    require_permission(path);
+    return ForwardingStore::get(std::move(path));
+  }
+  async::Task<std::vector<std::string>> children(std::string path) override {
+    require_permission(path);
+    return ForwardingStore::children(std::move(path));
+  }
+
+ private:
+  void require_permission(const std::string& path) const {
+    using Kind = coordination::StoreError::Kind;
+    if (path == forbidden_) throw coordination::store_error(Kind::not_permitted, path);
+  }
+
+  std::unique_ptr<coordination::Store> inner_;
+  std::string forbidden_;
+};
 
 }  // namespace
 
@@ -59,7 +86,7 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
     auto store =
         std::make_unique<coordination::MemoryStore>(other ? other_server_ : server_, runtime_);
     command_store_ = store.get();
-    co_return store;
+    co_return std::make_unique<RestrictedStore>(std::move(store), forbidden_);
   };
   Context context{.arguments = std::move(arguments),
                   .in = in,

@@ -119,6 +119,8 @@ TEST_F(CloudTest, leaks_are_listed_with_their_reasons_and_deleted_on_demand) {
   EXPECT_THAT(err(), HasSubstr("Provider north has no leak with ID m9."));
   EXPECT_FALSE(cloud("north").server("m1", clock_.now()));
   EXPECT_TRUE(cloud("north").server("m2", clock_.now()));
+  EXPECT_EQ(nodepool({"leak-list", "nowhere"}), 1);
+  EXPECT_THAT(err(), HasSubstr("There is no provider nowhere"));
   EXPECT_EQ(nodepool({"leak-delete", "nowhere", "m1"}), 1);
   EXPECT_THAT(err(), HasSubstr("There is no provider nowhere"));
 }

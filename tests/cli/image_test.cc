@@ -433,5 +433,15 @@ TEST_F(ImageTest, image_delete_sets_the_state_of_an_upload) {
   EXPECT_THAT(err(), HasSubstr("--upload-id"));
 }
 
+TEST_F(ImageTest, a_command_ends_if_records_may_not_be_read) {
+  put_build("deb", kBuild1, model::BuildState::ready);
+  forbidden_ = "/nodepool/images/deb";
+  for (const char* command : {"status", "dib-image-list", "image-list"}) {
+    EXPECT_EQ(nodepool({command}), 1) << command;
+    EXPECT_THAT(err(), HasSubstr("nodepool: cannot read the records: "));
+    EXPECT_THAT(err(), HasSubstr(forbidden_));
+  }
+}
+
 }  // namespace
 }  // namespace nodepool::cli

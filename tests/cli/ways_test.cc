@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "cli/arguments.h"
+
 namespace nodepool::cli {
 namespace {
 
@@ -52,6 +54,16 @@ TEST_F(WaysTest, the_api_refuses_what_needs_the_store) {
   EXPECT_EQ(err(), "nodepool: this command needs the store and does not work with --url\n");
   EXPECT_EQ(perform(Way::store, {"request", "small", "--key", "job"}), 1);
   EXPECT_EQ(err(), "nodepool: --key needs the request API (--url)\n");
+}
+
+TEST_F(WaysTest, a_named_configuration_has_precedence_over_the_environment) {
+  environment_.emplace_back("NODEPOOL_URL", "nowhere");
+  EXPECT_EQ(nodepool_bare({"list"}), 1);
+  EXPECT_THAT(err(), HasSubstr("invalid URL of the API"));
+  EXPECT_EQ(nodepool({"list"}), 0) << err();
+  // Also the usual one, which may not exist here.
+  nodepool_bare({"-c", kUsualConfig, "list"});
+  EXPECT_THAT(err(), testing::Not(HasSubstr("URL")));
 }
 
 TEST_F(WaysTest, a_repeated_key_prints_the_whole_lease_with_the_labels_of_its_nodes) {

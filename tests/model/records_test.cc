@@ -199,9 +199,6 @@ TEST(ComponentRecordTest, a_daemon_says_more_of_itself_than_the_python_nodepool_
   launcher.hostname = "vm";
   launcher.state = "running";
   launcher.version = "12.0.0";
-  const std::string same = R"({"hostname": "vm", "kind": "launcher", "model_api": 0, )"
-                           R"("state": "running", "version": "12.0.0"})";
-  EXPECT_EQ(to_record(launcher), same);
   launcher.started = 1700000000;
   launcher.configuration_loaded = 1700000001;
   launcher.configuration_problem = "labels: missing";
@@ -211,6 +208,19 @@ TEST(ComponentRecordTest, a_daemon_says_more_of_itself_than_the_python_nodepool_
       R"("hostname": "vm", "kind": "launcher", "model_api": 0, )"
       R"("problems": ["provider sky is not in service"], "started": 1700000000.0, )"
       R"("state": "running", "version": "12.0.0"})";
+  EXPECT_EQ(to_record(launcher), text);
+  EXPECT_EQ(parse_component(Component::Kind::launcher, {text, {}}), launcher);
+}
+
+TEST(ComponentRecordTest, a_daemon_that_knows_no_times_still_says_its_problems) {
+  Component launcher;
+  launcher.hostname = "vm";
+  launcher.configuration_problem = "labels: missing";
+  launcher.problems = {"provider sky is not in service"};
+  const std::string text =
+      R"({"configuration_problem": "labels: missing", "hostname": "vm", "kind": "launcher", )"
+      R"("model_api": 0, "problems": ["provider sky is not in service"], "state": "stopped", )"
+      R"("version": ""})";
   EXPECT_EQ(to_record(launcher), text);
   EXPECT_EQ(parse_component(Component::Kind::launcher, {text, {}}), launcher);
 }

@@ -160,6 +160,27 @@ class InstallationTest : public api::ApiTest {
     return "none";
   }
 
+  // Leases a node for this process.
+  void use_node(RemoteInstallation& installation) {
+    const Installation::Outcome outcome =
+        run(installation.request({.labels = {"small"},
+                                  .is_for_process = true,
+                                  .on_lost = [this](const std::string& reason) { loss_ = reason; }},
+                                 nullptr));
+    ASSERT_TRUE(outcome.leased);
+    settle();  // the renewal waits for its time
+  }
+
+  // Advances the time until the nodes in use are lost. Returns how long that took.
+  seconds time_until_lost() {
+    const async::Clock::TimePoint begun = clock_.now();
+    while (loss_.empty() && clock_.now() < begun + hours(1)) {
+      if (!loop_.poll()) clock_.advance_by(std::chrono::milliseconds(10));
+    }
+    return std::chrono::duration_cast<seconds>(clock_.now() - begun);
+  }
+
+  std::string loss_;  // the reason
   telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
   RemoteInstallation::Warn warn_ = [](const std::string& text) { ADD_FAILURE() << text; };
   std::vector<std::unique_ptr<web::Server>> doors_;
@@ -203,10 +224,10 @@ TEST_F(InstallationTest, nodes_of_a_process_are_leased_shortly_and_kept_until_it
       run(installation.request({.labels = {"small"}, .is_for_process = true}, nullptr));
   ASSERT_TRUE(outcome.leased);
   const std::string id = outcome.leased->nodes[0].id;
-  EXPECT_DOUBLE_EQ(lease_of(node(id))->expires, clock_.wall_seconds() + 180);
+  EXPECT_DOUBLE_EQ(lease_of(node(id))->expires, clock_.wall_seconds() + 600);
   settle();  // the renewal waits for its time
   clock_.advance_by(seconds(45));
-  while (lease_of(node(id))->expires < clock_.wall_seconds() + 180) settle();
+  while (lease_of(node(id))->expires < clock_.wall_seconds() + 600) settle();
   run(installation.end_use(std::nullopt));
   settle();
   EXPECT_EQ(node(id).state, model::NodeState::used);
@@ -268,8 +289,38 @@ TEST_F(InstallationTest, a_404_of_a_proxy_is_no_end_of_the_lease) {
   is_away = false;
   settle();
   clock_.advance_by(seconds(45));
-  while (lease_of(node(id))->expires < clock_.wall_seconds() + 180) settle();
+  while (lease_of(node(id))->expires < clock_.wall_seconds() + 600) settle();
   run(installation.end_use(std::nullopt));
+  run(installation.close());
+}
+
+TEST_F(InstallationTest, nodes_in_use_are_lost_when_their_lease_reaches_the_maximum) {
+  first_->max_lease = seconds(700);
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  use_node(installation);
+  const seconds time = time_until_lost();
+  EXPECT_GE(time, seconds(690));
+  EXPECT_LT(time, seconds(900));
+  EXPECT_EQ(loss_, "the lease of the nodes has ended");
+  EXPECT_THAT(warnings_, testing::Contains(HasSubstr("the launchers limit the lease (max-lease)")));
+  EXPECT_THAT(run(installation.end_use("look")), testing::IsEmpty());
+  run(installation.close());
+}
+
+TEST_F(InstallationTest, nodes_in_use_are_lost_when_their_lease_has_ended_without_a_renewal) {
+  run(doors_[0]->stop());
+  doors_[0] =
+      open_unavailable([](const web::Request& call) { return call.path.ends_with("/renew"); });
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  use_node(installation);
+  const seconds time = time_until_lost();
+  EXPECT_GE(time, seconds(590));
+  EXPECT_LT(time, seconds(900));
+  EXPECT_EQ(loss_, "the lease of the nodes has ended");
+  EXPECT_THAT(warnings_,
+              ElementsAre(testing::StartsWith("the lease could not be renewed, retrying: ")));
   run(installation.close());
 }
 

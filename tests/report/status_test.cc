@@ -139,6 +139,18 @@ TEST_F(StatusTest, problems_reported_by_daemons_are_included) {
                   "provider sky is configured here, but no launcher serves it"));
 }
 
+TEST_F(StatusTest, a_daemon_whose_start_is_unknown_reports_its_problems) {
+  model::Component launcher = well();
+  launcher.started = 0;
+  launcher.configuration_problem = "labels: missing";
+  launcher.problems = {"the disk is full"};
+  add_launcher(launcher);
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("labels: missing"), HasSubstr("the disk is full")));
+  EXPECT_THAT(status_as(Format::json, status()),
+              testing::AllOf(HasSubstr(R"("started": null, "configuration_loaded": 1699999500)"),
+                             HasSubstr(R"("configuration_rejected": true)")));
+}
+
 TEST_F(StatusTest, a_python_launcher_reports_less) {
   model::Component launcher;
   launcher.hostname = "old";

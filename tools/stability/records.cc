@@ -30,11 +30,11 @@ void add_states(Names& names, std::string_view kind, const States& states) {
   }
 }
 
-// With a start: otherwise some keys are absent from the record.
+// With its times: unknown ones are absent from the record.
 model::Component daemon(model::Component::Kind kind) {
   model::Component daemon;
   daemon.kind = kind;
-  daemon.started = 1;
+  daemon.started = daemon.configuration_loaded = 1;
   return daemon;
 }
 
