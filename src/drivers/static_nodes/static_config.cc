@@ -36,8 +36,7 @@ const config::Schema& host_schema() {
            .default_value = "5",
            .unit = "seconds",
            .description = "Timeout of a health check, and of the name lookup before it. Reading an "
-                          "SSH host's further keys after the "
-                          "first does not count."},
+                          "SSH host's further keys after the first does not count."},
           {.key = "host-key-checking",
            .type = boolean(),
            .default_value = "true",
