@@ -37,6 +37,14 @@ class HealthTest : public testing::Test {
     return test_support::run({"bash", "-c", script}).output;
   }
 
+  std::vector<std::string> problems_on_page() const {
+    const std::string rows = page("/page/rows");
+    const auto all = nlohmann::json::parse(rows.substr(rows.find("\r\n\r\n") + 4));
+    std::vector<std::string> problems;
+    for (const auto& row : all.at("rows").at("problem")) problems.push_back(row.at("text"));
+    return problems;
+  }
+
   void wait_for_page(const std::string& path, const std::string& part) const {
     site_.wait_until(path + " has " + part, [&] { return page(path).contains(part); });
   }
@@ -78,10 +86,11 @@ TEST_F(HealthTest, all_interfaces_report_the_same_problems) {
   wait_for_page("/ready?detail",
                 "the configuration file was rejected, the previous one stays in effect: ");
   wait_for_page("/ready?detail", "of pool rack-main is unhealthy: ");
-  const std::string rows = page("/page/rows");
   std::vector<std::string> problems;
-  const auto all = nlohmann::json::parse(rows.substr(rows.find("\r\n\r\n") + 4));
-  for (const auto& row : all.at("rows").at("problem")) problems.push_back(row.at("text"));
+  site_.wait_until("the page has both", [&] {
+    problems = problems_on_page();  // published from time to time
+    return problems.size() > 1;
+  });
   EXPECT_THAT(problems, UnorderedElementsAre(HasSubstr("host 127.0.0.1 of pool rack-main is"),
                                              HasSubstr("the configuration file was rejected")));
   const std::string detail = page("/ready?detail");
