@@ -15,6 +15,7 @@
 #include "model/records.h"
 #include "planning/deletions.h"
 #include "planning/resource_usage.h"
+#include "planning/starved_requests.h"
 #include "planning/verdict.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -61,6 +62,7 @@ struct ServingContext : WorkerContext {
   const planning::TenantLimits& tenant_limits;  // as configured now
   DepartedPools& departed_pools;
   RequestsInHand& requests_in_hand;
+  planning::StarvedRequests& starved;
   std::set<std::string>& own_pools;  // component ids of the pools of this launcher
   std::shared_ptr<const model::Installation> installation;
 

@@ -122,6 +122,7 @@ class Launcher : private lifecycle::ProviderSet::User {
   planning::TenantLimits tenant_limits_;  // as configured now
   DepartedPools departed_pools_;
   RequestsInHand requests_in_hand_;
+  planning::StarvedRequests starved_;
   std::set<std::string> own_pools_;  // component ids
   ServingContext serving_;
   std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;

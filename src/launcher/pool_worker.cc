@@ -86,6 +86,7 @@ Task<> PoolWorker::stop() {
   co_await scope_.stop();
   // Left by tasks that were cancelled.
   while (!accepted_.empty()) drop_reservation(accepted_.begin()->first);
+  while (!starved_.empty()) no_longer_starved(ServiceKey(*starved_.begin()));
   co_await registration_.stop();
 }
 
@@ -135,6 +136,10 @@ void PoolWorker::observe() {
       [this](const model::ComponentTable::Change& change) { on_component(change); }));
   subscriptions_.push_back(
       context_.requests_in_hand.observe([this](const std::string& id) { on_release(id); }));
+  subscriptions_.push_back(context_.starved.observe([this](const ServiceKey& key) {
+    queue_.may_be_passed(key);
+    wake_if_due();
+  }));
   subscriptions_.push_back(context_.departed_pools.observe([this] {
     queue_.registry_has_changed();
     wake_if_due();
@@ -167,7 +172,10 @@ void PoolWorker::enqueue_all() {
 }
 
 void PoolWorker::on_request(const model::RequestTable::Change& change) {
-  if (change.before != nullptr) queue_.remove(change.before->service_key());
+  if (change.before != nullptr) {
+    queue_.remove(change.before->service_key());
+    no_longer_starved(change.before->service_key());
+  }
   const bool waits = change.after != nullptr && change.after->state == RequestState::requested;
   if (waits) {
     queue_.enqueue(change.after->service_key());
@@ -257,6 +265,7 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
       log.debug("Waiting: {}", sentence(decision.reason));
       context_.history.decided(request.id, identity_.id, decision);
       queue_.wait(key, request, decision, now_of(context_.runtime.clock));
+      publish_if_starved(request, decision);
       choose_eviction(request, decision, std::move(verdict.reservation.plan));
       return;
     case Decision::Kind::accept:
@@ -272,6 +281,23 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
       scope_.spawn("request " + request.id, decline(request.id, decision.reason,
                                                     context_.requests_in_hand.take(request.id)));
   }
+}
+
+// Requests for other pools of the provider then wait as well.
+void PoolWorker::publish_if_starved(const NodeRequest& request, const Decision& decision) {
+  const ServiceKey key = request.service_key();
+  const double waited = queue_.waited(key, now_of(context_.runtime.clock).steady);
+  if (decision.shortage != Decision::Shortage::provider ||
+      waited < RequestQueue::kStarvationThreshold) {
+    no_longer_starved(key);
+  } else if (starved_.insert(key).second) {
+    context_.starved.add(identity_.provider, identity_.id, key);
+  }
+}
+
+void PoolWorker::no_longer_starved(const ServiceKey& key) {
+  if (starved_.erase(key) == 0) return;
+  context_.starved.remove(identity_.provider, identity_.id, key);
 }
 
 void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& decision,
@@ -503,6 +529,7 @@ planning::Facts PoolWorker::facts() {
           .usage = context_.usage,
           .stock = stock_,
           .queue = queue_,
+          .starved = context_.starved,
           .nodes = context_.records.nodes,
           .requests = context_.records.requests,
           .requests_in_progress = in_progress_.size(),

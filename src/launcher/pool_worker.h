@@ -81,6 +81,7 @@ class PoolWorker {
   void observe_provider();
   void on_request(const model::RequestTable::Change& change);
   void on_release(const std::string& request_id);
+  void no_longer_starved(const ServiceKey& key);
   void on_node(const std::string& id);
   void on_component(const model::ComponentTable::Change& change);
   void enqueue_all();
@@ -89,6 +90,7 @@ class PoolWorker {
   Task<> run();
   void consider(const ServiceKey& key);
   void carry_out(const ServiceKey& key, const model::NodeRequest& request, Verdict verdict);
+  void publish_if_starved(const model::NodeRequest& request, const Decision& decision);
   void choose_eviction(const model::NodeRequest& request, const Decision& decision,
                        std::vector<std::string> plan);
   void accept(const model::NodeRequest& request, Verdict verdict);
@@ -124,8 +126,9 @@ class PoolWorker {
   async::Event wake_{"a request, node or pool changed"};
   PoolStock stock_;
   IdleNodeEvictor idle_node_evictor_;
-  std::set<std::string, std::less<>> in_progress_;         // requests with a handler
-  std::set<std::string, std::less<>> passed_over_;         // while another pool had them in hand
+  std::set<std::string, std::less<>> in_progress_;  // requests with a handler
+  std::set<std::string, std::less<>> passed_over_;  // while another pool had them in hand
+  std::set<ServiceKey> starved_;  // published: they wait for capacity of the provider
   std::map<std::string, Accepted, std::less<>> accepted_;  // by request
   RetryPauses retries_;                                    // of requests
   PeerDeferral deferral_;  // of requests, to another launcher's worker of the same pool

@@ -48,6 +48,7 @@ Decision DecisionSimulator::decide_next(const NodeRequest& request) {
                                      .usage = records_.usage,
                                      .stock = stock_,
                                      .queue = queue_,
+                                     .starved = starved_,
                                      .nodes = records_.nodes,
                                      .requests = records_.requests,
                                      .requests_in_progress = reservations_.size(),

@@ -48,6 +48,7 @@ class DecisionSimulator {
   QuotaFacts quota_;
   PoolStock stock_;
   RequestQueue queue_;
+  StarvedRequests starved_;  // none: other pools are not simulated
   std::shared_ptr<LaunchCount> launches_ = std::make_shared<LaunchCount>();
   std::optional<model::NodeRequest::ServiceKey> last_;  // the last decided one
   std::map<std::string, Decision, std::less<>> decisions_;

@@ -9,10 +9,6 @@ namespace {
 
 using Until = Decision::Until;
 
-// In seconds. Later requests that need less capacity may not overtake a request that has waited
-// longer, as large requests would never be served otherwise.
-constexpr double kStarvationThreshold = 60;
-
 std::string id_of(const RequestQueue::ServiceKey& key) {
   return std::get<0>(key) + "-" + std::get<2>(key);
 }

@@ -43,6 +43,10 @@ class RequestQueue {
     double steady = 0;  // seconds on a scale that never jumps
   };
 
+  // In seconds: how long a request waits for capacity until it is starved. Later requests that need
+  // less may not overtake it any more: large ones would never be served otherwise.
+  static constexpr double kStarvationThreshold = 60;
+
   // Schedules the request for evaluation.
   void enqueue(const ServiceKey& key);
 
@@ -74,11 +78,13 @@ class RequestQueue {
   // Wakes all requests that wait because a limit of a pool, provider or tenant is reached.
   void limits_may_allow_more();
 
+  // Others need no longer wait for a request that waits elsewhere.
+  void may_be_passed(const ServiceKey& key) { allow_passing(key); }
+
   // Whether a request waits for capacity.
   bool is_short_of_capacity() const { return !waiting_by_age_.empty() || !starved_.empty(); }
 
-  // It is `now` on the steady scale: requests that have waited for capacity for at least 60 s are
-  // starved.
+  // It is `now` on the steady scale.
   void advance_to(double now);
 
   // The first starved request before `key`, as of the last advance_to(). With `labels`, considers

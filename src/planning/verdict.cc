@@ -31,6 +31,9 @@ std::string starved_request(const NodeRequest& request, const Facts& facts, bool
   std::optional<ServiceKey> first;
   if (takes_capacity) {
     first = facts.queue.first_starved(request.service_key(), nullptr);
+    const auto elsewhere =
+        facts.starved.first_before(facts.own.provider_name, request.service_key());
+    if (elsewhere && (!first || *elsewhere < *first)) first = elsewhere;
   } else {
     const auto labels = facts.stock.rivals(request.node_types);
     first = facts.queue.first_starved(request.service_key(), &labels);

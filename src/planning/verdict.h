@@ -20,6 +20,7 @@
 #include "planning/request_queue.h"
 #include "planning/reservation.h"
 #include "planning/resource_usage.h"
+#include "planning/starved_requests.h"
 
 namespace nodepool::planning {
 
@@ -45,7 +46,8 @@ struct Facts {
   const TenantLimits& tenant_limits;
   const ResourceUsage& usage;
   const PoolStock& stock;
-  const RequestQueue& queue;  // advanced to the present
+  const RequestQueue& queue;       // advanced to the present
+  const StarvedRequests& starved;  // of all pools
   const model::NodeTable& nodes;
   const model::RequestTable& requests;
   std::size_t requests_in_progress = 0;  // that the pool is serving

@@ -158,6 +158,51 @@ TEST_F(CloudTest, a_request_that_waits_for_the_quota_is_served_when_others_use_l
   EXPECT_EQ(state(waiting), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, a_large_request_is_not_passed_for_ever_by_those_for_another_pool) {
+  cloud_->limits = {{"instances", 4}};
+  start(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: a, labels: [large]}, {name: b, labels: [small]}]
+)");
+  for (int i = 0; i < 4; ++i) accept(request({"small"}));
+  const std::string large = request({"large", "large", "large", "large"});
+  std::vector<std::string> small;
+  for (int i = 0; i < 4; ++i) small.push_back(request({"small"}));
+  pass(seconds(61));
+  for (const Node& node : nodes(NodeState::in_use)) {
+    give_back(node.id);
+    pass(seconds(1));
+  }
+  EXPECT_EQ(state(large), RequestState::fulfilled);
+  for (const std::string& id : small) EXPECT_EQ(state(id), RequestState::requested);
+  accept(large);
+  for (const Node& node : nodes(NodeState::in_use)) give_back(node.id);
+  for (const std::string& id : small) EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, those_behind_a_large_request_are_served_when_it_is_withdrawn) {
+  cloud_->limits = {{"instances", 4}};
+  start(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: a, labels: [large]}, {name: b, labels: [small]}]
+)");
+  for (int i = 0; i < 4; ++i) accept(request({"small"}));
+  const std::string large = request({"large", "large", "large", "large"});
+  const std::string small = request({"small"});
+  pass(seconds(61));
+  give_back(nodes(NodeState::in_use).front().id);
+  pass(seconds(1));
+  EXPECT_EQ(state(small), RequestState::requested);
+  cancel(large);
+  EXPECT_EQ(state(small), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, an_unknown_quota_does_not_block_other_requests) {
   cloud_->limits_failure = "no route to host";
   start(kCloud);

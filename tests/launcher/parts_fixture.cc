@@ -30,6 +30,7 @@ PartsFixture::PartsFixture()
                tenant_limits_,
                departed_pools_,
                requests_in_hand_,
+               starved_,
                own_pools_,
                std::make_shared<const model::Installation>()},
       scope_(runtime_, telemetry::log_errors(log_)) {

@@ -61,6 +61,7 @@ class PartsFixture : public testing::Test {
   planning::TenantLimits tenant_limits_;
   DepartedPools departed_pools_;
   RequestsInHand requests_in_hand_;
+  planning::StarvedRequests starved_;
   std::set<std::string> own_pools_;
   ServingContext context_;
   async::TaskScope scope_;

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "coordination/store.h"
+#include "model/node_request.h"
+#include "model/observers.h"
+
+namespace nodepool::planning {
+
+// The requests that have long waited for capacity of a provider, in any of its pools of this
+// launcher. Later requests for other pools of the provider may not take that capacity: a large
+// request would never be served beside a backlog of small ones.
+class StarvedRequests {
+ public:
+  using ServiceKey = model::NodeRequest::ServiceKey;
+
+  // The pool has decided that the request waits for capacity of the provider, and it is starved.
+  void add(const std::string& provider, const std::string& pool_id, const ServiceKey& key);
+
+  // The request no longer waits in the pool for that.
+  void remove(const std::string& provider, const std::string& pool_id, const ServiceKey& key);
+
+  // The first one before `key` in order of service.
+  std::optional<ServiceKey> first_before(const std::string& provider, const ServiceKey& key) const;
+
+  // Calls `observer` with each request that others may pass from now on.
+  coordination::Subscription observe(std::function<void(const ServiceKey&)> observer) {
+    return removed_.subscribe(std::move(observer));
+  }
+
+ private:
+  std::map<std::string, std::set<std::pair<ServiceKey, std::string>>> by_provider_;  // with pool
+  model::Observers<const ServiceKey&> removed_;
+};
+
+}  // namespace nodepool::planning
