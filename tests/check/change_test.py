@@ -55,6 +55,9 @@ class MapOfTheTree(unittest.TestCase):
     def test_a_driver_concerns_all_of_its_suite(self):
         self.assertTrue(change.concerned_suites(self.lines, ['src/drivers/aws/api/ec2.cc'])['aws'])
 
+    def test_the_status_page_concerns_all_of_its_suite(self):
+        self.assertTrue(change.concerned_suites(self.lines, ['src/page/assets/app.js'])['web'])
+
     def test_a_folder_that_no_line_names_is_found(self):
         self.assertEqual(change.lines_for(self.lines, 'src/novelty/file.cc'), [])
 

@@ -2,12 +2,15 @@
 import pathlib
 import sys
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tools/check'))
 
+import change  # noqa: E402
 import plan  # noqa: E402
 import process  # noqa: E402
+import suites  # noqa: E402
 from results import Result, TestCase  # noqa: E402
 from programs import Batch, Program  # noqa: E402
 from suites import Failed, Run, Suite, describe_rounds  # noqa: E402
@@ -41,6 +44,12 @@ class Plan(unittest.TestCase):
         a, b = (TestCase('p', name, 0, 'passed', '') for name in ('S.a', 'S.b'))
         self.assertIn('loops: 1', describe_rounds(batches, [a, b]))
         self.assertIn('loops: 0 to 2', describe_rounds(batches, [a, a]))
+
+    def test_names_of_the_interface_are_compared_with_a_base_in_each_run(self):
+        for since, base in ((None, 'passed'), ('older', 'older')):
+            with mock.patch.object(change, 'base', return_value='passed'), mock.patch.object(suites, 'single') as single:
+                suites.changes(Run(process.Budget(), since=since))
+            self.assertEqual(single.call_args.args[-2:], ('--check', base))
 
     def test_a_suite_that_breaks_has_failed(self):
         for error in (Failed('cmake'), FileNotFoundError('x'), ValueError('a defect')):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tools/releasing'))
@@ -15,6 +16,7 @@ import repository  # noqa: E402
 import sbom  # noqa: E402
 import source  # noqa: E402
 import system  # noqa: E402
+import website  # noqa: E402
 
 specification = importlib.util.spec_from_file_location('releasing', ROOT / 'tools/releasing/__main__.py')
 releasing = importlib.util.module_from_spec(specification)
@@ -136,6 +138,32 @@ class Manual(Folder):
         lines = [line for line in manual.REQUIREMENTS.read_text().splitlines() if not line.startswith('#')]
         self.assertGreater(len(lines), 5)
         self.assertEqual([line for line in lines if '==' not in line], [])
+
+
+class Website(Folder):
+    def add(self, *versions, page='x'):
+        for version in versions:
+            self.write(f'{version}/index.html', page)
+            image.pack(self.folder / version, self.folder / f'nodepool-{version}-manual.tar.xz', 0, '--xz')
+        return website.add(self.folder / 'site', [self.folder / f'nodepool-{version}-manual.tar.xz' for version in versions])
+
+    def test_it_has_each_version_and_an_index_with_the_newest_first(self):
+        self.assertEqual(self.add('12.9.0', '12.10.0~rc1'), ['12.10.0~rc1', '12.9.0'])
+        newest_first = ['12.10.0+5.g0123abcd', '12.10.0', '12.10.0~rc1', '12.9.0']
+        self.assertEqual(self.add('12.10.0+5.g0123abcd', '12.10.0'), newest_first)
+        page = manual.Page()
+        page.feed((self.folder / 'site/index.html').read_text())
+        self.assertEqual([urllib.parse.unquote(link) for link in page.links], [f'{version}/index.html' for version in newest_first])
+        self.assertEqual(manual.broken_links(self.folder / 'site'), [])
+
+    def test_a_manual_is_replaced(self):
+        self.add('12.9.0', page='old')
+        self.add('12.9.0', page='new')
+        self.assertEqual((self.folder / 'site/12.9.0/index.html').read_text(), 'new')
+
+    def test_other_files_are_refused(self):
+        self.assertRaisesRegex(ValueError, 'nodepool-12.9.0.tar.xz', website.add, self.folder,
+                               [self.folder / 'nodepool-12.9.0.tar.xz'])
 
 
 class Reproducible(Folder):

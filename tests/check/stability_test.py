@@ -125,8 +125,15 @@ class Declared(unittest.TestCase):
         self.assertIn('/node-list', declared.paths(declared.table_of(ROOT, *declared.PATHS)))
         self.assertRaises(ValueError, declared.table_of, ROOT, 'docs/web.md', '| No | Such |')
 
+    def test_programs_of_the_builder_have_variables_and_arguments(self):
+        self.assertEqual(declared.programs([['`A`, `B`', 'as for `C`']], 'run as `share-image PROVIDER FILE`.'),
+                         {'build command: $A', 'build command: $B', 'post-upload-hook: PROVIDER FILE'})
+        listed = lists.read(ROOT / lists.FOLDER)['programs']
+        self.assertEqual(declared.programs(declared.table_of(ROOT, *declared.VARIABLES), (ROOT / declared.IMAGES).read_text()),
+                         listed)
+
     def test_each_kind_has_a_list_without_repetition_in_order(self):
-        kinds = {*declared.KINDS, 'api', 'exit-statuses', 'paths'}
+        kinds = {*declared.KINDS, 'api', 'exit-statuses', 'paths', 'programs'}
         paths = list((ROOT / lists.FOLDER).glob('*.txt'))
         self.assertEqual({path.stem for path in paths}, kinds)
         for path in paths:

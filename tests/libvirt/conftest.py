@@ -79,7 +79,8 @@ def rack(login):
     def provider(hosts, pool=None, labels=(), **more):
         of_label = {'cloud-image': 'base', 'cpus': 1, 'memory': 96}
         return {
-            'name': 'rack', 'driver': 'libvirt', 'virtualization': 'qemu', 'cpu-overcommit': 100, 'memory-reserve': 0,
+            'name': 'rack', 'driver': 'libvirt', 'virtualization': os.environ['LIBVIRT_VIRTUALIZATION'],
+            'cpu-overcommit': 100, 'memory-reserve': 0,
             # All that these machines do takes longer on a busy system.
             'boot-timeout': 280, 'launch-timeout': 290,
             'hosts': [{'name': host.name, 'uri': host.uri} for host in hosts],

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from launcher import BINARIES, Daemon, wait_until
+from launcher import BINARIES, PATIENCE, Daemon, wait_until
 from machines import place
 
 HERE = pathlib.Path(__file__).parent
@@ -120,3 +120,19 @@ def test_an_upload_of_a_killed_builder_is_repeated(with_images, host, login):
     wait_until('nothing is left of the first one', lambda: len(volumes_of_images(host)) == 1)
     (node,) = launcher.ask('built').lease()['nodes']
     assert login.run(node, 'hostname') == f'np{node["id"]}'
+
+
+def test_an_upload_is_repeated_after_libvirtd_was_killed_and_no_part_stays(with_images, host):
+    # Seconds between the calls of the upload: to create the volume, and to write it.
+    launcher, builder = with_images([host], rate=0.2)
+
+    def parts():  # without libvirtd
+        return {path.name for path in (host.folder / 'pool').iterdir()} - {'base.qcow2'}
+    wait_until('the volume has been created', parts)
+    host.kill_daemon()
+    wait_until('the upload has failed', lambda: 'Error deleting a part of image' in builder.log.read_text())
+    (part,) = parts()
+    host.start_daemon()
+    await_ready(launcher)
+    wait_until('the part is gone', lambda: part not in volumes_of_images(host), 2 * PATIENCE)
+    assert len(volumes_of_images(host)) == 1

@@ -82,7 +82,7 @@ def words(run):
 
 
 def changes(run):
-    return single('changes', run, 'tools/changelog', '--check', *([run.since] if run.since else []))
+    return single('changes', run, 'tools/changelog', '--check', run.since or change.base())
 
 
 def lint(run):
@@ -334,7 +334,7 @@ SUITES = [
     Suite('docs', 'generated documentation is up to date', docs),
     Suite('stability', 'stable names are those in tests/stability', stability),
     Suite('words', 'the language of the manual and of texts in src/, the glossary, links', words),
-    Suite('changes', 'fragments of the changelog; in `changed` and `ci` also that changed keys, options and calls have one',
+    Suite('changes', 'fragments of the changelog, and that keys, options and calls have one that have changed since the base',
           changes),
     Suite('quick', 'unit, conformance and integration tests; options: regular expressions for names', quick),
     Suite('simulation', 'random seeds of the simulation; options are passed to it', simulation),
@@ -366,8 +366,8 @@ SUITES = [
              '--openstack', '--images', has_smoke=True),
     services('upgrade', 'upgrade', 'upgrades from the previous release and rollbacks to it; the first run builds that release',
              '--interop'),
-    Suite('package', 'builds, installs, uses, upgrades and removes the Debian package in a clean Debian (as root)',
-          package, ('--package',)),
+    Suite('package', 'builds, installs, uses, upgrades and removes the Debian package in a clean Debian (as root); source '
+          'archive and manual of a release', package, ('--package',)),
     Suite('asan', 'the quick suites under AddressSanitizer and UBSan', asan),
     Suite('burn-in', 'the quick suites five times with eight busy loops', burn_in),
     Suite('fuzz', 'libFuzzer on the parsers of untrusted input; options: --seconds N for each', fuzz),

@@ -1,4 +1,4 @@
-"""Makes releases, and repositories for apt."""
+"""Makes releases, repositories for apt, and a web site of manuals."""
 import argparse
 import hashlib
 import os
@@ -15,6 +15,7 @@ import repository
 import sbom
 import source
 import system
+import website
 
 PARTS = ('source', 'package', 'sbom', 'manual', 'image')
 SUMS = 'SHA256SUMS'
@@ -44,6 +45,8 @@ def parse():
     what.add_argument('--snapshot', action='store_true', help='make the same of HEAD')
     what.add_argument('--repository', type=pathlib.Path, metavar='DIR',
                       help='add packages to a repository for apt, which is created if necessary')
+    what.add_argument('--website', type=pathlib.Path, metavar='DIR',
+                      help='add manuals to a web site of manuals, which is created if necessary')
     parser.add_argument('--output', type=pathlib.Path, metavar='DIR', help='new folder; an old one is replaced')
     parser.add_argument('--only', choices=PARTS, action='append', metavar='PART',
                         help=f'only this part; may be repeated: {", ".join(PARTS)}')
@@ -52,10 +55,14 @@ def parse():
     parser.add_argument('--verify', action='store_true', help='make everything twice, and compare')
     parser.add_argument('--package', type=pathlib.Path, nargs='+', default=[], metavar='FILE',
                         help='of --repository: packages')
+    parser.add_argument('--manual', type=pathlib.Path, nargs='+', default=[], metavar='FILE',
+                        help='of --website: archives of manuals')
     parser.add_argument('--key', help='of --repository: sign with this key of GnuPG')
     options = parser.parse_args()
     if bool(options.repository) != bool(options.package):
         parser.error('--repository and --package need each other')
+    if bool(options.website) != bool(options.manual):
+        parser.error('--website and --manual need each other')
     return options
 
 
@@ -140,6 +147,10 @@ def main():
             root = options.repository.resolve()
             suites = repository.add(root, options.package, options.key)
             print(f'{root}: {", ".join(suites)}' + ('' if options.key else ', not signed'))
+            return 0
+        if options.website:
+            root = options.website.resolve()
+            print(f'{root}: {", ".join(website.add(root, options.manual))}')
             return 0
         return release(options)
     except (ValueError, RuntimeError) as error:

@@ -9,6 +9,8 @@ KINDS = ('configuration', 'commands', 'listings', 'metrics', 'records')  # of th
 API = 'src/api/openapi.json'
 STATUSES = ('docs/using-nodes.md', '| Command | Status | Meaning |')
 PATHS = ('docs/web.md', '| Path | Content |')
+IMAGES = 'docs/images.md'
+VARIABLES = (IMAGES, '| Variable | Value |')
 
 
 def names(root, program):
@@ -17,6 +19,7 @@ def names(root, program):
     found['api'] = openapi.names(json.loads((root / API).read_text()))
     found['exit-statuses'] = statuses(table_of(root, *STATUSES))
     found['paths'] = paths(table_of(root, *PATHS))
+    found['programs'] = programs(table_of(root, *VARIABLES), (root / IMAGES).read_text())
     if empty := [kind for kind, some in found.items() if not some]:
         raise ValueError(f'there are no names of the kind {empty[0]}')
     return found
@@ -52,3 +55,9 @@ def paths(rows):
         own = re.findall(r'`(/[^`]*)`', first)
         found |= {*own, *(own[0] + parameter for parameter in re.findall(r'`(\?\w+)=', second))}
     return found
+
+
+def programs(rows, page):
+    """What the builder passes to programs: variables in the first cells, and the arguments of the hook in the page."""
+    variables = {f'build command: ${name}' for first, *_ in rows for name in re.findall(r'`(\w+)`', first)}
+    return variables | {f'post-upload-hook: {arguments}' for arguments in re.findall(r'`share-image ([^`]+)`', page)}

@@ -61,57 +61,70 @@ Task<std::string> VolumeImages::upload(driver::ProviderImage /*image*/, std::str
   const cloud::MetadataStore::Thing thing(kImage, name);
   co_await marks_.put(thing, metadata);
   std::size_t done = 0;
+  bool has_part = false;
   std::optional<CloudError> failure;
   for (const auto& [host, line] : context_.lines) {
     Progress of_all = [progress, done, count = context_.lines.size(), size = file.size](
                           std::uint64_t sent) { progress((done * size + sent) / count); };
-    try {
-      co_await upload_to(*line, name, file, std::move(of_all));
+    Task<std::optional<Failure>> uploading = upload_to(*line, name, file, std::move(of_all));
+    const std::optional<Failure> failed = co_await std::move(uploading);
+    if (!failed) {
       ++done;
-    } catch (const CloudError& error) {
-      context_.log.warning("Image {} is not on host {}: {}", name, host, error.what());
-      failure.emplace(error);
+      continue;
     }
+    context_.log.warning("Image {} is not on host {}: {}", name, host, failed->error.what());
+    failure.emplace(failed->error);
+    if (failed->may_have_part && !co_await remove_part(*line, name)) has_part = true;
   }
   if (done == 0) {
-    co_await marks_.remove(thing);
+    // By its metadata, a part that is left is found as a leak.
+    if (!has_part) co_await marks_.remove(thing);
     throw CloudError(*failure);
   }
   progress(file.size);
   co_return name;
 }
 
-Task<> VolumeImages::upload_to(HostLine& line, std::string name, driver::ImageFile file,
-                               Progress progress) {
-  const auto deadline = context_.runtime.clock.now() + context_.config.upload_timeout();
-  std::exception_ptr failure;
-  try {
-    Task<> sending = send(line, name, std::move(file), std::move(progress));
-    co_await async::with_deadline(context_.runtime.clock, deadline, std::move(sending),
-                                  "uploading image " + name);
-    co_return;
-  } catch (const async::DeadlineExceeded& error) {
-    failure = std::make_exception_ptr(CloudError(Kind::failed, error.what()));
-  } catch (const CloudError&) {
-    failure = std::current_exception();
-  }
-  try {
-    auto undo = [name](Hypervisor& host) { host.delete_volume(name); };
-    co_await line.call("delete_volume", HostLine::Effect::changes, std::move(undo));
-  } catch (const CloudError& error) {
-    context_.log.warning("Error deleting a part of image {}: {}", name, error.what());
-  }
-  std::rethrow_exception(failure);
-}
-
 // The volume has its final format and size at once: libvirt reads them from the file only later.
-Task<> VolumeImages::send(HostLine& line, std::string name, driver::ImageFile file,
-                          Progress progress) {
+Task<std::optional<VolumeImages::Failure>> VolumeImages::upload_to(HostLine& line, std::string name,
+                                                                   driver::ImageFile file,
+                                                                   Progress progress) {
   auto create = [name, file](Hypervisor& host) {
     host.delete_volume(name);
     host.create_volume(volume_xml(name, file.format, virtual_size(file)));
   };
-  co_await line.call("create_volume", HostLine::Effect::changes, std::move(create));
+  try {
+    co_await line.call("create_volume", HostLine::Effect::changes, std::move(create));
+  } catch (const CloudError& error) {
+    const bool was_refused = error.kind() == Kind::transient || error.kind() == Kind::auth;
+    co_return Failure{.error = error, .may_have_part = !was_refused};
+  }
+  const auto deadline = context_.runtime.clock.now() + context_.config.upload_timeout();
+  try {
+    Task<> sending = send(line, name, std::move(file), std::move(progress));
+    co_await async::with_deadline(context_.runtime.clock, deadline, std::move(sending),
+                                  "uploading image " + name);
+    co_return std::nullopt;
+  } catch (const async::DeadlineExceeded& error) {
+    co_return Failure{.error = {Kind::failed, error.what()}, .may_have_part = true};
+  } catch (const CloudError& error) {
+    co_return Failure{.error = error, .may_have_part = true};
+  }
+}
+
+Task<bool> VolumeImages::remove_part(HostLine& line, std::string name) {
+  try {
+    auto undo = [name](Hypervisor& host) { host.delete_volume(name); };
+    co_await line.call("delete_volume", HostLine::Effect::changes, std::move(undo));
+    co_return true;
+  } catch (const CloudError& error) {
+    context_.log.warning("Error deleting a part of image {}: {}", name, error.what());
+    co_return false;
+  }
+}
+
+Task<> VolumeImages::send(HostLine& line, std::string name, driver::ImageFile file,
+                          Progress progress) {
   for (std::uint64_t offset = 0; offset < file.size; offset += kPart) {
     auto write = [name, offset, path = file.path, size = std::min(kPart, file.size - offset),
                   is_raw = file.format == "raw"](Hypervisor& host) {

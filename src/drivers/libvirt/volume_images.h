@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cloud/metadata_store.h"
+#include "driver/cloud_error.h"
 #include "driver/images.h"
 #include "drivers/libvirt/domain_launch.h"
 
@@ -27,8 +29,16 @@ class VolumeImages final : public driver::ImageSupport {
   async::Task<std::vector<driver::CloudImage>> list() override;
 
  private:
-  async::Task<> upload_to(HostLine& line, std::string name, driver::ImageFile file,
-                          Progress progress);
+  struct Failure {
+    driver::CloudError error;
+    bool may_have_part;  // a volume that is not complete
+  };
+
+  // Returns why the host has not got the image; nothing if it has.
+  async::Task<std::optional<Failure>> upload_to(HostLine& line, std::string name,
+                                                driver::ImageFile file, Progress progress);
+  // Returns whether the part is gone.
+  async::Task<bool> remove_part(HostLine& line, std::string name);
   async::Task<> send(HostLine& line, std::string name, driver::ImageFile file, Progress progress);
 
   LaunchContext context_;

@@ -156,6 +156,10 @@ void FakeHost::write_volume(const std::string& name, std::uint64_t offset, std::
   const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::write_failed, Kind::failed);
+  if (faults->happens(Fault::write_lost)) {
+    is_away = true;
+    throw CloudError(Kind::unknown_outcome, "the host went away");
+  }
   std::string& content = volumes.at(name).bytes;
   content.resize(std::max(content.size(), offset + bytes.size()), '\0');
   content.replace(offset, bytes.size(), bytes);

@@ -27,6 +27,7 @@ enum class Fault {
   state_away,    // CloudError::transient
   state_failed,  // CloudError::failed
   write_failed,
+  write_lost,  // CloudError::unknown_outcome, and the host is away afterwards
 };
 
 // The faults to come, of several hosts.

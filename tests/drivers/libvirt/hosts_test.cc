@@ -409,5 +409,31 @@ TEST_F(HostsTest, a_host_that_is_away_keeps_no_image_on_the_others) {
   EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
 }
 
+TEST_F(HostsTest, a_part_of_an_image_on_a_host_that_went_away_is_found_as_a_leak) {
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
+  std::vector<std::uint64_t> sent;
+  two().is_away = true;
+  one().faults->set(Fault::write_lost, 1);
+  EXPECT_ANY_THROW(process_->run(upload(provider(), path, sent)));
+  EXPECT_TRUE(one().volumes.contains("trixie-1"));
+  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1));
+
+  one().is_away = two().is_away = false;
+  process_->run(provider().images()->remove("", "trixie-1"));
+  EXPECT_FALSE(one().volumes.contains("trixie-1"));
+  EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
+}
+
+TEST_F(HostsTest, a_failed_upload_whose_parts_are_deleted_is_forgotten) {
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
+  std::vector<std::uint64_t> sent;
+  for (FakeHost* host : {&one(), &two()}) host->faults->set(Fault::write_failed, 1);
+  EXPECT_ANY_THROW(process_->run(upload(provider(), path, sent)));
+  for (FakeHost* host : {&one(), &two()}) EXPECT_FALSE(host->volumes.contains("trixie-1"));
+  EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::libvirt
