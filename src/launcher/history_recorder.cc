@@ -173,7 +173,7 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
 void HistoryRecorder::decided(const std::string& request_id, std::string_view pool_id,
                               const planning::Decision& decision) {
   if (!journal_) return;
-  // Most pools of a large site do not offer the labels: their number would be that of the entries.
+  // Most pools of a large site do not offer the labels, and each would write an entry.
   const bool is_of_bystander = decision.reason.code == planning::Reason::Code::left_to_whole_offer;
   const Decisions* known = decisions_about(request_id);
   if (is_of_bystander && (known == nullptr || !known->contains(pool_id))) return;

@@ -1,4 +1,4 @@
-#include "launcher/requests_in_hand.h"
+#include "launcher/claimed_requests.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -18,16 +18,16 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(RequestsInHand, are_in_hand_as_long_as_their_hold_exists) {
-  RequestsInHand requests;
+TEST(ClaimedRequests, are_claimed_as_long_as_the_claim_exists) {
+  ClaimedRequests requests;
   std::vector<std::string> released;
   const auto subscription =
       requests.observe([&released](const std::string& id) { released.push_back(id); });
   {
-    RequestsInHand::Hold hold = requests.take("100-1");
-    RequestsInHand::Hold other = requests.take("100-2");
+    ClaimedRequests::Claim claim = requests.claim("100-1");
+    ClaimedRequests::Claim other = requests.claim("100-2");
     EXPECT_TRUE(requests.contains("100-1"));
-    const RequestsInHand::Hold moved = std::move(hold);
+    const ClaimedRequests::Claim moved = std::move(claim);
     other.release();
     EXPECT_TRUE(requests.contains("100-1"));
     EXPECT_FALSE(requests.contains("100-2"));

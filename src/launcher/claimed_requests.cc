@@ -1,31 +1,31 @@
-#include "launcher/requests_in_hand.h"
+#include "launcher/claimed_requests.h"
 
 #include <utility>
 
 namespace nodepool::launcher {
 
-RequestsInHand::Hold::Hold(Hold&& other) noexcept
+ClaimedRequests::Claim::Claim(Claim&& other) noexcept
     : all_(std::exchange(other.all_, nullptr)), id_(std::move(other.id_)) {}
 
-RequestsInHand::Hold& RequestsInHand::Hold::operator=(Hold&& other) noexcept {
+ClaimedRequests::Claim& ClaimedRequests::Claim::operator=(Claim&& other) noexcept {
   release();
   all_ = std::exchange(other.all_, nullptr);
   id_ = std::move(other.id_);
   return *this;
 }
 
-RequestsInHand::Hold::~Hold() {
+ClaimedRequests::Claim::~Claim() {
   release();
 }
 
-void RequestsInHand::Hold::release() {
-  RequestsInHand* all = std::exchange(all_, nullptr);
+void ClaimedRequests::Claim::release() {
+  ClaimedRequests* all = std::exchange(all_, nullptr);
   if (all == nullptr) return;
   all->ids_.erase(id_);
   all->released_.notify(id_);
 }
 
-RequestsInHand::Hold RequestsInHand::take(const std::string& id) {
+ClaimedRequests::Claim ClaimedRequests::claim(const std::string& id) {
   ids_.insert(id);
   return {*this, id};
 }

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "coordination/store.h"
+#include "model/observers.h"
+
+namespace nodepool::launcher {
+
+// The requests that a pool of this launcher is serving or declining, under their locks. Its other
+// pools leave them alone meanwhile: each would fail to take the lock, and know it only after a
+// round trip and a pause.
+class ClaimedRequests {
+ public:
+  // The request is claimed as long as this exists. The collection outlives it.
+  class Claim {
+   public:
+    Claim() = default;
+    Claim(Claim&& other) noexcept;
+    Claim& operator=(Claim&& other) noexcept;
+    ~Claim();
+
+    // Ends the claim, if there is one.
+    void release();
+
+   private:
+    friend class ClaimedRequests;
+    Claim(ClaimedRequests& all, std::string id) : all_(&all), id_(std::move(id)) {}
+
+    ClaimedRequests* all_ = nullptr;
+    std::string id_;
+  };
+
+  // Claims a request that is not claimed.
+  Claim claim(const std::string& id);
+
+  bool contains(std::string_view id) const { return ids_.contains(id); }
+
+  // Calls `observer` with the id of each request that is no longer claimed.
+  coordination::Subscription observe(std::function<void(const std::string&)> observer) {
+    return released_.subscribe(std::move(observer));
+  }
+
+ private:
+  std::set<std::string, std::less<>> ids_;
+  model::Observers<const std::string&> released_;
+};
+
+}  // namespace nodepool::launcher
