@@ -7,8 +7,8 @@
 #include "async/runtime.h"
 #include "async/task.h"
 #include "coordination/store.h"
-#include "launcher/claimed_requests.h"
 #include "launcher/departed_pools.h"
+#include "launcher/handled_requests.h"
 #include "launcher/history_recorder.h"
 #include "lifecycle/node_writer.h"
 #include "model/installation.h"
@@ -61,7 +61,7 @@ struct ServingContext : WorkerContext {
   planning::Deletions& deletions;
   const planning::TenantLimits& tenant_limits;  // as configured now
   DepartedPools& departed_pools;
-  ClaimedRequests& claimed_requests;
+  HandledRequests& handled_requests;
   planning::StarvedRequests& starved;
   std::set<std::string>& own_pools;  // component ids of the pools of this launcher
   std::shared_ptr<const model::Installation> installation;

@@ -121,7 +121,7 @@ class Launcher : private lifecycle::ProviderSet::User {
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;  // as configured now
   DepartedPools departed_pools_;
-  ClaimedRequests claimed_requests_;
+  HandledRequests handled_requests_;
   planning::StarvedRequests starved_;
   std::set<std::string> own_pools_;  // component ids
   ServingContext serving_;

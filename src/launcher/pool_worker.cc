@@ -135,7 +135,7 @@ void PoolWorker::observe() {
   subscriptions_.push_back(context_.records.components.observe(
       [this](const model::ComponentTable::Change& change) { on_component(change); }));
   subscriptions_.push_back(
-      context_.claimed_requests.observe([this](const std::string& id) { on_release(id); }));
+      context_.handled_requests.observe([this](const std::string& id) { on_release(id); }));
   subscriptions_.push_back(context_.starved.observe([this](const ServiceKey& key) {
     queue_.may_be_passed(key);
     wake_if_due();
@@ -187,7 +187,7 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
   wake_.set();
 }
 
-// Another pool of this launcher has ended its claim to the request.
+// Another pool of this launcher no longer handles the request.
 void PoolWorker::on_release(const std::string& request_id) {
   if (passed_over_.erase(request_id) == 0) return;
   const NodeRequest* request = context_.records.requests.find(request_id);
@@ -247,7 +247,7 @@ void PoolWorker::consider(const ServiceKey& key) {
   if (waiting == context_.records.requests.waiting().end()) return;
   const NodeRequest* request = context_.records.requests.find(waiting->second);
   if (request == nullptr || in_progress_.contains(request->id)) return;
-  if (context_.claimed_requests.contains(request->id)) {
+  if (context_.handled_requests.contains(request->id)) {
     passed_over_.insert(request->id);
     return;
   }
@@ -279,7 +279,7 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
       queue_.remove(key);
       in_progress_.insert(request.id);
       scope_.spawn("request " + request.id, decline(request.id, decision.reason,
-                                                    context_.claimed_requests.claim(request.id)));
+                                                    context_.handled_requests.mark(request.id)));
   }
 }
 
@@ -320,7 +320,7 @@ void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& dec
       [this, id = request.id] {
         const NodeRequest* waiting = context_.records.requests.find(id);
         return waiting != nullptr && waiting->state == RequestState::requested &&
-               !context_.claimed_requests.contains(id);
+               !context_.handled_requests.contains(id);
       });
 }
 
@@ -329,7 +329,7 @@ void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {
   reserve(request, std::move(verdict.reservation));
   queue_.remove(request.service_key());
   scope_.spawn("request " + request.id, fulfil(request.id, std::move(verdict.bounds),
-                                               context_.claimed_requests.claim(request.id)));
+                                               context_.handled_requests.mark(request.id)));
 }
 
 void PoolWorker::reserve(const NodeRequest& request, planning::ReservationSpec reservation) {
@@ -340,7 +340,7 @@ void PoolWorker::reserve(const NodeRequest& request, planning::ReservationSpec r
 }
 
 Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds,
-                          ClaimedRequests::Claim claim) {
+                          HandledRequests::Mark mark) {
   const Accepted& accepted = accepted_.at(request_id);
   NodeRequestHandler handler(context_, identity_, request_id);
   Task<Outcome> serving =
@@ -349,9 +349,9 @@ Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds,
   drop_reservation(request_id);
   if (result == Result::too_large) {
     co_await decline(std::move(request_id), Reason{Reason::Code::too_large_for_transaction},
-                     std::move(claim));
+                     std::move(mark));
   } else {
-    claim.release();
+    mark.release();
     co_await end(std::move(request_id), result);
   }
 }
@@ -388,11 +388,11 @@ void PoolWorker::drop_reservation(const std::string& request_id) {
 }
 
 Task<> PoolWorker::decline(std::string request_id, planning::Reason reason,
-                           ClaimedRequests::Claim claim) {
+                           HandledRequests::Mark mark) {
   NodeRequestHandler handler(context_, identity_, request_id);
   Task<Outcome> declining = handler.decline(std::move(reason));
   const Result result = co_await result_of(request_id, std::move(declining));
-  claim.release();
+  mark.release();
   if (result == Result::too_large) {
     in_progress_.erase(request_id);
     context_.about(log_, request_id)

@@ -94,10 +94,10 @@ class PoolWorker {
   void choose_eviction(const model::NodeRequest& request, const Decision& decision,
                        std::vector<std::string> plan);
   void accept(const model::NodeRequest& request, Verdict verdict);
-  Task<> fulfil(std::string request_id, planning::QuotaBounds bounds, ClaimedRequests::Claim claim);
+  Task<> fulfil(std::string request_id, planning::QuotaBounds bounds, HandledRequests::Mark mark);
   void reserve(const model::NodeRequest& request, planning::ReservationSpec reservation);
   void drop_reservation(const std::string& request_id);
-  Task<> decline(std::string request_id, planning::Reason reason, ClaimedRequests::Claim claim);
+  Task<> decline(std::string request_id, planning::Reason reason, HandledRequests::Mark mark);
   bool is_stranded(const model::NodeRequest& request) const;
   void reevaluate_nodes_of(const model::NodeRequest& request);
   void reevaluate_launch(const model::Node& node);
@@ -127,7 +127,7 @@ class PoolWorker {
   PoolStock stock_;
   IdleNodeEvictor idle_node_evictor_;
   std::set<std::string, std::less<>> in_progress_;  // requests with a handler
-  std::set<std::string, std::less<>> passed_over_;  // while another pool had claimed them
+  std::set<std::string, std::less<>> passed_over_;  // while another pool handled them
   std::set<ServiceKey> starved_;  // published: they wait for capacity of the provider
   std::map<std::string, Accepted, std::less<>> accepted_;  // by request
   RetryPauses retries_;                                    // of requests

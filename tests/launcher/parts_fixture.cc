@@ -29,7 +29,7 @@ PartsFixture::PartsFixture()
                deletions_,
                tenant_limits_,
                departed_pools_,
-               claimed_requests_,
+               handled_requests_,
                starved_,
                own_pools_,
                std::make_shared<const model::Installation>()},

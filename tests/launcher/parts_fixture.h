@@ -60,7 +60,7 @@ class PartsFixture : public testing::Test {
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;
   DepartedPools departed_pools_;
-  ClaimedRequests claimed_requests_;
+  HandledRequests handled_requests_;
   planning::StarvedRequests starved_;
   std::set<std::string> own_pools_;
   ServingContext context_;

@@ -1,31 +1,31 @@
-#include "launcher/claimed_requests.h"
+#include "launcher/handled_requests.h"
 
 #include <utility>
 
 namespace nodepool::launcher {
 
-ClaimedRequests::Claim::Claim(Claim&& other) noexcept
+HandledRequests::Mark::Mark(Mark&& other) noexcept
     : all_(std::exchange(other.all_, nullptr)), id_(std::move(other.id_)) {}
 
-ClaimedRequests::Claim& ClaimedRequests::Claim::operator=(Claim&& other) noexcept {
+HandledRequests::Mark& HandledRequests::Mark::operator=(Mark&& other) noexcept {
   release();
   all_ = std::exchange(other.all_, nullptr);
   id_ = std::move(other.id_);
   return *this;
 }
 
-ClaimedRequests::Claim::~Claim() {
+HandledRequests::Mark::~Mark() {
   release();
 }
 
-void ClaimedRequests::Claim::release() {
-  ClaimedRequests* all = std::exchange(all_, nullptr);
+void HandledRequests::Mark::release() {
+  HandledRequests* all = std::exchange(all_, nullptr);
   if (all == nullptr) return;
   all->ids_.erase(id_);
   all->released_.notify(id_);
 }
 
-ClaimedRequests::Claim ClaimedRequests::claim(const std::string& id) {
+HandledRequests::Mark HandledRequests::mark(const std::string& id) {
   ids_.insert(id);
   return {*this, id};
 }

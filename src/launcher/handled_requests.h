@@ -13,33 +13,33 @@ namespace nodepool::launcher {
 // The requests that a pool of this launcher is serving or declining, under their locks. Its other
 // pools leave them alone meanwhile: each would fail to take the lock, and know it only after a
 // round trip and a pause.
-class ClaimedRequests {
+class HandledRequests {
  public:
-  // The request is claimed as long as this exists. The collection outlives it.
-  class Claim {
+  // The request is handled as long as this exists. The collection outlives it.
+  class Mark {
    public:
-    Claim() = default;
-    Claim(Claim&& other) noexcept;
-    Claim& operator=(Claim&& other) noexcept;
-    ~Claim();
+    Mark() = default;
+    Mark(Mark&& other) noexcept;
+    Mark& operator=(Mark&& other) noexcept;
+    ~Mark();
 
-    // Ends the claim, if there is one.
+    // The request is no longer handled.
     void release();
 
    private:
-    friend class ClaimedRequests;
-    Claim(ClaimedRequests& all, std::string id) : all_(&all), id_(std::move(id)) {}
+    friend class HandledRequests;
+    Mark(HandledRequests& all, std::string id) : all_(&all), id_(std::move(id)) {}
 
-    ClaimedRequests* all_ = nullptr;
+    HandledRequests* all_ = nullptr;
     std::string id_;
   };
 
-  // Claims a request that is not claimed.
-  Claim claim(const std::string& id);
+  // The request is handled from now on. It was not before.
+  Mark mark(const std::string& id);
 
   bool contains(std::string_view id) const { return ids_.contains(id); }
 
-  // Calls `observer` with the id of each request that is no longer claimed.
+  // Calls `observer` with the id of each request that is no longer handled.
   coordination::Subscription observe(std::function<void(const std::string&)> observer) {
     return released_.subscribe(std::move(observer));
   }

@@ -1,4 +1,4 @@
-#include "launcher/claimed_requests.h"
+#include "launcher/handled_requests.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -18,16 +18,16 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(ClaimedRequests, are_claimed_as_long_as_the_claim_exists) {
-  ClaimedRequests requests;
+TEST(HandledRequests, are_handled_as_long_as_their_mark_exists) {
+  HandledRequests requests;
   std::vector<std::string> released;
   const auto subscription =
       requests.observe([&released](const std::string& id) { released.push_back(id); });
   {
-    ClaimedRequests::Claim claim = requests.claim("100-1");
-    ClaimedRequests::Claim other = requests.claim("100-2");
+    HandledRequests::Mark mark = requests.mark("100-1");
+    HandledRequests::Mark other = requests.mark("100-2");
     EXPECT_TRUE(requests.contains("100-1"));
-    const ClaimedRequests::Claim moved = std::move(claim);
+    const HandledRequests::Mark moved = std::move(mark);
     other.release();
     EXPECT_TRUE(requests.contains("100-1"));
     EXPECT_FALSE(requests.contains("100-2"));
