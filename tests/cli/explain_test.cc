@@ -143,6 +143,29 @@ providers:
                                         "small requested, the pool has 2\n"));
 }
 
+TEST_F(ExplainTest, without_a_known_decision_the_reason_is_the_pool_that_may_serve_it) {
+  add_pool("far", {"small", "large"}, 200);
+  add_pool("rack", {"small"});
+  add_pool("sky", {"large"}, 10, /*paused=*/true);
+  EXPECT_THAT(
+      explain(add_request({"small"})),
+      HasSubstr("  reason      rack-main on l1 may serve it; its decisions are known on l1: "
+                "use --url\n"));
+  EXPECT_THAT(explain(add_request({"large"})),
+              HasSubstr("  reason      far-main on l1 may serve it; its decisions are known on l1: "
+                        "use --url (and 1 other pools)\n"));
+  EXPECT_THAT(
+      explain(add_request({"large"},
+                          [](NodeRequest& request) {
+                            request.declined_by = {"l1-PoolWorker.far-main-" +
+                                                   std::string(32, 'a')};
+                          })),
+      HasSubstr("  reason      sky-main on l1 is paused: at capacity; its decisions are known on "
+                "l1: use --url\n"));
+  EXPECT_THAT(explain(add_request({"small", "huge"})),
+              HasSubstr("  reason      no registered pool offers all of its labels\n"));
+}
+
 TEST_F(ExplainTest, a_request_that_no_longer_exists_is_explained_by_the_journal) {
   add_decision("200-0000000009", "rack", "declines: it would exceed quota");
   EXPECT_EQ(explain("200-0000000009"),
@@ -189,17 +212,20 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
     request.declined_by = {rack};
     request.decline_reasons[rack] = "node type(s) [small] not available";
   });
-  EXPECT_THAT(explain(id),
-              HasSubstr("It fails, unless a pool that offers its labels deregistered"));
+  EXPECT_THAT(
+      explain(id),
+      HasSubstr("declined it: it fails, unless a pool that offers its labels deregistered"));
   EXPECT_THAT(explain("small"), HasSubstr("No registered pool offers it: requests for it fail.\n"));
   model::Node node = make_node("small");
   node.provider = "sky";
   node.pool = "main";
   run(launcher_.add_node(node));
   EXPECT_THAT(explain(id),
-              HasSubstr("Every registered pool has declined it. It waits for pool sky-main, which "
+              HasSubstr("Every registered pool has declined it: it waits for pool sky-main, which "
                         "is not registered now, until 0:02:00 after it deregistered "
                         "(pool-timeout); then it fails.\n"));
+  EXPECT_THAT(out(), HasSubstr("  reason      every registered pool has declined it: it waits for "
+                               "pool sky-main, which is not registered now, until "));
   EXPECT_THAT(explain("small"),
               HasSubstr("No registered pool offers it: requests for it wait for pool sky-main, "
                         "which is not registered now, until 0:02:00 after it deregistered "
@@ -357,6 +383,8 @@ TEST_F(ExplainTest, a_pool_that_does_not_react_is_no_promise) {
       "does not respond: it has not served request " + id +
       " for 0:01:05, although it could; check whether its launcher on l1 hangs";
   EXPECT_THAT(explain(id), HasSubstr("    " + sign));
+  EXPECT_THAT(out(), HasSubstr("  reason      rack-main on l1 does not respond: check whether its "
+                               "launcher on l1 hangs or is stopped\n"));
   EXPECT_THAT(explain("small"), HasSubstr("nodes: 1 ready; 1 are free\n    " + sign));
   EXPECT_THAT(explain(node), HasSubstr("next        probably nothing: rack-main on l1 " + sign));
 }

@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "planning/decision.h"
+#include "report/explanation/departed_pools.h"
+#include "report/explanation/silent_pools.h"
 
 namespace nodepool::report {
 
@@ -82,6 +84,49 @@ std::string unfinished_launches(const ExplanationFacts& knowledge, const NodeReq
   return others == 0 ? text : fmt::format("{} (and {} more)", text, others);
 }
 
+// Without the figures of why_unresponsive(), which change with time.
+std::string unresponsive(const Component& pool) {
+  return fmt::format("does not respond: check whether its launcher on {} hangs or is stopped",
+                     pool.hostname);
+}
+
+// The pool's decision as far as this host knows it. Empty if it is unknown, or not to serve it.
+std::string known_decision(const ExplanationFacts& knowledge,
+                           const std::vector<history::JournalEntry>& history,
+                           const Component& pool) {
+  if (const Decision* decision = simulated_decision(knowledge, pool)) {
+    const bool is_due = decision->kind == Decision::Kind::accept;
+    if (is_due && why_unresponsive(knowledge, pool)) return unresponsive(pool);
+    return decision->kind == Decision::Kind::ignore ? std::string() : sentence(*decision);
+  }
+  const std::optional<history::JournalEntry> last = last_decision(history, pool);
+  return last ? last->details : std::string();
+}
+
+// What is to be expected of a pool without a known decision. Empty if it does not serve the
+// request.
+std::string prospect(const ExplanationFacts& knowledge, const NodeRequest& request,
+                     const Component& pool) {
+  const bool ignores = simulated_decision(knowledge, pool) != nullptr;
+  if (ignores ||
+      planning::check_eligibility(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools)) {
+    return {};
+  }
+  if (why_unresponsive(knowledge, pool)) return unresponsive(pool);
+  return fmt::format("{}; its decisions are known on {}: use --url",
+                     pool.paused ? "is paused: at capacity" : "may serve it", pool.hostname);
+}
+
+// Why the request waits although no pool is about to serve it.
+std::string reason_without_pool(const ExplanationFacts& knowledge, const NodeRequest& request) {
+  if (const std::string outcome = outcome_of_declines(knowledge, request); !outcome.empty()) {
+    return "every registered pool has declined it: " + outcome;
+  }
+  const bool is_offered = std::ranges::any_of(
+      knowledge.pools, [&](const Component* pool) { return pool->supports(request.node_types); });
+  return is_offered ? "" : "no registered pool offers all of its labels";
+}
+
 }  // namespace
 
 Statement pool_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
@@ -121,27 +166,20 @@ std::string reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest&
   if (request.state == RequestState::pending) return unfinished_launches(knowledge, request);
   if (request.state != RequestState::requested) return {};
   if (knowledge.pools.empty()) return "no launcher serves a pool";
-  std::string reason;
-  std::size_t others = 0;
+  std::vector<std::string> known;
+  std::vector<std::string> possible;
   for (const Component* pool : knowledge.pools) {
     if (!pool->supports(request.node_types) || request.declined(pool->id)) continue;
-    const Decision* decision = simulated_decision(knowledge, *pool);
-    std::string text;
-    if (decision != nullptr) {
-      if (decision->kind == Decision::Kind::ignore) continue;
-      text = sentence(*decision);
-    } else if (const auto last = last_decision(history, *pool)) {
-      text = last->details;
-    } else {
-      continue;
-    }
-    if (reason.empty()) {
-      reason = fmt::format("{} {}", pool_title(*pool), text);
-    } else {
-      ++others;
+    if (std::string text = known_decision(knowledge, history, *pool); !text.empty()) {
+      known.push_back(fmt::format("{} {}", pool_title(*pool), text));
+    } else if (text = prospect(knowledge, request, *pool); !text.empty()) {
+      possible.push_back(fmt::format("{} {}", pool_title(*pool), text));
     }
   }
-  return others == 0 ? reason : fmt::format("{} (and {} other pools)", reason, others);
+  const std::vector<std::string>& reasons = known.empty() ? possible : known;
+  if (reasons.empty()) return reason_without_pool(knowledge, request);
+  if (reasons.size() == 1) return reasons.front();
+  return fmt::format("{} (and {} other pools)", reasons.front(), reasons.size() - 1);
 }
 
 }  // namespace nodepool::report
