@@ -47,6 +47,8 @@ Task<> ReasonFollower::follow(std::string request_id) {
     const bool is_first = reason_.empty();
     reason_ = std::move(reason);
     print_(fmt::format("nodepool: waiting: {}", reason_));
+    const std::string position = text_of("position", explanation);
+    if (!position.empty()) print_(fmt::format("nodepool: position {}", position));
     const std::string usual = text_of("usually", explanation);
     if (is_first && !usual.empty()) print_(fmt::format("nodepool: {}", usual));
   }

@@ -12,8 +12,8 @@ namespace nodepool::cli {
 using async::Task;
 using installation::Installation;
 
-// Prints why a request waits: one line for each change of the reason, and after the first one how
-// long such requests usually wait, if that is known.
+// Prints why a request waits: for each change of the reason, one line, and one with the position in
+// the queue. After the first ones also how long such requests usually wait, if that is known.
 class ReasonFollower {
  public:
   using Print = std::function<void(const std::string& line)>;

@@ -166,6 +166,8 @@ providers:
       "rack-main on host waits: 0 of 1 nodes with label small are free (until a node becomes free "
       "or is deleted)\n";
   EXPECT_EQ(err(), "nodepool: waiting: " + reason +
+                       "nodepool: position 1 of 1 waiting requests; 0 requests ahead want the same "
+                       "label\n"
                        "nodepool: request 200-0000000000 timed out and has been withdrawn\n"
                        "  last reason: " +
                        reason +
@@ -183,6 +185,21 @@ TEST_F(RequestCommandTest, without_known_decisions_the_pool_that_may_serve_is_na
       "rack-main on host may serve it; its decisions are known on host: use --url\n";
   EXPECT_THAT(err(), StartsWith("nodepool: waiting: " + reason));
   EXPECT_THAT(err(), HasSubstr("\n  last reason: " + reason));
+}
+
+TEST_F(RequestCommandTest, the_position_in_the_queue_is_printed_with_the_reason) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  run(coordination::ensure_path(store_, "/nodepool/requests"));
+  model::NodeRequest other;
+  other.node_types = {"small"};
+  run(store_.create(model::request_path("100-"), to_record(other),
+                    coordination::CreateMode::persistent_sequential));
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(),
+              HasSubstr("\nnodepool: position 2 of 2 waiting requests; 1 request ahead wants "
+                        "the same label\nnodepool: request "));
 }
 
 TEST_F(RequestCommandTest, how_long_others_have_waited_is_printed_after_the_first_reason) {
@@ -205,8 +222,8 @@ providers:
   run(launcher_.add_pool("rack", {"small"}));
   scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
   EXPECT_EQ(nodepool({"request", "small"}), 3);
-  EXPECT_THAT(err(), HasSubstr("is deleted)\nnodepool: most of the last 5 requests for small were "
-                               "served within 0:00:41\nnodepool: request "));
+  EXPECT_THAT(err(), HasSubstr("want the same label\nnodepool: most of the last 5 requests for "
+                               "small were served within 0:00:41\nnodepool: request "));
 }
 
 TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end) {
