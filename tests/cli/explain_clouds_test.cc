@@ -245,6 +245,10 @@ TEST_F(ExplainCloudsTest, a_request_that_is_served_shows_its_launches) {
   served.set_state(model::RequestState::pending, clock_.wall_seconds());
   run(store_.set(model::request_path(request), to_record(served), coordination::kAnyVersion));
   EXPECT_THAT(explain(request), HasSubstr("  launch      attempt 1 of 3\n"));
+  EXPECT_THAT(out(), HasSubstr("  reason      node " + id +
+                               " is building, attempt 1 of 3\n"
+                               "  advice      allow more time (--timeout): a launch is under "
+                               "way\n"));
 }
 
 }  // namespace

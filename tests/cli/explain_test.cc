@@ -62,14 +62,14 @@ class ExplainTest : public CliTest {
   }
 
   // By the pool before its launcher was restarted: its id had another end.
-  static history::Decided decided(const std::string& provider) {
+  static history::Decided decided(const std::string& provider, const std::string& reason) {
     std::string pool = "l1-PoolWorker." + provider + "-main-" + std::string(32, 'b');
-    std::string json = R"({"pool":")" + pool + R"("})";
+    std::string json = fmt::format(R"({{"pool":"{}","reason":"{}"}})", pool, reason);
     return {.pool = std::move(pool), .json = std::move(json)};
   }
 
   void add_decision(const std::string& request_id, const std::string& provider,
-                    const std::string& decision) {
+                    const std::string& decision, const std::string& reason = {}) {
     history::append({.directory = directory_.path()},
                     history::to_line({clock_.wall_seconds() - 5,
                                       history::JournalEntry::Subject::request,
@@ -77,7 +77,7 @@ class ExplainTest : public CliTest {
                                       "decision",
                                       {},
                                       provider + "-main on l1 " + decision,
-                                      decided(provider)}));
+                                      decided(provider, reason)}));
   }
 
   std::string explain(const std::string& subject) {
@@ -141,6 +141,16 @@ providers:
                                          "a node becomes free or is deleted)\n"));
   EXPECT_THAT(explain(third), HasSubstr("    declines: it would exceed quota: 3 nodes with label "
                                         "small requested, the pool has 2\n"));
+}
+
+TEST_F(ExplainTest, a_full_pool_comes_with_advice) {
+  add_pool("rack", {"small"});
+  const std::string id = add_request({"small"});
+  add_decision(id, "rack", "waits: it has 2 of 2", "pool-full");
+  EXPECT_THAT(explain(id), HasSubstr("  reason      rack-main on l1 waits: it has 2 of 2\n"
+                                     "  advice      release leases that are not needed"));
+  add_decision(id, "rack", "waits: it comes after another", "comes-after");
+  EXPECT_THAT(explain(id), Not(HasSubstr("advice")));
 }
 
 TEST_F(ExplainTest, without_a_known_decision_the_reason_is_the_pool_that_may_serve_it) {

@@ -171,6 +171,8 @@ providers:
                        "nodepool: request 200-0000000000 timed out and has been withdrawn\n"
                        "  last reason: " +
                        reason +
+                       "  what helps: release leases that are not needed (`nodepool lease-list`), "
+                       "raise the limit, or add hosts\n"
                        "  `nodepool explain small` shows the pools of the label and what they wait "
                        "for\n");
 }
@@ -185,6 +187,26 @@ TEST_F(RequestCommandTest, without_known_decisions_the_pool_that_may_serve_is_na
       "rack-main on host may serve it; its decisions are known on host: use --url\n";
   EXPECT_THAT(err(), StartsWith("nodepool: waiting: " + reason));
   EXPECT_THAT(err(), HasSubstr("\n  last reason: " + reason));
+}
+
+TEST_F(RequestCommandTest, a_timeout_without_a_launcher_says_that_one_must_be_started) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), HasSubstr("  last reason: no launcher serves a pool\n"
+                               "  what helps: start a launcher whose configuration has a pool for "
+                               "the label\n"));
+}
+
+TEST_F(RequestCommandTest,
+       a_timeout_with_a_label_that_no_pool_offers_says_where_labels_are_listed) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"large"}));
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), HasSubstr("  last reason: no registered pool offers all of its labels\n"
+                               "  what helps: add them to one pool, or request labels that "
+                               "`nodepool label-list` shows\n"));
 }
 
 TEST_F(RequestCommandTest, the_position_in_the_queue_is_printed_with_the_reason) {

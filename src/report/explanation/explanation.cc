@@ -298,9 +298,10 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
   say_of(facts, "tenant", request.tenant_name.value_or(""));
   say_of(facts, "prefers", request.provider.value_or(""));
   const std::vector<history::JournalEntry> history = knowledge.history(request.id);
-  const std::string reason = reason_to_wait(knowledge, request, history);
-  say_of(facts, "reason", reason);
-  if (!reason.empty()) say_of(facts, "usually", usual_wait(knowledge, request));
+  const ReasonToWait reason = reason_to_wait(knowledge, request, history);
+  say_of(facts, "reason", reason.text);
+  say_of(facts, "advice", reason.advice);
+  if (!reason.text.empty()) say_of(facts, "usually", usual_wait(knowledge, request));
   switch (request.state) {
     case RequestState::requested:
       say_of(facts, "position", position_in_queue(knowledge, request));
