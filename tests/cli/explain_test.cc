@@ -199,6 +199,37 @@ TEST_F(ExplainTest, a_waiting_request_shows_when_the_next_lease_of_such_a_node_e
               HasSubstr("    the next lease of such a node expires in 0:01:30\n"));
 }
 
+TEST_F(ExplainTest, a_waiting_request_shows_the_hosts_and_who_uses_them) {
+  add_pool("rack", {"small"});
+  std::vector<std::string> ids;
+  for (int i = 0; i < 7; ++i) {
+    model::Node node = make_node(i == 6 ? "large" : "small");
+    node.hostname = fmt::format("host{}", i % 3);
+    node.slot = i / 3;
+    node.requestor = "zuul";
+    node.set_state(NodeState::in_use, clock_.wall_seconds() - 60);
+    if (i == 4) {
+      node.user_data = model::lease_user_data({.id = "200-0000000007",
+                                               .expires = clock_.wall_seconds() + 90,
+                                               .holder = "ada",
+                                               .label = "small",
+                                               .index = 0});
+    }
+    ids.push_back(run(launcher_.add_node(node)));
+  }
+  const auto used = [&ids](std::size_t i) {
+    return fmt::format("    node {} on host{} is in use by {} for 0:01:00", ids[i], i % 3,
+                       i == 4 ? "ada" : "zuul");
+  };
+  const std::string id = add_request({"small"});
+  EXPECT_THAT(explain(id), HasSubstr("    the next lease of such a node expires in 0:01:30\n" +
+                                     used(4) + "; its lease expires in 0:01:30\n" + used(0) + "\n" +
+                                     used(1) + "\n" + used(2) + "\n" + used(3) +
+                                     "\n    … and 1 more nodes are in use\n"
+                                     "    hosts     host0, host1, host2\n"));
+  EXPECT_THAT(explain("small"), HasSubstr("    hosts     host0, host1, host2\n"));
+}
+
 TEST_F(ExplainTest, without_a_journal_the_records_have_to_do) {
   add_pool("rack", {"small"});
   run(launcher_.add_node(make_node("small")));
@@ -360,6 +391,8 @@ TEST_F(ExplainTest, unhealthy_hosts_are_shown_with_the_reason_and_the_next_check
       explain("small"),
       HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: Could not contact "
                 "host7 on port 2222: Connection refused; l1 checks it again within 0:01:00\n"));
+  EXPECT_THAT(explain(add_request({"small"})),
+              HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: "));
   EXPECT_THAT(explain("large"), Not(HasSubstr("host7")));
   EXPECT_EQ(explain("host7"),
             "Host host7\n"
