@@ -43,21 +43,24 @@ Task<> ReasonFollower::follow(std::string request_id) {
       continue;
     }
     std::string reason = text_of("reason", explanation);
-    if (reason.empty() || reason == reason_) continue;
-    const bool is_first = reason_.empty();
-    reason_ = std::move(reason);
-    print_(fmt::format("nodepool: waiting: {}", reason_));
+    if (reason.empty() || reason == reason_.text) continue;
+    const bool is_first = reason_.text.empty();
+    reason_ = {std::move(reason), text_of("advice", explanation)};
+    print_(fmt::format("nodepool: waiting: {}", reason_.text));
+    const std::string position = text_of("position", explanation);
+    if (!position.empty()) print_(fmt::format("nodepool: position {}", position));
     const std::string usual = text_of("usually", explanation);
     if (is_first && !usual.empty()) print_(fmt::format("nodepool: {}", usual));
   }
 }
 
-std::string advice_after_timeout(const std::string& reason, const std::string& label) {
-  const std::string last = reason.empty() ? "" : fmt::format("\n  last reason: {}", reason);
+std::string text_after_timeout(const ReasonFollower::Reason& last, const std::string& label) {
+  std::string text;
+  if (!last.text.empty()) text += "\n  last reason: " + last.text;
+  if (!last.advice.empty()) text += "\n  what helps: " + last.advice;
   return fmt::format(
-      "{}\n  `nodepool explain {}` shows the pools of the label and what they wait "
-      "for",
-      last, label);
+      "{}\n  `nodepool explain {}` shows the pools of the label and what they wait for", text,
+      label);
 }
 
 }  // namespace nodepool::cli

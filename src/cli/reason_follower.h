@@ -12,8 +12,8 @@ namespace nodepool::cli {
 using async::Task;
 using installation::Installation;
 
-// Prints why a request waits: one line for each change of the reason, and after the first one how
-// long such requests usually wait, if that is known.
+// Prints why a request waits: for each change of the reason, one line, and one with the position in
+// the queue. After the first ones also how long such requests usually wait, if that is known.
 class ReasonFollower {
  public:
   using Print = std::function<void(const std::string& line)>;
@@ -25,17 +25,24 @@ class ReasonFollower {
   // is cancelled. A failure to explain is ignored: the next explanation may succeed.
   Task<> follow(std::string request_id);
 
-  // The last reason; empty if none is known.
-  const std::string& reason() const { return reason_; }
+  // Why the request waits, and what would help. Either may be empty: unknown.
+  struct Reason {
+    std::string text;
+    std::string advice;
+  };
+
+  // The last reason.
+  const Reason& reason() const { return reason_; }
 
  private:
   async::Runtime runtime_;
   Installation& installation_;
   Print print_;
-  std::string reason_;
+  Reason reason_;
 };
 
-// The text after the report of a timeout: the last reason, and the command that tells more.
-std::string advice_after_timeout(const std::string& reason, const std::string& label);
+// The text after the report of a timeout: the last reason, what would help, and the command that
+// tells more.
+std::string text_after_timeout(const ReasonFollower::Reason& last, const std::string& label);
 
 }  // namespace nodepool::cli

@@ -12,6 +12,7 @@
 #include "async/task_scope.h"
 #include "cli/reason_follower.h"
 #include "cli/sanitized_output.h"
+#include "model/component.h"
 
 namespace nodepool::cli {
 
@@ -80,10 +81,10 @@ class ProgressPrinter {
   bool line_shown_ = false;
 };
 
-// The result of a request, and why it waited last (empty: unknown).
+// The result of a request, and why it waited last.
 struct Answer {
   std::optional<Installation::Outcome> outcome;
-  std::string reason;
+  ReasonFollower::Reason reason;
 };
 
 Task<> request_and_print(Context& context, Installation& installation,
@@ -110,7 +111,7 @@ int print_failure(Context& context, const Answer& answer, const std::string& lab
   const Installation::Progress& progress = answer.outcome->progress;
   if (progress.state != model::RequestState::failed) {
     context.err << fmt::format("nodepool: request {} timed out and has been withdrawn{}\n",
-                               progress.id, advice_after_timeout(answer.reason, label));
+                               progress.id, text_after_timeout(answer.reason, label));
     return kTimedOut;
   }
   context.err << fmt::format(

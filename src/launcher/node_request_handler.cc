@@ -50,7 +50,7 @@ NodeRequestHandler::NodeRequestHandler(const ServingContext& context, PoolIdenti
     : context_(context),
       pool_(std::move(pool)),
       request_id_(std::move(request_id)),
-      log_(context.log.child("NodeRequestHandler")),
+      log_(context.log.child(fmt::format("NodeRequestHandler.{}-{}", pool_.provider, pool_.name))),
       locks_(context.store, context.runtime.random) {
   if (const NodeRequest* request = context_.records.requests.find(request_id_)) {
     log_ = log_.about(request->event_id.value_or(""), request_id_);

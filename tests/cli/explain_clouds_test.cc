@@ -98,6 +98,13 @@ TEST_F(ExplainCloudsTest, a_request_is_explained_by_what_the_records_say) {
                         "    launches  1 under way, max-concurrency 5\n"));
 }
 
+TEST_F(ExplainCloudsTest, a_cloud_that_was_not_asked_may_serve_a_request) {
+  const std::string id = add_request({"small"});
+  EXPECT_THAT(explain(id), HasSubstr("  reason      north-main on l1 may serve it; its decisions "
+                                     "are known on l1: use --url\n"));
+  EXPECT_THAT(explain(id, /*online=*/true), Not(HasSubstr("may serve it")));
+}
+
 TEST_F(ExplainCloudsTest, values_that_only_the_cloud_knows_are_marked) {
   EXPECT_THAT(
       explain(add_request({"small"})),
@@ -238,6 +245,10 @@ TEST_F(ExplainCloudsTest, a_request_that_is_served_shows_its_launches) {
   served.set_state(model::RequestState::pending, clock_.wall_seconds());
   run(store_.set(model::request_path(request), to_record(served), coordination::kAnyVersion));
   EXPECT_THAT(explain(request), HasSubstr("  launch      attempt 1 of 3\n"));
+  EXPECT_THAT(out(), HasSubstr("  reason      node " + id +
+                               " is building, attempt 1 of 3\n"
+                               "  advice      allow more time (--timeout): a launch is under "
+                               "way\n"));
 }
 
 }  // namespace

@@ -62,14 +62,14 @@ class ExplainTest : public CliTest {
   }
 
   // By the pool before its launcher was restarted: its id had another end.
-  static history::Decided decided(const std::string& provider) {
+  static history::Decided decided(const std::string& provider, const std::string& reason) {
     std::string pool = "l1-PoolWorker." + provider + "-main-" + std::string(32, 'b');
-    std::string json = R"({"pool":")" + pool + R"("})";
+    std::string json = fmt::format(R"({{"pool":"{}","reason":"{}"}})", pool, reason);
     return {.pool = std::move(pool), .json = std::move(json)};
   }
 
   void add_decision(const std::string& request_id, const std::string& provider,
-                    const std::string& decision) {
+                    const std::string& decision, const std::string& reason = {}) {
     history::append({.directory = directory_.path()},
                     history::to_line({clock_.wall_seconds() - 5,
                                       history::JournalEntry::Subject::request,
@@ -77,7 +77,7 @@ class ExplainTest : public CliTest {
                                       "decision",
                                       {},
                                       provider + "-main on l1 " + decision,
-                                      decided(provider)}));
+                                      decided(provider, reason)}));
   }
 
   std::string explain(const std::string& subject) {
@@ -143,6 +143,39 @@ providers:
                                         "small requested, the pool has 2\n"));
 }
 
+TEST_F(ExplainTest, a_full_pool_comes_with_advice) {
+  add_pool("rack", {"small"});
+  const std::string id = add_request({"small"});
+  add_decision(id, "rack", "waits: it has 2 of 2", "pool-full");
+  EXPECT_THAT(explain(id), HasSubstr("  reason      rack-main on l1 waits: it has 2 of 2\n"
+                                     "  advice      release leases that are not needed"));
+  add_decision(id, "rack", "waits: it comes after another", "comes-after");
+  EXPECT_THAT(explain(id), Not(HasSubstr("advice")));
+}
+
+TEST_F(ExplainTest, without_a_known_decision_the_reason_is_the_pool_that_may_serve_it) {
+  add_pool("far", {"small", "large"}, 200);
+  add_pool("rack", {"small"});
+  add_pool("sky", {"large"}, 10, /*paused=*/true);
+  EXPECT_THAT(
+      explain(add_request({"small"})),
+      HasSubstr("  reason      rack-main on l1 may serve it; its decisions are known on l1: "
+                "use --url\n"));
+  EXPECT_THAT(explain(add_request({"large"})),
+              HasSubstr("  reason      far-main on l1 may serve it; its decisions are known on l1: "
+                        "use --url (and 1 other pools)\n"));
+  EXPECT_THAT(
+      explain(add_request({"large"},
+                          [](NodeRequest& request) {
+                            request.declined_by = {"l1-PoolWorker.far-main-" +
+                                                   std::string(32, 'a')};
+                          })),
+      HasSubstr("  reason      sky-main on l1 is paused: at capacity; its decisions are known on "
+                "l1: use --url\n"));
+  EXPECT_THAT(explain(add_request({"small", "huge"})),
+              HasSubstr("  reason      no registered pool offers all of its labels\n"));
+}
+
 TEST_F(ExplainTest, a_request_that_no_longer_exists_is_explained_by_the_journal) {
   add_decision("200-0000000009", "rack", "declines: it would exceed quota");
   EXPECT_EQ(explain("200-0000000009"),
@@ -164,6 +197,37 @@ TEST_F(ExplainTest, a_waiting_request_shows_when_the_next_lease_of_such_a_node_e
   run(launcher_.add_node(node));
   EXPECT_THAT(explain(add_request({"small"})),
               HasSubstr("    the next lease of such a node expires in 0:01:30\n"));
+}
+
+TEST_F(ExplainTest, a_waiting_request_shows_the_hosts_and_who_uses_them) {
+  add_pool("rack", {"small"});
+  std::vector<std::string> ids;
+  for (int i = 0; i < 7; ++i) {
+    model::Node node = make_node(i == 6 ? "large" : "small");
+    node.hostname = fmt::format("host{}", i % 3);
+    node.slot = i / 3;
+    node.requestor = "zuul";
+    node.set_state(NodeState::in_use, clock_.wall_seconds() - 60);
+    if (i == 4) {
+      node.user_data = model::lease_user_data({.id = "200-0000000007",
+                                               .expires = clock_.wall_seconds() + 90,
+                                               .holder = "ada",
+                                               .label = "small",
+                                               .index = 0});
+    }
+    ids.push_back(run(launcher_.add_node(node)));
+  }
+  const auto used = [&ids](std::size_t i) {
+    return fmt::format("    node {} on host{} is in use by {} for 0:01:00", ids[i], i % 3,
+                       i == 4 ? "ada" : "zuul");
+  };
+  const std::string id = add_request({"small"});
+  EXPECT_THAT(explain(id), HasSubstr("    the next lease of such a node expires in 0:01:30\n" +
+                                     used(4) + "; its lease expires in 0:01:30\n" + used(0) + "\n" +
+                                     used(1) + "\n" + used(2) + "\n" + used(3) +
+                                     "\n    … and 1 more nodes are in use\n"
+                                     "    hosts     host0, host1, host2\n"));
+  EXPECT_THAT(explain("small"), HasSubstr("    hosts     host0, host1, host2\n"));
 }
 
 TEST_F(ExplainTest, without_a_journal_the_records_have_to_do) {
@@ -189,17 +253,20 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
     request.declined_by = {rack};
     request.decline_reasons[rack] = "node type(s) [small] not available";
   });
-  EXPECT_THAT(explain(id),
-              HasSubstr("It fails, unless a pool that offers its labels deregistered"));
+  EXPECT_THAT(
+      explain(id),
+      HasSubstr("declined it: it fails, unless a pool that offers its labels deregistered"));
   EXPECT_THAT(explain("small"), HasSubstr("No registered pool offers it: requests for it fail.\n"));
   model::Node node = make_node("small");
   node.provider = "sky";
   node.pool = "main";
   run(launcher_.add_node(node));
   EXPECT_THAT(explain(id),
-              HasSubstr("Every registered pool has declined it. It waits for pool sky-main, which "
+              HasSubstr("Every registered pool has declined it: it waits for pool sky-main, which "
                         "is not registered now, until 0:02:00 after it deregistered "
                         "(pool-timeout); then it fails.\n"));
+  EXPECT_THAT(out(), HasSubstr("  reason      every registered pool has declined it: it waits for "
+                               "pool sky-main, which is not registered now, until "));
   EXPECT_THAT(explain("small"),
               HasSubstr("No registered pool offers it: requests for it wait for pool sky-main, "
                         "which is not registered now, until 0:02:00 after it deregistered "
@@ -324,6 +391,8 @@ TEST_F(ExplainTest, unhealthy_hosts_are_shown_with_the_reason_and_the_next_check
       explain("small"),
       HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: Could not contact "
                 "host7 on port 2222: Connection refused; l1 checks it again within 0:01:00\n"));
+  EXPECT_THAT(explain(add_request({"small"})),
+              HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: "));
   EXPECT_THAT(explain("large"), Not(HasSubstr("host7")));
   EXPECT_EQ(explain("host7"),
             "Host host7\n"
@@ -357,6 +426,8 @@ TEST_F(ExplainTest, a_pool_that_does_not_react_is_no_promise) {
       "does not respond: it has not served request " + id +
       " for 0:01:05, although it could; check whether its launcher on l1 hangs";
   EXPECT_THAT(explain(id), HasSubstr("    " + sign));
+  EXPECT_THAT(out(), HasSubstr("  reason      rack-main on l1 does not respond: check whether its "
+                               "launcher on l1 hangs or is stopped\n"));
   EXPECT_THAT(explain("small"), HasSubstr("nodes: 1 ready; 1 are free\n    " + sign));
   EXPECT_THAT(explain(node), HasSubstr("next        probably nothing: rack-main on l1 " + sign));
 }

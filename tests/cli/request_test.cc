@@ -21,6 +21,7 @@ using requestor::LauncherDouble;
 using std::chrono::minutes;
 using test_support::read_file;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
@@ -108,9 +109,10 @@ TEST_F(RequestCommandTest, a_request_that_takes_too_long_is_withdrawn) {
   run(launcher_.add_pool("rack", {"small"}));
   pass_time_when_requested(minutes(6));
   EXPECT_EQ(nodepool({"request", "small", "--timeout", "5m"}), 3);
-  EXPECT_EQ(err(),
-            "nodepool: request 200-0000000000 timed out and has been withdrawn\n"
-            "  `nodepool explain small` shows the pools of the label and what they wait for\n");
+  EXPECT_THAT(err(), HasSubstr("nodepool: request 200-0000000000 timed out and has been "
+                               "withdrawn\n"));
+  EXPECT_THAT(err(), EndsWith("  `nodepool explain small` shows the pools of the label and what "
+                              "they wait for\n"));
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
@@ -121,7 +123,7 @@ TEST_F(RequestCommandTest, a_label_that_no_pool_offers_is_reported_at_once) {
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "smal", "large", "huge"}), 3);
   EXPECT_THAT(err(), StartsWith("nodepool: no pool offers smal, huge at present; waiting for one; "
-                                "did you mean `small`?\nnodepool: request "));
+                                "did you mean `small`?\nnodepool: "));
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "small", "large"}), 3);
   EXPECT_THAT(err(), StartsWith("nodepool: no single pool offers all of these labels at present"));
@@ -164,11 +166,62 @@ providers:
       "rack-main on host waits: 0 of 1 nodes with label small are free (until a node becomes free "
       "or is deleted)\n";
   EXPECT_EQ(err(), "nodepool: waiting: " + reason +
+                       "nodepool: position 1 of 1 waiting requests; 0 requests ahead want the same "
+                       "label\n"
                        "nodepool: request 200-0000000000 timed out and has been withdrawn\n"
                        "  last reason: " +
                        reason +
+                       "  what helps: release leases that are not needed (`nodepool lease-list`), "
+                       "raise the limit, or add hosts\n"
                        "  `nodepool explain small` shows the pools of the label and what they wait "
                        "for\n");
+}
+
+// Like on a host without the launcher: it has neither the decisions of clouds nor their history.
+TEST_F(RequestCommandTest, without_known_decisions_the_pool_that_may_serve_is_named) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  const std::string reason =
+      "rack-main on host may serve it; its decisions are known on host: use --url\n";
+  EXPECT_THAT(err(), StartsWith("nodepool: waiting: " + reason));
+  EXPECT_THAT(err(), HasSubstr("\n  last reason: " + reason));
+}
+
+TEST_F(RequestCommandTest, a_timeout_without_a_launcher_says_that_one_must_be_started) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), HasSubstr("  last reason: no launcher serves a pool\n"
+                               "  what helps: start a launcher whose configuration has a pool for "
+                               "the label\n"));
+}
+
+TEST_F(RequestCommandTest,
+       a_timeout_with_a_label_that_no_pool_offers_says_where_labels_are_listed) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"large"}));
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), HasSubstr("  last reason: no registered pool offers all of its labels\n"
+                               "  what helps: add them to one pool, or request labels that "
+                               "`nodepool label-list` shows\n"));
+}
+
+TEST_F(RequestCommandTest, the_position_in_the_queue_is_printed_with_the_reason) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  run(coordination::ensure_path(store_, "/nodepool/requests"));
+  model::NodeRequest other;
+  other.node_types = {"small"};
+  run(store_.create(model::request_path("100-"), to_record(other),
+                    coordination::CreateMode::persistent_sequential));
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(),
+              HasSubstr("\nnodepool: position 2 of 2 waiting requests; 1 request ahead wants "
+                        "the same label\nnodepool: request "));
 }
 
 TEST_F(RequestCommandTest, how_long_others_have_waited_is_printed_after_the_first_reason) {
@@ -191,8 +244,8 @@ providers:
   run(launcher_.add_pool("rack", {"small"}));
   scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
   EXPECT_EQ(nodepool({"request", "small"}), 3);
-  EXPECT_THAT(err(), HasSubstr("is deleted)\nnodepool: most of the last 5 requests for small were "
-                               "served within 0:00:41\nnodepool: request "));
+  EXPECT_THAT(err(), HasSubstr("want the same label\nnodepool: most of the last 5 requests for "
+                               "small were served within 0:00:41\nnodepool: request "));
 }
 
 TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end) {

@@ -13,6 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr auto kLoggedSite = R"(
@@ -58,6 +59,20 @@ TEST_F(LogIdsTest, every_log_line_of_a_request_has_its_id_and_event_id) {
   pass(seconds(5));
   EXPECT_THAT(lines_with("Deleted node"), testing::SizeIs(1));
   EXPECT_THAT(lines_with("[node: "), Each(HasSubstr("[node_request: " + id + "] [node: ")));
+}
+
+TEST_F(LogIdsTest, what_a_pool_does_for_a_request_is_logged_with_the_name_of_the_pool) {
+  log_level_ = telemetry::LogLevel::info;
+  start(kLoggedSite);
+  const std::string id = request({"small"});
+  pass(seconds(5));
+  ASSERT_EQ(read_request(id).state, model::RequestState::fulfilled);
+  request({"huge"});
+  pass(seconds(1));
+  const auto has_pool = HasSubstr("NodeRequestHandler.sky-main: ");
+  EXPECT_THAT(lines_with("Launching node with label small"), ElementsAre(has_pool));
+  EXPECT_THAT(lines_with("Fulfilled node request"), ElementsAre(has_pool));
+  EXPECT_THAT(lines_with("Declining node request because"), ElementsAre(has_pool));
 }
 
 }  // namespace

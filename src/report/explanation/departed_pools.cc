@@ -40,23 +40,25 @@ std::string deadline_text(const ExplanationFacts& knowledge) {
 
 }  // namespace
 
+std::string outcome_of_declines(const ExplanationFacts& knowledge, const NodeRequest& request) {
+  if (!planning::declined_by_all(request, knowledge.pools)) return {};
+  if (knowledge.config.pool_timeout <= 0) return "it fails";
+  const std::string pool = pool_that_may_be_back(knowledge, request);
+  if (pool.empty()) {
+    return "it fails, unless a pool that offers its labels deregistered recently: it waits for "
+           "such a pool until " +
+           deadline_text(knowledge);
+  }
+  return fmt::format("it waits for pool {}, which is not registered now, until {}; then it fails",
+                     pool, deadline_text(knowledge));
+}
+
 void explain_wait_for_pools(Statements& to, const ExplanationFacts& knowledge,
                             const NodeRequest& request) {
-  if (!planning::declined_by_all(request, knowledge.pools)) return;
-  const std::string pool = pool_that_may_be_back(knowledge, request);
-  if (knowledge.config.pool_timeout <= 0) {
-    say(to, "fails", "Every registered pool has declined it: it fails.");
-  } else if (pool.empty()) {
-    say(to, "waits-for-pool",
-        "Every registered pool has declined it. It fails, unless a pool that offers its labels "
-        "deregistered recently: it waits for such a pool until " +
-            deadline_text(knowledge) + ".");
-  } else {
-    say(to, "waits-for-pool",
-        fmt::format("Every registered pool has declined it. It waits for pool {}, which is not "
-                    "registered now, until {}; then it fails.",
-                    pool, deadline_text(knowledge)));
-  }
+  const std::string outcome = outcome_of_declines(knowledge, request);
+  if (outcome.empty()) return;
+  say(to, knowledge.config.pool_timeout <= 0 ? "fails" : "waits-for-pool",
+      fmt::format("Every registered pool has declined it: {}.", outcome));
 }
 
 std::string outcome_without_pool(const ExplanationFacts& knowledge, const std::string& label) {

@@ -95,13 +95,12 @@ void explain_pools(Statements& to, const ExplanationFacts& knowledge, const Node
     Statements& details = say(pools.details, "pool", pool_title(*pool) + paused).details;
     details.push_back(pool_decision(knowledge, request, history, *pool));
     explain_unresponsiveness(details, knowledge, *pool);
-    if (const auto end = next_lease_end(knowledge, *pool, request.node_types)) {
-      say(details, "next-lease-end",
-          fmt::format("the next lease of such a node expires in {}",
-                      duration_text(*end - knowledge.now)));
+    if (!pool->supports(request.node_types)) continue;
+    if (!request.declined(pool->id)) {
+      explain_use(details, knowledge, *pool, request.node_types);
+      explain_hosts(details, knowledge, *pool, request.node_types);
     }
-    const ProviderFacts* provider = facts_of(knowledge, pool->provider_name);
-    if (provider != nullptr && pool->supports(request.node_types)) {
+    if (const ProviderFacts* provider = facts_of(knowledge, pool->provider_name)) {
       explain_capacity(details, records_of(knowledge), *provider, *pool, request.node_types);
     }
   }
@@ -225,10 +224,7 @@ std::string what_next(const ExplanationFacts& knowledge, const Node& node, bool 
 void explain_pool_of_label(Statements& to, const ExplanationFacts& knowledge, const Component& pool,
                            const std::string& label) {
   std::map<std::string_view, std::size_t> by_state;
-  for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
-    const Node& node = *knowledge.nodes.find(id);
-    if (node.pool == pool.name && node.has_label(label)) ++by_state[to_string(node.state)];
-  }
+  for (const Node* node : nodes_with(knowledge, pool, {label})) ++by_state[to_string(node->state)];
   std::vector<std::string> counts;
   counts.reserve(by_state.size());
   for (const auto& [state, count] : by_state) counts.push_back(fmt::format("{} {}", count, state));
@@ -243,7 +239,7 @@ void explain_pool_of_label(Statements& to, const ExplanationFacts& knowledge, co
                   knowledge.nodes.free(pool.provider_name, pool.name, label).size(),
                   is_unresponsive ? "are free" : "can be handed out now"));
   explain_unresponsiveness(details, knowledge, pool);
-  explain_hosts(details, knowledge, pool, label);
+  explain_hosts(details, knowledge, pool, {label});
   if (const ProviderFacts* provider = facts_of(knowledge, pool.provider_name)) {
     explain_capacity(details, records_of(knowledge), *provider, pool, {label});
   }
@@ -298,9 +294,10 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
   say_of(facts, "tenant", request.tenant_name.value_or(""));
   say_of(facts, "prefers", request.provider.value_or(""));
   const std::vector<history::JournalEntry> history = knowledge.history(request.id);
-  const std::string reason = reason_to_wait(knowledge, request, history);
-  say_of(facts, "reason", reason);
-  if (!reason.empty()) say_of(facts, "usually", usual_wait(knowledge, request));
+  const ReasonToWait reason = reason_to_wait(knowledge, request, history);
+  say_of(facts, "reason", reason.text);
+  say_of(facts, "advice", reason.advice);
+  if (!reason.text.empty()) say_of(facts, "usually", usual_wait(knowledge, request));
   switch (request.state) {
     case RequestState::requested:
       say_of(facts, "position", position_in_queue(knowledge, request));

@@ -13,7 +13,7 @@ namespace {
 using model::HostReport;
 using model::Node;
 
-// The most unhealthy hosts that are named.
+// The most hosts that are named.
 constexpr std::size_t kMostHosts = 10;
 
 std::string next_poll(const HostReport& report) {
@@ -26,6 +26,14 @@ std::string unhealthy_text(const ExplanationFacts& knowledge, const HostReport& 
                      report.problem);
 }
 
+// "host1, host2": the first names.
+std::string first_of(const std::set<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), kMostHosts);
+  const auto end = std::next(names.begin(), static_cast<std::ptrdiff_t>(shown));
+  return fmt::format("{}{}", fmt::join(names.begin(), end, ", "),
+                     shown < names.size() ? ", …" : "");
+}
+
 std::vector<const Node*> nodes_of(const ExplanationFacts& knowledge, std::string_view host) {
   std::vector<const Node*> nodes;
   for (const auto& [id, node] : knowledge.nodes.all()) {
@@ -36,13 +44,29 @@ std::vector<const Node*> nodes_of(const ExplanationFacts& knowledge, std::string
 
 }  // namespace
 
+std::vector<const Node*> nodes_with(const ExplanationFacts& knowledge, const model::Component& pool,
+                                    const std::vector<std::string>& labels) {
+  std::vector<const Node*> nodes;
+  for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
+    const Node& node = *knowledge.nodes.find(id);
+    const auto has = [&node](const std::string& label) { return node.has_label(label); };
+    if (node.pool == pool.name && std::ranges::any_of(labels, has)) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
 void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const model::Component& pool,
-                   const std::string& label) {
+                   const std::vector<std::string>& labels) {
+  std::set<std::string> names;
+  for (const Node* node : nodes_with(knowledge, pool, labels)) {
+    if (node->slot && node->hostname) names.insert(*node->hostname);
+  }
+  say_of(to, "hosts", first_of(names));
   std::size_t count = 0;
   for (const HostReport& report : knowledge.hosts) {
     const bool concerns = report.provider == pool.provider_name && report.pool == pool.name &&
                           report.launcher == pool.hostname &&
-                          std::ranges::find(report.labels, label) != report.labels.end();
+                          std::ranges::find_first_of(report.labels, labels) != report.labels.end();
     if (!concerns || ++count > kMostHosts) continue;
     say(to, "unhealthy-host",
         fmt::format("host {} on port {} is {}; {}", report.host, report.port,
@@ -84,12 +108,8 @@ std::string unhealthy_hosts(const std::vector<HostReport>& hosts) {
   std::set<std::string> names;
   for (const HostReport& report : hosts) names.insert(report.host);
   if (names.empty()) return {};
-  const std::size_t shown = std::min(names.size(), kMostHosts);
-  std::string text = fmt::format(
-      "{} unhealthy host(s): {}", names.size(),
-      fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
-  if (shown < names.size()) text += ", …";
-  return text + "; see `nodepool explain HOST`";
+  return fmt::format("{} unhealthy host(s): {}; see `nodepool explain HOST`", names.size(),
+                     first_of(names));
 }
 
 }  // namespace nodepool::report

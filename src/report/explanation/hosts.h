@@ -9,9 +9,15 @@
 
 namespace nodepool::report {
 
-// For a pool and a label: its unhealthy hosts and their problems.
+// The nodes of the pool that have one of the labels, in order of their ids.
+std::vector<const model::Node*> nodes_with(const ExplanationFacts& knowledge,
+                                           const model::Component& pool,
+                                           const std::vector<std::string>& labels);
+
+// For a pool and labels: the static hosts of nodes with one of the labels, and the unhealthy hosts
+// and their problems.
 void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const model::Component& pool,
-                   const std::string& label);
+                   const std::vector<std::string>& labels);
 
 // Whether the host has nodes or is unhealthy.
 bool knows_host(const ExplanationFacts& knowledge, std::string_view host);

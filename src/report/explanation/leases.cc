@@ -4,9 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
+#include <ranges>
+#include <string_view>
+#include <utility>
 
 #include "model/lease.h"
+#include "report/explanation/hosts.h"
 
 namespace nodepool::report {
 
@@ -31,25 +36,57 @@ std::optional<Lease> find_lease(const ExplanationFacts& knowledge, const std::st
   return std::nullopt;
 }
 
+// The most nodes in use that are listed for a pool.
+constexpr std::size_t kMostUses = 5;
+
+struct Use {
+  const model::Node* node = nullptr;
+  std::optional<Lease> lease = {};  // nothing: the requestor holds the node without a lease
+};
+
+// Seconds since the epoch. Infinite without a lease: it is not known.
+double end_of(const Use& use) {
+  return use.lease ? use.lease->expires : std::numeric_limits<double>::infinity();
+}
+
+std::string text_of_use(const ExplanationFacts& knowledge, const Use& use) {
+  const model::Node& node = *use.node;
+  std::string text = "node " + node.id;
+  if (node.hostname) text += " on " + *node.hostname;
+  const std::string holder = use.lease ? use.lease->holder : node.requestor.value_or("");
+  text += " is in use";
+  if (!holder.empty()) text += " by " + holder;
+  text += " for " + duration_text(knowledge.now - node.state_time);
+  if (use.lease) text += "; its lease expires in " + duration_text(end_of(use) - knowledge.now);
+  return text;
+}
+
 }  // namespace
 
 bool knows_lease(const ExplanationFacts& knowledge, const std::string& id) {
   return find_lease(knowledge, id).has_value();
 }
 
-std::optional<double> next_lease_end(const ExplanationFacts& knowledge,
-                                     const model::Component& pool,
-                                     const std::vector<std::string>& labels) {
-  std::optional<double> first;
-  for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
-    const model::Node& node = *knowledge.nodes.find(id);
-    const bool is_wanted =
-        node.state == NodeState::in_use && node.pool == pool.name &&
-        std::ranges::any_of(labels, [&node](const auto& label) { return node.has_label(label); });
-    const std::optional<Lease> lease = is_wanted ? model::lease_of(node) : std::nullopt;
-    if (lease) first = std::min(first.value_or(lease->expires), lease->expires);
+void explain_use(Statements& to, const ExplanationFacts& knowledge, const model::Component& pool,
+                 const std::vector<std::string>& labels) {
+  std::vector<Use> uses;
+  for (const model::Node* node : nodes_with(knowledge, pool, labels)) {
+    if (node->state == NodeState::in_use) uses.push_back({node, model::lease_of(*node)});
   }
-  return first;
+  std::ranges::sort(uses, {}, [](const Use& use) {
+    return std::pair(end_of(use), std::string_view(use.node->id));
+  });
+  if (!uses.empty() && uses.front().lease) {
+    say(to, "next-lease-end",
+        fmt::format("the next lease of such a node expires in {}",
+                    duration_text(end_of(uses.front()) - knowledge.now)));
+  }
+  for (const Use& use : uses | std::views::take(kMostUses)) {
+    say(to, "node-in-use", text_of_use(knowledge, use));
+  }
+  if (uses.size() > kMostUses) {
+    say(to, "nodes-in-use", fmt::format("… and {} more nodes are in use", uses.size() - kMostUses));
+  }
 }
 
 Explanation explain_lease(const ExplanationFacts& knowledge, const std::string& id) {

@@ -4,9 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
+#include <utility>
 
+#include "json/json.h"
 #include "planning/decision.h"
+#include "report/explanation/departed_pools.h"
+#include "report/explanation/silent_pools.h"
 
 namespace nodepool::report {
 
@@ -67,7 +73,7 @@ std::string launch_in_progress(const ExplanationFacts& knowledge, const Node& no
   return text;
 }
 
-std::string unfinished_launches(const ExplanationFacts& knowledge, const NodeRequest& request) {
+ReasonToWait reason_of_launches(const ExplanationFacts& knowledge, const NodeRequest& request) {
   std::string text;
   std::size_t others = 0;
   for (const std::string& id : knowledge.nodes.allocated_to(request.id)) {
@@ -79,7 +85,74 @@ std::string unfinished_launches(const ExplanationFacts& knowledge, const NodeReq
       text = launch_in_progress(knowledge, node);
     }
   }
-  return others == 0 ? text : fmt::format("{} (and {} more)", text, others);
+  if (text.empty()) return {};
+  if (others > 0) text += fmt::format(" (and {} more)", others);
+  return {std::move(text), "allow more time (--timeout): a launch is under way"};
+}
+
+// Without the figures of why_unresponsive(), which change with time.
+std::string unresponsive(const Component& pool) {
+  return fmt::format("does not respond: check whether its launcher on {} hangs or is stopped",
+                     pool.hostname);
+}
+
+// The stable name of the reason (planning::name_of()); empty: there is none.
+std::string reason_name(const history::Decided& decided) {
+  const json::Json name = json::parse(decided.json).value("reason", json::Json());
+  return name.is_string() ? name.get<std::string>() : std::string();
+}
+
+// By the stable name of the reason for a decision.
+std::string advice_about(std::string_view reason) {
+  using Code = planning::Reason::Code;
+  constexpr std::array kFull{Code::nodes_not_free, Code::pool_full, Code::provider_full};
+  const bool is_full = std::ranges::find(kFull, reason, planning::name_of) != kFull.end();
+  return is_full ? "release leases that are not needed (`nodepool lease-list`), raise the limit, "
+                   "or add hosts"
+                 : "";
+}
+
+// The pool's decision as far as this host knows it. Empty if it is unknown, or not to serve it.
+ReasonToWait known_decision(const ExplanationFacts& knowledge,
+                            const std::vector<history::JournalEntry>& history,
+                            const Component& pool) {
+  if (const Decision* decision = simulated_decision(knowledge, pool)) {
+    const bool is_due = decision->kind == Decision::Kind::accept;
+    if (is_due && why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
+    if (decision->kind == Decision::Kind::ignore) return {};
+    return {sentence(*decision), advice_about(planning::name_of(decision->reason.code))};
+  }
+  const std::optional<history::JournalEntry> last = last_decision(history, pool);
+  if (!last) return {};
+  return {last->details, advice_about(reason_name(std::get<history::Decided>(last->facts)))};
+}
+
+// What is to be expected of a pool without a known decision. Empty if it does not serve the
+// request.
+ReasonToWait prospect(const ExplanationFacts& knowledge, const NodeRequest& request,
+                      const Component& pool) {
+  const bool ignores = simulated_decision(knowledge, pool) != nullptr;
+  if (ignores ||
+      planning::check_eligibility(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools)) {
+    return {};
+  }
+  if (why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
+  const auto where = fmt::format("its decisions are known on {}: use --url", pool.hostname);
+  if (!pool.paused) return {"may serve it; " + where};
+  return {"is paused: at capacity; " + where,
+          advice_about(planning::name_of(planning::Reason::Code::pool_full))};
+}
+
+// Why the request waits although no pool is about to serve it.
+ReasonToWait reason_without_pool(const ExplanationFacts& knowledge, const NodeRequest& request) {
+  if (const std::string outcome = outcome_of_declines(knowledge, request); !outcome.empty()) {
+    return {"every registered pool has declined it: " + outcome};
+  }
+  const bool is_offered = std::ranges::any_of(
+      knowledge.pools, [&](const Component* pool) { return pool->supports(request.node_types); });
+  if (is_offered) return {};
+  return {"no registered pool offers all of its labels",
+          "add them to one pool, or request labels that `nodepool label-list` shows"};
 }
 
 }  // namespace
@@ -116,32 +189,30 @@ Statement pool_decision(const ExplanationFacts& knowledge, const NodeRequest& re
                               free_nodes(knowledge, request, pool))};
 }
 
-std::string reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest& request,
-                           const std::vector<history::JournalEntry>& history) {
-  if (request.state == RequestState::pending) return unfinished_launches(knowledge, request);
+ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest& request,
+                            const std::vector<history::JournalEntry>& history) {
+  if (request.state == RequestState::pending) return reason_of_launches(knowledge, request);
   if (request.state != RequestState::requested) return {};
-  if (knowledge.pools.empty()) return "no launcher serves a pool";
-  std::string reason;
-  std::size_t others = 0;
+  if (knowledge.pools.empty()) {
+    return {"no launcher serves a pool",
+            "start a launcher whose configuration has a pool for the label"};
+  }
+  std::vector<ReasonToWait> known;
+  std::vector<ReasonToWait> possible;
   for (const Component* pool : knowledge.pools) {
     if (!pool->supports(request.node_types) || request.declined(pool->id)) continue;
-    const Decision* decision = simulated_decision(knowledge, *pool);
-    std::string text;
-    if (decision != nullptr) {
-      if (decision->kind == Decision::Kind::ignore) continue;
-      text = sentence(*decision);
-    } else if (const auto last = last_decision(history, *pool)) {
-      text = last->details;
-    } else {
-      continue;
-    }
-    if (reason.empty()) {
-      reason = fmt::format("{} {}", pool_title(*pool), text);
-    } else {
-      ++others;
-    }
+    ReasonToWait reason = known_decision(knowledge, history, *pool);
+    std::vector<ReasonToWait>& reasons = reason.text.empty() ? possible : known;
+    if (reason.text.empty()) reason = prospect(knowledge, request, *pool);
+    if (reason.text.empty()) continue;
+    reason.text = fmt::format("{} {}", pool_title(*pool), reason.text);
+    reasons.push_back(std::move(reason));
   }
-  return others == 0 ? reason : fmt::format("{} (and {} other pools)", reason, others);
+  const std::vector<ReasonToWait>& reasons = known.empty() ? possible : known;
+  if (reasons.empty()) return reason_without_pool(knowledge, request);
+  ReasonToWait reason = reasons.front();
+  if (reasons.size() > 1) reason.text += fmt::format(" (and {} other pools)", reasons.size() - 1);
+  return reason;
 }
 
 }  // namespace nodepool::report

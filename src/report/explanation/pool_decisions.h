@@ -15,10 +15,16 @@ Statement pool_decision(const ExplanationFacts& knowledge, const model::NodeRequ
                         const std::vector<history::JournalEntry>& history,
                         const model::Component& pool);
 
-// Why the request is not served yet, in one line that stays the same as long as the reason does:
-// the decision of a pool that offers its labels, or the node in launch. Empty if it does not wait
+// Why a request is not served yet.
+struct ReasonToWait {
+  std::string text = {};    // one line that stays the same as long as the reason does
+  std::string advice = {};  // what would help; may be empty
+};
+
+// The decision of a pool that offers the request's labels, or the node in launch. Where no decision
+// is known: the pool that may serve it, hangs, or is awaited. Empty if the request does not wait
 // for a pool or a launch.
-std::string reason_to_wait(const ExplanationFacts& knowledge, const model::NodeRequest& request,
-                           const std::vector<history::JournalEntry>& history);
+ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const model::NodeRequest& request,
+                            const std::vector<history::JournalEntry>& history);
 
 }  // namespace nodepool::report
