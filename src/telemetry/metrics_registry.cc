@@ -39,7 +39,12 @@ const MetricsRegistry::Buckets& MetricsRegistry::buckets_of(const Metric& metric
 MetricsRegistry::Value* MetricsRegistry::value_of(const Series& series) {
   const auto known = registry_.find(series);
   if (known != registry_.end()) return &known->second;
-  if (registry_.size() >= kMostSeries) return nullptr;
+  std::size_t& size = sizes_[series.metric->name];
+  if (size >= kMostSeries) {
+    if (on_drop_) on_drop_(*series.metric);
+    return nullptr;
+  }
+  ++size;
   return &registry_[series];
 }
 

@@ -55,12 +55,10 @@ Table one_node(const model::NodeTable& nodes, const std::string& id, double now)
 
 // Of all registered pools.
 Table labels(const model::ComponentTable& components) {
-  std::set<std::string> labels;
-  for (const model::Component* pool : components.pools()) {
-    labels.insert(pool->supported_labels.begin(), pool->supported_labels.end());
-  }
   Table table({{"label", "Label"}});
-  for (const std::string& label : labels) table.add({model::json_string(label)});
+  for (const std::string_view label : components.supported_labels()) {
+    table.add({model::json_string(label)});
+  }
   return table;
 }
 
