@@ -101,6 +101,14 @@ Task<> Records::until_ready() {
   while (!ready()) co_await complete.wait();
 }
 
+Task<bool> Records::ready_by(async::Clock::TimePoint deadline) {
+  async::Event complete("the tables are complete");
+  const coordination::Subscription subscription = observe_ready([&complete] { complete.set(); });
+  while (!ready() && co_await complete.wait_until(runtime_.clock, deadline)) {
+  }
+  co_return ready();
+}
+
 Task<> Records::pause_before_retry(async::Duration pause) {
   async::Event back("the store is back");
   const coordination::Subscription subscription = observe_ready([&back] { back.set(); });

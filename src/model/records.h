@@ -48,6 +48,9 @@ class Records {
   // Waits until ready(). Throws Cancelled.
   async::Task<> until_ready();
 
+  // The same, at most until `deadline`. Returns whether they are ready. Throws Cancelled.
+  async::Task<bool> ready_by(async::Clock::TimePoint deadline);
+
   // Waits before a retry: for `pause`, or until the tables become complete again after an outage.
   // Throws Cancelled.
   async::Task<> pause_before_retry(async::Duration pause);

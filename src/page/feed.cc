@@ -71,8 +71,7 @@ Feed::Feed(const async::Runtime& runtime, model::Records& records, const telemet
 
 Feed::~Feed() = default;
 
-Task<> Feed::activate() {
-  co_await records_.until_ready();
+void Feed::activate() {
   last_activated_ = runtime_.clock.now();
   if (!changes_) begin();
 }

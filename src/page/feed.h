@@ -32,9 +32,9 @@ class Feed {
        PageSources sources, std::optional<history::Journal> journal);
   ~Feed();
 
-  // Starts the feed if it is not running, for at least a minute. Returns when the rows are
-  // complete. Throws Cancelled.
-  async::Task<> activate();
+  // Starts the feed if it is not running, for at least a minute. Only while the records are
+  // complete.
+  void activate();
 
   // Keeps the feed running during its lifetime.
   class Viewer {

@@ -41,7 +41,8 @@ class StatusPage {
   // Whether it is a request for a build log, which may contain more than the records.
   static bool is_build_log(const web::Request& request);
 
-  // Handles a request for one of them. Throws Cancelled.
+  // Handles a request for one of them. Waits until the records are complete, at most
+  // web::kRecordsTimeout. Throws Cancelled.
   async::Task<web::Response> answer(web::Request request);
 
   // Starts the background tasks.
@@ -49,8 +50,7 @@ class StatusPage {
   async::Task<> stop();
 
  private:
-  async::Task<web::Response> show_rows();
-  async::Task<web::Response> show_changes(web::Request request);
+  web::Response show_changes(const web::Request& request);
   async::Task<> stream_changes(std::string revision, web::StreamSink& sink);
   web::Response show_trends(const web::Request& request) const;
   async::Task<web::Response> show_build_log(web::Request request);

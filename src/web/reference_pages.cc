@@ -179,7 +179,9 @@ async::Task<Response> ReferencePages::answer(Request request) {
   if (std::ranges::find(kLists, request.path) == std::end(kLists)) {
     co_return error_page(404, "The resource could not be found.", request);
   }
-  co_await records_.until_ready();
+  if (!co_await records_.ready_by(runtime_.clock.now() + kRecordsTimeout)) {
+    co_return incomplete_records_page(request);
+  }
   const bool is_json = *type == MediaType::json;
   const std::optional<Page> page = co_await page_of(request, is_json);
   if (!page) {
