@@ -84,15 +84,19 @@ bool Records::ready() const {
   return std::ranges::all_of(followed_, [this](Kind kind) { return tables_.at(kind)->ready(); });
 }
 
-coordination::Subscription Records::observe_ready(std::function<void()> observer) {
-  const auto on_readiness = [this, observer = std::move(observer)](bool) {
-    if (ready()) observer();
-  };
+coordination::Subscription Records::observe_readiness(std::function<void(bool)> observer) {
+  const auto on_readiness = [this, observer = std::move(observer)](bool) { observer(ready()); };
   auto subscriptions = std::make_shared<std::vector<coordination::Subscription>>();
   for (const Kind kind : followed_) {
     subscriptions->push_back(tables_.at(kind)->observe_readiness(on_readiness));
   }
   return subscriptions;
+}
+
+coordination::Subscription Records::observe_ready(std::function<void()> observer) {
+  return observe_readiness([observer = std::move(observer)](bool is_ready) {
+    if (is_ready) observer();
+  });
 }
 
 Task<> Records::until_ready() {

@@ -42,6 +42,10 @@ class Records {
   // Whether all followed tables are complete. No decision may be based on incomplete tables.
   bool ready() const;
 
+  // Calls `observer` with ready() when a table has become complete, or has lost the store. For the
+  // tables that are followed now.
+  coordination::Subscription observe_readiness(std::function<void(bool)> observer);
+
   // Calls `observer` when all tables that are followed now have become complete.
   coordination::Subscription observe_ready(std::function<void()> observer);
 

@@ -171,6 +171,7 @@ void Feed::subscribe() {
     stale_.hosts.emplace(change.id);
     changed_.set();
   }));
+  subscriptions_.push_back(records_.observe_readiness([this](bool) { published_.set(); }));
 }
 
 bool Feed::is_in_use() const {

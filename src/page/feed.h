@@ -52,7 +52,8 @@ class Feed {
   std::optional<std::vector<RowChanges::Text>> since(const std::string& revision) const;
   std::string revision() const;
 
-  // Returns when there are changes, or at `deadline`. Throws Cancelled.
+  // Returns when there are changes, the readiness of the records may have changed, or at
+  // `deadline`. Throws Cancelled.
   async::Task<> wait_for_changes(async::Clock::TimePoint deadline);
 
   async::Task<> stop();

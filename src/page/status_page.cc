@@ -32,6 +32,11 @@ constexpr std::string_view kBuildLog = "/page/build-log";
 // After this the client reconnects and is authorized again.
 constexpr auto kLongestStream = std::chrono::minutes(10);
 
+constexpr std::string_view kStaleEvent =
+    "event: stale\n"
+    "data: {\"reason\":\"The launcher has lost its store: records may be out of date\"}\n\n";
+constexpr std::string_view kCurrentEvent = "event: current\ndata: {}\n\n";
+
 constexpr auto kPing = web::kStreamSilence - std::chrono::seconds(1);
 
 Response json_page(std::shared_ptr<const std::string> text) {
@@ -122,7 +127,12 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
   std::string greeting =
       fmt::format("event: hello\ndata: {{\"now\":{:.2f}}}\n\n", runtime_.clock.wall_seconds());
   bool is_taken = co_await sink.send(std::move(greeting));
+  bool is_current = true;
   while (is_taken && runtime_.clock.now() < end) {
+    if (std::exchange(is_current, records_.ready()) != records_.ready()) {
+      std::string event(is_current ? kCurrentEvent : kStaleEvent);
+      is_taken = co_await sink.send(std::move(event));
+    }
     auto messages = feed_.since(revision);
     if (!messages) {
       co_await sink.send("event: behind\ndata: {}\n\n");

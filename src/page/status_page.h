@@ -14,8 +14,9 @@ namespace nodepool::page {
 //
 //   /                  the page, for clients that accept HTML; /page/<file>: its static files
 //   /page/rows         all rows, as JSON (page/row_changes.h)
-//   /page/changes      changes since `?after=REVISION`, as a stream of events: `changes`, or
-//                      `behind` if all rows have to be loaded again
+//   /page/changes      changes since `?after=REVISION`, as a stream of events: `changes`, `behind`
+//                      if all rows have to be loaded again, `stale` with a reason while the
+//                      launcher has lost its store, `current` when it has read all records again
 //   /page/trends       the last hours, as JSON (page/trends.h): `?of=all`, `?of=label&name=NAME` or
 //                      `?of=provider&name=NAME`; without a name, all labels or providers
 //   /page/build-log    the end of the log of `?image=NAME&build=ID`, from byte `?from=N` on, if

@@ -288,6 +288,24 @@ TEST_F(StatusPageTest, without_the_store_a_client_is_asked_to_retry) {
   EXPECT_THAT(statuses, ElementsAre(503U, 503U, 503U));
 }
 
+TEST_F(StatusPageTest, clients_are_told_when_the_store_is_lost_and_when_it_is_back) {
+  Client client;
+  follow(client, rows()["revision"]);
+  pass(std::chrono::seconds(3));
+  EXPECT_THAT(client.text(), Not(HasSubstr("event: stale")));
+  client.parts.clear();
+  store_.suspend_for_tests();
+  settle();
+  EXPECT_THAT(client.text(),
+              HasSubstr("event: stale\ndata: {\"reason\":\"The launcher has lost its store"));
+  EXPECT_THAT(client.text(), Not(HasSubstr("event: current")));
+  client.parts.clear();
+  store_.resume_for_tests();
+  pass(std::chrono::seconds(5));
+  EXPECT_THAT(client.text(), HasSubstr("event: current\n"));
+  EXPECT_THAT(client.text(), Not(HasSubstr("event: stale")));
+}
+
 TEST_F(StatusPageTest, all_clients_share_one_text) {
   const std::string revision = rows()["revision"];
   std::vector<Client> clients(20);
