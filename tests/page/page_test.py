@@ -86,6 +86,24 @@ STREAM_OF_THE_TEST = r"""
     };"""
 
 
+def test_an_odd_record_does_not_hide_the_others(site, browser, request_of_three):
+    """As another program may have written it: without labels, at a time that no date has."""
+    with browser.before_pages(r"""
+            const ask = window.fetch;
+            window.fetch = async (path, options) => {
+              const response = await ask(path, options);
+              if (!String(path).startsWith('page/rows') || !response.ok) return response;
+              const all = await response.json();
+              const odd = ['requested', 'pending'].map((state, i) => ({id: `100-000000000${i}`, state, since: 1e300, created: 1e300}));
+              (all.rows.request ??= []).push(...odd);
+              return Response.json(all);
+            };"""):
+        browser.open(site, '#/requests')
+        browser.wait('all requests', lambda: {'100-0000000000', '100-0000000001', request_of_three} <= set(browser.ids()))
+        browser.open(site, '#/requests/100-0000000001')
+        browser.wait('its details', lambda: browser.text('#detail-title') == '100-0000000001')
+
+
 def test_a_lost_store_is_not_live(site, browser):
     with browser.before_pages(STREAM_OF_THE_TEST):
         browser.open(site)
