@@ -41,9 +41,10 @@ async function* partsOf(response) {
   }
 }
 
-// Returns null if the response is an error.
+// Returns null if there is no such thing, or the client may not read it. Throws an error if the server cannot tell now.
 export async function getJson(path) {
   const response = await get(path);
+  if (response.status >= 500 || response.status === 429) throw new Refused(await problemOf(response));
   return response.ok ? response.json() : null;
 }
 
