@@ -370,11 +370,14 @@ Task<web::Response> create_request(Call& call, InFlightQuota& in_flight) {
       call.id = placed->id;
       call.context.records.requests.written(*placed, placed->stat);
       call.context.worker.adopt(call.id);
+      call.outcome = fmt::format("placed {} [{}]", call.id, fmt::join(labels, ", "));
+      audit(call, 201);  // whatever the end of the wait
     }
   }
-  if (!is_new) co_await find_by_key(call, key, labels, deadline);
-  call.outcome =
-      fmt::format("{} {} [{}]", is_new ? "placed" : "has", call.id, fmt::join(labels, ", "));
+  if (!is_new) {
+    co_await find_by_key(call, key, labels, deadline);
+    call.outcome = fmt::format("has {} [{}]", call.id, fmt::join(labels, ", "));
+  }
   if (call.wait()) {
     co_await wait_for_end(call, deadline);
   } else {
