@@ -72,6 +72,13 @@ void MetricsRegistry::total(const Series& series, double value) {
   if (Value* const known = value_of(series)) known->value = value;
 }
 
+void MetricsRegistry::erase(const Metric& metric,
+                            const std::function<bool(const Series& series)>& is_gone) {
+  sizes_[metric.name] -= std::erase_if(registry_, [&](const auto& entry) {
+    return entry.first.metric->name == metric.name && is_gone(entry.first);
+  });
+}
+
 void MetricsRegistry::visit(const Metric& metric, const Visitor& visitor) const {
   for (auto at = registry_.lower_bound(Series{&metric, {}});
        at != registry_.end() && at->first.metric->name == metric.name; ++at) {

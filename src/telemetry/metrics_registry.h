@@ -35,6 +35,9 @@ class MetricsRegistry {
   // Sets a counter that is counted elsewhere.
   void total(const Series& series, double value);
 
+  // Removes the series of a metric that `is_gone` selects.
+  void erase(const Metric& metric, const std::function<bool(const Series& series)>& is_gone);
+
   // Visits the series of a metric: the value (for durations the sum in seconds) and the number of
   // durations.
   using Visitor = std::function<void(const Series& series, double value, std::uint64_t count)>;
