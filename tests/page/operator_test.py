@@ -57,9 +57,11 @@ def test_whose_the_token_is_is_asked_again_after_a_refusal(site, browser):
               return Promise.resolve(new Response('', {status: 503}));
             };"""):
         browser.open(site)
-        sign_in(browser, ADMIN_TOKEN)
-        browser.wait('the page knows whose it is', lambda: browser.text('#client') == 'boss (admin)')
-    browser.run('sessionStorage.clear()')
+        try:
+            sign_in(browser, ADMIN_TOKEN)
+            browser.wait('the page knows whose it is', lambda: browser.text('#client') == 'boss (admin)')
+        finally:
+            browser.run('sessionStorage.clear()')
 
 
 @pytest.mark.smoke

@@ -21,6 +21,7 @@ namespace nodepool::program {
 namespace {
 
 using coordination::StoreError;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -173,11 +174,15 @@ constexpr telemetry::Metric kRings{.name = "rings",
 TEST_F(DaemonTest, the_first_dropped_series_of_a_metric_is_logged) {
   const auto daemon = this->daemon({});
   daemon->enable_registry();
-  for (std::size_t i = 0; i < telemetry::MetricsRegistry::kMostSeries + 3; ++i) {
-    daemon->metrics().gauge(telemetry::series<kRings>(std::to_string(i)), 1);
-  }
-  EXPECT_THAT(log_, ElementsAre("The metric rings has more than 20000 series: further ones are "
-                                "dropped"));
+  daemon->block_ = [&daemon] {
+    for (std::size_t i = 0; i < telemetry::MetricsRegistry::kMostSeries + 3; ++i) {
+      daemon->metrics().gauge(telemetry::series<kRings>(std::to_string(i)), 1);
+    }
+  };
+  daemon->run(report_);
+  EXPECT_THAT(log_, Contains("The metric rings has more than 20000 series: further ones are "
+                             "dropped")
+                        .Times(1));
 }
 
 // Lines from any thread.
