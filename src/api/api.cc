@@ -93,7 +93,6 @@ Api::Api(const async::Runtime& runtime, coordination::Store& store, model::Recor
     : runtime_(runtime),
       records_(records),
       log_(log),
-      audit_(audit),
       options_(std::move(options)),
       lease_index_(records.requests, records.nodes),
       worker_(runtime, store, records, lease_index_, log),
@@ -109,7 +108,8 @@ Api::Api(const async::Runtime& runtime, coordination::Store& store, model::Recor
                .explain = options_.explain,
                .max_lease = options_.max_lease,
                .configured_pause = options_.configured_pause,
-               .authorizer = authorizer_} {}
+               .authorizer = authorizer_,
+               .audit = audit} {}
 
 Api::~Api() = default;
 
@@ -188,13 +188,16 @@ Task<web::Response> Api::perform(web::Request request) {
         route.call == nullptr ? create_request(call, in_flight_) : route.call(call);
     response = co_await std::move(calling);
   } catch (const CallError& error) {
-    if (is_change && !is_excluded_from_audit(error.status())) log_call(call, error.status());
+    if (is_change && !is_excluded_from_audit(error.status())) audit(call, error.status());
     throw;
   } catch (const StoreError& error) {
-    if (is_change) log_call(call, store_failure(error).status());
+    if (is_change) audit(call, store_failure(error).status());
+    throw;
+  } catch (const async::Cancelled&) {
+    if (!call.outcome.empty()) audit(call, std::nullopt);
     throw;
   }
-  if (is_change) log_call(call, response.status);
+  if (is_change) audit(call, response.status);
   co_return response;
 }
 
@@ -206,15 +209,6 @@ void Api::check(const Route& route, const Call& call) {
   if (call.id.size() > kLongestId)
     throw CallError(404, fmt::format("id too long (at most {} characters)", kLongestId));
   if (route.scope != Scope::none) require_ready(records_);
-}
-
-// Logs a call that changes something: the client, the call, the outcome.
-void Api::log_call(const Call& call, unsigned status) const {
-  const web::Request& request = call.request;
-  const std::string from =
-      request.peer.user ? fmt::format("user {}", *request.peer.user) : request.peer.address;
-  audit_.info("{} from {}: {}: {}{}", call.client.name, from, request_summary(request), status,
-              call.outcome.empty() ? "" : ", " + call.outcome);
 }
 
 }  // namespace nodepool::api

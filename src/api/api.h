@@ -56,12 +56,10 @@ class Api {
   const Route& find_route(const web::Request& request, std::string& id) const;
   async::Task<web::Response> perform(web::Request request);
   void check(const Route& route, const Call& call);
-  void log_call(const Call& call, unsigned status) const;
 
   async::Runtime runtime_;
   model::Records& records_;
   telemetry::Logger log_;
-  telemetry::Logger audit_;
   Options options_;
   LeaseIndex lease_index_;
   LeaseRequestWorker worker_;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "config/duration.h"
 #include "json/json.h"
@@ -30,6 +31,16 @@ void require_length(const std::string& text, const char* key) {
 }
 
 }  // namespace
+
+void audit(Call& call, std::optional<unsigned> status) {
+  if (std::exchange(call.is_audited, true)) return;
+  const web::Request& request = call.request;
+  const std::string from =
+      request.peer.user ? fmt::format("user {}", *request.peer.user) : request.peer.address;
+  call.context.audit.info("{} from {}: {}: {}{}", call.client.name, from, request_summary(request),
+                          status ? fmt::to_string(*status) : "no response",
+                          call.outcome.empty() ? "" : ", " + call.outcome);
+}
 
 void require_ready(const model::Records& records) {
   if (records.ready()) return;

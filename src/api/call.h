@@ -60,6 +60,7 @@ struct ApiContext {
   // Whether the configuration pauses an image. Returns nothing if it does not have the image.
   std::function<std::optional<bool>(const std::string& image)> configured_pause;
   Authorizer& authorizer;
+  telemetry::Logger audit;
   std::size_t anonymous_readings = 0;  // of the history, in progress
 };
 
@@ -69,7 +70,8 @@ struct Call {
   const Client& client;
   const web::Request& request;
   std::string id = {};       // from the path
-  std::string outcome = {};  // for the audit log
+  std::string outcome = {};  // what has been changed, for the audit log
+  bool is_audited = false;
   View view =
       View(client, context.records, context.lease_index);  // the records that the client may see
 
@@ -79,6 +81,10 @@ struct Call {
   // A parameter as an integer from 1 to `most`; `otherwise` if it is missing. Throws CallError.
   std::size_t number(std::string_view name, std::size_t otherwise, std::size_t most) const;
 };
+
+// Records a call that changes something in the audit log, unless it is there already: the client,
+// the call, the outcome. `status` is the response's; empty: there is none.
+void audit(Call& call, std::optional<unsigned> status);
 
 // Throws CallError (503) unless the records are complete.
 void require_ready(const model::Records& records);

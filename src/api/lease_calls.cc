@@ -134,6 +134,7 @@ Task<web::Response> hold_nodes(Call& call) {
   for (const std::string& node : wanted) {
     if (!entry.nodes.contains(node)) throw not_in_lease(call, node);
   }
+  std::vector<std::string> held;
   for (const std::string& node : wanted) {
     bool is_held = false;
     try {
@@ -143,9 +144,10 @@ Task<web::Response> hold_nodes(Call& call) {
       throw CallError(409, error.what());
     }
     if (!is_held) throw not_in_lease(call, node);
+    held.push_back(node);
+    call.outcome =
+        fmt::format("held {} of {} for {} s", fmt::join(held, ", "), call.id, duration.count());
   }
-  call.outcome =
-      fmt::format("held {} of {} for {} s", fmt::join(wanted, ", "), call.id, duration.count());
   co_return web::Response{204};
 }
 

@@ -102,14 +102,8 @@ Task<> wait_for_record(Call& call) {
 // What the tables lack is known to be absent only if they are complete: waits until they are.
 // Throws CallError (503) if they are not by `deadline`.
 Task<> require_complete_records(Call& call, async::Clock::TimePoint deadline) {
-  model::Records& records = call.context.records;
-  async::Event complete;
-  const coordination::Subscription watching =
-      records.observe_ready([&complete] { complete.set(); });
-  while (!records.ready()) {
-    if (!co_await complete.wait_until(call.context.runtime.clock, deadline)) break;
-  }
-  require_ready(records);
+  co_await call.context.records.ready_by(deadline);
+  require_ready(call.context.records);
 }
 
 // Throws CallError (404) unless the lease index has such a request or lease that the client may
@@ -376,11 +370,14 @@ Task<web::Response> create_request(Call& call, InFlightQuota& in_flight) {
       call.id = placed->id;
       call.context.records.requests.written(*placed, placed->stat);
       call.context.worker.adopt(call.id);
+      call.outcome = fmt::format("placed {} [{}]", call.id, fmt::join(labels, ", "));
+      audit(call, 201);  // whatever the end of the wait
     }
   }
-  if (!is_new) co_await find_by_key(call, key, labels, deadline);
-  call.outcome =
-      fmt::format("{} {} [{}]", is_new ? "placed" : "has", call.id, fmt::join(labels, ", "));
+  if (!is_new) {
+    co_await find_by_key(call, key, labels, deadline);
+    call.outcome = fmt::format("has {} [{}]", call.id, fmt::join(labels, ", "));
+  }
   if (call.wait()) {
     co_await wait_for_end(call, deadline);
   } else {

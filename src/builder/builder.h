@@ -62,6 +62,9 @@ class NodePoolBuilder : private lifecycle::ProviderSet::User {
   // Publishes the state of the daemon.
   void set_state(const model::DaemonState& state);
 
+  // Adds the current gauges of images, and removes those of images that are no longer configured.
+  void add_metrics(telemetry::MetricsRegistry& registry) const { gauges_.add_metrics(registry); }
+
   // Starts nothing new. Returns when all work in progress is completed. Throws Cancelled.
   Task<> finish();
 

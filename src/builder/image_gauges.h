@@ -1,27 +1,34 @@
 #pragma once
 
+#include <map>
+
 #include "builder/build_schedule.h"
 #include "builder/context.h"
 #include "builder/upload_schedule.h"
 
 namespace nodepool::builder {
 
-// Sends the image gauges of the Python Nodepool to statsd every minute, because statsd servers drop
-// gauges without updates.
+// The image gauges of the Python Nodepool. Sends them to statsd every minute, because statsd
+// servers drop gauges without updates, and provides them to add_metrics().
 class ImageGauges {
  public:
-  ImageGauges(const BuilderContext& context, BuildSchedule& builds, UploadSchedule& uploads)
-      : context_(context), builds_(builds), uploads_(uploads) {}
+  ImageGauges(const BuilderContext& context, BuildSchedule& builds, UploadSchedule& uploads);
+
+  // Adds the current values, and removes those of images that are no longer configured.
+  void add_metrics(telemetry::MetricsRegistry& registry) const;
 
   // Reports until it is cancelled. Returns at once without statsd.
   Task<> run();
 
  private:
-  void report() const;
+  using Gauges = std::map<telemetry::Series, double>;
+
+  Gauges gauges() const;  // empty without the records
 
   const BuilderContext& context_;
   BuildSchedule& builds_;
   UploadSchedule& uploads_;
+  telemetry::Metrics metrics_;  // for statsd
 };
 
 }  // namespace nodepool::builder

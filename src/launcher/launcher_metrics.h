@@ -57,7 +57,7 @@ inline constexpr telemetry::Metric kRequestWait{
     .statsd = {"nodepool.label.<label>.request.<result>"},
     .help =
         "Time from the creation of a request until this launcher has `fulfilled` or `failed` it. "
-        "Counts for each of its labels; requests for `min-ready` do not count."};
+        "Counts for each of its labels that a pool offers; requests for `min-ready` do not count."};
 
 inline constexpr telemetry::Metric kMaxServers{
     .name = "nodepool_provider_max_servers",

@@ -520,7 +520,10 @@ void NodeRequestHandler::report_end(const NodeRequest& request) const {
   const std::optional<double> seconds = wait_of(request, context_.runtime.clock.wall_seconds());
   if (!is_over || !seconds) return;
   const std::chrono::duration<double> wait(*seconds);
+  // Other labels are any text from a requestor.
+  const std::set<std::string_view> offered = context_.records.components.supported_labels();
   for (const std::string& label : std::set(request.node_types.begin(), request.node_types.end())) {
+    if (!offered.contains(label)) continue;
     context_.metrics.time(telemetry::series<kRequestWait>(label, to_string(request.state)),
                           std::chrono::duration_cast<std::chrono::nanoseconds>(wait));
   }

@@ -61,7 +61,9 @@ class BuilderDaemon final : public program::Daemon {
     if (!anonymous_read_) {
       co_return web::error_page(403, "The metrics of a builder need anonymous-read.", request);
     }
-    co_return web::text_page(registry().prometheus_text(), web::kPrometheusText);
+    telemetry::MetricsRegistry all = registry();
+    if (builder_) builder_->add_metrics(all);
+    co_return web::text_page(all.prometheus_text(), web::kPrometheusText);
   }
 
   Task<> start(config::Config config) override {

@@ -33,6 +33,14 @@ std::vector<const Component*> ComponentTable::pools() const {
   return pools;
 }
 
+std::set<std::string_view> ComponentTable::supported_labels() const {
+  std::set<std::string_view> labels;
+  for (const Component* pool : pools()) {
+    labels.insert(pool->supported_labels.begin(), pool->supported_labels.end());
+  }
+  return labels;
+}
+
 coordination::TreeListener::Interest ComponentTable::interest(std::string_view path) const {
   if (!kind_of(path)) return Interest::none;
   const auto slashes = std::ranges::count(path, '/');

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/component.h"
@@ -15,6 +17,9 @@ class ComponentTable final : public RecordTable<Component> {
 
   // The registered pools of all launchers.
   std::vector<const Component*> pools() const;
+
+  // The labels that they support. Valid until the next change.
+  std::set<std::string_view> supported_labels() const;
 
  private:
   Interest interest(std::string_view path) const override;

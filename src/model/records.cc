@@ -84,10 +84,8 @@ bool Records::ready() const {
   return std::ranges::all_of(followed_, [this](Kind kind) { return tables_.at(kind)->ready(); });
 }
 
-coordination::Subscription Records::observe_ready(std::function<void()> observer) {
-  const auto on_readiness = [this, observer = std::move(observer)](bool) {
-    if (ready()) observer();
-  };
+coordination::Subscription Records::observe_readiness(std::function<void(bool)> observer) {
+  const auto on_readiness = [this, observer = std::move(observer)](bool) { observer(ready()); };
   auto subscriptions = std::make_shared<std::vector<coordination::Subscription>>();
   for (const Kind kind : followed_) {
     subscriptions->push_back(tables_.at(kind)->observe_readiness(on_readiness));
@@ -95,10 +93,24 @@ coordination::Subscription Records::observe_ready(std::function<void()> observer
   return subscriptions;
 }
 
+coordination::Subscription Records::observe_ready(std::function<void()> observer) {
+  return observe_readiness([observer = std::move(observer)](bool is_ready) {
+    if (is_ready) observer();
+  });
+}
+
 Task<> Records::until_ready() {
   async::Event complete("the tables are complete");
   const coordination::Subscription subscription = observe_ready([&complete] { complete.set(); });
   while (!ready()) co_await complete.wait();
+}
+
+Task<bool> Records::ready_by(async::Clock::TimePoint deadline) {
+  async::Event complete("the tables are complete");
+  const coordination::Subscription subscription = observe_ready([&complete] { complete.set(); });
+  while (!ready() && co_await complete.wait_until(runtime_.clock, deadline)) {
+  }
+  co_return ready();
 }
 
 Task<> Records::pause_before_retry(async::Duration pause) {

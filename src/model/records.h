@@ -42,11 +42,18 @@ class Records {
   // Whether all followed tables are complete. No decision may be based on incomplete tables.
   bool ready() const;
 
+  // Calls `observer` with ready() when a table has become complete, or has lost the store. For the
+  // tables that are followed now.
+  coordination::Subscription observe_readiness(std::function<void(bool)> observer);
+
   // Calls `observer` when all tables that are followed now have become complete.
   coordination::Subscription observe_ready(std::function<void()> observer);
 
   // Waits until ready(). Throws Cancelled.
   async::Task<> until_ready();
+
+  // The same, at most until `deadline`. Returns whether they are ready. Throws Cancelled.
+  async::Task<bool> ready_by(async::Clock::TimePoint deadline);
 
   // Waits before a retry: for `pause`, or until the tables become complete again after an outage.
   // Throws Cancelled.

@@ -71,8 +71,7 @@ Feed::Feed(const async::Runtime& runtime, model::Records& records, const telemet
 
 Feed::~Feed() = default;
 
-Task<> Feed::activate() {
-  co_await records_.until_ready();
+void Feed::activate() {
   last_activated_ = runtime_.clock.now();
   if (!changes_) begin();
 }
@@ -172,6 +171,7 @@ void Feed::subscribe() {
     stale_.hosts.emplace(change.id);
     changed_.set();
   }));
+  subscriptions_.push_back(records_.observe_readiness([this](bool) { published_.set(); }));
 }
 
 bool Feed::is_in_use() const {

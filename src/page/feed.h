@@ -32,9 +32,9 @@ class Feed {
        PageSources sources, std::optional<history::Journal> journal);
   ~Feed();
 
-  // Starts the feed if it is not running, for at least a minute. Returns when the rows are
-  // complete. Throws Cancelled.
-  async::Task<> activate();
+  // Starts the feed if it is not running, for at least a minute. Only while the records are
+  // complete.
+  void activate();
 
   // Keeps the feed running during its lifetime.
   class Viewer {
@@ -52,7 +52,8 @@ class Feed {
   std::optional<std::vector<RowChanges::Text>> since(const std::string& revision) const;
   std::string revision() const;
 
-  // Returns when there are changes, or at `deadline`. Throws Cancelled.
+  // Returns when there are changes, the readiness of the records may have changed, or at
+  // `deadline`. Throws Cancelled.
   async::Task<> wait_for_changes(async::Clock::TimePoint deadline);
 
   async::Task<> stop();

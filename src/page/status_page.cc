@@ -32,6 +32,11 @@ constexpr std::string_view kBuildLog = "/page/build-log";
 // After this the client reconnects and is authorized again.
 constexpr auto kLongestStream = std::chrono::minutes(10);
 
+constexpr std::string_view kStaleEvent =
+    "event: stale\n"
+    "data: {\"reason\":\"The launcher has lost its store: records may be out of date\"}\n\n";
+constexpr std::string_view kCurrentEvent = "event: current\ndata: {}\n\n";
+
 constexpr auto kPing = web::kStreamSilence - std::chrono::seconds(1);
 
 Response json_page(std::shared_ptr<const std::string> text) {
@@ -81,12 +86,17 @@ Task<Response> StatusPage::answer(Request request) {
     response.headers.emplace_back("Allow", "GET, HEAD");
     co_return response;
   }
-  if (request.path == kRows) co_return co_await show_rows();
-  if (request.path == kChanges) co_return co_await show_changes(std::move(request));
   if (request.path == kTrends) co_return show_trends(request);
+  if (const std::optional<Response> file = asset(request)) co_return *file;
+  if (part_of(request) != Part::data) {
+    co_return web::error_page(404, "The resource could not be found.", request);
+  }
+  if (!co_await records_.ready_by(runtime_.clock.now() + web::kRecordsTimeout)) {
+    co_return web::incomplete_records_page(request);
+  }
   if (request.path == kBuildLog) co_return co_await show_build_log(std::move(request));
-  const std::optional<Response> file = asset(request);
-  co_return file ? *file : web::error_page(404, "The resource could not be found.", request);
+  feed_.activate();
+  co_return request.path == kRows ? json_page(feed_.rows()) : show_changes(request);
 }
 
 void StatusPage::start() {
@@ -98,22 +108,16 @@ Task<> StatusPage::stop() {
   co_await feed_.stop();
 }
 
-Task<Response> StatusPage::show_rows() {
-  co_await feed_.activate();
-  co_return json_page(feed_.rows());
-}
-
-Task<Response> StatusPage::show_changes(Request request) {
-  co_await feed_.activate();
+Response StatusPage::show_changes(const Request& request) {
   Response response{200,
                     {{"Content-Type", "text/event-stream"},
                      {"Cache-Control", "no-store"},
                      {"X-Accel-Buffering", "no"}}};  // proxies must not buffer it
-  if (request.method == "HEAD") co_return response;
+  if (request.method == "HEAD") return response;
   response.stream = [this, after = parameter(request, "after")](web::StreamSink& sink) {
     return stream_changes(after, sink);
   };
-  co_return response;
+  return response;
 }
 
 Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
@@ -123,7 +127,12 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
   std::string greeting =
       fmt::format("event: hello\ndata: {{\"now\":{:.2f}}}\n\n", runtime_.clock.wall_seconds());
   bool is_taken = co_await sink.send(std::move(greeting));
+  bool is_current = true;
   while (is_taken && runtime_.clock.now() < end) {
+    if (std::exchange(is_current, records_.ready()) != records_.ready()) {
+      std::string event(is_current ? kCurrentEvent : kStaleEvent);
+      is_taken = co_await sink.send(std::move(event));
+    }
     auto messages = feed_.since(revision);
     if (!messages) {
       co_await sink.send("event: behind\ndata: {}\n\n");
@@ -169,7 +178,6 @@ Response StatusPage::show_trends(const Request& request) const {
 
 // The file name comes from a record, not from the request.
 Task<Response> StatusPage::show_build_log(Request request) {
-  co_await records_.until_ready();
   const model::ImageBuild* build =
       records_.images.find_build(parameter(request, "image"), parameter(request, "build"));
   if (build == nullptr) co_return web::error_page(404, "Build not found.", request);

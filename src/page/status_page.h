@@ -14,8 +14,9 @@ namespace nodepool::page {
 //
 //   /                  the page, for clients that accept HTML; /page/<file>: its static files
 //   /page/rows         all rows, as JSON (page/row_changes.h)
-//   /page/changes      changes since `?after=REVISION`, as a stream of events: `changes`, or
-//                      `behind` if all rows have to be loaded again
+//   /page/changes      changes since `?after=REVISION`, as a stream of events: `changes`, `behind`
+//                      if all rows have to be loaded again, `stale` with a reason while the
+//                      launcher has lost its store, `current` when it has read all records again
 //   /page/trends       the last hours, as JSON (page/trends.h): `?of=all`, `?of=label&name=NAME` or
 //                      `?of=provider&name=NAME`; without a name, all labels or providers
 //   /page/build-log    the end of the log of `?image=NAME&build=ID`, from byte `?from=N` on, if
@@ -41,7 +42,8 @@ class StatusPage {
   // Whether it is a request for a build log, which may contain more than the records.
   static bool is_build_log(const web::Request& request);
 
-  // Handles a request for one of them. Throws Cancelled.
+  // Handles a request for one of them. Waits until the records are complete, at most
+  // web::kRecordsTimeout. Throws Cancelled.
   async::Task<web::Response> answer(web::Request request);
 
   // Starts the background tasks.
@@ -49,8 +51,7 @@ class StatusPage {
   async::Task<> stop();
 
  private:
-  async::Task<web::Response> show_rows();
-  async::Task<web::Response> show_changes(web::Request request);
+  web::Response show_changes(const web::Request& request);
   async::Task<> stream_changes(std::string revision, web::StreamSink& sink);
   web::Response show_trends(const web::Request& request) const;
   async::Task<web::Response> show_build_log(web::Request request);

@@ -105,7 +105,11 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
 }
 
 void Daemon::enable_registry() {
-  registry_ = std::make_shared<telemetry::MetricsRegistry>();
+  registry_ = std::make_shared<telemetry::MetricsRegistry>([this](const telemetry::Metric& metric) {
+    if (!truncated_metrics_.insert(metric.name).second) return;
+    log_.warning("The metric {} has more than {} series: further ones are dropped", metric.name,
+                 telemetry::MetricsRegistry::kMostSeries);
+  });
   // With an initial 0, the first stall is an increase.
   registry_->count(telemetry::series<telemetry::kLoopStalls>(), 0);
   metrics_ = metrics_.also_to(registry_);

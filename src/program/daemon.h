@@ -107,6 +107,7 @@ class Daemon {
   Options options_;
   std::shared_ptr<telemetry::Log> log_sink_;
   telemetry::Logger log_;
+  std::set<std::string_view> truncated_metrics_;          // reported as such
   std::shared_ptr<telemetry::MetricsRegistry> registry_;  // nullptr: not enabled
   telemetry::Metrics metrics_;
   model::DaemonState state_;

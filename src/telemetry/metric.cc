@@ -13,7 +13,7 @@ bool is_plain(char c) {
 
 std::string in_one_level(std::string_view name) {
   std::string part(name);
-  std::ranges::replace_if(part, [](char c) { return c == '.' || c == ':'; }, '_');
+  std::ranges::replace_if(part, [](char c) { return c == '.'; }, '_');
   return part;
 }
 
@@ -29,16 +29,25 @@ std::string in_words(std::string_view text) {
   return part;
 }
 
+// Values may come from outside, and these characters end a key or a line.
+std::string without_ends(std::string_view value) {
+  std::string part(value);
+  std::ranges::replace_if(
+      part, [](char c) { return c == ':' || c == '|' || c == '\x7f' || (c >= '\0' && c < ' '); },
+      '_');
+  return part;
+}
+
 std::string key_part(KeyPart part, std::string_view value) {
   switch (part) {
     case KeyPart::as_is:
       break;
     case KeyPart::one_level:
-      return in_one_level(value);
+      return in_one_level(without_ends(value));
     case KeyPart::words:
       return in_words(value);
   }
-  return std::string(value);
+  return without_ends(value);
 }
 
 // `form` with the series' values in place of labels; empty if a label has no value.

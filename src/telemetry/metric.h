@@ -13,8 +13,8 @@ namespace nodepool::telemetry {
 
 // How to write a label's value in a statsd key, where '.' separates levels.
 enum class KeyPart {
-  as_is,      // unchanged, like most names in the Python Nodepool
-  one_level,  // '.' and ':' become '_', like its names of requestors and tenants
+  as_is,      // only ':', '|' and control characters become '_': others are the Python Nodepool's
+  one_level,  // '.' also becomes '_', like its names of requestors and tenants
   words,      // other characters than letters, digits, '-' and '_' become one '_'
 };
 

@@ -39,7 +39,12 @@ const MetricsRegistry::Buckets& MetricsRegistry::buckets_of(const Metric& metric
 MetricsRegistry::Value* MetricsRegistry::value_of(const Series& series) {
   const auto known = registry_.find(series);
   if (known != registry_.end()) return &known->second;
-  if (registry_.size() >= kMostSeries) return nullptr;
+  std::size_t& size = sizes_[series.metric->name];
+  if (size >= kMostSeries) {
+    if (on_drop_) on_drop_(*series.metric);
+    return nullptr;
+  }
+  ++size;
   return &registry_[series];
 }
 
@@ -65,6 +70,13 @@ void MetricsRegistry::time(const Series& series, std::chrono::nanoseconds durati
 
 void MetricsRegistry::total(const Series& series, double value) {
   if (Value* const known = value_of(series)) known->value = value;
+}
+
+void MetricsRegistry::erase(const Metric& metric,
+                            const std::function<bool(const Series& series)>& is_gone) {
+  sizes_[metric.name] -= std::erase_if(registry_, [&](const auto& entry) {
+    return entry.first.metric->name == metric.name && is_gone(entry.first);
+  });
 }
 
 void MetricsRegistry::visit(const Metric& metric, const Visitor& visitor) const {

@@ -7,6 +7,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "telemetry/metric.h"
 
@@ -16,8 +18,14 @@ namespace nodepool::telemetry {
 // last values of gauges.
 class MetricsRegistry {
  public:
-  // The limit of series, because label values may come from outside. Further series are dropped.
-  static constexpr std::size_t kMostSeries = 50'000;
+  // The limit of series of each metric, because label values may come from outside. Further series
+  // are dropped; the other metrics are not affected.
+  static constexpr std::size_t kMostSeries = 20'000;
+
+  // Called for each value that is dropped.
+  using OnDrop = std::function<void(const Metric& metric)>;
+
+  explicit MetricsRegistry(OnDrop on_drop = {}) : on_drop_(std::move(on_drop)) {}
 
   // Call the function for the kind of the series' metric.
   void count(const Series& series, std::int64_t increment);
@@ -26,6 +34,9 @@ class MetricsRegistry {
 
   // Sets a counter that is counted elsewhere.
   void total(const Series& series, double value);
+
+  // Removes the series of a metric that `is_gone` selects.
+  void erase(const Metric& metric, const std::function<bool(const Series& series)>& is_gone);
 
   // Visits the series of a metric: the value (for durations the sum in seconds) and the number of
   // durations.
@@ -51,6 +62,8 @@ class MetricsRegistry {
 
   Value* value_of(const Series& series);  // nullptr: the limit is reached
 
+  OnDrop on_drop_;
+  std::map<std::string_view, std::size_t> sizes_;  // numbers of series by the metric's name
   std::map<Series, Value> registry_;
 };
 

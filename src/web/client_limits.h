@@ -34,7 +34,7 @@ class ClientLimits {
   };
 
   // The limits, lowered so that connections use at most half of the process's descriptors. The Unix
-  // socket then gets a quarter of that half.
+  // socket then gets a quarter of that half, and an origin the same part of the rest as before.
   static Limits fitted(Limits limits, std::size_t descriptors);
 
   explicit ClientLimits(const Limits& limits) : limits_(limits) {}

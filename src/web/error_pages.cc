@@ -69,4 +69,10 @@ Response error_page(unsigned status, const std::string& message, const Request& 
           std::make_shared<const std::string>(std::move(body))};
 }
 
+Response incomplete_records_page(const Request& request) {
+  Response response = error_page(503, "The launcher waits for its store; retry later.", request);
+  response.headers.emplace_back("Retry-After", "5");
+  return response;
+}
+
 }  // namespace nodepool::web

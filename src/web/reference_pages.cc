@@ -55,12 +55,10 @@ Table one_node(const model::NodeTable& nodes, const std::string& id, double now)
 
 // Of all registered pools.
 Table labels(const model::ComponentTable& components) {
-  std::set<std::string> labels;
-  for (const model::Component* pool : components.pools()) {
-    labels.insert(pool->supported_labels.begin(), pool->supported_labels.end());
-  }
   Table table({{"label", "Label"}});
-  for (const std::string& label : labels) table.add({model::json_string(label)});
+  for (const std::string_view label : components.supported_labels()) {
+    table.add({model::json_string(label)});
+  }
   return table;
 }
 
@@ -181,7 +179,9 @@ async::Task<Response> ReferencePages::answer(Request request) {
   if (std::ranges::find(kLists, request.path) == std::end(kLists)) {
     co_return error_page(404, "The resource could not be found.", request);
   }
-  co_await records_.until_ready();
+  if (!co_await records_.ready_by(runtime_.clock.now() + kRecordsTimeout)) {
+    co_return incomplete_records_page(request);
+  }
   const bool is_json = *type == MediaType::json;
   const std::optional<Page> page = co_await page_of(request, is_json);
   if (!page) {

@@ -25,8 +25,8 @@ class ReferencePages {
   // The records outlive this.
   ReferencePages(const async::Runtime& runtime, model::Records& records);
 
-  // Waits until the tables are complete, and for its turn: one page is rendered at a time. Throws
-  // Cancelled.
+  // Waits until the tables are complete, at most kRecordsTimeout, and for its turn: one page is
+  // rendered at a time. Throws Cancelled.
   async::Task<Response> answer(Request request);
 
  private:

@@ -67,6 +67,7 @@ class Server::StreamOnConnection final : public StreamSink {
     if (!is_open_) co_return false;
     Task<bool> sending =
         is_chunked_ ? connection_.write_chunk(part) : connection_.write_more(*part);
+    is_open_ = false;  // the caller may catch a timeout
     is_open_ = co_await server_.in_time(std::move(sending), limit, end);
     co_return is_open_;
   }

@@ -415,6 +415,25 @@ TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {
   for (const std::string& line : audit_) EXPECT_THAT(line, Not(HasSubstr("secret")));
 }
 
+TEST_F(ApiTest, a_request_is_written_down_when_it_is_placed_and_once) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  std::optional<web::Response> response;
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  const std::string target = "/api/v1/requests?wait=60s";
+  scope.spawn("call", answer(*first_, request("POST", target, "gitlab", kSmall), response));
+  settle();
+  EXPECT_FALSE(response) << "it waits";
+  ASSERT_THAT(audit_, SizeIs(1));
+  EXPECT_THAT(audit_[0], HasSubstr("gitlab from 127.0.0.1: POST /api/v1/requests"));
+  EXPECT_THAT(audit_[0], HasSubstr(": 201, placed "));
+  pass(seconds(61));
+  EXPECT_TRUE(response);
+  EXPECT_THAT(audit_, SizeIs(1));
+  run(scope.join());
+}
+
 TEST_F(ApiTest, malformed_requests_get_an_error_that_names_the_fault) {
   const auto problem = [this](const json& body) {
     const Got answer = call("POST", "/api/v1/requests", "gitlab", body);

@@ -126,6 +126,25 @@ TEST_F(ApiMomentsTest, a_release_that_others_prevent_is_refused) {
   EXPECT_EQ(call("DELETE", "/api/v1/leases/" + done.id(), "gitlab").status, 204);
 }
 
+TEST_F(ApiMomentsTest, what_is_held_is_written_down_even_if_the_next_node_cannot_be) {
+  const Got done = leased("gitlab", {{"labels", {"small", "small"}}});
+  const json& nodes = done.body.at("lease").at("nodes");
+  const std::string first = nodes.at(0).at("id");
+  const std::string second = nodes.at(1).at("id");
+  async::TaskScope others(runtime_, fail);
+  bool is_over = false;
+  others.spawn("changes", keep_changing(model::node_path(second), is_over));
+  const web::Request hold = request("POST", "/api/v1/leases/" + done.id() + "/hold", "gitlab",
+                                    {{"nodes", {first, second}}});
+  const Got refused = got(run(first_->api().answer(hold)));
+  is_over = true;
+  run(others.join());
+  EXPECT_EQ(refused.status, 409) << refused.text;
+  EXPECT_EQ(node(first).state, model::NodeState::hold);
+  EXPECT_EQ(node(second).state, model::NodeState::in_use);
+  EXPECT_THAT(audit_.back(), HasSubstr("/hold: 409, held " + first + " of " + done.id()));
+}
+
 TEST_F(ApiMomentsTest, a_hold_whose_node_changes_at_any_moment_is_ended_or_the_call_is_refused) {
   std::set<unsigned> statuses;
   bool is_answered = false;

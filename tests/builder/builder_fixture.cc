@@ -36,6 +36,7 @@ struct BuilderFixture::Process {
     options.environment = fixture.environment_;
     options.metrics = telemetry::Metrics(
         [&fixture](std::string_view datagram) { fixture.figures_.emplace_back(datagram); });
+    options.metrics = options.metrics.also_to(registry);
     const ProgramContext site{runtime, threads, fixture.environment_};
     ImageMakers makers;
     makers.builders["diskimage-builder"] = std::make_unique<BuilderDouble>(site, fixture.workshop_);
@@ -62,6 +63,8 @@ struct BuilderFixture::Process {
   async::Runtime runtime;
   async::ThreadPool threads;
   std::unique_ptr<coordination::MemoryStore> store;
+  std::shared_ptr<telemetry::MetricsRegistry> registry =
+      std::make_shared<telemetry::MetricsRegistry>();
   std::unique_ptr<NodePoolBuilder> builder;
 };
 

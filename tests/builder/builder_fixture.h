@@ -45,6 +45,9 @@ class BuilderFixture : public testing::Test {
   void kill(const std::string& name = "nb1");
   coordination::MemoryStore& store_of(const std::string& name = "nb1");
 
+  // Its metrics for Prometheus.
+  std::string scraped(const std::string& name = "nb1");
+
   // Runs all work without advancing the time.
   void settle();
   // Advances the time from timer to timer.

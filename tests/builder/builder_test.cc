@@ -404,5 +404,36 @@ TEST_F(BuilderTest, figures_are_sent) {
               HasSubstr("nodepool.builder.nb1.example.image.deb.provider.sky1.upload.state:0|g\n"));
 }
 
+TEST_F(BuilderTest, figures_are_current_whenever_they_are_scraped) {
+  start_with_one();
+  std::string all = scraped();
+  EXPECT_THAT(all, HasSubstr("\nnodepool_build_requests 0\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool_image_build_requests{image=\"deb\"} 0\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool_image_build_exit_code{image=\"deb\"} 0\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool_image_build_state{host=\"nb1.example\",image=\"deb\"} 0\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool_image_upload_state{host=\"nb1.example\",image=\"deb\","
+                             "provider=\"sky1\"} 0\n"));
+  workshop_->build_time = hours(1);
+  put(model::build_request_path("deb"));
+  pass(minutes(1));
+  all = scraped();
+  EXPECT_THAT(all, HasSubstr("\nnodepool_build_requests 1\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool_image_build_state{host=\"nb1.example\",image=\"deb\"} 1\n"));
+}
+
+TEST_F(BuilderTest, figures_of_removed_images_and_providers_disappear) {
+  start_with_one();
+  pass(minutes(1));
+  reconfigure(
+      yaml("  - {name: fed, username: ci, rebuild-age: 3600}\n",
+           "  - {name: sky2, driver: sky, image-format: qcow2, diskimages: [{name: fed}]}\n"));
+  const std::string all = scraped();
+  EXPECT_THAT(all, HasSubstr("nodepool_image_build_state{host=\"nb1.example\",image=\"fed\"}"));
+  EXPECT_THAT(all, Not(HasSubstr("state{host=\"nb1.example\",image=\"deb\"")));
+  EXPECT_THAT(all, Not(HasSubstr("nodepool_image_build_exit_code{image=\"deb\"}")));
+  EXPECT_THAT(all, Not(HasSubstr("nodepool_image_size_bytes{image=\"deb\"")));
+  EXPECT_THAT(all, HasSubstr("nodepool_image_build_seconds_count{image=\"deb\"} 1\n"));
+}
+
 }  // namespace
 }  // namespace nodepool::builder

@@ -101,6 +101,14 @@ TEST_F(LauncherMetricsTest, the_wait_of_a_request_is_measured_for_each_of_its_la
   EXPECT_THAT(lines_, Contains(StartsWith("nodepool.label.small.request.failed:")).Times(1));
 }
 
+TEST_F(LauncherMetricsTest, the_wait_for_a_label_that_no_pool_offers_is_not_measured) {
+  start(kMeasuredSky);
+  request({"small", "unheard-of"});
+  pass(seconds(1));
+  EXPECT_THAT(lines_, Contains(StartsWith("nodepool.label.small.request.failed:")).Times(1));
+  EXPECT_THAT(lines_, Not(Contains(StartsWith("nodepool.label.unheard-of.request."))));
+}
+
 TEST_F(LauncherMetricsTest, one_launcher_counts_for_all_and_another_one_takes_over) {
   std::vector<std::string> others;
   start(kMeasuredSky);

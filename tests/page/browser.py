@@ -1,4 +1,5 @@
 """Headless Chromium, and what the tests ask of a page in it."""
+import contextlib
 import json
 
 from launcher import wait_until
@@ -40,6 +41,15 @@ class Browser:
         self.driver.get(site.url + address)
         if live:
             self.wait('the page is live', lambda: self.text('#connection') == 'Live')
+
+    @contextlib.contextmanager
+    def before_pages(self, script):
+        """Runs the script before the scripts of each page."""
+        added = self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {'source': script})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd('Page.removeScriptToEvaluateOnNewDocument', added)
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)

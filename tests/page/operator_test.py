@@ -44,6 +44,26 @@ def free_node(site):
     return next(node['id'] for node in site.call('GET', 'nodes?label=bare-metal&state=ready')['nodes'])
 
 
+def test_whose_the_token_is_is_asked_again_after_a_refusal(site, browser):
+    """The first answer is that of an overloaded server. Instead of 10 seconds, the page waits for none."""
+    with browser.before_pages(r"""
+            const later = window.setTimeout;
+            window.setTimeout = (call, time, ...rest) => later(call, time === 10000 ? 0 : time, ...rest);
+            const ask = window.fetch;
+            let isFirst = true;
+            window.fetch = (path, options) => {
+              if (!isFirst || !String(path).startsWith('api/v1/client')) return ask(path, options);
+              isFirst = false;
+              return Promise.resolve(new Response('', {status: 503}));
+            };"""):
+        browser.open(site)
+        try:
+            sign_in(browser, ADMIN_TOKEN)
+            browser.wait('the page knows whose it is', lambda: browser.text('#client') == 'boss (admin)')
+        finally:
+            browser.run('sessionStorage.clear()')
+
+
 @pytest.mark.smoke
 def test_without_a_token_nothing_can_be_done(site, browser):
     browser.open(site, f'#/nodes/{free_node(site)}')

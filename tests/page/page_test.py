@@ -76,6 +76,57 @@ def test_unhealthy_hosts_come_first_with_the_reason(site, browser):
     browser.wait('it is said on the first page', lambda: 'Connection refused' in browser.text('[aria-label="Needs attention"]'))
 
 
+STREAM_OF_THE_TEST = r"""
+    const ask = window.fetch;
+    window.fetch = async (path, options) => {
+      if (!String(path).startsWith('page/changes')) return ask(path, options);
+      return new Response(new ReadableStream({start(controller) {
+        window.tell = (name, data) => controller.enqueue(new TextEncoder().encode(`event: ${name}\ndata: ${data}\n\n`));
+      }}));
+    };"""
+
+
+def test_an_odd_record_does_not_hide_the_others(site, browser, request_of_three):
+    """As another program may have written it: without labels, at a time that no date has."""
+    with browser.before_pages(r"""
+            const ask = window.fetch;
+            window.fetch = async (path, options) => {
+              const response = await ask(path, options);
+              if (!String(path).startsWith('page/rows') || !response.ok) return response;
+              const all = await response.json();
+              const odd = ['requested', 'pending'].map((state, i) => ({id: `100-000000000${i}`, state, since: 1e300, created: 1e300}));
+              (all.rows.request ??= []).push(...odd);
+              return Response.json(all);
+            };"""):
+        browser.open(site, '#/requests')
+        browser.wait('all requests', lambda: {'100-0000000000', '100-0000000001', request_of_three} <= set(browser.ids()))
+        browser.open(site, '#/requests/100-0000000001')
+        browser.wait('its details', lambda: browser.text('#detail-title') == '100-0000000001')
+
+
+def test_a_lost_store_is_not_live(site, browser):
+    with browser.before_pages(STREAM_OF_THE_TEST):
+        browser.open(site)
+        browser.run('window.tell("stale", JSON.stringify({reason: "The launcher has lost its store"}))')
+        browser.wait('that is said', lambda: browser.text('#connection') == 'The launcher has lost its store')
+        assert 'lost' in browser.find('#connection').get_attribute('class')
+        browser.run('window.tell("current", "{}")')
+        browser.wait('the store is back', lambda: browser.text('#connection') == 'Live')
+
+
+def test_a_server_that_never_answers_is_noticed(site, browser):
+    """Instead of 40 seconds, the page waits for one."""
+    with browser.before_pages(r"""
+            const later = window.setTimeout;
+            window.setTimeout = (call, time, ...rest) => later(call, time === 40000 ? 1000 : time, ...rest);
+            const ask = window.fetch;
+            window.fetch = (path, options) => (String(path).startsWith('page/rows') ? new Promise((resolve, reject) => {
+              options.signal?.addEventListener('abort', () => reject(options.signal.reason));
+            }) : ask(path, options));"""):
+        browser.open(site, live=False)
+        browser.wait('that is said', lambda: browser.text('#connection') == 'No response, retrying')
+
+
 def test_failures_have_their_reason(site, browser):
     request = site.ask('broken', lease='1h')
     site.wait_for_state(request, 'failed')

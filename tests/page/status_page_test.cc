@@ -33,7 +33,9 @@ using coordination::CreateMode;
 using nlohmann::json;
 using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
 
@@ -263,6 +265,45 @@ TEST_F(StatusPageTest, clients_get_changes_in_batches) {
   loop_.run(store_.remove(model::node_path("0000000002"), coordination::kAnyVersion));
   pass(std::chrono::seconds(1));
   EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"node":["0000000002"]})"));
+}
+
+TEST_F(StatusPageTest, without_the_store_a_client_is_asked_to_retry) {
+  store_.suspend_for_tests();
+  settle();
+  const auto ask = [](StatusPage& page, std::string target,
+                      std::vector<unsigned>& statuses) -> Task<> {
+    web::Request request{.method = "GET", .path = {}, .parameters = {}, .headers = {}};
+    EXPECT_TRUE(parse_target(target, request));
+    const web::Response response = co_await page.answer(std::move(request));
+    EXPECT_THAT(response.headers, Contains(Pair("Retry-After", "5")));
+    statuses.push_back(response.status);
+  };
+  std::vector<unsigned> statuses;
+  for (const char* target : {"/page/rows", "/page/changes", "/page/build-log"}) {
+    scope_.spawn("client", ask(page_, target, statuses));
+  }
+  pass(std::chrono::seconds(14));
+  EXPECT_THAT(statuses, IsEmpty());
+  pass(std::chrono::seconds(2));
+  EXPECT_THAT(statuses, ElementsAre(503U, 503U, 503U));
+}
+
+TEST_F(StatusPageTest, clients_are_told_when_the_store_is_lost_and_when_it_is_back) {
+  Client client;
+  follow(client, rows()["revision"]);
+  pass(std::chrono::seconds(3));
+  EXPECT_THAT(client.text(), Not(HasSubstr("event: stale")));
+  client.parts.clear();
+  store_.suspend_for_tests();
+  settle();
+  EXPECT_THAT(client.text(),
+              HasSubstr("event: stale\ndata: {\"reason\":\"The launcher has lost its store"));
+  EXPECT_THAT(client.text(), Not(HasSubstr("event: current")));
+  client.parts.clear();
+  store_.resume_for_tests();
+  pass(std::chrono::seconds(5));
+  EXPECT_THAT(client.text(), HasSubstr("event: current\n"));
+  EXPECT_THAT(client.text(), Not(HasSubstr("event: stale")));
 }
 
 TEST_F(StatusPageTest, all_clients_share_one_text) {

@@ -21,6 +21,7 @@ namespace nodepool::program {
 namespace {
 
 using coordination::StoreError;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -40,6 +41,7 @@ class TestDaemon final : public Daemon {
   using Daemon::enable_registry;
   using Daemon::health;
   using Daemon::log;
+  using Daemon::metrics;
   using Daemon::registry;
   using Daemon::runtime;
   using Daemon::state;
@@ -162,6 +164,25 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   EXPECT_THAT(daemon.health().warnings, ElementsAre(daemon.state().problems.front()));
   EXPECT_THAT(daemon.registry().prometheus_text(),
               Not(HasSubstr("nodepool_log_messages_dropped_total 0\n")));
+}
+
+constexpr telemetry::Metric kRings{.name = "rings",
+                                   .kind = telemetry::Metric::Kind::gauge,
+                                   .labels = {{{"bird"}}},
+                                   .help = "rings that were put on the bird"};
+
+TEST_F(DaemonTest, the_first_dropped_series_of_a_metric_is_logged) {
+  const auto daemon = this->daemon({});
+  daemon->enable_registry();
+  daemon->block_ = [&daemon] {
+    for (std::size_t i = 0; i < telemetry::MetricsRegistry::kMostSeries + 3; ++i) {
+      daemon->metrics().gauge(telemetry::series<kRings>(std::to_string(i)), 1);
+    }
+  };
+  daemon->run(report_);
+  EXPECT_THAT(log_, Contains("The metric rings has more than 20000 series: further ones are "
+                             "dropped")
+                        .Times(1));
 }
 
 // Lines from any thread.

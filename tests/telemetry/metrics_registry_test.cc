@@ -5,12 +5,15 @@
 
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "telemetry/metrics.h"
 
 namespace nodepool::telemetry {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -51,6 +54,20 @@ TEST(FiguresTest, names_from_outside_cannot_take_all_memory) {
   const std::string text = registry.prometheus_text();
   EXPECT_THAT(text, HasSubstr("eggs{nest=\"0\"} 2\n"));
   EXPECT_EQ(std::ranges::count(text, '\n'), MetricsRegistry::kMostSeries + 2);
+}
+
+TEST(FiguresTest, a_metric_with_too_many_series_displaces_no_other) {
+  std::vector<std::string> dropped;
+  MetricsRegistry registry([&dropped](const Metric& metric) { dropped.emplace_back(metric.name); });
+  for (std::size_t i = 0; i < MetricsRegistry::kMostSeries; ++i) {
+    registry.gauge(series<kLaidEggs>(std::to_string(i), ""), 1);
+  }
+  EXPECT_THAT(dropped, IsEmpty());
+  registry.gauge(series<kLaidEggs>("one more", ""), 1);
+  EXPECT_THAT(dropped, ElementsAre("eggs"));
+  MetricsRegistry copy = registry;
+  copy.count(series<kSeenBirds>(), 1);
+  EXPECT_THAT(copy.prometheus_text(), HasSubstr("birds_total 1\n"));
 }
 
 TEST(FiguresTest, metrics_are_available_without_a_statsd_server) {

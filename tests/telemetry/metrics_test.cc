@@ -174,6 +174,12 @@ TEST(MetricKeys, names_become_parts_of_keys) {
               ElementsAre("visits.zuul_example_org", "visits.zuul_example_org.for.a_b_c_d"));
 }
 
+TEST(MetricKeys, a_name_from_outside_adds_no_line) {
+  EXPECT_THAT(statsd_keys(series<kBirds>("an oak:1|c\nother:5|g\x7f")),
+              ElementsAre("birds.an oak_1_c_other_5_g_"));
+  EXPECT_THAT(statsd_keys(series<kVisits>("oak\n|", "")), ElementsAre("visits.oak__"));
+}
+
 TEST(MetricKeys, a_key_with_a_label_that_has_no_value_is_left_out) {
   EXPECT_THAT(statsd_keys(series<kVisits>("oak", "")), ElementsAre("visits.oak"));
   EXPECT_THAT(statsd_keys(series<kVisits>("", "rest")), SizeIs(0));

@@ -136,9 +136,13 @@ TEST_F(GuestsTest, the_largest_answer_can_be_had_by_itself) {
 TEST(GuestsLimitsTest, half_of_the_file_descriptors_is_reserved) {
   const ClientLimits::Limits all;
   EXPECT_EQ(ClientLimits::fitted(all, 16384).connections, all.connections);
+  EXPECT_EQ(ClientLimits::fitted(all, 16384).per_origin, all.per_origin);
   const ClientLimits::Limits few = ClientLimits::fitted(all, 1024);
   EXPECT_EQ(few.connections, 384U);
   EXPECT_EQ(few.local, 128U);
+  EXPECT_EQ(few.per_origin, 96U) << "a quarter, as of many";
+  EXPECT_EQ(few.per_local_origin, 288U);
+  EXPECT_EQ(ClientLimits::fitted(all, 4).per_origin, 1U);
 }
 
 }  // namespace

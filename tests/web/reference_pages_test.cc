@@ -20,6 +20,7 @@
 #include "coordination/tree.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
+#include "web/error_pages.h"
 
 namespace nodepool::web {
 namespace {
@@ -202,6 +203,29 @@ TEST_F(ReferencePagesTest, the_loop_turns_while_a_long_list_is_made) {
   loop_.run(count(response, turns));
   EXPECT_GE(turns, 5);
   EXPECT_THAT(*response->body, HasSubstr("| 1000999 "));
+}
+
+TEST_F(ReferencePagesTest, without_the_store_a_client_is_asked_to_retry) {
+  store_.suspend_for_tests();
+  loop_.poll();
+  ASSERT_FALSE(records_.ready());
+  Request request;
+  ASSERT_TRUE(parse_target("/node-list", request));
+  std::optional<Response> response;
+  const auto ask = [](ReferencePages& pages, Request asked,
+                      std::optional<Response>& answer) -> async::Task<> {
+    answer = co_await pages.answer(std::move(asked));
+  };
+  scope_.spawn("asks", ask(pages_, request, response));
+  loop_.poll();
+  clock_.advance_by(kRecordsTimeout - std::chrono::seconds(1));
+  loop_.poll();
+  EXPECT_FALSE(response) << "the store may come back";
+  clock_.advance_by(std::chrono::seconds(1));
+  loop_.poll();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 503U);
+  EXPECT_THAT(response->headers, Contains(Key("Retry-After")));
 }
 
 TEST_F(ReferencePagesTest, many_column_selections_do_not_delay_other_clients) {

@@ -22,6 +22,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "async/event.h"
 #include "async/event_loop.h"
 #include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
@@ -70,8 +71,32 @@ class ServerTest : public testing::Test {
       const Stream forever = [this](StreamSink& sink) { return tick(sink); };
       co_return Response{200, {}, {}, forever};
     }
+    if (request.path == "/flood") {
+      const Stream flood = [this](StreamSink& sink) { return send_twice(sink); };
+      co_return Response{200, {}, {}, flood};
+    }
     co_return Response{
         200, {{"X-Test", "1"}}, std::make_shared<const std::string>(std::move(text))};
+  }
+
+  // A stream that continues after a timeout.
+  Task<> send_twice(StreamSink& sink) {
+    for (int i = 0; i < 2; ++i) {
+      Task<std::string> sending = outcome(sink);
+      outcomes_.push_back(co_await std::move(sending));
+    }
+    flooded_.set();
+  }
+
+  static Task<std::string> outcome(StreamSink& sink) {
+    bool is_taken = false;
+    try {
+      std::string part(kLarge, 'x');
+      is_taken = co_await sink.send(std::move(part));
+    } catch (const async::DeadlineExceeded&) {
+      co_return "late";
+    }
+    co_return is_taken ? "taken" : "refused";
   }
 
   Task<tcp::socket> connect() {
@@ -142,6 +167,8 @@ class ServerTest : public testing::Test {
                                   telemetry::LogLevel::warning),
       "test"};
   std::shared_ptr<ClientLimits> client_limits_;
+  std::vector<std::string> outcomes_;  // of the parts of a flood
+  async::Event flooded_{"the flood is over"};
   std::unique_ptr<Server> server_;
 };
 
@@ -213,6 +240,18 @@ TEST_F(ServerTest, a_client_that_does_not_read_the_response_is_disconnected) {
     };
     EXPECT_THAT(loop_.run(lazy_first()), EndsWith("GET /a"));
   }
+}
+
+TEST_F(ServerTest, a_stream_gets_nothing_through_after_a_timeout) {
+  start({.response = milliseconds(50)});
+  const auto read_nothing = [this]() -> Task<> {
+    tcp::socket socket = co_await connect();
+    const std::string request = "GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
+    co_await flooded_.wait();
+  };
+  loop_.run(read_nothing());
+  EXPECT_THAT(outcomes_, ElementsAre("late", "refused"));
 }
 
 TEST_F(ServerTest, unread_responses_have_a_memory_limit) {

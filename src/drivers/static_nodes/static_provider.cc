@@ -83,6 +83,11 @@ void StaticProvider::quiesce() {
   scope_.cancel();
 }
 
+void StaticProvider::take_over(driver::Provider& predecessor) {
+  auto* const other = dynamic_cast<StaticProvider*>(&predecessor);
+  if (other != nullptr) other->has_successor_ = true;
+}
+
 Task<> StaticProvider::stop() {
   quiesce();
   co_await scope_.join();
@@ -312,6 +317,7 @@ void StaticProvider::report(const Host& host, const HostState& state, const std:
 }
 
 void StaticProvider::report_unhealthy_hosts() const {
+  if (has_successor_) return;
   context_.metrics.gauge(telemetry::series<driver::kHostsUnhealthy>(config_->name()),
                          static_cast<double>(unhealthy_.size()));
 }

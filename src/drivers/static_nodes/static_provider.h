@@ -33,6 +33,7 @@ class StaticProvider final : public driver::Provider {
   const driver::ProviderConfig& config() const override { return *config_; }
   Task<> start() override;
   void quiesce() override;
+  void take_over(driver::Provider& predecessor) override;
   Task<> stop() override;
   std::shared_ptr<const driver::Offer> offer() const override { return offer_; }
   Task<bool> is_usable(model::Node node) override;
@@ -100,6 +101,7 @@ class StaticProvider final : public driver::Provider {
   async::Slots registrations_;
   std::map<HostKey, HostState> states_;
   bool is_quiesced_ = false;
+  bool has_successor_ = false;  // which counts the unhealthy hosts from now on
   coordination::Subscription subscription_;
   async::TaskScope scope_;
 };

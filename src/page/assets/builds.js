@@ -37,7 +37,7 @@ function show(image, build) {
   const element = h('pre', {class: 'log', tabindex: 0, role: 'log', 'aria-label': `Log of build ${build}`, 'aria-live': 'off'}, 'Reading…');
   Object.assign(open, {build, element});
   follow(image, build, element).catch((error) => {
-    if (!(error instanceof Unauthorized)) return element.append('\nNo response from the server.');
+    if (!(error instanceof Unauthorized)) return element.append(`\n${error instanceof TypeError ? 'No response from the server.' : error.message}`);
     element.textContent = 'A token is required.';
     const retry = () => { if (token() && open.element === element) show(image, build); };
     document.dispatchEvent(new CustomEvent('token-needed', {detail: {problem: error.message, retry}}));

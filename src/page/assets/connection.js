@@ -12,12 +12,12 @@ export class Unauthorized extends Error {}
 export function token() { return sessionStorage.getItem(KEY); }
 export function setToken(text) { text ? sessionStorage.setItem(KEY, text) : sessionStorage.removeItem(KEY); }
 
+// An error response.
+class Refused extends Error {}
+
 async function problemOf(response) {
-  try {
-    return (await response.json()).detail ?? `The server returned status ${response.status}.`;
-  } catch {
-    return `The server returned status ${response.status}.`;
-  }
+  const {detail, message} = await response.json().catch(() => null) ?? {};
+  return detail ?? message?.split('<br')[0] ?? `The server returned status ${response.status}.`;  // of the API, of pages
 }
 
 function headers() {
@@ -31,9 +31,20 @@ export async function get(path, options = {}) {
   return response;
 }
 
-// Returns null if the response is an error.
+// The parts of its text as they arrive.
+async function* partsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const {value, done} = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+// Returns null if there is no such thing, or the client may not read it. Throws an error if the server cannot tell now.
 export async function getJson(path) {
   const response = await get(path);
+  if (response.status >= 500 || response.status === 429) throw new Refused(await problemOf(response));
   return response.ok ? response.json() : null;
 }
 
@@ -79,6 +90,7 @@ export class Connection {
   // after changes of the records. `askToken(problem)` returns when the user has entered a token.
   constructor(records, {showState, changed, askToken}) {
     Object.assign(this, {records, showState, changed, askToken, visibility: new Visibility()});
+    this.staleness = this.failure = null;  // why the records are out of date, and why they cannot be shown
   }
 
   async run() {
@@ -86,7 +98,8 @@ export class Connection {
       try {
         await this.visibility.wait();
         if (this.records.revision === null) await this.load();
-        if (await this.follow()) wait = MIN_BACKOFF;
+        await this.follow();
+        wait = MIN_BACKOFF;
         continue;
       } catch (error) {
         if (error instanceof Unauthorized) {
@@ -95,50 +108,77 @@ export class Connection {
           continue;
         }
         if (!this.visibility.isVisible) continue;
-        this.showState('lost', 'No response, retrying');
+        this.showState('lost', error instanceof Refused ? error.message : 'No response, retrying');
       }
       await pause(wait);
       wait = Math.min(wait * 2, MAX_BACKOFF);
     }
   }
 
-  async load() {
-    const response = await get('page/rows');
-    if (!response.ok) throw new Error(await problemOf(response));
-    this.records.replace(await response.json());
-    this.changed();
-  }
-
-  // Applies changes until the server ends the stream, which it does regularly. Returns true if the connection worked.
-  async follow() {
+  // Calls `take(part)` with the parts of a response as they arrive, until it returns true. Aborts it when the server is
+  // silent for too long, or the page is hidden. `begin()` is called with the response's head.
+  async read(path, take, begin = () => {}) {
     const abort = new AbortController();
     this.visibility.onHidden = () => {
       this.showState('', 'Paused while hidden');
       abort.abort();
     };
-    const response = await get(`page/changes?after=${this.records.revision}`, {signal: abort.signal});
-    if (!response.ok) throw new Error(await problemOf(response));
-    this.showState('live', 'Live');
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let text = '';
     let timer;
     const wait = () => {
       clearTimeout(timer);
       timer = setTimeout(() => abort.abort(), SILENCE_TIMEOUT);
     };
     try {
-      for (wait(); ; wait()) {
-        const {value, done} = await reader.read();
-        if (done) return true;
-        text += value;
-        const events = text.split('\n\n');
-        text = events.pop();
-        if (!this.apply(events)) return true;
+      wait();
+      const response = await get(path, {signal: abort.signal});
+      if (!response.ok) throw new Refused(await problemOf(response));
+      begin();
+      for await (const part of partsOf(response)) {
+        wait();
+        if (take(part)) return;
       }
     } finally {
       clearTimeout(timer);
       abort.abort();
     }
+  }
+
+  async load() {
+    let text = '';
+    await this.read('page/rows', (part) => { text += part; });
+    this.records.replace(JSON.parse(text));
+    this.show();
+  }
+
+  // Applies changes until the server ends the stream, which it does regularly, or all rows have to be loaded again.
+  async follow() {
+    let text = '';
+    const take = (part) => {
+      text += part;
+      const events = text.split('\n\n');
+      text = events.pop();
+      return !this.apply(events);
+    };
+    await this.read(`page/changes?after=${this.records.revision}`, take, () => {
+      this.staleness = null;
+      this.showConnected();
+    });
+  }
+
+  // An error in here is not one of the connection.
+  show() {
+    this.failure = null;
+    try {
+      this.changed();
+    } catch (error) {
+      console.error(error);
+      this.failure = `Error of this page: ${error.message}`;
+    }
+  }
+
+  showConnected() {
+    const problem = this.staleness ?? this.failure;
+    this.showState(problem ? 'lost' : 'live', problem ?? 'Live');
   }
 
   // Returns false if all rows have to be loaded again.
@@ -147,6 +187,8 @@ export class Connection {
     for (const event of events) {
       const [, name, data] = /^event: (\S+)\ndata: (.*)$/s.exec(event) ?? [];
       if (name === 'hello') setServerTime(JSON.parse(data).now);
+      if (name === 'stale') this.staleness = JSON.parse(data).reason;
+      if (name === 'current') this.staleness = null;
       if (name === 'behind') {
         this.records.revision = null;
         return false;
@@ -156,7 +198,8 @@ export class Connection {
         isChanged = true;
       }
     }
-    if (isChanged) this.changed();
+    if (isChanged) this.show();
+    this.showConnected();
     return true;
   }
 }

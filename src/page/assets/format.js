@@ -40,18 +40,30 @@ function ageText(then) {
   return seconds < 9.5 ? `${Math.round(Math.max(seconds, 0))} s` : duration(seconds);
 }
 
-export function moment(seconds) { return `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`; }
+// In ISO 8601. Null if no date has that time: records may have any number.
+function isoTime(seconds) {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+const unknownTime = () => h('span', {class: 'muted'}, '–');
+
+export function moment(seconds) {
+  const iso = isoTime(seconds);
+  return iso ? `${iso.slice(0, 19).replace('T', ' ')} UTC` : '–';
+}
 
 // "14:03:22" in the viewer's time zone; the title has the full time.
 export function clockTime(seconds) {
-  const date = new Date(seconds * 1000);
-  return h('time', {datetime: date.toISOString(), title: moment(seconds)}, date.toLocaleTimeString([], {hour12: false}));
+  const iso = isoTime(seconds);
+  if (!iso) return unknownTime();
+  return h('time', {datetime: iso, title: moment(seconds)}, new Date(iso).toLocaleTimeString([], {hour12: false}));
 }
 
 // The time since then; refreshAges() updates it.
 export function age(then) {
-  if (then === undefined) return h('span', {class: 'muted'}, '–');
-  return h('time', {datetime: new Date(then * 1000).toISOString(), title: moment(then), 'data-then': then}, ageText(then));
+  const iso = isoTime(then);
+  return iso ? h('time', {datetime: iso, title: moment(then), 'data-then': then}, ageText(then)) : unknownTime();
 }
 
 export function refreshAges() {

@@ -76,7 +76,7 @@ function queuePositions(records) {
   return new Map(waiting.map((request, index) => [request.id, index + 1]));
 }
 
-const shapeOf = (request) => JSON.stringify([[...request.labels].sort(), request.tenant, request.prefers,
+const shapeOf = (request) => JSON.stringify([[...(request.labels ?? [])].sort(), request.tenant, request.prefers,
                                              (request.declined ?? []).map((decline) => decline.pool).sort()]);
 
 function leadersOf(records) {
@@ -181,7 +181,7 @@ export function whyOf(request, records) {
   if (request.state === 'pending') {
     const nodes = (request.nodes ?? []).map((id) => records.find('node', id)).filter(Boolean);
     const ready = nodes.filter((node) => node.state === 'ready').length;
-    return `launching: ${ready} of ${request.labels.length} nodes ready`;
+    return `launching: ${ready} of ${request.labels?.length ?? 0} nodes ready`;
   }
   const leader = records.leaderOf(request);
   const opinion = mainOpinion(leader);
