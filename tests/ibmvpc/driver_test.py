@@ -72,6 +72,20 @@ def test_a_zone_without_capacity_is_another_attempt(nodepool, dallas, cloud):
     cloud.exhaust(code=None)
 
 
+@pytest.mark.smoke
+def test_what_a_killed_launcher_has_begun_is_finished(nodepool, dallas, cloud):
+    launcher = nodepool(dallas(pool={'public-ipv4': True}))
+    request = launcher.ask('small')
+    ((name, begun),) = wait_until('an instance is made', lambda: list(cloud.things('instances').items()))
+    launcher.kill()
+    launcher.start()
+    (node,) = request.lease()['nodes']
+    ((found, instance),) = cloud.things('instances').items()
+    assert name == found == node['external_id']
+    assert instance['id'] == begun['id']
+    assert list(cloud.things('floating_ips')) == [name]
+
+
 @pytest.mark.parametrize('call', ['create_instance', 'create_floating_ip'])
 def test_what_was_made_without_an_answer_is_found(nodepool, dallas, cloud, call):
     cloud.lose(call)
