@@ -136,6 +136,16 @@ def test_what_does_not_exist_is_declined(nodepool, iowa, cloud):
     assert launcher.ask('small').lease()['nodes']
 
 
+def test_the_console_log_of_a_machine_without_host_keys_is_logged(nodepool, iowa, cloud):
+    launcher = nodepool(iowa(pool={'host-key-checking': True}, labels=[{'name': 'mute', 'console-log': True}],
+                             **{'boot-timeout': 5, 'launch-retries': 1}))
+    launcher.ask('mute').refusal()
+    (insert,) = cloud.exchanges('compute.instances.insert')
+    name = insert['body']['name']
+    assert f'Booting {name}' in launcher.log.read_text()  # what the simulation's machines print
+    await_no_instances(cloud)
+
+
 @pytest.mark.smoke
 def test_what_a_killed_launcher_has_begun_is_finished(nodepool, iowa, cloud):
     launcher = nodepool(iowa())
