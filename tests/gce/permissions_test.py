@@ -3,10 +3,12 @@ import pathlib
 import re
 
 import pytest
+import yaml
 
 from catalog import PROJECT
 
 MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/gce.md'
+ROLE = MANUAL.with_name('gce-role.yaml')
 
 
 def documented():
@@ -30,3 +32,4 @@ def test_the_manual_lists_all_permissions_and_no_others(nodepool, iowa, cloud):
     launcher.ask('small').refusal()
     launcher.run('config-validate', '--online')
     assert cloud.permissions() == documented()
+    assert cloud.permissions() == yaml.safe_load(ROLE.read_text())['includedPermissions']
