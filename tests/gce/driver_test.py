@@ -57,6 +57,20 @@ def test_a_machine_is_made_as_its_label_says(nodepool, iowa, cloud):
     assert disk['sizeGb'] == '40'
 
 
+def test_a_machine_has_the_subnetwork_metadata_and_labels_of_its_label(nodepool, iowa, cloud):
+    launcher = nodepool(iowa(pool={'subnetwork': 'ci'}, labels=[{
+        'name': 'special', 'labels': {'team': 'infra'}, 'metadata': {'startup-script': '#!/bin/sh\ntrue\n'}}]))
+    (node,) = launcher.ask('special').lease()['nodes']
+    (instance,) = instances(cloud).values()
+    (interface,) = instance['networkInterfaces']
+    assert interface['network'].endswith('/global/networks/ci')
+    assert interface['subnetwork'].endswith('/regions/us-central1/subnetworks/ci')
+    assert instance['labels'] == {'team': 'infra'}
+    found = metadata(instance)
+    assert found['startup-script'] == '#!/bin/sh\ntrue\n'
+    assert (found['nodepool_node_id'], found['ssh-keys']) == (node['id'], 'ci:ssh-rsa AAAA ci')
+
+
 @pytest.mark.smoke
 def test_a_refusal_for_quota_waits_for_capacity(nodepool, iowa, cloud):
     """It arrives as the error of an operation, and uses up no attempts."""

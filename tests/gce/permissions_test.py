@@ -19,7 +19,8 @@ def documented():
 
 @pytest.mark.smoke
 def test_the_manual_lists_all_permissions_and_no_others(nodepool, iowa, cloud):
-    provider = iowa(labels=[{'name': 'own', 'cloud-image': 'own', 'volume-size': 20, 'console-log': True}],
+    provider = iowa(labels=[{'name': 'own', 'cloud-image': 'own', 'volume-size': 20, 'console-log': True,
+                             'labels': {'team': 'infra'}}],
                     **{'boot-timeout': 5, 'launch-retries': 1})
     del provider['rate'], provider['pools'][0]['host-key-checking']  # which only daemons accept
     # Those of public images need none.
