@@ -50,6 +50,17 @@ def test_a_machine_is_made_as_its_label_says(nodepool, dallas, cloud):
     assert cloud.things('floating_ips') == {}
 
 
+def test_a_machine_has_the_volume_and_the_security_groups_of_its_label(nodepool, dallas, cloud):
+    group = cloud.things('security_groups')['ci-default']['id']
+    launcher = nodepool(dallas(pool={'security-groups': [group]}, labels=[
+        {'name': 'special', 'volume-profile': 'custom', 'volume-iops': 6000}]))
+    (node,) = launcher.ask('special').lease()['nodes']
+    volume = cloud.things('volumes')[node['external_id']]
+    assert (volume['profile']['name'], volume['iops']) == ('custom', 6000)
+    (call,) = cloud.exchanges('create_instance')
+    assert call['body']['primary_network_interface']['security_groups'] == [{'id': group}]
+
+
 @pytest.mark.smoke
 def test_a_refusal_for_quota_waits_for_capacity(nodepool, dallas, cloud):
     cloud.limit(instances=1)

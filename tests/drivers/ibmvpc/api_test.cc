@@ -140,17 +140,20 @@ TEST(IbmVpcValuesTest, a_resource_of_a_profile_may_be_chosen) {
 }
 
 TEST(IbmVpcValuesTest, the_request_of_an_instance_is_written) {
-  const VpcInstanceRequest request{.name = "np1",
-                                   .group = "g",
-                                   .vpc = "v",
-                                   .subnet = "s",
-                                   .zone = "z",
-                                   .profile = "p",
-                                   .image_id = {},
-                                   .image_href = "https://image",
-                                   .boot_disk_name = {},
-                                   .keys = {"k"},
-                                   .user_data = {}};
+  VpcInstanceRequest request{.name = "np1",
+                             .group = "g",
+                             .vpc = "v",
+                             .subnet = "s",
+                             .zone = "z",
+                             .profile = "p",
+                             .image_id = {},
+                             .image_href = "https://image",
+                             .boot_disk_name = {},
+                             .keys = {"k"},
+                             .user_data = {},
+                             .volume_profile = "general-purpose",
+                             .volume_iops = std::nullopt,
+                             .security_groups = {}};
   EXPECT_EQ(body_of(request), json::parse(R"({
       "name": "np1", "resource_group": {"id": "g"}, "vpc": {"id": "v"}, "zone": {"name": "z"},
       "profile": {"name": "p"}, "image": {"href": "https://image"}, "keys": [{"id": "k"}],
@@ -158,6 +161,14 @@ TEST(IbmVpcValuesTest, the_request_of_an_instance_is_written) {
       "boot_volume_attachment": {
           "volume": {"name": "np1", "profile": {"name": "general-purpose"}},
           "delete_volume_on_instance_delete": true}})"));
+  request.volume_profile = "custom";
+  request.volume_iops = 6000;
+  request.security_groups = {"g-1", "g-2"};
+  const json::Json other = body_of(request);
+  EXPECT_EQ(other.at("boot_volume_attachment").at("volume"),
+            json::parse(R"({"name": "np1", "profile": {"name": "custom"}, "iops": 6000})"));
+  EXPECT_EQ(other.at("primary_network_interface"), json::parse(R"({
+      "name": "eth0", "subnet": {"id": "s"}, "security_groups": [{"id": "g-1"}, {"id": "g-2"}]})"));
 }
 
 // --- owner tags
