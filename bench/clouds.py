@@ -19,10 +19,12 @@ import botocore.auth
 import botocore.awsrequest
 import botocore.credentials
 
+import gce_cloud
 import turns
 from api import as_admin
 from aws_cloud import KEYS, REGION, AwsCloud
 from azure_cloud import AzureCloud
+from catalog import PROJECT
 from control_plane import ControlPlane
 from ibm_cloud import ZONE, IbmCloud
 from installation import Servers, wait_until
@@ -153,6 +155,42 @@ class Azure:
         self.cloud.stop()
 
 
+class Gce:
+    """A simulated Compute Engine, for one label of machines, which run after 0.15 s."""
+
+    def __init__(self, directory):
+        self.cloud = gce_cloud.GceCloud(directory)
+
+    def environment(self):
+        return {**self.cloud.environment(), **self.cloud.redirection()}
+
+    def provider(self, _):
+        return {'name': 'iowa', 'driver': 'gce', 'project': PROJECT, 'region': gce_cloud.REGION, 'zone': gce_cloud.ZONE,
+                'rate': 1000, 'cloud-images': [{'name': 'debian', 'username': 'ci', 'key': 'ssh-rsa AAAA ci',
+                                                'image-project': 'debian-cloud', 'image-family': 'debian-12'}],
+                'pools': [{'name': 'main', 'max-servers': 1000, 'host-key-checking': False, 'labels': [
+                    {'name': 'bench', 'cloud-image': 'debian', 'instance-type': 'n1-standard-1'}]}]}
+
+    def calls(self):
+        """The number of the launcher's calls so far."""
+        return sum(self.cloud.calls().values())
+
+    def cpu_seconds(self):
+        return cpu_seconds(self.cloud.process.pid)
+
+    def leftovers(self):
+        return self.cloud.things('instances')
+
+    def reset(self):
+        self.cloud.reset()
+        self.cloud.limit(CPUS=1000, INSTANCES=1000, IN_USE_ADDRESSES=1000)
+        self.cloud.limit('global', CPUS_ALL_REGIONS=1000)
+
+    def close(self):
+        assert self.cloud.problems() == []
+        self.cloud.stop()
+
+
 class Kubernetes:
     """A Kubernetes API, for one label: a namespace, or a pod in one."""
 
@@ -264,6 +302,7 @@ def measure(kind, servers, cloud, requests, clients):
 SCENARIOS = {'aws-burst': (Aws, 100, 100), 'aws-few': (Aws, 100, 20), 'aws-single': (Aws, 10, 1),
              'azure-few': (lambda directory: Azure(directory, 1000), 100, 20),
              'azure-paced': (lambda directory: Azure(directory, 1), 20, 20),
+             'gce-few': (Gce, 100, 20), 'gce-single': (Gce, 10, 1),
              'namespace-burst': (lambda directory: Kubernetes(directory, 'namespace'), 100, 20),
              'namespace-single': (lambda directory: Kubernetes(directory, 'namespace'), 10, 1),
              'pod-burst': (lambda directory: Kubernetes(directory, 'pod'), 100, 20),

@@ -1,4 +1,5 @@
 """The permissions that the manual lists are those that the programs need: neither more nor fewer."""
+import json
 import pathlib
 import re
 
@@ -7,6 +8,7 @@ from conftest import await_ready, delete_upload
 from launcher import wait_until
 
 MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/azure.md'
+ROLE = MANUAL.with_name('azure-role.json')
 
 
 def documented():
@@ -54,3 +56,4 @@ def test_the_manual_lists_all_permissions_and_no_others(with_images, nodepool, s
     other.run('config-validate', '--online')
     other.ask('mute').refusal()
     assert cloud.actions() == documented()
+    assert cloud.actions() == set(json.loads(ROLE.read_text())['Actions'])

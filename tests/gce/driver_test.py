@@ -57,6 +57,20 @@ def test_a_machine_is_made_as_its_label_says(nodepool, iowa, cloud):
     assert disk['sizeGb'] == '40'
 
 
+def test_a_machine_has_the_subnetwork_metadata_and_labels_of_its_label(nodepool, iowa, cloud):
+    launcher = nodepool(iowa(pool={'subnetwork': 'ci'}, labels=[{
+        'name': 'special', 'labels': {'team': 'infra'}, 'metadata': {'startup-script': '#!/bin/sh\ntrue\n'}}]))
+    (node,) = launcher.ask('special').lease()['nodes']
+    (instance,) = instances(cloud).values()
+    (interface,) = instance['networkInterfaces']
+    assert interface['network'].endswith('/global/networks/ci')
+    assert interface['subnetwork'].endswith('/regions/us-central1/subnetworks/ci')
+    assert instance['labels'] == {'team': 'infra'}
+    found = metadata(instance)
+    assert found['startup-script'] == '#!/bin/sh\ntrue\n'
+    assert (found['nodepool_node_id'], found['ssh-keys']) == (node['id'], 'ci:ssh-rsa AAAA ci')
+
+
 @pytest.mark.smoke
 def test_a_refusal_for_quota_waits_for_capacity(nodepool, iowa, cloud):
     """It arrives as the error of an operation, and uses up no attempts."""
@@ -134,6 +148,16 @@ def test_what_does_not_exist_is_declined(nodepool, iowa, cloud):
     launcher = nodepool(iowa(labels=[{'name': 'none', 'instance-type': 'z9-huge'}]))
     launcher.ask('none').refusal()
     assert launcher.ask('small').lease()['nodes']
+
+
+def test_the_console_log_of_a_machine_without_host_keys_is_logged(nodepool, iowa, cloud):
+    launcher = nodepool(iowa(pool={'host-key-checking': True}, labels=[{'name': 'mute', 'console-log': True}],
+                             **{'boot-timeout': 5, 'launch-retries': 1}))
+    launcher.ask('mute').refusal()
+    (insert,) = cloud.exchanges('compute.instances.insert')
+    name = insert['body']['name']
+    assert f'Booting {name}' in launcher.log.read_text()  # what the simulation's machines print
+    await_no_instances(cloud)
 
 
 @pytest.mark.smoke

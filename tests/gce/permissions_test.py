@@ -3,10 +3,12 @@ import pathlib
 import re
 
 import pytest
+import yaml
 
 from catalog import PROJECT
 
 MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/gce.md'
+ROLE = MANUAL.with_name('gce-role.yaml')
 
 
 def documented():
@@ -17,7 +19,8 @@ def documented():
 
 @pytest.mark.smoke
 def test_the_manual_lists_all_permissions_and_no_others(nodepool, iowa, cloud):
-    provider = iowa(labels=[{'name': 'own', 'cloud-image': 'own', 'volume-size': 20, 'console-log': True}],
+    provider = iowa(labels=[{'name': 'own', 'cloud-image': 'own', 'volume-size': 20, 'console-log': True,
+                             'labels': {'team': 'infra'}}],
                     **{'boot-timeout': 5, 'launch-retries': 1})
     del provider['rate'], provider['pools'][0]['host-key-checking']  # which only daemons accept
     # Those of public images need none.
@@ -30,3 +33,4 @@ def test_the_manual_lists_all_permissions_and_no_others(nodepool, iowa, cloud):
     launcher.ask('small').refusal()
     launcher.run('config-validate', '--online')
     assert cloud.permissions() == documented()
+    assert cloud.permissions() == yaml.safe_load(ROLE.read_text())['includedPermissions']

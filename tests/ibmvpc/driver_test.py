@@ -50,6 +50,17 @@ def test_a_machine_is_made_as_its_label_says(nodepool, dallas, cloud):
     assert cloud.things('floating_ips') == {}
 
 
+def test_a_machine_has_the_volume_and_the_security_groups_of_its_label(nodepool, dallas, cloud):
+    group = cloud.things('security_groups')['ci-default']['id']
+    launcher = nodepool(dallas(pool={'security-groups': [group]}, labels=[
+        {'name': 'special', 'volume-profile': 'custom', 'volume-iops': 6000}]))
+    (node,) = launcher.ask('special').lease()['nodes']
+    volume = cloud.things('volumes')[node['external_id']]
+    assert (volume['profile']['name'], volume['iops']) == ('custom', 6000)
+    (call,) = cloud.exchanges('create_instance')
+    assert call['body']['primary_network_interface']['security_groups'] == [{'id': group}]
+
+
 @pytest.mark.smoke
 def test_a_refusal_for_quota_waits_for_capacity(nodepool, dallas, cloud):
     cloud.limit(instances=1)
@@ -70,6 +81,20 @@ def test_a_zone_without_capacity_is_another_attempt(nodepool, dallas, cloud):
     assert 'no more capacity' in launcher.log.read_text()
     assert len(cloud.exchanges('create_instance')) == 2
     cloud.exhaust(code=None)
+
+
+@pytest.mark.smoke
+def test_what_a_killed_launcher_has_begun_is_finished(nodepool, dallas, cloud):
+    launcher = nodepool(dallas(pool={'public-ipv4': True}))
+    request = launcher.ask('small')
+    ((name, begun),) = wait_until('an instance is made', lambda: list(cloud.things('instances').items()))
+    launcher.kill()
+    launcher.start()
+    (node,) = request.lease()['nodes']
+    ((found, instance),) = cloud.things('instances').items()
+    assert name == found == node['external_id']
+    assert instance['id'] == begun['id']
+    assert list(cloud.things('floating_ips')) == [name]
 
 
 @pytest.mark.parametrize('call', ['create_instance', 'create_floating_ip'])

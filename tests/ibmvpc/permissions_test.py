@@ -1,4 +1,5 @@
 """The manual names the permissions of all calls, and of no others."""
+import json
 import pathlib
 import re
 
@@ -9,6 +10,7 @@ from ibm_catalog import BUCKET
 from launcher import wait_until
 
 MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/ibmvpc.md'
+POLICIES = MANUAL.with_name('ibmvpc-policies.json')
 
 
 def documented():
@@ -39,4 +41,6 @@ def test_the_manual_names_the_permissions_of_all_calls(nodepool, dallas, cloud, 
         await_image(launcher)
         delete_image(launcher, 'dallas')
         wait_until('the image is deleted', lambda: cloud.exchanges('delete_image'))
-    assert {in_manual(each) for each in cloud.exchanges() if each['call'] != 'token'} == documented()
+    made = {in_manual(each) for each in cloud.exchanges() if each['call'] != 'token'}
+    assert made == documented()
+    assert made == {call for policy in json.loads(POLICIES.read_text()) for call in policy['description'].split(', ')}

@@ -62,7 +62,11 @@ Task<InstanceRequest> InstanceLaunch::request() {
                          .image = *image,
                          .disk_type = label.volume_type,
                          .disk_size = label.volume_size,
-                         .metadata = spec_.metadata};
+                         .network = label.network,
+                         .subnetwork = label.subnetwork,
+                         .metadata = spec_.metadata,
+                         .labels = label.labels};
+  wanted.metadata.insert(label.metadata.begin(), label.metadata.end());
   if (!label.ssh_key.empty()) wanted.metadata["ssh-keys"] = label.ssh_key;
   co_return wanted;
 }

@@ -94,7 +94,10 @@ Task<VpcInstanceRequest> VpcLaunch::request() {
                             .image_href = {},
                             .boot_disk_name = boot_disk_name(spec_.metadata),
                             .keys = {},
-                            .user_data = label_.user_data};
+                            .user_data = label_.user_data,
+                            .volume_profile = label_.volume_profile,
+                            .volume_iops = label_.volume_iops,
+                            .security_groups = label_.security_groups};
   const VpcThing* subnet = catalog->subnet(vpc, label_.subnet);
   if (subnet == nullptr) {
     throw CloudError(Kind::failed, fmt::format("there is no subnet `{}`", label_.subnet));

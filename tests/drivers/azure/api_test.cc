@@ -12,8 +12,10 @@
 #include "drivers/azure/api/arm_error.h"
 #include "drivers/azure/api/arm_rate_limit.h"
 #include "drivers/azure/api/arm_tokens.h"
+#include "drivers/azure/api/resource_manager.h"
 #include "drivers/azure/api/values.h"
 #include "drivers/azure/names.h"
+#include "tests/drivers/request_ids.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
 
@@ -332,20 +334,23 @@ class AzureTokensTest : public testing::Test {
   }
 
   async::Task<std::string> serve(const http::HttpServer::Call& /*call*/) {
-    co_return http::answer(status_, body_);
+    co_return http::answer(status_, body_, headers_);
   }
 
   ArmTokens& tokens(TokenSource source) {
     source.token_url = server_.url() + source.token_url;
     source.audience = "https://management.azure.com/";
     account_.subscription.credentials = std::move(source);
+    tokens_ = std::make_unique<ArmTokens>(runtime_, account_, logger(), http::Client::Observer());
+    return *tokens_;
+  }
+
+  telemetry::Logger logger() {
     const auto log = telemetry::Log::to_consumer(
         [this](telemetry::LogLevel, std::string_view, std::string_view text) {
           logged_ += std::string(text) + "\n";
         });
-    tokens_ = std::make_unique<ArmTokens>(runtime_, account_, telemetry::Logger(log, "test"),
-                                          http::Client::Observer());
-    return *tokens_;
+    return {log, "test"};
   }
 
   std::string error_with(TokenSource source) {
@@ -366,6 +371,7 @@ class AzureTokensTest : public testing::Test {
                            [this](const http::HttpServer::Call& call) { return serve(call); }};
   int status_ = 200;
   std::string body_ = R"({"access_token": "TOKEN", "expires_in": 3599, "token_type": "Bearer"})";
+  std::string headers_;
   std::string logged_;
   AzureAccount account_;
   std::unique_ptr<ArmTokens> tokens_;
@@ -438,6 +444,25 @@ TEST_F(AzureTokensTest, a_refusal_says_why_but_no_secret) {
                         .client_secret = "SECRET"}),
             "azure: get token: HTTP 401 invalid_client: AADSTS7000215: not ***");
   EXPECT_THAT(logged_, Not(HasSubstr("SECRET")));
+}
+
+// --- calls
+
+async::Task<> remove_a_disk(ResourceManager& resources) {
+  std::string name = "d";
+  auto removing = resources.remove(kDiskType, std::move(name));
+  co_await std::move(removing);
+}
+
+TEST_F(AzureTokensTest, a_launch_trace_has_the_request_ids) {
+  loop_.run(tokens({.token_url = "/token"}).get());
+  account_.subscription.base_url = server_.url();
+  body_ = "{}";
+  headers_ = "x-ms-request-id: request-1\r\nx-ms-correlation-request-id: request-2\r\n";
+  ArmRateLimit rate_limit(clock_);
+  ResourceManager resources(runtime_, account_, *tokens_, rate_limit, logger(), {});
+  EXPECT_THAT(request_ids(loop_, runtime_, remove_a_disk(resources)),
+              testing::ElementsAre("request-2"));
 }
 
 }  // namespace

@@ -211,7 +211,10 @@ TEST(GceInstance, it_is_requested_as_by_the_python_nodepool) {
       .image = "https://image",
       .disk_type = "pd-ssd",
       .disk_size = 20,
-      .metadata = {{"nodepool_node_id", "0000000001"}, {"ssh-keys", "zuul:ssh-rsa A"}}};
+      .network = "global/networks/default",
+      .subnetwork = {},
+      .metadata = {{"nodepool_node_id", "0000000001"}, {"ssh-keys", "zuul:ssh-rsa A"}},
+      .labels = {}};
   EXPECT_EQ(body_of(request), json::parse(R"({
     "name": "np0000000001",
     "machineType": "https://type",
@@ -224,6 +227,17 @@ TEST(GceInstance, it_is_requested_as_by_the_python_nodepool) {
     "serviceAccounts": [],
     "metadata": {"items": [{"key": "nodepool_node_id", "value": "0000000001"},
                            {"key": "ssh-keys", "value": "zuul:ssh-rsa A"}]}})"));
+}
+
+TEST(GceInstance, it_may_have_a_subnetwork_and_labels) {
+  InstanceRequest request;
+  request.subnetwork = "regions/us-central1/subnetworks/ci";
+  request.labels = {{"team", "infra"}};
+  const json::Json body = body_of(request);
+  EXPECT_EQ(body.at("networkInterfaces").at(0), json::parse(R"({
+    "subnetwork": "regions/us-central1/subnetworks/ci",
+    "accessConfigs": [{"type": "ONE_TO_ONE_NAT", "name": "External NAT"}]})"));
+  EXPECT_EQ(body.at("labels"), json::parse(R"({"team": "infra"})"));
 }
 
 TEST(GceInstance, a_request_id_is_a_uuid_that_depends_on_its_text) {

@@ -3,15 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "async/event_loop.h"
 #include "driver/ownership.h"
+#include "drivers/ibmvpc/api/object_storage.h"
 #include "drivers/ibmvpc/api/refusal.h"
 #include "drivers/ibmvpc/api/values.h"
+#include "drivers/ibmvpc/api/vpc_api.h"
 #include "drivers/ibmvpc/owner_names.h"
+#include "tests/drivers/request_ids.h"
+#include "tests/support/http_server.h"
 
 namespace nodepool::drivers::ibmvpc {
 namespace {
 
 using cloud::Effect;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
@@ -134,17 +140,20 @@ TEST(IbmVpcValuesTest, a_resource_of_a_profile_may_be_chosen) {
 }
 
 TEST(IbmVpcValuesTest, the_request_of_an_instance_is_written) {
-  const VpcInstanceRequest request{.name = "np1",
-                                   .group = "g",
-                                   .vpc = "v",
-                                   .subnet = "s",
-                                   .zone = "z",
-                                   .profile = "p",
-                                   .image_id = {},
-                                   .image_href = "https://image",
-                                   .boot_disk_name = {},
-                                   .keys = {"k"},
-                                   .user_data = {}};
+  VpcInstanceRequest request{.name = "np1",
+                             .group = "g",
+                             .vpc = "v",
+                             .subnet = "s",
+                             .zone = "z",
+                             .profile = "p",
+                             .image_id = {},
+                             .image_href = "https://image",
+                             .boot_disk_name = {},
+                             .keys = {"k"},
+                             .user_data = {},
+                             .volume_profile = "general-purpose",
+                             .volume_iops = std::nullopt,
+                             .security_groups = {}};
   EXPECT_EQ(body_of(request), json::parse(R"({
       "name": "np1", "resource_group": {"id": "g"}, "vpc": {"id": "v"}, "zone": {"name": "z"},
       "profile": {"name": "p"}, "image": {"href": "https://image"}, "keys": [{"id": "k"}],
@@ -152,6 +161,14 @@ TEST(IbmVpcValuesTest, the_request_of_an_instance_is_written) {
       "boot_volume_attachment": {
           "volume": {"name": "np1", "profile": {"name": "general-purpose"}},
           "delete_volume_on_instance_delete": true}})"));
+  request.volume_profile = "custom";
+  request.volume_iops = 6000;
+  request.security_groups = {"g-1", "g-2"};
+  const json::Json other = body_of(request);
+  EXPECT_EQ(other.at("boot_volume_attachment").at("volume"),
+            json::parse(R"({"name": "np1", "profile": {"name": "custom"}, "iops": 6000})"));
+  EXPECT_EQ(other.at("primary_network_interface"), json::parse(R"({
+      "name": "eth0", "subnet": {"id": "s"}, "security_groups": [{"id": "g-1"}, {"id": "g-2"}]})"));
 }
 
 // --- owner tags
@@ -178,6 +195,56 @@ TEST(IbmVpcNamesTest, names_of_the_python_nodepool_and_of_others_are_understood)
                                    Pair(driver::kProviderNameKey, "dal")));
   EXPECT_THAT(owner_tags("np0000000042", "Default", "np-1-000000-a"), IsEmpty());
   EXPECT_FALSE(owner_tags("vm", "np_dal_main", "").contains(driver::kNodeIdKey));
+}
+
+// --- calls
+
+class IbmVpcCallsTest : public testing::Test {
+ protected:
+  ~IbmVpcCallsTest() override {
+    loop_.run(tokens_.stop());
+    loop_.run(server_.stop());
+  }
+
+  async::Task<std::string> serve(const http::HttpServer::Call& /*call*/) {
+    co_return http::answer(200, "", headers_);
+  }
+
+  async::EventLoop loop_;
+  async::SystemClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  http::HttpServer server_{runtime_,
+                           [this](const http::HttpServer::Call& call) { return serve(call); }};
+  std::string headers_;
+  http::RateGovernor rate_limit_{clock_};
+  telemetry::Logger log_{
+      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      "test"};
+  VpcAccount account_{.region = "north",
+                      .vpc_url = server_.url() + "/v1",
+                      .groups_url = server_.url(),
+                      .credentials = {.bearer_token = "TOKEN"}};
+  IamTokens tokens_{runtime_, account_, log_, {}};
+};
+
+async::Task<> remove_an_instance(VpcApi& api) {
+  std::string id = "i-1";
+  auto removing = api.remove_instance(std::move(id));
+  co_await std::move(removing);
+}
+
+TEST_F(IbmVpcCallsTest, a_launch_trace_has_the_request_ids) {
+  VpcApi api(runtime_, account_, tokens_, rate_limit_, log_, {});
+  headers_ = "X-Correlation-Id: correlation\r\nX-Request-Id: request-1\r\n";
+  EXPECT_THAT(request_ids(loop_, runtime_, remove_an_instance(api)), ElementsAre("request-1"));
+}
+
+TEST_F(IbmVpcCallsTest, calls_of_the_object_storage_have_request_ids) {
+  ObjectStorage storage(runtime_, server_.url(), tokens_, log_, {});
+  cloud::Bucket bucket = storage.bucket("ci-images");
+  headers_ = "X-Clv-S3-Version: 2.5\r\nX-Clv-Request-Id: request-1\r\n";
+  EXPECT_THAT(request_ids(loop_, runtime_, bucket.remove("key")), ElementsAre("request-1"));
 }
 
 }  // namespace

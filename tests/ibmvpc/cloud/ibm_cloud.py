@@ -57,7 +57,7 @@ class IbmCloud:
         return [one for one in self.suite('state')['exchanges'] if not calls or one['call'] in calls]
 
     def things(self, kind):
-        """The 'instances', 'floating_ips', 'volumes' or 'images' by name."""
+        """The 'instances', 'floating_ips', 'volumes', 'images' or 'security_groups' by name."""
         things = self.suite('state')['things']
         return {thing['name']: thing for path, thing in things.items()
                 if path.startswith(f'{kind}/') and path.count('/') == 1}

@@ -264,7 +264,7 @@ class Region:
         volume.update(
             active=True, adjustable_capacity_states=['attached'], adjustable_iops_states=[],
             attachment_state='attached', bandwidth=393, busy=False, capacity=capacity, encryption='provider_managed',
-            health_reasons=[], health_state='ok', iops=3000,
+            health_reasons=[], health_state='ok', iops=fields.get('iops', 3000),
             profile={'href': f'{BASE}/volume/profiles/{profile}', 'name': profile},
             resource_group=group, software_attachments=[], source_image=reference(image), status='available',
             status_reasons=[], storage_generation=1, user_tags=[], volume_attachments=[],

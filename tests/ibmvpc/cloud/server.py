@@ -93,7 +93,7 @@ class Suite:
                 'calls': collections.Counter(exchange['call'] for exchange in self.exchanges),
                 'groups': [one['name'] for one in region.groups], 'objects': self.storage.objects(),
                 'things': {path: region.shown(path) for path in region.things
-                           if path.split('/')[0] in ('instances', 'floating_ips', 'volumes', 'images')}}
+                           if path.split('/')[0] in ('instances', 'floating_ips', 'volumes', 'images', 'security_groups')}}
 
     def change(self, what, kind, name, **more):
         region = self.region

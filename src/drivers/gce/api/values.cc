@@ -112,14 +112,18 @@ Json body_of(const InstanceRequest& request) {
         {"diskType", fmt::format("zones/{}/diskTypes/{}", request.zone, request.disk_type)},
         {"diskSizeGb", std::to_string(request.disk_size)}}}};
   const Json access = {{"type", "ONE_TO_ONE_NAT"}, {"name", "External NAT"}};
-  const Json interface = {{"network", "global/networks/default"},
-                          {"accessConfigs", Json::array({access})}};
-  return {{"name", request.name},
-          {"machineType", request.machine_type_url},
-          {"disks", Json::array({disk})},
-          {"networkInterfaces", Json::array({interface})},
-          {"serviceAccounts", Json::array()},
-          {"metadata", {{"items", std::move(items)}}}};
+  Json interface;
+  if (!request.network.empty()) interface["network"] = request.network;
+  if (!request.subnetwork.empty()) interface["subnetwork"] = request.subnetwork;
+  interface["accessConfigs"] = Json::array({access});
+  Json body = {{"name", request.name},
+               {"machineType", request.machine_type_url},
+               {"disks", Json::array({disk})},
+               {"networkInterfaces", Json::array({interface})},
+               {"serviceAccounts", Json::array()},
+               {"metadata", {{"items", std::move(items)}}}};
+  if (!request.labels.empty()) body["labels"] = request.labels;
+  return body;
 }
 
 // A UUID of version 8 (RFC 9562 §5.8).

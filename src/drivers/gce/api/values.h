@@ -74,11 +74,14 @@ struct InstanceRequest {
   std::string image;
   std::string disk_type;
   std::int64_t disk_size = 0;  // GB
-  driver::Metadata metadata;   // owner tags and SSH keys
+  std::string network;         // path; empty: the subnetwork's
+  std::string subnetwork;      // path; empty: the network's in the region
+  driver::Metadata metadata;   // with owner tags and SSH keys
+  driver::Metadata labels;
 };
 
 // The body of the call that makes it: with a disk that is deleted with the instance, and an
-// external address, in the default network.
+// external address.
 json::Json body_of(const InstanceRequest& request);
 
 // A request id that depends on the text only. Calls with equal ids count as one.

@@ -1,5 +1,7 @@
 #include "drivers/gce/config/gce_config.h"
 
+#include <fmt/format.h>
+
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
 #include "config/outside_error.h"
@@ -16,6 +18,23 @@ std::string base_url(const config::Environment& environment) {
   std::string url = config::variable(environment, "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE");
   while (url.ends_with('/')) url.pop_back();
   return url.empty() ? kUsualBaseUrl : url;
+}
+
+// The path of what the key names: a name in `folder`, or already a path. Empty: missing.
+std::string path_in(const config::Section& pool, std::string_view key, const std::string& folder) {
+  const std::string named = pool.optional_text(key).value_or("");
+  return named.empty() || named.contains('/') ? named : folder + named;
+}
+
+driver::Metadata load_metadata(const config::Section& label) {
+  driver::Metadata metadata;
+  for (auto& [key, value] : label.text_map("metadata")) {
+    if (key == "ssh-keys" || key.starts_with("nodepool_")) {
+      throw label.error("metadata", fmt::format("Nodepool sets `{}` itself", key));
+    }
+    metadata.emplace(key, value);
+  }
+  return metadata;
 }
 
 }  // namespace
@@ -73,6 +92,10 @@ void GceConfig::load_pool(const config::Section& section, const config::Provider
   driver::PoolConfig pool = driver::load_common_pool(section, provider);
   driver::MachinePool machines;
   machines.use_internal_ip = section.boolean("use-internal-ip");
+  const std::string subnetwork =
+      path_in(section, "subnetwork", "regions/" + account_.region + "/subnetworks/");
+  std::string network = path_in(section, "network", "global/networks/");
+  if (network.empty() && subnetwork.empty()) network = "global/networks/default";
   for (const config::Section& part : section.sections("labels")) {
     const std::string name = part.text("name");
     driver::MachineLabel machine = cloud::load_cloud_image_label(part, config, images.cloud_images);
@@ -81,7 +104,12 @@ void GceConfig::load_pool(const config::Section& section, const config::Provider
                    .ssh_key = {},
                    .instance_type = part.optional_text("instance-type").value_or(""),
                    .volume_type = part.text("volume-type"),
-                   .volume_size = part.integer("volume-size")};
+                   .volume_size = part.integer("volume-size"),
+                   .network = network,
+                   .subnetwork = subnetwork,
+                   .metadata = load_metadata(part),
+                   .labels = {}};
+    for (auto& [key, value] : part.text_map("labels")) label.labels.emplace(key, value);
     if (!machine.cloud_image.empty()) {
       label.image = images.references.at(machine.cloud_image);
       const auto key = images.ssh_keys.find(machine.cloud_image);

@@ -40,6 +40,10 @@ struct GceLabel {
   std::string instance_type;            // empty: not configured
   std::string volume_type;
   std::int64_t volume_size = 0;  // GB
+  std::string network;           // path; empty: the subnetwork's
+  std::string subnetwork;        // path; empty: the network's in the region
+  driver::Metadata metadata;     // without owner tags and SSH keys
+  driver::Metadata labels;
 };
 
 // The configuration of a provider with `driver: gce`.

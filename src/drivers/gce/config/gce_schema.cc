@@ -57,6 +57,15 @@ const Schema& label_schema() {
                   .default_value = "10",
                   .unit = "GB",
                   .description = "Size of the boot disk."},
+                 {.key = "metadata",
+                  .type = mapping_of(anything()),
+                  .default_note = "none",
+                  .description = "Metadata of the instance, such as `startup-script`. Not "
+                                 "`ssh-keys` and `nodepool_…`."},
+                 {.key = "labels",
+                  .type = mapping_of(anything()),
+                  .default_note = "none",
+                  .description = "Labels of the instance in Google."},
                  cloud::console_log_field()}};
   return schema;
 }
@@ -64,9 +73,20 @@ const Schema& label_schema() {
 const Schema& pool_schema() {
   static const Schema schema{
       .description = "A group of machines with the same limits.",
-      .fields = joined(common_pool_fields(), {cloud::internal_ip_field(),
-                                              with(cloud::host_key_field(), Accepted::by_daemons),
-                                              cloud::labels_field(label_schema())})};
+      .fields = joined(
+          common_pool_fields(),
+          {{.key = "network",
+            .type = string(),
+            .default_note = "`default`; with `subnetwork`, its network",
+            .description = "Network of the machines: its name, or `projects/P/global/networks/N`."},
+           {.key = "subnetwork",
+            .type = string(),
+            .default_note = "the network's",
+            .description = "Subnetwork of the machines: its name in the region, or "
+                           "`projects/P/regions/R/subnetworks/S`."},
+           cloud::internal_ip_field(),
+           with(cloud::host_key_field(), Accepted::by_daemons),
+           cloud::labels_field(label_schema())})};
   return schema;
 }
 

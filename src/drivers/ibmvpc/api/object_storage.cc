@@ -22,7 +22,7 @@ ObjectStorage::ObjectStorage(const async::Runtime& runtime, std::string endpoint
                              const telemetry::Logger& log, const http::Client::Observer& on_attempt)
     : endpoint_(std::move(endpoint)),
       rate_limit_(runtime.clock, 0),
-      client_(runtime, {}, log, on_attempt),
+      client_(runtime, {.request_id_headers = {"x-clv-request-id"}}, log, on_attempt),
       rest_(runtime, client_, rate_limit_,
             {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify},

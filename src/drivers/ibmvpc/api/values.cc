@@ -56,6 +56,12 @@ Json id_of(const std::string& id) {
   return {{"id", id}};
 }
 
+Json ids_of(const std::vector<std::string>& ids) {
+  Json all = Json::array();
+  for (const std::string& id : ids) all.push_back(id_of(id));
+  return all;
+}
+
 }  // namespace
 
 bool VpcInstance::is_coming() const {
@@ -140,11 +146,14 @@ Json body_of(const VpcImageRequest& request) {
 }
 
 Json body_of(const VpcInstanceRequest& request) {
-  Json keys = Json::array();
-  for (const std::string& key : request.keys) keys.push_back(id_of(key));
-  Json disk = {{"volume", {{"name", request.name}, {"profile", {{"name", "general-purpose"}}}}},
-               {"delete_volume_on_instance_delete", true}};
+  Json volume = {{"name", request.name}, {"profile", {{"name", request.volume_profile}}}};
+  if (request.volume_iops) volume["iops"] = *request.volume_iops;
+  Json disk = {{"volume", std::move(volume)}, {"delete_volume_on_instance_delete", true}};
   if (!request.boot_disk_name.empty()) disk["name"] = request.boot_disk_name;
+  Json interface = {{"name", "eth0"}, {"subnet", id_of(request.subnet)}};
+  if (!request.security_groups.empty()) {
+    interface["security_groups"] = ids_of(request.security_groups);
+  }
   Json body = {{"name", request.name},
                {"resource_group", id_of(request.group)},
                {"vpc", id_of(request.vpc)},
@@ -152,8 +161,8 @@ Json body_of(const VpcInstanceRequest& request) {
                {"profile", {{"name", request.profile}}},
                {"image", request.image_id.empty() ? Json{{"href", request.image_href}}
                                                   : id_of(request.image_id)},
-               {"keys", std::move(keys)},
-               {"primary_network_interface", {{"name", "eth0"}, {"subnet", id_of(request.subnet)}}},
+               {"keys", ids_of(request.keys)},
+               {"primary_network_interface", std::move(interface)},
                {"boot_volume_attachment", std::move(disk)}};
   if (!request.user_data.empty()) body["user_data"] = request.user_data;
   return body;

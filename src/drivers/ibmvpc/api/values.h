@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -109,7 +110,10 @@ struct VpcInstanceRequest {
   std::string image_href;
   std::string boot_disk_name;  // of the boot volume's attachment; empty: IBM chooses
   std::vector<std::string> keys;
-  std::string user_data;  // empty: none
+  std::string user_data;                     // empty: none
+  std::string volume_profile;                // name
+  std::optional<std::int64_t> volume_iops;   // nothing: the profile's
+  std::vector<std::string> security_groups;  // empty: the VPC's default one
 };
 
 // The body of the call that makes it, with a volume that is deleted with the instance.

@@ -161,6 +161,9 @@ void IbmVpcConfig::load_pool(const config::Section& pool, const config::Section&
                           .keys = {},
                           .profile = {},
                           .user_data = {},
+                          .volume_profile = {},
+                          .volume_iops = std::nullopt,
+                          .security_groups = pool.texts("security-groups"),
                           .zone = text_of(pool, provider, "zone"),
                           .subnet = text_of(pool, provider, "subnet"),
                           .public_ipv4 = cloud::flag(pool, provider, "public-ipv4")};
@@ -186,6 +189,11 @@ void IbmVpcConfig::load_label(const config::Section& label, const VpcLabel& defa
   VpcLabel loaded = defaults;
   loaded.profile = label.text("profile");
   loaded.user_data = label.optional_text("user-data").value_or("");
+  loaded.volume_profile = label.text("volume-profile");
+  loaded.volume_iops = label.optional_integer("volume-iops");
+  if (loaded.volume_iops && !label.has("volume-profile")) {
+    throw label.error("volume-iops", "needs a `volume-profile` whose IOPS can be chosen: `custom`");
+  }
   if (!machine.cloud_image.empty()) {
     const Images::CloudImage& image = images.of_cloud.at(machine.cloud_image);
     loaded.image = image.source;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -43,6 +44,9 @@ struct VpcLabel {
   std::vector<std::string> keys;        // names of SSH keys
   std::string profile;
   std::string user_data;  // empty: none
+  std::string volume_profile;
+  std::optional<std::int64_t> volume_iops;
+  std::vector<std::string> security_groups;  // ids; empty: the VPC's default one
   std::string zone;
   std::string subnet;  // name
   bool public_ipv4 = false;

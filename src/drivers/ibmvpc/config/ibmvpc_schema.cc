@@ -90,7 +90,16 @@ const Schema& label_schema() {
                         {.key = "user-data",
                          .type = string(),
                          .default_note = "none",
-                         .description = "User data, passed to the machine as it is."}})};
+                         .description = "User data, passed to the machine as it is."},
+                        {.key = "volume-profile",
+                         .type = string(),
+                         .default_value = "general-purpose",
+                         .description = "Profile of the boot volume."},
+                        {.key = "volume-iops",
+                         .type = integer(),
+                         .default_note = "the profile's",
+                         .description = "I/O operations per second of the boot volume, for a "
+                                        "`volume-profile` like `custom`."}})};
   return schema;
 }
 
@@ -123,6 +132,10 @@ const Schema& pool_schema() {
                     .type = name_without_underscores(),
                     .required = Required::always,
                     .description = "Name of the pool, unique in the provider. No underscores."},
+                   {.key = "security-groups",
+                    .type = list_of(string()),
+                    .default_note = "the VPC's default one",
+                    .description = "IDs of the machines' security groups, in the VPC."},
                    cloud::labels_field(label_schema())}})};
   return schema;
 }

@@ -14,6 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Pair;
 
 class GceConfigTest : public ProviderConfigTest {
  protected:
@@ -119,6 +120,10 @@ TEST_F(GceConfigTest, everything_has_its_documented_default) {
   EXPECT_EQ(label.volume_type, "pd-standard");
   EXPECT_EQ(label.volume_size, 10);
   EXPECT_EQ(label.ssh_key, "");
+  EXPECT_EQ(label.network, "global/networks/default");
+  EXPECT_EQ(label.subnetwork, "");
+  EXPECT_THAT(label.metadata, IsEmpty());
+  EXPECT_THAT(label.labels, IsEmpty());
 }
 
 TEST_F(GceConfigTest, every_key_is_read) {
@@ -150,6 +155,43 @@ TEST_F(GceConfigTest, every_key_is_read) {
   EXPECT_EQ(with_disk->label("main", "small").volume_type, "pd-ssd");
   EXPECT_EQ(with_disk->label("main", "small").volume_size, 50);
   EXPECT_TRUE(with_disk->machine_label("main", "small").console_log);
+}
+
+TEST_F(GceConfigTest, networks_are_names_or_paths) {
+  const auto label_in = [this](const std::string& keys) {
+    const std::string text = changed("- name: main", "- name: main\n        " + keys);
+    EXPECT_THAT(problems(text), IsEmpty());
+    return load(text)->label("main", "small");
+  };
+  EXPECT_EQ(label_in("network: ci").network, "global/networks/ci");
+  EXPECT_EQ(label_in("network: projects/other/global/networks/ci").network,
+            "projects/other/global/networks/ci");
+  const GceLabel inside = label_in("subnetwork: ci");
+  EXPECT_EQ(inside.network, "");
+  EXPECT_EQ(inside.subnetwork, "regions/north-1/subnetworks/ci");
+  EXPECT_EQ(label_in("subnetwork: projects/other/regions/north-1/subnetworks/ci").subnetwork,
+            "projects/other/regions/north-1/subnetworks/ci");
+}
+
+TEST_F(GceConfigTest, metadata_and_labels_are_read) {
+  const std::string text = changed("e2-small",
+                                   "e2-small, labels: {team: infra},"
+                                   " metadata: {startup-script: run, enable-oslogin: \"TRUE\"}");
+  EXPECT_THAT(problems(text), IsEmpty());
+  const auto config = load(text);
+  const GceLabel& label = config->label("main", "small");
+  EXPECT_THAT(label.labels, ElementsAre(Pair("team", "infra")));
+  EXPECT_THAT(label.metadata,
+              ElementsAre(Pair("enable-oslogin", "TRUE"), Pair("startup-script", "run")));
+}
+
+TEST_F(GceConfigTest, metadata_that_nodepool_sets_cannot_be_set) {
+  for (const char* key : {"ssh-keys", "nodepool_node_id", "nodepool_anything"}) {
+    const std::string metadata = std::string("e2-small, metadata: {") + key + ": x}";
+    EXPECT_THAT(load_error(changed("e2-small", metadata)),
+                AllOf(HasSubstr("providers[0] (sky).pools[0].labels[0].metadata"),
+                      HasSubstr("sets `" + std::string(key) + "` itself")));
+  }
 }
 
 TEST_F(GceConfigTest, what_only_daemons_accept_is_refused_by_the_strict_check) {

@@ -183,7 +183,24 @@ TEST_F(IbmVpcConfigTest, everything_has_its_documented_default) {
   const VpcLabel& label = config->label("main", "small");
   EXPECT_EQ(label.image->id, "i-1");
   EXPECT_EQ(label.user_data, "");
+  EXPECT_EQ(label.volume_profile, "general-purpose");
+  EXPECT_EQ(label.volume_iops, std::nullopt);
+  EXPECT_THAT(label.security_groups, IsEmpty());
   EXPECT_FALSE(label.public_ipv4);
+}
+
+TEST_F(IbmVpcConfigTest, a_volume_and_security_groups_are_read) {
+  const std::string text =
+      changed("profile: bx2-2x8", "profile: bx2-2x8, volume-profile: custom, volume-iops: 6000");
+  EXPECT_THAT(problems(text), IsEmpty());
+  EXPECT_EQ(load(text)->label("main", "small").volume_profile, "custom");
+  EXPECT_EQ(load(text)->label("main", "small").volume_iops, 6000);
+  const std::string groups =
+      changed("- name: main", "- name: main\n        security-groups: [g-1, g-2]");
+  EXPECT_THAT(problems(groups), IsEmpty());
+  EXPECT_THAT(load(groups)->label("main", "small").security_groups, ElementsAre("g-1", "g-2"));
+  EXPECT_THAT(load_error(changed("profile: bx2-2x8", "profile: bx2-2x8, volume-iops: 6000")),
+              HasSubstr("volume-iops: needs a `volume-profile`"));
 }
 
 TEST_F(IbmVpcConfigTest, a_pool_overrides_the_provider) {
