@@ -62,7 +62,7 @@ struct ProviderImage {
 
 // The images that the builder uploads to a provider.
 struct ManagedImages {
-  std::string format;  // "qcow2", "raw", …
+  std::string format;  // "qcow2", "raw", …; empty: not known, see outside_problem()
   // The name in the cloud, with {image_name} and {timestamp} (seconds since the epoch).
   std::string name_format = "{image_name}-{timestamp}";
   std::string post_upload_hook;                              // a program; empty: none

@@ -2,7 +2,6 @@
 
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
-#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/aws/account/find_account.h"
 #include "drivers/aws/config/aws_schema.h"
@@ -103,12 +102,11 @@ AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Confi
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, provider, section, config, images);
   }
-  // Last, so that errors in nodepool.yaml are reported first.
   try {
     account_ = find_account(provider.optional_text("profile-name"),
                             provider.optional_text("region-name"), environment);
   } catch (const AccountError& error) {
-    throw config::OutsideError(provider.error("profile-name", error.what()).problem());
+    outside_problem_ = provider.error("profile-name", error.what()).problem();
   }
 }
 

@@ -91,8 +91,7 @@ struct AwsPool {
 // The configuration of a provider with `driver: aws`.
 class AwsConfig final : public driver::StateMachineConfig {
  public:
-  // `environment`: for finding AWS's files, see find_account(). Throws config::ConfigError, also if
-  // no account is configured.
+  // `environment`: for finding AWS's files, see find_account(). Throws config::ConfigError.
   AwsConfig(const config::ProviderSection& section, const config::Config& config,
             const config::Environment& environment);
 

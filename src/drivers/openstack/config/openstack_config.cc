@@ -2,6 +2,7 @@
 
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/openstack/config/configured_cloud.h"
 #include "drivers/openstack/config/openstack_schema.h"
@@ -31,9 +32,12 @@ OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
     load_pool(pool, section, config, images);
   }
   cloud::load_validations(provider, machine_pools_, *managed_images_);
-  // Last, so that errors in nodepool.yaml are reported first.
-  cloud_ = configured_cloud(provider, environment);
-  managed_images_->format = cloud_.image_format;
+  try {
+    cloud_ = configured_cloud(provider, environment);
+    managed_images_->format = cloud_.image_format;
+  } catch (const config::OutsideError& error) {
+    outside_problem_ = error.problem();
+  }
 }
 
 void OpenStackConfig::load_provider(const config::Section& provider) {

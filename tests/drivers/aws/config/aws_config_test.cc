@@ -26,7 +26,7 @@ class AwsConfigTest : public ProviderConfigTest {
   }
 
   std::string load_error(const std::string& text) {
-    return error_of([&] { load(text); });
+    return error_of([&] { load(text)->require_files(); });
   }
 
   config::Environment environment_ = {{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "b"}};
