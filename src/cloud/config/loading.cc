@@ -1,5 +1,7 @@
 #include "cloud/config/loading.h"
 
+#include "config/duration.h"
+
 namespace nodepool::cloud {
 
 namespace {
@@ -21,7 +23,7 @@ driver::ImageValidation validation_of(const driver::ProviderImage& image,
   driver::ImageValidation validation;
   validation.label = section.text("label");
   validation.command = section.optional_text("command").value_or("");
-  validation.timeout = std::chrono::seconds(section.integer("timeout"));
+  validation.timeout = config::duration_of(section.integer("timeout"));
   if (!validation.command.empty() && image.access.connection_type != "ssh") {
     throw section.error("command", "the image's `connection-type` is not `ssh`");
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "config/duration.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
 #include "config/wording.h"
@@ -118,7 +119,7 @@ Host load_host(const config::Section& section, const config::Config& config,
   host.labels = section.texts("labels");
   for (const std::string& label : host.labels) find_label(config, section, "labels", label);
   host.username = section.text("username");
-  host.timeout = section.integer("timeout");
+  host.timeout = config::duration_of(section.integer("timeout")).count();
   host.host_key_checking = section.boolean("host-key-checking");
   host.host_keys = read_host_keys(section);
   const std::string_view port_key =

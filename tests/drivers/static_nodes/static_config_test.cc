@@ -140,6 +140,18 @@ providers:
   EXPECT_EQ(slots(*config, "main", "b"), 2);
 }
 
+TEST_F(StaticConfigTest, a_timeout_without_end_is_a_century) {
+  const auto config = load(R"(
+labels: [{name: a}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: h, labels: [a], timeout: .inf}]}]
+)");
+  EXPECT_EQ(std::chrono::seconds(config->hosts().begin()->second.timeout),
+            std::chrono::days(36525));
+}
+
 TEST_F(StaticConfigTest, an_undefined_label_is_refused_with_its_place) {
   EXPECT_THAT(load_error("labels: [{name: small}]\n"
                          "providers:\n"

@@ -1,6 +1,7 @@
 #include "drivers/aws/config/aws_config.h"
 
 #include "cloud/config/loading.h"
+#include "config/duration.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
 #include "drivers/aws/account/find_account.h"
@@ -117,7 +118,7 @@ void AwsConfig::load_uploads(const config::Section& provider, const config::Conf
     bucket_ = storage->text("bucket-name");
   }
   import_timeout_ =
-      std::chrono::seconds(provider.optional_integer("image-import-timeout").value_or(0));
+      config::duration_of(provider.optional_integer("image-import-timeout").value_or(0));
   managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
   for (const config::Section& section : provider.sections("diskimages")) {
     driver::ProviderImage image = cloud::load_upload_entry(section, config);

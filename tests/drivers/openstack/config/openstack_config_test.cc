@@ -223,6 +223,17 @@ TEST_F(OpenStackConfigTest, the_strict_check_finds_what_daemons_forgive) {
                     testing::Contains(HasSubstr("`min-ram`"))));
 }
 
+TEST_F(OpenStackConfigTest, a_time_limit_without_end_is_a_century) {
+  const auto config = load(
+      "providers: [{name: p, cloud: fake, launch-timeout: 9999999999, boot-timeout: .inf,\n"
+      "             image-upload-timeout: 1.0e+300, port-cleanup-interval: 9999999999}]");
+  for (const async::Duration limit :
+       {config->launch_timeout(), config->boot_timeout(), config->image_upload_timeout(),
+        config->port_cleanup_interval()}) {
+    EXPECT_EQ(limit, std::chrono::days(36525));
+  }
+}
+
 TEST_F(OpenStackConfigTest, a_label_without_an_image_or_flavor_loads) {
   const auto config = load(R"(
 labels: [{name: l}]
