@@ -53,7 +53,7 @@ struct ImageValidation {
 struct ProviderImage {
   std::string name;    // of the top-level diskimage
   bool pause = false;  // no uploads
-  Metadata meta;       // image properties from the configuration
+  Metadata meta;       // image properties from the configuration; lists and mappings are JSON
   ImageAccess access;
   std::optional<ImageValidation> validation;
 

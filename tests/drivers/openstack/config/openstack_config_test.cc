@@ -214,6 +214,24 @@ providers:
   EXPECT_TRUE(load(text)->managed_images()->images.at("jammy").pause);
 }
 
+TEST_F(OpenStackConfigTest, the_properties_of_an_image_can_be_any_values) {
+  const std::string text = R"(
+diskimages: [{name: jammy, elements: [vm]}]
+providers:
+  - name: up
+    cloud: fake
+    diskimages: [{name: jammy, meta: {tags: [ci, debian], a: {b: 1}, c: 22.04, d: true, e: null}}]
+)";
+  EXPECT_THAT(problems(text), IsEmpty());
+  EXPECT_THAT(load(text)->managed_images()->images.at("jammy").meta,
+              ElementsAre(Pair("a", R"({"b":1})"), Pair("c", "22.04"), Pair("d", "True"),
+                          Pair("e", ""), Pair("tags", R"(["ci","debian"])")));
+  EXPECT_THAT(
+      load_error("diskimages: [{name: jammy}]\n"
+                 "providers: [{name: p, cloud: fake, diskimages: [{name: jammy, meta: x}]}]"),
+      HasSubstr("meta: must be a mapping"));
+}
+
 TEST_F(OpenStackConfigTest, the_strict_check_finds_what_daemons_forgive) {
   EXPECT_THAT(problems("labels: [{name: l}]\nproviders:\n  - name: p\n    pools:\n      - name: q\n"
                        "        use-internal-ip: true\n        labels: [{name: l}]\n"),
