@@ -23,9 +23,6 @@ AmiReference load_reference(const config::Section& image) {
     if (!filter.has(name)) throw filter.error("name", "a filter needs a name");
     reference.filters.push_back({.name = filter.text(name), .values = filter.texts(values)});
   }
-  if (reference.id.empty() == reference.filters.empty()) {
-    throw image.section_error("set either `image-id` or `image-filters`");
-  }
   return reference;
 }
 
@@ -48,7 +45,6 @@ void check_dedicated_host(const config::Section& section, const AwsLabel& label,
     throw section.error("dedicated-host", message);
   };
   if (label.use_spot) refuse("a dedicated host does not go with `use-spot`");
-  if (label.fleet) refuse("a dedicated host does not go with a `fleet`");
   if (pool.zones.empty()) refuse("a dedicated host needs the pool's `availability-zone`");
 }
 
@@ -175,7 +171,10 @@ void AwsConfig::load_label(const config::Section& section, const config::Section
   const std::string name = section.text("name");
   MachineLabel machine = cloud::load_label(section, config, *managed_images_, images.cloud_images);
   AwsLabel label;
-  if (!machine.cloud_image.empty()) label.cloud_image = images.references.at(machine.cloud_image);
+  if (!machine.cloud_image.empty()) {
+    const AmiReference& reference = images.references.at(machine.cloud_image);
+    if (!reference.is_empty()) label.cloud_image = reference;
+  }
   machine.host_key_checking = cloud::flag(pool_section, provider, "host-key-checking");
   label.instance_type = section.optional_text("instance-type").value_or("");
   label.key_name = section.optional_text("key-name");
