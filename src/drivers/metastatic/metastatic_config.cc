@@ -32,7 +32,7 @@ const Schema& label_schema() {
           {.key = "max-parallel-jobs",
            .type = integer_between(1, kMostSlots),
            .default_value = "1",
-           .description = "Number of nodes (slots) of a backing node."},
+           .description = "Number of nodes (slots) of a backing node, at most 10,000."},
           {.key = "grace-time",
            .type = integer(),
            .default_value = "60",
