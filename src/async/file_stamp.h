@@ -10,6 +10,7 @@ namespace nodepool::async {
 struct FileStamp {
   bool exists = false;
   std::int64_t modified = 0;  // nanoseconds since the epoch
+  std::int64_t changed = 0;   // the same, also of its owner and mode
   std::uint64_t size = 0;     // bytes
   std::uint64_t device = 0;
   std::uint64_t inode = 0;

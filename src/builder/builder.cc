@@ -155,6 +155,10 @@ void NodePoolBuilder::publish_state() {
     component.problems.push_back(
         fmt::format("provider {} could not be started for images: {}", provider, reason));
   }
+  for (const auto& [provider, reason] : provider_set_.outdated()) {
+    component.problems.push_back(
+        fmt::format("provider {} keeps its previous configuration: {}", provider, reason));
+  }
   registration_.update(std::move(component));
 }
 
@@ -167,7 +171,8 @@ Task<> NodePoolBuilder::reconfigure(config::Config config) {
 bool NodePoolBuilder::wants(const driver::ProviderConfig& config) const {
   if (!config.managed_images()) return false;
   const std::string& format = config.managed_images()->format;
-  if (!config::is_part_of_path(format)) {
+  const bool is_known = !format.empty() || !config.outside_problem();
+  if (is_known && !config::is_part_of_path(format)) {
     throw std::runtime_error("provider " + config.name() + ": '" + format +
                              "' is not a valid image format");
   }
@@ -210,7 +215,8 @@ void NodePoolBuilder::update_settings(const config::Config& config) {
     const driver::ManagedImages& managed = *provider->managed_images();
     for (const auto& [image, use] : managed.images) {
       const auto known = settings.wanted_formats.find(image);
-      if (known != settings.wanted_formats.end()) known->second.insert(managed.format);
+      const bool is_known = known != settings.wanted_formats.end() && !managed.format.empty();
+      if (is_known) known->second.insert(managed.format);
     }
     settings.managed_images[name] = managed;
   }

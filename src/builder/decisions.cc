@@ -227,6 +227,7 @@ std::set<std::string> formats_to_delete(const config::DiskImage* image, const Im
   for (const Consumer& consumer : consumers) {
     if (consumer.has_upload) continue;
     const std::string& format = consumer.format;
+    if (format.empty()) return {};
     needed.insert(local.contains(format) ? format
                                          : conversion_source(local, format).value_or(format));
   }

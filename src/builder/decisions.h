@@ -119,7 +119,7 @@ CleanupPlan plan_cleanup(const CleanupInput& input);
 
 // A provider that lists the image.
 struct Consumer {
-  std::string format;
+  std::string format;       // empty: not known, so that it may need any file
   bool has_upload = false;  // an upload of the build is ready
 };
 

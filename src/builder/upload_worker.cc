@@ -297,7 +297,7 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
   const auto image = context_.settings.diskimages.find(job.upload.image);
   if (image != context_.settings.diskimages.end() && image->second.metadata.is_mapping()) {
     for (const auto& entry : image->second.metadata.as_mapping()) {
-      metadata[entry.key] = entry.value.text();
+      metadata[entry.key] = config::text_or_json(entry.value);
     }
   }
   for (const auto& [key, value] : job.image.meta) metadata[key] = value;

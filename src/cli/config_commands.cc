@@ -31,12 +31,10 @@ config::Config load_as_a_daemon(const Context& context, const Arguments& argumen
   config::LoadResult loaded = config::load(options);
   warn(loaded.warnings, log);
   for (const config::ProviderSection& section : loaded.config.providers) {
-    try {
-      const auto provider =
-          context.drivers.driver(section.driver).configure(section, loaded.config);
-      warn(provider->config_warnings(), log);
-    } catch (const config::OutsideError& error) {
-      log.warning("{}: the daemons need it; `--online` checks the clouds", error.what());
+    const auto provider = context.drivers.driver(section.driver).configure(section, loaded.config);
+    warn(provider->config_warnings(), log);
+    if (const auto& problem = provider->outside_problem()) {
+      log.warning("{}: the daemons need it; `--online` checks the clouds", to_string(*problem));
     }
   }
   return std::move(loaded.config);

@@ -36,8 +36,9 @@ Task<> with_own_provider(Session& session, const config::ProviderSection& sectio
                                         .installation = std::make_shared<const model::Installation>(
                                             co_await model::find_installation(session.store())),
                                         .is_serving = std::make_shared<bool>(false)};
-  const std::unique_ptr<driver::Provider> provider =
-      driver.provider(driver.configure(section, session.config()), context);
+  const auto config = driver.configure(section, session.config());
+  config->require_files();
+  const std::unique_ptr<driver::Provider> provider = driver.provider(config, context);
   Task<> using_it = start_and_use(*provider, std::move(use));
   const std::function<Task<>()> stop = [&provider] { return provider->stop(); };
   co_await async::finally(std::move(using_it), stop);

@@ -1,7 +1,7 @@
 #include "config/duration.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <memory>
 
 namespace nodepool::config {
@@ -19,6 +19,10 @@ std::optional<std::int64_t> seconds_in(std::string_view unit) {
 }
 
 }  // namespace
+
+std::chrono::seconds duration_of(std::int64_t seconds) {
+  return std::chrono::seconds(std::clamp(seconds, -kLongest.count(), kLongest.count()));
+}
 
 std::string duration_words(std::chrono::seconds duration) {
   for (const std::string_view unit : {"d", "h", "m"}) {

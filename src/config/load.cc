@@ -56,6 +56,23 @@ WebApp read_webapp(const Section& root) {
   return webapp;
 }
 
+unsigned read_socket_mode(const Section& api) {
+  constexpr std::string_view kKey = "socket-mode";
+  const Value* given = api.find(kKey);
+  // Without quotes, 0660 is the number 432, whose digits are another mode.
+  if (given != nullptr && !given->is_string()) {
+    throw api.error(kKey, "must be in quotes", "for example `\"0660\"`");
+  }
+  const std::string mode = api.optional_text(kKey).value_or("0660");
+  constexpr std::string_view kOctal = "01234567";
+  constexpr std::size_t kLongestMode = 4;
+  if (mode.empty() || mode.size() > kLongestMode ||
+      mode.find_first_not_of(kOctal) != std::string::npos) {
+    throw api.error(kKey, "must be an octal file mode", "for example `\"0660\"`");
+  }
+  return static_cast<unsigned>(std::stoul(mode, nullptr, 8));
+}
+
 ApiSettings read_api(const Section& root) {
   ApiSettings api;
   const auto section = root.section("api");
@@ -64,14 +81,7 @@ ApiSettings read_api(const Section& root) {
   api.anonymous_read = section->boolean("anonymous-read");
   api.anonymous_build_logs = api.anonymous_read && section->has("anonymous-read");
   api.socket = section->optional_text("socket").value_or("");
-  const std::string mode = section->optional_text("socket-mode").value_or("0660");
-  constexpr std::string_view kOctal = "01234567";
-  constexpr std::size_t kLongestMode = 4;
-  if (mode.empty() || mode.size() > kLongestMode ||
-      mode.find_first_not_of(kOctal) != std::string::npos) {
-    throw section->error("socket-mode", "must be an octal file mode", "for example `\"0660\"`");
-  }
-  api.socket_mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
+  api.socket_mode = read_socket_mode(*section);
   api.listen_address = section->text("listen-address");
   api.tls_cert = section->optional_text("tls-cert").value_or("");
   api.tls_key = section->optional_text("tls-key").value_or("");

@@ -215,4 +215,8 @@ nlohmann::json to_json(const Value& value) {
   std::unreachable();
 }
 
+std::string text_or_json(const Value& value) {
+  return value.is_scalar() ? value.text() : to_json(value).dump();
+}
+
 }  // namespace nodepool::config

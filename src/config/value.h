@@ -109,4 +109,7 @@ std::string_view describe(Value::Kind kind);
 // The same content as JSON; dates become strings.
 nlohmann::json to_json(const Value& value);
 
+// Value::text() of a scalar, and the JSON of a list or a mapping.
+std::string text_or_json(const Value& value);
+
 }  // namespace nodepool::config

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/outside_error.h"
 #include "config/section.h"
 
 namespace nodepool::driver {
@@ -18,6 +19,10 @@ constexpr std::int64_t kDefaultPriority = 100;
 bool ProviderConfig::uses_cloud_quota() const {
   return std::ranges::any_of(pools_,
                              [](const auto& pool) { return !pool.second.ignore_provider_quota; });
+}
+
+void ProviderConfig::require_files() const {
+  if (outside_problem_) throw config::OutsideError(*outside_problem_);
 }
 
 Offer ProviderConfig::offer() const {

@@ -64,6 +64,13 @@ class ProviderConfig {
   // The images that the builder uploads; nothing: the provider takes no images.
   const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
 
+  // What is wrong with another file that the section refers to, such as one with credentials;
+  // nothing if all of them can be used. With a problem, the account is unknown, and possibly the
+  // format of images; everything else is as usual.
+  const std::optional<config::Problem>& outside_problem() const { return outside_problem_; }
+  // Throws config::OutsideError if there is an outside_problem(): no provider can be created.
+  void require_files() const;
+
   // What a provider offers as far as the configuration tells. By default, all labels of the pools,
   // with one instance each.
   virtual Offer offer() const;
@@ -84,6 +91,7 @@ class ProviderConfig {
   std::map<std::string, PoolConfig> pools_;
   std::optional<ManagedImages> managed_images_;
   std::vector<config::Problem> config_warnings_;
+  std::optional<config::Problem> outside_problem_;
 
  private:
   config::ProviderSection section_;
@@ -218,7 +226,8 @@ class Driver {
   // The keys of a provider section, except those that all providers have.
   virtual const config::Schema& schema() const = 0;
 
-  // Reads a provider section. Throws config::ConfigError.
+  // Reads a provider section. Throws config::ConfigError. A problem of another file is no error:
+  // see ProviderConfig::outside_problem().
   virtual std::shared_ptr<const ProviderConfig> configure(const config::ProviderSection& section,
                                                           const config::Config& config) const = 0;
 
@@ -226,7 +235,7 @@ class Driver {
   // not exist yet. A change to one of them reloads the configuration.
   virtual std::set<std::string> files(const config::ProviderSection& section) const;
 
-  // Creates a provider without starting it.
+  // Creates a provider without starting it. `config` has no outside_problem().
   virtual std::unique_ptr<Provider> provider(std::shared_ptr<const ProviderConfig> config,
                                              ProviderContext context) const = 0;
 };

@@ -53,7 +53,7 @@ struct ImageValidation {
 struct ProviderImage {
   std::string name;    // of the top-level diskimage
   bool pause = false;  // no uploads
-  Metadata meta;       // image properties from the configuration
+  Metadata meta;       // image properties from the configuration; lists and mappings are JSON
   ImageAccess access;
   std::optional<ImageValidation> validation;
 
@@ -62,7 +62,7 @@ struct ProviderImage {
 
 // The images that the builder uploads to a provider.
 struct ManagedImages {
-  std::string format;  // "qcow2", "raw", …
+  std::string format;  // "qcow2", "raw", …; empty: not known, see outside_problem()
   // The name in the cloud, with {image_name} and {timestamp} (seconds since the epoch).
   std::string name_format = "{image_name}-{timestamp}";
   std::string post_upload_hook;                              // a program; empty: none

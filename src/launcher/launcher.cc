@@ -193,6 +193,10 @@ std::vector<std::string> Launcher::problems() const {
   for (const auto& [provider, reason] : provider_set_.failures()) {
     problems.push_back(fmt::format("provider {} is not in service: {}", provider, reason));
   }
+  for (const auto& [provider, reason] : provider_set_.outdated()) {
+    problems.push_back(
+        fmt::format("provider {} keeps its previous configuration: {}", provider, reason));
+  }
   for (const auto& [name, service] : providers_) add_problems(problems, service);
   return problems;
 }

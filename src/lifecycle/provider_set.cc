@@ -26,7 +26,7 @@ Task<> ProviderSet::apply(config::Config config) {
   Configs wanted = configure(config);
   co_await retrier_.stop();
   config_ = std::move(config);
-  wanted_ = std::move(wanted);
+  want(std::move(wanted));
   take_replaced_out_of_service();
   try {
     while (!co_await start_missing()) {
@@ -47,6 +47,18 @@ ProviderSet::Configs ProviderSet::configure(const config::Config& config) const 
     if (user_.wants(*provider)) wanted[section.name] = std::move(provider);
   }
   return wanted;
+}
+
+// A provider in service does not need its files: without them, it stays as it is.
+void ProviderSet::want(Configs wanted) {
+  const Configs previous = std::exchange(wanted_, std::move(wanted));
+  outdated_.clear();
+  for (auto& [name, config] : wanted_) {
+    if (!config->outside_problem() || !started_.contains(name)) continue;
+    outdated_[name] = to_string(*config->outside_problem());
+    log_.error("Provider {} keeps its previous configuration: {}", name, outdated_[name]);
+    config = previous.at(name);
+  }
 }
 
 void ProviderSet::take_replaced_out_of_service() {
@@ -96,12 +108,10 @@ Task<bool> ProviderSet::start_missing() {
 
 Task<> ProviderSet::start(const config::ProviderSection& section) {
   const std::string& name = section.name;
-  Started started{drivers_.driver(section.driver).provider(wanted_.at(name), context_)};
-  const auto predecessor = replaced_.find(name);
-  if (predecessor != replaced_.end()) started.provider->take_over(*predecessor->second.provider);
-  const std::optional<std::string> failure = co_await try_to_start(started);
+  Started started;
+  const std::optional<std::string> failure = co_await try_to_start(section, started);
   if (failure) {
-    if (retrier_.failed(name, *failure)) user_.start_failed(started.provider->config());
+    if (retrier_.failed(name, *failure)) user_.start_failed(*wanted_.at(name));
     co_return;
   }
   retrier_.succeeded(name);
@@ -110,11 +120,13 @@ Task<> ProviderSet::start(const config::ProviderSection& section) {
 
 // Returns why the provider cannot start, after it is stopped; nothing: it is in service. Throws
 // StoreError, Cancelled.
-Task<std::optional<std::string>> ProviderSet::try_to_start(Started& started) {
-  Task<> starting = start_and_put_in_service(started);
-  const auto stop = [&started] { return started.provider->stop(); };
+Task<std::optional<std::string>> ProviderSet::try_to_start(const config::ProviderSection& section,
+                                                           Started& started) {
   std::optional<std::string> failure;
   try {
+    started.provider = create(section);
+    Task<> starting = start_and_put_in_service(started);
+    const auto stop = [&started] { return started.provider->stop(); };
     co_await async::undo_on_failure(std::move(starting), stop);
   } catch (const StoreError&) {
     throw;
@@ -124,6 +136,15 @@ Task<std::optional<std::string>> ProviderSet::try_to_start(Started& started) {
     failure = error.what();
   }
   co_return failure;
+}
+
+std::shared_ptr<Provider> ProviderSet::create(const config::ProviderSection& section) const {
+  const auto& config = wanted_.at(section.name);
+  config->require_files();
+  std::shared_ptr<Provider> provider = drivers_.driver(section.driver).provider(config, context_);
+  const auto predecessor = replaced_.find(section.name);
+  if (predecessor != replaced_.end()) provider->take_over(*predecessor->second.provider);
+  return provider;
 }
 
 Task<> ProviderSet::start_and_put_in_service(Started& started) {

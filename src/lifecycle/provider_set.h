@@ -19,6 +19,7 @@ using async::Task;
 
 // The providers of a daemon. Applies configurations to them: starts new ones, replaces changed
 // ones, retires removed ones, and keeps the others. Retries in the background what cannot start.
+// A problem of a file that one provider needs concerns no other provider.
 class ProviderSet {
  public:
   // The daemon. It puts providers into service, and takes them out of it.
@@ -58,11 +59,16 @@ class ProviderSet {
   // (closed), Cancelled.
   Task<> apply(config::Config config);
 
-  // The providers that the daemon wants, in service or not.
+  // The providers that the daemon wants, in service or not. Those of outdated() have the
+  // configuration that is in effect.
   const Configs& wanted() const { return wanted_; }
 
   // Those that could not start, each with the reason.
   std::map<std::string, std::string> failures() const;
+
+  // Those in service that keep an earlier configuration, because the new one has an
+  // outside_problem(): the reason.
+  const std::map<std::string, std::string>& outdated() const { return outdated_; }
 
   // Stops retrying to start providers, for a daemon that is about to stop.
   Task<> stop_retrying() { return retrier_.stop(); }
@@ -73,7 +79,7 @@ class ProviderSet {
  private:
   // A provider that has started.
   struct Started {
-    std::shared_ptr<driver::Provider> provider;
+    std::shared_ptr<driver::Provider> provider = {};
     // The daemon's pointer to it, and the event that its last copy is gone.
     std::weak_ptr<driver::Provider> in_use = {};
     std::shared_ptr<async::Event> unused = {};
@@ -88,10 +94,13 @@ class ProviderSet {
   static Task<> stop_after(Task<> end_of_service, Started started);
 
   Configs configure(const config::Config& config) const;
+  void want(Configs wanted);
   void take_replaced_out_of_service();
   Task<bool> start_missing();
   Task<> start(const config::ProviderSection& section);
-  Task<std::optional<std::string>> try_to_start(Started& started);
+  Task<std::optional<std::string>> try_to_start(const config::ProviderSection& section,
+                                                Started& started);
+  std::shared_ptr<driver::Provider> create(const config::ProviderSection& section) const;
   Task<> start_and_put_in_service(Started& started);
   bool is_complete() const { return started_.size() == wanted_.size(); }
   Task<bool> retry();
@@ -104,6 +113,7 @@ class ProviderSet {
   User& user_;
   config::Config config_;  // in effect, or being applied
   Configs wanted_;         // its providers
+  std::map<std::string, std::string> outdated_;
   std::map<std::string, Started> started_;
   std::map<std::string, Replaced> replaced_;  // or removed, by the configuration being applied
   ProviderStartRetrier retrier_;

@@ -129,5 +129,16 @@ TEST_F(FileChangesTest, another_file_of_the_same_size_and_time_has_another_stamp
   EXPECT_FALSE(first == stamp(path));
 }
 
+TEST_F(FileChangesTest, a_file_that_may_be_read_now_has_another_stamp) {
+  namespace fs = std::filesystem;
+  const FileStamp first = stamp(directory_ / "a");
+  // The kernel's file times advance in ticks.
+  do {
+    fs::permissions(directory_ / "a", fs::perms::owner_write);
+    fs::permissions(directory_ / "a", fs::perms::owner_read | fs::perms::owner_write);
+  } while (stamp(directory_ / "a") == first);
+  EXPECT_EQ(stamp(directory_ / "a").modified, first.modified);
+}
+
 }  // namespace
 }  // namespace nodepool::async

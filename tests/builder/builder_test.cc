@@ -65,6 +65,14 @@ TEST_F(BuilderTest, an_image_without_a_build_is_built_and_uploaded_at_once) {
   EXPECT_THAT(log_, IsEmpty());
 }
 
+TEST_F(BuilderTest, lists_in_the_properties_of_an_image_reach_the_cloud) {
+  start(yaml("  - {name: deb, metadata: {tags: [ci, debian], os: debian}}\n", kSky));
+  ASSERT_THAT(sky_->images, SizeIs(1));
+  const driver::Metadata& metadata = sky_->images.begin()->second.metadata;
+  EXPECT_EQ(metadata.at("tags"), R"(["ci","debian"])");
+  EXPECT_EQ(metadata.at("os"), "debian");
+}
+
 TEST_F(BuilderTest, a_build_is_made_again_when_it_has_reached_its_age) {
   start_with_one();
   pass(minutes(59));

@@ -172,6 +172,30 @@ TEST_F(CleanUpTest, formats_stay_for_a_provider_that_is_not_in_service) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, all_formats_stay_for_a_provider_whose_format_is_not_known) {
+  const std::string images = "  - {name: deb, delete-after-upload: true, formats: [raw]}\n";
+  const std::string raw =
+      "  - {name: sky2, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n";
+  sky_->without_file = {"sky2"};
+  start(yaml(images, kSky + raw));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(1)) << "the other provider has it";
+  EXPECT_THAT(files(), Contains(HasSubstr(".raw")));
+  sky_->without_file = {};
+  reconfigure(yaml(images, kSky + raw));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(CleanUpTest, a_provider_that_loses_a_file_of_its_own_takes_images_all_the_same) {
+  start(yaml("  - {name: deb, rebuild-age: 3600}\n", kSky));
+  sky_->without_file = {"sky1"};
+  reconfigure(yaml("  - {name: deb, rebuild-age: 3600}\n", kSky));
+  EXPECT_THAT(log_, Contains(HasSubstr("sky1 keeps its previous configuration: no such file")));
+  const int before = sky_->uploads;
+  pass(hours(2));
+  EXPECT_GT(sky_->uploads, before);
+}
+
 TEST_F(CleanUpTest, a_provider_that_cannot_start_is_tried_again) {
   sky_->cannot_start = {"sky1"};
   start(yaml("  - {name: deb}\n", kSky));

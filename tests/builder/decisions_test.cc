@@ -495,6 +495,9 @@ TEST(FileDecision, says_which_formats_go) {
       << "vmdk is made from raw";
   EXPECT_THAT(formats_to_delete(&deletes, ready, local, {{.format = "vmdk", .has_upload = true}}),
               ElementsAre("qcow2", "raw"));
+  EXPECT_THAT(formats_to_delete(&deletes, ready, local, {{.format = "", .has_upload = false}}),
+              IsEmpty())
+      << "it may need any of them";
 }
 
 }  // namespace

@@ -34,6 +34,11 @@ class SkyConfig final : public driver::ProviderConfig {
     }
     managed_images_ = managed;
   }
+
+  void lose_file() {
+    managed_images_->format.clear();
+    outside_problem_ = {.message = "no such file"};
+  }
 };
 
 class SkyProvider final : public driver::LaunchingProvider, public driver::ImageSupport {
@@ -159,7 +164,9 @@ const config::Schema& SkyDriver::schema() const {
 std::shared_ptr<const driver::ProviderConfig> SkyDriver::configure(
     const config::ProviderSection& section, const config::Config& /*config*/) const {
   static const config::Schema schema = config::provider_schema(this->schema());
-  return std::make_shared<SkyConfig>(section, schema);
+  auto config = std::make_shared<SkyConfig>(section, schema);
+  if (sky_->without_file.contains(section.name)) config->lose_file();
+  return config;
 }
 
 std::unique_ptr<driver::Provider> SkyDriver::provider(

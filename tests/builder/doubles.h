@@ -24,6 +24,7 @@ struct Sky {
 
   async::Duration start_time{};        // of a provider
   std::set<std::string> cannot_start;  // providers
+  std::set<std::string> without_file;  // providers whose accounts and formats are not known
   async::Duration upload_time{};
   std::set<std::string> broken;         // providers whose calls fail
   bool resumes = false;                 // interrupted uploads are resumed

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <sstream>
 
 #include "cli/declaration.h"
@@ -225,6 +226,15 @@ TEST_F(ArgumentsTest, several_leases_can_be_released) {
               ElementsAre("200-0000000000", "0000000001"));
   EXPECT_EQ(command<RenewLeases>({"renew", "200-0000000000", "--lease", "30m"}).duration,
             minutes(30));
+}
+
+TEST(DurationTest, is_a_century_at_most) {
+  constexpr auto kCentury = std::chrono::days(36525);
+  EXPECT_EQ(config::duration_of(90), seconds(90));
+  EXPECT_EQ(config::duration_of(9'999'999'999), kCentury);
+  EXPECT_EQ(config::duration_of(std::numeric_limits<std::int64_t>::max()), kCentury);
+  EXPECT_EQ(config::duration_of(-90), seconds(-90));
+  EXPECT_EQ(config::duration_of(std::numeric_limits<std::int64_t>::min()), -kCentury);
 }
 
 TEST(DurationTest, has_a_unit_or_is_in_seconds) {

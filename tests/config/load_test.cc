@@ -390,6 +390,15 @@ TEST(Load, RefusesToKeepMoreNodesReadyThanAStoreCouldHold) {
               HasSubstr("labels[0].min-ready: must be at most 10000"));
 }
 
+// Without quotes, 0660 is the number 432: as a mode, that is 0432.
+TEST(Load, WantsTheModeOfTheSocketInQuotes) {
+  EXPECT_EQ(load_text("labels: []").config.api.socket_mode, 0660U);
+  EXPECT_EQ(load_text("api: {socket-mode: '0600'}").config.api.socket_mode, 0600U);
+  EXPECT_EQ(load_text("api: {socket-mode: '660'}").config.api.socket_mode, 0660U);
+  EXPECT_THAT(refusal("api: {socket-mode: 0660}"), HasSubstr("api.socket-mode: must be in quotes"));
+  EXPECT_THAT(refusal("api: {socket-mode: '0680'}"), HasSubstr("must be an octal file mode"));
+}
+
 TEST(Load, RefusesABrokenSecureFile) {
   constexpr std::string_view kMain = "diskimages: [{name: a}, {name: base, abstract: true}]";
   EXPECT_EQ(refusal(kMain, "diskimages: [{name: b, env-vars: {X: y}}]"),

@@ -132,6 +132,42 @@ TEST_F(CloudTest, a_provider_that_cannot_start_is_tried_again) {
   EXPECT_EQ(cloud_->starts, starts + 1) << "it has been started";
 }
 
+TEST_F(CloudTest, a_cloud_that_this_host_does_not_know_disturbs_no_other) {
+  constexpr auto kTwoClouds = R"(
+labels: [{name: small}, {name: wet}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, labels: [small]}]
+  - name: rain
+    driver: fake
+    cloud: rain
+    cloud-images: [{name: Fake Precise}]
+    pools:
+      - name: main
+        labels: [{name: wet, cloud-image: Fake Precise, flavor-name: Fake Flavor}]
+)";
+  start(kTwoClouds);
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
+  const std::string waiting = request({"wet"});
+  pass(minutes(2));
+  EXPECT_EQ(state(waiting), RequestState::requested) << "its pool may be back";
+  EXPECT_THAT(launcher().health().warnings,
+              testing::Contains(testing::AllOf(HasSubstr("provider rain is not in service: "),
+                                               HasSubstr("cloud rain not found"))));
+  directory_.write("clouds.yaml", "clouds: {rain: {auth: {}}}");
+  reconfigure(kTwoClouds);
+  pass(minutes(3));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  directory_.write("clouds.yaml", "clouds: {");
+  reconfigure(kTwoClouds);
+  EXPECT_THAT(launcher().health().warnings,
+              testing::Contains(HasSubstr("provider rain keeps its previous configuration: ")));
+  request({"wet"});
+  pass(minutes(3));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+}
+
 TEST_F(CloudTest, a_reload_ends_the_wait_for_a_provider_that_cannot_start) {
   cloud_->start_failure = "there are no credentials";
   start(kCloud);

@@ -37,6 +37,8 @@ using Events = std::vector<std::string>;
 struct Script {
   std::map<std::string, async::Duration> start_times;  // by provider
   std::map<std::string, std::string> start_failures;   // by provider
+  std::map<std::string, std::string> file_problems;    // by provider
+  std::set<std::string> cannot_be_created;             // providers
   std::map<std::string, StoreError> store_failures;    // of the next start, by provider
   Events events;
 };
@@ -44,8 +46,11 @@ struct Script {
 // A provider whose configuration is one number.
 class NumberedConfig final : public ProviderConfig {
  public:
-  explicit NumberedConfig(const config::ProviderSection& section)
-      : ProviderConfig(section), title_(fmt::format("{}-{}", name(), section.value.as_integer())) {}
+  NumberedConfig(const config::ProviderSection& section, const Script& script)
+      : ProviderConfig(section), title_(fmt::format("{}-{}", name(), section.value.as_integer())) {
+    const auto problem = script.file_problems.find(name());
+    if (problem != script.file_problems.end()) outside_problem_ = {.message = problem->second};
+  }
 
   const std::string& title() const { return title_; }
 
@@ -110,10 +115,11 @@ class NumberedDriver final : public driver::Driver {
   const config::Schema& schema() const override { throw std::logic_error("not asked"); }
   std::shared_ptr<const ProviderConfig> configure(const config::ProviderSection& section,
                                                   const config::Config& /*config*/) const override {
-    return std::make_shared<NumberedConfig>(section);
+    return std::make_shared<NumberedConfig>(section, script_);
   }
   std::unique_ptr<Provider> provider(std::shared_ptr<const ProviderConfig> config,
                                      driver::ProviderContext /*context*/) const override {
+    if (script_.cannot_be_created.contains(config->name())) throw std::runtime_error("too large");
     return std::make_unique<NumberedProvider>(std::move(config), clock_, script_);
   }
 
@@ -304,6 +310,49 @@ TEST_F(ProviderSetTest, a_failed_start_is_retried_beside_the_others) {
   EXPECT_THAT(pass(seconds(1)), ElementsAre("start sky-1", "begin sky-1", "adapt to 2"));
   EXPECT_THAT(set_->failures(), IsEmpty());
   EXPECT_THAT(pass(seconds(600)), IsEmpty());
+}
+
+TEST_F(ProviderSetTest, a_provider_that_cannot_be_created_has_failed) {
+  script_.cannot_be_created = {"sky"};
+  EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
+              ElementsAre("failed sky-1", "start sea-1", "begin sea-1", "adapt to 2"));
+  EXPECT_THAT(errors_, IsEmpty());
+  EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "too large")));
+}
+
+TEST_F(ProviderSetTest, a_file_that_one_provider_needs_concerns_no_other) {
+  script_.file_problems["sky"] = "no kubeconfig";
+  EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
+              ElementsAre("failed sky-1", "start sea-1", "begin sea-1", "adapt to 2"));
+  EXPECT_THAT(errors_, IsEmpty());
+  EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "no kubeconfig")));
+  script_.file_problems.clear();
+  EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
+              ElementsAre("start sky-1", "begin sky-1", "adapt to 2"));
+  EXPECT_THAT(set_->failures(), IsEmpty());
+}
+
+TEST_F(ProviderSetTest, a_provider_in_service_stays_as_it_is_without_its_file) {
+  apply({{"sky", 1}});
+  script_.file_problems["sky"] = "no kubeconfig";
+  EXPECT_THAT(apply({{"sky", 2}, {"sea", 1}}),
+              ElementsAre("start sea-1", "begin sea-1", "adapt to 2"));
+  EXPECT_THAT(set_->outdated(), ElementsAre(Pair("sky", "no kubeconfig")));
+  EXPECT_THAT(set_->failures(), IsEmpty()) << "it serves";
+  EXPECT_EQ(title(*set_->wanted().at("sky")), "sky-1");
+  script_.file_problems.clear();
+  EXPECT_THAT(apply({{"sky", 2}, {"sea", 1}}),
+              ElementsAre("quiesce sky-1", "take over sky-1 by sky-2", "start sky-2", "begin sky-2",
+                          "adapt to 2", "end sky-1", "stop sky-1"));
+  EXPECT_THAT(set_->outdated(), IsEmpty());
+}
+
+TEST_F(ProviderSetTest, a_provider_that_the_daemon_does_not_want_needs_no_file) {
+  daemon_.unwanted = "sky";
+  script_.file_problems["sky"] = "no kubeconfig";
+  EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
+              ElementsAre("start sea-1", "begin sea-1", "adapt to 2"));
+  EXPECT_THAT(set_->failures(), IsEmpty());
 }
 
 TEST_F(ProviderSetTest, a_provider_that_cannot_serve_has_failed) {

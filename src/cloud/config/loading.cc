@@ -1,5 +1,7 @@
 #include "cloud/config/loading.h"
 
+#include "config/duration.h"
+
 namespace nodepool::cloud {
 
 namespace {
@@ -16,12 +18,24 @@ driver::ImageAccess access_of(const config::DiskImage& image) {
   return access;
 }
 
+// The Python Nodepool passes any value on to its client.
+driver::Metadata load_meta(const config::Section& image) {
+  driver::Metadata meta;
+  const config::Value* given = image.find("meta");
+  if (given == nullptr) return meta;
+  if (!given->is_mapping()) throw image.error("meta", "must be a mapping");
+  for (const config::Value::Entry& entry : given->as_mapping()) {
+    meta[entry.key] = entry.value.is_null() ? "" : config::text_or_json(entry.value);
+  }
+  return meta;
+}
+
 driver::ImageValidation validation_of(const driver::ProviderImage& image,
                                       const config::Section& section, const MachinePools& pools) {
   driver::ImageValidation validation;
   validation.label = section.text("label");
   validation.command = section.optional_text("command").value_or("");
-  validation.timeout = std::chrono::seconds(section.integer("timeout"));
+  validation.timeout = config::duration_of(section.integer("timeout"));
   if (!validation.command.empty() && image.access.connection_type != "ssh") {
     throw section.error("command", "the image's `connection-type` is not `ssh`");
   }
@@ -94,7 +108,7 @@ driver::ProviderImage load_diskimage(const config::Section& section, const confi
   image.access = access_of(config::find_diskimage(config, section, "name", image.name));
   load_connection(section, image.access);
   image.pause = section.boolean("pause");
-  for (auto& [key, value] : section.text_map("meta")) image.meta.emplace(key, value);
+  image.meta = load_meta(section);
   return image;
 }
 

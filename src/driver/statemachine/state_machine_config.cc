@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/duration.h"
+
 namespace nodepool::driver {
 
 void StateMachineConfig::add_pool(PoolConfig pool, MachinePool machines) {
@@ -12,12 +14,12 @@ void StateMachineConfig::add_pool(PoolConfig pool, MachinePool machines) {
 }
 
 void StateMachineConfig::load_boot_and_retries(const config::Section& provider) {
-  boot_timeout_ = std::chrono::seconds(provider.integer("boot-timeout"));
+  boot_timeout_ = config::duration_of(provider.integer("boot-timeout"));
   launch_retries_ = std::max<std::int64_t>(1, provider.integer("launch-retries"));
 }
 
 void StateMachineConfig::load_launch_timeout(const config::Section& provider) {
-  launch_timeout_ = std::chrono::seconds(provider.integer("launch-timeout"));
+  launch_timeout_ = config::duration_of(provider.integer("launch-timeout"));
 }
 
 Offer StateMachineConfig::offer() const {

@@ -179,6 +179,10 @@ Task<driver::LabelDescription> AwsAdapter::describe_label(std::string pool, std:
   const AwsLabel& wanted = config_->label(pool, label);
   const std::vector<std::string> names = types_of(wanted);
   driver::LabelDescription described;
+  if (wanted.dedicated_host && wanted.fleet) {
+    described.problem = "a dedicated host does not go with a `fleet`";
+    co_return described;
+  }
   if (names.empty()) {
     described.problem = "the label has no instance type";
     co_return described;

@@ -2,6 +2,7 @@
 
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/openstack/config/configured_cloud.h"
 #include "drivers/openstack/config/openstack_schema.h"
@@ -44,9 +45,13 @@ FakeConfig::FakeConfig(const config::ProviderSection& section, const config::Con
     cloud_name_ = cloud->optional_text("name").value_or(section.name);
     behaviour_ = load_behaviour(*cloud);
   }
-  const openstack::Cloud entry = openstack::configured_cloud(provider, environment);
-  cloud_entry_ = entry.name;
-  managed_images_->format = entry.image_format;
+  try {
+    const openstack::Cloud entry = openstack::configured_cloud(provider, environment);
+    cloud_entry_ = entry.name;
+    managed_images_->format = entry.image_format;
+  } catch (const config::OutsideError& error) {
+    outside_problem_ = error.problem();
+  }
 }
 
 FakeConfig::Images FakeConfig::load_images(const config::Section& provider,

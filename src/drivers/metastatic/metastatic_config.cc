@@ -16,6 +16,9 @@ using namespace config;
 // `image_id` of all nodes. Source: the Python Nodepool.
 constexpr const char* kNoImage = "unused";
 
+// Slots of a backing node.
+constexpr std::int64_t kMostSlots = 10'000;
+
 const Schema& label_schema() {
   static const Schema schema{
       .description = "A type of node: a slot on a backing node.",
@@ -27,9 +30,9 @@ const Schema& label_schema() {
            .description =
                "Label of the backing nodes, served by another provider of any launcher."},
           {.key = "max-parallel-jobs",
-           .type = integer_between(1, 10'000),
+           .type = integer_between(1, kMostSlots),
            .default_value = "1",
-           .description = "Number of nodes (slots) of a backing node."},
+           .description = "Number of nodes (slots) of a backing node, at most 10,000."},
           {.key = "grace-time",
            .type = integer(),
            .default_value = "60",
@@ -94,7 +97,9 @@ BackingRules load_rules(const Section& section) {
   BackingRules rules;
   rules.label = section.text("backing-label");
   rules.slots = section.integer("max-parallel-jobs");
-  if (rules.slots < 1) throw section.error("max-parallel-jobs", "must be 1 or more");
+  if (rules.slots < 1 || rules.slots > kMostSlots) {
+    throw section.error("max-parallel-jobs", fmt::format("must be from 1 to {}", kMostSlots));
+  }
   rules.grace_time = seconds(section, "grace-time");
   rules.min_retention = seconds(section, "min-retention-time");
   const std::int64_t max_age = section.optional_integer("max-age").value_or(0);

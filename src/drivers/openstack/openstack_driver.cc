@@ -1,6 +1,5 @@
 #include "drivers/openstack/openstack_driver.h"
 
-#include "config/outside_error.h"
 #include "drivers/openstack/api/auth_request.h"
 
 namespace nodepool::drivers::openstack {
@@ -8,15 +7,16 @@ namespace nodepool::drivers::openstack {
 std::shared_ptr<const driver::ProviderConfig> OpenStackDriver::configure(
     const config::ProviderSection& section, const config::Config& config) const {
   auto result = std::make_shared<OpenStackConfig>(section, config, environment());
+  if (result->outside_problem()) return result;
   try {
     token_url(result->account());
     auth_request(result->account());
   } catch (const CloudsError& error) {
     const config::Value* cloud = section.value.find("cloud");
-    throw config::OutsideError({.file = section.file,
-                                .mark = cloud == nullptr ? section.value.mark() : cloud->mark(),
-                                .path = section.path + ".cloud",
-                                .message = error.what()});
+    result->refuse_account({.file = section.file,
+                            .mark = cloud == nullptr ? section.value.mark() : cloud->mark(),
+                            .path = section.path + ".cloud",
+                            .message = error.what()});
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "config/duration.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
 #include "config/wording.h"
@@ -12,6 +13,10 @@
 namespace nodepool::drivers::static_nodes {
 
 namespace {
+
+// Slots of a host. Each is a node in the store, so the limit keeps a typing mistake from filling
+// it.
+constexpr std::int64_t kMostSlots = 10'000;
 
 const config::Schema& host_schema() {
   using namespace config;
@@ -72,7 +77,8 @@ const config::Schema& host_schema() {
           {.key = "max-parallel-jobs",
            .type = integer(),
            .default_value = "1",
-           .description = "Number of nodes (slots) of the host. As many requestors can share it."},
+           .description = "Number of nodes (slots) of the host, at most 10,000. As many requestors "
+                          "can share it."},
       }};
   return schema;
 }
@@ -118,7 +124,7 @@ Host load_host(const config::Section& section, const config::Config& config,
   host.labels = section.texts("labels");
   for (const std::string& label : host.labels) find_label(config, section, "labels", label);
   host.username = section.text("username");
-  host.timeout = section.integer("timeout");
+  host.timeout = config::duration_of(section.integer("timeout")).count();
   host.host_key_checking = section.boolean("host-key-checking");
   host.host_keys = read_host_keys(section);
   const std::string_view port_key =
@@ -130,6 +136,9 @@ Host load_host(const config::Section& section, const config::Config& config,
   host.shell_type = section.optional_text("shell-type");
   host.python_path = section.text("python-path");
   host.slots = section.integer("max-parallel-jobs");
+  if (host.slots > kMostSlots) {
+    throw section.error("max-parallel-jobs", fmt::format("must be at most {}", kMostSlots));
+  }
   return host;
 }
 

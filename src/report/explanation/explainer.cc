@@ -17,7 +17,9 @@ Providers configured_providers(const Sources& sources) {
   for (const config::ProviderSection& section : sources.config.providers) {
     ProviderFacts& facts = providers[section.name];
     try {
-      facts.config = sources.drivers.driver(section.driver).configure(section, sources.config);
+      auto config = sources.drivers.driver(section.driver).configure(section, sources.config);
+      config->require_files();
+      facts.config = std::move(config);
     } catch (const config::ConfigError& error) {
       facts.failure = error.what();
     }

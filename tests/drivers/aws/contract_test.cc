@@ -233,6 +233,35 @@ class DiskFixture final : public AwsFixture {
       std::regex_replace(kWithHosts, std::regex("dedicated-host: true"), "volume-size: 100");
 };
 
+// Of two of the labels, no machine can be made.
+class UnusableFixture final : public AwsFixture {
+ public:
+  explicit UnusableFixture(harness::Installation& installation)
+      : AwsFixture(installation, kUnusable) {}
+
+ private:
+  static constexpr const char* kUnusable = R"(
+labels: [{name: small}, {name: hosted}, {name: bare}]
+providers:
+  - name: fake-contract
+    driver: aws
+    region-name: north-1
+    rate: 0
+    cloud-images:
+      - {name: jammy, username: ci, image-id: ami-1}
+      - {name: none, username: ci}
+    pools:
+      - name: main
+        host-key-checking: false
+        availability-zone: north-1a
+        labels:
+          - {name: small, cloud-image: jammy, instance-type: t3.medium, key-name: ci}
+          - {name: hosted, cloud-image: jammy, key-name: ci, dedicated-host: true,
+             fleet: {instance-types: [t3.medium], allocation-strategy: diversified}}
+          - {name: bare, cloud-image: none, instance-type: t3.medium, key-name: ci}
+)";
+};
+
 // At the default rate.
 class PacedFixture final : public AwsFixture {
  public:
@@ -421,14 +450,25 @@ TEST_P(AwsContract, what_was_asked_for_with_other_parameters_is_another_attempt)
 
 class FleetOfAws : public AwsContract {};
 class DiskOfAws : public AwsContract {};
+class UnusableOfAws : public AwsContract {};
 INSTANTIATE_TEST_SUITE_P(aws, FleetOfAws, testing::Values(backend<FleetFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, DiskOfAws, testing::Values(backend<DiskFixture>()));
+INSTANTIATE_TEST_SUITE_P(aws, UnusableOfAws, testing::Values(backend<UnusableFixture>()));
 
 TEST_P(FleetOfAws, a_fleet_needs_what_the_least_of_its_types_takes_and_is_limited_by_their_quotas) {
   start();
   EXPECT_TRUE(process_->run(provider().available()).contains("L-1216C47A"));
   EXPECT_EQ(provider().offer()->label(kPool, kLabel).need,
             driver::Resources({{"instances", 1}, {"cores", 1}, {"ram", 4096}, {"L-1216C47A", 2}}));
+}
+
+TEST_P(UnusableOfAws, what_cannot_be_made_concerns_only_its_label) {
+  start();
+  process_->run(provider().available());
+  const auto offer = provider().offer();
+  EXPECT_EQ(offer->label(kPool, kLabel).problem, "");
+  EXPECT_EQ(offer->label(kPool, "hosted").problem, "a dedicated host does not go with a `fleet`");
+  EXPECT_THAT(offer->label(kPool, "bare").problem, testing::HasSubstr("the label has no image"));
 }
 
 TEST_P(DiskOfAws, a_machine_is_not_made_without_the_disk_that_its_label_asks_for) {

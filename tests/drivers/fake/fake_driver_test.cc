@@ -74,7 +74,7 @@ class FakeDriverTest : public testing::Test {
 
   std::string load_error(const std::string& more) {
     try {
-      load(more);
+      load(more)->require_files();
     } catch (const config::ConfigError& error) {
       return error.what();
     }

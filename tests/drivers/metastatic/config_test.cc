@@ -48,8 +48,10 @@ TEST_F(MetastaticTest, a_max_age_of_0_is_none) {
 TEST_F(MetastaticTest, what_makes_no_sense_is_refused) {
   rules = "min-retention-time: 100, max-age: 99";
   EXPECT_THAT(load_error(), HasSubstr("max-age: must be at least min-retention-time"));
-  rules = "max-parallel-jobs: 0";
-  EXPECT_THAT(load_error(), HasSubstr("max-parallel-jobs"));
+  for (const char* slots : {"0", "10001", ".inf"}) {
+    rules = std::string("max-parallel-jobs: ") + slots;
+    EXPECT_THAT(load_error(), HasSubstr("max-parallel-jobs: must be from 1 to 10000")) << slots;
+  }
   rules = "grace-time: -1";
   EXPECT_THAT(load_error(), HasSubstr("grace-time"));
 }

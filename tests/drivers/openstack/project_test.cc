@@ -117,15 +117,24 @@ class ImagesTest : public AdapterTest {
                                  .format = "qcow2",
                                  .md5 = "m",
                                  .sha256 = "s"};
-    return adapter().traits().images->upload(
-        {}, "trixie-1700000000", file,
-        {{"nodepool_upload_id", "7"}, {"nodepool_provider_name", "os"}, {"min_ram", "512"}},
-        [this](std::uint64_t sent) { sent_ = sent; });
+    return adapter().traits().images->upload({}, "trixie-1700000000", file,
+                                             {{"nodepool_upload_id", "7"},
+                                              {"nodepool_provider_name", "os"},
+                                              {"min_ram", "512"},
+                                              {"tags", tags_}},
+                                             [this](std::uint64_t sent) { sent_ = sent; });
   }
 
   std::string content_ = std::string(3'000'000, 'x') + "end";
   std::uint64_t sent_ = 0;
+  std::string tags_ = "ci";
 };
+
+TEST_F(ImagesTest, tags_are_a_list) {
+  EXPECT_EQ(cloud_.images.at(loop_.run(upload()))["tags"].dump(), R"(["ci"])");
+  tags_ = R"(["ci","debian"])";
+  EXPECT_EQ(cloud_.images.at(loop_.run(upload()))["tags"].dump(), R"(["ci","debian"])");
+}
 
 TEST_F(ImagesTest, an_image_is_uploaded_with_its_properties) {
   cloud_options_ = "disable_vendor_agent: {vm_mode: hvm}, ";

@@ -140,6 +140,35 @@ providers:
   EXPECT_EQ(slots(*config, "main", "b"), 2);
 }
 
+TEST_F(StaticConfigTest, a_timeout_without_end_is_a_century) {
+  const auto config = load(R"(
+labels: [{name: a}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: h, labels: [a], timeout: .inf}]}]
+)");
+  EXPECT_EQ(std::chrono::seconds(config->hosts().begin()->second.timeout),
+            std::chrono::days(36525));
+}
+
+TEST_F(StaticConfigTest, more_slots_than_a_store_could_hold_are_refused) {
+  const auto text = [](const std::string& host_slots) {
+    return "labels: [{name: a}]\n"
+           "providers:\n"
+           "  - name: rack\n"
+           "    driver: static\n"
+           "    pools: [{name: main, nodes: [{name: h, labels: [a], max-parallel-jobs: " +
+           host_slots + "}]}]\n";
+  };
+  EXPECT_EQ(slots(*load(text("10000")), "main", "a"), 10000);
+  for (const char* host_slots : {"10001", "10000000000", ".inf"}) {
+    EXPECT_THAT(load_error(text(host_slots)),
+                HasSubstr("nodes[0].max-parallel-jobs: must be at most 10000"))
+        << host_slots;
+  }
+}
+
 TEST_F(StaticConfigTest, an_undefined_label_is_refused_with_its_place) {
   EXPECT_THAT(load_error("labels: [{name: small}]\n"
                          "providers:\n"

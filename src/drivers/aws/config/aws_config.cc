@@ -1,8 +1,8 @@
 #include "drivers/aws/config/aws_config.h"
 
 #include "cloud/config/loading.h"
+#include "config/duration.h"
 #include "config/nodepool_schema.h"
-#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/aws/account/find_account.h"
 #include "drivers/aws/config/aws_schema.h"
@@ -22,9 +22,6 @@ AmiReference load_reference(const config::Section& image) {
     const char* values = filter.has("Values") ? "Values" : "values";
     if (!filter.has(name)) throw filter.error("name", "a filter needs a name");
     reference.filters.push_back({.name = filter.text(name), .values = filter.texts(values)});
-  }
-  if (reference.id.empty() == reference.filters.empty()) {
-    throw image.section_error("set either `image-id` or `image-filters`");
   }
   return reference;
 }
@@ -48,7 +45,6 @@ void check_dedicated_host(const config::Section& section, const AwsLabel& label,
     throw section.error("dedicated-host", message);
   };
   if (label.use_spot) refuse("a dedicated host does not go with `use-spot`");
-  if (label.fleet) refuse("a dedicated host does not go with a `fleet`");
   if (pool.zones.empty()) refuse("a dedicated host needs the pool's `availability-zone`");
 }
 
@@ -103,12 +99,11 @@ AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Confi
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, provider, section, config, images);
   }
-  // Last, so that errors in nodepool.yaml are reported first.
   try {
     account_ = find_account(provider.optional_text("profile-name"),
                             provider.optional_text("region-name"), environment);
   } catch (const AccountError& error) {
-    throw config::OutsideError(provider.error("profile-name", error.what()).problem());
+    outside_problem_ = provider.error("profile-name", error.what()).problem();
   }
 }
 
@@ -119,7 +114,7 @@ void AwsConfig::load_uploads(const config::Section& provider, const config::Conf
     bucket_ = storage->text("bucket-name");
   }
   import_timeout_ =
-      std::chrono::seconds(provider.optional_integer("image-import-timeout").value_or(0));
+      config::duration_of(provider.optional_integer("image-import-timeout").value_or(0));
   managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
   for (const config::Section& section : provider.sections("diskimages")) {
     driver::ProviderImage image = cloud::load_upload_entry(section, config);
@@ -176,7 +171,10 @@ void AwsConfig::load_label(const config::Section& section, const config::Section
   const std::string name = section.text("name");
   MachineLabel machine = cloud::load_label(section, config, *managed_images_, images.cloud_images);
   AwsLabel label;
-  if (!machine.cloud_image.empty()) label.cloud_image = images.references.at(machine.cloud_image);
+  if (!machine.cloud_image.empty()) {
+    const AmiReference& reference = images.references.at(machine.cloud_image);
+    if (!reference.is_empty()) label.cloud_image = reference;
+  }
   machine.host_key_checking = cloud::flag(pool_section, provider, "host-key-checking");
   label.instance_type = section.optional_text("instance-type").value_or("");
   label.key_name = section.optional_text("key-name");

@@ -22,11 +22,12 @@ struct ImageFilter {
   friend auto operator<=>(const ImageFilter&, const ImageFilter&) = default;
 };
 
-// An existing AMI. Either field is set.
+// An existing AMI. If both fields are set, `id` counts.
 struct AmiReference {
   std::string id;
   std::vector<ImageFilter> filters;  // the newest AMI that matches all of these
 
+  bool is_empty() const { return id.empty() && filters.empty(); }
   friend auto operator<=>(const AmiReference&, const AmiReference&) = default;
 };
 
@@ -91,8 +92,7 @@ struct AwsPool {
 // The configuration of a provider with `driver: aws`.
 class AwsConfig final : public driver::StateMachineConfig {
  public:
-  // `environment`: for finding AWS's files, see find_account(). Throws config::ConfigError, also if
-  // no account is configured.
+  // `environment`: for finding AWS's files, see find_account(). Throws config::ConfigError.
   AwsConfig(const config::ProviderSection& section, const config::Config& config,
             const config::Environment& environment);
 

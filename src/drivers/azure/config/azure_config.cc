@@ -2,7 +2,6 @@
 
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
-#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/azure/config/azure_schema.h"
 
@@ -106,11 +105,10 @@ AzureConfig::AzureConfig(const config::ProviderSection& section, const config::C
     load_pool(pool, provider, section, config, images);
   }
   load_subnet(provider, account_);
-  // Last, so that errors in nodepool.yaml are reported first.
   try {
     account_.subscription = find_subscription(auth_path_of(section, environment), environment);
   } catch (const AuthFileError& error) {
-    throw config::OutsideError(provider.error("auth-path", error.what()).problem());
+    outside_problem_ = provider.error("auth-path", error.what()).problem();
   }
   subnet_id_ = load_subnet(provider, account_);
 }

@@ -4,7 +4,6 @@
 
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
-#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/gce/config/gce_schema.h"
 
@@ -63,11 +62,10 @@ GceConfig::GceConfig(const config::ProviderSection& section, const config::Confi
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, section, config, images);
   }
-  // Last, so that errors in nodepool.yaml are reported first.
   try {
     account_.credentials = find_credentials(environment);
   } catch (const CredentialError& error) {
-    throw config::OutsideError(provider.error("project", error.what()).problem());
+    outside_problem_ = provider.error("project", error.what()).problem();
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
-#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/ibmvpc/config/ibmvpc_schema.h"
 
@@ -106,12 +105,11 @@ IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config:
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, provider, section, config, images);
   }
-  // Last, so that errors in nodepool.yaml are reported first.
   try {
     const auto file = provider.optional_text("credentials-file");
     account_.credentials = find_credentials(file, environment);
   } catch (const IamCredentialError& error) {
-    throw config::OutsideError(provider.error("credentials-file", error.what()).problem());
+    outside_problem_ = provider.error("credentials-file", error.what()).problem();
   }
 }
 

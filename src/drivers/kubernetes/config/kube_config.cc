@@ -78,12 +78,16 @@ driver::Resources label_resources(const config::Section& section, const KubeLabe
   return driver::Resources(std::move(need));
 }
 
+// Throws config::OutsideError.
 Cluster configured_cluster(const config::Section& provider,
                            const config::Environment& environment) {
+  const std::optional<std::string> context = provider.optional_text("context");
   try {
-    return find_cluster(provider.optional_text("context"), environment);
+    return find_cluster(context, environment);
   } catch (const KubeconfigError& error) {
     throw config::OutsideError(provider.error("context", error.what()).problem());
+  } catch (const config::ConfigError& error) {
+    throw config::OutsideError(error.problem());
   }
 }
 
@@ -103,8 +107,11 @@ KubeConfig::KubeConfig(Kind kind, const config::ProviderSection& section,
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, section, provider, config);
   }
-  // Last, so that errors in nodepool.yaml are reported first.
-  cluster_ = configured_cluster(provider, environment);
+  try {
+    cluster_ = configured_cluster(provider, environment);
+  } catch (const config::OutsideError& error) {
+    outside_problem_ = error.problem();
+  }
 }
 
 void KubeConfig::load_pool(const config::Section& section, const config::ProviderSection& provider,

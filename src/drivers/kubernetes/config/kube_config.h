@@ -49,8 +49,7 @@ struct KubeLabel {
 // The configuration of a provider of one of the drivers in Kind.
 class KubeConfig final : public driver::StateMachineConfig {
  public:
-  // `environment`: for finding the kubeconfig, see find_cluster(). Throws config::ConfigError, also
-  // if the context does not exist.
+  // `environment`: for finding the kubeconfig, see find_cluster(). Throws config::ConfigError.
   KubeConfig(Kind kind, const config::ProviderSection& section, const config::Config& config,
              const config::Environment& environment);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cloud/config/loading.h"
+#include "config/duration.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
 #include "drivers/libvirt/config/libvirt_schema.h"
@@ -113,7 +114,7 @@ LibvirtConfig::LibvirtConfig(const config::ProviderSection& section, const confi
   memory_reserve_ = provider.integer("memory-reserve");
   address_sources_ = load_sources(provider);
   rate_ = provider.number("rate");
-  upload_timeout_ = std::chrono::seconds(provider.integer("image-upload-timeout"));
+  upload_timeout_ = config::duration_of(provider.integer("image-upload-timeout"));
   load_boot_and_retries(provider);
   load_launch_timeout(provider);
   load_cloud_images(provider);

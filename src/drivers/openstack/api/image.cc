@@ -23,6 +23,12 @@ Image read_image(const Element& element) {
           .size = element.optional_number("size")};
 }
 
+// A list in the configuration is JSON here.
+Json tags(const std::string& value) {
+  const Json list = Json::parse(value, nullptr, false);
+  return list.is_array() ? list : Json::array({value});
+}
+
 // Properties that are not text: numbers, a boolean, a list.
 Json property(const std::string& key, const std::string& value) {
   constexpr std::array<std::string_view, 4> kNumbers = {"min_disk", "min_ram", "size",
@@ -33,7 +39,7 @@ Json property(const std::string& key, const std::string& value) {
     if (error == std::errc() && end == value.data() + value.size()) return number;
   }
   if (key == "protected") return value == "True" || value == "true";
-  if (key == "tags") return Json::array({value});
+  if (key == "tags") return tags(value);
   return value;
 }
 

@@ -1,7 +1,9 @@
 #include "drivers/openstack/config/openstack_config.h"
 
 #include "cloud/config/loading.h"
+#include "config/duration.h"
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/openstack/config/configured_cloud.h"
 #include "drivers/openstack/config/openstack_schema.h"
@@ -31,22 +33,24 @@ OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
     load_pool(pool, section, config, images);
   }
   cloud::load_validations(provider, machine_pools_, *managed_images_);
-  // Last, so that errors in nodepool.yaml are reported first.
-  cloud_ = configured_cloud(provider, environment);
-  managed_images_->format = cloud_.image_format;
+  try {
+    cloud_ = configured_cloud(provider, environment);
+    managed_images_->format = cloud_.image_format;
+  } catch (const config::OutsideError& error) {
+    outside_problem_ = error.problem();
+  }
 }
 
 void OpenStackConfig::load_provider(const config::Section& provider) {
-  using std::chrono::seconds;
   region_name_ = provider.optional_text("region-name");
   provider.refuse_null("rate");
   const double seconds_between_calls = provider.number("rate");
   rate_ = seconds_between_calls > 0 ? 1 / seconds_between_calls : 0;
   load_boot_and_retries(provider);
   load_launch_timeout(provider);
-  image_upload_timeout_ = seconds(provider.integer("image-upload-timeout"));
+  image_upload_timeout_ = config::duration_of(provider.integer("image-upload-timeout"));
   clean_floating_ips_ = provider.boolean("clean-floating-ips");
-  port_cleanup_interval_ = seconds(provider.integer("port-cleanup-interval"));
+  port_cleanup_interval_ = config::duration_of(provider.integer("port-cleanup-interval"));
 }
 
 OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& provider,

@@ -46,8 +46,7 @@ struct OpenStackPool {
 // The configuration of a provider with `driver: openstack`.
 class OpenStackConfig final : public driver::StateMachineConfig {
  public:
-  // `environment`: for finding clouds.yaml, see find_cloud(). Throws config::ConfigError, also if
-  // the cloud is not configured.
+  // `environment`: for finding clouds.yaml, see find_cloud(). Throws config::ConfigError.
   OpenStackConfig(const config::ProviderSection& section, const config::Config& config,
                   const config::Environment& environment);
 
@@ -65,6 +64,9 @@ class OpenStackConfig final : public driver::StateMachineConfig {
   const OpenStackLabel& label(std::string_view pool, std::string_view label) const {
     return driver::named(this->pool(pool).labels, "label", label);
   }
+
+  // Makes `problem` of the cloud's entry the outside_problem().
+  void refuse_account(config::Problem problem) { outside_problem_ = std::move(problem); }
 
   // Also compares the cloud's entry in clouds.yaml.
   bool same_as(const driver::ProviderConfig& other) const override;

@@ -26,7 +26,7 @@ class AwsConfigTest : public ProviderConfigTest {
   }
 
   std::string load_error(const std::string& text) {
-    return error_of([&] { load(text); });
+    return error_of([&] { load(text)->require_files(); });
   }
 
   config::Environment environment_ = {{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "b"}};
@@ -216,8 +216,26 @@ TEST_F(AwsConfigTest, a_dedicated_host_is_in_a_zone_and_not_spot) {
 TEST_F(AwsConfigTest, references_and_conditions_are_checked) {
   EXPECT_THAT(load_error(changed("cloud-image: jammy", "cloud-image: gone")),
               HasSubstr("the provider has no cloud image `gone`"));
-  EXPECT_THAT(load_error(changed("image-id: ami-1", "python-path: auto")),
-              HasSubstr("set either `image-id` or `image-filters`"));
+}
+
+TEST_F(AwsConfigTest, a_label_without_an_image_loads) {
+  const auto none = load(changed("image-id: ami-1", "python-path: auto"));
+  EXPECT_FALSE(none->label("main", "small").cloud_image);
+  const auto both = load(
+      changed("image-id: ami-1", "image-id: ami-1, image-filters: [{name: name, values: [x]}]"));
+  EXPECT_EQ(both->label("main", "small").cloud_image->id, "ami-1");
+}
+
+TEST_F(AwsConfigTest, a_dedicated_host_with_a_fleet_loads) {
+  const auto config =
+      load(changed("        labels: [{name: small, cloud-image: jammy,"
+                   " instance-type: t3.nano, key-name: k}]",
+                   "        availability-zone: z\n"
+                   "        labels: [{name: small, cloud-image: jammy, key-name: k,"
+                   " dedicated-host: true, fleet: {instance-types: [a],"
+                   " allocation-strategy: prioritized}}]"));
+  EXPECT_TRUE(config->label("main", "small").dedicated_host);
+  EXPECT_TRUE(config->label("main", "small").fleet);
 }
 
 TEST_F(AwsConfigTest, what_only_daemons_accept_is_refused_by_the_strict_check) {

@@ -33,7 +33,7 @@ class AzureConfigTest : public ProviderConfigTest {
   }
 
   std::string load_error(const std::string& text) {
-    return error_of([&] { load(text); });
+    return error_of([&] { load(text)->require_files(); });
   }
 
   config::Environment environment_;

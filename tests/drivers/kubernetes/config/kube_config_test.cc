@@ -45,7 +45,7 @@ class KubeConfigTest : public ProviderConfigTest {
   }
 
   std::string load_error(Kind kind, const std::string& text) {
-    return error_of([&] { load(kind, text); });
+    return error_of([&] { load(kind, text)->require_files(); });
   }
 
   config::Environment environment_;
@@ -140,6 +140,18 @@ TEST_F(KubeConfigTest, another_kubeconfig_is_another_provider) {
   EXPECT_FALSE(before->same_as(*load(Kind::kubernetes, text)));
   environment_ = {{"KUBECONFIG", "/nowhere"}};
   EXPECT_THAT(load_error(Kind::kubernetes, text), HasSubstr("no kubeconfig exists: /nowhere"));
+}
+
+TEST_F(KubeConfigTest, a_kubeconfig_that_cannot_be_used_is_a_problem_outside_of_the_file) {
+  const std::string text = yaml("kubernetes", "", "", "{name: a, type: namespace}");
+  const std::string broken = directory_.write("broken", "contexts: [\n");
+  for (const std::string& file : {broken, directory_.path().string(), std::string("/nowhere")}) {
+    environment_ = {{"KUBECONFIG", file}};
+    const auto config = load(Kind::kubernetes, text);
+    ASSERT_TRUE(config->outside_problem()) << file;
+    EXPECT_THAT(to_string(*config->outside_problem()), HasSubstr(file));
+    EXPECT_THAT(config->pools().at("main").labels, Contains("a")) << "the rest is known";
+  }
 }
 
 }  // namespace

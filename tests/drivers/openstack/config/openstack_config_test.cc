@@ -34,7 +34,7 @@ class OpenStackConfigTest : public ProviderConfigTest {
   }
 
   std::string load_error(const std::string& text) {
-    return error_of([&] { load(text); });
+    return error_of([&] { load(text)->require_files(); });
   }
 
   config::Environment environment_;
@@ -214,6 +214,24 @@ providers:
   EXPECT_TRUE(load(text)->managed_images()->images.at("jammy").pause);
 }
 
+TEST_F(OpenStackConfigTest, the_properties_of_an_image_can_be_any_values) {
+  const std::string text = R"(
+diskimages: [{name: jammy, elements: [vm]}]
+providers:
+  - name: up
+    cloud: fake
+    diskimages: [{name: jammy, meta: {tags: [ci, debian], a: {b: 1}, c: 22.04, d: true, e: null}}]
+)";
+  EXPECT_THAT(problems(text), IsEmpty());
+  EXPECT_THAT(load(text)->managed_images()->images.at("jammy").meta,
+              ElementsAre(Pair("a", R"({"b":1})"), Pair("c", "22.04"), Pair("d", "True"),
+                          Pair("e", ""), Pair("tags", R"(["ci","debian"])")));
+  EXPECT_THAT(
+      load_error("diskimages: [{name: jammy}]\n"
+                 "providers: [{name: p, cloud: fake, diskimages: [{name: jammy, meta: x}]}]"),
+      HasSubstr("meta: must be a mapping"));
+}
+
 TEST_F(OpenStackConfigTest, the_strict_check_finds_what_daemons_forgive) {
   EXPECT_THAT(problems("labels: [{name: l}]\nproviders:\n  - name: p\n    pools:\n      - name: q\n"
                        "        use-internal-ip: true\n        labels: [{name: l}]\n"),
@@ -221,6 +239,17 @@ TEST_F(OpenStackConfigTest, the_strict_check_finds_what_daemons_forgive) {
                     testing::Contains(HasSubstr("f:6:9: providers[0] (p).pools[0]")),
                     testing::Contains(HasSubstr("`diskimage`")),
                     testing::Contains(HasSubstr("`min-ram`"))));
+}
+
+TEST_F(OpenStackConfigTest, a_time_limit_without_end_is_a_century) {
+  const auto config = load(
+      "providers: [{name: p, cloud: fake, launch-timeout: 9999999999, boot-timeout: .inf,\n"
+      "             image-upload-timeout: 1.0e+300, port-cleanup-interval: 9999999999}]");
+  for (const async::Duration limit :
+       {config->launch_timeout(), config->boot_timeout(), config->image_upload_timeout(),
+        config->port_cleanup_interval()}) {
+    EXPECT_EQ(limit, std::chrono::days(36525));
+  }
 }
 
 TEST_F(OpenStackConfigTest, a_label_without_an_image_or_flavor_loads) {
