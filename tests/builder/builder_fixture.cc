@@ -155,6 +155,13 @@ coordination::MemoryStore& BuilderFixture::store_of(const std::string& name) {
   return *processes_.at(name)->store;
 }
 
+std::string BuilderFixture::scraped(const std::string& name) {
+  const Process& process = *processes_.at(name);
+  telemetry::MetricsRegistry all = *process.registry;
+  process.builder->add_metrics(all);
+  return all.prometheus_text();
+}
+
 void BuilderFixture::settle() {
   while (true) {
     bool ran = loop_.poll();
