@@ -1,12 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "coordination/store.h"
-#include "model/observers.h"
 
 namespace nodepool::launcher {
 
@@ -14,8 +14,13 @@ namespace nodepool::launcher {
 // pools leave them alone meanwhile: each would fail to take the lock, and know it only after a
 // round trip and a pause.
 class HandledRequests {
+  struct State;
+
  public:
-  // The request is handled as long as this exists. The collection outlives it.
+  HandledRequests();
+
+  // The request is handled as long as this exists. It may outlive the collection, in a coroutine
+  // that is destroyed late.
   class Mark {
    public:
     Mark() = default;
@@ -28,25 +33,22 @@ class HandledRequests {
 
    private:
     friend class HandledRequests;
-    Mark(HandledRequests& all, std::string id) : all_(&all), id_(std::move(id)) {}
+    Mark(std::weak_ptr<State> all, std::string id) : all_(std::move(all)), id_(std::move(id)) {}
 
-    HandledRequests* all_ = nullptr;
+    std::weak_ptr<State> all_;
     std::string id_;
   };
 
   // The request is handled from now on. It was not before.
   Mark mark(const std::string& id);
 
-  bool contains(std::string_view id) const { return ids_.contains(id); }
+  bool contains(std::string_view id) const;
 
   // Calls `observer` with the id of each request that is no longer handled.
-  coordination::Subscription observe(std::function<void(const std::string&)> observer) {
-    return released_.subscribe(std::move(observer));
-  }
+  coordination::Subscription observe(std::function<void(const std::string&)> observer);
 
  private:
-  std::set<std::string, std::less<>> ids_;
-  model::Observers<const std::string&> released_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace nodepool::launcher

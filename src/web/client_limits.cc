@@ -11,8 +11,8 @@ ClientLimits::Limits ClientLimits::fitted(Limits limits, std::size_t descriptors
   const std::size_t free = descriptors / 2;
   if (limits.connections + limits.local <= free) return limits;
   limits.local = std::min(limits.local, free / 4);
-  const std::size_t all = std::exchange(limits.connections,
-                                        std::min(limits.connections, free - limits.local));
+  const std::size_t all =
+      std::exchange(limits.connections, std::min(limits.connections, free - limits.local));
   for (std::size_t* const of_one : {&limits.per_origin, &limits.per_local_origin}) {
     *of_one = std::max<std::size_t>(*of_one * limits.connections / all, 1);
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "coordination/forwarding_store.h"
+#include "coordination/tree.h"
 #include "model/paths.h"
 #include "tests/requestor/requestor_test.h"
 
@@ -37,6 +38,7 @@ class SmallStore final : public coordination::ForwardingStore {
 class LeaseRequestTest : public RequestorTest {
  protected:
   LeaseRequestTest() {
+    run(coordination::ensure_path(*store_, std::string(model::kRequestLocksRoot)));
     launcher_.adorn = [](model::Node& node, std::size_t) { node.launcher = "pool-1"; };
   }
 
