@@ -114,10 +114,10 @@ Task<> ProviderQuota::keep_fresh() {
       continue;
     }
     log_.warning("Could not query the quota of the provider: {}", failure_);
+    changes_.notify();
     co_await runtime_.clock.sleep_for(backoff.failed());
     // Retries even if no decision waits, as the failure is shown as a problem.
     wanted_.set();
-    changes_.notify();
   }
 }
 

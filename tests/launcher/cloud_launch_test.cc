@@ -150,7 +150,7 @@ providers:
   start(kTwoClouds);
   EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
   const std::string waiting = request({"wet"});
-  pass(minutes(2));
+  pass(seconds(30));
   EXPECT_EQ(state(waiting), RequestState::requested) << "its pool may be back";
   EXPECT_THAT(launcher().health().warnings,
               testing::Contains(testing::AllOf(HasSubstr("provider rain is not in service: "),
