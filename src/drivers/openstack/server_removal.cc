@@ -90,15 +90,17 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   if (accepted) accepted();
   // An older list might not show the server yet, or show an earlier fault.
   driver::PollWaiter awaited = context.view.servers().await_removal();
-  const auto is_gone = [](const Server& server) {
+  bool was_listed = false;  // while it was being deleted
+  const auto is_gone = [&was_listed](const Server& server) {
     throw_if_deletion_failed(server);
+    was_listed = was_listed || server.task == "deleting";
     return server.is_deleted();
   };
   const driver::ListingWait wait{context.runtime, context.log, "servers"};
   while (true) {
     const auto last =
         co_await driver::wait_until_gone(wait, context.view.servers(), awaited, server_id, is_gone);
-    if (last) co_return;
+    if (last || was_listed) co_return;
     // Nova omits the servers of a cell that does not respond.
     Task<bool> asking = context.api.compute().is_gone(server_id);
     const bool gone = co_await driver::if_answered(std::move(asking), "servers", context.log);
