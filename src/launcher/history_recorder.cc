@@ -11,6 +11,7 @@
 #include "driver/backing.h"
 #include "launcher/request_wait.h"
 #include "model/failure_text.h"
+#include "planning/decision_text.h"
 #include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/driver_metrics.h"
+#include "planning/decision_text.h"
 #include "telemetry/cloud_call_metrics.h"
 
 namespace nodepool {

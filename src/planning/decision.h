@@ -57,16 +57,6 @@ struct Decision {
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// For people: "a node becomes free or is deleted".
-std::string_view to_string(Decision::Until until);
-
-// For people: "accepts", "waits: the pool is full: … (until a node …)".
-std::string sentence(const Decision& decision);
-
-// For programs, a JSON object: {"pool": …, "decision": "waits", "reason": "pool-full", "subject":
-// …, "figures": …}, without empty members. Its names are stable.
-std::string to_json(const Decision& decision, std::string_view pool_id);
-
 // The pool that decides.
 struct PoolView {
   const model::Component* component = nullptr;  // its own, as registered

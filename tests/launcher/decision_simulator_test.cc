@@ -9,6 +9,7 @@
 #include "model/node_table.h"
 #include "model/paths.h"
 #include "model/request_table.h"
+#include "planning/decision_text.h"
 #include "tests/launcher/launcher_fixture.h"
 
 namespace nodepool::launcher {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "planning/decision.h"
+#include "planning/decision_text.h"
 
 namespace nodepool::planning {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "json/json.h"
-#include "planning/decision.h"
+#include "planning/decision_text.h"
 #include "report/explanation/departed_pools.h"
 #include "report/explanation/silent_pools.h"
 
