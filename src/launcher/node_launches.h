@@ -79,6 +79,9 @@ class NodeLaunches {
 
   const std::string& failure() const { return failure_; }
 
+  // Whether the cloud responds to a query of its quota.
+  Task<bool> cloud_responds() { return provider_.quota->responds(); }
+
  private:
   class Launch;
 

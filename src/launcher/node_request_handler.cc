@@ -84,7 +84,7 @@ Task<Outcome> NodeRequestHandler::serve(ProviderInService provider, QuotaBounds 
   NodeLaunches launches(context_, provider, pool_, locks_, log_);
   const bool begun = co_await begin(*provider.provider, launches, std::move(bounds));
   if (!begun) co_return Outcome::try_again;
-  co_return co_await finish(launches, *provider.quota);
+  co_return co_await finish(launches);
 }
 
 // Runs the work, and releases the locks. If the request is `pending` then, rolls it back before.
@@ -251,7 +251,7 @@ Task<bool> NodeRequestHandler::begin(driver::Provider& provider, NodeLaunches& l
 }
 
 // When the launcher stops, launches are left as they are, to be resumed.
-Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, ProviderQuota& quota) {
+Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
   try {
     switch (launches.empty() ? NodeLaunches::Outcome::ready : co_await launches.run()) {
       case NodeLaunches::Outcome::ready:
@@ -260,8 +260,8 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, ProviderQuota& 
       case NodeLaunches::Outcome::lost:
         break;
       case NodeLaunches::Outcome::unanswered:
-        // The request waits for the end of an outage, but not for a cloud that only launches not.
-        if (!co_await quota.responds()) {
+        // The request waits for the end of an outage, but not for a cloud that responds.
+        if (!co_await launches.cloud_responds()) {
           log_.warning("The cloud does not respond, so the request waits: {}", launches.failure());
           break;
         }
@@ -389,7 +389,7 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
   log_.info("Resuming the interrupted launch of the request's node(s)");
   if (!launches.empty() && !co_await launches.begin_again()) co_return Outcome::try_again;
   is_pending_ = true;
-  co_return co_await finish(launches, *provider.quota);
+  co_return co_await finish(launches);
 }
 
 // --- rollback

@@ -60,7 +60,7 @@ class NodeRequestHandler {
   Task<bool> prepare(driver::Provider& provider, NodeLaunches& launches);
   std::optional<std::string> choose_zone(driver::Provider& provider) const;
   Task<bool> begin(driver::Provider& provider, NodeLaunches& launches, QuotaBounds bounds);
-  Task<Outcome> finish(NodeLaunches& launches, ProviderQuota& quota);
+  Task<Outcome> finish(NodeLaunches& launches);
   bool find_requested();
   Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();

@@ -118,6 +118,23 @@ TEST_F(CloudTest, a_launch_that_gets_no_response_is_made_after_the_outage) {
   EXPECT_EQ(state(id), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, a_resumed_launch_that_gets_no_response_is_made_after_the_outage) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  const std::string id = request({"small"});
+  kill();
+  start(kCloud);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");
+  cloud_->limits_failure = "no route to host";
+  pass(minutes(1));
+  EXPECT_EQ(cloud_->launches, 2) << "the first one and the resumed one";
+  EXPECT_EQ(state(id), RequestState::requested);
+  cloud_->launch_error.reset();
+  cloud_->limits_failure.clear();
+  pass(seconds(20));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, a_cloud_that_responds_but_launches_nothing_has_its_request_declined) {
   start(kCloud);
   cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");
