@@ -157,10 +157,10 @@ Node NodeTable::parse(std::string id, const coordination::Entry& entry) const {
   return parse_node(std::move(id), entry);
 }
 
-std::optional<Node> NodeTable::parse_partly(std::string id,
+std::optional<Node> NodeTable::parse_partly(const std::string& id,
                                             const coordination::Entry& entry) const {
   try {
-    return parse_node_in_any_state(std::move(id), entry);
+    return parse_node_in_any_state(id, entry);
   } catch (const RecordError&) {
     return std::nullopt;
   }

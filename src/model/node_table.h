@@ -69,7 +69,8 @@ class NodeTable final : public RecordTable<Node> {
   void on_ready() override;
   void on_lost() override;
   Node parse(std::string id, const coordination::Entry& entry) const override;
-  std::optional<Node> parse_partly(std::string id, const coordination::Entry& entry) const override;
+  std::optional<Node> parse_partly(const std::string& id,
+                                   const coordination::Entry& entry) const override;
   void unindex(const Node& node) override;
   void index(const Node& node) override;
   void share(Node& node) override;

@@ -97,7 +97,7 @@ class RecordSet {
  protected:
   virtual Record parse(std::string id, const coordination::Entry& entry) const = 0;
   // What an invalid record says all the same.
-  virtual std::optional<Record> parse_partly(std::string /*id*/,
+  virtual std::optional<Record> parse_partly(const std::string& /*id*/,
                                              const coordination::Entry& /*entry*/) const {
     return std::nullopt;
   }
