@@ -162,6 +162,10 @@ void LauncherFixture::stop() {
   settle();
 }
 
+void LauncherFixture::kill_others() {
+  others_.clear();
+}
+
 void LauncherFixture::kill() {
   // Destroys its loop with all suspended tasks.
   process_->store->kill_for_tests();

@@ -70,6 +70,8 @@ class LauncherFixture : public testing::Test {
   void stop();
   // Kills the launcher's process: its session ends, its tasks stop where they are.
   void kill();
+  // The same for those of start_another().
+  void kill_others();
 
   // Runs everything that can run without time passing. Returns how many continuations ran.
   std::size_t settle();

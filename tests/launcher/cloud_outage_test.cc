@@ -1,0 +1,116 @@
+// Requests while a cloud does not respond.
+
+#include <gmock/gmock.h>
+
+#include "tests/launcher/cloud_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::RequestState;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::IsEmpty;
+
+TEST_F(CloudTest, a_request_is_not_declined_while_the_cloud_does_not_respond) {
+  cloud_->limits = {{"cores", 2}};
+  cloud_->needs["large"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  start(kCloud);
+  cloud_->limits_failure = "no route to host";
+  pass(minutes(11));
+  const std::string waiting = request({"large"});
+  pass(minutes(60));
+  EXPECT_EQ(state(waiting), RequestState::requested);
+  const std::string fitting = request({"small"});
+  EXPECT_EQ(state(fitting), RequestState::requested) << "a launch would fail";
+  EXPECT_TRUE(is_paused()) << "for other pools to serve them";
+  cloud_->limits_failure.clear();
+  pass(seconds(10));
+  EXPECT_EQ(state(waiting), RequestState::failed);
+  EXPECT_EQ(state(fitting), RequestState::fulfilled);
+  EXPECT_FALSE(is_paused());
+}
+
+TEST_F(CloudTest, ready_nodes_are_handed_out_while_the_cloud_does_not_respond) {
+  start(kCloud);
+  cancel(request({"small"}));
+  cloud_->limits_failure = "no route to host";
+  pass(minutes(11));
+  EXPECT_EQ(state(request({"large"})), RequestState::requested);
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_launch_that_gets_no_response_is_made_after_the_outage) {
+  start(kCloud);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");
+  cloud_->limits_failure = "no route to host";
+  const std::string id = request({"small"});
+  EXPECT_EQ(cloud_->launches, 1);
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(read_request(id).declined_by, IsEmpty());
+  pass(minutes(60));
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_EQ(cloud_->launches, 1);
+  cloud_->launch_error.reset();
+  cloud_->limits_failure.clear();
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_resumed_launch_that_gets_no_response_is_made_after_the_outage) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  const std::string id = request({"small"});
+  kill();
+  start(kCloud);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");
+  cloud_->limits_failure = "no route to host";
+  pass(minutes(1));
+  EXPECT_EQ(cloud_->launches, 2) << "the first one and the resumed one";
+  EXPECT_EQ(state(id), RequestState::requested);
+  cloud_->launch_error.reset();
+  cloud_->limits_failure.clear();
+  pass(seconds(20));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_cloud_that_responds_but_launches_nothing_has_its_request_declined) {
+  start(kCloud);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");
+  EXPECT_EQ(state(request({"small"})), RequestState::failed);
+  EXPECT_EQ(cloud_->launches, 1);
+}
+
+// The first pool would serve them, were it not for its cloud.
+TEST_F(CloudTest, another_pool_serves_a_label_that_a_silent_cloud_may_have_again) {
+  cloud_->label_problems["large"] = "there is no flavor `big`";
+  start(R"(
+labels: [{name: large}]
+providers:
+  - {name: sky, driver: cloud, pools: [{name: main, priority: 1, labels: [large]}]}
+  - name: rack
+    driver: static
+    pools: [{name: main, priority: 100, nodes: [{name: host-a, labels: [large]}]}]
+)");
+  cloud_->limits_failure = "no route to host";
+  pass(minutes(11));
+  const std::string id = request({"large"});
+  pass(seconds(1));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, an_unknown_quota_does_not_block_other_requests) {
+  cloud_->limits_failure = "no route to host";
+  start(kCloud);
+  const std::string waiting = request({"small"});
+  EXPECT_EQ(state(waiting), RequestState::requested);
+  EXPECT_EQ(state(request({"unknown"})), RequestState::failed);
+  cloud_->limits_failure.clear();
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  pass(minutes(60));
+  EXPECT_LE(cloud_->questions, 4) << "nobody wants to know";
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
