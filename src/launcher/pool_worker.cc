@@ -137,7 +137,7 @@ void PoolWorker::observe() {
   subscriptions_.push_back(
       context_.handled_requests.observe([this](const std::string& id) { on_release(id); }));
   subscriptions_.push_back(context_.starved.observe([this](const ServiceKey& key) {
-    queue_.may_be_passed(key);
+    queue_.allow_passing(key);
     wake_if_due();
   }));
   subscriptions_.push_back(context_.departed_pools.observe([this] {

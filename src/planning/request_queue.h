@@ -78,8 +78,8 @@ class RequestQueue {
   // Wakes all requests that wait because a limit of a pool, provider or tenant is reached.
   void limits_may_allow_more();
 
-  // Others need no longer wait for a request that waits elsewhere.
-  void may_be_passed(const ServiceKey& key) { allow_passing(key); }
+  // Wakes the requests that waited behind this one, which may wait in another queue.
+  void allow_passing(const ServiceKey& key);
 
   // Whether a request waits for capacity.
   bool is_short_of_capacity() const { return !waiting_by_age_.empty() || !starved_.empty(); }
@@ -118,7 +118,6 @@ class RequestQueue {
 
   void take_out(const ServiceKey& key);
   void leave_group(const ServiceKey& key);
-  void allow_passing(const ServiceKey& key);
   void release_capacity_turn(const ServiceKey& key, bool still_waits);
   void wake(Entry& entry);
   void wake_all(std::set<Entry*>* entries);
