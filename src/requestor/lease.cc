@@ -265,9 +265,7 @@ Task<bool> end_hold(async::Runtime runtime, Store& store, model::NodeTable& node
     return true;
   };
   const model::NodeChange change = co_await model::change_node(runtime, store, nodes, node_id, end);
-  if (change == model::NodeChange::locked || change == model::NodeChange::outdated) {
-    throw RequestError("node " + node_id + " is locked");
-  }
+  if (change == model::NodeChange::locked) throw RequestError("node " + node_id + " is locked");
   if (change == model::NodeChange::outdated) {
     throw RequestError("node " + node_id + " is being changed by another process");
   }

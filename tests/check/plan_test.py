@@ -39,6 +39,24 @@ class Plan(unittest.TestCase):
         self.assertEqual(plan.rest(Suite('x', '', lambda run: Result('x', failed=1)), Run(process.Budget())).verdict,
                          'FAILED')
 
+    def test_tests_beyond_smoke_tests_have_time_of_their_own_however_long_the_others_took(self):
+        clock = [0]
+        limits = {}
+
+        def perform_suite(suite, name, run):
+            limits[name] = run.budget.left()
+            clock[0] += 1200
+            return Result(name, passed=1)
+
+        with mock.patch('time.monotonic', lambda: clock[0]), mock.patch.object(plan, 'bootstrap'), \
+                mock.patch.object(change, 'changed_files', return_value=['src/drivers/aws/aws.cc']), \
+                mock.patch.object(plan, 'steps_for', return_value=['quick', 'aws']), \
+                mock.patch.object(plan, 'perform', perform_suite):
+            plan.run_changed('base', is_ci=True)
+        self.assertEqual(limits['aws-rest'], plan.CI_REST_BUDGET)
+        whole = process.Budget(plan.CI_REST_BUDGET / 2)
+        self.assertLessEqual(whole.part(plan.CI_REST_BUDGET).left(), plan.CI_REST_BUDGET / 2)
+
     def test_how_often_each_test_was_run_is_said_and_that_one_was_not(self):
         batches = [Batch(Program('p', [], True), ['S.a']), Batch(Program('p', [], True), ['S.b'])]
         a, b = (TestCase('p', name, 0, 'passed', '') for name in ('S.a', 'S.b'))

@@ -25,6 +25,11 @@ class Budget:
     def left(self):
         return None if self.deadline is None else max(0, self.deadline - time.monotonic())
 
+    def part(self, seconds):
+        """A limit from now, within this one."""
+        left = self.left()
+        return Budget(seconds if left is None else min(seconds, left))
+
     def end(self):
         self.deadline = 0
 
