@@ -10,6 +10,7 @@
 #include "coordination/lock_set.h"
 #include "driver/launch_stages.h"
 #include "launcher/context.h"
+#include "launcher/locked_request.h"
 #include "launcher/providers.h"
 #include "planning/pool_identity.h"
 #include "planning/verdict.h"
@@ -18,12 +19,6 @@ namespace nodepool::launcher {
 
 using planning::PoolIdentity;
 using planning::QuotaBounds;
-
-// One node of a request.
-struct RequestedNode {
-  std::string node_id;   // empty: to be launched
-  std::size_t lock = 0;  // its index in the handler's locks
-};
 
 // Launches the nodes of one request, from their first record until each is ready or has failed. The
 // caller owns and releases their locks.

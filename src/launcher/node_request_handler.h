@@ -1,15 +1,13 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "coordination/lock_set.h"
 #include "launcher/context.h"
+#include "launcher/locked_request.h"
 #include "launcher/node_launches.h"
 #include "launcher/providers.h"
-#include "model/record_batch.h"
 #include "planning/pool_identity.h"
 
 namespace nodepool::launcher {
@@ -49,14 +47,9 @@ class NodeRequestHandler {
   Task<Outcome> decline(planning::Reason reason);
 
  private:
-  struct Check;  // of an existing node
-
-  Task<coordination::LockSet::Outcome> take_locks();
   Task<Outcome> under_locks(Task<Outcome> work);
-  Task<bool> commit_last(model::RecordBatch batch, std::string_view refusal);
+  Task<> roll_back_if_pending();
   Task<Outcome> serve(ProviderInService provider, QuotaBounds bounds);
-  Task<bool> all_usable(driver::Provider& provider);
-  Task<> take_out_of_service(const Check& check);
   Task<bool> prepare(driver::Provider& provider, NodeLaunches& launches);
   std::optional<std::string> choose_zone(driver::Provider& provider) const;
   Task<bool> begin(driver::Provider& provider, NodeLaunches& launches, QuotaBounds bounds);
@@ -64,28 +57,14 @@ class NodeRequestHandler {
   bool find_requested();
   Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();
-  Task<> rollback_if_pending();
-  Task<> reset_one_by_one();
-  Task<bool> commit_reset(model::RecordBatch batch);
-  void add_node_release(model::RecordBatch& batch, const RequestedNode& wanted) const;
-  void add_request_reset(model::RecordBatch& batch) const;
   Task<Outcome> write_decline(planning::Reason reason);
-
-  void add_decline(model::NodeRequest& request, const planning::Reason& reason) const;
-  // Measures how long the request waited, if it is now fulfilled or failed.
-  void report_end(const model::NodeRequest& request) const;
   model::Node allocated(const model::Node& node) const;
   bool can_be_handed_out(const model::Node* node, const std::string& label) const;
 
   const ServingContext& context_;
-  PoolIdentity pool_;
-  std::string request_id_;
-  telemetry::Logger log_;
-  coordination::LockSet locks_;
-  std::size_t request_lock_;
-  std::vector<RequestedNode> requested_;  // one for each of the request's labels
-  bool is_pending_ = false;               // this handler has to fulfil or reset the request
-  planning::Reason declining_ = {};       // of the pending request; none: it is reset
+  LockedRequest request_;
+  bool is_pending_ = false;          // this handler has to fulfil or reset the request
+  planning::Reason declining_ = {};  // of the pending request; none: it is reset
 };
 
 }  // namespace nodepool::launcher
