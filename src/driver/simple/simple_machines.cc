@@ -58,7 +58,7 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& steps) {
   while (true) {
     const std::optional<Machine> seen = co_await poll(external_id, awaited);
     if (seen && seen->state == Machine::State::running) {
-      spec.learn(awaited.taken(runtime_.clock.now()));
+      steps.booted(awaited.taken(runtime_.clock.now()));
       co_return *seen;
     }
     if (seen && seen->state == Machine::State::failed) {
@@ -75,11 +75,9 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& steps) {
 
 Task<std::string> SimpleMachines::make(const CreateSpec& spec, LaunchSteps& steps,
                                        PollWaiter& awaited) {
-  CreateSpec copy = spec;
-  copy.boot_times = nullptr;  // not thread-safe
-  auto call = [cloud = cloud_, spec = std::move(copy)] { return cloud->create_instance(spec); };
+  auto call = [cloud = cloud_, spec] { return cloud->create_instance(spec); };
   std::string id = co_await tasks_.submit("create_instance", std::move(call));
-  awaited = listing_.await(spec.expectation());
+  awaited = listing_.await(spec.expected);
   steps.set_external_id(model::json_string(id));
   co_return id;
 }

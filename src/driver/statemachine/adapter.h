@@ -39,18 +39,9 @@ struct CreateSpec {
   // The owner tags to attach to the machine: they override tags from the configuration.
   Metadata metadata;
   model::NodeRequest request;  // for settings with substituted fields (driver/request_template.h)
-  // Boot times of machines with this label, to schedule polls
-  // (driver/statemachine/shared_poller.h). nullptr: not recorded. Outlives create().
-  BootTimes* boot_times = nullptr;
-
-  // When the machine is expected to be up. Returns nothing if that is unknown.
-  std::optional<Expectation> expectation() const {
-    return boot_times == nullptr ? std::nullopt : boot_times->expectation();
-  }
-  // Records the machine's boot time, if it is known.
-  void learn(std::optional<async::Duration> taken) const {
-    if (boot_times != nullptr && taken) boot_times->learn(*taken);
-  }
+  // When the machine is expected to be up, from the boot times of others with this label, to
+  // schedule polls (driver/statemachine/shared_poller.h). Nothing: unknown.
+  std::optional<Expectation> expected;
 };
 
 // What a cloud can do besides making machines.

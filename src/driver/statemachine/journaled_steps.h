@@ -30,6 +30,9 @@ class JournaledSteps final : public LaunchSteps {
   // known, or the deletion.
   void on_accepted(std::function<void()> accepted) { accepted_ = std::move(accepted); }
 
+  // `learn` is called with the machine's boot time, if that is known.
+  void on_booted(std::function<void(async::Duration)> learn) { learn_ = std::move(learn); }
+
   // Prefixes the names of the following steps: for one of several machines of the node.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
 
@@ -38,6 +41,9 @@ class JournaledSteps final : public LaunchSteps {
 
   async::Task<std::string> step(std::string name, Make make, Find find) override;
   void set_external_id(model::Json external_id) override;
+  void booted(std::optional<async::Duration> taken) override {
+    if (learn_ && taken) learn_(*taken);
+  }
   void removal_accepted() override { accepted(); }
   void enter(std::string state) override;
 
@@ -63,7 +69,8 @@ class JournaledSteps final : public LaunchSteps {
   std::map<std::string, LaunchJournal::Step>& steps_;  // of the journal
   Purpose purpose_;
   std::string scope_;
-  std::function<void()> accepted_;  // empty: not set, or called already
+  std::function<void()> accepted_;              // empty: not set, or called already
+  std::function<void(async::Duration)> learn_;  // empty: not set
   async::Duration consistency_delay_;
   telemetry::Logger log_;
   LaunchRecorder* recorder_ = nullptr;  // nullptr: not recorded

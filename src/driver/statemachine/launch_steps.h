@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "async/clock.h"
 #include "async/task.h"
 #include "model/record.h"
 
@@ -43,6 +44,11 @@ class LaunchSteps {
   // something exists, within `make` or `find`: it is then written together with the step's result.
   // It is kept if `make` throws afterwards.
   virtual void set_external_id(model::Json external_id) = 0;
+
+  // The machine is up, `taken` after it was made. Adapter::create() calls it; the boot time counts
+  // for CreateSpec::expected of later machines. Nothing: unknown, because an earlier launcher made
+  // it.
+  virtual void booted(std::optional<async::Duration> /*taken*/) {}
 
   // The cloud has accepted the deletion, but has not finished it. Adapter::remove() calls it, for
   // metrics.

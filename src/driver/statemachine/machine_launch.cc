@@ -185,6 +185,7 @@ Task<> MachineLaunch::attempt() {
   const bool is_resumed = !journal_.steps.empty();
   stages_.begin();
   if (!is_resumed) steps.on_accepted([this] { stages_.reached("created"); });
+  steps.on_booted([this](async::Duration taken) { context_.boot_times.learn(taken); });
   steps.record_to(*recorder_);
   const Instance instance = co_await context_.adapter.create(spec(), steps);
   if (!is_resumed) stages_.reached("active");
@@ -256,7 +257,7 @@ CreateSpec MachineLaunch::spec() const {
   spec.az = node.az.to_optional();
   spec.metadata = context_.ownership.of_node(node);
   spec.request = launch_.request();
-  spec.boot_times = &context_.boot_times;
+  spec.expected = context_.boot_times.expectation();
   return spec;
 }
 

@@ -146,7 +146,7 @@ Task<std::string> InstanceLaunch::make_instance() {
     context_.view.forget();  // the image may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what());
   }
-  awaited_ = pending_create.await(spec_.expectation());
+  awaited_ = pending_create.await(spec_.expected);
   steps_.set_external_id(to_json({.instance = id, .host = host_id_}));
   co_return id;
 }
@@ -219,7 +219,7 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
   const driver::ListingWait wait{context_.runtime, context_.log, "instances"};
   Ec2Instance instance = co_await driver::wait_in_listing(
       wait, context_.view.instances(), awaited_, std::move(id), runs, kConsistencyDelay, absence);
-  spec_.learn(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
   co_return instance;
 }
 

@@ -92,7 +92,7 @@ Task<std::string> VmLaunch::make() {
     if (error.kind() != Kind::not_found) throw;
     throw CloudError(Kind::failed, error.what(), {}, error.code());
   }
-  awaited_ = pending_create.await(spec_.expectation());
+  awaited_ = pending_create.await(spec_.expected);
   co_return spec_.hostname;
 }
 
@@ -130,7 +130,7 @@ Task<VirtualMachine> VmLaunch::wait_for_machine() {
       co_await driver::wait_in_listing(wait, context_.view.machines(), awaited_, spec_.hostname,
                                        is_settled, kConsistencyDelay, absence);
   if (!machine.is_ready()) co_await fail(state_in_words(kMachineType.what, machine));
-  spec_.learn(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
   co_return machine;
 }
 

@@ -100,14 +100,14 @@ Task<Instance> FakeAdapter::create(CreateSpec spec, driver::LaunchSteps& steps) 
   const std::string id = co_await steps.step("server", make, find);
   steps.enter("waiting for the server");
   const FakeServer server = co_await wait_until_active(id, awaited);
-  spec.learn(awaited.taken(runtime_.clock.now()));
+  steps.booted(awaited.taken(runtime_.clock.now()));
   co_return instance_of(server);
 }
 
 Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::LaunchSteps& steps,
                                            driver::PollWaiter& awaited) {
   std::string id = co_await client_.create(server_spec(spec));
-  awaited = listing_.await(spec.expectation());
+  awaited = listing_.await(spec.expected);
   awaited.only_younger = true;
   steps.set_external_id(model::json_string(id));
   co_return id;

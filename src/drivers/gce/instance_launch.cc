@@ -87,7 +87,7 @@ Task<std::string> InstanceLaunch::make_instance() {
     context_.view.forget_images();  // the image may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what(), {}, error.code());
   }
-  awaited_ = pending_create.await(spec_.expectation());
+  awaited_ = pending_create.await(spec_.expected);
   if (!operation.code.empty()) fail(operation);
   co_return operation.name;
 }
@@ -123,7 +123,7 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
                                                    "instances", context_.log);
     const ComputeInstance* instance = list ? list->find(spec_.hostname) : nullptr;
     if (instance != nullptr && instance->is_running()) {
-      spec_.learn(awaited_.taken(clock.now()));
+      steps_.booted(awaited_.taken(clock.now()));
       co_return *instance;
     }
     if (!list || (instance != nullptr && instance->is_coming())) {

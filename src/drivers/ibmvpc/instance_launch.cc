@@ -125,7 +125,7 @@ Task<std::string> VpcLaunch::make_instance() {
     if (error.kind() == Kind::failed) throw;
     throw CloudError(Kind::failed, error.what(), {}, error.code());
   }
-  awaited_ = pending_create.await(spec_.expectation());
+  awaited_ = pending_create.await(spec_.expected);
   co_return id;
 }
 
@@ -155,7 +155,7 @@ Task<VpcInstance> VpcLaunch::wait_until_running(std::string id) {
   const CloudError absence(Kind::failed, "instance " + spec_.hostname + " has disappeared");
   const VpcInstance instance = co_await driver::wait_in_listing(
       wait, context_.view.instances(), awaited_, id, is_up, kConsistencyDelay, absence);
-  spec_.learn(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
   co_return instance;
 }
 

@@ -140,7 +140,7 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
   std::optional<Pod> running;
   try {
     co_await make_pod(space);
-    driver::PollWaiter awaited = context_.pods.await(spec_.expectation());
+    driver::PollWaiter awaited = context_.pods.await(spec_.expected);
     steps_.enter("waiting for the pod");
     driver::LaunchSteps& steps = steps_;
     const std::function<void(std::string)> enter = [&steps](std::string state) {
@@ -148,7 +148,7 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
     };
     running = co_await wait_until_running(context_.pods, awaited, space, object_name(spec_.label),
                                           enter, context_.log);
-    spec_.learn(awaited.taken(context_.runtime.clock.now()));
+    steps_.booted(awaited.taken(context_.runtime.clock.now()));
   } catch (...) {
     failure = std::current_exception();
   }

@@ -239,7 +239,7 @@ Task<> DomainLaunch::start() {
 
 Task<driver::Instance> DomainLaunch::wait_for_address() {
   HostLine::States& states = line_->states();
-  driver::PollWaiter awaited = states.await(spec_.expectation());
+  driver::PollWaiter awaited = states.await(spec_.expected);
   awaited.only_younger = true;  // older ones may show it before its start
   while (true) {
     const auto state = co_await driver::if_answered(states.next(awaited), "domains", context_.log);
@@ -262,7 +262,7 @@ Task<driver::Instance> DomainLaunch::wait_for_address() {
       instance.interface_ip = address;
       instance.private_ipv4 = address;
     }
-    spec_.learn(awaited.taken(context_.runtime.clock.now()));
+    steps_.booted(awaited.taken(context_.runtime.clock.now()));
     instance.external_id = model::json_string(text_of({line_->config().name, name_}));
     instance.resources = resources_of(label_.cpus, label_.memory, label_.host_devices);
     instance.cloud = "libvirt";

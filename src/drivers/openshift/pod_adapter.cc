@@ -99,7 +99,7 @@ Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::Launc
   const driver::LaunchSteps::Make make = [&] { return make_pod(spec, steps); };
   const driver::LaunchSteps::Find find = [&] { return find_pod(spec, steps); };
   driver::SharedPoller<PodList>& pods = pods_.at(spec.pool);
-  driver::PollWaiter awaited = pods.await(spec.expectation());
+  driver::PollWaiter awaited = pods.await(spec.expected);
   const std::string name = co_await steps.step("pod", make, find);
   steps.enter("waiting for the pod");
   const std::function<void(std::string)> enter = [&steps](std::string state) {
@@ -107,7 +107,7 @@ Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::Launc
   };
   Pod running =
       co_await kubernetes::wait_until_running(pods, awaited, spec.pool, name, enter, log_);
-  spec.learn(awaited.taken(runtime_.clock.now()));
+  steps.booted(awaited.taken(runtime_.clock.now()));
   co_return co_await instance_of(std::move(spec), std::move(running));
 }
 

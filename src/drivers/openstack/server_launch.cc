@@ -88,7 +88,7 @@ Task<std::string> ServerLaunch::make_server() {
     context_.view.forget();  // the flavor, image or network may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what());
   }
-  awaited_ = pending_create.await(spec_.expectation());
+  awaited_ = pending_create.await(spec_.expected);
   steps_.set_external_id(to_external_id(id));
   co_return id;
 }
@@ -165,7 +165,7 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   Server server =
       co_await driver::wait_in_listing(wait, context_.view.servers(), awaited_, id, is_active,
                                        context_.poll_policy.consistency_delay, absence, is_gone);
-  spec_.learn(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
   co_return server;
 }
 

@@ -171,7 +171,7 @@ class SimpleMachinesTest : public testing::Test {
   Task<> create(std::string node_id, OneAttempt& attempt) {
     try {
       CreateSpec wanted = spec(node_id);
-      wanted.boot_times = boot_times_;
+      wanted.expected = boot_times_.expectation();
       Instance instance = co_await machines_.create(std::move(wanted), attempt);
       made_.push_back(std::move(instance));
     } catch (const CloudError& error) {
@@ -204,7 +204,7 @@ class SimpleMachinesTest : public testing::Test {
                            std::make_shared<SkyConfig>(),
                            cloud_,
                            {}};
-  BootTimes* boot_times_ = nullptr;
+  BootTimes boot_times_;
   std::deque<OneAttempt> attempts_;
   std::vector<Instance> made_;
   std::vector<std::string> failures_;
@@ -319,10 +319,8 @@ TEST_F(SimpleMachinesTest, a_machine_may_take_a_while_to_show_up) {
 }
 
 TEST_F(SimpleMachinesTest, one_late_listing_without_a_machine_fails_no_launch) {
-  BootTimes boot_times;
-  boot_times.restore({400, 400, 400, 400});
-  ASSERT_GT(boot_times.expectation()->earliest, seconds(60)) << "first polled after the delay";
-  boot_times_ = &boot_times;
+  boot_times_.restore({400, 400, 400, 400});
+  ASSERT_GT(boot_times_.expectation()->earliest, seconds(60)) << "first polled after the delay";
   begin_create("1");
   const std::vector<Machine> machines = std::exchange(cloud_->machines, {});
   cloud_->calls.clear();

@@ -103,7 +103,7 @@ Task<std::string> ScriptedAdapter::step(LaunchSteps& steps, std::string kind, Th
 }
 
 Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& steps) {
-  cloud_->expected = spec.expectation();
+  cloud_->expected = spec.expected;
   co_await step(steps, "disk", cloud_->disks, spec);
   co_await step(steps, "server", cloud_->servers, spec);
   steps.enter("booting");
@@ -111,7 +111,7 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& steps) {
   const std::function<void()> act = [] {};
   co_await call("look", act);
   if (!cloud_->boots) throw CloudError(CloudError::Kind::failed, "the server does not come up");
-  spec.learn(cloud_->boot_time);
+  steps.booted(cloud_->boot_time);
   co_return cloud_->described;
 }
 

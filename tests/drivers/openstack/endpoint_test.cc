@@ -110,7 +110,8 @@ class EndpointTest : public testing::Test {
     spec.label = "small";
     spec.image_name = "jammy";
     spec.metadata = {{"nodepool_node_id", id}};
-    spec.boot_times = &boot_times_;
+    spec.expected = boot_times_.expectation();
+    steps.on_booted([this](async::Duration taken) { boot_times_.learn(taken); });
     const driver::Instance instance = co_await adapter.create(std::move(spec), steps);
     EXPECT_FALSE(instance.interface_ip.value_or("").empty());
   }
