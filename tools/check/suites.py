@@ -352,6 +352,8 @@ SUITES = [
     services('ibmvpc', 'ibmvpc', 'a simulated IBM Cloud VPC; every call is checked with the models of IBM\'s client',
              '--interop', has_smoke=True),
     services('interop', 'interop', 'the programs together with Zuul\'s client and the Python Nodepool', '--interop', has_smoke=True),
+    services('clouds-interop', 'interop/clouds', 'the programs together with the Python Nodepool on the simulated clouds',
+             '--interop', '--kubernetes', has_smoke=True),
     Suite('zookeeper-3.9', 'the quick tests that start ZooKeeper, with Apache\'s 3.9 instead of Debian\'s', zookeeper_3_9,
           ('--zookeeper',)),
     Suite('interop-3.9', 'the smoke tests of interop, with the same', interop_3_9, ('--interop', '--zookeeper')),

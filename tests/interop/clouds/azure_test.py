@@ -28,7 +28,7 @@ DIFFERENT = {
 
 
 IMAGES_DIFFERENT = {'cloud.*.tags.nodepool_installation_id': 'ours say more exactly whose they are'}
-AZURE_IMAGE = pathlib.Path(__file__).parents[1] / 'azure' / 'make_image'
+AZURE_IMAGE = pathlib.Path(__file__).parents[2] / 'azure' / 'make_image'
 
 
 @pytest.fixture(scope='module')
