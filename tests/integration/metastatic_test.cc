@@ -54,6 +54,12 @@ class MetastaticProcessTest : public testing::Test {
     return rows;
   }
 
+  // Whether a launch has begun. It may have ended since: a busy machine shows not every state.
+  bool has_begun(const std::string& provider) const {
+    const auto rows = nodes_of(provider);
+    return std::ranges::any_of(rows, [](const auto& row) { return row.at("state") != "init"; });
+  }
+
   bool has(const std::string& provider, const std::string& state) const {
     const auto rows = nodes_of(provider);
     return std::ranges::any_of(rows, [&](const auto& row) { return row.at("state") == state; });
@@ -90,8 +96,8 @@ TEST_F(MetastaticProcessTest, a_launcher_that_is_killed_at_any_step_leaves_nothi
   site_.configure(std::string(kSky) + kShares);
   site_.start_launcher();
   const std::vector<std::pair<std::string, std::function<bool()>>> steps = {
-      {"the node waits for its backing node", [this] { return has("shares", "building"); }},
-      {"the backing node is made", [this] { return has("fake-sky", "building"); }},
+      {"the node waits for its backing node", [this] { return has_begun("shares"); }},
+      {"the backing node is made", [this] { return has_begun("fake-sky"); }},
       {"the backing node is taken", [this] { return has("fake-sky", "in-use"); }},
       {"the node is there", [this] { return has("shares", "in-use"); }}};
   for (const auto& [step, is_there] : steps) {

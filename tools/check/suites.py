@@ -19,7 +19,7 @@ JOBS = os.cpu_count() + 1  # more than processors, because some tests wait
 LOADS = 8            # busy loops for tests that must not depend on the load
 ROUNDS = 20          # of new and changed tests, with busy loops
 ROUNDS_LIMIT = 180   # seconds; no test starts afterwards
-DECIDING_SEEDS = 300
+DECIDING_SEEDS = 200
 
 
 @dataclasses.dataclass
