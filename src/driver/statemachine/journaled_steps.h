@@ -38,6 +38,7 @@ class JournaledSteps final : public LaunchSteps {
 
   async::Task<std::string> step(std::string name, Make make, Find find) override;
   void set_external_id(model::Json external_id) override;
+  void retract(const std::string& name) override { steps_.erase(name); }
   void removal_accepted() override { accepted(); }
   void enter(std::string state) override;
 
