@@ -11,6 +11,7 @@ from launcher import wait_until
 
 MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/ibmvpc.md'
 POLICIES = MANUAL.with_name('ibmvpc-policies.json')
+RARE = {'GET /instances/ID', 'GET /floating_ips/ID'}  # only for what a list lacks
 
 
 def documented():
@@ -42,5 +43,5 @@ def test_the_manual_names_the_permissions_of_all_calls(nodepool, dallas, cloud, 
         delete_image(launcher, 'dallas')
         wait_until('the image is deleted', lambda: cloud.exchanges('delete_image'))
     made = {in_manual(each) for each in cloud.exchanges() if each['call'] != 'token'}
-    assert made == documented()
-    assert made == {call for policy in json.loads(POLICIES.read_text()) for call in policy['description'].split(', ')}
+    assert made | RARE == documented()
+    assert made | RARE == {call for policy in json.loads(POLICIES.read_text()) for call in policy['description'].split(', ')}

@@ -78,9 +78,11 @@ class Adapter {
   // be made twice is a step; see LaunchSteps. If it throws, remove() deletes what it has made.
   virtual Task<Instance> create(CreateSpec spec, LaunchSteps& steps) = 0;
 
-  // Deletes a machine and all its resources, and returns when they are gone. Succeeds if there is
-  // nothing to delete. The machine may be incomplete or partly deleted. Needs `steps` only for
-  // calls that must not be made twice or whose result must survive a crash. May throw OutOfReach.
+  // Deletes a machine and all its resources, and returns when they are gone. The machine may be
+  // incomplete or partly deleted. If there is nothing to delete, succeeds, or throws
+  // CloudError(not_found) if the cloud may not know a machine yet that was just made: this is then
+  // called once more after CloudTraits::consistency_delay. Needs `steps` only for calls that must
+  // not be made twice or whose result must survive a crash. May throw OutOfReach.
   virtual Task<> remove(model::Json external_id, LaunchSteps& steps) = 0;
 
   // All machines that use the credentials' quota, not only those of this provider, in a listing

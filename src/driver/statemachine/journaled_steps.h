@@ -44,6 +44,7 @@ class JournaledSteps final : public LaunchSteps {
   void booted(std::optional<async::Duration> taken) override {
     if (learn_ && taken) learn_(*taken);
   }
+  void retract(const std::string& name) override { steps_.erase(name); }
   void removal_accepted() override { accepted(); }
   void enter(std::string state) override;
 

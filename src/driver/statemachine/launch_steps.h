@@ -50,6 +50,10 @@ class LaunchSteps {
   // it.
   virtual void booted(std::optional<async::Duration> /*taken*/) {}
 
+  // The cloud says that it has not made what this finished step has begun. If no other step is
+  // finished, a deletion that does not find the machine is not repeated.
+  virtual void retract(const std::string& /*name*/) {}
+
   // The cloud has accepted the deletion, but has not finished it. Adapter::remove() calls it, for
   // metrics.
   virtual void removal_accepted() {}

@@ -2,8 +2,8 @@
 
 #include "async/deadline.h"
 #include "async/task_scope.h"
-#include "driver/cloud_error.h"
 #include "driver/driver_metrics.h"
+#include "driver/if_exists.h"
 #include "telemetry/log_errors.h"
 
 namespace nodepool::driver {
@@ -159,13 +159,12 @@ Task<std::vector<Leak>> LeakSearch::find_images() {
 
 Task<> LeakSearch::remove(Leak leak) {
   ImageSupport* images = adapter_.traits().images;
-  if (leak.type == kImageResource && images != nullptr) {
-    co_await images->remove("", std::move(leak.id));
-    co_return;
-  }
-  co_await adapter_.remove_resource({.type = std::move(leak.type),
-                                     .id = std::move(leak.id),
-                                     .metadata = std::move(leak.metadata)});
+  const bool is_image = leak.type == kImageResource && images != nullptr;
+  Task<> removing = is_image ? images->remove("", std::move(leak.id))
+                             : adapter_.remove_resource({.type = std::move(leak.type),
+                                                         .id = std::move(leak.id),
+                                                         .metadata = std::move(leak.metadata)});
+  co_await if_exists(std::move(removing));
 }
 
 // Concurrently: a deletion that the cloud does not finish takes until its timeout.
@@ -187,8 +186,6 @@ Task<> LeakSearch::remove_one(Leak leak) {
                                   std::move(removing), "the deletion");
   } catch (const async::Cancelled&) {
     throw;
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) failure = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
   }

@@ -30,7 +30,7 @@ class LeakSearch {
   // The leaks at present. Throws CloudError.
   Task<std::vector<Leak>> leaks();
 
-  // Deletes a leak. Throws CloudError.
+  // Deletes a leak. Succeeds if it does not exist. Throws CloudError.
   Task<> remove(Leak leak);
 
  private:

@@ -37,6 +37,19 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
   }
 }
 
+// Deletes the machine that the record names. Returns whether the cloud has found it.
+Task<bool> remove_named(const RemovalContext& context, model::Json external_id,
+                        JournaledSteps& steps) {
+  Task<> removing = context.adapter.remove(std::move(external_id), steps);
+  co_return co_await if_exists(std::move(removing));
+}
+
+// Whether the machine that the record names may exist though the cloud does not find it. It does
+// not if all steps of an unfinished launch were refused.
+bool may_be_hidden(const model::Node& node, const LaunchJournal& journal) {
+  return node.launch_journal.is_null() || !journal.steps.empty();
+}
+
 }  // namespace
 
 Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
@@ -53,8 +66,11 @@ Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& 
   steps.set_scope({});
   const model::Json external_id = record.node().external_id;
   if (!external_id.is_null()) {
-    Task<> removing = context.adapter.remove(external_id, steps);
-    co_await if_exists(std::move(removing));
+    const bool was_found = co_await remove_named(context, external_id, steps);
+    if (!was_found && !is_uncertain && may_be_hidden(record.node(), journal)) {
+      co_await context.runtime.clock.sleep_for(context.adapter.traits().consistency_delay);
+      co_await remove_named(context, external_id, steps);
+    }
   }
   if (failure) std::rethrow_exception(failure);
 }

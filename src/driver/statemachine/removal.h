@@ -20,8 +20,9 @@ struct RemovalContext {
   std::function<void()> accepted = {};  // called once, when the cloud has accepted the deletion
 };
 
-// Deletes all resources of a node, and returns when they are gone. Succeeds if there are none. The
-// steps are written to the node's record, whose journal is `journal`.
+// Deletes all resources of a node, and returns when they are gone. Succeeds if there are none. A
+// machine that the cloud does not find is gone if it does not find it after the consistency delay
+// either. The steps are written to the node's record, whose journal is `journal`.
 //
 // `is_uncertain`: there may be resources that the record does not name. Then waits for the
 // consistency delay, and deletes everything with the node's owner tags first: the machine that the

@@ -70,18 +70,35 @@ auto wait_in_listing(ListingWait context, SharedPoller<Things>& listing, PollWai
   }
 }
 
-// Waits in a shared listing until `is_gone(thing)`, or the thing with this id is not listed.
-// Returns its last entry. A failed poll is repeated. Throws what `is_gone` throws.
-template <typename Things, typename IsGone>
+// What an entry of a listing says of a deletion that the cloud has accepted.
+enum class Removal { not_begun, in_progress, done };
+
+// Waits in a shared listing until the deletion of the thing with this id is done: until
+// `removal_of(thing)` says so, or a listing lacks the thing after one that has shown the deletion
+// in progress. If there was none, the listing may be incomplete or old: `is_gone` then reads the
+// thing itself, and unless that is gone, the wait continues after `patience`. `is_gone` is empty if
+// listings are complete. Returns the last entry if it says that the deletion is done. A failed poll
+// is repeated. Throws what `removal_of` throws.
+template <typename Things, typename RemovalOf>
 auto wait_until_gone(ListingWait context, SharedPoller<Things>& listing, PollWaiter& awaited,
-                     std::string id, IsGone is_gone)
+                     std::string id, RemovalOf removal_of, async::Duration patience = {},
+                     std::function<async::Task<bool>()> is_gone = {})
     -> async::Task<std::optional<typename Things::Thing>> {
+  bool is_absence_final = !is_gone;
   while (true) {
     const auto things = co_await if_answered(listing.next(awaited), context.things, context.log);
     if (!things) continue;
-    const auto* thing = things->find(id);
-    if (thing == nullptr) co_return std::nullopt;
-    if (is_gone(*thing)) co_return *thing;
+    if (const auto* thing = things->find(id)) {
+      const Removal removal = removal_of(*thing);
+      if (removal == Removal::done) co_return *thing;
+      if (removal == Removal::in_progress) is_absence_final = true;
+      continue;
+    }
+    if (is_absence_final) co_return std::nullopt;
+    async::Task<bool> asking = is_gone();
+    const bool gone = co_await if_answered(std::move(asking), context.things, context.log);
+    if (gone) co_return std::nullopt;
+    co_await context.runtime.clock.sleep_for(patience);
   }
 }
 

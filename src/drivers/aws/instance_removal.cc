@@ -20,10 +20,12 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
-  const auto is_gone = [](const Ec2Instance& instance) { return instance.is_gone(); };
+  const auto removal_of = [](const Ec2Instance& instance) {
+    return instance.is_gone() ? driver::Removal::done : driver::Removal::in_progress;
+  };
   const driver::ListingWait wait{context.runtime, context.log, "instances"};
   const auto last =
-      co_await driver::wait_until_gone(wait, context.view.instances(), awaited, id, is_gone);
+      co_await driver::wait_until_gone(wait, context.view.instances(), awaited, id, removal_of);
   const auto taken = awaited.taken(context.runtime.clock.now());
   if (taken && last) times.learn(*taken);
 }

@@ -125,10 +125,13 @@ Task<VirtualMachine> VmLaunch::wait_for_machine() {
     return machine.is_ready() || machine.has_failed() || machine.is_going();
   };
   const CloudError absence(Kind::failed, "virtual machine " + spec_.hostname + " has disappeared");
+  const std::function<Task<bool>()> is_gone = [this] {
+    return context_.manager.is_gone(kMachineType, spec_.hostname);
+  };
   const driver::ListingWait wait{context_.runtime, context_.log, "virtual machines"};
   VirtualMachine machine =
       co_await driver::wait_in_listing(wait, context_.view.machines(), awaited_, spec_.hostname,
-                                       is_settled, kConsistencyDelay, absence);
+                                       is_settled, kConsistencyDelay, absence, is_gone);
   if (!machine.is_ready()) co_await fail(state_in_words(kMachineType.what, machine));
   steps_.booted(awaited_.taken(context_.runtime.clock.now()));
   co_return machine;

@@ -29,9 +29,15 @@ Task<> wait_until_vm_is_gone(VmContext context, std::string name) {
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
-  const auto never = [](const VirtualMachine&) { return false; };
+  const auto removal_of = [](const VirtualMachine& machine) {
+    return machine.is_going() ? driver::Removal::in_progress : driver::Removal::not_begun;
+  };
+  const std::function<Task<bool>()> is_gone = [&context, &name] {
+    return context.manager.is_gone(kMachineType, name);
+  };
   const driver::ListingWait wait{context.runtime, context.log, "virtual machines"};
-  co_await driver::wait_until_gone(wait, context.view.machines(), awaited, name, never);
+  co_await driver::wait_until_gone(wait, context.view.machines(), awaited, name, removal_of,
+                                   kConsistencyDelay, is_gone);
   if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
 }
 
@@ -57,7 +63,9 @@ Task<> remove_vm(VmContext context, std::string name, std::function<void()> acce
     co_return;
   }
   const auto removing = co_await context.manager.remove(kMachineType, name);
-  if (!removing) co_return;
+  if (!removing) {
+    throw CloudError(CloudError::Kind::not_found, "virtual machine " + name + " does not exist");
+  }
   if (accepted) accepted();
   co_await wait_until_vm_is_gone(context, name);
 }

@@ -92,8 +92,9 @@ Task<std::string> InstanceLaunch::make_instance() {
   co_return operation.name;
 }
 
-// Throws the error of a failed operation.
+// Throws the error of a failed operation, which has made no instance.
 void InstanceLaunch::fail(const ComputeOperation& operation) {
+  steps_.retract(kInstanceStep);
   const CloudError error = failure_of(operation, "gce: insert instance " + spec_.hostname);
   if (error.kind() == CloudError::Kind::quota) context_.view.forget_quotas();
   throw CloudError(error);
@@ -159,7 +160,9 @@ Task<bool> InstanceLaunch::is_pending(std::string operation) {
 
 Task<> remove_instance(MachineContext context, std::string name, std::function<void()> accepted) {
   const bool was_there = co_await context.compute.remove(name);
-  if (!was_there) co_return;
+  if (!was_there) {
+    throw CloudError(CloudError::Kind::not_found, "instance " + name + " does not exist");
+  }
   if (accepted) accepted();
   driver::BootTimes& times = context.view.removal_times();
   driver::PollWaiter awaited = context.view.instances().await_removal();
@@ -168,9 +171,11 @@ Task<> remove_instance(MachineContext context, std::string name, std::function<v
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
-  const auto is_gone = [](const ComputeInstance& /*instance*/) { return false; };
+  const auto removal_of = [](const ComputeInstance& /*instance*/) {
+    return driver::Removal::in_progress;
+  };
   const driver::ListingWait wait{context.runtime, context.log, "instances"};
-  co_await driver::wait_until_gone(wait, context.view.instances(), awaited, name, is_gone);
+  co_await driver::wait_until_gone(wait, context.view.instances(), awaited, name, removal_of);
   if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
 }
 

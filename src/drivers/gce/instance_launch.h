@@ -46,8 +46,9 @@ class InstanceLaunch {
   driver::PollWaiter awaited_;
 };
 
-// Deletes an instance and returns when it is gone, with its disk. Succeeds if it does not exist.
-// `accepted`, if set, is called when the deletion has been accepted. Throws CloudError.
+// Deletes an instance and returns when it is gone, with its disk. `accepted`, if set, is called
+// when the deletion has been accepted. Throws CloudError, `not_found` if Google does not know the
+// instance: it may have been requested a moment ago.
 async::Task<> remove_instance(MachineContext context, std::string name,
                               std::function<void()> accepted);
 

@@ -17,6 +17,8 @@ namespace nodepool::drivers::ibmvpc {
 
 // Between two polls of a listing.
 inline constexpr async::Duration kPollInterval = std::chrono::seconds(2);
+// How long listings may omit what has been made.
+inline constexpr async::Duration kConsistencyDelay = std::chrono::seconds(30);
 
 // What changes rarely in a region.
 struct RegionCatalog {

@@ -18,9 +18,6 @@ using Kind = CloudError::Kind;
 
 namespace {
 
-// How long listings may omit what has been made.
-constexpr async::Duration kConsistencyDelay = std::chrono::seconds(30);
-
 // The id of what the configuration calls `name`. Throws if there is none.
 std::string id_of(const std::map<std::string, std::string, std::less<>>& ids,
                   const std::string& name, const char* kind) {
@@ -151,10 +148,13 @@ Task<VpcInstance> VpcLaunch::wait_until_running(std::string id) {
     if (instance.is_running()) return !instance.private_ipv4.empty();
     throw failure_of(instance.reason_code, state_in_words(instance));
   };
+  const std::function<Task<bool>()> is_gone = [this, &id] {
+    return context_.api.is_instance_gone(id);
+  };
   const driver::ListingWait wait{context_.runtime, context_.log, "instances"};
   const CloudError absence(Kind::failed, "instance " + spec_.hostname + " has disappeared");
   const VpcInstance instance = co_await driver::wait_in_listing(
-      wait, context_.view.instances(), awaited_, id, is_up, kConsistencyDelay, absence);
+      wait, context_.view.instances(), awaited_, id, is_up, kConsistencyDelay, absence, is_gone);
   steps_.booted(awaited_.taken(context_.runtime.clock.now()));
   co_return instance;
 }
@@ -199,10 +199,14 @@ Task<std::string> VpcLaunch::add_floating_ip(std::string interface_id) {
     }
     return ip.status == "available" && ip.target == interface_id && !ip.address.empty();
   };
+  const std::function<Task<bool>()> is_gone = [this, &id] {
+    return context_.api.is_floating_ip_gone(id);
+  };
   const driver::ListingWait wait{context_.runtime, context_.log, "floating IPs"};
   const CloudError absence(Kind::failed, "floating IP " + spec_.hostname + " has disappeared");
-  const VpcFloatingIp ip = co_await driver::wait_in_listing(
-      wait, context_.view.floating_ips(), awaited_ip_, id, is_attached, kConsistencyDelay, absence);
+  const VpcFloatingIp ip =
+      co_await driver::wait_in_listing(wait, context_.view.floating_ips(), awaited_ip_, id,
+                                       is_attached, kConsistencyDelay, absence, is_gone);
   const auto taken = awaited_ip_.taken(context_.runtime.clock.now());
   if (taken) context_.view.ip_times().learn(*taken);
   co_return ip.address;

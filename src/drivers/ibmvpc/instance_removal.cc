@@ -41,10 +41,8 @@ Task<> request_removal(VpcContext context, driver::SharedPoller<Things>& listing
       context.log.info("{} is {}, deleting it later: {}", thing.name, thing.status, error.what());
     }
     const auto list = co_await driver::if_answered(listing.next(changed), kThings, context.log);
-    if (!list) continue;
-    const auto* found = list->find(thing.id);
-    if (found == nullptr) co_return;
-    thing = *found;
+    const auto* found = list ? list->find(thing.id) : nullptr;
+    if (found != nullptr) thing = *found;
   }
 }
 
@@ -62,19 +60,26 @@ Task<std::vector<std::string>> request_ip_removal(VpcContext context, Fits fits)
   co_return ids;
 }
 
-// Returns when the thing is gone, whose deletion has just been requested.
-template <typename Things>
+// Returns when the thing is gone, whose deletion has just been requested. `is_gone`: a function of
+// VpcApi.
+template <typename Things, typename IsGone>
 Task<> wait_for_end(VpcContext context, driver::SharedPoller<Things>& listing, std::string id,
-                    driver::BootTimes& times) {
+                    driver::BootTimes& times, IsGone is_gone) {
   driver::PollWaiter awaited = listing.await_removal();
   awaited.expected = times.expectation();
   // A deletion is less urgent than a launch.
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
-  const auto is_gone = [](const typename Things::Thing& /*thing*/) { return false; };
+  const auto removal_of = [](const typename Things::Thing& thing) {
+    return thing.status == "deleting" ? driver::Removal::in_progress : driver::Removal::not_begun;
+  };
+  const std::function<Task<bool>()> confirm = [&context, &id, is_gone] {
+    return (context.api.*is_gone)(id);
+  };
   const driver::ListingWait wait{context.runtime, context.log, kThings};
-  co_await driver::wait_until_gone(wait, listing, awaited, id, is_gone);
+  co_await driver::wait_until_gone(wait, listing, awaited, id, removal_of, kConsistencyDelay,
+                                   confirm);
   if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
 }
 
@@ -108,11 +113,15 @@ Task<> remove_machine(VpcContext context, const driver::Ownership& ownership, st
   if (instance) {
     co_await request_removal(context, view.instances(), *instance, &VpcApi::remove_instance);
     if (accepted) accepted();
-    co_await wait_for_end(context, view.instances(), instance->id, view.removal_times());
+    co_await wait_for_end(context, view.instances(), instance->id, view.removal_times(),
+                          &VpcApi::is_instance_gone);
   }
   for (const std::string& ip : ips) {
-    co_await wait_for_end(context, view.floating_ips(), ip, view.ip_removal_times());
+    co_await wait_for_end(context, view.floating_ips(), ip, view.ip_removal_times(),
+                          &VpcApi::is_floating_ip_gone);
   }
+  if (!instance)
+    throw CloudError(CloudError::Kind::not_found, "no instance " + name + " is listed");
 }
 
 Task<> begin_removal(VpcContext context, std::string id) {

@@ -8,9 +8,10 @@
 
 namespace nodepool::drivers::ibmvpc {
 
-// Deletes the floating IPs and the instance of a node, and returns when they are gone. Succeeds if
-// there are none. Those of other providers and installations stay. `accepted` is called when the
-// deletion of the instance has been accepted. Throws CloudError.
+// Deletes the floating IPs and the instance of a node, and returns when they are gone. Those of
+// other providers and installations stay. `accepted` is called when the deletion of the instance
+// has been accepted. Throws CloudError, `not_found` if no instance is listed: it may have been made
+// a moment ago.
 async::Task<> remove_machine(VpcContext context, const driver::Ownership& ownership,
                              std::string name, std::function<void()> accepted);
 

@@ -71,14 +71,27 @@ Task<> SpaceAdapter::remove(model::Json external_id, driver::LaunchSteps& steps)
 Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accepted) {
   if (name.empty()) throw CloudError(CloudError::Kind::failed, "the node's external id is no name");
   const bool was_there = co_await spaces_->remove(name);
-  if (!was_there) co_return;
+  if (!was_there) {
+    throw CloudError(CloudError::Kind::not_found,
+                     fmt::format("{} {} does not exist", spaces_->word(), name));
+  }
   if (accepted) accepted();
   driver::SharedPoller<SpaceList>& space_list = endpoint_->space_list();
   driver::PollWaiter awaited = space_list.await_removal();
   // If it is not being deleted, it is a new one with the same name.
-  const auto is_gone = [](const Space& space) { return !space.is_going; };
+  const auto removal_of = [](const Space& space) {
+    return space.is_going ? driver::Removal::in_progress : driver::Removal::done;
+  };
+  const std::function<Task<bool>()> is_gone = [this, &name] { return this->is_gone(name); };
   const driver::ListingWait wait{runtime_, log_, "namespaces"};
-  co_await driver::wait_until_gone(wait, space_list, awaited, std::move(name), is_gone);
+  co_await driver::wait_until_gone(wait, space_list, awaited, name, removal_of,
+                                   traits().consistency_delay, is_gone);
+}
+
+// OpenShift lists projects from a cache of permissions.
+Task<bool> SpaceAdapter::is_gone(std::string name) {
+  const std::optional<Space> found = co_await spaces_->find(std::move(name));
+  co_return !found || !found->is_going;
 }
 
 Task<driver::MachineList> SpaceAdapter::list() {

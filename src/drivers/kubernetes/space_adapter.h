@@ -41,6 +41,7 @@ class SpaceAdapter final : public driver::Adapter {
   async::Task<std::vector<Pod>> pods();
   bool needs_pod(const Space& space) const;
   async::Task<> remove_space(std::string name, std::function<void()> accepted);
+  async::Task<bool> is_gone(std::string name);
 
   async::Runtime runtime_;
   std::shared_ptr<const KubeConfig> config_;

@@ -204,10 +204,12 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
   driver::SharedPoller<PodList>& pods = pods_.at(pod_name->space);
   driver::PollWaiter awaited = pods.await_removal();
   // If it is not being deleted, it is a new one with the same name.
-  const auto is_gone = [](const Pod& pod) { return !pod.is_going; };
+  const auto removal_of = [](const Pod& pod) {
+    return pod.is_going ? driver::Removal::in_progress : driver::Removal::done;
+  };
   std::string path = pod_name->space + "/" + pod_name->name;
   const driver::ListingWait wait{runtime_, log_, "pods"};
-  co_await driver::wait_until_gone(wait, pods, awaited, std::move(path), is_gone);
+  co_await driver::wait_until_gone(wait, pods, awaited, std::move(path), removal_of);
 }
 
 // --- listings and limits

@@ -90,23 +90,18 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   if (accepted) accepted();
   // An older list might not show the server yet, or show an earlier fault.
   driver::PollWaiter awaited = context.view.servers().await_removal();
-  bool was_listed = false;  // while it was being deleted
-  const auto is_gone = [&was_listed](const Server& server) {
+  const auto removal_of = [](const Server& server) {
     throw_if_deletion_failed(server);
-    was_listed = was_listed || server.task == "deleting";
-    return server.is_deleted();
+    if (server.is_deleted()) return driver::Removal::done;
+    return server.task == "deleting" ? driver::Removal::in_progress : driver::Removal::not_begun;
+  };
+  // Nova omits the servers of a cell that does not respond.
+  const std::function<Task<bool>()> is_gone = [&context, &server_id] {
+    return context.api.compute().is_gone(server_id);
   };
   const driver::ListingWait wait{context.runtime, context.log, "servers"};
-  while (true) {
-    const auto last =
-        co_await driver::wait_until_gone(wait, context.view.servers(), awaited, server_id, is_gone);
-    if (last || was_listed) co_return;
-    // Nova omits the servers of a cell that does not respond.
-    Task<bool> asking = context.api.compute().is_gone(server_id);
-    const bool gone = co_await driver::if_answered(std::move(asking), "servers", context.log);
-    if (gone) co_return;
-    co_await context.runtime.clock.sleep_for(context.poll_policy.consistency_delay);
-  }
+  co_await driver::wait_until_gone(wait, context.view.servers(), awaited, server_id, removal_of,
+                                   context.poll_policy.consistency_delay, is_gone);
 }
 
 }  // namespace nodepool::drivers::openstack

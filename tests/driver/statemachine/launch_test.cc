@@ -159,10 +159,19 @@ TEST_F(LaunchTest, a_rollback_is_not_retried_after_the_lock_of_the_node_is_lost)
   EXPECT_EQ(cloud_->count("remove"), 2U);
 }
 
-TEST_F(LaunchTest, resources_that_are_already_gone_need_no_rollback) {
+TEST_F(LaunchTest, resources_that_are_not_found_twice_need_no_rollback) {
   cloud_->fail("look", {Kind::failed});
-  cloud_->fail("remove", {.kind = Kind::not_found, .is_done = true});
-  EXPECT_EQ(launch_new().state, NodeState::ready);
+  cloud_->fail("remove", {.kind = Kind::not_found, .is_done = true}, 2);
+  const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
+  EXPECT_EQ(time, seconds(30)) << "they might not have been known yet";
+  EXPECT_EQ(cloud_->count("remove"), 2U);
+}
+
+TEST_F(LaunchTest, what_was_refused_is_not_looked_for_twice) {
+  cloud_->fail("make disk", {Kind::failed});
+  cloud_->fail("remove", {Kind::not_found}, 2);
+  const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
+  EXPECT_EQ(time, seconds(0));
   EXPECT_EQ(cloud_->count("remove"), 1U);
 }
 
@@ -454,6 +463,16 @@ TEST_F(LaunchTest, reclaiming_a_node_deletes_its_machine) {
   EXPECT_THAT(cloud_->servers, IsEmpty());
   EXPECT_THAT(installation_.nodes(), IsEmpty());
   EXPECT_EQ(cloud_->count("list"), 0U) << "nothing is uncertain";
+}
+
+TEST_F(LaunchTest, a_machine_that_is_not_found_yet_is_deleted_after_the_consistency_delay) {
+  const Node node = launch_new();
+  cloud_->fail("remove", {Kind::not_found});
+  const auto job = process_->reclaim(node.id);
+  const auto time = time_for([&] { process_->run_until_ended(*job); });
+  job->result();
+  EXPECT_EQ(time, seconds(30));
+  EXPECT_THAT(cloud_->servers, IsEmpty());
 }
 
 TEST_F(LaunchTest, partly_created_resources_are_reclaimed_whether_recorded_or_not) {

@@ -58,6 +58,20 @@ class WaitInListingTest : public testing::Test {
     }
   }
 
+  static Task<> wait_for_removal(WaitInListingTest& test, std::function<Task<bool>()> is_gone) {
+    PollWaiter awaited = test.listing_.await_removal();
+    const auto removal_of = [&test](const std::string&) { return test.removal_; };
+    const ListingWait context{test.runtime_, test.logger_, "machines"};
+    const auto last = co_await wait_until_gone(context, test.listing_, awaited, "m", removal_of,
+                                               seconds(30), std::move(is_gone));
+    test.outcome_.emplace_back(last ? "listed as gone" : "gone");
+  }
+
+  void begin_removal(std::function<Task<bool>()> is_gone = {}) {
+    scope_.spawn("a test's deletion", wait_for_removal(*this, std::move(is_gone)));
+    settle();
+  }
+
   void begin(std::function<Task<bool>()> is_gone = {}) {
     scope_.spawn("a test's wait", wait(*this, std::move(is_gone)));
     settle();
@@ -87,6 +101,7 @@ class WaitInListingTest : public testing::Test {
       "test"};
   OneMachine listed_;
   int listings_ = 0;
+  Removal removal_ = Removal::not_begun;
   bool is_gone_ = false;
   int questions_ = 0;
   std::optional<Expectation> expected_;
@@ -127,6 +142,45 @@ TEST_F(WaitInListingTest, a_machine_that_incomplete_listings_lack_is_asked_for_i
   is_gone_ = true;
   pass(seconds(40));
   EXPECT_THAT(outcome_, ElementsAre("it has disappeared"));
+}
+
+TEST_F(WaitInListingTest, a_machine_that_a_complete_listing_lacks_is_deleted) {
+  begin_removal();
+  pass(seconds(5));
+  EXPECT_THAT(outcome_, ElementsAre("gone"));
+}
+
+TEST_F(WaitInListingTest, a_deleted_machine_may_still_be_listed) {
+  listed_.machine = "m";
+  begin_removal([this] { return is_gone(); });
+  pass(seconds(5));
+  EXPECT_THAT(outcome_, IsEmpty());
+  removal_ = Removal::done;
+  pass(seconds(5));
+  EXPECT_THAT(outcome_, ElementsAre("listed as gone"));
+  EXPECT_EQ(questions_, 0);
+}
+
+TEST_F(WaitInListingTest, a_deletion_that_no_listing_shows_is_done_when_the_cloud_says_so) {
+  begin_removal([this] { return is_gone(); });
+  pass(seconds(100));
+  EXPECT_THAT(outcome_, IsEmpty());
+  EXPECT_EQ(questions_, 4) << "at once, and after each patience";
+  is_gone_ = true;
+  pass(seconds(40));
+  EXPECT_THAT(outcome_, ElementsAre("gone"));
+}
+
+TEST_F(WaitInListingTest, a_deletion_that_a_listing_has_shown_needs_no_question) {
+  listed_.machine = "m";
+  removal_ = Removal::in_progress;
+  begin_removal([this] { return is_gone(); });
+  pass(seconds(5));
+  EXPECT_THAT(outcome_, IsEmpty());
+  listed_.machine.reset();
+  pass(seconds(5));
+  EXPECT_THAT(outcome_, ElementsAre("gone"));
+  EXPECT_EQ(questions_, 0);
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ TEST(AzureError, its_kind_depends_on_status_code_and_effect) {
       {404, "ResourceNotFound", Kind::not_found, Kind::not_found},
       {404, "ResourceGroupNotFound", Kind::not_found, Kind::not_found},
       {404, "PlatformImageNotFound", Kind::not_found, Kind::not_found},
+      {404, "SubscriptionNotFound", Kind::permanent, Kind::permanent},
       {409, "OperationNotAllowed", Kind::failed, Kind::failed},
       {409, "PropertyChangeNotAllowed", Kind::failed, Kind::failed},
       {409, "AnotherOperationInProgress", Kind::transient, Kind::transient},

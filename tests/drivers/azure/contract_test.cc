@@ -298,6 +298,36 @@ TEST_P(AzureContract, one_call_makes_all_parts_and_one_deletes_them) {
   EXPECT_EQ(azure().count("GET publicIPAddresses"), 1U);
 }
 
+TEST_P(AzureContract, a_machine_that_is_not_found_yet_is_deleted_in_the_same_deletion) {
+  const Node node = launch_new();
+  azure().fail("DELETE virtualMachines/NAME", {{.status = 404, .code = "ResourceNotFound"}});
+  reclaim(node.id);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+  EXPECT_EQ(azure().count("DELETE virtualMachines/NAME"), 2U);
+}
+
+TEST_P(AzureContract, a_machine_that_no_list_shows_is_deleted_when_it_is_not_found) {
+  const Node node = launch_new();
+  azure().operation_time = std::chrono::minutes(5);
+  azure().lists_machines = false;
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_FALSE(job->ended) << "it is being deleted";
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(AzureContract, a_machine_that_lists_omit_is_waited_for_while_it_is_found) {
+  azure().lists_machines = false;
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(std::chrono::minutes(2));
+  azure().lists_machines = true;
+  EXPECT_EQ(finish(job)->failure(), "");
+  expect_one_machine(id);
+  EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 1U);
+}
+
 // As Azure makes an address later than a machine's interface, and may refuse it then.
 TEST_P(AzureContract, an_address_is_awaited) {
   azure().address_time = std::chrono::seconds(40);

@@ -324,6 +324,35 @@ TEST_P(GceContract, a_machine_is_usable_though_one_listing_lacks_it) {
   EXPECT_FALSE(process_->run(provider().is_usable(node)));
 }
 
+// Google does not find an instance before its operation has begun.
+TEST_P(GceContract, a_machine_that_is_not_found_yet_is_deleted_in_the_same_deletion) {
+  const Node node = launch_new();
+  gce().fail("DELETE instances/NAME", {{.status = 404, .reason = "notFound"}});
+  reclaim(node.id);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+  EXPECT_EQ(gce().count("DELETE instances/NAME"), 2U);
+}
+
+TEST_P(GceContract, a_machine_that_was_refused_is_deleted_only_once) {
+  gce().lists_failed = false;
+  cloud_->provoke(Trouble::quota, 1);
+  const Failed failed = fail_to_launch();
+  process_->pass(std::chrono::seconds(10));
+  const auto begun = installation_.clock.now();
+  reclaim(failed.node_id);
+  EXPECT_LT(installation_.clock.now() - begun, std::chrono::seconds(10));
+  EXPECT_EQ(gce().count("DELETE instances/NAME"), 1U);
+}
+
+TEST_P(GceContract, a_listing_that_google_calls_incomplete_says_nothing) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  const StandIn::Failure incomplete{
+      .status = 200, .message = R"({"items": [], "warning": {"code": "UNREACHABLE"}})"};
+  gce().fail("GET instances", {incomplete, incomplete});
+  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+}
+
 TEST_P(GceContract, one_late_listing_without_the_machine_fails_no_launch) {
   cloud_->set_boot_time(std::chrono::minutes(10));
   launch_new();  // the next is first polled when it is expected, after more than the patience

@@ -356,6 +356,39 @@ TEST_P(IbmVpcContract, what_cannot_be_deleted_while_it_is_made_is_deleted_later)
   EXPECT_GT(ibm().count("DELETE instances/ID"), 1U);
 }
 
+TEST_P(IbmVpcContract, a_machine_that_is_not_listed_yet_is_deleted_in_the_same_deletion) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::milliseconds(1));  // the last listing is older now
+  ibm().stale_instance_lists = 1;
+  reclaim(node.id);
+  EXPECT_EQ(ibm().stale_instance_lists, 0U);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(IbmVpcContract, a_machine_that_no_listing_shows_is_deleted_when_it_is_not_found) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(10));
+  ibm().operation_time = std::chrono::minutes(5);
+  const auto job = process_->reclaim(node.id);
+  while (ibm().count("DELETE instances/ID") < 1) ASSERT_TRUE(process_->step());
+  ibm().stale_instance_lists = 1000;
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_FALSE(job->ended) << "it is being deleted";
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(IbmVpcContract, a_machine_that_listings_omit_is_waited_for_while_it_is_found) {
+  ibm().stale_instance_lists = 1000;
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(std::chrono::minutes(2));
+  ibm().stale_instance_lists = 0;
+  EXPECT_EQ(finish(job)->failure(), "");
+  expect_one_machine(id);
+  EXPECT_EQ(ibm().count("POST instances"), 1U);
+}
+
 TEST_P(IbmVpcContract, all_pages_are_listed) {
   ibm().page = 2;
   for (int i = 0; i < 5; ++i) cloud_->add_machine({});

@@ -168,6 +168,30 @@ TEST_P(RevokedContract, a_project_that_may_not_be_read_is_unknown_and_reported_o
   EXPECT_EQ(std::ranges::count_if(installation_.log, is_report), 1);
 }
 
+// Projects that the user is not shown for a while: OpenShift answers from a cache of permissions.
+class ProjectContract : public DriverContract {
+ protected:
+  kubernetes::StandIn& cluster() { return dynamic_cast<KubeFixture&>(*cloud_).cluster(); }
+};
+
+TEST_P(ProjectContract, a_project_that_is_not_listed_is_deleted_when_it_is_not_found) {
+  const model::Node node = launch_new();
+  cluster().deletion_time = std::chrono::minutes(2);
+  cluster().lists_spaces = false;
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(job->ended) << "it is being deleted";
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
+TEST_P(ProjectContract, a_project_that_is_forbidden_for_a_moment_is_deleted_all_the_same) {
+  const model::Node node = launch_new();
+  for (const char* call : {"DELETE projects", "GET projects"}) cluster().fail(call, {403});
+  reclaim(node.id);
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
 // Pods that the cluster refuses for a while.
 class PodContract : public DriverContract {
  protected:
@@ -183,6 +207,7 @@ TEST_P(PodContract, a_conflict_at_the_quota_says_nothing_about_the_name) {
 
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(openshift, ProjectContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, PodContract, testing::Values(backend<PodFixture>()));
 INSTANTIATE_TEST_SUITE_P(revoked, RevokedContract, testing::Values(backend<RevokedFixture>()));
 INSTANTIATE_TEST_SUITE_P(revoked, DriverContract, testing::Values(backend<RevokedFixture>()));

@@ -99,6 +99,11 @@ Task<std::optional<Element>> ResourceManager::get(ResourceType type, std::string
   co_return co_await read(fmt::format("azure: get {}", type.what), name, std::move(path));
 }
 
+Task<bool> ResourceManager::is_gone(ResourceType type, std::string name) {
+  const std::optional<Element> found = co_await get(type, std::move(name));
+  co_return !found;
+}
+
 Task<ResourceManager::Created> ResourceManager::put(ResourceType type, std::string name, Json body,
                                                     std::vector<std::string> secrets) {
   const std::string what = fmt::format("azure: create {}", type.what);

@@ -52,6 +52,8 @@ class ResourceManager {
 
   // A resource; nothing if there is none.
   async::Task<std::optional<cloud::Element>> get(ResourceType type, std::string name);
+  // Whether there is none, when a list lacks it.
+  async::Task<bool> is_gone(ResourceType type, std::string name);
 
   // Creates a resource, or begins to. The same call again changes nothing. `secrets` are parts of
   // the body that must not appear in errors.

@@ -21,6 +21,17 @@ constexpr const char* kInsert = "gce: insert instance";
 constexpr const char* kList = "gce: list instances";
 constexpr int kPageSize = 500;  // the maximum
 
+// Other warnings say nothing about missing instances.
+void throw_if_incomplete(const Element& list) {
+  const auto warning = list.optional_object("warning");
+  const std::string code = warning ? warning->text_or("code") : std::string();
+  if (code != "UNREACHABLE" && code != "PARTIAL_SUCCESS") return;
+  throw CloudError(CloudError::Kind::transient,
+                   cloud::presentable(fmt::format("{}: incomplete: {}: {}", kList, code,
+                                                  warning->text_or("message"))),
+                   {}, code);
+}
+
 }  // namespace
 
 ComputeEngine::ComputeEngine(const async::Runtime& runtime, const Account& account,
@@ -90,6 +101,7 @@ Task<cloud::Page> ComputeEngine::ask_page(std::string token) {
   cloud::RestCall listing = call(kList, {}, path);
   const http::Response response = co_await rest_.send(std::move(listing));
   const Element answer = cloud::parse_answer(kList, response);
+  throw_if_incomplete(answer);
   co_return cloud::Page{.items = answer.list("items"),
                         .next = answer.text_or("nextPageToken"),
                         .bytes = response.body.size()};

@@ -29,7 +29,7 @@ class ComputeEngine {
   async::Task<ComputeOperation> insert(InstanceRequest instance, std::string request_id);
   // Begins to delete an instance. Returns false if there is none.
   async::Task<bool> remove(std::string name);
-  // All instances of the zone.
+  // All instances of the zone. CloudError(transient): Google cannot list all at present.
   async::Task<std::vector<ComputeInstance>> instances();
   // An operation in the zone; nothing if it is not known any more.
   async::Task<std::optional<ComputeOperation>> operation(std::string name);

@@ -120,6 +120,20 @@ Task<bool> VpcApi::remove_image(std::string id) {
   return remove("vpc: delete image", "/images", std::move(id));
 }
 
+Task<bool> VpcApi::is_gone(const char* name, std::string path, std::string id) {
+  cloud::RestCall reading = call(name, id, vpc_url(path + "/" + url_text(id)));
+  const auto response = co_await driver::if_exists(rest_.send(std::move(reading)));
+  co_return !response;
+}
+
+Task<bool> VpcApi::is_instance_gone(std::string id) {
+  return is_gone("vpc: get instance", "/instances", std::move(id));
+}
+
+Task<bool> VpcApi::is_floating_ip_gone(std::string id) {
+  return is_gone("vpc: get floating ip", "/floating_ips", std::move(id));
+}
+
 // Markers are used as they are in the links, encoded.
 Task<cloud::Page> VpcApi::ask_page(Listing listing, std::string start) {
   std::string url = fmt::format("{}&limit={}{}", vpc_url(listing.path), kPageSize, listing.filter);

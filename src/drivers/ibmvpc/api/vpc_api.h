@@ -40,6 +40,10 @@ class VpcApi {
   async::Task<bool> remove_floating_ip(std::string id);
   async::Task<bool> remove_image(std::string id);
 
+  // Whether it does not exist, when a listing lacks it.
+  async::Task<bool> is_instance_gone(std::string id);
+  async::Task<bool> is_floating_ip_gone(std::string id);
+
   // All of the region.
   async::Task<std::vector<VpcInstance>> instances();
   async::Task<std::vector<VpcFloatingIp>> floating_ips();
@@ -72,6 +76,7 @@ class VpcApi {
   async::Task<std::string> make(const char* name, std::string about, std::string url,
                                 json::Json body);
   async::Task<bool> remove(const char* name, std::string path, std::string id);
+  async::Task<bool> is_gone(const char* name, std::string path, std::string id);
   async::Task<cloud::Page> ask_page(Listing listing, std::string start);
   template <typename Read>
   async::Task<std::vector<cloud::ReadItem<Read>>> list(Listing listing, Read read);

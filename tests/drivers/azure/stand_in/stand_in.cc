@@ -476,7 +476,8 @@ StandIn::Reply StandIn::serve_blob(const Request& request) {
 StandIn::Reply StandIn::list(const Request& request, const std::string& type) {
   const auto skip = request.query.find("$skiptoken");
   const std::size_t begin = skip == request.query.end() ? 0 : std::stoul(skip->second);
-  const std::vector<Resource*> found = all(type);
+  std::vector<Resource*> found = all(type);
+  if (type == "virtualMachines" && !lists_machines) found.clear();
   Json items = Json::array();
   for (std::size_t i = begin; i < std::min(found.size(), begin + page); ++i) {
     items.push_back(shown(*found[i]));

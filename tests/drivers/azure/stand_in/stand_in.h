@@ -80,6 +80,7 @@ class StandIn {
   std::size_t page = 1000;         // resources
   std::string headers;             // of each answer
   bool lacks_cascade = false;      // nothing goes with a machine
+  bool lists_machines = true;
 
   // What time has done.
   void settle();

@@ -33,7 +33,7 @@ std::string header(const http::HttpServer::Call& call, const std::string& name) 
 // The kind of a call, see StandIn::calls().
 std::string name_of(const std::vector<std::string>& path, const http::HttpServer::Call& call) {
   if (BucketStandIn::is_call(call)) return "storage " + BucketStandIn::action(call);
-  const bool has_id = path.size() > 1 && (call.method != "GET" || path[0] == "images");
+  const bool has_id = path.size() > 1 && path[0] != "instance";  // "instance/profiles"
   return call.method + " " + path.at(0) + (has_id ? "/ID" : "");
 }
 
@@ -353,12 +353,17 @@ StandIn::Reply StandIn::list(const Request& request) {
     for (const std::string& group : groups) resources.push_back(named("g-", group));
     return {200, Json{{"resources", std::move(resources)}}.dump()};
   }
-  if (kind == "images" && request.path.size() > 1) {
-    const auto image = own_images.find(request.path[1]);
-    if (image == own_images.end()) return refusal(404, "not_found");
-    return {200, shown(image->first, image->second).dump()};
-  }
   std::vector<Json> all = shown(kind);
+  if (kind != "instance" && request.path.size() > 1) {
+    for (const Json& thing : all) {
+      if (thing.at("id") == request.path[1]) return {200, thing.dump()};
+    }
+    return refusal(404, "not_found");
+  }
+  if (kind == "instances" && stale_instance_lists > 0) {
+    --stale_instance_lists;
+    all.clear();
+  }
   if (kind == "images" && stale_image_lists > 0) {
     --stale_image_lists;
     std::erase_if(all, [](const Json& image) { return image.at("visibility") == "private"; });

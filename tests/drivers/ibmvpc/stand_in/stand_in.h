@@ -81,7 +81,8 @@ class StandIn {
   std::map<std::string, Image> own_images;  // by id
   async::Duration import_time = std::chrono::seconds(60);
   bool breaks_imports = false;
-  std::size_t stale_image_lists = 0;  // the next lists omit own images
+  std::size_t stale_image_lists = 0;     // the next lists omit own images
+  std::size_t stale_instance_lists = 0;  // the next lists omit all instances
   BucketStandIn bucket;
 
   async::Duration latency{};                                 // of each answer

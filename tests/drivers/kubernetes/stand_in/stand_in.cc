@@ -251,6 +251,7 @@ StandIn::Reply StandIn::list(const Request& request) {
   Json items = Json::array();
   const auto selector = request.query.find("labelSelector");
   for (const auto& [path, thing] : things_) {
+    if (request.path == space_kind && !lists_spaces) break;
     const std::string collection = path.substr(0, path.rfind('/'));
     const bool is_everywhere = request.path == request.resource;
     const bool is_in =

@@ -57,6 +57,7 @@ class StandIn {
   std::size_t room = 100;       // of pods
   std::string token = "secret";
   bool is_forgetful = false;        // does not tell of changes: watches are forbidden
+  bool lists_spaces = true;         // what nodes have one each of
   std::set<std::string> forbidden;  // namespaces with which nothing is allowed
 
  private:
