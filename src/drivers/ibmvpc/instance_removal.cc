@@ -120,8 +120,9 @@ Task<> remove_machine(VpcContext context, const driver::Ownership& ownership, st
     co_await wait_for_end(context, view.floating_ips(), ip, view.ip_removal_times(),
                           &VpcApi::is_floating_ip_gone);
   }
-  if (!instance)
+  if (!instance) {
     throw CloudError(CloudError::Kind::not_found, "no instance " + name + " is listed");
+  }
 }
 
 Task<> begin_removal(VpcContext context, std::string id) {

@@ -97,8 +97,8 @@ Kind kind_of(const ApiError& error, int status, Effect effect) {
   if (is_about_capacity(error)) return Kind::no_capacity;
   if (status == 401) return Kind::auth;
   if (error.code.ends_with("AuthorizationFailed")) return Kind::permanent;
-  if (error.code == "SubscriptionNotFound")
-    return Kind::permanent;  // says nothing of its resources
+  // It says nothing about the subscription's resources.
+  if (error.code == "SubscriptionNotFound") return Kind::permanent;
   // For a create call, a policy may depend on the parameters.
   if (status == 403) return creates ? Kind::failed : Kind::permanent;
   if (is_about_existence(error, status)) return Kind::not_found;
