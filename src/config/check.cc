@@ -1,12 +1,15 @@
 #include "config/check.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
+#include <optional>
 #include <regex>
 #include <tuple>
 #include <utility>
 
 #include "config/duration.h"
+#include "config/scalar.h"
 #include "config/wording.h"
 
 namespace nodepool::config {
@@ -75,9 +78,15 @@ std::string how_to_write(const Value& value, const Type& type) {
     return "write `" + value.text() + ".0`";
   }
   if (has_shape(Value::string({}), type) && value.is_scalar()) return "put it in quotes";
-  if (kind == ValueKind::string &&
-      (type.kind == Kind::integer || type.kind == Kind::boolean || type.kind == Kind::number)) {
+  if (kind != ValueKind::string) return {};
+  const bool is_scalar_type =
+      type.kind == Kind::integer || type.kind == Kind::boolean || type.kind == Kind::number;
+  if (is_scalar_type && has_shape(resolve_plain_scalar(value.text()), type)) {
     return "write it without quotes";
+  }
+  const std::optional<std::chrono::seconds> seconds = parse_duration(value.text());
+  if (type.kind == Kind::integer && seconds) {
+    return "write the seconds: `" + std::to_string(seconds->count()) + "`";
   }
   return {};
 }

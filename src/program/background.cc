@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,6 +105,7 @@ void PidFile::require_free(const std::string& path) {
   std::ifstream file(path);
   pid_t pid = 0;
   if (!(file >> pid) || pid <= 0) return;
+  if (pid == ::getpid()) return;  // in a container, of the one before
   if ((::kill(pid, 0) == 0 || errno == EPERM) && may_be_daemon(pid)) {
     throw std::runtime_error("already running as process " + std::to_string(pid) + " (PID file " +
                              path + ")");
@@ -118,20 +120,44 @@ PidFile::PidFile(std::string path) : path_(std::move(path)) {
     }
     problem_ = "the PID file " + path_ + " could not be written: " + reason;
   };
-  const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kPidFileMode);
-  if (file < 0) {
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kPidFileMode);
+  if (file_ < 0) {
     handle_error();
     return;
   }
+  try {
+    lock();
+    require_free(path_);
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
   const std::string text = std::to_string(::getpid()) + "\n";
-  if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) handle_error();
-  ::fchmod(file, kPidFileMode);
-  ::close(file);
+  const bool is_written = ::ftruncate(file_, 0) == 0 || errno == EINVAL;  // EINVAL: no usual file
+  if (!is_written ||
+      ::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    handle_error();
+  }
+  ::fchmod(file_, kPidFileMode);
+}
+
+// Two daemons that start at the same moment both find the file free. Only one gets its lock.
+void PidFile::lock() const {
+  struct stat opened{};
+  struct stat named{};
+  const bool is_locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+  const bool is_same = ::fstat(file_, &opened) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+                       opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  if (!is_locked || !is_same) {
+    throw std::runtime_error("another daemon is starting or ending (PID file " + path_ + ")");
+  }
 }
 
 PidFile::~PidFile() {
+  if (file_ < 0) return;
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
+  ::close(file_);
 }
 
 StartReport::~StartReport() {

@@ -14,8 +14,8 @@ class PidFile {
   // error.
   static void require_free(const std::string& path);
 
-  // Writes the file, mode 0644. Throws std::runtime_error, except if the disk is full: that is
-  // reported by problem().
+  // Writes the file, mode 0644, and keeps it locked. Throws std::runtime_error, also if another
+  // daemon has just written it, except if the disk is full: that is reported by problem().
   explicit PidFile(std::string path);
   ~PidFile();
   PidFile(const PidFile&) = delete;
@@ -25,7 +25,10 @@ class PidFile {
   const std::string& problem() const { return problem_; }
 
  private:
+  void lock() const;
+
   std::string path_;
+  int file_ = -1;
   std::string problem_;
 };
 

@@ -262,6 +262,8 @@ Task<bool> Daemon::try_to_begin() {
     service_manager_.started(what);
   };
   has_begun_ = true;
+  begun_config_ = config_;
+  not_in_force_.clear();
   co_await start_without_store(config_);
   co_await store_.open(config_, config_changed_, on_waiting);
   update_problems();
@@ -288,15 +290,12 @@ Task<bool> Daemon::try_to_begin() {
 }
 
 Task<> Daemon::apply(config::Config config) {
+  std::vector<std::string> fixed;
+  if (has_begun_) fixed = fixed_keys_changed(begun_config_, config);
   if (serves_) {
-    std::vector<std::string> fixed = store_.reconfigure(config);
-    std::ranges::copy(fixed_keys_changed(config_, config), std::back_inserter(fixed));
+    std::ranges::copy(store_.reconfigure(config), std::back_inserter(fixed));
     co_await reconfigure(std::move(config));
-    if (!fixed.empty() && fixed != not_in_force_) {
-      log_.warning("Changed keys that wait for a restart: {}", fmt::join(fixed, ", "));
-    }
-    not_in_force_ = std::move(fixed);
-    update_problems();
+    keep_until_restart(std::move(fixed));
     co_return;
   }
   // Validate now: start() would fail with an invalid configuration.
@@ -307,6 +306,15 @@ Task<> Daemon::apply(config::Config config) {
   is_config_newer_ = true;
   config_changed_.set();
   log_.info("Configuration reloaded before the start");
+  keep_until_restart(std::move(fixed));
+}
+
+void Daemon::keep_until_restart(std::vector<std::string> keys) {
+  if (!keys.empty() && keys != not_in_force_) {
+    log_.warning("Changed keys that wait for a restart: {}", fmt::join(keys, ", "));
+  }
+  not_in_force_ = std::move(keys);
+  update_problems();
 }
 
 std::vector<std::string> Daemon::own_files() const {
@@ -389,8 +397,10 @@ int run(const Program& program, const Options& options, const Maker& make) {
 
 int run_daemon(const Program& program, int argc, const char* const* argv, const Maker& make) {
   try {
-    // A write beyond the file size limit then fails, like on a full disk, and is reported.
+    // A write beyond the file size limit, or to a pipe without a reader, then fails, like on a full
+    // disk, and is reported.
     ::signal(SIGXFSZ, SIG_IGN);
+    ::signal(SIGPIPE, SIG_IGN);
     ::mallopt(M_TRIM_THRESHOLD, kKeptMemory);
     const auto parsed = parse_options(program, argc, argv);
     if (const int* status = std::get_if<int>(&parsed)) return *status;

@@ -56,7 +56,7 @@ class Daemon {
   // Applies another configuration. Throws: the previous one stays in effect.
   virtual Task<> reconfigure(config::Config config) = 0;
   // The changed keys that take effect only after a restart: those that differ between `begun`, the
-  // configuration of the start, and `now`. None by default.
+  // configuration of start_without_store(), and `now`. None by default.
   virtual std::vector<std::string> fixed_keys_changed(const config::Config& begun,
                                                       const config::Config& now) const;
   // Stops everything, also after a start that failed, or without start().
@@ -97,6 +97,8 @@ class Daemon {
   config::Config load();
   void reload_ended(const std::string& error);
   void loop_turned(async::Duration lag);
+  // Reports changed keys that take effect only after a restart.
+  void keep_until_restart(std::vector<std::string> keys);
   // Updates the problems in state_.
   void update_problems();
   // The files that load() reads, …
@@ -121,6 +123,7 @@ class Daemon {
   DaemonStore store_;
   StartReport* report_ = nullptr;
   config::Config config_;         // for start()
+  config::Config begun_config_;   // start_without_store() was called with it
   bool is_config_newer_ = false;  // config_ has changed since start() was called
   async::Event config_changed_{"another configuration to start with"};
   std::vector<std::string> warnings_;      // of the last load

@@ -8,7 +8,9 @@
 namespace nodepool::config {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -38,8 +40,7 @@ TEST(Check, ReportsEverythingAtOnceWithItsPlace) {
               testing::UnorderedElementsAre(
                   "f:4:16: pools[0].nodes[0].name: must be a string, not an integer (put it in "
                   "quotes)",
-                  "f:4:39: pools[0].nodes[0].timeout: must be an integer, not a string (write it "
-                  "without quotes)",
+                  "f:4:39: pools[0].nodes[0].timeout: must be an integer, not a string",
                   "f:5:10: pools[0].nodes[1]: unknown key `nam` (did you mean `name`?)",
                   "f:5:35: pools[0].nodes[1].connection-type: must be `ssh` or `winrm` (did you "
                   "mean `ssh`?)",
@@ -193,6 +194,14 @@ TEST(Check, NeverShowsAValueThatCouldBeSecret) {
 TEST(Check, ShortensHugeNames) {
   const std::string huge(1000, 'k');
   EXPECT_LT(strictly("\"" + huge + "\": 1", only(integer()))[0].size(), 200U);
+}
+
+TEST(Check, HintsHowToWriteAText) {
+  EXPECT_THAT(strictly("key: '30'", only(integer())), Each(HasSubstr("(write it without quotes)")));
+  EXPECT_THAT(strictly("key: 'yes'", only(boolean())),
+              Each(HasSubstr("(write it without quotes)")));
+  EXPECT_THAT(strictly("key: 1h", only(integer())), Each(HasSubstr("(write the seconds: `3600`)")));
+  EXPECT_THAT(strictly("key: soon", only(integer())), ElementsAre(EndsWith("not a string")));
 }
 
 TEST(CheckLeniently, WarnsOfUnknownKeysOnly) {

@@ -152,8 +152,7 @@ TEST(Validate, ListsEverythingInTheOrderOfTheFile) {
           "f:3:5: providers[0]: the key `name` is missing",
           "f:4:23: providers[1] (a).driver: unknown driver `amazon` (must be `fake`, `openstack` "
           "or `static`)",
-          "f:4:41: providers[1] (a).priority: must be an integer, not a string (write it without "
-          "quotes)",
+          "f:4:41: providers[1] (a).priority: must be an integer, not a string",
           "f:9:22: providers[2] (rack).pools[0].max-servers: must be an integer, not a string "
           "(write it without quotes)",
           "f:10:35: providers[2] (rack).pools[0].nodes[0].labels: the label `smal` is not defined "

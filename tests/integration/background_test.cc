@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <thread>
 
 #include "tests/support/child.h"
@@ -151,6 +152,36 @@ TEST_P(BackgroundTest, a_store_that_is_away_is_waited_for_in_the_background) {
   configure("store: sqlite://" + path("nodepool.db") + "\nimages-dir: " + path("images") + "\n");
   await([this] { return test_support::read_file(path("log")).contains("Serving "); });
   end();
+}
+
+TEST_P(BackgroundTest, keys_that_change_while_it_waits_for_the_store_are_reported) {
+  const test_support::ReservedPort unused_port;
+  const auto configuration = [&](const std::string& port) {
+    return "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(unused_port.number()) +
+           "}]\nzookeeper-tls: {insecure-plaintext: true}\nimages-dir: " + path("images") +
+           "\nwebapp: {port: " + port + "}\n";
+  };
+  configure(configuration("8005"));
+  ASSERT_EQ(start().status, 0);
+  configure(configuration("8006"));
+  ::kill(pid(), SIGHUP);
+  const auto log = [this] {
+    std::ifstream file(path("log"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  await([&] { return log().contains("Configuration reloaded before the start"); });
+  await([&] { return log().contains("Changed keys that wait for a restart: webapp"); });
+  end();
+}
+
+TEST_P(BackgroundTest, a_reader_of_the_log_that_ends_does_not_end_the_daemon) {
+  test_support::Child daemon(
+      {"sh", "-c", "mkfifo \"$1\"; (: <\"$1\") & exec \"$2\" -f --no-webapp -c \"$3\" >\"$1\"",
+       "sh", path("pipe"), std::string(NODEPOOL_BINARIES) + "/" + GetParam(),
+       path("nodepool.yaml")});
+  await([this] { return fs::exists(path("nodepool.db")); });
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(), 0) << daemon.standard_error();
 }
 
 INSTANTIATE_TEST_SUITE_P(programs, BackgroundTest,

@@ -105,6 +105,15 @@ TEST_F(PidFileTest, holds_the_process_id_while_it_exists) {
   PidFile::require_free(path_);
 }
 
+TEST_F(PidFileTest, of_two_daemons_that_start_at_the_same_moment_one_gets_it) {
+  PidFile::require_free(path_);
+  const PidFile first(path_);
+  EXPECT_THROW(PidFile{path_}, std::runtime_error);
+  pid_t pid = 0;
+  std::ifstream(path_) >> pid;
+  EXPECT_EQ(pid, ::getpid()) << "the loser does not remove it";
+}
+
 TEST_F(PidFileTest, one_of_a_daemon_that_is_alive_is_not_free) {
   const test_support::TemporaryDirectory directory;
   const std::string program = directory.path() / "nodepool-launcher";
