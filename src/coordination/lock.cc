@@ -153,9 +153,13 @@ Task<> Lock::completed_by_sweeper(Task<> removal) {
     co_await std::move(removal);
   } catch (const StoreError&) {
     if (store_.lock_sweeper() == nullptr) throw;
-    store_.lock_sweeper()->take_over(root_, prefix_);
-    contender_.clear();
+    leave_to_sweeper();
   }
+}
+
+void Lock::leave_to_sweeper() {
+  store_.lock_sweeper()->take_over(root_, prefix_);
+  released();
 }
 
 Task<> Lock::remove_contender() {

@@ -50,6 +50,9 @@ class Lock {
   // Like release(), if the creation of the contender may have succeeded: looks for it.
   Task<> abandon();
 
+  // Like abandon(), but leaves it to the store's LockSweeper, which must exist.
+  void leave_to_sweeper();
+
   // The same in steps, for callers that combine several locks and records in a transaction:
   //
   //   lock.contend_in(transaction, root_exists);

@@ -27,15 +27,15 @@ Task<LockSet::Outcome> LockSet::try_acquire(Transaction also) {
   }
   std::optional<Outcome> outcome;
   std::exception_ptr failure;
+  Kind kind{};
   try {
     while (!outcome) outcome = co_await contend(wanted, also);
-  } catch (const StoreError&) {
+  } catch (const StoreError& error) {
     failure = std::current_exception();
+    kind = error.kind();
   }
   if (failure) {
-    for (const std::size_t index : wanted) {
-      if (members_[index].lock) co_await members_[index].lock->abandon();
-    }
+    co_await remove_each(std::move(wanted), &Lock::abandon, kind);
     std::rethrow_exception(failure);
   }
   if (outcome->kind != Outcome::Kind::acquired) co_await release(wanted);
@@ -130,20 +130,39 @@ Task<> LockSet::release() {
 }
 
 Task<> LockSet::release(std::vector<std::size_t> indexes) {
+  std::erase_if(indexes, [this](std::size_t index) {
+    const std::optional<Lock>& lock = members_[index].lock;
+    return !lock || lock->contender().empty();
+  });
+  if (indexes.empty()) co_return;
   Transaction transaction;
   for (const std::size_t index : indexes) release_in(transaction, index);
-  if (transaction.empty()) co_return;
-  bool one_by_one = false;
+  std::optional<Kind> failure;
   try {
     co_await store_.commit(std::move(transaction));
     for (const std::size_t index : indexes) released(index);
-  } catch (const StoreError&) {
+  } catch (const StoreError& error) {
     // A contender is gone already, the outcome is unknown, or the store is unreachable.
-    one_by_one = true;
+    failure = error.kind();
   }
-  if (!one_by_one) co_return;
+  if (failure) co_await remove_each(std::move(indexes), &Lock::release, *failure);
+}
+
+// Removes the contenders one by one after a failure. Each operation waits for an unreachable store
+// until a timeout, so after the first timeout the sweeper gets the others.
+Task<> LockSet::remove_each(std::vector<std::size_t> indexes, Task<> (Lock::*remove)(),
+                            Kind failure) {
+  bool has_waited = failure == Kind::disconnected;
   for (const std::size_t index : indexes) {
-    if (members_[index].lock) co_await members_[index].lock->release();
+    std::optional<Lock>& lock = members_[index].lock;
+    if (!lock) continue;
+    const bool is_away = store_.session_state() == SessionState::suspended;
+    if (has_waited && is_away && store_.lock_sweeper() != nullptr) {
+      lock->leave_to_sweeper();
+    } else {
+      co_await ((*lock).*remove)();
+      has_waited = true;
+    }
   }
 }
 

@@ -48,7 +48,8 @@ class LockSet {
   void released(std::size_t index);
   void released();
 
-  // Releases all locks in one transaction. Does nothing if none is held. Throws StoreError.
+  // Releases all locks in one transaction. Does nothing if none is held. Throws StoreError unless
+  // the store has a LockSweeper. With one, an unreachable store delays this only once.
   Task<> release();
 
  private:
@@ -64,6 +65,8 @@ class LockSet {
   std::optional<Outcome> learn_from(const TransactionError& error,
                                     const std::vector<std::size_t>& operation_owners);
   Task<> release(std::vector<std::size_t> indexes);
+  Task<> remove_each(std::vector<std::size_t> indexes, Task<> (Lock::*remove)(),
+                     StoreError::Kind failure);
 
   Store& store_;
   async::Random& random_;

@@ -304,19 +304,26 @@ Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
   }
 }
 
+// All at once: while the store is unreachable, each waits for a timeout of its operations.
+Task<> Launcher::stop_all_workers() {
+  async::TaskScope stopping(context_.runtime, telemetry::log_errors(log_));
+  for (auto& [key, worker] : pool_workers_) stopping.spawn("stop " + worker->id(), worker->stop());
+  stopping.spawn("stop StatsWorker", stats_.stop());
+  stopping.spawn("stop MinReadyWorker", min_ready_.stop());
+  stopping.spawn("stop CleanupWorker", cleanup_.stop());
+  stopping.spawn("stop ExpiryWorker", expiry_.stop());
+  stopping.spawn("stop DeletedNodeWorker", deleted_nodes_.stop());
+  co_await stopping.join();
+}
+
 Task<> Launcher::stop() {
   ready_ = false;
   log_.info("Stopping");
   co_await provider_set_.stop_retrying();
-  for (auto& [key, worker] : pool_workers_) co_await worker->stop();
+  co_await stop_all_workers();
   pool_workers_.clear();
   machines_.reset();
   pools_.reset();
-  co_await stats_.stop();
-  co_await min_ready_.stop();
-  co_await cleanup_.stop();
-  co_await expiry_.stop();
-  co_await deleted_nodes_.stop();
   co_await provider_set_.stop();
   co_await registration_.stop();
   co_await lock_sweeper_.stop();

@@ -100,6 +100,7 @@ class Launcher : private lifecycle::ProviderSet::User {
   void mark_departed(const model::Component& pool);
   Task<> wait_for_departed_pools();
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
+  Task<> stop_all_workers();
   std::vector<std::string> problems() const;
   void publish_state();
   void publish_problems();

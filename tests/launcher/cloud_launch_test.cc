@@ -325,6 +325,36 @@ TEST_F(CloudTest, an_orderly_stop_leaves_launches_to_be_resumed) {
   EXPECT_THAT(nodes(), SizeIs(1));
 }
 
+constexpr auto kTwoPools = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools:
+      - {name: first, labels: [small]}
+      - {name: second, labels: [large]}
+)";
+
+// Each operation on an unreachable store lasts until a timeout.
+TEST_F(CloudTest, a_stop_during_an_outage_waits_once_for_all_pools) {
+  cloud_->launch_time = minutes(1);
+  start(kTwoPools);
+  const std::string small = request({"small"});
+  const std::string large = request({"large"});
+  ASSERT_EQ(state(small), RequestState::pending);
+  ASSERT_EQ(state(large), RequestState::pending);
+  process_store().suspend_for_tests();
+  settle();
+  stalling_store().stall(true);
+  begin_to_stop();
+  settle();
+  EXPECT_EQ(stalling_store().waiting(), 2U) << "the locks of both requests are being released";
+  EXPECT_FALSE(has_ended_tasks());
+  stalling_store().pass_waiting();  // they fail
+  settle();
+  EXPECT_TRUE(has_ended_tasks());
+}
+
 TEST_F(CloudTest, a_removed_pool_gives_its_requests_back) {
   cloud_->launch_time = minutes(1);
   start(kCloud);

@@ -26,13 +26,14 @@ struct LauncherFixture::Process {
       : runtime{loop.executor(), fixture.clock_, fixture.random_},
         store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)),
         launcher(std::make_unique<Launcher>(
-            runtime, *store, log, fixture.drivers_,
+            runtime, stalling, log, fixture.drivers_,
             Launcher::Options{"host", "host.example", fixture.journal_, fixture.metrics_,
                               [] { return std::size_t{0}; }})) {}
 
   async::EventLoop loop;
   async::Runtime runtime;
   std::unique_ptr<coordination::MemoryStore> store;
+  coordination::StallingStore stalling{*store};  // the launcher's
   std::unique_ptr<Launcher> launcher;
   async::TaskScope tasks{runtime, [](const std::string& task, const std::string& error) {
                            ADD_FAILURE() << task << ": " << error;
@@ -162,6 +163,10 @@ void LauncherFixture::stop() {
   settle();
 }
 
+void LauncherFixture::begin_to_stop() {
+  process_->tasks.spawn("stop", process_->launcher->stop());
+}
+
 void LauncherFixture::kill_others() {
   others_.clear();
 }
@@ -179,6 +184,14 @@ Launcher& LauncherFixture::launcher() {
 
 coordination::MemoryStore& LauncherFixture::process_store() {
   return *process_->store;
+}
+
+coordination::StallingStore& LauncherFixture::stalling_store() {
+  return process_->stalling;
+}
+
+bool LauncherFixture::has_ended_tasks() const {
+  return process_->tasks.empty();
 }
 
 std::size_t LauncherFixture::settle() {

@@ -19,6 +19,7 @@
 #include "model/node.h"
 #include "model/node_request.h"
 #include "nodescan/error.h"
+#include "tests/coordination/stalling_store.h"
 #include "tests/launcher/cloud_double.h"
 #include "tests/support/temporary_directory.h"
 
@@ -68,6 +69,10 @@ class LauncherFixture : public testing::Test {
   // Reconfigures all launchers concurrently: each runs a little in turn.
   void reconfigure_all_at_once(const std::string& yaml);
   void stop();
+  // Returns before it is done, which happens in settle() and pass(). Kill the process afterwards.
+  void begin_to_stop();
+  // Whether what began has ended.
+  bool has_ended_tasks() const;
   // Kills the launcher's process: its session ends, its tasks stop where they are.
   void kill();
   // The same for those of start_another().
@@ -107,6 +112,8 @@ class LauncherFixture : public testing::Test {
   Launcher& launcher();
   // The launcher's own session.
   coordination::MemoryStore& process_store();
+  // In front of it.
+  coordination::StallingStore& stalling_store();
 
   template <typename T>
   T as_requestor(async::Task<T> task) {

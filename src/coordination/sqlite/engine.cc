@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 
 #include <boost/asio/post.hpp>
 
@@ -32,6 +34,14 @@ void fail_loudly(const std::string& name, const std::string& error) {
   throw std::runtime_error("SQLite store, task '" + name + "' failed: " + error);
 }
 
+// The path without symbolic links, as SQLite resolves it: processes must agree on the files next to
+// the database, by whichever path they open it.
+std::string resolved(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, error);
+  return error ? std::filesystem::absolute(path) : canonical;  // opening reports the reason
+}
+
 }  // namespace
 
 Engine::Engine(const async::Runtime& runtime, SqliteOptions options)
@@ -39,7 +49,7 @@ Engine::Engine(const async::Runtime& runtime, SqliteOptions options)
       options_(std::move(options)),
       thread_(std::in_place, 1, "store"),
       scope_(runtime, fail_loudly) {
-  options_.path = std::filesystem::absolute(options_.path);
+  options_.path = resolved(options_.path);
 }
 
 Task<std::shared_ptr<Engine>> Engine::open(async::Runtime runtime, SqliteOptions options) {

@@ -17,9 +17,9 @@ enum class Durability {
 };
 
 struct SqliteOptions {
-  // The database file, in an existing directory on a local file system. "<path>-wal", "<path>-shm"
-  // (SQLite's) and the directory "<path>-live" (live sessions) belong to it. Owner, group and modes
-  // of all follow the directory (see file_access.h).
+  // The database file, in an existing directory on a local file system, or a symbolic link to it.
+  // "<path>-wal", "<path>-shm" (SQLite's) and the directory "<path>-live" (live sessions) are next
+  // to the file. Owner, group and modes of all follow the directory (see file_access.h).
   std::string path;
 
   StoreUse use = StoreUse::create;

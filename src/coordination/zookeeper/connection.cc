@@ -6,13 +6,15 @@
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "async/parking.h"
+#include "coordination/zookeeper/server_list.h"
 #include "coordination/zookeeper/tls.h"
 
 namespace nodepool::coordination::zookeeper {
@@ -66,25 +68,10 @@ class StreamConnection final : public Connection {
   std::string name_;
 };
 
-// Asio's look-up does not support cancellation, so the slot is passed on explicitly.
-Task<tcp::resolver::results_type> look_up(const Server& server, const std::string& name) {
-  tcp::resolver resolver(co_await asio::this_coro::executor);
-  const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
-  asio::cancellation_slot slot = cancellation.slot();
-  if (slot.is_connected()) {
-    slot.assign([&resolver](asio::cancellation_type) { resolver.cancel(); });
-  }
-  const auto [error, addresses] = co_await resolver.async_resolve(
-      without_brackets(server.host), std::to_string(server.port), kOutcome);
-  slot.clear();
-  require(error, name);
-  co_return addresses;
-}
-
-Task<tcp::socket> connect(const Server& server, const std::string& name) {
-  const tcp::resolver::results_type addresses = co_await look_up(server, name);
+Task<tcp::socket> connect(const ResolvedServer& resolved, const std::string& name) {
+  const tcp::endpoint endpoint(asio::ip::make_address(resolved.ip), resolved.server.port);
   tcp::socket socket(co_await asio::this_coro::executor);
-  const auto [error, address] = co_await asio::async_connect(socket, addresses, kOutcome);
+  const auto [error] = co_await socket.async_connect(endpoint, kOutcome);
   require(error, name);
   // Best effort: requests are small and latency matters.
   boost::system::error_code ignored;
@@ -96,13 +83,27 @@ Task<tcp::socket> connect(const Server& server, const std::string& name) {
 
 }  // namespace
 
-Task<std::unique_ptr<Connection>> Connection::open(Server server, TlsClient* tls) {
-  std::string name = server.host + ":" + std::to_string(server.port);
-  tcp::socket socket = co_await connect(server, name);
+Task<std::vector<ResolvedServer>> look_up(Server server) {
+  tcp::resolver resolver(co_await asio::this_coro::executor);
+  const std::string host = without_brackets(server.host);
+  const std::string port = std::to_string(server.port);
+  const auto [error, found] = co_await resolver.async_resolve(host, port, kOutcome);
+  co_await async::throw_if_cancelled();
+  require(error, to_string(server));
+  std::vector<ResolvedServer> resolved;
+  for (const auto& entry : found) {
+    resolved.push_back({server, entry.endpoint().address().to_string()});
+  }
+  co_return resolved;
+}
+
+Task<std::unique_ptr<Connection>> Connection::open(ResolvedServer resolved, TlsClient* tls) {
+  std::string name = to_string(resolved.server);
+  tcp::socket socket = co_await connect(resolved, name);
   if (tls == nullptr) {
     co_return std::make_unique<StreamConnection<tcp::socket>>(std::move(socket), std::move(name));
   }
-  const std::string host = without_brackets(server.host);
+  const std::string host = without_brackets(resolved.server.host);
   asio::ssl::stream<tcp::socket> stream(std::move(socket), tls->context);
   send_host_name(*stream.native_handle(), host);
   const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, kOutcome);

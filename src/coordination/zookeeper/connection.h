@@ -23,16 +23,26 @@ class ConnectionError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A server at one of its addresses.
+struct ResolvedServer {
+  Server server;
+  std::string ip;
+};
+
+// Returns the server at each of its addresses, in the order of the system's resolver. The lookup
+// cannot be interrupted and may take a minute, so it is no part of an attempt with a deadline.
+// Throws ConnectionError; after the lookup, Cancelled.
+Task<std::vector<ResolvedServer>> look_up(Server server);
+
 // A stream of bytes to a server, plain or TLS. One task may read while another writes. Functions
 // that wait throw Cancelled when they are cancelled.
 class Connection {
  public:
   virtual ~Connection() = default;
 
-  // Connects to one of the server's addresses. `tls` is null for plain text, and outlives the
-  // connection. Throws ConnectionError, also for a certificate for another name if `tls` verifies
-  // it.
-  static Task<std::unique_ptr<Connection>> open(Server server, TlsClient* tls);
+  // `tls` is null for plain text, and outlives the connection. Throws ConnectionError, also for a
+  // certificate for another name if `tls` verifies it.
+  static Task<std::unique_ptr<Connection>> open(ResolvedServer resolved, TlsClient* tls);
 
   // "HOST:PORT: the server's certificate is for …, not for HOST"; empty if it is for HOST, and for
   // plain text.

@@ -1,5 +1,6 @@
 #include "coordination/zookeeper/handshake.h"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ Task<std::string_view> next_message(OpenedConnection& opened) {
   }
 }
 
-Task<OpenedConnection> connect_and_request_session(Server server, TlsClient* tls,
+Task<OpenedConnection> connect_and_request_session(ResolvedServer server, TlsClient* tls,
                                                    ConnectParameters parameters) {
   OpenedConnection opened;
   opened.connection = co_await Connection::open(std::move(server), tls);
@@ -36,7 +37,7 @@ Task<OpenedConnection> connect_and_request_session(Server server, TlsClient* tls
   co_return opened;
 }
 
-Task<std::int64_t> ask_latest_transaction(Server server, TlsClient* tls,
+Task<std::int64_t> ask_latest_transaction(ResolvedServer server, TlsClient* tls,
                                           ConnectParameters parameters) {
   Task<OpenedConnection> opening =
       connect_and_request_session(std::move(server), tls, std::move(parameters));
@@ -56,28 +57,51 @@ Task<std::int64_t> ask_latest_transaction(Server server, TlsClient* tls,
   }
 }
 
-}  // namespace
-
-Task<OpenedConnection> open_connection(async::Clock& clock, async::Clock::TimePoint deadline,
-                                       Server server, TlsClient* tls,
-                                       ConnectParameters parameters) {
-  std::string what = to_string(server);
-  Task<OpenedConnection> opening =
-      connect_and_request_session(std::move(server), tls, std::move(parameters));
-  Task<OpenedConnection> in_time =
-      async::with_deadline(clock, deadline, std::move(opening), std::move(what));
-  co_return co_await std::move(in_time);
+// The result of the first attempt that succeeds, with the addresses in turn.
+template <typename Result>
+Task<Result> try_each(async::Clock& clock, async::Duration timeout,
+                      std::vector<ResolvedServer> addresses,
+                      std::function<Task<Result>(ResolvedServer)> attempt) {
+  std::string problems;
+  for (const ResolvedServer& address : addresses) {
+    const std::string name = to_string(address.server);
+    std::string problem;
+    try {
+      Task<Result> in_time =
+          async::with_deadline(clock, clock.now() + timeout, attempt(address), name);
+      co_return co_await std::move(in_time);
+    } catch (const ConnectionError& error) {
+      problem = error.what();
+    } catch (const MalformedMessage& error) {
+      problem = name + ": " + error.what();
+    } catch (const async::DeadlineExceeded& error) {
+      problem = error.what();
+    }
+    if (!problems.contains(problem)) problems += (problems.empty() ? "" : "; ") + problem;
+  }
+  throw ConnectionError(problems);
 }
 
-Task<std::int64_t> latest_transaction(async::Clock& clock, async::Clock::TimePoint deadline,
-                                      Server server, TlsClient* tls,
+}  // namespace
+
+Task<OpenedConnection> open_connection(async::Clock& clock, async::Duration timeout,
+                                       std::vector<ResolvedServer> addresses, TlsClient* tls,
+                                       ConnectParameters parameters) {
+  std::function<Task<OpenedConnection>(ResolvedServer)> attempt =
+      [tls, parameters = std::move(parameters)](ResolvedServer address) {
+        return connect_and_request_session(std::move(address), tls, parameters);
+      };
+  return try_each(clock, timeout, std::move(addresses), std::move(attempt));
+}
+
+Task<std::int64_t> latest_transaction(async::Clock& clock, async::Duration timeout,
+                                      std::vector<ResolvedServer> addresses, TlsClient* tls,
                                       std::chrono::milliseconds session_timeout) {
-  std::string what = to_string(server);
-  ConnectParameters parameters{{}, 0, session_timeout};
-  Task<std::int64_t> asking = ask_latest_transaction(std::move(server), tls, std::move(parameters));
-  Task<std::int64_t> in_time =
-      async::with_deadline(clock, deadline, std::move(asking), std::move(what));
-  co_return co_await std::move(in_time);
+  std::function<Task<std::int64_t>(ResolvedServer)> attempt =
+      [tls, session_timeout](ResolvedServer address) {
+        return ask_latest_transaction(std::move(address), tls, {{}, 0, session_timeout});
+      };
+  return try_each(clock, timeout, std::move(addresses), std::move(attempt));
 }
 
 }  // namespace nodepool::coordination::zookeeper

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "async/clock.h"
 #include "coordination/zookeeper/connection.h"
@@ -25,16 +26,18 @@ struct OpenedConnection {
   FrameBuffer received;  // bytes after the reply
 };
 
-// Connects to a server and requests a session, until `deadline`. `tls` is null for plain text, and
-// outlives the connection. Throws ConnectionError, MalformedMessage, async::DeadlineExceeded.
-Task<OpenedConnection> open_connection(async::Clock& clock, async::Clock::TimePoint deadline,
-                                       Server server, TlsClient* tls, ConnectParameters parameters);
+// Connects to a server and requests a session. Tries its addresses in turn, each for `timeout`.
+// `tls` is null for plain text, and outlives the connection. Throws ConnectionError, with the
+// reasons of all addresses.
+Task<OpenedConnection> open_connection(async::Clock& clock, async::Duration timeout,
+                                       std::vector<ResolvedServer> addresses, TlsClient* tls,
+                                       ConnectParameters parameters);
 
 // Opens a new session with this timeout, lets the server catch up with the others, and ends the
 // session. Returns the id of the server's latest transaction then; 0 or less: unknown. The other
 // parameters and errors are as above.
-Task<std::int64_t> latest_transaction(async::Clock& clock, async::Clock::TimePoint deadline,
-                                      Server server, TlsClient* tls,
+Task<std::int64_t> latest_transaction(async::Clock& clock, async::Duration timeout,
+                                      std::vector<ResolvedServer> addresses, TlsClient* tls,
                                       std::chrono::milliseconds session_timeout);
 
 }  // namespace nodepool::coordination::zookeeper

@@ -9,7 +9,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "async/deadline.h"
 #include "async/live_tasks.h"
 #include "async/parking.h"
 #include "coordination/zookeeper/arguments.h"
@@ -268,12 +267,13 @@ Task<bool> Session::try_all_servers() {
 
 Task<bool> Session::try_server(Server server) {
   while (true) {
-    ConnectParameters parameters{credentials_, last_zxid_, options_.session_timeout};
-    const std::shared_ptr<TlsClient> tls = tls_;  // reconfigure() may replace it
     try {
+      std::vector<ResolvedServer> addresses = co_await look_up(server);
+      ConnectParameters parameters{credentials_, last_zxid_, options_.session_timeout};
+      const std::shared_ptr<TlsClient> tls = tls_;  // reconfigure() may replace it
       Task<OpenedConnection> opening =
-          open_connection(runtime_.clock, runtime_.clock.now() + options_.connect_timeout, server,
-                          tls.get(), std::move(parameters));
+          open_connection(runtime_.clock, options_.connect_timeout, std::move(addresses), tls.get(),
+                          std::move(parameters));
       OpenedConnection opened = co_await std::move(opening);
       if (closing_) throw async::Cancelled();
       if (opened.reply.timeout_ms > 0) {
@@ -288,12 +288,6 @@ Task<bool> Session::try_server(Server server) {
     } catch (const ConnectionError& error) {
       problem_ = error.what();
       co_return false;
-    } catch (const MalformedMessage& error) {
-      problem_ = to_string(server) + ": " + error.what();
-      co_return false;
-    } catch (const async::DeadlineExceeded& error) {
-      problem_ = error.what();
-      co_return false;
     }
   }
 }
@@ -304,21 +298,18 @@ Task<bool> Session::try_server(Server server) {
 // transaction: with the same data it is later than all that this session has seen. Only after the
 // timeout: until then the session may live on a server that is out of reach.
 Task<bool> Session::has_other_data(Server server) {
-  const async::Clock::TimePoint now = runtime_.clock.now();
-  if (credentials_.session_id == 0 || now < last_received_ + timeout_) co_return false;
-  const std::shared_ptr<TlsClient> tls = tls_;  // reconfigure() may replace it
+  const bool may_live = runtime_.clock.now() < last_received_ + timeout_;
+  if (credentials_.session_id == 0 || may_live) co_return false;
   try {
+    std::vector<ResolvedServer> addresses = co_await look_up(std::move(server));
+    const std::shared_ptr<TlsClient> tls = tls_;  // reconfigure() may replace it
     Task<std::int64_t> asking =
-        latest_transaction(runtime_.clock, now + options_.connect_timeout, std::move(server),
+        latest_transaction(runtime_.clock, options_.connect_timeout, std::move(addresses),
                            tls.get(), options_.session_timeout);
     const std::int64_t latest = co_await std::move(asking);
     if (closing_) throw async::Cancelled();
     co_return latest > 0 && latest < last_zxid_;
   } catch (const ConnectionError&) {
-    co_return false;
-  } catch (const MalformedMessage&) {
-    co_return false;
-  } catch (const async::DeadlineExceeded&) {
     co_return false;
   }
 }

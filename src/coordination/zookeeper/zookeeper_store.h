@@ -52,7 +52,8 @@ struct ZooKeeperOptions {
   // 20 of their ticks, by default).
   std::chrono::milliseconds session_timeout = std::chrono::seconds(10);
 
-  // For one attempt at a server: name look-up, connection, TLS, session.
+  // For one attempt at one address of a server: connection, TLS, session. The lookup of its name
+  // comes before and takes as long as the system's resolver lets it.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(3);
 };
 

@@ -4,8 +4,10 @@
 
 #include "coordination/faulty/faulty_store.h"
 #include "coordination/lock_set.h"
+#include "coordination/lock_sweeper.h"
 #include "coordination/path.h"
 #include "tests/coordination/recipes/recipes_fixture.h"
+#include "tests/coordination/stalling_store.h"
 
 namespace nodepool::coordination {
 namespace {
@@ -71,6 +73,15 @@ TEST_F(LockTest, a_lost_response_without_a_root_is_no_missing_record) {
   lossy.set_plan({});
   loop_.run(scope.join());
   EXPECT_EQ(acquired, true);
+}
+
+Task<> try_and_tell(LockSet& set, std::vector<std::string>& log) {
+  try {
+    co_await set.try_acquire();
+    log.emplace_back("done");
+  } catch (const StoreError&) {
+    log.emplace_back("failed");
+  }
 }
 
 Task<> acquire_and_tell(Lock& lock, async::Clock& clock, seconds patience, std::string name,
@@ -242,6 +253,82 @@ TEST_F(LockTest, a_rejected_write_of_a_set_has_an_error_of_its_own) {
     EXPECT_EQ(error.index(), 1U);
   }
   EXPECT_THAT(children("/lock/x"), IsEmpty());
+}
+
+// Each operation on an unreachable store lasts until a timeout.
+TEST_F(LockTest, a_set_waits_once_for_an_unreachable_store_to_release_its_locks) {
+  StallingStore stalling(a_);
+  LockSweeper sweeper(runtime_, stalling);
+  LockSet set(stalling, random_);
+  set.add("/lock/x", false);
+  set.add("/lock/y", false);
+  ASSERT_EQ(loop_.run(set.try_acquire()).kind, LockSet::Outcome::Kind::acquired);
+  a_.suspend_for_tests();
+  stalling.stall(true);
+  scope_.spawn("release", set.release());
+  settle();
+  EXPECT_EQ(stalling.waiting(), 1U);
+  stalling.pass_waiting();  // it fails
+  settle();
+  EXPECT_TRUE(scope_.empty());
+  EXPECT_FALSE(set.held(0) || set.held(1));
+  stalling.stall(false);
+  stalling.pass_waiting();
+  a_.resume_for_tests();
+  pass(seconds(1));
+  EXPECT_THAT(children("/lock/x"), IsEmpty());
+  EXPECT_THAT(children("/lock/y"), IsEmpty());
+  loop_.run(sweeper.stop());
+}
+
+TEST_F(LockTest, a_set_waits_once_for_an_unreachable_store_to_take_its_locks) {
+  StallingStore stalling(a_);
+  LockSweeper sweeper(runtime_, stalling);
+  LockSet set(stalling, random_);
+  set.add("/lock/x", false);
+  set.add("/lock/y", false);
+  a_.suspend_for_tests();
+  stalling.stall(true);
+  scope_.spawn("acquire", try_and_tell(set, log_));
+  settle();
+  EXPECT_EQ(stalling.waiting(), 1U);
+  stalling.pass_waiting();  // it fails
+  settle();
+  EXPECT_THAT(log_, ElementsAre("failed"));
+  stalling.stall(false);
+  stalling.pass_waiting();
+  a_.resume_for_tests();
+  pass(seconds(1));
+  loop_.run(sweeper.stop());
+}
+
+TEST_F(LockTest, a_set_tries_once_more_to_release_its_locks_after_a_lost_response) {
+  FaultyStore lossy(a_, runtime_, {}, 1);
+  StallingStore stalling(lossy);
+  LockSweeper sweeper(runtime_, stalling);
+  LockSet set(stalling, random_);
+  set.add("/lock/x", false);
+  set.add("/lock/y", false);
+  ASSERT_EQ(loop_.run(set.try_acquire()).kind, LockSet::Outcome::Kind::acquired);
+  a_.suspend_for_tests();
+  lossy.set_plan({.lost_request = 1});
+  stalling.stall(true);
+  scope_.spawn("release", set.release());
+  settle();
+  stalling.pass_waiting();  // of unknown outcome
+  settle();
+  EXPECT_EQ(stalling.waiting(), 1U);
+  lossy.set_plan({});
+  stalling.pass_waiting();  // it fails
+  settle();
+  EXPECT_TRUE(scope_.empty());
+  stalling.stall(false);
+  stalling.pass_waiting();
+  a_.resume_for_tests();
+  pass(seconds(1));
+  EXPECT_THAT(children("/lock/x"), IsEmpty());
+  EXPECT_THAT(children("/lock/y"), IsEmpty());
+  loop_.run(sweeper.stop());
 }
 
 TEST_F(LockTest, a_set_names_the_missing_record) {

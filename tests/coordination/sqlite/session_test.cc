@@ -134,6 +134,22 @@ TEST_F(SqliteSession, losing_the_session_directory_ends_all_sessions_but_no_stor
   EXPECT_TRUE(log.run_until_last_is("removed /c"));
 }
 
+TEST_F(SqliteSession, a_symbolic_link_to_the_file_leads_to_the_same_sessions) {
+  const auto store = fixture_.open();
+  run(store->create("/a", "", CreateMode::ephemeral));
+  const TemporaryDirectory elsewhere;
+  SqliteOptions options;
+  options.path = elsewhere / "link.db";
+  std::filesystem::create_symlink(fixture_.path(), options.path);
+  const auto linked = fixture_.open(options);
+  EXPECT_NE(run(linked->exists("/a")), std::nullopt);
+  EXPECT_TRUE(std::filesystem::exists(fixture_.session_file(*linked)));
+  run(linked->create("/b", "", CreateMode::ephemeral));
+  const auto third = fixture_.open();
+  EXPECT_NE(run(third->exists("/a")), std::nullopt);
+  EXPECT_NE(run(third->exists("/b")), std::nullopt);
+}
+
 TEST_F(SqliteSession, files_without_a_session_are_cleaned_up) {
   const std::string left = fixture_.path() + "-live/123456";
   const auto store = fixture_.open();
