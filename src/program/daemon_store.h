@@ -20,7 +20,7 @@
 namespace nodepool::program {
 
 // A daemon's store: waits until it is reachable, follows the configuration, and logs when the
-// connection is lost and restored.
+// connection is lost and restored, and when writes are refused and accepted again.
 class DaemonStore {
  public:
   DaemonStore(const async::Runtime& runtime, telemetry::Logger log)
@@ -69,6 +69,7 @@ class DaemonStore {
   };
 
   void on_session(coordination::SessionState state);
+  void on_write(const std::string& refusal);
   void warn_of_plaintext(const config::Config& config) const;
   void warn_of_name();
 
@@ -84,6 +85,10 @@ class DaemonStore {
   coordination::Subscription session_;
   std::optional<async::Clock::TimePoint> away_since_;
   bool has_new_session_ = false;
+  std::optional<async::Clock::TimePoint> refused_at_;  // the latest write, if it was refused
+  std::string refusal_;                                // why
+  bool is_refusal_logged_ = false;
+  async::Clock::TimePoint next_refusal_log_;
   std::set<std::string> misnamed_;  // servers that have been logged
 };
 
