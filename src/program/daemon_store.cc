@@ -37,6 +37,10 @@ double seconds(async::Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+std::string kept_connection(const std::string& unusable_files) {
+  return "ZooKeeper keeps its previous servers and certificates: " + unusable_files;
+}
+
 }  // namespace
 
 Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
@@ -101,14 +105,20 @@ void DaemonStore::warn_of_name() {
                zookeeper_->name_mismatch());
 }
 
-std::string DaemonStore::warning() const {
-  if (zookeeper_ == nullptr || zookeeper_->name_mismatch().empty()) return {};
-  return "ZooKeeper: " + zookeeper_->name_mismatch();
+std::vector<std::string> DaemonStore::warnings() const {
+  std::vector<std::string> warnings;
+  if (zookeeper_ == nullptr) return warnings;
+  if (!zookeeper_->name_mismatch().empty()) {
+    warnings.push_back("ZooKeeper: " + zookeeper_->name_mismatch());
+  }
+  if (!unusable_files_.empty()) warnings.push_back(kept_connection(unusable_files_));
+  return warnings;
 }
 
 std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) {
   if (config.store != choice_) return {"store"};
   if (zookeeper_ == nullptr) return {};
+  const std::string known_problem = std::exchange(unusable_files_, {});
   config::ZooKeeper wanted = config.zookeeper;
   std::vector<std::string> fixed;
   const auto keep = [&fixed](auto& value, const auto& used, const char* key) {
@@ -129,7 +139,15 @@ std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) 
     return fixed;  // the files in use may be gone
   }
   // The files are read again even if their paths are unchanged.
-  zookeeper_->reconfigure(zookeeper_options(wanted));
+  const zk::ZooKeeperOptions options = zookeeper_options(wanted);
+  try {
+    zookeeper_->reconfigure(options);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::storage) throw;
+    unusable_files_ = error.what();
+    if (unusable_files_ != known_problem) log_.warning("{}", kept_connection(unusable_files_));
+    return fixed;
+  }
   if (wanted.servers != settings_.servers) {
     log_.info("Now using {} ZooKeeper servers", wanted.servers.size());
   }

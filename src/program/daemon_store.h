@@ -38,7 +38,9 @@ class DaemonStore {
 
   // Applies changed servers and certificates of ZooKeeper, within the same session. Returns the
   // changed keys that wait for a restart, among them the servers if they belong to such a change.
-  // Throws StoreError for invalid certificates: the previous ones stay in use.
+  // With unusable certificate files, the previous servers and certificates stay in use, until the
+  // next call; this is logged, and in warnings(). Throws StoreError(invalid) for incomplete
+  // `zookeeper-tls`.
   std::vector<std::string> reconfigure(const config::Config& config);
 
   // Whether there is one.
@@ -48,8 +50,8 @@ class DaemonStore {
   // Why the store is not usable now, as a sentence; empty if it is.
   std::string problem() const;
 
-  // A problem of a usable store, as a sentence; empty if there is none.
-  std::string warning() const;
+  // The problems of a usable store, as sentences.
+  std::vector<std::string> warnings() const;
 
   // The number of operations in progress.
   std::size_t operations_under_way() const {
@@ -85,6 +87,7 @@ class DaemonStore {
   coordination::Subscription session_;
   std::optional<async::Clock::TimePoint> away_since_;
   bool has_new_session_ = false;
+  std::string unusable_files_;  // why the configured certificates are not in use; empty: they are
   std::optional<async::Clock::TimePoint> refused_at_;  // the latest write, if it was refused
   std::string refusal_;                                // why
   bool is_refusal_logged_ = false;
