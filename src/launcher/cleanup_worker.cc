@@ -24,8 +24,8 @@ using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
 
-// For changes without an event: requests that a running launcher gave up, and empty records. The
-// Python Nodepool's cleanup interval.
+// For changes without an event: requests that a running launcher gave up, empty records, and locks
+// that could not be removed. The Python Nodepool's cleanup interval.
 constexpr auto kCleanupInterval = std::chrono::seconds(60);
 
 // Seconds. A node is recorded before its launch starts, and looks like an orphan until then.
@@ -88,7 +88,7 @@ void CleanupWorker::observe_changes() {
 }
 
 bool CleanupWorker::has_something_to_watch() const {
-  return !context_.records.requests.pending().empty() ||
+  return !gone_requests_.empty() || !context_.records.requests.pending().empty() ||
          !context_.records.requests.waiting().empty() ||
          !context_.records.nodes.initial().empty() ||
          !context_.records.nodes.empty_records().empty();
@@ -300,14 +300,15 @@ Task<> CleanupWorker::delete_orphans() {
 }
 
 Task<> CleanupWorker::remove_request_locks() {
-  if (std::exchange(sweep_due_, false)) {
-    const auto ids = co_await context_.store.children(std::string(model::kRequestLocksRoot));
+  if (sweep_due_) {
+    const auto ids =
+        co_await coordination::find_children(context_.store, std::string(model::kRequestLocksRoot));
+    sweep_due_ = false;
     for (const std::string& id : ids) {
       if (context_.records.requests.find(id) == nullptr) gone_requests_.insert(id);
     }
   }
-  std::vector<std::string> ids(gone_requests_.begin(), gone_requests_.end());
-  gone_requests_.clear();
+  const std::vector<std::string> ids(gone_requests_.begin(), gone_requests_.end());
   for (std::size_t first = 0; first < ids.size(); first += kLocksAtOnce) {
     const std::size_t last = std::min(first + kLocksAtOnce, ids.size());
     Transaction transaction;
@@ -318,11 +319,15 @@ Task<> CleanupWorker::remove_request_locks() {
     try {
       co_await context_.store.commit(std::move(transaction));
     } catch (const StoreError& error) {
-      if (!error.is_rejection()) throw;
-      one_by_one = true;  // one is gone, or has contenders
+      if (!error.is_rejection() && error.kind() != StoreError::Kind::not_permitted) throw;
+      one_by_one = true;  // one is gone, has contenders, or is protected
     }
-    for (std::size_t i = first; one_by_one && i < last; ++i) {
-      co_await remove_request_lock(ids[i]);
+    for (std::size_t i = first; i < last; ++i) {
+      if (one_by_one) {
+        co_await isolated(remove_request_lock(ids[i]));
+      } else {
+        gone_requests_.erase(ids[i]);
+      }
     }
   }
 }
@@ -333,8 +338,9 @@ Task<> CleanupWorker::remove_request_lock(std::string request_id) {
     co_await context_.store.remove(model::request_lock_path(request_id), coordination::kAnyVersion);
   } catch (const StoreError& error) {
     if (!error.is_rejection()) throw;
-    if (error.kind() == StoreError::Kind::not_empty) gone_requests_.insert(request_id);
+    if (error.kind() == StoreError::Kind::not_empty) co_return;
   }
+  gone_requests_.erase(request_id);
 }
 
 Task<> CleanupWorker::remove_empty_nodes() {

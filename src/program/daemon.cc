@@ -153,7 +153,7 @@ void Daemon::update_problems() {
     problems.push_back(
         fmt::format("changed keys that wait for a restart: {}", fmt::join(not_in_force_, ", ")));
   }
-  if (const std::string warning = store_.warning(); !warning.empty()) problems.push_back(warning);
+  for (std::string& warning : store_.warnings()) problems.push_back(std::move(warning));
   if (problems == state_.problems) return;
   state_.problems = std::move(problems);
   state_has_changed();

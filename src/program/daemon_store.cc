@@ -24,12 +24,21 @@ constexpr auto kFirstRetryInterval = std::chrono::milliseconds(250);
 constexpr auto kLongestRetryInterval = std::chrono::seconds(4);
 constexpr auto kWarningInterval = std::chrono::seconds(10);
 
+// How long a refused write counts as a problem if no other write follows. Those that matter are
+// retried every second. Also the interval of its warnings: a nearly full store may accept some
+// writes.
+constexpr auto kRefusalTime = std::chrono::minutes(1);
+
 bool uses_zookeeper(const config::StoreChoice& choice) {
   return choice.kind == config::StoreChoice::Kind::zookeeper;
 }
 
 double seconds(async::Duration duration) {
   return std::chrono::duration<double>(duration).count();
+}
+
+std::string kept_connection(const std::string& unusable_files) {
+  return "ZooKeeper keeps its previous servers and certificates: " + unusable_files;
 }
 
 }  // namespace
@@ -74,7 +83,9 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
     opened_.grouping = std::make_unique<coordination::GroupCommit>(runtime_, *opened_.store);
     used = opened_.grouping.get();
   }
-  opened_.measured = std::make_unique<MeasuredStore>(runtime_.clock, *used, metrics_);
+  refused_at_.reset();
+  opened_.measured = std::make_unique<MeasuredStore>(
+      runtime_.clock, *used, metrics_, [this](const std::string& refusal) { on_write(refusal); });
   if (zookeeper_ == nullptr) co_return;
   warn_of_name();
   session_ = opened_.store->on_session([this](SessionState state) { on_session(state); });
@@ -94,14 +105,20 @@ void DaemonStore::warn_of_name() {
                zookeeper_->name_mismatch());
 }
 
-std::string DaemonStore::warning() const {
-  if (zookeeper_ == nullptr || zookeeper_->name_mismatch().empty()) return {};
-  return "ZooKeeper: " + zookeeper_->name_mismatch();
+std::vector<std::string> DaemonStore::warnings() const {
+  std::vector<std::string> warnings;
+  if (zookeeper_ == nullptr) return warnings;
+  if (!zookeeper_->name_mismatch().empty()) {
+    warnings.push_back("ZooKeeper: " + zookeeper_->name_mismatch());
+  }
+  if (!unusable_files_.empty()) warnings.push_back(kept_connection(unusable_files_));
+  return warnings;
 }
 
 std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) {
   if (config.store != choice_) return {"store"};
   if (zookeeper_ == nullptr) return {};
+  const std::string known_problem = std::exchange(unusable_files_, {});
   config::ZooKeeper wanted = config.zookeeper;
   std::vector<std::string> fixed;
   const auto keep = [&fixed](auto& value, const auto& used, const char* key) {
@@ -122,7 +139,15 @@ std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) 
     return fixed;  // the files in use may be gone
   }
   // The files are read again even if their paths are unchanged.
-  zookeeper_->reconfigure(zookeeper_options(wanted));
+  const zk::ZooKeeperOptions options = zookeeper_options(wanted);
+  try {
+    zookeeper_->reconfigure(options);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::storage) throw;
+    unusable_files_ = error.what();
+    if (unusable_files_ != known_problem) log_.warning("{}", kept_connection(unusable_files_));
+    return fixed;
+  }
   if (wanted.servers != settings_.servers) {
     log_.info("Now using {} ZooKeeper servers", wanted.servers.size());
   }
@@ -157,13 +182,32 @@ void DaemonStore::on_session(SessionState state) {
   }
 }
 
+void DaemonStore::on_write(const std::string& refusal) {
+  if (refusal.empty()) {
+    refused_at_.reset();
+    if (std::exchange(is_refusal_logged_, false)) log_.info("The store accepts writes again");
+    return;
+  }
+  const async::Clock::TimePoint now = runtime_.clock.now();
+  refused_at_ = now;
+  refusal_ = refusal;
+  if (is_refusal_logged_ || now < next_refusal_log_) return;
+  is_refusal_logged_ = true;
+  next_refusal_log_ = now + kRefusalTime;
+  log_.warning("The store refuses writes: {}", refusal);
+}
+
 std::string DaemonStore::problem() const {
   if (!is_open()) {
     return waiting_.empty() ? "the store is not open yet" : "waiting for the store: " + waiting_;
   }
-  if (!away_since_) return {};
-  return fmt::format("no connection to ZooKeeper for {:.0f} s: {}",
-                     seconds(runtime_.clock.now() - *away_since_), zookeeper_->problem());
+  const async::Clock::TimePoint now = runtime_.clock.now();
+  if (away_since_) {
+    return fmt::format("no connection to ZooKeeper for {:.0f} s: {}", seconds(now - *away_since_),
+                       zookeeper_->problem());
+  }
+  const bool is_refusing = refused_at_ && now < *refused_at_ + kRefusalTime;
+  return is_refusing ? "the store refuses writes: " + refusal_ : std::string();
 }
 
 Task<> DaemonStore::close() {

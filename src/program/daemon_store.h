@@ -20,7 +20,7 @@
 namespace nodepool::program {
 
 // A daemon's store: waits until it is reachable, follows the configuration, and logs when the
-// connection is lost and restored.
+// connection is lost and restored, and when writes are refused and accepted again.
 class DaemonStore {
  public:
   DaemonStore(const async::Runtime& runtime, telemetry::Logger log)
@@ -38,7 +38,9 @@ class DaemonStore {
 
   // Applies changed servers and certificates of ZooKeeper, within the same session. Returns the
   // changed keys that wait for a restart, among them the servers if they belong to such a change.
-  // Throws StoreError for invalid certificates: the previous ones stay in use.
+  // With unusable certificate files, the previous servers and certificates stay in use, until the
+  // next call; this is logged, and in warnings(). Throws StoreError(invalid) for incomplete
+  // `zookeeper-tls`.
   std::vector<std::string> reconfigure(const config::Config& config);
 
   // Whether there is one.
@@ -48,8 +50,8 @@ class DaemonStore {
   // Why the store is not usable now, as a sentence; empty if it is.
   std::string problem() const;
 
-  // A problem of a usable store, as a sentence; empty if there is none.
-  std::string warning() const;
+  // The problems of a usable store, as sentences.
+  std::vector<std::string> warnings() const;
 
   // The number of operations in progress.
   std::size_t operations_under_way() const {
@@ -69,6 +71,7 @@ class DaemonStore {
   };
 
   void on_session(coordination::SessionState state);
+  void on_write(const std::string& refusal);
   void warn_of_plaintext(const config::Config& config) const;
   void warn_of_name();
 
@@ -84,6 +87,11 @@ class DaemonStore {
   coordination::Subscription session_;
   std::optional<async::Clock::TimePoint> away_since_;
   bool has_new_session_ = false;
+  std::string unusable_files_;  // why the configured certificates are not in use; empty: they are
+  std::optional<async::Clock::TimePoint> refused_at_;  // the latest write, if it was refused
+  std::string refusal_;                                // why
+  bool is_refusal_logged_ = false;
+  async::Clock::TimePoint next_refusal_log_;
   std::set<std::string> misnamed_;  // servers that have been logged
 };
 

@@ -1,6 +1,7 @@
 #include "program/measured_store.h"
 
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "telemetry/process_metrics.h"
@@ -8,6 +9,7 @@
 namespace nodepool::program {
 
 using async::Task;
+using coordination::StoreError;
 
 // Measures the time of an operation, also of a failed one.
 class MeasuredStore::Measurement {
@@ -31,13 +33,34 @@ class MeasuredStore::Measurement {
 };
 
 MeasuredStore::MeasuredStore(const async::Clock& clock, coordination::Store& inner,
-                             telemetry::Metrics metrics)
-    : ForwardingStore(inner), clock_(clock), metrics_(std::move(metrics)) {}
+                             telemetry::Metrics metrics, WriteHandler on_write)
+    : ForwardingStore(inner),
+      clock_(clock),
+      metrics_(std::move(metrics)),
+      on_write_(std::move(on_write)) {}
+
+// Reports the outcome of a write.
+template <typename Result>
+Task<Result> MeasuredStore::reported(Task<Result> write) {
+  try {
+    if constexpr (std::is_void_v<Result>) {
+      co_await std::move(write);
+      on_write_({});
+    } else {
+      Result result = co_await std::move(write);
+      on_write_({});
+      co_return result;
+    }
+  } catch (const StoreError& error) {
+    if (error.kind() == StoreError::Kind::storage) on_write_(error.what());
+    throw;
+  }
+}
 
 Task<std::string> MeasuredStore::create(std::string path, std::string data,
                                         coordination::CreateMode mode) {
   const Measurement measurement(*this, "create");
-  co_return co_await ForwardingStore::create(std::move(path), std::move(data), mode);
+  co_return co_await reported(ForwardingStore::create(std::move(path), std::move(data), mode));
 }
 
 Task<coordination::Entry> MeasuredStore::get(std::string path) {
@@ -53,12 +76,12 @@ Task<std::optional<coordination::Stat>> MeasuredStore::exists(std::string path) 
 Task<coordination::Stat> MeasuredStore::set(std::string path, std::string data,
                                             std::int32_t expected) {
   const Measurement measurement(*this, "set");
-  co_return co_await ForwardingStore::set(std::move(path), std::move(data), expected);
+  co_return co_await reported(ForwardingStore::set(std::move(path), std::move(data), expected));
 }
 
 Task<> MeasuredStore::remove(std::string path, std::int32_t expected) {
   const Measurement measurement(*this, "remove");
-  co_await ForwardingStore::remove(std::move(path), expected);
+  co_await reported(ForwardingStore::remove(std::move(path), expected));
 }
 
 Task<std::vector<std::string>> MeasuredStore::children(std::string path) {
@@ -69,7 +92,7 @@ Task<std::vector<std::string>> MeasuredStore::children(std::string path) {
 Task<std::vector<coordination::OperationResult>> MeasuredStore::commit(
     coordination::Transaction transaction) {
   const Measurement measurement(*this, "commit");
-  co_return co_await ForwardingStore::commit(std::move(transaction));
+  co_return co_await reported(ForwardingStore::commit(std::move(transaction)));
 }
 
 }  // namespace nodepool::program

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +13,17 @@
 
 namespace nodepool::program {
 
-// A store that measures the time of its operations and counts those in progress.
+// A store that measures the time of its operations, counts those in progress, and reports whether
+// the store accepts writes.
 class MeasuredStore final : public coordination::ForwardingStore {
  public:
+  // Called after a write: with "" if it succeeded, with the error if the store is broken or full.
+  // Not called after other failures, which do not show whether it accepts writes.
+  using WriteHandler = std::function<void(const std::string& refusal)>;
+
   // `inner` and `clock` outlive it.
-  MeasuredStore(const async::Clock& clock, coordination::Store& inner, telemetry::Metrics metrics);
+  MeasuredStore(const async::Clock& clock, coordination::Store& inner, telemetry::Metrics metrics,
+                WriteHandler on_write);
 
   // The number of operations in progress.
   std::size_t under_way() const { return under_way_; }
@@ -35,8 +42,12 @@ class MeasuredStore final : public coordination::ForwardingStore {
  private:
   class Measurement;
 
+  template <typename Result>
+  async::Task<Result> reported(async::Task<Result> write);
+
   const async::Clock& clock_;
   telemetry::Metrics metrics_;
+  WriteHandler on_write_;
   std::size_t under_way_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <boost/asio/post.hpp>
 
 #include "coordination/error.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
@@ -45,6 +46,7 @@ class TestDaemon final : public Daemon {
   using Daemon::registry;
   using Daemon::runtime;
   using Daemon::state;
+  using Daemon::store;
 
  private:
   const driver::DriverRegistry& drivers() const override { return drivers_; }
@@ -164,6 +166,40 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   EXPECT_THAT(daemon.health().warnings, ElementsAre(daemon.state().problems.front()));
   EXPECT_THAT(daemon.registry().prometheus_text(),
               Not(HasSubstr("nodepool_log_messages_dropped_total 0\n")));
+}
+
+TEST_F(DaemonTest, a_store_that_refuses_writes_is_logged_once_and_an_obstacle_until_it_does_not) {
+  const auto daemon = this->daemon({});
+  const auto create = [](TestDaemon& daemon) -> Task<bool> {
+    try {
+      co_await daemon.store().create("/a", "", coordination::CreateMode::persistent);
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.kind(), StoreError::Kind::storage) << error.what();
+      co_return false;
+    }
+    co_return true;
+  };
+  const auto begin = [](TestDaemon& daemon, auto create,
+                        std::vector<std::vector<std::string>>& obstacles) -> Task<> {
+    {
+      const test_support::FileSizeLimit full_disk(0);
+      for (int i = 0; i < 2; ++i) {
+        const bool is_accepted = co_await create(daemon);
+        EXPECT_FALSE(is_accepted);
+      }
+      obstacles.push_back(daemon.health().obstacles);
+    }
+    const bool is_accepted = co_await create(daemon);
+    EXPECT_TRUE(is_accepted);
+    obstacles.push_back(daemon.health().obstacles);
+  };
+  std::vector<std::vector<std::string>> obstacles;
+  daemon->begin_ = [&] { return begin(*daemon, create, obstacles); };
+  daemon->run(report_);
+  EXPECT_THAT(obstacles,
+              ElementsAre(ElementsAre(HasSubstr("the store refuses writes: "), "still starting"),
+                          ElementsAre("still starting")));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("The store refuses writes: ")));
 }
 
 constexpr telemetry::Metric kRings{.name = "rings",

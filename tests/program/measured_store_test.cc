@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "async/event_loop.h"
+#include "coordination/faulty/faulty_store.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
 #include "telemetry/metrics_registry.h"
@@ -29,7 +30,8 @@ class MeasuredStoreTest : public testing::Test {
   coordination::MemoryStore inner_{server_, runtime_};
   std::shared_ptr<telemetry::MetricsRegistry> registry_ =
       std::make_shared<telemetry::MetricsRegistry>();
-  MeasuredStore store_{clock_, inner_, telemetry::Metrics().also_to(registry_)};
+  MeasuredStore store_{clock_, inner_, telemetry::Metrics().also_to(registry_),
+                       [](const std::string&) {}};
 };
 
 TEST_F(MeasuredStoreTest, every_operation_is_timed_also_one_that_fails) {
@@ -61,6 +63,37 @@ TEST_F(MeasuredStoreTest, what_is_not_answered_is_under_way) {
   EXPECT_EQ(store_.session_state(), inner_.session_state());
   loop_.run(store_.close());
   EXPECT_EQ(inner_.session_state(), coordination::SessionState::closed);
+}
+
+TEST_F(MeasuredStoreTest, every_write_shows_whether_the_store_accepts_writes) {
+  bool is_full = true;
+  coordination::FaultPlan plan;
+  plan.is_full = [&is_full] { return is_full; };
+  coordination::FaultyStore faulty(inner_, runtime_, std::move(plan), 1);
+  std::vector<std::string> refusals;
+  MeasuredStore store(clock_, faulty, {},
+                      [&](const std::string& refusal) { refusals.push_back(refusal); });
+  const auto commit = [&store] {
+    coordination::Transaction transaction;
+    transaction.create("/c", "");
+    return store.commit(std::move(transaction));
+  };
+  EXPECT_THROW(loop_.run(store.create("/a", "", CreateMode::persistent)), StoreError);
+  EXPECT_THROW(loop_.run(store.set("/a", "", coordination::kAnyVersion)), StoreError);
+  EXPECT_THROW(loop_.run(store.remove("/a", coordination::kAnyVersion)), StoreError);
+  EXPECT_THROW(loop_.run(commit()), StoreError);
+  EXPECT_FALSE(loop_.run(store.exists("/a")));
+  EXPECT_THAT(refusals, testing::AllOf(testing::SizeIs(4), testing::Each(HasSubstr("is full"))));
+
+  is_full = false;
+  refusals.clear();
+  EXPECT_THROW(loop_.run(store.remove("/a", coordination::kAnyVersion)), StoreError);
+  EXPECT_THAT(refusals, testing::IsEmpty()) << "a rejection does not show it";
+  loop_.run(store.create("/a", "", CreateMode::persistent));
+  loop_.run(store.set("/a", "", coordination::kAnyVersion));
+  loop_.run(store.remove("/a", coordination::kAnyVersion));
+  loop_.run(commit());
+  EXPECT_THAT(refusals, testing::ElementsAre("", "", "", ""));
 }
 
 }  // namespace

@@ -415,6 +415,40 @@ TEST_F(LauncherOnZooKeeper, it_takes_up_certificates_that_are_replaced) {
   host_.wait_until_all_ready(1);
 }
 
+TEST_F(LauncherOnZooKeeper, unusable_certificates_delay_no_other_change) {
+  const std::filesystem::path& good_ca = ensemble_.certificates().ca;
+  const std::filesystem::path ca = host_.directory().path() / "ca.pem";
+  const auto write_ca = [&](const std::string& text) {
+    std::filesystem::rename(host_.directory().write("next", text), ca);
+  };
+  write_ca(test_support::read_file(good_ca));
+  std::string keys = zookeeper_keys();
+  keys.replace(keys.find(good_ca.string()), good_ca.string().size(), ca.string());
+  host_.keep_records_in(keys + history(host_));
+  host_.configure(hosts(1));
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+
+  const std::string problem =
+      "ZooKeeper keeps its previous servers and certificates: the CA certificate for ZooKeeper "
+      "cannot be used: " +
+      ca.string();
+  const auto published = [&] {
+    return run(store_->get(components("launcher").at(0))).data.contains(problem);
+  };
+  write_ca("no certificate");
+  wait_until("the problem in the launcher's record", published);
+  wait_for_log(problem);
+  host_.configure(hosts(2));
+  wait_until("a second host",
+             [this] { return run(store_->children("/nodepool/nodes")).size() == 2; });
+  EXPECT_TRUE(published());
+  write_ca(test_support::read_file(good_ca));
+  wait_until("no problem in the launcher's record", [&] { return !published(); });
+  EXPECT_EQ(host_.log().find(problem), host_.log().rfind(problem)) << "logged once";
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+}
+
 TEST_F(LauncherOnZooKeeper, of_two_launchers_one_is_killed_again_and_again) {
   Installation mortal;
   start_directly(host_, "10.0", 5);
