@@ -3,9 +3,10 @@ import signal
 
 import pytest
 
+import builders
 from aws_cloud import AwsCloud
 from installation import Servers, Tree
-from versions import VersionedLauncher
+from versions import VersionedBuilder, VersionedLauncher
 
 
 def pytest_configure():
@@ -27,10 +28,17 @@ def sqlite(tmp_path):
 
 
 @pytest.fixture
-def zookeeper(servers):
+def tree(servers):
+    """The records in ZooKeeper; none at the beginning of each test."""
     tree = Tree(servers)
     tree.clear()
+    yield tree
     tree.close()
+
+
+@pytest.fixture
+def zookeeper(servers, tree):
+    """The keys of the configuration for an empty ZooKeeper."""
     return servers.section()
 
 
@@ -68,3 +76,32 @@ def launcher(tmp_path):
     for one in made:
         one.close()
         print(f'--- {one.log}\n{one.log.read_text()}')  # shown when the test fails
+
+
+@pytest.fixture
+def images(tree):
+    """The records of images."""
+    return builders.ImageTree(tree)
+
+
+@pytest.fixture
+def workshop(tmp_path):
+    return builders.Workshop(tmp_path / 'workshop')
+
+
+@pytest.fixture
+def builder(servers, tree, workshop, tmp_path):
+    """Makes builders of the image `deb`, each as on a host of its own."""
+    made = []
+
+    def make():
+        made.append(VersionedBuilder(tmp_path / f'builder{len(made)}', servers, workshop, [builders.disk_image('deb')],
+                                     [builders.cloud([{'name': 'deb'}])]))
+        return made[-1]
+
+    yield make
+    workshop.let_go()
+    for one in made:
+        one.kill()
+        if one.log.exists():
+            print(f'--- {one.log}\n{one.log.read_text()}')  # shown when the test fails

@@ -7,7 +7,7 @@ import pytest
 from aws_cloud import REGION
 from installation import static_provider
 from launcher import PATIENCE, CommandFailed, wait_until
-from versions import CURRENT, NAMES, PREVIOUS
+from versions import CURRENT, NAMES, PREVIOUS, ApiClient
 
 WAYS = pytest.mark.parametrize('before, after', [(PREVIOUS, CURRENT), (CURRENT, PREVIOUS)], ids=['upgrade', 'rollback'])
 EACH = pytest.mark.parametrize('binaries', [PREVIOUS, CURRENT], ids=NAMES.get)
@@ -67,7 +67,7 @@ def test_both_versions_serve_one_zookeeper(launcher, zookeeper):
 
 def sky():
     image = {'cloud-image': 'debian', 'key-name': 'ci'}
-    return {'name': 'sky', 'driver': 'aws', 'region-name': REGION, 'rate': 100, 'launch-timeout': 120,
+    return {'name': 'sky', 'driver': 'aws', 'region-name': REGION, 'rate': 100, 'launch-timeout': PATIENCE,
             'cloud-images': [{'name': 'debian', 'username': 'ci', 'image-filters': [
                 {'name': 'owner-alias', 'values': ['amazon']}, {'name': 'architecture', 'values': ['x86_64']}]}],
             'pools': [{'name': 'main', 'host-key-checking': False,
@@ -86,6 +86,64 @@ def test_the_other_version_resumes_a_launch(launcher, store, cloud, before, afte
     assert [instance['InstanceId'] for instance in cloud.instances()] == [node['external_id']['instance']]
     ours.run('release', '--all')
     ours.await_no_nodes()
+
+
+def expect_in_use(launchers, leases, cloud):
+    """Every node of every lease, with a machine of its own; and there are no other nodes, leases and machines."""
+    nodes = [node for lease in leases for node in lease['nodes']]
+    for each in launchers:
+        assert each.states() == {node['id']: 'in-use' for node in nodes}
+        assert each.leases() == sorted(lease['lease'] for lease in leases)
+    machines = sorted(node['external_id']['instance'] for node in nodes)
+    assert machines == sorted(instance['InstanceId'] for instance in cloud.instances())
+
+
+def test_launchers_are_upgraded_and_rolled_back_one_at_a_time(launcher, zookeeper, cloud, tmp_path):
+    sockets = [tmp_path / f'{number}.socket' for number in range(2)]
+    pair = [launcher({**zookeeper, **ApiClient.keys(socket)}, sky(), environment=cloud.environment())
+            for socket in sockets]
+    for each in pair:
+        each.start(PREVIOUS)
+    requestors = [*pair, ApiClient(pair[0], sockets)]
+    leases = [each.ask('small').lease() for each in requestors]
+    for binaries in (CURRENT, PREVIOUS):
+        for exchanged in pair:
+            cloud.hold_boots(True)
+            requests = [each.ask('small', 'small') for each in requestors]
+            wait_until('the machines boot', lambda: len(cloud.instances('pending')) == 2 * len(requests))
+            exchanged.exchange(binaries)
+            assert all(request.is_waiting() for request in requests)
+            cloud.hold_boots(False)
+            leases += [request.lease() for request in requests]
+            expect_in_use(pair, leases, cloud)
+    for lease in leases:
+        pair[0].release(lease)
+    pair[0].await_no_nodes()
+    wait_until('the machines are gone', lambda: not cloud.instances())
+
+
+@WAYS
+def test_a_builder_of_the_other_version_keeps_images_and_repeats_an_interrupted_build(
+        builder, tree, images, workshop, before, after):
+    victim, survivor = builder(), builder()
+    victim.start(before)
+    made = images.await_made('deb')
+    build, uploads = images.builds('deb')[made], images.uploads('deb')
+    workshop.order('hold-build')
+    victim.run('image-build', 'deb')
+    left = images.await_build('deb', 'building', {made})
+    survivor.start(after)
+    wait_until('the survivor is there', lambda: len(tree.children('/nodepool/components/builder')) == 2)
+    victim.kill()
+    repeated = images.await_build('deb', 'building', {made, left})
+    assert images.builds('deb')[repeated]['builder_id'] == survivor.id()
+    workshop.cancel('hold-build')
+    assert images.await_made('deb', {made}) == repeated
+    wait_until('the interrupted build is gone', lambda: set(images.builds('deb')) == {made, repeated})
+    victim.start(after)
+    wait_until('its files are gone', lambda: victim.builds_on_disk() == {f'deb-{made}'})
+    assert images.builds('deb')[made] == build
+    assert uploads.items() <= images.uploads('deb').items()
 
 
 @EACH

@@ -1,10 +1,12 @@
-"""A launcher that changes its version while its store, its nodes and its requestors stay."""
+"""Launchers and builders that change their version while their store, nodes, images and requestors stay."""
 import json
 import os
 import pathlib
 
-from cloud_launcher import CloudLauncher
+from builders import OwnBuilder
+from cloud_launcher import CloudLauncher, Request
 from launcher import BINARIES, Launcher, wait_until
+from network import free_port
 
 PREVIOUS = pathlib.Path(os.environ['PREVIOUS_BINARIES'])
 CURRENT = BINARIES
@@ -52,3 +54,40 @@ class VersionedLauncher(CloudLauncher):
 
     def await_ready(self, count):
         wait_until(f'{count} ready nodes', lambda: list(self.states().values()) == ['ready'] * count)
+
+
+class ApiClient:
+    """Requests by the API at the sockets of launchers, with the commands of one of them."""
+
+    def __init__(self, launcher, sockets):
+        self.launcher = launcher
+        self.url = ','.join(f'unix://{socket}' for socket in sockets)
+        self.environment = launcher.environment
+
+    @staticmethod
+    def keys(socket):
+        """The keys of the configuration for a launcher with this socket."""
+        return {'webapp': {'listen_address': '127.0.0.1', 'port': free_port()}, 'api': {'socket': str(socket)}}
+
+    def command(self):
+        return [self.launcher.binaries / 'nodepool', '--url', self.url]
+
+    def ask(self, *labels):
+        self.launcher.requests.append(Request(self, labels))
+        return self.launcher.requests[-1]
+
+
+class VersionedBuilder(OwnBuilder):
+    """`binaries`: of the version that runs next, also of its commands."""
+
+    binaries = CURRENT
+
+    def daemon(self):
+        return [self.binaries / 'nodepool-builder', '-f', '-c', self.config]
+
+    def command(self):
+        return [self.binaries / 'nodepool', '-c', self.config]
+
+    def start(self, binaries):
+        self.binaries = binaries
+        super().start()

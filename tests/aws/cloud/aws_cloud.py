@@ -75,6 +75,10 @@ class AwsCloud:
     def hold_imports(self, held):
         self.suite('imports', {'held': held})
 
+    def hold_boots(self, held):
+        """Whether instances that are made from now on stay `pending`."""
+        self.suite('boots', {'held': held})
+
     def set_quotas(self, **services):
         self.suite('quotas', services)
 

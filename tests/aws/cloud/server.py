@@ -4,7 +4,8 @@
 
 Its own calls, besides AWS': GET /suite/problems, POST /suite/failures with {action: [{"status": …, "code": …}, …]},
 POST /suite/quotas with {service: {code: value}}, GET /suite/calls; POST /suite/hold with {action: number of calls}:
-calls after these wait until they are released by another one; POST /suite/imports with {"held": whether they go on}.
+calls after these wait until they are released by another one; POST /suite/imports and /suite/boots with {"held": whether
+imports do not end, and new instances do not come up}.
 """
 import collections
 import io
@@ -19,6 +20,7 @@ from moto.servicequotas.responses import ServiceQuotasResponse
 from werkzeug.serving import run_simple
 from werkzeug.wrappers import Request, Response
 
+import boots as boots_of_moto
 import imports as imports_of_moto
 from judge import Judge
 
@@ -37,6 +39,7 @@ def list_service_quotas(self):
 
 ServiceQuotasResponse.list_service_quotas = list_service_quotas
 imports_of_moto.install()
+boots_of_moto.install()
 
 
 class Suite:
@@ -89,11 +92,14 @@ class Suite:
                 self.released.notify_all()
             if what == 'imports':
                 imports_of_moto.imports.held = json.loads(body)['held']
+            if what == 'boots':
+                boots_of_moto.boots.hold(json.loads(body)['held'])
             if what == 'reset':
                 self.problems, self.failures, self.held = [], {}, {}
                 self.released.notify_all()
                 imports_of_moto.imports.held = False
                 imports_of_moto.imports.reset()
+                boots_of_moto.boots.hold(False)
             if what == 'quotas':
                 for service, values in json.loads(body).items():
                     quotas[service].update(values)
