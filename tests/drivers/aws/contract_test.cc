@@ -462,6 +462,16 @@ TEST_P(FleetOfAws, a_fleet_needs_what_the_least_of_its_types_takes_and_is_limite
             driver::Resources({{"instances", 1}, {"cores", 1}, {"ram", 4096}, {"L-1216C47A", 2}}));
 }
 
+// A template outlives the launcher that has made it.
+TEST_P(FleetOfAws, another_launcher_uses_the_template_that_is_there) {
+  launch_new();
+  start();
+  const Node node = launch_new();
+  expect_one_machine(node.id);
+  EXPECT_EQ(aws().count("CreateLaunchTemplate"), 2);
+  EXPECT_THAT(aws().templates, testing::SizeIs(1));
+}
+
 TEST_P(UnusableOfAws, what_cannot_be_made_concerns_only_its_label) {
   start();
   process_->run(provider().available());
