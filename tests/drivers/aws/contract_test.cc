@@ -448,6 +448,19 @@ TEST_P(AwsContract, what_was_asked_for_with_other_parameters_is_another_attempt)
 
 // --- what is asked for as a label says
 
+// Its subnet may be in another zone now.
+TEST_P(AwsContract, a_machine_is_not_bound_to_the_zone_of_an_earlier_attempt) {
+  Node node = installation_.node(add_node());
+  node.az = "north-1b";
+  installation_.write(node);
+  EXPECT_EQ(finish(start().launch(node.id))->failure(), "");
+  const auto calls = aws().calls("RunInstances");
+  ASSERT_THAT(calls, testing::SizeIs(1));
+  EXPECT_THAT(calls.front(),
+              testing::Not(testing::Contains(testing::Key("Placement.AvailabilityZone"))));
+  EXPECT_EQ(this->node(node.id).az, "north-1a");
+}
+
 class FleetOfAws : public AwsContract {};
 class DiskOfAws : public AwsContract {};
 class UnusableOfAws : public AwsContract {};
