@@ -25,6 +25,12 @@ std::string variable(const Environment& environment, std::string_view name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
+std::string expand_home(std::string path, const Environment& environment) {
+  const std::string home = variable(environment, "HOME");
+  const bool is_at_home = path == "~" || path.starts_with("~/");
+  return is_at_home && !home.empty() ? home + path.substr(1) : path;
+}
+
 namespace {
 
 std::string replace_all(std::string_view text, std::string_view token, std::string_view value,

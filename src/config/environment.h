@@ -19,6 +19,10 @@ Environment process_environment();
 // The value of a variable; empty if it is not set.
 std::string variable(const Environment& environment, std::string_view name);
 
+// Replaces `~`, alone or before a `/`, at the beginning of a path by HOME. Without HOME, and for
+// `~USER`, the path stays as it is.
+std::string expand_home(std::string path, const Environment& environment);
+
 // Replaces `%(NAME)` by the value of NAME, for variables whose name begins with `NODEPOOL_`. This
 // is text replacement before the YAML is parsed, so the YAML around a token decides its type. One
 // pass per variable, in order: a value may contain the token of a later variable. Tokens of other

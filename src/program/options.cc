@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 
+#include "config/environment.h"
 #include "telemetry/version.h"
 
 namespace nodepool::program {
@@ -20,10 +20,7 @@ constexpr int kUsageError = 2;
 
 // Expands "~/x" and makes the path absolute, because a daemon changes its directory.
 std::string absolute(const std::string& path) {
-  std::string expanded = path;
-  if (path == "~" || path.starts_with("~/")) {
-    if (const char* home = std::getenv("HOME")) expanded = home + path.substr(1);
-  }
+  const std::string expanded = config::expand_home(path, config::process_environment());
   return std::filesystem::absolute(expanded).lexically_normal();
 }
 

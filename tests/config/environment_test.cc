@@ -9,6 +9,16 @@
 namespace nodepool::config {
 namespace {
 
+TEST(ExpandHome, ReplacesATildeAtTheBeginning) {
+  const Environment environment = {{"HOME", "/home/ci"}};
+  EXPECT_EQ(expand_home("~/ca.pem", environment), "/home/ci/ca.pem");
+  EXPECT_EQ(expand_home("~", environment), "/home/ci");
+  for (const char* path : {"", "/etc/~/ca.pem", "~other/ca.pem", "ca~"}) {
+    EXPECT_EQ(expand_home(path, environment), path);
+  }
+  EXPECT_EQ(expand_home("~/ca.pem", {}), "~/ca.pem");
+}
+
 TEST(Substitute, ReplacesTokensInTheRawText) {
   const Environment environment = {{"NODEPOOL_A", "1"}, {"NODEPOOL_B", "x: y"}};
   EXPECT_EQ(substitute("p: %(NODEPOOL_A) # %(NODEPOOL_A)\n", environment, "f"), "p: 1 # 1\n");

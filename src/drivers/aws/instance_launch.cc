@@ -87,12 +87,15 @@ std::string InstanceLaunch::token(std::string_view step) const {
   return cloud::sha256_hex(text).substr(0, kTokenSize);
 }
 
+// Without a configured zone, AWS uses the subnet's. `spec_.az` is the zone of an earlier attempt or
+// of the request's other nodes: the pool's subnet may be in another one by now.
 RunInstancesRequest InstanceLaunch::parameters(std::string_view step) const {
+  const std::vector<std::string>& zones = context_.config.machine_pool(spec_.pool).zones;
   return {.pool = context_.config.pool(spec_.pool),
           .label = label(),
           .image_id = {},
           .root = std::nullopt,
-          .zone = spec_.az.value_or(""),
+          .zone = zones.empty() ? std::string() : zones.front(),
           .host_id = host_id_,
           .token = token(step),
           .tags = tags()};

@@ -99,7 +99,7 @@ Json machine_body(const MachineRequest& request, const Json& image, const std::s
 }
 
 std::string password_for(const AzureImage& image) {
-  if (!image.generate_password) return image.password;
+  if (!image.password.empty() || !image.generate_password) return image.password;
   std::array<unsigned char, 2 * kPasswordSize> random{};
   if (::RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
     throw std::runtime_error("error drawing random numbers");

@@ -46,16 +46,17 @@ const ServerAddress* floating(const ServerAddresses& addresses) {
   return nullptr;
 }
 
-// Whether the IPv4 address is in no special-purpose network (RFC 6890).
+// Whether the IPv4 address is in no special-purpose network (RFC 6890), except 100.64.0.0/10:
+// openstacksdk and Python's `is_private` do not count these addresses as private.
 bool is_global(const std::string& text) {
   struct Prefix {
     std::uint32_t address;
     int length;
   };
-  constexpr Prefix kSpecial[] = {
-      {0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8},  {0xa9fe0000, 16},
-      {0xac100000, 12}, {0xc0000000, 29}, {0xc0000200, 24}, {0xc0a80000, 16}, {0xc6120000, 15},
-      {0xc6336400, 24}, {0xcb007100, 24}, {0xf0000000, 4}};
+  constexpr Prefix kSpecial[] = {{0x00000000, 8},  {0x0a000000, 8},  {0x7f000000, 8},
+                                 {0xa9fe0000, 16}, {0xac100000, 12}, {0xc0000000, 29},
+                                 {0xc0000200, 24}, {0xc0a80000, 16}, {0xc6120000, 15},
+                                 {0xc6336400, 24}, {0xcb007100, 24}, {0xf0000000, 4}};
   in_addr parsed{};
   if (::inet_pton(AF_INET, text.c_str(), &parsed) != 1) return false;
   const std::uint32_t address = ntohl(parsed.s_addr);

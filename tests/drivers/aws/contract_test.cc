@@ -448,6 +448,19 @@ TEST_P(AwsContract, what_was_asked_for_with_other_parameters_is_another_attempt)
 
 // --- what is asked for as a label says
 
+// Its subnet may be in another zone now.
+TEST_P(AwsContract, a_machine_is_not_bound_to_the_zone_of_an_earlier_attempt) {
+  Node node = installation_.node(add_node());
+  node.az = "north-1b";
+  installation_.write(node);
+  EXPECT_EQ(finish(start().launch(node.id))->failure(), "");
+  const auto calls = aws().calls("RunInstances");
+  ASSERT_THAT(calls, testing::SizeIs(1));
+  EXPECT_THAT(calls.front(),
+              testing::Not(testing::Contains(testing::Key("Placement.AvailabilityZone"))));
+  EXPECT_EQ(this->node(node.id).az, "north-1a");
+}
+
 class FleetOfAws : public AwsContract {};
 class DiskOfAws : public AwsContract {};
 class UnusableOfAws : public AwsContract {};
@@ -460,6 +473,16 @@ TEST_P(FleetOfAws, a_fleet_needs_what_the_least_of_its_types_takes_and_is_limite
   EXPECT_TRUE(process_->run(provider().available()).contains("L-1216C47A"));
   EXPECT_EQ(provider().offer()->label(kPool, kLabel).need,
             driver::Resources({{"instances", 1}, {"cores", 1}, {"ram", 4096}, {"L-1216C47A", 2}}));
+}
+
+// A template outlives the launcher that has made it.
+TEST_P(FleetOfAws, another_launcher_uses_the_template_that_is_there) {
+  launch_new();
+  start();
+  const Node node = launch_new();
+  expect_one_machine(node.id);
+  EXPECT_EQ(aws().count("CreateLaunchTemplate"), 2);
+  EXPECT_THAT(aws().templates, testing::SizeIs(1));
 }
 
 TEST_P(UnusableOfAws, what_cannot_be_made_concerns_only_its_label) {

@@ -45,6 +45,9 @@ TEST(AddressesTest, each_kind_is_found_where_it_is) {
        {{"public", {fixed("10.9.9.9")}}},
        {"10.9.9.9", "", "", "10.9.9.9"}},
       {"a global address anywhere", {{"x", {fixed("8.8.4.4")}}}, {"8.8.4.4", "", "", "8.8.4.4"}},
+      {"an address shared by a carrier's customers",
+       {{"x", {fixed("100.64.0.1")}}},
+       {"100.64.0.1", "", "", "100.64.0.1"}},
       {"a network called private", {{"private", {fixed("10.1.1.1")}}}, {"", "", "10.1.1.1", ""}},
   };
   for (const Case& one : cases) {

@@ -38,9 +38,8 @@ std::string path_of(const config::Environment& environment, std::string_view nam
                     std::string_view usual) {
   std::string path = config::variable(environment, name_variable);
   if (path.empty()) path = usual;
-  if (!path.starts_with("~/")) return path;
-  const std::string home = config::variable(environment, "HOME");
-  return home.empty() ? std::string() : home + path.substr(1);
+  path = config::expand_home(std::move(path), environment);
+  return path.starts_with("~/") ? std::string() : path;
 }
 
 ProfileSections read_file(const std::string& path) {

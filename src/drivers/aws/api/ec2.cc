@@ -333,7 +333,8 @@ Task<> Ec2::create_template(Query query) {
   try {
     co_await caller_.ask(std::move(call), std::move(query));
   } catch (const CloudError& error) {
-    if (error.code() != "InvalidLaunchTemplateName.AlreadyExists") throw;
+    // With and without `Exception` at the end.
+    if (!error.code().starts_with("InvalidLaunchTemplateName.AlreadyExists")) throw;
   }
 }
 

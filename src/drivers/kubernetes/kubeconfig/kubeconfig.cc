@@ -40,7 +40,7 @@ std::vector<std::string> paths_of(const config::Environment& environment) {
   std::vector<std::string> paths;
   for (std::size_t at = 0; at <= list.size();) {
     const std::size_t end = std::min(list.find(':', at), list.size());
-    if (end > at) paths.push_back(list.substr(at, end - at));
+    if (end > at) paths.push_back(config::expand_home(list.substr(at, end - at), environment));
     at = end + 1;
   }
   return paths;

@@ -199,7 +199,8 @@ std::string_view Cloud::auth_value(std::string_view wanted) const {
   return found == auth.end() ? std::string_view() : std::string_view(found->second);
 }
 
-Cloud read_cloud(const std::string& name, const std::string& file, const json& entry) {
+Cloud read_cloud(const std::string& name, const std::string& file, const json& entry,
+                 const config::Environment& environment) {
   const std::string where = (file.empty() ? std::string() : file + ": ") + "cloud " + name;
   Cloud cloud;
   cloud.name = name;
@@ -216,9 +217,12 @@ Cloud read_cloud(const std::string& name, const std::string& file, const json& e
   read_services(entry, cloud);
   cloud.compute_microversion = text_at(entry, "compute_default_microversion");
   cloud.verify = truth_at(entry, "verify", true) && !truth_at(entry, "insecure", false);
-  cloud.cacert = text_at(entry, "cacert");
-  cloud.cert = text_at(entry, "cert");
-  cloud.key = text_at(entry, "key");
+  const auto path_at = [&](const char* key) {
+    return config::expand_home(text_at(entry, key), environment);
+  };
+  cloud.cacert = path_at("cacert");
+  cloud.cert = path_at("cert");
+  cloud.key = path_at("key");
   if (const std::string format = text_at(entry, "image_format"); !format.empty()) {
     cloud.image_format = format;
   }

@@ -234,7 +234,7 @@ Cloud find_cloud(const std::optional<std::string>& name, const std::optional<std
   entry = with_profile(where, std::move(entry), environment);
   settle_region(where, entry, region);
   if (!entry.contains("force_ipv4")) entry["force_ipv4"] = forces_ipv4(document, environment);
-  return read_cloud(chosen, document.path, entry);
+  return read_cloud(chosen, document.path, entry, environment);
 }
 
 }  // namespace nodepool::drivers::openstack

@@ -83,6 +83,18 @@ const std::map<std::string, std::regex>& known_parameters() {
        std::regex(
            R"(AutoPlacement|AvailabilityZone|InstanceType|Quantity|HostRecovery|)"
            R"(HostMaintenance|ClientToken|TagSpecification\.1\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
+      {"CreateLaunchTemplate",
+       std::regex(
+           R"(LaunchTemplateName|LaunchTemplateData\.(KeyName|EbsOptimized|SecurityGroupId\.1)|)"
+           R"(LaunchTemplateData\.BlockDeviceMapping\.1\.(DeviceName|Ebs\.DeleteOnTermination)|)"
+           R"(TagSpecification\.1\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
+      {"CreateFleet",
+       std::regex(
+           R"(Type|ClientToken|OnDemandOptions\.AllocationStrategy|)"
+           R"(TargetCapacitySpecification\.(TotalTargetCapacity|DefaultTargetCapacityType)|)"
+           R"(LaunchTemplateConfigs\.1\.LaunchTemplateSpecification\.(LaunchTemplateName|Version)|)"
+           R"(LaunchTemplateConfigs\.1\.Overrides\.\d+\.(ImageId|InstanceType|AvailabilityZone)|)"
+           R"(TagSpecification\.[12]\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
       {"DescribeHosts", std::regex("NextToken")},
       {"ReleaseHosts", std::regex(R"(HostId\.1)")},
       {"DescribeImages", std::regex(R"(Owner\.1|ImageId\.\d+|Filter\.\d+\.(Name|Value\.\d+)|)"
@@ -261,6 +273,8 @@ StandIn::Reply StandIn::route(const std::string& action, const Parameters& query
         action, query, tags_of(query, is_image ? "import-image-task" : "import-snapshot-task"));
   }
   if (action == "RegisterImage") return register_image(query);
+  if (action == "CreateLaunchTemplate") return create_template(query);
+  if (action == "CreateFleet") return create_fleet(query);
   if (action == "DescribeLaunchTemplates") return describe_templates();
   if (action == "DeleteLaunchTemplate") {
     templates.erase(value_of(query, "LaunchTemplateName"));
@@ -512,6 +526,36 @@ StandIn::Reply StandIn::describe_images(const Parameters& query) {
   return {200, fmt::format("<DescribeImagesResponse><imagesSet>{}</imagesSet>{}"
                            "</DescribeImagesResponse>",
                            items, next)};
+}
+
+StandIn::Reply StandIn::create_template(const Parameters& query) {
+  const bool is_new =
+      templates.emplace(value_of(query, "LaunchTemplateName"), tags_of(query, "launch-template"))
+          .second;
+  if (!is_new) {
+    return refusal(400, "InvalidLaunchTemplateName.AlreadyExistsException", "name in use");
+  }
+  return {200, "<CreateLaunchTemplateResponse/>"};
+}
+
+// The instance is of the first type.
+StandIn::Reply StandIn::create_fleet(const Parameters& query) {
+  const std::string config = "LaunchTemplateConfigs.1.";
+  const std::string name =
+      value_of(query, config + "LaunchTemplateSpecification.LaunchTemplateName");
+  if (!templates.contains(name)) {
+    return refusal(400, "InvalidLaunchTemplateName.NotFoundException", "no such template");
+  }
+  Parameters wanted = query;
+  wanted["ImageId"] = value_of(query, config + "Overrides.1.ImageId");
+  wanted["InstanceType"] = value_of(query, config + "Overrides.1.InstanceType");
+  const Reply made = run_instances(wanted);
+  if (made.status != 200) return made;
+  const std::string id = tokens_.at(value_of(query, "ClientToken")).instance;
+  return {200, fmt::format("<CreateFleetResponse><fleetId>fleet-1</fleetId><fleetInstanceSet><item>"
+                           "<instanceIds><item>{}</item></instanceIds></item></fleetInstanceSet>"
+                           "</CreateFleetResponse>",
+                           id)};
 }
 
 StandIn::Reply StandIn::describe_templates() const {

@@ -108,6 +108,8 @@ class StandIn {
   Reply create_tags(const Parameters& query);
   Reply register_image(const Parameters& query);
   Reply describe_snapshots() const;
+  Reply create_template(const Parameters& query);
+  Reply create_fleet(const Parameters& query);
   Reply describe_templates() const;
   Reply route(const std::string& action, const Parameters& query);
   Reply run_instances(const Parameters& query);

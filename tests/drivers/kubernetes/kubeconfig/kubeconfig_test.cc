@@ -113,6 +113,13 @@ TEST_F(KubeconfigTest, of_several_files_the_first_that_has_a_name_counts) {
   }
 }
 
+TEST_F(KubeconfigTest, a_path_may_begin_with_the_home_directory) {
+  write("", "token: own", "one");
+  const config::Environment environment = {{"HOME", directory_.path().string()},
+                                           {"KUBECONFIG", "~/none:~/dir/one"}};
+  EXPECT_EQ(find_cluster(std::nullopt, environment).token, "own");
+}
+
 TEST_F(KubeconfigTest, a_pod_reaches_its_own_cluster) {
   config::Environment environment = {{"HOME", directory_.path().string()},
                                      {"KUBERNETES_SERVICE_HOST", "10.0.0.1"},

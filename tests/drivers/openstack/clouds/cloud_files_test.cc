@@ -118,6 +118,15 @@ TEST_F(CloudFilesTest, everything_has_the_default_of_the_python_sdk) {
   EXPECT_EQ(find("one"), expected);
 }
 
+TEST_F(CloudFilesTest, paths_may_begin_with_the_home_directory) {
+  use("clouds: {one: {cacert: ~/ca.pem, cert: ~/cert.pem, key: ~/key.pem}}");
+  const std::string home = (directory_.path() / "home").string();
+  const Cloud cloud = find("one");
+  EXPECT_EQ(cloud.cacert, home + "/ca.pem");
+  EXPECT_EQ(cloud.cert, home + "/cert.pem");
+  EXPECT_EQ(cloud.key, home + "/key.pem");
+}
+
 TEST_F(CloudFilesTest, older_spellings_are_understood) {
   use(R"(
 clouds:
