@@ -142,3 +142,15 @@ def test_the_configuration_of_the_compose_file_is_valid():
     services = yaml.safe_load((COMPOSE / 'compose.yaml').read_text())['services']
     servers = yaml.safe_load((COMPOSE / 'nodepool.yaml').read_text())['zookeeper-servers']
     assert [server['host'] for server in servers] == ['zookeeper'] and 'zookeeper' in services
+
+
+def test_compose_and_kubernetes_give_builders_the_same_time_to_stop():
+    builder, = [each for each in WORKLOADS if each['metadata']['name'] == 'nodepool-builder']
+    seconds = builder['spec']['template']['spec']['terminationGracePeriodSeconds']
+    services = yaml.safe_load((COMPOSE / 'compose.yaml').read_text())['services']
+    assert services['builder']['stop_grace_period'] == f'{seconds}s'
+
+
+def test_zookeeper_of_the_compose_file_deletes_old_snapshots():
+    services = yaml.safe_load((COMPOSE / 'compose.yaml').read_text())['services']
+    assert int(services['zookeeper']['environment']['ZOO_AUTOPURGE_PURGEINTERVAL']) > 0
