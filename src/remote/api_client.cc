@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "http/retry.h"
 #include "remote/documents.h"
 
 namespace nodepool::remote {
@@ -22,6 +22,9 @@ constexpr std::string_view kUnix = "unix://";
 
 // The time that a call may take in addition to its wait.
 constexpr std::chrono::seconds kCallTimeout{30};
+
+// The outcome of the call is unknown, and a repeated one may have the same result.
+constexpr int kInternalError = 500;
 
 std::vector<std::string> bases_of(const std::string& url) {
   std::vector<std::string> bases;
@@ -62,13 +65,6 @@ Json parse_response(const std::string& body) {
     throw invalid_response(error.what());
   }
   throw invalid_response("not an object");
-}
-
-// Whether another launcher, or the same one later, may give another response: the launcher or its
-// store is unavailable, or the launcher behind a proxy.
-bool is_temporary(int status) {
-  constexpr std::array kStatuses{502, 503, 504};
-  return std::ranges::find(kStatuses, status) != kStatuses.end();
 }
 
 // The `detail` of an error; empty if the body is not one, but a page of a proxy.
@@ -132,9 +128,11 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
       failure = "no launcher responds: " + std::string(error.what());
     }
     if (!response) continue;
-    if (is_temporary(response->status)) {
+    // Another launcher, or the same one later, may respond otherwise: it or its store is
+    // unavailable, or the launcher behind a proxy, or the client is above its rate limit.
+    if (http::is_retryable_status(response->status)) {
       failure = failure_in(response->status, problem_detail(response->body));
-      is_answered = true;
+      is_answered = is_answered || response->status != kInternalError;
       continue;
     }
     current_ = (current_ + attempt) % bases_.size();

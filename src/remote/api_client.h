@@ -35,14 +35,14 @@ struct ApiReply {
 // The id as one segment of a path.
 std::string escaped(const std::string& id);
 
-// No launcher responds, or each is unavailable: it restarts, or has no store. A repeated call may
-// succeed.
+// No launcher responds, or each is unavailable: it restarts, has no store, or the client is above
+// its rate limit. The outcome is unknown. A repeated call may succeed.
 class Unavailable : public requestor::RequestError {
  public:
   Unavailable(const std::string& text, bool is_answered)
       : RequestError(text), is_answered_(is_answered) {}
 
-  // Whether a launcher, or its proxy, has responded: so the URL is right.
+  // Whether a launcher, or its proxy, has responded that it is unavailable: so the URL is right.
   bool is_answered() const { return is_answered_; }
 
  private:

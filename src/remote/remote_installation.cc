@@ -94,6 +94,9 @@ Task<Installation::Outcome> RemoteInstallation::submit_and_follow(std::string bo
   } catch (const Unavailable& error) {
     throw Unavailable(fmt::format("request {} could not be withdrawn: {}", id, error.what()),
                       error.is_answered());
+  } catch (const RequestError&) {
+    withdrawals_.spawn("withdrawing request " + id, withdraw(id));
+    throw;
   }
 }
 
@@ -118,7 +121,7 @@ Task<ApiReply> RemoteInstallation::submit_patiently(std::string body, std::strin
 
 Task<> RemoteInstallation::pause_for_launcher(std::string failure, async::Backoff& backoff,
                                               async::Clock::TimePoint limit) {
-  if (!std::exchange(is_wait_reported_, true)) warn_(failure + "; waiting for a launcher");
+  if (!std::exchange(is_wait_reported_, true)) warn_(failure + "; retrying");
   co_await runtime_.clock.sleep_until(std::min(runtime_.clock.now() + backoff.failed(), limit));
 }
 

@@ -388,8 +388,10 @@ TEST_F(InstallationTest, a_request_removed_before_its_timeout_is_an_error) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return remove_request(); });
-  EXPECT_EQ(refusal(client("gitlab").request({.labels = {"small"}}, nullptr)),
+  RemoteInstallation installation = client("gitlab");
+  EXPECT_EQ(refusal(installation.request({.labels = {"small"}}, nullptr)),
             "request 200-0000000000 was removed by another client");
+  run(installation.close());
 }
 
 TEST_F(InstallationTest, a_cancelled_wait_leaves_no_request_behind) {
@@ -445,8 +447,46 @@ TEST_F(InstallationTest, a_request_waits_for_launchers_that_are_unavailable_for_
       outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)});
   ASSERT_TRUE(outcome) << failure_;
   EXPECT_TRUE(outcome->leased);
-  EXPECT_THAT(warnings_, ElementsAre("the API responded with status 503; waiting for a launcher"));
+  EXPECT_THAT(warnings_, ElementsAre("the API responded with status 503; retrying"));
   EXPECT_THAT(run(launcher_.requests()), testing::IsEmpty());
+}
+
+TEST_F(InstallationTest, a_request_waits_while_its_client_is_above_the_rate_limit) {
+  std::map<std::string, int> refused;
+  run(doors_[0]->stop());
+  doors_[0] = open_unavailable(
+      [&refused](const web::Request& call) { return ++refused[call.method] <= 6; }, 429);
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  const std::optional<Installation::Outcome> outcome =
+      outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)});
+  ASSERT_TRUE(outcome) << failure_;
+  EXPECT_TRUE(outcome->leased);
+  EXPECT_THAT(warnings_, ElementsAre("the API responded with status 429; retrying"));
+}
+
+TEST_F(InstallationTest, a_request_whose_wait_is_refused_is_withdrawn) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(doors_[0]->stop());
+  doors_[0] = open_unavailable([](const web::Request& call) { return call.method == "GET"; }, 403);
+  RemoteInstallation installation = client("gitlab");
+  EXPECT_FALSE(outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)}));
+  EXPECT_EQ(failure_, "the API responded with status 403");
+  EXPECT_THAT(run(launcher_.requests()), testing::IsEmpty());
+}
+
+TEST_F(InstallationTest, a_submitted_request_waits_also_after_internal_errors) {
+  int failed = 0;
+  run(doors_[0]->stop());
+  doors_[0] = open_unavailable(
+      [&failed](const web::Request& call) { return call.method == "GET" && ++failed <= 6; }, 500);
+  RemoteInstallation installation(runtime_, {.url = url(0), .token = "secret of gitlab"}, log_,
+                                  keep_);
+  const std::optional<Installation::Outcome> outcome =
+      outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)});
+  ASSERT_TRUE(outcome) << failure_;
+  EXPECT_TRUE(outcome->leased);
+  EXPECT_THAT(warnings_, ElementsAre("the API responded with status 500; retrying"));
 }
 
 TEST_F(InstallationTest,
@@ -467,7 +507,7 @@ TEST_F(InstallationTest, a_launcher_that_never_responds_is_reported_long_before_
   EXPECT_FALSE(outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)}));
   EXPECT_LT(clock_.now(), begun + hours(1));
   EXPECT_THAT(failure_, HasSubstr("no launcher responds: "));
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; waiting for a launcher")));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; retrying")));
 }
 
 TEST_F(InstallationTest, lists_are_those_of_the_commands) {
