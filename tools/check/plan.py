@@ -11,7 +11,7 @@ from results import Result
 from suites import BY_NAME, SUITES
 
 CI_BUDGET = 86 * 60       # seconds, of the 90 minutes for a run
-CI_REST_BUDGET = 15 * 60  # for tests beyond smoke tests, of the time that is left
+CI_REST_BUDGET = 5 * 60  # for tests beyond smoke tests, of the time that is left
 
 
 def perform(suite, name, run):
