@@ -57,6 +57,9 @@ class Tags(unittest.TestCase):
         for tag in ('12.1.0', 'v12.1', 'v12.1.0-5-gabc', 'nightly'):
             self.assertRaisesRegex(ValueError, 'not a tag of a release', source.of_tag, tag)
 
+    def test_a_tag_that_is_not_there_is_refused_with_the_way_out(self):
+        self.assertRaisesRegex(ValueError, 'no tag v0.0.1: .* --snapshot', source.of_tag, 'v0.0.1')
+
 
 class Archive(Folder):
     def test_it_is_the_same_each_time_and_has_the_version(self):
