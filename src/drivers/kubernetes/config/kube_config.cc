@@ -100,7 +100,7 @@ KubeConfig::KubeConfig(Kind kind, const config::ProviderSection& section,
   const config::Section provider(section.value, schema, section.file, section.path);
   context_ = kind == Kind::kubernetes ? provider.optional_text("context")
                                       : std::optional(provider.text("context"));
-  launch_retries_ = std::max<std::int64_t>(1, provider.integer("launch-retries"));
+  launch_retries_ = std::max<std::int64_t>(1, provider.integer_or_text("launch-retries"));
   load_launch_timeout(provider);
   is_limited_to_capacity_ =
       kind != Kind::openshiftpods && provider.boolean("limit-to-cluster-capacity");
