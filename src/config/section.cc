@@ -1,7 +1,9 @@
 #include "config/section.h"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "config/duration.h"
@@ -143,6 +145,17 @@ std::optional<std::int64_t> Section::optional_seconds(std::string_view key) cons
   return duration->count();
 }
 
+std::optional<std::int64_t> Section::optional_integer_or_text(std::string_view key) const {
+  const auto value = effective(key);
+  if (!value || !value->is_string()) return optional_integer(key);
+  const std::string& text = value->as_string();
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, problem] = std::from_chars(text.data(), end, number);
+  if (problem != std::errc() || last != end) throw error(key, must_be("an integer", *value));
+  return number;
+}
+
 bool Section::boolean(std::string_view key) const {
   return demanded(optional_boolean(key), key);
 }
@@ -161,6 +174,10 @@ std::string Section::text(std::string_view key) const {
 
 std::int64_t Section::seconds(std::string_view key) const {
   return demanded(optional_seconds(key), key);
+}
+
+std::int64_t Section::integer_or_text(std::string_view key) const {
+  return demanded(optional_integer_or_text(key), key);
 }
 
 std::vector<std::string> Section::texts(std::string_view key) const {

@@ -44,6 +44,8 @@ class Section {
   double number(std::string_view key) const;         // integers and numeric strings too
   std::string text(std::string_view key) const;      // any scalar, as Value::text()
   std::int64_t seconds(std::string_view key) const;  // an integer, or a text like "10m"
+  // integer(), or a text like "22", for keys to which the Python Nodepool applies int() or str().
+  std::int64_t integer_or_text(std::string_view key) const;
 
   // The same; nothing if the key is missing and the schema has no default.
   std::optional<bool> optional_boolean(std::string_view key) const;
@@ -51,6 +53,7 @@ class Section {
   std::optional<double> optional_number(std::string_view key) const;
   std::optional<std::string> optional_text(std::string_view key) const;
   std::optional<std::int64_t> optional_seconds(std::string_view key) const;
+  std::optional<std::int64_t> optional_integer_or_text(std::string_view key) const;
 
   // A list of scalars; a single string is split at spaces. Empty when missing.
   std::vector<std::string> texts(std::string_view key) const;

@@ -96,6 +96,17 @@ TEST_F(SectionTest, ReadsBooleansAsIntegers) {
   EXPECT_EQ(read("map: {a: 5, b: true}").integer_map("map").at("b"), 1);
 }
 
+TEST_F(SectionTest, ReadsTextsAsIntegersWhereThisIsAllowed) {
+  EXPECT_EQ(read("limit: '22'").integer_or_text("limit"), 22);
+  EXPECT_EQ(read("limit: 22").integer_or_text("limit"), 22);
+  EXPECT_EQ(read("limit:").optional_integer_or_text("limit"), std::nullopt);
+  for (const char* text : {"limit: ''", "limit: 22x", "limit: '2.5'", "limit: ' 22'"}) {
+    EXPECT_EQ(error(text, [](const Section& s) { s.integer_or_text("limit"); }),
+              "f:1:8: top.limit: must be an integer, not a string")
+        << text;
+  }
+}
+
 TEST_F(SectionTest, ReportsWhereItFails) {
   EXPECT_EQ(error("{user: a}", [](const Section& s) { s.text("name"); }),
             "f:1:1: top: the key `name` is missing");

@@ -65,7 +65,7 @@ driver::MachineLabel common_label(const config::Section& label, const config::Co
 void load_connection(const config::Section& image, driver::ImageAccess& access) {
   access.connection_type = image.text("connection-type");
   const std::int64_t usual = access.connection_type == "winrm" ? kWinrmPort : kSshPort;
-  access.connection_port = image.optional_integer("connection-port").value_or(usual);
+  access.connection_port = image.optional_integer_or_text("connection-port").value_or(usual);
 }
 
 driver::ImageAccess load_access(const config::Section& image) {

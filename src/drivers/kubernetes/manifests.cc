@@ -26,13 +26,18 @@ Json role(const char* name, Json rules) {
           {"rules", std::move(rules)}};
 }
 
-// The requests or limits of a container.
+// The requests or limits of a container. In the configuration, 0 is no amount: as a limit, it would
+// keep the container from running.
 Json instance_resources(const Amounts& amounts, const KubeLabel& label) {
   Json resources = Json::object();
-  if (amounts.cpu) resources["cpu"] = std::to_string(*amounts.cpu);
-  if (amounts.memory) resources["memory"] = fmt::format("{}Mi", *amounts.memory);
-  if (amounts.storage) resources["ephemeral-storage"] = fmt::format("{}M", *amounts.storage);
-  if (label.gpu && !label.gpu_resource.empty()) {
+  const auto add = [&resources](const char* name, std::optional<std::int64_t> amount,
+                                const char* unit) {
+    if (amount.value_or(0) != 0) resources[name] = fmt::format("{}{}", *amount, unit);
+  };
+  add("cpu", amounts.cpu, "");
+  add("memory", amounts.memory, "Mi");
+  add("ephemeral-storage", amounts.storage, "M");
+  if (label.gpu.value_or(0) != 0 && !label.gpu_resource.empty()) {
     resources[label.gpu_resource] = fmt::format("{:.2f}", *label.gpu);
   }
   return resources;

@@ -33,6 +33,18 @@ std::string label_of(const Space& space) {
   return driver::value_of(space.attached, kNodeLabelKey);
 }
 
+using PodsByPath = std::map<std::string, const Pod*, std::less<>>;
+
+// The pod of a node; null: none. The Python Nodepool gives it the label's unconverted name.
+const Pod* pod_of(const Space& space, const PodsByPath& pods) {
+  const std::string label = label_of(space);
+  for (const std::string& name : {object_name(label), label}) {
+    const auto found = pods.find(space.name + "/" + name);
+    if (found != pods.end()) return found->second;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 SpaceAdapter::SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
@@ -97,7 +109,7 @@ Task<bool> SpaceAdapter::is_gone(std::string name) {
 Task<driver::MachineList> SpaceAdapter::list() {
   const auto spaces = co_await endpoint_->space_list().get(kListingAge);
   const std::vector<Pod> pods = co_await this->pods();
-  std::map<std::string, const Pod*, std::less<>> by_path;
+  PodsByPath by_path;
   for (const Pod& pod : pods) by_path.emplace(pod.path(), &pod);
   driver::MachineList list;
   for (const Space& space : spaces->all()) {
@@ -108,13 +120,10 @@ Task<driver::MachineList> SpaceAdapter::list() {
     using State = driver::Machine::State;
     machine.state = space.is_going ? State::deleting : State::running;
     if (space.is_going || !needs_pod(space)) continue;
-    const auto pod = by_path.find(space.name + "/" + object_name(label_of(space)));
-    if (pod != by_path.end()) set_state(machine, *pod->second);
-    if (pod != by_path.end() && pod->second->is_going)
-      machine.state = driver::Machine::State::stopped;
-    if (pod != by_path.end()) continue;
-    machine.state = driver::Machine::State::stopped;
-    machine.explanation = "the pod of " + space.name + " has been deleted";
+    const Pod* pod = pod_of(space, by_path);
+    if (pod != nullptr) set_state(machine, *pod);
+    if (pod == nullptr || pod->is_going) machine.state = State::stopped;
+    if (pod == nullptr) machine.explanation = "the pod of " + space.name + " has been deleted";
   }
   if (config_->is_limited_to_capacity()) add_usage(list.machines, pods);
   co_return list;

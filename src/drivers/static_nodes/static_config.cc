@@ -124,18 +124,18 @@ Host load_host(const config::Section& section, const config::Config& config,
   host.labels = section.texts("labels");
   for (const std::string& label : host.labels) find_label(config, section, "labels", label);
   host.username = section.text("username");
-  host.timeout = config::duration_of(section.integer("timeout")).count();
+  host.timeout = config::duration_of(section.integer_or_text("timeout")).count();
   host.host_key_checking = section.boolean("host-key-checking");
   host.host_keys = read_host_keys(section);
   const std::string_view port_key =
       section.has("connection-port") || !section.has("ssh-port") ? "connection-port" : "ssh-port";
-  const std::int64_t port = section.integer(port_key);
+  const std::int64_t port = section.integer_or_text(port_key);
   if (port < 1 || port > 65535) throw section.error(port_key, "a port is from 1 to 65535");
   host.connection_port = static_cast<int>(port);
   host.connection_type = section.text("connection-type");
   host.shell_type = section.optional_text("shell-type");
   host.python_path = section.text("python-path");
-  host.slots = section.integer("max-parallel-jobs");
+  host.slots = section.integer_or_text("max-parallel-jobs");
   if (host.slots > kMostSlots) {
     throw section.error("max-parallel-jobs", fmt::format("must be at most {}", kMostSlots));
   }

@@ -140,8 +140,43 @@ TEST_P(RefusalContract, a_conflict_is_no_error_if_the_deletion_has_begun) {
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+// A label whose name is converted for its pods.
+class DottedFixture final : public NamespaceFixture {
+ public:
+  using NamespaceFixture::NamespaceFixture;
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    return make<kubernetes::KubernetesDriver>(std::move(context), R"(
+labels: [{name: ubuntu-22.04}]
+providers:
+  - name: fake-contract
+    driver: kubernetes
+    pools:
+      - name: main
+        labels:
+          - {name: ubuntu-22.04, type: pod, spec: {containers: [{name: c, image: i}]}}
+)");
+  }
+};
+
+class DottedContract : public RefusalContract {};
+
+TEST_P(DottedContract, a_pod_of_the_python_nodepool_has_the_name_of_the_label) {
+  const model::Node node = launch_new("ubuntu-22.04");
+  const std::string pods = "namespaces/" + cloud_->machine_of(node) + "/pods/";
+  const kubernetes::StandIn::Json pod = cluster().things().at(pods + "ubuntu-22-04");
+  cluster().erase(pods + "ubuntu-22-04");
+  cluster().add(pods + "ubuntu-22.04", pod);
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  cluster().erase(pods + "ubuntu-22.04");
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+}
+
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(kubernetes, DottedContract, testing::Values(backend<DottedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, RefusalContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DeathContract, testing::Values(backend<NamespaceFixture>()));

@@ -6,6 +6,7 @@
 #include "cloud/base64.h"
 #include "driver/cloud_error.h"
 #include "drivers/kubernetes/api/exec_plugin.h"
+#include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
 #include "drivers/kubernetes/names.h"
 #include "drivers/kubernetes/pods.h"
@@ -27,6 +28,17 @@ TEST(KubeTexts, names_are_what_kubernetes_takes) {
   for (const std::string& name : names_for(std::string(63, 'a'), "0000000001", {})) {
     EXPECT_EQ(name.size(), 63U);
   }
+}
+
+TEST(KubeTexts, an_amount_of_zero_is_not_requested_and_no_limit) {
+  KubeLabel label;
+  label.request = {.cpu = 2, .memory = 0, .storage = std::nullopt};
+  label.limit = {.cpu = 0, .memory = 512, .storage = 7};
+  label.gpu = 0;
+  label.gpu_resource = "gpu";
+  const Json resources = pod(label, "a", {})["spec"]["containers"][0]["resources"];
+  EXPECT_EQ(resources["requests"].dump(), R"({"cpu":"2"})");
+  EXPECT_EQ(resources["limits"].dump(), R"({"ephemeral-storage":"7M","memory":"512Mi"})");
 }
 
 TEST(KubeTexts, what_is_no_label_becomes_an_annotation_if_it_is_ours) {

@@ -122,6 +122,27 @@ providers:
   EXPECT_THAT(problems(text), ElementsAre(HasSubstr("ssh-port")));
 }
 
+TEST_F(StaticConfigTest, integers_may_be_texts) {
+  const std::string text = R"(
+labels: [{name: a}]
+providers:
+  - name: rack
+    driver: static
+    pools:
+      - name: main
+        nodes:
+          - {name: g, labels: [a], ssh-port: "2022"}
+          - {name: h, labels: [a], connection-port: "2222", timeout: "9", max-parallel-jobs: "2"}
+)";
+  const auto config = load(text);
+  EXPECT_EQ(config->hosts().begin()->second.connection_port, 2022);
+  const Host& host = config->hosts().rbegin()->second;
+  EXPECT_EQ(host.connection_port, 2222);
+  EXPECT_EQ(host.timeout, 9);
+  EXPECT_EQ(host.slots, 2);
+  EXPECT_THAT(problems(text), testing::Contains(HasSubstr("timeout: must be an integer")));
+}
+
 TEST_F(StaticConfigTest, a_host_listed_twice_counts_once) {
   const auto config = load(R"(
 labels: [{name: a}, {name: b}]

@@ -102,7 +102,7 @@ void GceConfig::load_pool(const config::Section& section, const config::Provider
                    .ssh_key = {},
                    .instance_type = part.optional_text("instance-type").value_or(""),
                    .volume_type = part.text("volume-type"),
-                   .volume_size = part.integer("volume-size"),
+                   .volume_size = part.integer_or_text("volume-size"),
                    .network = network,
                    .subnetwork = subnetwork,
                    .metadata = load_metadata(part),

@@ -51,13 +51,22 @@ std::optional<std::int64_t> either(std::optional<std::int64_t> first,
   return first ? first : second;
 }
 
+// Unlike a missing key, one without a value sets no amount, as with the Python Nodepool.
+std::optional<std::int64_t> amount_of(const config::Section& section, const std::string& key,
+                                      std::optional<std::int64_t> otherwise) {
+  return section.value().find(key) == nullptr ? otherwise : section.optional_integer(key);
+}
+
+// The label's amounts, else the pool's, else `usual`.
 Amounts amounts_of(const config::Section& label, const config::Section& pool,
-                   const std::string& suffix) {
-  const auto amount = [&](const std::string& what) {
-    return either(label.optional_integer(what + suffix),
-                  pool.optional_integer("default-label-" + what + suffix));
+                   const std::string& suffix, const Amounts& usual) {
+  const auto amount = [&](const std::string& what, std::optional<std::int64_t> otherwise) {
+    const std::string key = what + suffix;
+    return amount_of(label, key, amount_of(pool, "default-label-" + key, otherwise));
   };
-  return {.cpu = amount("cpu"), .memory = amount("memory"), .storage = amount("storage")};
+  return {.cpu = amount("cpu", usual.cpu),
+          .memory = amount("memory", usual.memory),
+          .storage = amount("storage", usual.storage)};
 }
 
 driver::Resources label_resources(const config::Section& section, const KubeLabel& label) {
@@ -100,7 +109,7 @@ KubeConfig::KubeConfig(Kind kind, const config::ProviderSection& section,
   const config::Section provider(section.value, schema, section.file, section.path);
   context_ = kind == Kind::kubernetes ? provider.optional_text("context")
                                       : std::optional(provider.text("context"));
-  launch_retries_ = std::max<std::int64_t>(1, provider.integer("launch-retries"));
+  launch_retries_ = std::max<std::int64_t>(1, provider.integer_or_text("launch-retries"));
   load_launch_timeout(provider);
   is_limited_to_capacity_ =
       kind != Kind::openshiftpods && provider.boolean("limit-to-cluster-capacity");
@@ -160,11 +169,8 @@ KubeLabel KubeConfig::load_label(const config::Section& section,
   label.spec = json_at(section, "spec");
   label.image = section.optional_text("image").value_or("");
   label.image_pull = section.text("image-pull");
-  label.request = amounts_of(section, pool, "");
-  label.limit = amounts_of(section, pool, "-limit");
-  label.limit.cpu = either(label.limit.cpu, label.request.cpu);
-  label.limit.memory = either(label.limit.memory, label.request.memory);
-  label.limit.storage = either(label.limit.storage, label.request.storage);
+  label.request = amounts_of(section, pool, "", {});
+  label.limit = amounts_of(section, pool, "-limit", label.request);
   label.gpu = section.optional_number("gpu");
   label.gpu_resource = section.optional_text("gpu-resource").value_or("");
   label.env = json_at(section, "env");

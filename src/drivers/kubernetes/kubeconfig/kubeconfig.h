@@ -21,8 +21,8 @@ inline constexpr const char* kServiceAccountDirectory =
     "/var/run/secrets/kubernetes.io/serviceaccount";
 
 // Reads the cluster of a context (nothing: the current one) from the files in KUBECONFIG, or from
-// ~/.kube/config. Of several files, the first that has an entry counts. If no file exists and no
-// context is given, returns the cluster that this process runs in. Reads the files each time.
+// ~/.kube/config. Of several files, the first that has an entry counts. If no file exists,
+// returns the cluster that this process runs in, whatever the context. Reads the files each time.
 // Throws KubeconfigError, and config::ConfigError for a file that cannot be parsed.
 Cluster find_cluster(const std::optional<std::string>& context,
                      const config::Environment& environment,

@@ -157,6 +157,13 @@ TEST_F(GceConfigTest, every_key_is_read) {
   EXPECT_TRUE(with_disk->machine_label("main", "small").console_log);
 }
 
+TEST_F(GceConfigTest, the_size_of_a_disk_and_a_port_may_be_texts) {
+  const auto config = load(changed("e2-small", "e2-small, volume-size: '50'"));
+  EXPECT_EQ(config->label("main", "small").volume_size, 50);
+  const auto with_port = load(changed("name: jammy", "name: jammy, connection-port: '2222'"));
+  EXPECT_EQ(with_port->machine_label("main", "small").access.connection_port, 2222);
+}
+
 TEST_F(GceConfigTest, networks_are_names_or_paths) {
   const auto label_in = [this](const std::string& keys) {
     const std::string text = changed("- name: main", "- name: main\n        " + keys);

@@ -82,6 +82,25 @@ TEST_F(KubeConfigTest, what_is_not_said_is_as_the_pool_and_the_provider_have_it)
   EXPECT_EQ(config->launch_retries(), 3);
 }
 
+TEST_F(KubeConfigTest, the_number_of_attempts_may_be_a_text) {
+  const std::string provider = "    context: one\n    launch-retries: '5'\n";
+  EXPECT_EQ(load(Kind::kubernetes, yaml("kubernetes", provider, "", "{name: a, type: namespace}"))
+                ->launch_retries(),
+            5);
+}
+
+TEST_F(KubeConfigTest, an_amount_without_a_value_is_none) {
+  const auto config = load(Kind::kubernetes,
+                           yaml("kubernetes", "    context: one\n",
+                                "        default-label-cpu: 2\n        default-label-memory: 512\n",
+                                "{name: a, type: pod, image: i, cpu: , memory-limit: }"));
+  const KubeLabel& a = config->label("main", "a");
+  EXPECT_EQ(a.request.cpu, std::nullopt);
+  EXPECT_EQ(a.limit.cpu, std::nullopt);
+  EXPECT_EQ(a.request.memory, 512);
+  EXPECT_EQ(a.limit.memory, std::nullopt);
+}
+
 TEST_F(KubeConfigTest, openshift_calls_things_differently) {
   const std::string provider = "    context: one\n    max-projects: 4\n";
   const std::string labels = "{name: a, type: pod, image: i}, {name: b, type: whatever}";
