@@ -8,6 +8,7 @@
 #include "api/documents.h"
 #include "api/request_calls.h"
 #include "config/duration.h"
+#include "coordination/known_outcome.h"
 #include "model/lease.h"
 #include "requestor/error.h"
 #include "requestor/lease.h"
@@ -136,10 +137,12 @@ Task<web::Response> hold_nodes(Call& call) {
   }
   std::vector<std::string> held;
   for (const std::string& node : wanted) {
+    Task<bool> keeping = requestor::keep_leased_node(call.context.runtime, call.context.store, node,
+                                                     call.id, reason, duration);
+    if (!held.empty()) keeping = coordination::continue_change(std::move(keeping));
     bool is_held = false;
     try {
-      is_held = co_await requestor::keep_leased_node(call.context.runtime, call.context.store, node,
-                                                     call.id, reason, duration);
+      is_held = co_await std::move(keeping);
     } catch (const requestor::RequestError& error) {
       throw CallError(409, error.what());
     }

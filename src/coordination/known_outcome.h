@@ -1,8 +1,10 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "async/runtime.h"
+#include "coordination/outage.h"
 #include "coordination/store.h"
 
 namespace nodepool::coordination {
@@ -23,5 +25,18 @@ namespace nodepool::coordination {
 // Cancelled while it waits.
 Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, Store& store,
                                                       Transaction transaction);
+
+// Awaits a later step of a change that has happened in part, or whose outcome is unknown. If the
+// store fails, the outcome of the change is unknown, whatever is known of the step: throws
+// StoreError (unknown_outcome). Otherwise throws as the step does.
+template <typename Result>
+Task<Result> continue_change(Task<Result> step) {
+  try {
+    co_return co_await std::move(step);
+  } catch (const StoreError& error) {
+    if (!may_recover(error)) throw;
+    throw StoreError(StoreError::Kind::unknown_outcome, error.what());
+  }
+}
 
 }  // namespace nodepool::coordination

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "async/finally.h"
+#include "coordination/known_outcome.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "model/change_node.h"
@@ -180,6 +181,7 @@ Task<std::vector<std::string>> remove_all(Store& store, std::vector<std::string>
   std::vector<std::string> removed;
   for (const std::string& node_id : node_ids) {
     Task<bool> removing = remove_from_lease(store, node_id, lease_id, ending);
+    if (!removed.empty()) removing = coordination::continue_change(std::move(removing));
     if (co_await std::move(removing)) removed.push_back(node_id);
   }
   co_return removed;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "async/finally.h"
+#include "coordination/known_outcome.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
@@ -68,6 +69,17 @@ Task<Creation> try_to_create(Store& store, const Transaction& transaction) {
   }
 }
 
+// The record of a created request as it is now; `request` if it is gone or cannot be read.
+Task<NodeRequest> read_created(Store& store, NodeRequest request) {
+  try {
+    std::optional<NodeRequest> created = co_await read_request(store, request.id);
+    if (created) co_return std::move(*created);
+  } catch (const StoreError& error) {
+    if (error.kind() == Kind::closed) throw;
+  }
+  co_return std::move(request);
+}
+
 // Returns nothing if the record of the key exists. After an unknown outcome it may be this call's
 // own: then the request is found by its event id.
 Task<std::optional<NodeRequest>> create(Store& store, Priority priority, NodeRequest request,
@@ -81,8 +93,7 @@ Task<std::optional<NodeRequest>> create(Store& store, Priority priority, NodeReq
     const Creation creation = co_await try_to_create(store, transaction);
     if (creation.kind == Creation::Kind::created) {
       request.id = creation.id;
-      std::optional<NodeRequest> created = co_await read_request(store, creation.id);
-      co_return created ? std::move(*created) : std::move(request);
+      co_return co_await read_created(store, std::move(request));
     }
     if (creation.kind == Creation::Kind::parents_missing) {
       co_await coordination::ensure_path(store, std::string(model::kRequestsRoot));
@@ -92,7 +103,10 @@ Task<std::optional<NodeRequest>> create(Store& store, Priority priority, NodeReq
     }
     may_be_created = may_be_created || creation.kind == Creation::Kind::unknown;
     std::optional<NodeRequest> found;
-    if (may_be_created) found = co_await find_by_event(store, priority, *request.event_id);
+    if (may_be_created) {
+      Task<std::optional<NodeRequest>> finding = find_by_event(store, priority, *request.event_id);
+      found = co_await coordination::continue_change(std::move(finding));
+    }
     if (found || creation.kind == Creation::Kind::key_exists) co_return found;
   }
 }

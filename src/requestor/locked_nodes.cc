@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "async/finally.h"
+#include "coordination/known_outcome.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
 #include "requestor/error.h"
@@ -48,7 +49,8 @@ Task<> commit_surely(Store& store, Transaction transaction) {
     } catch (const StoreError& error) {
       if (error.kind() != Kind::unknown_outcome) throw;
     }
-    if (co_await was_committed(store, transaction)) co_return;
+    Task<bool> checking = was_committed(store, transaction);
+    if (co_await coordination::continue_change(std::move(checking))) co_return;
   }
 }
 

@@ -53,8 +53,8 @@ class LockedNodes {
 };
 
 // Commits a transaction that sets at least one record. After an unknown outcome, checks whether it
-// was committed, and retries if not. Throws StoreError: it was not committed, or the store is
-// unreachable.
+// was committed, and retries if not. Throws StoreError: it was not committed, unless the outcome is
+// unknown.
 Task<> commit_surely(coordination::Store& store, coordination::Transaction transaction);
 
 }  // namespace nodepool::requestor

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "model/lease.h"
@@ -21,6 +22,30 @@ class ApiMomentsTest : public ApiTest {
  protected:
   static void fail(const std::string& name, const std::string& error) {
     ADD_FAILURE() << name << ": " << error;
+  }
+
+  // Makes the call at a launcher that loses the store at this moment. Returns whether the response
+  // says that nothing has been changed. Sets `is_over` if there was a response before.
+  bool is_reported_unchanged(web::Request change, std::size_t moment, bool& is_over) {
+    std::optional<web::Response> response;
+    async::TaskScope scope(runtime_, fail);
+    scope.spawn("call", answer(*first_, std::move(change), response));
+    loop_.poll(moment);
+    is_over = response.has_value();
+    first_->store().suspend_for_tests();
+    while (!response) pass(seconds(1));
+    run(scope.join());
+    first_->store().resume_for_tests();
+    pass(seconds(1));
+    return got(*response).text.find("nothing has been changed") != std::string::npos;
+  }
+
+  // How many nodes of the lease of this response are still leased.
+  std::size_t count_leased(const Got& done) {
+    const json& nodes = done.body.at("lease").at("nodes");
+    return static_cast<std::size_t>(std::ranges::count_if(nodes, [this](const json& each) {
+      return node(each.at("id")).state == model::NodeState::in_use;
+    }));
   }
 };
 
@@ -143,6 +168,31 @@ TEST_F(ApiMomentsTest, what_is_held_is_written_down_even_if_the_next_node_cannot
   EXPECT_EQ(node(first).state, model::NodeState::hold);
   EXPECT_EQ(node(second).state, model::NodeState::in_use);
   EXPECT_THAT(audit_.back(), HasSubstr("/hold: 409, held " + first + " of " + done.id()));
+}
+
+TEST_F(ApiMomentsTest, an_outage_at_any_moment_of_a_release_or_hold_hides_no_change) {
+  for (const auto& [method, call] : {std::pair("DELETE", ""), std::pair("POST", "/hold")}) {
+    bool is_over = false;
+    for (std::size_t moment = 0; !is_over; ++moment) {
+      const Got done = leased("gitlab", {{"labels", {"small", "small"}}});
+      web::Request change = request(method, "/api/v1/leases/" + done.id() + call, "gitlab");
+      if (is_reported_unchanged(std::move(change), moment, is_over)) {
+        EXPECT_EQ(count_leased(done), 2U) << method << moment;
+      }
+    }
+  }
+}
+
+TEST_F(ApiMomentsTest, an_outage_at_any_moment_of_a_new_request_hides_no_request) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  bool is_over = false;
+  for (std::size_t moment = 0; !is_over; ++moment) {
+    const std::size_t before = run(launcher_.requests()).size();
+    web::Request placing = request("POST", "/api/v1/requests", "gitlab", kSmall);
+    if (is_reported_unchanged(std::move(placing), moment, is_over)) {
+      EXPECT_THAT(run(launcher_.requests()), SizeIs(before)) << moment;
+    }
+  }
 }
 
 TEST_F(ApiMomentsTest, a_hold_whose_node_changes_at_any_moment_is_ended_or_the_call_is_refused) {

@@ -42,15 +42,18 @@ class LeaseRequestTest : public RequestorTest {
     launcher_.adorn = [](model::Node& node, std::size_t) { node.launcher = "pool-1"; };
   }
 
-  // The id of a lease request that is fulfilled.
-  std::string fulfilled(std::vector<std::string> labels) {
+  Task<std::optional<model::NodeRequest>> creating(coordination::Store& store,
+                                                   std::vector<std::string> labels) {
     NodeRequestSpec spec{std::move(labels), "ada"};
     model::LeaseRequest terms{.owner = "gitlab",
                               .holder = "job 17",
                               .lease = 7200,
                               .expires = clock_.wall_seconds() + 3600};
-    const std::optional<model::NodeRequest> request =
-        run(create_lease_request(runtime_, *store_, std::move(spec), std::move(terms)));
+    return create_lease_request(runtime_, store, std::move(spec), std::move(terms));
+  }
+  // The id of a lease request that is fulfilled.
+  std::string fulfilled(std::vector<std::string> labels) {
+    const std::optional<model::NodeRequest> request = run(creating(*store_, std::move(labels)));
     settle();
     return request->id;
   }
@@ -70,6 +73,21 @@ TEST_F(LeaseRequestTest, a_fulfilled_request_becomes_a_lease) {
   ASSERT_TRUE(leased);
   EXPECT_EQ(leased->lease.id, id);
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(LeaseRequestTest, a_lost_response_to_a_creation_leaves_its_outcome_unknown_in_an_outage) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  lose_answer_about(model::request_path("200-0000000000"), /*is_back_at_once=*/false);
+  EXPECT_EQ(store_failure(creating(*store_, {"small"})), StoreError::Kind::unknown_outcome);
+  EXPECT_THAT(run(launcher_.requests()), ElementsAre("200-0000000000"));
+}
+
+TEST_F(LeaseRequestTest, a_created_request_need_not_be_readable) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  StoreLostAfterCommit lost(*store_);
+  const std::optional<model::NodeRequest> created = run(creating(lost, {"small"}));
+  ASSERT_TRUE(created);
+  EXPECT_EQ(created->id, "200-0000000000");
 }
 
 TEST_F(LeaseRequestTest, a_request_with_too_many_nodes_for_one_lease_fails_for_good) {

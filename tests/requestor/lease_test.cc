@@ -249,5 +249,23 @@ TEST_F(LeaseTest, a_lost_answer_to_a_release_is_no_failure) {
   EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
 }
 
+TEST_F(LeaseTest, a_lost_response_to_a_release_leaves_its_outcome_unknown_in_an_outage) {
+  const LeasedNodes leased = lease({"small"});
+  const model::NodeTable& nodes = node_table();
+  lose_answer_about(model::node_path("0000000000"), /*is_back_at_once=*/false);
+  EXPECT_EQ(store_failure(release_lease(runtime_, *store_, nodes, leased.lease.id)),
+            coordination::StoreError::Kind::unknown_outcome);
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
+}
+
+TEST_F(LeaseTest, a_release_that_an_outage_interrupts_does_not_deny_its_first_part) {
+  const LeasedNodes leased = lease({"small", "large"});
+  StoreLostAfterCommit lost(*store_);
+  EXPECT_EQ(store_failure(release_lease(runtime_, lost, node_table(), leased.lease.id)),
+            coordination::StoreError::Kind::unknown_outcome);
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
+  EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::in_use);
+}
+
 }  // namespace
 }  // namespace nodepool::requestor

@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 
 #include "async/event_loop.h"
+#include "coordination/forwarding_store.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
 #include "model/node_table.h"
@@ -18,6 +19,34 @@
 #include "tests/requestor/launcher_double.h"
 
 namespace nodepool::requestor {
+
+// A store that is unreachable after the first successful transaction.
+class StoreLostAfterCommit final : public coordination::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Task<std::vector<coordination::OperationResult>> commit(
+      coordination::Transaction transaction) override {
+    require_reachable();
+    Task<std::vector<coordination::OperationResult>> committing =
+        ForwardingStore::commit(std::move(transaction));
+    std::vector<coordination::OperationResult> results = co_await std::move(committing);
+    is_lost_ = true;
+    co_return results;
+  }
+  Task<coordination::Entry> get(std::string path) override {
+    require_reachable();
+    return ForwardingStore::get(std::move(path));
+  }
+
+ private:
+  void require_reachable() const {
+    using Kind = coordination::StoreError::Kind;
+    if (is_lost_) throw coordination::store_error(Kind::disconnected, "/");
+  }
+
+  bool is_lost_ = false;
+};
 
 // An installation in memory with a launcher, and the session of a requestor on it.
 class RequestorTest : public testing::Test {
@@ -37,6 +66,17 @@ class RequestorTest : public testing::Test {
     return loop_.run(std::move(task));
   }
   void run(async::Task<> task) { loop_.run(std::move(task)); }
+
+  // The kind of the error with which the task fails.
+  template <typename T>
+  std::optional<coordination::StoreError::Kind> store_failure(async::Task<T> task) {
+    try {
+      run(std::move(task));
+    } catch (const coordination::StoreError& error) {
+      return error.kind();
+    }
+    return std::nullopt;
+  }
 
   // Lets everything run that can without time passing.
   void settle() {
