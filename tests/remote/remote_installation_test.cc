@@ -214,7 +214,9 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
   EXPECT_THAT(run(installation.release(leased.lease.id, "look")), ElementsAre(leased.nodes[1].id));
   settle();
   EXPECT_EQ(node(leased.nodes[1].id).state, model::NodeState::hold);
-  EXPECT_THAT(refusal(installation.release(leased.lease.id, std::nullopt)),
+  run(doors_[0]->stop());
+  doors_[0] = open_late([this] { return pass_at_once(seconds(0)); });
+  EXPECT_THAT(refusal(client("gitlab").release(leased.lease.id, std::nullopt)),
               HasSubstr("there is no lease or leased node"));
 }
 
@@ -236,6 +238,8 @@ TEST_F(InstallationTest, nodes_of_a_process_are_leased_shortly_and_kept_until_it
 }
 
 TEST_F(InstallationTest, a_use_that_cannot_be_ended_ends_with_its_lease) {
+  run(doors_[0]->stop());
+  doors_[0] = open_late([this] { return pass_at_once(seconds(0)); });
   RemoteInstallation installation = client("gitlab");
   const Installation::Outcome outcome =
       run(installation.request({.labels = {"small"}, .is_for_process = true}, nullptr));
