@@ -106,6 +106,15 @@ class InstallationTest : public api::ApiTest {
     co_return co_await std::move(answering);
   }
 
+  // A server that gives this response to every call.
+  std::unique_ptr<web::Server> open_page(web::Response page) {
+    const auto give = [](web::Response page) -> Task<web::Response> { co_return page; };
+    auto listen_address = std::make_unique<web::Server>(
+        runtime_, log_, [give, page](const web::Request&) { return give(page); });
+    run(listen_address->start({.host = "127.0.0.1", .port = 0}));
+    return listen_address;
+  }
+
   // What becomes of a request while time passes. Its error is in `failure_`.
   std::optional<Installation::Outcome> outcome_in_time(RemoteInstallation& installation,
                                                        Installation::Request order) {
@@ -512,6 +521,31 @@ TEST_F(InstallationTest, a_launcher_that_never_responds_is_reported_long_before_
   EXPECT_LT(clock_.now(), begun + hours(1));
   EXPECT_THAT(failure_, HasSubstr("no launcher responds: "));
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; retrying")));
+}
+
+TEST_F(InstallationTest, an_error_that_is_not_the_apis_is_reported_with_its_status) {
+  struct Case {
+    unsigned status;
+    std::string type;
+    std::string text;
+    std::string failure;
+  };
+  const std::vector<Case> cases{
+      {404, "text/html", "<html>\nNot Found", "the API responded with status 404"},
+      {401, "application/json", "[]", "the API responded with status 401"},
+      {413, "text/plain", "", "the API responded with status 413"},
+      {421, "text/plain; charset=UTF-8", "Unknown host name\r\nUse another one\n",
+       "the API responded with status 421: Unknown host name"},
+  };
+  for (const Case& each : cases) {
+    run(doors_[0]->stop());
+    doors_[0] = open_page({.status = each.status,
+                           .headers = {{"Content-Type", each.type}},
+                           .body = std::make_shared<const std::string>(each.text)});
+    EXPECT_EQ(refusal(client("gitlab").renew("200-0000000000", seconds(60))), each.failure);
+    EXPECT_EQ(refusal(client("gitlab").release("200-0000000000", std::nullopt)), each.failure);
+    EXPECT_EQ(refusal(client("gitlab").request({.labels = {"small"}}, nullptr)), each.failure);
+  }
 }
 
 TEST_F(InstallationTest, lists_are_those_of_the_commands) {
