@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/arriving_records.h"
 #include "api/documents.h"
 #include "api/request_calls.h"
 #include "config/duration.h"
@@ -50,15 +51,23 @@ std::optional<std::chrono::seconds> max_lease(const Call& call) {
   return longest;
 }
 
-}  // namespace
+// Another launcher may have made the lease just now: waits for its records. The id of a node is no
+// lease's.
+Task<> wait_until_arrived(Call& call) {
+  if (call.context.records.nodes.find(call.id) == nullptr) co_await wait_for_lease(call);
+  co_await wait_for_nodes(call);
+}
 
+// The lease with this id. Throws CallError if there is none that the client may see (404), or if
+// this is not known (503).
 const LeaseIndex::Entry& visible_lease(const Call& call) {
   const LeaseIndex::Entry* entry = call.view.find(call.id);
-  if (entry == nullptr || !entry->lease) {
-    throw CallError(404, fmt::format("Lease {} not found: it has ended or never existed", call.id));
-  }
-  return *entry;
+  if (entry != nullptr && entry->lease) return *entry;
+  require_ready(call.context.records);
+  throw CallError(404, fmt::format("Lease {} not found: it has ended or never existed", call.id));
 }
+
+}  // namespace
 
 std::chrono::seconds granted_duration(const Call& call,
                                       std::optional<std::chrono::seconds> requested,
@@ -96,6 +105,7 @@ Task<web::Response> list_leases(Call& call) {
 }
 
 Task<web::Response> show_lease(Call& call) {
+  co_await wait_until_arrived(call);
   const LeaseIndex::Entry& entry = visible_lease(call);
   co_return json_response(
       200, lease_document(call.id, entry, call.context.records.nodes, login_data_for(call, entry),
@@ -104,6 +114,7 @@ Task<web::Response> show_lease(Call& call) {
 }
 
 Task<web::Response> renew_lease(Call& call) {
+  co_await wait_until_arrived(call);
   require_change(call, visible_lease(call));
   CallBody body(call.request);
   const std::optional<std::chrono::seconds> requested = body.duration("lease");
@@ -123,6 +134,7 @@ Task<web::Response> renew_lease(Call& call) {
 }
 
 Task<web::Response> hold_nodes(Call& call) {
+  co_await wait_until_arrived(call);
   const LeaseIndex::Entry& entry = visible_lease(call);
   require_change(call, entry);
   CallBody body(call.request);
@@ -174,6 +186,7 @@ Task<web::Response> end_hold(Call& call) {
 }
 
 Task<web::Response> release_lease(Call& call) {
+  co_await wait_until_arrived(call);
   const LeaseIndex::Entry& entry = visible_lease(call);
   require_change(call, entry);
   const std::string* node = call.request.parameter("node");

@@ -13,9 +13,6 @@ async::Task<web::Response> release_lease(Call& call);
 // Ends the hold of a node, whether a client or an operator holds it.
 async::Task<web::Response> end_hold(Call& call);
 
-// The lease with this id. Throws CallError (404) if there is none that the client may see.
-const LeaseIndex::Entry& visible_lease(const Call& call);
-
 // The duration of a lease or hold: `requested`, or else `usual` reduced to the limit. The limit is
 // the lower of the configuration's and the token's. Throws CallError (422) if `requested` exceeds
 // it.

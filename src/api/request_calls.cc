@@ -7,12 +7,12 @@
 #include <functional>
 #include <utility>
 
+#include "api/arriving_records.h"
 #include "api/documents.h"
 #include "api/lease_calls.h"
 #include "api/token_file.h"
 #include "async/event.h"
 #include "async/finally.h"
-#include "model/paths.h"
 #include "report/listings.h"
 #include "report/rendering/table_text.h"
 #include "requestor/error.h"
@@ -22,13 +22,10 @@
 namespace nodepool::api {
 
 using async::Task;
-using coordination::StoreError;
 using model::NodeRequest;
 
 namespace {
 
-// How long a record that another launcher has written may take to arrive here.
-constexpr auto kReplicationDelay = std::chrono::milliseconds(500);
 // Between two parts of an event stream.
 constexpr auto kStreamPause = web::kStreamSilence;
 constexpr std::size_t kUsualPage = 100;
@@ -36,15 +33,6 @@ constexpr std::size_t kLargestPage = 1000;
 
 std::string base_path(const std::string& id) {
   return "/api/v1/requests/" + id;
-}
-
-// Whether the index may have only some of the lease's nodes yet: their records arrive one by one.
-bool is_arriving(const Call& call, const LeaseIndex::Entry& entry) {
-  if (!entry.lease) return false;
-  const model::NodeTable& nodes = call.context.records.nodes;
-  return !nodes.ready() || std::ranges::any_of(nodes.allocated_to(call.id), [&](const auto& id) {
-    return nodes.find(id)->state == model::NodeState::ready;
-  });
 }
 
 bool is_waiting(const LeaseIndex::Entry& entry) {
@@ -62,48 +50,6 @@ std::string document_of(const Call& call) {
   return fulfilled_document(call.id, entry, call.context.records.nodes,
                             call.view.may_change(entry) ? LoginData::shown : LoginData::hidden,
                             call.context.runtime.clock.wall_seconds());
-}
-
-// Reads the request from the store: this launcher may not have its record yet.
-Task<> read_from_store(Call& call) {
-  std::optional<coordination::Entry> entry;
-  try {
-    entry = co_await call.context.store.get(model::request_path(call.id));
-  } catch (const StoreError& error) {
-    if (!error.is_rejection()) throw;
-  }
-  if (entry) call.context.records.requests.seen(call.id, *entry);
-}
-
-// Waits up to kReplicationDelay for records of the request or lease, until `is_done`.
-Task<> wait_for_records(Call& call, std::function<bool()> is_done) {
-  async::Clock& clock = call.context.runtime.clock;
-  const async::Clock::TimePoint arrival = clock.now() + kReplicationDelay;
-  async::Event changed;
-  const coordination::Subscription watching =
-      call.context.lease_index.observe(call.id, [&changed] { changed.set(); });
-  const coordination::Subscription readiness =
-      call.context.records.nodes.observe_readiness([&changed](bool) { changed.set(); });
-  while (!is_done()) {
-    if (!co_await changed.wait_until(clock, arrival)) co_return;
-  }
-}
-
-// Waits for the record of the request or lease, if there is none.
-Task<> wait_for_record(Call& call) {
-  if (call.context.lease_index.find(call.id) != nullptr) co_return;
-  co_await read_from_store(call);
-  const std::function<bool()> is_there = [&call] {
-    return call.context.lease_index.find(call.id) != nullptr;
-  };
-  co_await wait_for_records(call, is_there);
-}
-
-// What the tables lack is known to be absent only if they are complete: waits until they are.
-// Throws CallError (503) if they are not by `deadline`.
-Task<> require_complete_records(Call& call, async::Clock::TimePoint deadline) {
-  co_await call.context.records.ready_by(deadline);
-  require_ready(call.context.records);
 }
 
 // Throws CallError (404) unless the lease index has such a request or lease that the client may
@@ -272,11 +218,7 @@ void require_withdrawable(const Call& call) {
 // tables need not show yet. `nodes` are those of its last record.
 Task<web::Response> release_ended(Call& call, std::vector<std::string> nodes) {
   if (nodes.empty()) {
-    const std::function<bool()> is_leased = [&call] {
-      const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
-      return entry != nullptr && entry->lease;
-    };
-    co_await wait_for_records(call, is_leased);
+    co_await wait_for_lease(call);
     const model::IdSet& allocated = call.context.records.nodes.allocated_to(call.id);
     nodes.assign(allocated.begin(), allocated.end());
   }
@@ -306,15 +248,6 @@ Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& in_flight, NewRe
     return remove_in_flight(in_flight, call.client.name, count);
   };
   co_return co_await async::finally(std::move(placing), placed);
-}
-
-// Waits up to kReplicationDelay for all nodes of a lease.
-Task<> wait_for_nodes(Call& call) {
-  const std::function<bool()> is_complete = [&call] {
-    const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
-    return entry == nullptr || !is_arriving(call, *entry);
-  };
-  co_await wait_for_records(call, is_complete);
 }
 
 // Throws CallError (404) if the request has ended meanwhile: other tasks run between the end of a

@@ -47,8 +47,8 @@ std::string process_identity();
 // The number of columns of the terminal on standard output; 0 if there is none.
 std::size_t terminal_width();
 
-// Performs the command in the arguments; returns the exit status. Errors are printed on
-// Context::err.
+// Performs the command in the arguments; returns the exit status, which is not 0 if Context::out
+// could not be written. Errors are printed on Context::err.
 int run(Context& context);
 
 }  // namespace nodepool::cli

@@ -61,6 +61,11 @@ void print_lease(Context& context, const requestor::LeasedNodes& leased,
   context.out << (command.json ? lease_json(leased, labels) + "\n"
                                : lease_text(leased, nodes, files));
   context.out.flush();  // the lease is printed even if the files fail
+  if (!context.out) {
+    context.err << fmt::format(
+        "nodepool: lease {} could not be printed. Release it with `nodepool release {}`\n",
+        leased.lease.id, leased.lease.id);
+  }
   files.write(nodes);
 }
 

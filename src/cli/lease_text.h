@@ -16,7 +16,8 @@ namespace nodepool::cli {
 std::string lease_json(const requestor::LeasedNodes& leased,
                        const std::vector<std::string>& labels);
 
-// Prints the lease, and writes its files. Throws std::system_error if these cannot be written.
+// Prints the lease, and writes its files. If it cannot be printed, names it on Context::err. Throws
+// std::system_error if the files cannot be written.
 void print_lease(Context& context, const requestor::LeasedNodes& leased,
                  const RequestNodes& command, LeaseFiles& files);
 

@@ -142,6 +142,19 @@ int failure_status(const Arguments& arguments) {
   return std::holds_alternative<UseShell>(arguments.command) ? kSshFailed : 1;
 }
 
+// Performs the command in the arguments; returns the exit status.
+int perform_arguments(Context& context) {
+  auto parsed = parse_arguments(context.arguments, telemetry::version(), context.out, context.err);
+  if (const auto* exit = std::get_if<Exit>(&parsed)) return exit->status;
+  const auto& arguments = std::get<Arguments>(parsed);
+  try {
+    return perform_any(context, arguments);
+  } catch (const std::exception& error) {
+    context.err << "nodepool: " << error.what() << '\n';
+    return failure_status(arguments);
+  }
+}
+
 }  // namespace
 
 std::string process_identity() {
@@ -160,17 +173,12 @@ std::size_t terminal_width() {
 int run(Context& context) {
   const SanitizedOutput out(context.out);
   const SanitizedOutput err(context.err);
-  auto parsed = parse_arguments(context.arguments, telemetry::version(), context.out, context.err);
-  if (const auto* exit = std::get_if<Exit>(&parsed)) return exit->status;
-  const auto& arguments = std::get<Arguments>(parsed);
-  int status = 0;
-  try {
-    status = perform_any(context, arguments);
-  } catch (const std::exception& error) {
-    status = failure_status(arguments);
-    context.err << "nodepool: " << error.what() << '\n';
-  }
+  int status = perform_arguments(context);
   context.out.flush();
+  if (!context.out) {
+    context.err << "nodepool: cannot write to standard output\n";
+    if (status == 0) status = 1;
+  }
   context.err.flush();
   return status;
 }

@@ -76,9 +76,17 @@ std::string problem_detail(const std::string& body) {
   }
 }
 
-// What the response to a failed call says, in words.
-std::string failure_in(int status, const std::string& detail) {
-  return detail.empty() ? fmt::format("the API responded with status {}", status) : detail;
+// What the response to a failed call says, in words. If it is not the API's, but a proxy's or web
+// server's: its status, and the first line of plain text.
+std::string failure_in(const http::Response& response) {
+  std::string detail = problem_detail(response.body);
+  if (!detail.empty()) return detail;
+  std::string failure = fmt::format("the API responded with status {}", response.status);
+  if (!response.header("content-type").starts_with("text/plain")) return failure;
+  constexpr std::size_t kLongestLine = 200;
+  const std::size_t end = response.body.find_first_of("\r\n");
+  const std::string line = response.body.substr(0, std::min(end, kLongestLine));
+  return line.empty() ? failure : failure + ": " + line;
 }
 
 }  // namespace
@@ -131,17 +139,17 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
     // Another launcher, or the same one later, may respond otherwise: it or its store is
     // unavailable, or the launcher behind a proxy, or the client is above its rate limit.
     if (http::is_retryable_status(response->status)) {
-      failure = failure_in(response->status, problem_detail(response->body));
+      failure = failure_in(*response);
       is_answered = is_answered || response->status != kInternalError;
       continue;
     }
     current_ = (current_ + attempt) % bases_.size();
     ApiReply reply{.status = response->status};
+    // A 404 of a proxy says nothing about the thing.
+    const bool is_known = reply.is_missing() && !problem_detail(response->body).empty();
+    if (!response->is_success() && !is_known) throw RequestError(failure_in(*response));
     if (!response->body.empty()) reply.document = parse_response(response->body);
-    if (response->is_success() || reply.is_missing()) co_return reply;
-    const std::string detail =
-        reply.document.is_object() ? text_at(reply.document, "detail") : std::string();
-    throw RequestError(failure_in(reply.status, detail));
+    co_return reply;
   }
   throw Unavailable(failure, is_answered);
 }

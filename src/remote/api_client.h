@@ -29,7 +29,7 @@ struct ApiReply {
   int status = 0;
   json::Json document = json::Json();  // an object; null if there is none
 
-  bool is_missing() const;  // there is no such thing
+  bool is_missing() const;  // the API says that there is no such thing
 };
 
 // The id as one segment of a path.

@@ -240,9 +240,7 @@ Task<model::Lease> RemoteInstallation::extend(std::string lease,
   std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
   const ApiReply renewed =
       co_await api_.try_call("POST", "leases/" + escaped(lease) + "/renew", std::move(body));
-  const std::string detail = renewed.is_missing() ? text_at(renewed.document, "detail") : "";
-  // Without it, the response may be a proxy's, which knows nothing about the lease.
-  if (!detail.empty()) throw requestor::NoSuchLease(detail);
+  if (renewed.is_missing()) throw requestor::NoSuchLease(text_at(renewed.document, "detail"));
   co_return model::Lease{
       .id = lease, .expires = number_at(renewed.document, "expires"), .holder = {}};
 }

@@ -134,6 +134,30 @@ TEST_F(ApiMomentsTest,
   EXPECT_EQ(done.body.value("state", ""), "fulfilled");
 }
 
+TEST_F(ApiMomentsTest, a_lease_that_arrives_late_at_a_launcher_is_found_there) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  for (const auto& [method, status] : {std::pair("GET", 200U), std::pair("DELETE", 204U)}) {
+    const Got placed = call("POST", "/api/v1/requests", "gitlab", {{"labels", {"small", "small"}}});
+    const std::string target = "/api/v1/leases/" + placed.id();
+    std::optional<web::Response> response;
+    async::TaskScope scope(runtime_, fail);
+    scope.spawn("call", answer(*second_, request(method, target, "gitlab"), response));
+    settle();
+    EXPECT_FALSE(response) << method;
+    run(launcher_.fulfil_now(placed.id()));
+    while (!response) {
+      if (!loop_.poll()) clock_.advance_by(std::chrono::milliseconds(10));
+    }
+    run(scope.join());
+    EXPECT_EQ(response->status, status) << method;
+  }
+  const model::NodeTable& nodes = second_->records().nodes;
+  settle();
+  EXPECT_EQ(std::ranges::count(nodes.all(), model::NodeState::used,
+                               [](const auto& each) { return each.second.state; }),
+            2);
+}
+
 TEST_F(ApiMomentsTest, a_release_that_others_prevent_is_refused) {
   const Got done = leased("gitlab");
   const std::string id = done.body.at("lease").at("nodes").at(0).at("id");

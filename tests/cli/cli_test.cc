@@ -1,6 +1,8 @@
 #include "tests/cli/cli_test.h"
 
+#include <ostream>
 #include <stdexcept>
+#include <streambuf>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -50,6 +52,9 @@ class RestrictedStore final : public coordination::ForwardingStore {
   std::string forbidden_;
 };
 
+// Takes no text.
+class FullDisk final : public std::streambuf {};
+
 }  // namespace
 
 CliTest::CliTest()
@@ -78,6 +83,8 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
   out_.str({});
   err_.str({});
   std::istringstream in(input_);
+  FullDisk disk;
+  std::ostream full(&disk);
   auto open_store =
       [this](config::StoreChoice choice, config::ZooKeeper,
              coordination::StoreUse) -> async::Task<std::unique_ptr<coordination::Store>> {
@@ -90,7 +97,7 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
   };
   Context context{.arguments = std::move(arguments),
                   .in = in,
-                  .out = out_,
+                  .out = out_is_full_ ? full : out_,
                   .err = err_,
                   .err_is_terminal = terminal_,
                   .out_is_terminal = out_is_terminal_,

@@ -69,6 +69,7 @@ class CliTest : public testing::Test {
   std::string input_;
   bool terminal_ = false;
   bool out_is_terminal_ = false;
+  bool out_is_full_ = false;  // standard output is a file on a full disk
   std::size_t terminal_width_ = 0;
   std::string identity_ = "ada@build1";
   config::Environment environment_{{"PATH", "/usr/bin:/bin"}};

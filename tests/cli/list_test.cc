@@ -41,6 +41,14 @@ TEST_F(ListTest, an_empty_installation_has_an_empty_table) {
   EXPECT_EQ(err(), "");
 }
 
+TEST_F(ListTest, a_listing_that_cannot_be_written_is_a_failure) {
+  out_is_full_ = true;
+  EXPECT_EQ(nodepool({"list"}), 1);
+  EXPECT_EQ(err(), "nodepool: cannot write to standard output\n");
+  EXPECT_EQ(nodepool_bare({"--version"}), 1);
+  EXPECT_EQ(err(), "nodepool: cannot write to standard output\n");
+}
+
 TEST_F(ListTest, nodes_are_listed_by_id_and_nothing_is_written) {
   run(launcher_.add_node(make_node("small")));
   model::Node held = make_node("large");

@@ -47,6 +47,15 @@ class RequestCommandTest : public CliTest {
   std::string shown() const { return err(); }
 };
 
+TEST_F(RequestCommandTest, a_lease_that_cannot_be_printed_is_named_on_standard_error) {
+  run(launcher_.add_pool("rack", {"small"}));
+  out_is_full_ = true;
+  EXPECT_EQ(nodepool({"request", "small", "--json"}), 1);
+  EXPECT_THAT(err(), EndsWith("nodepool: lease 200-0000000000 could not be printed. Release it "
+                              "with `nodepool release 200-0000000000`\n"
+                              "nodepool: cannot write to standard output\n"));
+}
+
 TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their_lease) {
   run(launcher_.add_pool("rack", {"small", "large", "windows"}));
   EXPECT_EQ(nodepool({"request", "small", "small", "windows", "--lease", "1h"}), 0);

@@ -106,6 +106,15 @@ class InstallationTest : public api::ApiTest {
     co_return co_await std::move(answering);
   }
 
+  // A server that gives this response to every call.
+  std::unique_ptr<web::Server> open_page(web::Response page) {
+    const auto give = [](web::Response page) -> Task<web::Response> { co_return page; };
+    auto listen_address = std::make_unique<web::Server>(
+        runtime_, log_, [give, page](const web::Request&) { return give(page); });
+    run(listen_address->start({.host = "127.0.0.1", .port = 0}));
+    return listen_address;
+  }
+
   // What becomes of a request while time passes. Its error is in `failure_`.
   std::optional<Installation::Outcome> outcome_in_time(RemoteInstallation& installation,
                                                        Installation::Request order) {
@@ -214,7 +223,9 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
   EXPECT_THAT(run(installation.release(leased.lease.id, "look")), ElementsAre(leased.nodes[1].id));
   settle();
   EXPECT_EQ(node(leased.nodes[1].id).state, model::NodeState::hold);
-  EXPECT_THAT(refusal(installation.release(leased.lease.id, std::nullopt)),
+  run(doors_[0]->stop());
+  doors_[0] = open_late([this] { return pass_at_once(seconds(0)); });
+  EXPECT_THAT(refusal(client("gitlab").release(leased.lease.id, std::nullopt)),
               HasSubstr("there is no lease or leased node"));
 }
 
@@ -236,6 +247,8 @@ TEST_F(InstallationTest, nodes_of_a_process_are_leased_shortly_and_kept_until_it
 }
 
 TEST_F(InstallationTest, a_use_that_cannot_be_ended_ends_with_its_lease) {
+  run(doors_[0]->stop());
+  doors_[0] = open_late([this] { return pass_at_once(seconds(0)); });
   RemoteInstallation installation = client("gitlab");
   const Installation::Outcome outcome =
       run(installation.request({.labels = {"small"}, .is_for_process = true}, nullptr));
@@ -508,6 +521,31 @@ TEST_F(InstallationTest, a_launcher_that_never_responds_is_reported_long_before_
   EXPECT_LT(clock_.now(), begun + hours(1));
   EXPECT_THAT(failure_, HasSubstr("no launcher responds: "));
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; retrying")));
+}
+
+TEST_F(InstallationTest, an_error_that_is_not_the_apis_is_reported_with_its_status) {
+  struct Case {
+    unsigned status;
+    std::string type;
+    std::string text;
+    std::string failure;
+  };
+  const std::vector<Case> cases{
+      {404, "text/html", "<html>\nNot Found", "the API responded with status 404"},
+      {401, "application/json", "[]", "the API responded with status 401"},
+      {413, "text/plain", "", "the API responded with status 413"},
+      {421, "text/plain; charset=UTF-8", "Unknown host name\r\nUse another one\n",
+       "the API responded with status 421: Unknown host name"},
+  };
+  for (const Case& each : cases) {
+    run(doors_[0]->stop());
+    doors_[0] = open_page({.status = each.status,
+                           .headers = {{"Content-Type", each.type}},
+                           .body = std::make_shared<const std::string>(each.text)});
+    EXPECT_EQ(refusal(client("gitlab").renew("200-0000000000", seconds(60))), each.failure);
+    EXPECT_EQ(refusal(client("gitlab").release("200-0000000000", std::nullopt)), each.failure);
+    EXPECT_EQ(refusal(client("gitlab").request({.labels = {"small"}}, nullptr)), each.failure);
+  }
 }
 
 TEST_F(InstallationTest, lists_are_those_of_the_commands) {
