@@ -35,7 +35,8 @@ struct Cloud {
   std::vector<std::string> events;  // calls of the provider
 };
 
-// A driver that launches: pools with `labels` (a list of names) and `max-servers`.
+// A driver that launches: pools with `labels` (a list of names), `max-servers` and
+// `ignore-provider-quota`.
 class CloudDriver final : public driver::Driver {
  public:
   explicit CloudDriver(std::shared_ptr<Cloud> cloud) : cloud_(std::move(cloud)) {}
