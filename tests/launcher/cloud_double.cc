@@ -60,6 +60,8 @@ class CloudProvider final : public driver::LaunchingProvider {
 
   Task<Limits> available() override {
     ++cloud_->questions;
+    const async::Duration time = cloud_->limits_time;
+    if (time > async::Duration()) co_await context_.runtime.clock.sleep_for(time);
     if (!cloud_->limits_failure.empty()) throw std::runtime_error(cloud_->limits_failure);
     co_return cloud_->limits;
   }
