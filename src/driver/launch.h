@@ -53,8 +53,8 @@ class LaunchError : public std::runtime_error {
  public:
   enum class Kind {
     quota,        // quota exceeded: the launcher retries once there is capacity
-    unanswered,   // the cloud did not respond, or refused the credentials: while it does so, the
-                  // request waits
+    unanswered,   // the cloud did not respond, perhaps until the timeout, or refused the
+                  // credentials: while it does so, the request waits
     unreachable,  // the machine runs but has shown no host keys: its image may be broken
     failed,       // any other failure
   };

@@ -250,6 +250,8 @@ Task<> Launcher::adapt(const config::Config& config) {
   tenant_limits_ = config.tenant_limits;
   departed_pools_.set_timeout(std::chrono::seconds(config.pool_timeout));
   departed_pools_.notify();
+  // The tasks that wait already do so for the previous timeout.
+  tables_scope_.spawn("departed pools, new timeout", wait_for_departed_pools());
   co_await stop_pool_workers_without_pool();
   co_await start_missing_pool_workers();
   expiry_.reconfigure(node_ages(config));

@@ -84,6 +84,11 @@ bool NodeRequestHandler::can_be_handed_out(const Node* node, const std::string& 
          (!node->allocated_to || node->allocated_to == request_.id());
 }
 
+// The requestor may have changed the labels since the decision.
+bool NodeRequestHandler::has_node_for_each_label(const NodeRequest& request) const {
+  return request_.nodes().size() == request.node_types.size();
+}
+
 // One transaction, in the order that requestors rely on: nodes written and unlocked, then the
 // request fulfilled, then unlocked. The removal of the own contenders proves that the locks are
 // still held. The version checks prove that the records have not changed since the decision.
@@ -93,6 +98,7 @@ Task<Outcome> NodeRequestHandler::hand_out() {
   if (current->state != RequestState::requested && current->state != RequestState::pending) {
     co_return Outcome::try_again;
   }
+  if (!has_node_for_each_label(*current)) co_return Outcome::try_again;
   RecordBatch batch;
   NodeRequest request = *current;
   request.nodes.clear();
@@ -165,6 +171,7 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
 Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches& launches) {
   const NodeRequest* current = request_.record();
   if (current == nullptr || current->state != RequestState::requested) co_return false;
+  if (!has_node_for_each_label(*current)) co_return false;
   RecordBatch batch;
   NodeRequest request = *current;
   request.set_state(RequestState::pending, context_.runtime.clock.wall_seconds());

@@ -59,6 +59,7 @@ class NodeRequestHandler {
   Task<Outcome> hand_out();
   Task<Outcome> write_decline(planning::Reason reason);
   model::Node allocated(const model::Node& node) const;
+  bool has_node_for_each_label(const model::NodeRequest& request) const;
   bool can_be_handed_out(const model::Node* node, const std::string& label) const;
 
   const ServingContext& context_;

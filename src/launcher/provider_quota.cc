@@ -106,11 +106,9 @@ Task<> ProviderQuota::keep_fresh() {
       co_await wanted_.wait();
     }
     if (runtime_.clock.now() < fresh_until_) continue;
-    const bool was_used = std::exchange(was_used_, false);
     co_await query();
     if (failure_.empty()) {
       backoff.reset();
-      if (was_used) changes_.notify();
       continue;
     }
     log_.warning("Could not query the quota of the provider: {}", failure_);
@@ -143,11 +141,12 @@ Task<> ProviderQuota::query() {
   responses_.notify();
   if (!limits) co_return;
   fresh_until_ = runtime_.clock.now() + kFreshness;
-  if (limits == available_) co_return;
+  const bool is_awaited = std::exchange(was_used_, false);  // perhaps only since it was sent
+  const bool has_changed = limits != available_;
   const bool allows_more = !available_ || has_grown(*available_, *limits);
   available_ = std::move(limits);
   if (allows_more) capacity_freed();
-  changes_.notify();
+  if (has_changed || is_awaited) changes_.notify();
 }
 
 }  // namespace nodepool::launcher

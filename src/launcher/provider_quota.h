@@ -84,7 +84,7 @@ class ProviderQuota {
   std::string failure_;
   async::Clock::TimePoint fresh_until_{};
   async::Event wanted_{"the quota is needed"};
-  bool was_used_ = false;  // by a decision, since the last query
+  bool was_used_ = false;  // by a decision, since the last response
   async::Clock::TimePoint refused_at_{};
   async::Clock::TimePoint refusing_until_{};
   std::shared_ptr<planning::LaunchCount> launches_ = std::make_shared<planning::LaunchCount>();

@@ -52,6 +52,9 @@ ProviderSet::Configs ProviderSet::configure(const config::Config& config) const 
 // A provider in service does not need its files: without them, it stays as it is.
 void ProviderSet::want(Configs wanted) {
   const Configs previous = std::exchange(wanted_, std::move(wanted));
+  for (const auto& [name, config] : previous) {
+    if (!wanted_.contains(name)) retrier_.forget(name);
+  }
   outdated_.clear();
   for (auto& [name, config] : wanted_) {
     if (!config->outside_problem() || !started_.contains(name)) continue;
@@ -161,12 +164,6 @@ Task<> ProviderSet::start_and_put_in_service(Started& started) {
 Task<bool> ProviderSet::retry() {
   const bool is_applied = co_await start_missing();
   co_return is_applied&& is_complete();
-}
-
-std::map<std::string, std::string> ProviderSet::failures() const {
-  std::map<std::string, std::string> failures = retrier_.failures();
-  std::erase_if(failures, [this](const auto& entry) { return !wanted_.contains(entry.first); });
-  return failures;
 }
 
 Task<> ProviderSet::stop() {

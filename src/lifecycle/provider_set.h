@@ -64,7 +64,7 @@ class ProviderSet {
   const Configs& wanted() const { return wanted_; }
 
   // Those that could not start, each with the reason.
-  std::map<std::string, std::string> failures() const;
+  const std::map<std::string, std::string>& failures() const { return retrier_.failures(); }
 
   // Those in service that keep an earlier configuration, because the new one has an
   // outside_problem(): the reason.

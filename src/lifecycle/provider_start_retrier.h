@@ -25,6 +25,8 @@ class ProviderStartRetrier {
   bool failed(const std::string& provider, const std::string& reason);
   // Records a start that succeeded.
   void succeeded(const std::string& provider);
+  // The provider was removed: its next failure is the first one.
+  void forget(const std::string& provider) { failures_.erase(provider); }
 
   // The providers that have not started, each with the reason.
   const std::map<std::string, std::string>& failures() const { return failures_; }

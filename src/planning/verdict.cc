@@ -91,11 +91,11 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
   }
   // Without a response not even the needs of labels are known.
   const bool has_responded = input.provider_limits.has_value();
-  // Limits from before an outage say nothing about now, and a launch would fail.
-  if (!input.why_unknown.empty()) input.provider_limits.reset();
   if (!input.launches || (pool.ignore_provider_quota && has_responded)) {
     input.provider_limits.emplace();
   }
+  // Limits from before an outage say nothing about now, and a launch would fail.
+  if (!input.why_unknown.empty()) input.provider_limits.reset();
   input.refused = facts.quota.is_refusing;
   const auto tenant = facts.tenant_limits.find(request.tenant_name.value_or(""));
   if (tenant != facts.tenant_limits.end()) {

@@ -20,6 +20,7 @@ class CloudConfig final : public driver::ProviderConfig {
     for (const config::Section& part : provider.sections("pools")) {
       driver::PoolConfig pool = driver::load_common_pool(part, section);
       for (const std::string& label : part.texts("labels")) pool.labels.insert(label);
+      pool.ignore_provider_quota = part.boolean("ignore-provider-quota");
       pools_.emplace(pool.name, pool);
     }
   }
@@ -59,6 +60,8 @@ class CloudProvider final : public driver::LaunchingProvider {
 
   Task<Limits> available() override {
     ++cloud_->questions;
+    const async::Duration time = cloud_->limits_time;
+    if (time > async::Duration()) co_await context_.runtime.clock.sleep_for(time);
     if (!cloud_->limits_failure.empty()) throw std::runtime_error(cloud_->limits_failure);
     co_return cloud_->limits;
   }
@@ -115,7 +118,11 @@ const config::Schema& CloudDriver::schema() const {
       .fields = config::joined(config::common_pool_fields(),
                                {{.key = "labels",
                                  .type = config::list_of(config::label_name()),
-                                 .description = "Its labels."}})};
+                                 .description = "Its labels."},
+                                {.key = "ignore-provider-quota",
+                                 .type = config::boolean(),
+                                 .default_value = "false",
+                                 .description = "Whether the limits are ignored."}})};
   static const config::Schema schema{.description = "A cloud for tests.",
                                      .fields = {{.key = "pools",
                                                  .type = config::list_of(config::section(pool)),

@@ -14,10 +14,11 @@ namespace nodepool::launcher {
 
 // The state of the clouds behind `driver: cloud`, which tests set and check.
 struct Cloud {
-  driver::Limits limits;       // result of available()
-  std::string limits_failure;  // thrown by available() unless empty
-  std::string start_failure;   // thrown by start() unless empty
-  int starts = 0;              // calls so far
+  driver::Limits limits;          // result of available()
+  std::string limits_failure;     // thrown by available() unless empty
+  async::Duration limits_time{};  // of available()
+  std::string start_failure;      // thrown by start() unless empty
+  int starts = 0;                 // calls so far
   std::map<std::string, driver::Resources, std::less<>> needs;     // by label; else one instance
   std::map<std::string, std::string, std::less<>> label_problems;  // by label
   async::Duration launch_time{};
@@ -35,7 +36,8 @@ struct Cloud {
   std::vector<std::string> events;  // calls of the provider
 };
 
-// A driver that launches: pools with `labels` (a list of names) and `max-servers`.
+// A driver that launches: pools with `labels` (a list of names), `max-servers` and
+// `ignore-provider-quota`.
 class CloudDriver final : public driver::Driver {
  public:
   explicit CloudDriver(std::shared_ptr<Cloud> cloud) : cloud_(std::move(cloud)) {}

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coordination/tree.h"
+#include "model/paths.h"
 #include "tests/launcher/cloud_fixture.h"
 
 namespace nodepool::launcher {
@@ -43,6 +44,49 @@ TEST_F(CloudTest, a_node_is_launched_and_handed_out) {
   give_back(node.id);
   EXPECT_THAT(nodes(), IsEmpty());
   EXPECT_THAT(cloud_->machines, IsEmpty());
+}
+
+class ChangedRequestTest : public CloudTest {
+ protected:
+  // Changes the labels of a request like its requestor.
+  void change(const std::string& id, std::vector<std::string> labels) {
+    NodeRequest changed = read_request(id);
+    changed.node_types = std::move(labels);
+    as_requestor(
+        requestor_->set(model::request_path(id), to_record(changed), changed.stat.version));
+    settle();
+  }
+};
+
+TEST_F(ChangedRequestTest, it_is_served_as_it_is_at_the_end_of_its_launches) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  for (const std::size_t count : {2U, 1U}) {
+    const std::string id = request(std::vector<std::string>(3 - count, "small"));
+    EXPECT_EQ(state(id), RequestState::pending);
+    change(id, std::vector<std::string>(count, "small"));
+    pass(seconds(30));
+    EXPECT_EQ(state(id), RequestState::fulfilled);
+    EXPECT_THAT(read_request(id).nodes, SizeIs(count));
+    EXPECT_THAT(contenders(), IsEmpty());
+    const std::vector<std::string> handed_out = read_request(id).nodes;
+    accept(id);
+    for (const std::string& node : handed_out) give_back(node);
+  }
+}
+
+TEST_F(ChangedRequestTest, no_node_is_launched_for_its_former_labels) {
+  start(kCloud);
+  cancel(request({"small"}));
+  cloud_->check_time = seconds(2);
+  cloud_->launch_time = seconds(10);
+  const std::string id = request({"small", "large"});
+  change(id, {"small", "large", "large"});
+  pass(seconds(5));
+  EXPECT_EQ(cloud_->launches, 3) << "the idle node, and two of the request at once";
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(read_request(id).nodes, SizeIs(3));
 }
 
 TEST_F(CloudTest, a_request_is_pending_and_its_nodes_are_building_and_locked_meanwhile) {

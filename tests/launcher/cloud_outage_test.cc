@@ -57,6 +57,25 @@ TEST_F(CloudTest, a_launch_that_gets_no_response_is_made_after_the_outage) {
   EXPECT_EQ(state(id), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, a_pool_that_ignores_the_quota_waits_for_the_end_of_an_outage_too) {
+  start(R"(
+labels: [{name: small}]
+providers:
+  - {name: sky, driver: cloud, pools: [{name: main, labels: [small], ignore-provider-quota: true}]}
+)");
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");
+  cloud_->limits_failure = "no route to host";
+  const std::string id = request({"small"});
+  pass(minutes(60));
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_EQ(cloud_->launches, 1);
+  EXPECT_TRUE(is_paused());
+  cloud_->launch_error.reset();
+  cloud_->limits_failure.clear();
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, a_resumed_launch_that_gets_no_response_is_made_after_the_outage) {
   cloud_->launch_time = seconds(10);
   start(kCloud);

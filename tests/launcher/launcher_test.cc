@@ -121,6 +121,19 @@ TEST_F(LauncherTest, pools_that_do_not_return_are_not_waited_for) {
   EXPECT_EQ(read_request(id).state, RequestState::failed);
 }
 
+TEST_F(LauncherTest, a_pool_timeout_that_grows_meanwhile_is_waited_for) {
+  start_another(kOtherRack);
+  start(std::string(kOneHost) + "pool-timeout: 20\n");
+  kill_others();
+  const std::string id = request({"large"});
+  pass(seconds(10));
+  reconfigure(std::string(kOneHost) + "pool-timeout: 60\n");
+  pass(seconds(40));
+  EXPECT_EQ(read_request(id).state, RequestState::requested);
+  pass(seconds(30));
+  EXPECT_EQ(read_request(id).state, RequestState::failed);
+}
+
 TEST_F(LauncherTest, a_very_large_request_fails_with_a_short_reason) {
   start(kTwoHosts);
   for (const int count : {900, 40'000}) {

@@ -69,6 +69,26 @@ TEST_F(ProviderQuotaTest, a_decision_is_made_again_after_each_query_that_it_want
   EXPECT_FALSE(quota_.facts().is_stale);
 }
 
+TEST_F(ProviderQuotaTest, a_decision_during_a_query_is_made_again_after_it) {
+  pass(minutes(6));
+  cloud_->limits_time = seconds(10);
+  quota_.available();
+  pass(seconds(5));
+  ASSERT_EQ(cloud_->questions, 2);
+  EXPECT_TRUE(quota_.facts().is_stale);
+  changes_ = 0;
+  pass(seconds(5));
+  EXPECT_EQ(changes_, 1);
+  EXPECT_EQ(cloud_->questions, 2);
+}
+
+TEST_F(ProviderQuotaTest, a_decision_is_made_again_after_a_query_because_of_a_failed_launch) {
+  quota_.facts();
+  changes_ = 0;
+  EXPECT_TRUE(loop_.run(quota_.responds()));
+  EXPECT_EQ(changes_, 1);
+}
+
 TEST_F(ProviderQuotaTest, a_stale_quota_stays_in_use_while_the_cloud_fails) {
   cloud_->limits_failure = "no route to host";
   pass(minutes(6));

@@ -370,6 +370,16 @@ TEST_F(ProviderSetTest, a_failure_of_a_removed_provider_is_none) {
   EXPECT_THAT(pass(seconds(600)), IsEmpty());
 }
 
+TEST_F(ProviderSetTest, a_provider_that_is_added_again_fails_for_the_first_time) {
+  script_.start_failures["sky"] = "no credentials";
+  apply({{"sky", 1}});
+  EXPECT_THAT(apply({{"sky", 2}}), ElementsAre("start sky-2", "stop sky-2", "adapt to 1"))
+      << "it was not removed";
+  apply({});
+  EXPECT_THAT(apply({{"sky", 1}}),
+              ElementsAre("start sky-1", "stop sky-1", "failed sky-1", "adapt to 1"));
+}
+
 TEST_F(ProviderSetTest, a_change_during_a_retry_replaces_the_provider_that_is_starting) {
   script_.start_failures["sky"] = "no credentials";
   apply({{"sky", 1}});

@@ -121,7 +121,8 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     return Failure{failure.what(), result_of(failure), kind,
                    !quota && failure.kind() != CloudError::Kind::permanent, !is_unreachable};
   } catch (const async::DeadlineExceeded& failure) {
-    return Failure{failure.what(), kLaunchTimedOut};
+    // The cloud may not have responded in all that time.
+    return Failure{failure.what(), kLaunchTimedOut, LaunchError::Kind::unanswered};
   } catch (const ScanFailed& failure) {
     return Failure{failure.what(), kLaunchKeyScanFailed, LaunchError::Kind::unreachable};
   } catch (const NoAddress& failure) {

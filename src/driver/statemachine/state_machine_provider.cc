@@ -95,8 +95,9 @@ Offer StateMachineProvider::make_offer() const {
 
 Task<Limits> StateMachineProvider::available() {
   co_await describe_cloud();
-  if (!config_->uses_cloud_quota()) co_return Limits{};
+  // Also if the quota is ignored: an outage must not go unnoticed, and the description may be old.
   const Resources others = co_await taken_by_others();
+  if (!config_->uses_cloud_quota()) co_return Limits{};
   co_return remaining(cloud_->limits, others);
 }
 

@@ -225,7 +225,7 @@ TEST_F(LaunchTest, the_time_of_an_attempt_is_limited_and_what_it_made_goes) {
   cloud_->boot_time = minutes(11);
   const auto time = time_for([&] {
     const LaunchError error = launch_error();
-    EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
+    EXPECT_EQ(error.kind(), LaunchError::Kind::unanswered) << "for all that the launch knows";
     EXPECT_THAT(error.what(), HasSubstr("launching the machine"));
   });
   EXPECT_EQ(time, minutes(20));

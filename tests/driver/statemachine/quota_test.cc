@@ -66,6 +66,15 @@ TEST_F(QuotaTest, without_a_listing_the_available_quota_is_unknown) {
   EXPECT_THROW(available(), CloudError);
 }
 
+TEST_F(QuotaTest, an_outage_is_noticed_although_the_quota_is_ignored) {
+  config_->pools_.at("main").ignore_provider_quota = true;
+  start();
+  EXPECT_THAT(available(), IsEmpty());
+  process_->pass(std::chrono::minutes(5));
+  for (const char* call : {"limits", "list"}) cloud_->fail(call, {Kind::transient});
+  EXPECT_THROW(available(), CloudError);
+}
+
 TEST_F(QuotaTest, what_a_label_takes_is_asked) {
   start();
   const Provider& provider = process_->provider();

@@ -66,6 +66,7 @@ class ScriptedConfig final : public StateMachineConfig {
   using StateMachineConfig::launch_retries_;
   using StateMachineConfig::launch_timeout_;
   using StateMachineConfig::machine_pools_;
+  using StateMachineConfig::pools_;
 
   MachineLabel& label(const std::string& name) { return machine_pools_.at("main").labels.at(name); }
 };

@@ -119,7 +119,8 @@ TEST_P(DriverContract, a_machine_that_never_comes_up_is_given_up) {
   start();
   const auto begun = installation_.clock.now();
   const Failed failed = fail_to_launch();
-  EXPECT_EQ(failed.error.kind(), driver::LaunchError::Kind::failed);
+  EXPECT_EQ(failed.error.kind(), driver::LaunchError::Kind::unanswered)
+      << "for all that the launch knows";
   EXPECT_EQ(installation_.clock.now() - begun, 3 * cloud_->launch_timeout())
       << "for three attempts";
   EXPECT_THAT(machines_of(failed.node_id), SizeIs(1)) << "of the last attempt";
