@@ -495,7 +495,11 @@ Task<> PoolWorker::resume(std::string request_id) {
   }
   in_progress_.insert(request_id);
   context_.history.resumed(request_id, identity_.id);
-  reserve(*request, {.launches = static_cast<std::int64_t>(request->node_types.size())});
+  const auto is_unfinished = [this](const std::string& id) {
+    return context_.records.nodes.find(id)->state != model::NodeState::ready;
+  };
+  reserve(*request, {.launches = std::ranges::count_if(
+                         context_.records.nodes.allocated_to(request_id), is_unfinished)});
   NodeRequestHandler handler(context_, identity_, request_id);
   Task<Outcome> resuming = handler.resume(accepted_.at(request_id).provider);
   const Result result = co_await result_of(request_id, std::move(resuming));

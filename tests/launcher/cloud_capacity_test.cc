@@ -157,26 +157,55 @@ TEST_F(CloudTest, a_quota_rejection_ends_when_a_machine_is_deleted) {
   EXPECT_EQ(state(waiting), RequestState::fulfilled);
 }
 
-TEST_F(CloudTest, max_concurrency_bounds_the_launches_under_way) {
-  cloud_->launch_time = seconds(10);
-  start(R"(
+constexpr auto kTwoAtOnce = R"(
 labels: [{name: small}]
 providers:
   - name: sky
     driver: cloud
     max-concurrency: 2
     pools: [{name: main, labels: [small]}]
-)");
+)";
+
+TEST_F(CloudTest, max_concurrency_bounds_the_launches_under_way) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
   const std::string large = request({"small", "small", "small"});
   const std::string later = request({"small"});
   EXPECT_EQ(cloud_->launches, 2);
   EXPECT_EQ(state(later), RequestState::requested);
   pass(seconds(10));
-  EXPECT_EQ(cloud_->launches, 3);
+  EXPECT_EQ(cloud_->launches, 4) << "launches that have ended do not count for the large request";
   pass(seconds(10));
   EXPECT_EQ(state(large), RequestState::fulfilled);
-  pass(seconds(10));
   EXPECT_EQ(state(later), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_withdrawn_request_launches_no_further_nodes) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
+  const std::string large = request({"small", "small", "small", "small", "small"});
+  pass(seconds(5));
+  cancel(large);
+  pass(seconds(10));
+  EXPECT_EQ(cloud_->launches, 2);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2)) << "which others may use";
+  EXPECT_THAT(nodes(), SizeIs(2));
+}
+
+TEST_F(CloudTest, the_ready_nodes_of_a_resumed_request_do_not_count_as_launches) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
+  const std::string large = request({"small", "small", "small"});
+  pass(seconds(15));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(2));
+  kill();
+  start(kTwoAtOnce);
+  pass(seconds(1));
+  ASSERT_EQ(cloud_->launches, 4) << "the third node is launched again";
+  request({"small"});
+  EXPECT_EQ(cloud_->launches, 5);
+  pass(seconds(10));
+  EXPECT_EQ(state(large), RequestState::fulfilled);
 }
 
 TEST_F(CloudTest, an_idle_node_is_evicted_for_a_request) {
