@@ -304,24 +304,26 @@ void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& dec
                                  std::vector<std::string> plan) {
   if (idle_node_evictor_.is_busy()) return;
   const RequestQueue::Moment now = now_of(context_.runtime.clock);
+  const auto pools = context_.records.components.pools();
   const planning::CapacityWanted wanted{
       .shortage = decision.shortage,
       .tenant = request.tenant_name.value_or(""),
       .plan = std::move(plan),
-      .since = now.wall - queue_.waited(request.service_key(), now.steady)};
-  idle_node_evictor_.carry_out(
-      planning::choose_eviction(wanted, {.now = now.wall,
-                                         .pool = identity_,
-                                         .pools = context_.records.components.pools(),
-                                         .stock = stock_,
-                                         .usage = context_.usage,
-                                         .deletions = context_.deletions,
-                                         .nodes = context_.records.nodes}),
-      [this, id = request.id] {
-        const NodeRequest* waiting = context_.records.requests.find(id);
-        return waiting != nullptr && waiting->state == RequestState::requested &&
-               !context_.handled_requests.contains(id);
-      });
+      .since = now.wall - queue_.waited(request.service_key(), now.steady),
+      .may_be_served_elsewhere =
+          planning::may_be_served_elsewhere(request, pools, context_.own_pools)};
+  const planning::EvictionFacts facts{.now = now.wall,
+                                      .pool = identity_,
+                                      .pools = pools,
+                                      .stock = stock_,
+                                      .usage = context_.usage,
+                                      .deletions = context_.deletions,
+                                      .nodes = context_.records.nodes};
+  idle_node_evictor_.carry_out(planning::choose_eviction(wanted, facts), [this, id = request.id] {
+    const NodeRequest* waiting = context_.records.requests.find(id);
+    return waiting != nullptr && waiting->state == RequestState::requested &&
+           !context_.handled_requests.contains(id);
+  });
 }
 
 void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {

@@ -466,6 +466,33 @@ TEST_F(CloudTest, an_unused_node_does_not_block_the_capacity_of_another_launcher
   EXPECT_THAT(nodes(), SizeIs(1));
 }
 
+TEST_F(CloudTest, nothing_is_evicted_for_a_request_that_another_launcher_serves) {
+  start(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, max-servers: 1, labels: [small, large]}]
+)");
+  start_another(R"(
+labels: [{name: small}]
+providers:
+  - name: sea
+    driver: cloud
+    pools: [{name: main, max-servers: 1, labels: [small]}]
+)");
+  cancel(request({"large"}));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(1));
+  accept(request({"small"}));
+  pass(seconds(5));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1));
+  const std::string second = request({"small"});
+  EXPECT_EQ(state(second), RequestState::requested) << "the other one has been given a moment";
+  pass(seconds(3));
+  EXPECT_EQ(state(second), RequestState::fulfilled);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1)) << "the idle node has made way";
+}
+
 TEST_F(CloudTest, unused_nodes_are_evicted_although_the_clock_was_set_back) {
   cloud_->limits = {{"instances", 1}};
   start(kOnePool);
