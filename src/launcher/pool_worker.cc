@@ -86,7 +86,7 @@ Task<> PoolWorker::stop() {
   co_await scope_.stop();
   // Left by tasks that were cancelled.
   while (!accepted_.empty()) drop_reservation(accepted_.begin()->first);
-  while (!starved_.empty()) no_longer_starved(ServiceKey(*starved_.begin()));
+  while (!starved_.empty()) no_longer_starved(ServiceKey(starved_.begin()->first));
   co_await registration_.stop();
 }
 
@@ -283,21 +283,25 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
   }
 }
 
-// Requests for other pools of the provider then wait as well.
+// Requests for the same resource in other pools of the provider then wait as well.
 void PoolWorker::publish_if_starved(const NodeRequest& request, const Decision& decision) {
   const ServiceKey key = request.service_key();
   const double waited = queue_.waited(key, now_of(context_.runtime.clock).steady);
-  if (decision.shortage != Decision::Shortage::provider ||
-      waited < RequestQueue::kStarvationThreshold) {
-    no_longer_starved(key);
-  } else if (starved_.insert(key).second) {
-    context_.starved.add(identity_.provider, identity_.id, key);
-  }
+  const bool is_starved = decision.shortage == Decision::Shortage::provider &&
+                          waited >= RequestQueue::kStarvationThreshold;
+  const std::string& resource = decision.reason.figures.resource;
+  const auto published = starved_.find(key);
+  if (is_starved && published != starved_.end() && published->second == resource) return;
+  no_longer_starved(key);
+  if (!is_starved) return;
+  starved_.emplace(key, resource);
+  context_.starved.add(identity_.provider, resource, identity_.id, key);
 }
 
 void PoolWorker::no_longer_starved(const ServiceKey& key) {
-  if (starved_.erase(key) == 0) return;
-  context_.starved.remove(identity_.provider, identity_.id, key);
+  const auto published = starved_.extract(key);
+  if (published.empty()) return;
+  context_.starved.remove(identity_.provider, published.mapped(), identity_.id, key);
 }
 
 void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& decision,

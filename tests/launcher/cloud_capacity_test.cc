@@ -129,6 +129,19 @@ TEST_F(CloudTest, those_behind_a_large_request_are_served_when_it_is_withdrawn) 
   EXPECT_EQ(state(small), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, a_starved_request_is_passed_by_those_that_do_not_need_what_it_lacks) {
+  cloud_->limits = {{"gpus", 1}, {"instances", 4}};
+  cloud_->needs["large"] = driver::Resources({{"instances", 1}, {"gpus", 1}});
+  start(kTwoPools);
+  accept(request({"large"}));
+  const std::string starved = request({"large"});
+  pass(minutes(6));
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
+  EXPECT_EQ(state(starved), RequestState::requested);
+  give_back(nodes(NodeState::in_use).front().id);
+  EXPECT_EQ(state(starved), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, a_launch_that_is_refused_for_quota_is_tried_again_later) {
   start(kCloud);
   cloud_->launch_error.emplace(driver::LaunchError::Kind::quota, "Quota exceeded");
