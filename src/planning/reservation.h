@@ -51,8 +51,8 @@ struct ReservationSpec {
   driver::Resources of_tenant = {};    // for nodes whose record does not name the tenant yet
 };
 
-// Reserves nodes, launches and resources for a request, and releases them in its destructor.
-// Launches that have ended before are released then. The arguments outlive it.
+// Reserves nodes, launches and resources for a request, and releases them in its destructor,
+// without the launches that have ended already. The arguments outlive it.
 class Reservation {
  public:
   Reservation(PoolStock& stock, ResourceUsage& usage, std::shared_ptr<LaunchCount> launches,
