@@ -286,20 +286,12 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
 Task<> NodeLaunches::run_one(Launch& launch) {
   const auto log =
       log_.about(launch.request().event_id.value_or(""), launch.request().id, launch.node().id);
-  driver::LaunchStages stages(context_.metrics, context_.runtime.clock, pool_.provider);
   std::string failure;
   auto state = NodeState::ready;
   bool lost = false;
   bool is_answered = true;
   try {
-    const auto slot = co_await provider_.quota->launch_slot();
-    stages.reached("turn");
-    log.info("Launching node with label {}", launch.node().type.front());
-    co_await provider_.provider->launching()->launch(launch);
-    stages.begin();
-    launch.node().set_state(NodeState::ready, context_.runtime.clock.wall_seconds());
-    co_await launch.save();
-    stages.reached("ready");
+    lost_ = !co_await launch_in_turn(launch, log) || lost_;
   } catch (const async::Cancelled&) {
     throw;
   } catch (const LaunchError& error) {
@@ -318,20 +310,40 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   if (lost) {
     log.warning("Abandoning the launch of the node: {}", failure);
     lost_ = true;
-  } else if (state == NodeState::ready) {
-    log.info("Node is ready");
-  } else {
+  } else if (state != NodeState::ready) {
     log.error("Launch of node failed: {}", failure);
     co_await end(launch, state);
+    if (state == NodeState::aborted) {
+      refused_ = true;
+      provider_.quota->refused();
+    } else {
+      failed_ = failed_ || is_answered;
+      if (failure_.empty()) failure_ = failure;
+    }
   }
-  if (lost || state == NodeState::ready) co_return;
-  if (state == NodeState::aborted) {
-    refused_ = true;
-    provider_.quota->refused();
-  } else {
-    failed_ = failed_ || is_answered;
-    if (failure_.empty()) failure_ = failure;
+  // After a refusal was noted: this has waiting requests decided again.
+  provider_.quota->launches()->end_one(launch.request().id);
+}
+
+// Returns false, without a launch, if the request was withdrawn before its turn.
+Task<bool> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger& log) {
+  driver::LaunchStages stages(context_.metrics, context_.runtime.clock, pool_.provider);
+  const auto slot = co_await provider_.quota->launch_slot();
+  stages.reached("turn");
+  const bool is_withdrawn =
+      context_.records.ready() && context_.records.requests.find(launch.request().id) == nullptr;
+  if (is_withdrawn) {
+    log.info("Not launching the node: its request was withdrawn");
+    co_return false;
   }
+  log.info("Launching node with label {}", launch.node().type.front());
+  co_await provider_.provider->launching()->launch(launch);
+  stages.begin();
+  launch.node().set_state(NodeState::ready, context_.runtime.clock.wall_seconds());
+  co_await launch.save();
+  stages.reached("ready");
+  log.info("Node is ready");
+  co_return true;
 }
 
 // A record that is no longer this launcher's is left as it is, for its new owner.

@@ -64,7 +64,7 @@ class NodeLaunches {
     refused,     // by the provider's quota, at least one; none has failed
     failed,      // at least one, see failure()
     unanswered,  // by the cloud, at least one, see failure(); none has failed otherwise
-    lost,        // the record or lock of at least one; none has failed
+    lost,        // the record or lock of at least one, or the request; none has failed
   };
 
   // Launches them concurrently. Returns when all launches have ended and their records have the
@@ -91,6 +91,7 @@ class NodeLaunches {
   Task<bool> read_again();
   bool exceeds(const QuotaBounds& bounds) const;
   Task<> run_one(Launch& launch);
+  Task<bool> launch_in_turn(Launch& launch, const telemetry::Logger& log);
   Task<> end(Launch& launch, model::NodeState state);
 
   const ServingContext& context_;

@@ -86,7 +86,7 @@ Task<> PoolWorker::stop() {
   co_await scope_.stop();
   // Left by tasks that were cancelled.
   while (!accepted_.empty()) drop_reservation(accepted_.begin()->first);
-  while (!starved_.empty()) no_longer_starved(ServiceKey(*starved_.begin()));
+  while (!starved_.empty()) no_longer_starved(ServiceKey(starved_.begin()->first));
   co_await registration_.stop();
 }
 
@@ -283,45 +283,51 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
   }
 }
 
-// Requests for other pools of the provider then wait as well.
+// Requests for the same resource in other pools of the provider then wait as well.
 void PoolWorker::publish_if_starved(const NodeRequest& request, const Decision& decision) {
   const ServiceKey key = request.service_key();
   const double waited = queue_.waited(key, now_of(context_.runtime.clock).steady);
-  if (decision.shortage != Decision::Shortage::provider ||
-      waited < RequestQueue::kStarvationThreshold) {
-    no_longer_starved(key);
-  } else if (starved_.insert(key).second) {
-    context_.starved.add(identity_.provider, identity_.id, key);
-  }
+  const bool is_starved = decision.shortage == Decision::Shortage::provider &&
+                          waited >= RequestQueue::kStarvationThreshold;
+  const std::string& resource = decision.reason.figures.resource;
+  const auto published = starved_.find(key);
+  if (is_starved && published != starved_.end() && published->second == resource) return;
+  no_longer_starved(key);
+  if (!is_starved) return;
+  starved_.emplace(key, resource);
+  context_.starved.add(identity_.provider, resource, identity_.id, key);
 }
 
 void PoolWorker::no_longer_starved(const ServiceKey& key) {
-  if (starved_.erase(key) == 0) return;
-  context_.starved.remove(identity_.provider, identity_.id, key);
+  const auto published = starved_.extract(key);
+  if (published.empty()) return;
+  context_.starved.remove(identity_.provider, published.mapped(), identity_.id, key);
 }
 
 void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& decision,
                                  std::vector<std::string> plan) {
   if (idle_node_evictor_.is_busy()) return;
   const RequestQueue::Moment now = now_of(context_.runtime.clock);
+  const auto pools = context_.records.components.pools();
   const planning::CapacityWanted wanted{
       .shortage = decision.shortage,
       .tenant = request.tenant_name.value_or(""),
       .plan = std::move(plan),
-      .since = now.wall - queue_.waited(request.service_key(), now.steady)};
-  idle_node_evictor_.carry_out(
-      planning::choose_eviction(wanted, {.now = now.wall,
-                                         .pool = identity_,
-                                         .pools = context_.records.components.pools(),
-                                         .stock = stock_,
-                                         .usage = context_.usage,
-                                         .deletions = context_.deletions,
-                                         .nodes = context_.records.nodes}),
-      [this, id = request.id] {
-        const NodeRequest* waiting = context_.records.requests.find(id);
-        return waiting != nullptr && waiting->state == RequestState::requested &&
-               !context_.handled_requests.contains(id);
-      });
+      .since = now.wall - queue_.waited(request.service_key(), now.steady),
+      .may_be_served_elsewhere =
+          planning::may_be_served_elsewhere(request, pools, context_.own_pools)};
+  const planning::EvictionFacts facts{.now = now.wall,
+                                      .pool = identity_,
+                                      .pools = pools,
+                                      .stock = stock_,
+                                      .usage = context_.usage,
+                                      .deletions = context_.deletions,
+                                      .nodes = context_.records.nodes};
+  idle_node_evictor_.carry_out(planning::choose_eviction(wanted, facts), [this, id = request.id] {
+    const NodeRequest* waiting = context_.records.requests.find(id);
+    return waiting != nullptr && waiting->state == RequestState::requested &&
+           !context_.handled_requests.contains(id);
+  });
 }
 
 void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {
@@ -495,7 +501,11 @@ Task<> PoolWorker::resume(std::string request_id) {
   }
   in_progress_.insert(request_id);
   context_.history.resumed(request_id, identity_.id);
-  reserve(*request, {.launches = static_cast<std::int64_t>(request->node_types.size())});
+  const auto is_unfinished = [this](const std::string& id) {
+    return context_.records.nodes.find(id)->state != model::NodeState::ready;
+  };
+  reserve(*request, {.launches = std::ranges::count_if(
+                         context_.records.nodes.allocated_to(request_id), is_unfinished)});
   NodeRequestHandler handler(context_, identity_, request_id);
   Task<Outcome> resuming = handler.resume(accepted_.at(request_id).provider);
   const Result result = co_await result_of(request_id, std::move(resuming));

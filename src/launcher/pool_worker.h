@@ -128,7 +128,8 @@ class PoolWorker {
   IdleNodeEvictor idle_node_evictor_;
   std::set<std::string, std::less<>> in_progress_;  // requests with a handler
   std::set<std::string, std::less<>> passed_over_;  // while another pool handled them
-  std::set<ServiceKey> starved_;  // published: they wait for capacity of the provider
+  // Published: they wait for this resource of the provider; empty: not known which.
+  std::map<ServiceKey, std::string> starved_;
   std::map<std::string, Accepted, std::less<>> accepted_;  // by request
   RetryPauses retries_;                                    // of requests
   PeerDeferral deferral_;  // of requests, to another launcher's worker of the same pool

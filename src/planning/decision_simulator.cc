@@ -17,7 +17,7 @@ DecisionSimulator::DecisionSimulator(Records records, const model::Component& ow
       quota_(std::move(quota)),
       stock_(records_.nodes, identity_) {
   stock_.reconfigure(offer_->pool(own_.name).inventory);
-  launches_->begin(quota_.launches_under_way);
+  launches_->begin({}, quota_.launches_under_way);  // of requests that no longer wait
 }
 
 std::optional<Decision> DecisionSimulator::decision_about(const std::string& request_id) {

@@ -17,6 +17,10 @@ using Pools = std::set<std::pair<std::string, std::string>>;  // provider, name
 // other pools are evicted.
 constexpr double kEvictionDelay = 300;
 
+// In seconds: how long a request is left to other launchers before an idle node is evicted for it.
+// They may leave it to each other for a second.
+constexpr double kElsewhereDelay = 2;
+
 Eviction reevaluate_in(double seconds) {
   return {.reevaluate_in = std::min(seconds, kEvictionDelay)};
 }
@@ -58,6 +62,15 @@ std::optional<std::string> oldest(const CapacityWanted& wanted, const EvictionFa
 
 }  // namespace
 
+bool may_be_served_elsewhere(const model::NodeRequest& request,
+                             const std::vector<const model::Component*>& pools,
+                             const std::set<std::string>& own_pools) {
+  return std::ranges::any_of(pools, [&](const model::Component* pool) {
+    return !own_pools.contains(pool->id) && !pool->paused && pool->supports(request.node_types) &&
+           !request.declined(pool->id);
+  });
+}
+
 Eviction choose_eviction(const CapacityWanted& wanted, const EvictionFacts& facts) {
   if (wanted.shortage == Shortage::none) return {};
   // A later time is from before the clock was set back: that deletion may have begun long ago.
@@ -65,7 +78,11 @@ Eviction choose_eviction(const CapacityWanted& wanted, const EvictionFacts& fact
   const double latest = facts.deletions.latest(wanted.shortage, facts.pool, wanted.tenant, until);
   const double left = latest + kEvictionDelay - facts.now;
   if (left > 0) return reevaluate_in(left);
-  if (auto own = oldest(wanted, facts, {{facts.pool.provider, facts.pool.name}})) return {own};
+  if (auto own = oldest(wanted, facts, {{facts.pool.provider, facts.pool.name}})) {
+    const double early = wanted.since + kElsewhereDelay - facts.now;
+    if (wanted.may_be_served_elsewhere && early > 0) return reevaluate_in(early);
+    return {std::move(own)};
+  }
   if (wanted.shortage == Shortage::pool) return {};
   auto other = oldest(wanted, facts, pools_at_the_limit(wanted.shortage, facts));
   const double delay = wanted.since + kEvictionDelay - facts.now;

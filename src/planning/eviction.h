@@ -1,10 +1,12 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "model/component.h"
+#include "model/node_request.h"
 #include "model/node_table.h"
 #include "planning/decision.h"
 #include "planning/deletions.h"
@@ -17,9 +19,10 @@ namespace nodepool::planning {
 // The capacity that a waiting request lacks.
 struct CapacityWanted {
   Decision::Shortage shortage = Decision::Shortage::none;
-  std::string tenant = {};             // the request's; empty: none
-  std::vector<std::string> plan = {};  // the existing nodes that it will use
-  double since = 0;                    // when it began to wait, in seconds since the epoch
+  std::string tenant = {};               // the request's; empty: none
+  std::vector<std::string> plan = {};    // the existing nodes that it will use
+  double since = 0;                      // when it began to wait, in seconds since the epoch
+  bool may_be_served_elsewhere = false;  // see below
 };
 
 struct EvictionFacts {
@@ -38,10 +41,17 @@ struct Eviction {
   std::optional<double> reevaluate_in = {};  // call again after so many seconds
 };
 
+// Whether a pool of another launcher may be about to serve the request. `pools`: all that are
+// registered. `own_pools`: the ids of this launcher's.
+bool may_be_served_elsewhere(const model::NodeRequest& request,
+                             const std::vector<const model::Component*>& pools,
+                             const std::set<std::string>& own_pools);
+
 // Chooses a free node to delete for a waiting request: the oldest of the pool; of the tenant, if
 // the tenant is at its limit; none that the request will use. Nodes of other pools are chosen only
-// after the request has waited for 5 minutes. Chooses none while another node that counts for the
-// same limit is being deleted, for at most 5 minutes.
+// after the request has waited for 5 minutes; any, only after 2 seconds if it may be served
+// elsewhere. Chooses none while another node that counts for the same limit is being deleted, for
+// at most 5 minutes.
 Eviction choose_eviction(const CapacityWanted& wanted, const EvictionFacts& facts);
 
 }  // namespace nodepool::planning

@@ -1,11 +1,23 @@
 #include "planning/reservation.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace nodepool::planning {
 
-void LaunchCount::end(std::int64_t count) {
-  under_way_ -= count;
+void LaunchCount::begin(const std::string& request_id, std::int64_t count) {
+  if (count == 0) return;
+  by_request_[request_id] += count;
+  under_way_ += count;
+}
+
+void LaunchCount::end(const std::string& request_id, std::int64_t at_most) {
+  const auto launches = by_request_.find(request_id);
+  if (launches == by_request_.end()) return;
+  const std::int64_t ended = std::min(launches->second, at_most);
+  launches->second -= ended;
+  if (launches->second == 0) by_request_.erase(launches);
+  under_way_ -= ended;
   ended_.notify();
 }
 
@@ -24,13 +36,13 @@ Reservation::Reservation(PoolStock& stock, ResourceUsage& usage,
     usage_.reserve(pool_id_, request_id_,
                    {pool.provider, pool.name, tenant, spec_.of_provider, spec_.of_tenant});
   }
-  launches_->begin(spec_.launches);
+  launches_->begin(request_id_, spec_.launches);
 }
 
 Reservation::~Reservation() {
   stock_.release(spec_.plan);
   usage_.release(pool_id_, request_id_);
-  if (spec_.launches > 0) launches_->end(spec_.launches);
+  launches_->end_all(request_id_);
 }
 
 }  // namespace nodepool::planning

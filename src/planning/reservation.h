@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,8 +18,15 @@ namespace nodepool::planning {
 class LaunchCount {
  public:
   std::int64_t under_way() const { return under_way_; }
-  void begin(std::int64_t count) { under_way_ += count; }
-  void end(std::int64_t count);
+
+  // Counts so many launches of a request.
+  void begin(const std::string& request_id, std::int64_t count);
+
+  // One of them has ended. The others may take long.
+  void end_one(const std::string& request_id) { end(request_id, 1); }
+
+  // None of them is left.
+  void end_all(const std::string& request_id) { end(request_id, under_way_); }
 
   // Calls `observer` when launches end.
   coordination::Subscription observe(std::function<void()> observer) {
@@ -26,7 +34,10 @@ class LaunchCount {
   }
 
  private:
+  void end(const std::string& request_id, std::int64_t at_most);
+
   std::int64_t under_way_ = 0;
+  std::map<std::string, std::int64_t> by_request_;
   model::Observers<> ended_;
 };
 
@@ -40,8 +51,8 @@ struct ReservationSpec {
   driver::Resources of_tenant = {};    // for nodes whose record does not name the tenant yet
 };
 
-// Reserves nodes, launches and resources for a request, and releases them in its destructor. The
-// arguments outlive it.
+// Reserves nodes, launches and resources for a request, and releases them in its destructor,
+// without the launches that have ended already. The arguments outlive it.
 class Reservation {
  public:
   Reservation(PoolStock& stock, ResourceUsage& usage, std::shared_ptr<LaunchCount> launches,

@@ -2,25 +2,30 @@
 
 namespace nodepool::planning {
 
-void StarvedRequests::add(const std::string& provider, const std::string& pool_id,
-                          const ServiceKey& key) {
-  by_provider_[provider].emplace(key, pool_id);
+void StarvedRequests::add(const std::string& provider, const std::string& resource,
+                          const std::string& pool_id, const ServiceKey& key) {
+  requests_[{provider, resource}].emplace(key, pool_id);
 }
 
-void StarvedRequests::remove(const std::string& provider, const std::string& pool_id,
-                             const ServiceKey& key) {
-  const auto requests = by_provider_.find(provider);
-  if (requests == by_provider_.end() || requests->second.erase({key, pool_id}) == 0) return;
-  if (requests->second.empty()) by_provider_.erase(requests);
+void StarvedRequests::remove(const std::string& provider, const std::string& resource,
+                             const std::string& pool_id, const ServiceKey& key) {
+  const auto requests = requests_.find({provider, resource});
+  if (requests == requests_.end() || requests->second.erase({key, pool_id}) == 0) return;
+  if (requests->second.empty()) requests_.erase(requests);
   removed_.notify(key);
 }
 
 std::optional<StarvedRequests::ServiceKey> StarvedRequests::first_before(
-    const std::string& provider, const ServiceKey& key) const {
-  const auto requests = by_provider_.find(provider);
-  if (requests == by_provider_.end()) return std::nullopt;
-  const ServiceKey& first = requests->second.begin()->first;
-  return first < key ? std::optional(first) : std::nullopt;
+    const std::string& provider, const driver::Resources& needs, const ServiceKey& key) const {
+  std::optional<ServiceKey> first;
+  for (auto entry = requests_.lower_bound({provider, {}}); entry != requests_.end(); ++entry) {
+    const auto& [subject, requests] = *entry;
+    if (subject.first != provider) break;
+    if (!subject.second.empty() && needs.amount(subject.second) == 0) continue;
+    const ServiceKey& candidate = requests.begin()->first;
+    if (candidate < key && (!first || candidate < *first)) first = candidate;
+  }
+  return first;
 }
 
 }  // namespace nodepool::planning

@@ -27,12 +27,13 @@ std::vector<std::string> choose_nodes(const NodeRequest& request, const Facts& f
 }
 
 // The id of the first starved request that competes with this one; empty: none.
-std::string starved_request(const NodeRequest& request, const Facts& facts, bool takes_capacity) {
+std::string starved_request(const NodeRequest& request, const Facts& facts,
+                            const EvaluationInput& input) {
   std::optional<ServiceKey> first;
-  if (takes_capacity) {
+  if (input.launches && !input.missing.empty()) {
     first = facts.queue.first_starved(request.service_key(), nullptr);
-    const auto elsewhere =
-        facts.starved.first_before(facts.own.provider_name, request.service_key());
+    const auto elsewhere = facts.starved.first_before(
+        facts.own.provider_name, input.needs_of_missing, request.service_key());
     if (elsewhere && (!first || *elsewhere < *first)) first = elsewhere;
   } else {
     const auto labels = facts.stock.rivals(request.node_types);
@@ -104,7 +105,7 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
   }
   input.active_launches = input.launches ? facts.quota.launches_under_way
                                          : static_cast<std::int64_t>(facts.requests_in_progress);
-  input.behind = starved_request(request, facts, input.launches && !input.missing.empty());
+  input.behind = starved_request(request, facts, input);
   return input;
 }
 

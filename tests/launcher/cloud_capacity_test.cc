@@ -129,6 +129,19 @@ TEST_F(CloudTest, those_behind_a_large_request_are_served_when_it_is_withdrawn) 
   EXPECT_EQ(state(small), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, a_starved_request_is_passed_by_those_that_do_not_need_what_it_lacks) {
+  cloud_->limits = {{"gpus", 1}, {"instances", 4}};
+  cloud_->needs["large"] = driver::Resources({{"instances", 1}, {"gpus", 1}});
+  start(kTwoPools);
+  accept(request({"large"}));
+  const std::string starved = request({"large"});
+  pass(minutes(6));
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
+  EXPECT_EQ(state(starved), RequestState::requested);
+  give_back(nodes(NodeState::in_use).front().id);
+  EXPECT_EQ(state(starved), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, a_launch_that_is_refused_for_quota_is_tried_again_later) {
   start(kCloud);
   cloud_->launch_error.emplace(driver::LaunchError::Kind::quota, "Quota exceeded");
@@ -157,26 +170,55 @@ TEST_F(CloudTest, a_quota_rejection_ends_when_a_machine_is_deleted) {
   EXPECT_EQ(state(waiting), RequestState::fulfilled);
 }
 
-TEST_F(CloudTest, max_concurrency_bounds_the_launches_under_way) {
-  cloud_->launch_time = seconds(10);
-  start(R"(
+constexpr auto kTwoAtOnce = R"(
 labels: [{name: small}]
 providers:
   - name: sky
     driver: cloud
     max-concurrency: 2
     pools: [{name: main, labels: [small]}]
-)");
+)";
+
+TEST_F(CloudTest, max_concurrency_bounds_the_launches_under_way) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
   const std::string large = request({"small", "small", "small"});
   const std::string later = request({"small"});
   EXPECT_EQ(cloud_->launches, 2);
   EXPECT_EQ(state(later), RequestState::requested);
   pass(seconds(10));
-  EXPECT_EQ(cloud_->launches, 3);
+  EXPECT_EQ(cloud_->launches, 4) << "launches that have ended do not count for the large request";
   pass(seconds(10));
   EXPECT_EQ(state(large), RequestState::fulfilled);
-  pass(seconds(10));
   EXPECT_EQ(state(later), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_withdrawn_request_launches_no_further_nodes) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
+  const std::string large = request({"small", "small", "small", "small", "small"});
+  pass(seconds(5));
+  cancel(large);
+  pass(seconds(10));
+  EXPECT_EQ(cloud_->launches, 2);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2)) << "which others may use";
+  EXPECT_THAT(nodes(), SizeIs(2));
+}
+
+TEST_F(CloudTest, the_ready_nodes_of_a_resumed_request_do_not_count_as_launches) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
+  const std::string large = request({"small", "small", "small"});
+  pass(seconds(15));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(2));
+  kill();
+  start(kTwoAtOnce);
+  pass(seconds(1));
+  ASSERT_EQ(cloud_->launches, 4) << "the third node is launched again";
+  request({"small"});
+  EXPECT_EQ(cloud_->launches, 5);
+  pass(seconds(10));
+  EXPECT_EQ(state(large), RequestState::fulfilled);
 }
 
 TEST_F(CloudTest, an_idle_node_is_evicted_for_a_request) {
@@ -435,6 +477,33 @@ TEST_F(CloudTest, an_unused_node_does_not_block_the_capacity_of_another_launcher
   pass(minutes(2));
   EXPECT_EQ(state(waiting), RequestState::fulfilled);
   EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(CloudTest, nothing_is_evicted_for_a_request_that_another_launcher_serves) {
+  start(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, max-servers: 1, labels: [small, large]}]
+)");
+  start_another(R"(
+labels: [{name: small}]
+providers:
+  - name: sea
+    driver: cloud
+    pools: [{name: main, max-servers: 1, labels: [small]}]
+)");
+  cancel(request({"large"}));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(1));
+  accept(request({"small"}));
+  pass(seconds(5));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1));
+  const std::string second = request({"small"});
+  EXPECT_EQ(state(second), RequestState::requested) << "the other one has been given a moment";
+  pass(seconds(3));
+  EXPECT_EQ(state(second), RequestState::fulfilled);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1)) << "the idle node has made way";
 }
 
 TEST_F(CloudTest, unused_nodes_are_evicted_although_the_clock_was_set_back) {

@@ -28,13 +28,15 @@ class IdleNodeEvictorTest : public PartsFixture {
                         const std::vector<std::string>& plan = {}) {
     if (idle_node_evictor_.is_busy()) return;
     idle_node_evictor_.carry_out(
-        planning::choose_eviction({shortage, tenant, plan, since_}, {.now = clock_.wall_seconds(),
-                                                                     .pool = pool_,
-                                                                     .pools = components_.pools(),
-                                                                     .stock = stock_,
-                                                                     .usage = usage_,
-                                                                     .deletions = deletions_,
-                                                                     .nodes = nodes_}),
+        planning::choose_eviction(
+            {.shortage = shortage, .tenant = tenant, .plan = plan, .since = since_},
+            {.now = clock_.wall_seconds(),
+             .pool = pool_,
+             .pools = components_.pools(),
+             .stock = stock_,
+             .usage = usage_,
+             .deletions = deletions_,
+             .nodes = nodes_}),
         [this] { return is_wanted_; });
   }
 

@@ -144,6 +144,35 @@ TEST_F(EvictionTest, nodes_of_other_pools_are_evicted_after_a_long_wait) {
   }
 }
 
+TEST_F(EvictionTest, a_request_that_may_be_served_elsewhere_has_a_node_evicted_a_little_later) {
+  fill({{.name = "idle", .since = 10}});
+  const auto after = [this](double waited) {
+    return answer(
+        {.shortage = Shortage::pool, .since = kNow - waited, .may_be_served_elsewhere = true});
+  };
+  EXPECT_EQ(after(0), "reevaluate in 2 s");
+  EXPECT_EQ(after(1), "reevaluate in 1 s");
+  EXPECT_EQ(after(2), "delete idle");
+}
+
+TEST(EvictionElsewhereTest, only_able_pools_of_other_launchers_may_serve_a_request) {
+  model::NodeRequest request;
+  request.node_types = {"small"};
+  request.declined_by = {"that declined"};
+  const auto answer = [&request](const std::string& id, bool paused, const std::string& label) {
+    model::Component pool;
+    pool.id = id;
+    pool.paused = paused;
+    pool.supported_labels = {label};
+    return may_be_served_elsewhere(request, {&pool}, {"own"});
+  };
+  EXPECT_TRUE(answer("other", false, "small"));
+  EXPECT_FALSE(answer("own", false, "small"));
+  EXPECT_FALSE(answer("other", true, "small"));
+  EXPECT_FALSE(answer("other", false, "large"));
+  EXPECT_FALSE(answer("that declined", false, "small"));
+}
+
 TEST_F(EvictionTest, one_node_goes_at_a_time_for_each_limit_unless_that_takes_long) {
   fill({{.name = "idle", .since = 10},
         {.name = "acme's", .since = 20, .tenant = "acme"},
