@@ -178,12 +178,16 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   schedule_.jobs().end(pair, build.id, "its record was deleted");  // no effect if it has ended
 }
 
-ImageUpload UploadWorker::new_upload(const ImageBuild& build, const std::string& provider) const {
+// Uploads of an image start in different seconds: their names in the cloud may differ only by it,
+// and several providers may share an account.
+ImageUpload UploadWorker::new_upload(const ImageBuild& build, const std::string& provider) {
+  double& newest = newest_start_[build.image];
+  newest = std::max(context_.now(), newest + 1);
   ImageUpload upload;
   upload.image = build.image;
   upload.build_id = build.id;
   upload.provider = provider;
-  upload.set_state(UploadState::uploading, context_.now());
+  upload.set_state(UploadState::uploading, newest);
   upload.username = build.username;
   upload.python_path = build.python_path;
   upload.shell_type = build.shell_type;

@@ -296,6 +296,14 @@ TEST_F(BuilderTest, failing_uploads_are_tried_again_and_block_no_others) {
   EXPECT_THAT(uploads(), SizeIs(2));
 }
 
+// They may share an account.
+TEST_F(BuilderTest, uploads_of_a_build_have_different_names) {
+  start(
+      yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(2));
+  EXPECT_NE(uploads().front().external_name, uploads().back().external_name);
+}
+
 TEST_F(BuilderTest, a_paused_provider_gets_nothing) {
   start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
