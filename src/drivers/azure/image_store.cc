@@ -76,7 +76,7 @@ Task<std::string> ManagedImageStore::upload(driver::ProviderImage /*image*/, std
   }
   if (!failure) co_return name;
   try {
-    co_await remove(name, name);
+    co_await remove_begun(job);
   } catch (const CloudError& error) {
     log_.warning("Error deleting the failed upload {}: {}", name, error.what());
   }
@@ -85,13 +85,13 @@ Task<std::string> ManagedImageStore::upload(driver::ProviderImage /*image*/, std
 
 Task<> ManagedImageStore::make(Job job) {
   if (!co_await image_exists(job)) {
-    const std::optional<ManagedDisk> begun = co_await find_disk(job.name);
+    const std::optional<ManagedDisk> begun = co_await begun_disk(job);
     if (!begun) co_await make_disk(job);
     const bool is_written = begun && begun->disk_state == "Unattached";
     if (!is_written) co_await write(job, begun.has_value());
     co_await make_image(job);
   }
-  co_await remove_disk(job.name);
+  co_await remove_disk(job.name, job.metadata);
   if (job.progress) job.progress(job.file.size);
 }
 
@@ -109,6 +109,15 @@ Task<bool> ManagedImageStore::image_exists(Job job) {
 Task<std::optional<ManagedDisk>> ManagedImageStore::find_disk(std::string name) {
   const auto found = co_await manager_.get(kDiskType, name);
   co_return found ? std::optional(read_disk(*found)) : std::nullopt;
+}
+
+// The disk of an earlier call for the upload.
+Task<std::optional<ManagedDisk>> ManagedImageStore::begun_disk(Job job) {
+  std::optional<ManagedDisk> disk = co_await find_disk(job.name);
+  if (disk && !driver::carries(disk->tags, job.metadata)) {
+    throw CloudError(Kind::failed, "disk " + job.name + " exists, and is of another upload");
+  }
+  co_return disk;
 }
 
 Task<> ManagedImageStore::make_disk(Job job) {
@@ -198,10 +207,24 @@ Task<> ManagedImageStore::make_image(Job job) {
   co_await manager_.finish(std::move(created.operation));
 }
 
-// A disk that is being written cannot be deleted.
-Task<> ManagedImageStore::remove_disk(std::string name) {
+// Resources with the name may be of another upload.
+Task<> ManagedImageStore::remove_begun(Job job) {
+  const auto image = co_await manager_.get(kImageType, job.name);
+  if (image && driver::carries(read_resource(*image).tags, job.metadata)) {
+    co_await remove_image(job.name);
+  }
+  co_await remove_disk(job.name, job.metadata);
+}
+
+Task<> ManagedImageStore::remove_image(std::string name) {
+  std::optional<LongOperation> removing = co_await manager_.remove(kImageType, std::move(name));
+  if (removing) co_await manager_.finish(std::move(*removing));
+}
+
+// Removes the disk if it carries the tags. A disk that is being written cannot be deleted.
+Task<> ManagedImageStore::remove_disk(std::string name, driver::Metadata tags) {
   const std::optional<ManagedDisk> disk = co_await find_disk(name);
-  if (!disk) co_return;
+  if (!disk || !driver::carries(disk->tags, tags)) co_return;
   if (disk->disk_state == "ActiveUpload") {
     LongOperation ending = co_await manager_.act(kDiskType, name, "endGetAccess", Json::object());
     co_await manager_.finish(std::move(ending));
@@ -211,9 +234,8 @@ Task<> ManagedImageStore::remove_disk(std::string name) {
 }
 
 Task<> ManagedImageStore::remove(std::string /*name*/, std::string external_id) {
-  std::optional<LongOperation> removing = co_await manager_.remove(kImageType, external_id);
-  if (removing) co_await manager_.finish(std::move(*removing));
-  co_await remove_disk(external_id);
+  co_await remove_image(external_id);
+  co_await remove_disk(external_id, {});
 }
 
 Task<std::vector<driver::CloudImage>> ManagedImageStore::list() {

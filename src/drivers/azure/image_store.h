@@ -49,12 +49,15 @@ class ManagedImageStore final : public driver::ImageSupport {
   async::Task<> make(Job job);
   async::Task<bool> image_exists(Job job);
   async::Task<std::optional<ManagedDisk>> find_disk(std::string name);
+  async::Task<std::optional<ManagedDisk>> begun_disk(Job job);
   async::Task<> make_disk(Job job);
   async::Task<> write(Job job, bool is_begun);
   async::Task<> write_range(std::string url, std::uint64_t offset, std::string data);
   async::Task<Ranges> written_ranges(std::string url);
   async::Task<> make_image(Job job);
-  async::Task<> remove_disk(std::string name);
+  async::Task<> remove_begun(Job job);
+  async::Task<> remove_image(std::string name);
+  async::Task<> remove_disk(std::string name, driver::Metadata tags);
 
   async::Runtime runtime_;
   const AzureConfig& config_;
