@@ -289,8 +289,7 @@ Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, UploadSlot& sl
 Task<> UploadWorker::validate(const Job& job, std::string path) {
   if (!job.hook.empty()) co_await run_hook(job, std::move(path));
   if (!job.image.validation) co_return;
-  Task<> validating =
-      validator_.validate({job.upload, job.external_id, job.provider, *job.image.validation});
+  Task<> validating = validator_.validate({job.upload, job.external_id});
   co_await std::move(validating);
 }
 
