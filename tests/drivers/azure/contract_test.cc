@@ -612,6 +612,21 @@ class AzureImageContract : public AzureContract {
 
 INSTANTIATE_TEST_SUITE_P(azure, AzureImageContract, testing::Values(backend<AzureFixture>()));
 
+TEST_P(AzureImageContract, an_upload_survives_an_outage_at_each_step) {
+  start();
+  const std::vector<StandIn::Failure> outage(2 * kAttempts, {.status = 503});
+  for (const char* call :
+       {"GET images/NAME", "GET disks/NAME", "PUT disks/NAME", "POST disks/NAME/beginGetAccess",
+        "PUT blob", "POST disks/NAME/endGetAccess", "PUT images/NAME", "DELETE disks/NAME"}) {
+    azure().fail(call, outage);
+  }
+  EXPECT_EQ(upload("1"), kName);
+  EXPECT_THAT(azure().all("images"), SizeIs(1));
+  process_->pass(std::chrono::seconds(10));
+  EXPECT_THAT(azure().all("disks"), IsEmpty());
+  EXPECT_EQ(azure().count("PUT blob"), 2 * kAttempts + 1);
+}
+
 TEST_P(AzureImageContract, an_upload_leaves_the_image_of_another_one_with_its_name) {
   start();
   upload("1");
