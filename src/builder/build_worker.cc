@@ -49,9 +49,14 @@ Task<> BuildWorker::run() {
     std::string failure;
     try {
       co_await process(*image);
+      schedule_.store_failures().succeeded(*image);
     } catch (const async::Cancelled&) {
       schedule_.images().requeue(*image);
       throw;
+    } catch (const StoreError& error) {
+      if (schedule_.store_failures().failed(*image, error.kind())) {
+        log_.error("Building image {} is delayed by the store: {}", *image, error.what());
+      }
     } catch (const std::exception& error) {
       failure = error.what();
     }

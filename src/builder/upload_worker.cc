@@ -96,9 +96,15 @@ Task<> UploadWorker::handle(UploadPair pair, UploadSlot slot) {
   std::string failure;
   try {
     co_await process(pair, slot);
+    schedule_.store_failures().succeeded(pair);
   } catch (const async::Cancelled&) {
     schedule_.pairs().requeue(pair);
     throw;
+  } catch (const StoreError& error) {
+    if (schedule_.store_failures().failed(pair, error.kind())) {
+      log_.error("Uploading image {} to {} is delayed by the store: {}", pair.second, pair.first,
+                 error.what());
+    }
   } catch (const std::exception& error) {
     failure = error.what();
   }

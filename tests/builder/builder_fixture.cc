@@ -7,6 +7,7 @@
 #include "async/live_tasks.h"
 #include "async/task_scope.h"
 #include "config/load.h"
+#include "coordination/forwarding_store.h"
 #include "coordination/tree.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
@@ -16,11 +17,49 @@ namespace nodepool::builder {
 using model::ImageBuild;
 using model::ImageUpload;
 
+namespace {
+
+using coordination::store_error;
+
+// A store that refuses writes while `refusal` is set.
+class RefusingWrites final : public coordination::ForwardingStore {
+ public:
+  using Refusal = std::optional<coordination::StoreError::Kind>;
+
+  RefusingWrites(coordination::Store& inner, const Refusal& refusal)
+      : ForwardingStore(inner), refusal_(refusal) {}
+
+  Task<std::string> create(std::string path, std::string data,
+                           coordination::CreateMode mode) override {
+    if (refusal_) throw store_error(*refusal_, path);
+    return ForwardingStore::create(std::move(path), std::move(data), mode);
+  }
+  Task<coordination::Stat> set(std::string path, std::string data, std::int32_t expected) override {
+    if (refusal_) throw store_error(*refusal_, path);
+    return ForwardingStore::set(std::move(path), std::move(data), expected);
+  }
+  Task<> remove(std::string path, std::int32_t expected) override {
+    if (refusal_) throw store_error(*refusal_, path);
+    return ForwardingStore::remove(std::move(path), expected);
+  }
+  Task<std::vector<coordination::OperationResult>> commit(
+      coordination::Transaction transaction) override {
+    if (refusal_) throw store_error(*refusal_, transaction.operations().front().path);
+    return ForwardingStore::commit(std::move(transaction));
+  }
+
+ private:
+  const Refusal& refusal_;
+};
+
+}  // namespace
+
 struct BuilderFixture::Process {
   Process(BuilderFixture& fixture, const std::string& name, const config::Config& config)
       : runtime{loop.executor(), fixture.clock_, fixture.random_},
         threads(2, "test"),
-        store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)) {
+        store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)),
+        writes(*store, fixture.refusal_) {
     const auto log = telemetry::Log::to_consumer(
         [&fixture](telemetry::LogLevel level, std::string_view logger, std::string_view message) {
           const bool is_trouble = level >= telemetry::LogLevel::warning;
@@ -45,7 +84,7 @@ struct BuilderFixture::Process {
     } else {
       makers.converter = std::make_unique<ConverterDouble>(site, fixture.workshop_);
     }
-    builder = std::make_unique<NodePoolBuilder>(runtime, *store, log, fixture.drivers_, config,
+    builder = std::make_unique<NodePoolBuilder>(runtime, writes, log, fixture.drivers_, config,
                                                 options, std::move(makers));
   }
 
@@ -63,6 +102,7 @@ struct BuilderFixture::Process {
   async::Runtime runtime;
   async::ThreadPool threads;
   std::unique_ptr<coordination::MemoryStore> store;
+  RefusingWrites writes;
   std::shared_ptr<telemetry::MetricsRegistry> registry =
       std::make_shared<telemetry::MetricsRegistry>();
   std::unique_ptr<NodePoolBuilder> builder;

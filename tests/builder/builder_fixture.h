@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,7 @@ class BuilderFixture : public testing::Test {
   std::size_t upload_workers_ = 4;                         // the same
   Environment environment_ = {{"PATH", "/usr/bin:/bin"}};  // of the programs they run; the same
   bool waits_for_programs_ = true;                         // settle() waits for programs
+  std::optional<coordination::StoreError::Kind> refusal_;  // of all writes of the builders
   std::vector<std::string> log_;                           // warnings and errors
   std::vector<std::string> news_;                          // other log messages
   std::vector<std::string> figures_;                       // statsd lines

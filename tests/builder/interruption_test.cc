@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -181,6 +182,34 @@ TEST_F(InterruptionTest, a_build_survives_a_store_outage) {
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
   EXPECT_THAT(workshop_->built, SizeIs(1));
+}
+
+TEST_F(InterruptionTest, a_full_store_delays_a_build_without_backoff) {
+  start_with_one();
+  pass(minutes(59));
+  refusal_ = coordination::StoreError::Kind::storage;
+  pass(hours(5));
+  EXPECT_THAT(workshop_->built, SizeIs(1));
+  EXPECT_EQ(std::ranges::count_if(
+                log_, [](const auto& line) { return line.contains("Building image deb"); }),
+            1);
+  refusal_.reset();
+  pass(seconds(20));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+}
+
+TEST_F(InterruptionTest, a_full_store_delays_an_upload) {
+  start_with_one();
+  refusal_ = coordination::StoreError::Kind::storage;
+  reconfigure(
+      yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
+  pass(minutes(10));
+  EXPECT_EQ(std::ranges::count_if(
+                log_, [](const auto& line) { return line.contains("Uploading image deb"); }),
+            1);
+  refusal_.reset();
+  pass(seconds(20));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
 }
 
 TEST_F(InterruptionTest, an_upload_survives_a_lost_session_while_its_record_exists) {
