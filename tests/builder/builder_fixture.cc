@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "async/live_tasks.h"
@@ -19,37 +20,36 @@ using model::ImageUpload;
 
 namespace {
 
-using coordination::store_error;
-
-// A store that refuses writes while `refusal` is set.
+// A store that refuses some writes.
 class RefusingWrites final : public coordination::ForwardingStore {
  public:
-  using Refusal = std::optional<coordination::StoreError::Kind>;
+  // Throws if a write to the path is refused.
+  using Check = std::function<void(const std::string& path)>;
 
-  RefusingWrites(coordination::Store& inner, const Refusal& refusal)
-      : ForwardingStore(inner), refusal_(refusal) {}
+  RefusingWrites(coordination::Store& inner, Check check)
+      : ForwardingStore(inner), check_(std::move(check)) {}
 
   Task<std::string> create(std::string path, std::string data,
                            coordination::CreateMode mode) override {
-    if (refusal_) throw store_error(*refusal_, path);
+    check_(path);
     return ForwardingStore::create(std::move(path), std::move(data), mode);
   }
   Task<coordination::Stat> set(std::string path, std::string data, std::int32_t expected) override {
-    if (refusal_) throw store_error(*refusal_, path);
+    check_(path);
     return ForwardingStore::set(std::move(path), std::move(data), expected);
   }
   Task<> remove(std::string path, std::int32_t expected) override {
-    if (refusal_) throw store_error(*refusal_, path);
+    check_(path);
     return ForwardingStore::remove(std::move(path), expected);
   }
   Task<std::vector<coordination::OperationResult>> commit(
       coordination::Transaction transaction) override {
-    if (refusal_) throw store_error(*refusal_, transaction.operations().front().path);
+    for (const auto& operation : transaction.operations()) check_(operation.path);
     return ForwardingStore::commit(std::move(transaction));
   }
 
  private:
-  const Refusal& refusal_;
+  Check check_;
 };
 
 }  // namespace
@@ -59,7 +59,11 @@ struct BuilderFixture::Process {
       : runtime{loop.executor(), fixture.clock_, fixture.random_},
         threads(2, "test"),
         store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)),
-        writes(*store, fixture.refusal_) {
+        writes(*store, [&fixture](const std::string& path) {
+          const auto& refusal = fixture.refusal_;
+          if (!refusal || !path.starts_with(refusal->root)) return;
+          throw coordination::store_error(refusal->kind, path);
+        }) {
     const auto log = telemetry::Log::to_consumer(
         [&fixture](telemetry::LogLevel level, std::string_view logger, std::string_view message) {
           const bool is_trouble = level >= telemetry::LogLevel::warning;
