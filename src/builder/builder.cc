@@ -222,7 +222,10 @@ void NodePoolBuilder::update_settings(const config::Config& config) {
   }
   for (const auto& [name, image] : settings.diskimages) {
     const auto before = settings_.diskimages.find(name);
-    if (before == settings_.diskimages.end() || before->second != image) builds_.reconfigured(name);
+    const bool is_same = before != settings_.diskimages.end() && before->second == image &&
+                         settings_.wanted_formats.at(name) == settings.wanted_formats.at(name) &&
+                         settings_.elements_dir == settings.elements_dir;
+    if (!is_same) builds_.reconfigured(name);
   }
   settings_ = std::move(settings);
 }
