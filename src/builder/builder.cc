@@ -68,7 +68,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       lock_sweeper_(runtime, store),
       records_(runtime, store, log_),
       threads_(kThreads, "blocking calls"),
-      image_records_(runtime, store, records_.images),
+      image_records_(runtime, store, records_.images, log_),
       local_(ImageStore(images_dir(config)), options.fqdn, records_.images, threads_),
       installation_(runtime, store, log_),
       context_{.runtime = runtime,

@@ -120,6 +120,12 @@ driver::DriverRegistry make_drivers(std::shared_ptr<Sky> sky) {
   return driver::DriverRegistry(std::move(drivers));
 }
 
+telemetry::Logger nowhere() {
+  return {
+      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      "test"};
+}
+
 template <typename Record, typename State>
 std::vector<Record> in_state(std::vector<Record> records, State state) {
   std::erase_if(records, [state](const Record& record) { return record.state != state; });
@@ -130,11 +136,7 @@ std::vector<Record> in_state(std::vector<Record> records, State state) {
 
 BuilderFixture::BuilderFixture()
     : people_(std::make_unique<coordination::MemoryStore>(server_, runtime_)),
-      images_(std::make_unique<model::ImageTable>(
-          runtime_, *people_,
-          telemetry::Logger(telemetry::Log::to_consumer(
-                                [](telemetry::LogLevel, std::string_view, std::string_view) {}),
-                            "test"))),
+      images_(std::make_unique<model::ImageTable>(runtime_, *people_, nowhere())),
       drivers_(make_drivers(sky_)) {}
 
 BuilderFixture::~BuilderFixture() {
@@ -246,7 +248,7 @@ bool BuilderFixture::exists(const std::string& path) {
 }
 
 std::vector<ImageBuild> BuilderFixture::builds(const std::string& image) {
-  ImageRecords records(runtime_, *people_, *images_);
+  ImageRecords records(runtime_, *people_, *images_, nowhere());
   std::vector<ImageBuild> found = loop_.run(records.builds(image));
   std::ranges::sort(found, {}, &ImageBuild::state_time);
   return found;
@@ -257,7 +259,7 @@ std::vector<ImageBuild> BuilderFixture::builds(model::BuildState state, const st
 }
 
 std::vector<ImageUpload> BuilderFixture::uploads(const std::string& image) {
-  ImageRecords records(runtime_, *people_, *images_);
+  ImageRecords records(runtime_, *people_, *images_, nowhere());
   std::vector<ImageUpload> found;
   for (const ImageBuild& build : builds(image)) {
     const std::string providers = model::build_providers_path(image, build.id);

@@ -212,6 +212,20 @@ TEST_F(InterruptionTest, a_full_store_delays_an_upload) {
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
 }
 
+TEST_F(InterruptionTest, a_record_that_cannot_be_written_is_logged_once) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(9));
+  const std::string record = model::build_path("deb", builds().front().id);
+  refusal_ = Refusal{coordination::StoreError::Kind::not_permitted, record};
+  pass(minutes(10));
+  EXPECT_THAT(log_, ElementsAre(testing::AllOf(HasSubstr("Error writing " + record),
+                                               HasSubstr("not permitted"))));
+  refusal_.reset();
+  pass(seconds(2));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
 TEST_F(InterruptionTest, a_request_is_removed_after_an_outage) {
   start_with_one();
   pass(minutes(1));
