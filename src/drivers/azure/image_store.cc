@@ -99,7 +99,6 @@ Task<> ManagedImageStore::make(Job job) {
   if (job.progress) job.progress(job.file.size);
 }
 
-// `step` outlives this, with what it refers to.
 Task<> ManagedImageStore::persist(std::function<Task<>()> step) {
   return cloud::retry_while_unreachable(runtime_, log_, std::move(step));
 }

@@ -48,7 +48,8 @@ class ManagedImageStore final : public driver::ImageSupport {
   using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // first and last byte
 
   async::Task<> make(Job job);
-  // Makes an idempotent step, and retries it while the cloud is unreachable.
+  // Makes an idempotent step, and retries it while the cloud is unreachable. What `step` refers to
+  // outlives this.
   async::Task<> persist(std::function<async::Task<>()> step);
   async::Task<bool> image_exists(Job job);
   async::Task<std::optional<ManagedDisk>> find_disk(std::string name);
