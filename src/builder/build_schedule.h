@@ -10,6 +10,7 @@
 #include "builder/delay_queue.h"
 #include "builder/image_jobs.h"
 #include "builder/retries.h"
+#include "builder/store_failures.h"
 
 namespace nodepool::builder {
 
@@ -22,6 +23,8 @@ class BuildSchedule {
 
   // Builds that a client waits for. After submitting one, call images().enqueue().
   ImageJobs<std::string>& jobs() { return jobs_; }
+
+  StoreFailures<std::string>& store_failures() { return store_failures_; }
 
   // Starts no further builds.
   void close() {
@@ -51,6 +54,7 @@ class BuildSchedule {
   std::map<std::string, std::int64_t> failed_;  // the transactions with which the builds began
   ImageJobs<std::string> jobs_;
   DelayQueue<std::string> schedule_;
+  StoreFailures<std::string> store_failures_{schedule_};
 };
 
 }  // namespace nodepool::builder

@@ -6,10 +6,13 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "async/event.h"
 #include "async/finally.h"
 #include "builder/builder_metrics.h"
+#include "coordination/outage.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
 #include "model/image_paths.h"
@@ -49,9 +52,14 @@ Task<> BuildWorker::run() {
     std::string failure;
     try {
       co_await process(*image);
+      schedule_.store_failures().succeeded(*image);
     } catch (const async::Cancelled&) {
       schedule_.images().requeue(*image);
       throw;
+    } catch (const StoreError& error) {
+      if (schedule_.store_failures().failed(*image, error.kind())) {
+        log_.error("Building image {} is delayed by the store: {}", *image, error.what());
+      }
     } catch (const std::exception& error) {
       failure = error.what();
     }
@@ -222,17 +230,26 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
 
 // Every build that started after the request serves it. The store's transactions give the order:
 // the clocks of its servers may differ from this one. A request that is repeated meanwhile stays.
+// Retries while the store is unreachable: the request would lead to another build.
 Task<> BuildWorker::remove_request(ImageBuild build) {
-  const auto request = context_.images.build_requests().find(build.image);
-  if (request == context_.images.build_requests().end()) co_return;
-  const coordination::Stat known = request->second;
-  if (known.mzxid > build.stat.czxid) co_return;
-  try {
-    co_await context_.store.remove(model::build_request_path(build.image), known.version);
-  } catch (const StoreError& error) {
-    const bool gone_or_repeated =
-        error.kind() == StoreError::Kind::no_node || error.kind() == StoreError::Kind::bad_version;
-    if (!gone_or_repeated) throw;
+  const std::string path = model::build_request_path(build.image);
+  std::optional<StoreError::Kind> failed;
+  while (true) {
+    try {
+      const auto request = co_await context_.store.exists(path);
+      if (!request || request->mzxid > build.stat.czxid) co_return;
+      co_await context_.store.remove(path, request->version);
+      co_return;
+    } catch (const StoreError& error) {
+      const bool gone_or_repeated = error.kind() == StoreError::Kind::no_node ||
+                                    error.kind() == StoreError::Kind::bad_version;
+      if (gone_or_repeated) co_return;
+      if (error.is_rejection() || error.kind() == StoreError::Kind::closed) throw;
+      if (std::exchange(failed, error.kind()) != error.kind()) {
+        log_.warning("Error removing {}, retrying: {}", path, error.what());
+      }
+    }
+    co_await coordination::wait_for_store(context_.runtime, context_.store);
   }
 }
 

@@ -68,7 +68,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       lock_sweeper_(runtime, store),
       records_(runtime, store, log_),
       threads_(kThreads, "blocking calls"),
-      image_records_(runtime, store, records_.images),
+      image_records_(runtime, store, records_.images, log_),
       local_(ImageStore(images_dir(config)), options.fqdn, records_.images, threads_),
       installation_(runtime, store, log_),
       context_{.runtime = runtime,
@@ -222,7 +222,10 @@ void NodePoolBuilder::update_settings(const config::Config& config) {
   }
   for (const auto& [name, image] : settings.diskimages) {
     const auto before = settings_.diskimages.find(name);
-    if (before == settings_.diskimages.end() || before->second != image) builds_.reconfigured(name);
+    const bool is_same = before != settings_.diskimages.end() && before->second == image &&
+                         settings_.wanted_formats.at(name) == settings.wanted_formats.at(name) &&
+                         settings_.elements_dir == settings.elements_dir;
+    if (!is_same) builds_.reconfigured(name);
   }
   settings_ = std::move(settings);
 }

@@ -57,7 +57,10 @@ class DelayQueue {
   }
 
   // Another process works on the key, although the records do not show it yet: delays the key.
-  void contended(const Key& key) { contended_until_[key] = clock_.now() + kReplicationDelay; }
+  void contended(const Key& key) { delay(key, kReplicationDelay); }
+
+  // Delays the key, also if it is enqueued meanwhile.
+  void delay(const Key& key, async::Duration pause) { delayed_until_[key] = clock_.now() + pause; }
 
   // The worker is done. The key is not due again before it is enqueued.
   void release(const Key& key) {
@@ -85,10 +88,10 @@ class DelayQueue {
 
   std::optional<async::Clock::TimePoint> due(const Key& key) {
     const auto when = due_of_(key);
-    const auto contended = contended_until_.find(key);
-    if (contended == contended_until_.end()) return when;
-    const auto until = contended->second;
-    if (until <= clock_.now()) contended_until_.erase(contended);
+    const auto delayed = delayed_until_.find(key);
+    if (delayed == delayed_until_.end()) return when;
+    const auto until = delayed->second;
+    if (until <= clock_.now()) delayed_until_.erase(delayed);
     return when ? std::optional(std::max(*when, until)) : when;
   }
 
@@ -118,7 +121,7 @@ class DelayQueue {
 
   async::Clock& clock_;
   DueFunction due_of_;
-  std::map<Key, async::Clock::TimePoint> contended_until_;
+  std::map<Key, async::Clock::TimePoint> delayed_until_;
   std::set<Key> changed_;
   std::set<Key> taken_;
   std::map<Key, async::Clock::TimePoint> times_;

@@ -138,6 +138,7 @@ Task<> ImageRecords::prepare_uploads(std::string image, std::string build_id,
 Task<std::optional<Stat>> ImageRecords::replace(std::string path, std::string text,
                                                 std::int32_t version, const Lock* lock) {
   bool uncertain = false;
+  std::optional<StoreError::Kind> failed;
   while (true) {
     try {
       if (uncertain) {
@@ -154,6 +155,9 @@ Task<std::optional<Stat>> ImageRecords::replace(std::string path, std::string te
       if (error.is_rejection()) co_return std::nullopt;
       if (error.kind() == StoreError::Kind::closed) throw;
       uncertain = uncertain || error.kind() == StoreError::Kind::unknown_outcome;
+      if (std::exchange(failed, error.kind()) != error.kind()) {
+        log_.warning("Error writing {}, retrying: {}", path, error.what());
+      }
     }
     co_await runtime_.clock.sleep_for(kRetryDelay);
   }

@@ -2,12 +2,14 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "async/runtime.h"
 #include "coordination/lock.h"
 #include "coordination/store.h"
 #include "model/image_table.h"
+#include "telemetry/log.h"
 
 namespace nodepool::builder {
 
@@ -17,8 +19,9 @@ using async::Task;
 // the table at once.
 class ImageRecords {
  public:
-  ImageRecords(const async::Runtime& runtime, coordination::Store& store, model::ImageTable& images)
-      : runtime_(runtime), store_(store), images_(images) {}
+  ImageRecords(const async::Runtime& runtime, coordination::Store& store, model::ImageTable& images,
+               telemetry::Logger log)
+      : runtime_(runtime), store_(store), images_(images), log_(std::move(log)) {}
 
   // Reads from the store. Returns nothing if there is no record. Throws model::RecordError,
   // StoreError.
@@ -40,7 +43,8 @@ class ImageRecords {
   Task<> prepare_uploads(std::string image, std::string build_id, std::string provider);
 
   // Replace a record. Return false if its version has changed or `lock` is no longer held. Retry
-  // while the store is unreachable. Throw Cancelled, StoreError (closed).
+  // while the store is unreachable, full or forbids it, and log the reason. Throw Cancelled,
+  // StoreError (closed).
   Task<bool> write(model::ImageBuild build, const coordination::Lock* lock = nullptr);
   Task<bool> write(model::ImageUpload upload);
 
@@ -61,6 +65,7 @@ class ImageRecords {
   async::Runtime runtime_;
   coordination::Store& store_;
   model::ImageTable& images_;
+  telemetry::Logger log_;
 };
 
 }  // namespace nodepool::builder

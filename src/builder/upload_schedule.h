@@ -10,6 +10,7 @@
 #include "builder/delay_queue.h"
 #include "builder/image_jobs.h"
 #include "builder/retries.h"
+#include "builder/store_failures.h"
 
 namespace nodepool::builder {
 
@@ -25,6 +26,8 @@ class UploadSchedule {
 
   // Uploads that a client waits for. After submitting one, call pairs().enqueue().
   ImageJobs<UploadPair>& jobs() { return jobs_; }
+
+  StoreFailures<UploadPair>& store_failures() { return store_failures_; }
 
   // Starts no further uploads.
   void close() {
@@ -55,6 +58,7 @@ class UploadSchedule {
   std::map<UploadPair, std::string> failed_build_;  // a newer build is uploaded without delay
   ImageJobs<UploadPair> jobs_;
   DelayQueue<UploadPair> schedule_;
+  StoreFailures<UploadPair> store_failures_{schedule_};
 };
 
 }  // namespace nodepool::builder

@@ -28,16 +28,6 @@ class ImageRejected : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-model::Node node_for(const ValidationJob& job) {
-  model::Node node;
-  node.provider = job.upload.provider;
-  node.pool = job.validation.pool;
-  node.type = {job.validation.label};
-  node.comment = fmt::format("validates upload {} of build {} of image {}", job.upload.id,
-                             job.upload.build_id, job.upload.image);
-  return node;
-}
-
 Task<> launch_on(driver::Provider& provider, driver::NodeLaunch& node) {
   driver::LaunchingProvider* const launching = provider.launching();
   if (launching == nullptr) {
@@ -57,12 +47,15 @@ Task<> UploadValidator::validate(ValidationJob job) {
   async::Duration pause = kMinValidationRetryDelay;
   std::string failure;
   while (true) {
-    if (const auto reason = reason_to_skip(job)) {
-      throw std::runtime_error(fmt::format("validation cancelled: {}{}{}", *reason,
-                                           failure.empty() ? "" : "; last attempt: ", failure));
+    const driver::ProviderImage* image =
+        context_.settings.listed_image(job.upload.provider, job.upload.image);
+    if (image == nullptr) {
+      throw std::runtime_error("validation cancelled: the provider no longer lists the image");
     }
+    if (!image->validation) co_return;
+    const Attempt attempt{job, provider_of(job), *image->validation};
     try {
-      co_await attempt(job);
+      co_await make(attempt);
       co_return;
     } catch (const async::Cancelled&) {
       throw;
@@ -76,13 +69,21 @@ Task<> UploadValidator::validate(ValidationJob job) {
                  std::chrono::duration_cast<std::chrono::seconds>(pause).count());
     co_await context_.runtime.clock.sleep_for(pause);
     pause = std::min<async::Duration>(2 * pause, kMaxValidationRetryDelay);
+    if (const auto reason = reason_to_stop(attempt)) {
+      throw std::runtime_error(
+          fmt::format("validation cancelled: {}; last attempt: {}", *reason, failure));
+    }
   }
 }
 
-std::optional<std::string> UploadValidator::reason_to_skip(const ValidationJob& job) const {
-  const model::ImageUpload& upload = job.upload;
-  const auto provider = context_.providers.find(upload.provider);
-  if (provider == context_.providers.end() || provider->second != job.provider) {
+std::shared_ptr<driver::Provider> UploadValidator::provider_of(const ValidationJob& job) const {
+  const auto found = context_.providers.find(job.upload.provider);
+  return found == context_.providers.end() ? nullptr : found->second;
+}
+
+std::optional<std::string> UploadValidator::reason_to_stop(const Attempt& failed) const {
+  const model::ImageUpload& upload = failed.job.upload;
+  if (failed.provider != nullptr && failed.provider != provider_of(failed.job)) {
     return "the provider's configuration has changed";
   }
   const model::ImageBuild* newest = newest_ready(context_.images.builds_of(upload.image));
@@ -90,24 +91,37 @@ std::optional<std::string> UploadValidator::reason_to_skip(const ValidationJob& 
   return std::nullopt;
 }
 
-Task<> UploadValidator::attempt(const ValidationJob& job) {
-  const model::ImageUpload& upload = job.upload;
+model::Node UploadValidator::node_for(const Attempt& attempt) {
+  const model::ImageUpload& upload = attempt.job.upload;
+  model::Node node;
+  node.provider = upload.provider;
+  node.pool = attempt.validation.pool;
+  node.type = {attempt.validation.label};
+  node.comment = fmt::format("validates upload {} of build {} of image {}", upload.id,
+                             upload.build_id, upload.image);
+  return node;
+}
+
+Task<> UploadValidator::make(const Attempt& attempt) {
+  // A reload replaces providers; the new one may take a while to start.
+  if (attempt.provider == nullptr) throw std::runtime_error("the provider is not in service");
+  const model::ImageUpload& upload = attempt.job.upload;
   ValidationNode node(
-      context_, node_for(job),
+      context_, node_for(attempt),
       {model::upload_path(upload.image, upload.build_id, upload.provider, upload.id),
-       job.external_id});
+       attempt.job.external_id});
   std::exception_ptr failure;
   bool cancelled = false;
   try {
     co_await node.create();
-    co_await validate(job, node);
+    co_await validate(attempt, node);
   } catch (const async::Cancelled&) {
     cancelled = true;
   } catch (...) {
     failure = std::current_exception();
   }
   try {
-    if (!cancelled && node.is_created()) co_await node.reclaim(*job.provider);
+    if (!cancelled && node.is_created()) co_await node.reclaim(*attempt.provider);
   } catch (const async::Cancelled&) {
     cancelled = true;
   } catch (const std::exception& error) {
@@ -119,34 +133,35 @@ Task<> UploadValidator::attempt(const ValidationJob& job) {
   if (failure) std::rethrow_exception(failure);
 }
 
-Task<> UploadValidator::validate(const ValidationJob& job, ValidationNode& node) {
-  log_.info("Validating build {} of image {} in {} with node {}", job.upload.build_id,
-            job.upload.image, job.upload.provider, node.node().id);
+Task<> UploadValidator::validate(const Attempt& attempt, ValidationNode& node) {
+  const model::ImageUpload& upload = attempt.job.upload;
+  log_.info("Validating build {} of image {} in {} with node {}", upload.build_id, upload.image,
+            upload.provider, node.node().id);
   std::string problem;
   try {
-    Task<> launching = launch_on(*job.provider, node);
+    Task<> launching = launch_on(*attempt.provider, node);
     co_await std::move(launching);
   } catch (const LaunchError& error) {
     if (error.kind() != LaunchError::Kind::unreachable) throw;
     problem = error.what();
   }
-  if (problem.empty() && !job.validation.command.empty()) {
-    problem = co_await run_command(job, node.node());
+  if (problem.empty() && !attempt.validation.command.empty()) {
+    problem = co_await run_command(attempt, node.node());
   }
   // Fails if the lock was lost: then the machine may have been deleted before the result.
   co_await node.save();
   if (!problem.empty()) throw ImageRejected("validation: " + problem);
 }
 
-Task<std::string> UploadValidator::run_command(const ValidationJob& job, const model::Node& node) {
-  const auto open_log = [settings = context_.settings.logs, upload = job.upload] {
+Task<std::string> UploadValidator::run_command(const Attempt& attempt, const model::Node& node) {
+  const auto open_log = [settings = context_.settings.logs, upload = attempt.job.upload] {
     return std::make_shared<BuildLog>(settings.below("validations"), upload.image, upload.build_id);
   };
   const auto opened = co_await context_.threads.run("log of a validation", open_log);
   const BuildLog& log = *opened;
   Task<ProgramEnd> running =
       run_on_node(context_.runtime, context_.threads, node,
-                  {job.validation.command, job.validation.timeout, environment_}, log);
+                  {attempt.validation.command, attempt.validation.timeout, environment_}, log);
   const ProgramEnd end = co_await std::move(running);
   if (end.exit_code == 0) co_return std::string();
   co_return fmt::format("the command {} on node {}; its output is in {}",

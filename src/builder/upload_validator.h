@@ -18,8 +18,6 @@ namespace nodepool::builder {
 struct ValidationJob {
   model::ImageUpload upload;
   std::string external_id;  // in the cloud
-  std::shared_ptr<driver::Provider> provider;
-  driver::ImageValidation validation;
 };
 
 // Validates uploads by launching a node from them.
@@ -29,19 +27,30 @@ class UploadValidator {
   UploadValidator(const BuilderContext& context, const Environment& environment,
                   telemetry::Logger log);
 
-  // Launches a node from the upload, waits for its host keys and runs the command on it. Returns
-  // after success; the node is then deleted, or left to the launchers. Launches that fail for a
-  // reason other than the image are retried with backoff, until a newer build is ready or the
-  // configuration changes. Throws std::runtime_error with the reason to reject the upload;
-  // Cancelled.
+  // Launches a node from the upload as the provider is configured now, waits for its host keys and
+  // runs the command on it. Returns after success; the node is then deleted, or left to the
+  // launchers. Also returns if the configuration no longer asks for a validation. Launches that
+  // fail for a reason other than the image are retried with backoff, until a newer build is ready
+  // or the configuration changes after a launch. Throws std::runtime_error with the reason to
+  // reject the upload; Cancelled.
   Task<> validate(ValidationJob job);
 
  private:
-  Task<> attempt(const ValidationJob& job);
-  Task<> validate(const ValidationJob& job, ValidationNode& node);
+  struct Attempt {
+    ValidationJob job;
+    std::shared_ptr<driver::Provider> provider;  // null: not in service
+    driver::ImageValidation validation;
+  };
+
+  // The provider in service; null if there is none.
+  std::shared_ptr<driver::Provider> provider_of(const ValidationJob& job) const;
+  static model::Node node_for(const Attempt& attempt);
+  Task<> make(const Attempt& attempt);
+  Task<> validate(const Attempt& attempt, ValidationNode& node);
   // Returns the failure of the command; empty on success.
-  Task<std::string> run_command(const ValidationJob& job, const model::Node& node);
-  std::optional<std::string> reason_to_skip(const ValidationJob& job) const;
+  Task<std::string> run_command(const Attempt& attempt, const model::Node& node);
+  // Why a failed attempt is not repeated.
+  std::optional<std::string> reason_to_stop(const Attempt& failed) const;
 
   const BuilderContext& context_;
   Environment environment_;

@@ -96,9 +96,15 @@ Task<> UploadWorker::handle(UploadPair pair, UploadSlot slot) {
   std::string failure;
   try {
     co_await process(pair, slot);
+    schedule_.store_failures().succeeded(pair);
   } catch (const async::Cancelled&) {
     schedule_.pairs().requeue(pair);
     throw;
+  } catch (const StoreError& error) {
+    if (schedule_.store_failures().failed(pair, error.kind())) {
+      log_.error("Uploading image {} to {} is delayed by the store: {}", pair.second, pair.first,
+                 error.what());
+    }
   } catch (const std::exception& error) {
     failure = error.what();
   }
@@ -178,12 +184,16 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   schedule_.jobs().end(pair, build.id, "its record was deleted");  // no effect if it has ended
 }
 
-ImageUpload UploadWorker::new_upload(const ImageBuild& build, const std::string& provider) const {
+// Uploads of an image start in different seconds: their names in the cloud may differ only by it,
+// and several providers may share an account.
+ImageUpload UploadWorker::new_upload(const ImageBuild& build, const std::string& provider) {
+  double& newest = newest_start_[build.image];
+  newest = std::max(context_.now(), newest + 1);
   ImageUpload upload;
   upload.image = build.image;
   upload.build_id = build.id;
   upload.provider = provider;
-  upload.set_state(UploadState::uploading, context_.now());
+  upload.set_state(UploadState::uploading, newest);
   upload.username = build.username;
   upload.python_path = build.python_path;
   upload.shell_type = build.shell_type;
@@ -285,8 +295,7 @@ Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, UploadSlot& sl
 Task<> UploadWorker::validate(const Job& job, std::string path) {
   if (!job.hook.empty()) co_await run_hook(job, std::move(path));
   if (!job.image.validation) co_return;
-  Task<> validating =
-      validator_.validate({job.upload, job.external_id, job.provider, *job.image.validation});
+  Task<> validating = validator_.validate({job.upload, job.external_id});
   co_await std::move(validating);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +49,7 @@ class UploadWorker {
   Task<> process(UploadPair pair, UploadSlot& slot);
   Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock,
                        UploadSlot& slot);
-  model::ImageUpload new_upload(const model::ImageBuild& build, const std::string& provider) const;
+  model::ImageUpload new_upload(const model::ImageBuild& build, const std::string& provider);
   Task<std::optional<model::ImageUpload>> resume(std::vector<model::ImageUpload> uploads);
   Task<> perform(Job job, UploadSlot& slot);
   Task<> record_failure(model::ImageUpload upload, std::string failure);
@@ -66,6 +67,7 @@ class UploadWorker {
   Environment environment_;
   telemetry::Logger log_;
   UploadValidator validator_;
+  std::map<std::string, double> newest_start_;  // of the uploads of an image, seconds since epoch
   async::Slots slots_;
   async::TaskScope scope_;
 };

@@ -1,7 +1,9 @@
 #include "cloud/part_sender.h"
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "async/parking.h"
 #include "async/task_scope.h"
 
 namespace nodepool::cloud {
@@ -33,13 +35,17 @@ Task<> PartSender::send_some() {
   }
 }
 
+// Neither reading nor `send_` need to be cancellation points.
 Task<> PartSender::send_one(std::uint64_t index) {
+  co_await async::throw_if_cancelled();
   const std::uint64_t begin = index * plan_.part_size;
   const std::uint64_t size = std::min(plan_.part_size, body_->size - begin);
   std::string part;
   part.reserve(size);
   while (part.size() < size) {
-    part += co_await body_->read(begin + part.size(), size - part.size());
+    const std::string more = co_await body_->read(begin + part.size(), size - part.size());
+    if (more.empty()) throw std::runtime_error("the file has become shorter");
+    part += more;
   }
   Task<> sending = send_(index, std::move(part));
   co_await std::move(sending);

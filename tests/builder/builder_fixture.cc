@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "async/live_tasks.h"
 #include "async/task_scope.h"
 #include "config/load.h"
+#include "coordination/forwarding_store.h"
 #include "coordination/tree.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
@@ -16,11 +18,52 @@ namespace nodepool::builder {
 using model::ImageBuild;
 using model::ImageUpload;
 
+namespace {
+
+// A store that refuses some writes.
+class RefusingWrites final : public coordination::ForwardingStore {
+ public:
+  // Throws if a write to the path is refused.
+  using Check = std::function<void(const std::string& path)>;
+
+  RefusingWrites(coordination::Store& inner, Check check)
+      : ForwardingStore(inner), check_(std::move(check)) {}
+
+  Task<std::string> create(std::string path, std::string data,
+                           coordination::CreateMode mode) override {
+    check_(path);
+    return ForwardingStore::create(std::move(path), std::move(data), mode);
+  }
+  Task<coordination::Stat> set(std::string path, std::string data, std::int32_t expected) override {
+    check_(path);
+    return ForwardingStore::set(std::move(path), std::move(data), expected);
+  }
+  Task<> remove(std::string path, std::int32_t expected) override {
+    check_(path);
+    return ForwardingStore::remove(std::move(path), expected);
+  }
+  Task<std::vector<coordination::OperationResult>> commit(
+      coordination::Transaction transaction) override {
+    for (const auto& operation : transaction.operations()) check_(operation.path);
+    return ForwardingStore::commit(std::move(transaction));
+  }
+
+ private:
+  Check check_;
+};
+
+}  // namespace
+
 struct BuilderFixture::Process {
   Process(BuilderFixture& fixture, const std::string& name, const config::Config& config)
       : runtime{loop.executor(), fixture.clock_, fixture.random_},
         threads(2, "test"),
-        store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)) {
+        store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)),
+        writes(*store, [&fixture](const std::string& path) {
+          const auto& refusal = fixture.refusal_;
+          if (!refusal || !path.starts_with(refusal->root)) return;
+          throw coordination::store_error(refusal->kind, path);
+        }) {
     const auto log = telemetry::Log::to_consumer(
         [&fixture](telemetry::LogLevel level, std::string_view logger, std::string_view message) {
           const bool is_trouble = level >= telemetry::LogLevel::warning;
@@ -45,7 +88,7 @@ struct BuilderFixture::Process {
     } else {
       makers.converter = std::make_unique<ConverterDouble>(site, fixture.workshop_);
     }
-    builder = std::make_unique<NodePoolBuilder>(runtime, *store, log, fixture.drivers_, config,
+    builder = std::make_unique<NodePoolBuilder>(runtime, writes, log, fixture.drivers_, config,
                                                 options, std::move(makers));
   }
 
@@ -63,6 +106,7 @@ struct BuilderFixture::Process {
   async::Runtime runtime;
   async::ThreadPool threads;
   std::unique_ptr<coordination::MemoryStore> store;
+  RefusingWrites writes;
   std::shared_ptr<telemetry::MetricsRegistry> registry =
       std::make_shared<telemetry::MetricsRegistry>();
   std::unique_ptr<NodePoolBuilder> builder;
@@ -76,6 +120,12 @@ driver::DriverRegistry make_drivers(std::shared_ptr<Sky> sky) {
   return driver::DriverRegistry(std::move(drivers));
 }
 
+telemetry::Logger nowhere() {
+  return {
+      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      "test"};
+}
+
 template <typename Record, typename State>
 std::vector<Record> in_state(std::vector<Record> records, State state) {
   std::erase_if(records, [state](const Record& record) { return record.state != state; });
@@ -86,11 +136,7 @@ std::vector<Record> in_state(std::vector<Record> records, State state) {
 
 BuilderFixture::BuilderFixture()
     : people_(std::make_unique<coordination::MemoryStore>(server_, runtime_)),
-      images_(std::make_unique<model::ImageTable>(
-          runtime_, *people_,
-          telemetry::Logger(telemetry::Log::to_consumer(
-                                [](telemetry::LogLevel, std::string_view, std::string_view) {}),
-                            "test"))),
+      images_(std::make_unique<model::ImageTable>(runtime_, *people_, nowhere())),
       drivers_(make_drivers(sky_)) {}
 
 BuilderFixture::~BuilderFixture() {
@@ -202,7 +248,7 @@ bool BuilderFixture::exists(const std::string& path) {
 }
 
 std::vector<ImageBuild> BuilderFixture::builds(const std::string& image) {
-  ImageRecords records(runtime_, *people_, *images_);
+  ImageRecords records(runtime_, *people_, *images_, nowhere());
   std::vector<ImageBuild> found = loop_.run(records.builds(image));
   std::ranges::sort(found, {}, &ImageBuild::state_time);
   return found;
@@ -213,7 +259,7 @@ std::vector<ImageBuild> BuilderFixture::builds(model::BuildState state, const st
 }
 
 std::vector<ImageUpload> BuilderFixture::uploads(const std::string& image) {
-  ImageRecords records(runtime_, *people_, *images_);
+  ImageRecords records(runtime_, *people_, *images_, nowhere());
   std::vector<ImageUpload> found;
   for (const ImageBuild& build : builds(image)) {
     const std::string providers = model::build_providers_path(image, build.id);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,9 +88,14 @@ class BuilderFixture : public testing::Test {
   std::size_t upload_workers_ = 4;                         // the same
   Environment environment_ = {{"PATH", "/usr/bin:/bin"}};  // of the programs they run; the same
   bool waits_for_programs_ = true;                         // settle() waits for programs
-  std::vector<std::string> log_;                           // warnings and errors
-  std::vector<std::string> news_;                          // other log messages
-  std::vector<std::string> figures_;                       // statsd lines
+  struct Refusal {
+    coordination::StoreError::Kind kind;
+    std::string root = "/";  // of the paths
+  };
+  std::optional<Refusal> refusal_;    // of writes of the builders
+  std::vector<std::string> log_;      // warnings and errors
+  std::vector<std::string> news_;     // other log messages
+  std::vector<std::string> figures_;  // statsd lines
   std::map<std::string, std::unique_ptr<Process>> processes_;
 };
 

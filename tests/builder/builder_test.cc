@@ -264,6 +264,18 @@ TEST_F(BuilderTest, a_changed_image_is_tried_at_once) {
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
 }
 
+TEST_F(BuilderTest, an_image_with_a_changed_format_is_tried_at_once) {
+  workshop_->exit_codes["deb"] = 1;
+  start(yaml(kDeb, kSky));
+  pass(hours(5));
+  const std::size_t before = workshop_->built.size();
+  workshop_->exit_codes.clear();
+  reconfigure(
+      yaml(kDeb, "  - {name: sky1, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n"));
+  EXPECT_EQ(workshop_->built.size(), before + 1);
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
 TEST_F(BuilderTest, several_images_are_built_side_by_side) {
   workshop_->build_time = minutes(1);
   start(
@@ -294,6 +306,14 @@ TEST_F(BuilderTest, failing_uploads_are_tried_again_and_block_no_others) {
   pass(seconds(20));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
   EXPECT_THAT(uploads(), SizeIs(2));
+}
+
+// They may share an account.
+TEST_F(BuilderTest, uploads_of_a_build_have_different_names) {
+  start(
+      yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(2));
+  EXPECT_NE(uploads().front().external_name, uploads().back().external_name);
 }
 
 TEST_F(BuilderTest, a_paused_provider_gets_nothing) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -181,6 +182,64 @@ TEST_F(InterruptionTest, a_build_survives_a_store_outage) {
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
   EXPECT_THAT(workshop_->built, SizeIs(1));
+}
+
+TEST_F(InterruptionTest, a_full_store_delays_a_build_without_backoff) {
+  start_with_one();
+  pass(minutes(59));
+  refusal_ = Refusal{coordination::StoreError::Kind::storage};
+  pass(hours(5));
+  EXPECT_THAT(workshop_->built, SizeIs(1));
+  EXPECT_EQ(std::ranges::count_if(
+                log_, [](const auto& line) { return line.contains("Building image deb"); }),
+            1);
+  refusal_.reset();
+  pass(seconds(20));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+}
+
+TEST_F(InterruptionTest, a_full_store_delays_an_upload) {
+  start_with_one();
+  refusal_ = Refusal{coordination::StoreError::Kind::storage};
+  reconfigure(
+      yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
+  pass(minutes(10));
+  EXPECT_EQ(std::ranges::count_if(
+                log_, [](const auto& line) { return line.contains("Uploading image deb"); }),
+            1);
+  refusal_.reset();
+  pass(seconds(20));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+}
+
+TEST_F(InterruptionTest, a_record_that_cannot_be_written_is_logged_once) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(9));
+  const std::string record = model::build_path("deb", builds().front().id);
+  refusal_ = Refusal{coordination::StoreError::Kind::not_permitted, record};
+  pass(minutes(10));
+  EXPECT_THAT(log_, ElementsAre(testing::AllOf(HasSubstr("Error writing " + record),
+                                               HasSubstr("not permitted"))));
+  refusal_.reset();
+  pass(seconds(2));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+TEST_F(InterruptionTest, a_request_is_removed_after_an_outage) {
+  start_with_one();
+  pass(minutes(1));
+  refusal_ =
+      Refusal{coordination::StoreError::Kind::disconnected, model::build_request_path("deb")};
+  put(model::build_request_path("deb"));
+  pass(minutes(10));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  refusal_.reset();
+  pass(seconds(2));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+  pass(minutes(10));
+  EXPECT_THAT(workshop_->built, SizeIs(2));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("Error removing")));
 }
 
 TEST_F(InterruptionTest, an_upload_survives_a_lost_session_while_its_record_exists) {

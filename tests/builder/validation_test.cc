@@ -164,6 +164,40 @@ TEST_F(ValidationTest, a_new_configuration_ends_the_wait_for_quota) {
   EXPECT_THAT(sky_->images, SizeIs(1));
 }
 
+TEST_F(ValidationTest, a_reload_during_an_upload_does_not_discard_it) {
+  sky_->upload_time = minutes(10);
+  start_validating("");
+  pass(minutes(5));
+  sky_->start_time = minutes(10);
+  reconfigure(yaml(kDeb,
+                   "  - {name: sky1, driver: sky, post-upload-hook: /bin/false, diskimages: "
+                   "[{name: deb, validate: {}}]}\n"));
+  pass(minutes(10));
+  ASSERT_THAT(uploads(), SizeIs(1));
+  EXPECT_EQ(uploads().front().state, UploadState::ready);
+  EXPECT_EQ(sky_->uploads, 1);
+  EXPECT_EQ(sky_->launches, 1);
+}
+
+TEST_F(ValidationTest, what_is_no_longer_configured_is_left_out) {
+  sky_->upload_time = minutes(10);
+  start_validating("");
+  pass(minutes(5));
+  reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb}]}\n"));
+  pass(minutes(10));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_EQ(sky_->uploads, 1);
+  EXPECT_EQ(sky_->launches, 0);
+}
+
+TEST_F(ValidationTest, an_upload_is_validated_although_a_newer_build_is_ready) {
+  sky_->upload_time = minutes(90);
+  start_validating("");
+  pass(minutes(95));
+  EXPECT_EQ(sky_->launches, 1);
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
 TEST_F(ValidationTest, a_node_that_cannot_be_reclaimed_is_left_to_the_launchers) {
   sky_->cannot_take_back = true;
   start_validating("");

@@ -7,6 +7,7 @@
 
 #include "async/parking.h"
 #include "cloud/part_sender.h"
+#include "cloud/patience.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
 #include "http/file_body.h"
@@ -76,23 +77,30 @@ Task<std::string> ManagedImageStore::upload(driver::ProviderImage /*image*/, std
   }
   if (!failure) co_return name;
   try {
-    co_await remove(name, name);
+    co_await remove_begun(job);
   } catch (const CloudError& error) {
     log_.warning("Error deleting the failed upload {}: {}", name, error.what());
   }
   std::rethrow_exception(failure);
 }
 
+// All steps are idempotent.
 Task<> ManagedImageStore::make(Job job) {
-  if (!co_await image_exists(job)) {
-    const std::optional<ManagedDisk> begun = co_await find_disk(job.name);
-    if (!begun) co_await make_disk(job);
+  const std::function<Task<bool>()> find_image = [&] { return image_exists(job); };
+  if (!co_await cloud::retry_while_unreachable(runtime_, log_, find_image)) {
+    const std::function<Task<std::optional<ManagedDisk>>()> find = [&] { return begun_disk(job); };
+    const auto begun = co_await cloud::retry_while_unreachable(runtime_, log_, find);
+    if (!begun) co_await persist([&] { return make_disk(job); });
     const bool is_written = begun && begun->disk_state == "Unattached";
     if (!is_written) co_await write(job, begun.has_value());
-    co_await make_image(job);
+    co_await persist([&] { return make_image(job); });
   }
-  co_await remove_disk(job.name);
+  co_await persist([&] { return remove_disk(job.name, job.metadata); });
   if (job.progress) job.progress(job.file.size);
+}
+
+Task<> ManagedImageStore::persist(std::function<Task<>()> step) {
+  return cloud::retry_while_unreachable(runtime_, log_, std::move(step));
 }
 
 // Whether an earlier call has made the image.
@@ -111,6 +119,15 @@ Task<std::optional<ManagedDisk>> ManagedImageStore::find_disk(std::string name) 
   co_return found ? std::optional(read_disk(*found)) : std::nullopt;
 }
 
+// The disk of an earlier call for the upload.
+Task<std::optional<ManagedDisk>> ManagedImageStore::begun_disk(Job job) {
+  std::optional<ManagedDisk> disk = co_await find_disk(job.name);
+  if (disk && !driver::carries(disk->tags, job.metadata)) {
+    throw CloudError(Kind::failed, "disk " + job.name + " exists, and is of another upload");
+  }
+  co_return disk;
+}
+
 Task<> ManagedImageStore::make_disk(Job job) {
   co_await view_.ensure_group();
   Json body = {{"location", config_.account().location},
@@ -122,13 +139,25 @@ Task<> ManagedImageStore::make_disk(Job job) {
   co_await manager_.finish(std::move(created.operation));
 }
 
-// The URL for the access has a signature: never log it.
-Task<> ManagedImageStore::write(Job job, bool is_begun) {
+// Returns a URL. It has a signature: never log it.
+Task<std::string> ManagedImageStore::begin_access(std::string disk) {
   const Json access = {{"access", "Write"}, {"durationInSeconds", kAccess}};
-  LongOperation granting = co_await manager_.act(kDiskType, job.name, "beginGetAccess", access);
+  LongOperation granting = co_await manager_.act(kDiskType, disk, "beginGetAccess", access);
   const std::optional<cloud::Element> grant = co_await manager_.finish(std::move(granting));
-  const std::string url = grant ? grant->text_or("accessSAS") : "";
-  if (url.empty()) throw CloudError(Kind::failed, "no access to disk " + job.name);
+  std::string url = grant ? grant->text_or("accessSAS") : "";
+  if (url.empty()) throw CloudError(Kind::failed, "no access to disk " + disk);
+  co_return url;
+}
+
+Task<> ManagedImageStore::end_access(std::string disk) {
+  LongOperation ending =
+      co_await manager_.act(kDiskType, std::move(disk), "endGetAccess", Json::object());
+  co_await manager_.finish(std::move(ending));
+}
+
+Task<> ManagedImageStore::write(Job job, bool is_begun) {
+  const std::function<Task<std::string>()> begin = [&] { return begin_access(job.name); };
+  const std::string url = co_await cloud::retry_while_unreachable(runtime_, log_, begin);
   Ranges written;
   if (is_begun) written = co_await written_ranges(url);
   const cloud::PartSender::Send send = [&](std::uint64_t index, std::string data) {
@@ -146,32 +175,33 @@ Task<> ManagedImageStore::write(Job job, bool is_begun) {
   const cloud::PartSender::Plan plan{.part_size = kRange, .max_concurrent = kSenders};
   cloud::PartSender sender(runtime_, body, plan, send, job.progress);
   co_await sender.run();
-  LongOperation ending = co_await manager_.act(kDiskType, job.name, "endGetAccess", Json::object());
-  co_await manager_.finish(std::move(ending));
+  co_await persist([&] { return end_access(job.name); });
 }
 
 Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std::string data) {
   const std::string range = fmt::format("bytes={}-{}", offset, offset + data.size() - 1);
-  cloud::RestCall writing{.request = {.method = "PUT",
-                                      .url = url + "&comp=page",
-                                      .headers = {{"Range", range},
-                                                  {"x-ms-blob-type", "PageBlob"},
-                                                  {"x-ms-page-write", "Update"}},
-                                      .body = std::move(data),
-                                      .secrets = secrets_of(url),
-                                      .name = "azure: write to disk"},
-                          .about = range};
-  co_await storage_.send(std::move(writing));
+  const cloud::RestCall writing{.request = {.method = "PUT",
+                                            .url = url + "&comp=page",
+                                            .headers = {{"Range", range},
+                                                        {"x-ms-blob-type", "PageBlob"},
+                                                        {"x-ms-page-write", "Update"}},
+                                            .body = std::move(data),
+                                            .secrets = secrets_of(url),
+                                            .name = "azure: write to disk"},
+                                .about = range};
+  const std::function<Task<http::Response>()> put = [&] { return storage_.send(writing); };
+  co_await cloud::retry_while_unreachable(runtime_, log_, put);
 }
 
 // <PageRange><Start>0</Start><End>4194303</End></PageRange>…
 Task<ManagedImageStore::Ranges> ManagedImageStore::written_ranges(std::string url) {
   Ranges ranges;
-  cloud::RestCall asking{.request = {.url = url + "&comp=pagelist",
-                                     .secrets = secrets_of(url),
-                                     .name = "azure: list pages of disk"}};
+  const cloud::RestCall asking{.request = {.url = url + "&comp=pagelist",
+                                           .secrets = secrets_of(url),
+                                           .name = "azure: list pages of disk"}};
+  const std::function<Task<http::Response>()> ask = [&] { return storage_.send(asking); };
   try {
-    const http::Response response = co_await storage_.send(std::move(asking));
+    const http::Response response = co_await cloud::retry_while_unreachable(runtime_, log_, ask);
     const std::string_view text = response.body;
     for (std::size_t at = text.find("<PageRange>"); at != std::string_view::npos;
          at = text.find("<PageRange>", at + 1)) {
@@ -198,22 +228,32 @@ Task<> ManagedImageStore::make_image(Job job) {
   co_await manager_.finish(std::move(created.operation));
 }
 
-// A disk that is being written cannot be deleted.
-Task<> ManagedImageStore::remove_disk(std::string name) {
-  const std::optional<ManagedDisk> disk = co_await find_disk(name);
-  if (!disk) co_return;
-  if (disk->disk_state == "ActiveUpload") {
-    LongOperation ending = co_await manager_.act(kDiskType, name, "endGetAccess", Json::object());
-    co_await manager_.finish(std::move(ending));
+// Resources with the name may be of another upload.
+Task<> ManagedImageStore::remove_begun(Job job) {
+  const auto image = co_await manager_.get(kImageType, job.name);
+  if (image && driver::carries(read_resource(*image).tags, job.metadata)) {
+    co_await remove_image(job.name);
   }
+  co_await remove_disk(job.name, job.metadata);
+}
+
+Task<> ManagedImageStore::remove_image(std::string name) {
+  std::optional<LongOperation> removing = co_await manager_.remove(kImageType, std::move(name));
+  if (removing) co_await manager_.finish(std::move(*removing));
+}
+
+// Removes the disk if it carries the tags. A disk that is being written cannot be deleted.
+Task<> ManagedImageStore::remove_disk(std::string name, driver::Metadata tags) {
+  const std::optional<ManagedDisk> disk = co_await find_disk(name);
+  if (!disk || !driver::carries(disk->tags, tags)) co_return;
+  if (disk->disk_state == "ActiveUpload") co_await end_access(name);
   std::optional<LongOperation> removing = co_await manager_.remove(kDiskType, name);
   if (removing) co_await manager_.finish(std::move(*removing));
 }
 
 Task<> ManagedImageStore::remove(std::string /*name*/, std::string external_id) {
-  std::optional<LongOperation> removing = co_await manager_.remove(kImageType, external_id);
-  if (removing) co_await manager_.finish(std::move(*removing));
-  co_await remove_disk(external_id);
+  co_await remove_image(external_id);
+  co_await remove_disk(external_id, {});
 }
 
 Task<std::vector<driver::CloudImage>> ManagedImageStore::list() {

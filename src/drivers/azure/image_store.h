@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,14 +48,22 @@ class ManagedImageStore final : public driver::ImageSupport {
   using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // first and last byte
 
   async::Task<> make(Job job);
+  // Makes an idempotent step, and retries it while the cloud is unreachable. What `step` refers to
+  // outlives this.
+  async::Task<> persist(std::function<async::Task<>()> step);
   async::Task<bool> image_exists(Job job);
   async::Task<std::optional<ManagedDisk>> find_disk(std::string name);
+  async::Task<std::optional<ManagedDisk>> begun_disk(Job job);
   async::Task<> make_disk(Job job);
+  async::Task<std::string> begin_access(std::string disk);
+  async::Task<> end_access(std::string disk);
   async::Task<> write(Job job, bool is_begun);
   async::Task<> write_range(std::string url, std::uint64_t offset, std::string data);
   async::Task<Ranges> written_ranges(std::string url);
   async::Task<> make_image(Job job);
-  async::Task<> remove_disk(std::string name);
+  async::Task<> remove_begun(Job job);
+  async::Task<> remove_image(std::string name);
+  async::Task<> remove_disk(std::string name, driver::Metadata tags);
 
   async::Runtime runtime_;
   const AzureConfig& config_;

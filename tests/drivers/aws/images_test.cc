@@ -277,6 +277,19 @@ TEST_F(AwsImagesTest, an_outage_of_some_minutes_is_waited_for) {
   expect_only(upload());
 }
 
+TEST_F(AwsImagesTest, an_outage_after_the_import_is_waited_for) {
+  start("snapshot");
+  services().import_time = minutes(5);
+  std::string id;
+  const auto job = process_->begin(keep(uploading(), id));
+  process_->pass(minutes(2));
+  fail("DescribeSnapshots", {503, "ServiceUnavailable"}, 12);
+  fail("RegisterImage", {503, "ServiceUnavailable"}, 12);
+  process_->pass(minutes(15));
+  ASSERT_NE(id, "") << job->failure();
+  expect_only(id);
+}
+
 TEST_F(AwsImagesTest, a_bucket_that_is_not_there_is_named) {
   start("snapshot");
   fail("ListObjectsV2", {404, "NoSuchBucket"});

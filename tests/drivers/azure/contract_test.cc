@@ -585,4 +585,63 @@ TEST_P(AzureContract, a_token_serves_many_calls_and_is_renewed) {
   EXPECT_EQ(azure().count("POST token"), 3U);
 }
 
+// --- images
+
+// Uploads of a small file, all with the same name.
+class AzureImageContract : public AzureContract {
+ protected:
+  static constexpr const char* kName = "trixie-1700000000";
+
+  driver::Metadata tags(const std::string& upload) {
+    return {{std::string(driver::kUploadIdKey), upload},
+            {std::string(driver::kProviderNameKey), kProvider}};
+  }
+
+  std::string upload(const std::string& id) {
+    driver::ProviderImage image;
+    image.name = kDiskimage;
+    driver::ImageFile file;
+    file.path = directory_.write("image.vhd", std::string(1024, 'x'));
+    file.format = "vhd";
+    file.size = 1024;
+    return process_->run(provider().images()->upload(image, kName, file, tags(id), {}));
+  }
+
+  test_support::TemporaryDirectory directory_;
+};
+
+INSTANTIATE_TEST_SUITE_P(azure, AzureImageContract, testing::Values(backend<AzureFixture>()));
+
+TEST_P(AzureImageContract, an_upload_survives_an_outage_at_each_step) {
+  start();
+  const std::vector<StandIn::Failure> outage(2 * kAttempts, {.status = 503});
+  for (const char* call :
+       {"GET images/NAME", "GET disks/NAME", "PUT disks/NAME", "POST disks/NAME/beginGetAccess",
+        "PUT blob", "POST disks/NAME/endGetAccess", "PUT images/NAME", "DELETE disks/NAME"}) {
+    azure().fail(call, outage);
+  }
+  EXPECT_EQ(upload("1"), kName);
+  EXPECT_THAT(azure().all("images"), SizeIs(1));
+  process_->pass(std::chrono::seconds(10));
+  EXPECT_THAT(azure().all("disks"), IsEmpty());
+  EXPECT_EQ(azure().count("PUT blob"), 2 * kAttempts + 1);
+}
+
+TEST_P(AzureImageContract, an_upload_leaves_the_image_of_another_one_with_its_name) {
+  start();
+  upload("1");
+  EXPECT_THROW(upload("2"), driver::CloudError);
+  ASSERT_NE(azure().find("images", kName), nullptr);
+  EXPECT_FALSE(azure().find("images", kName)->deleted);
+}
+
+TEST_P(AzureImageContract, an_upload_leaves_the_disk_of_another_one_with_its_name) {
+  start();
+  azure().add("disks", kName, {{"tags", tags("1")}}).disk_state = "ActiveUpload";
+  EXPECT_THROW(upload("2"), driver::CloudError);
+  ASSERT_NE(azure().find("disks", kName), nullptr);
+  EXPECT_FALSE(azure().find("disks", kName)->deleted);
+  EXPECT_EQ(azure().count("PUT blob"), 0U);
+}
+
 }  // namespace nodepool::drivers::contract

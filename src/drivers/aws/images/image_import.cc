@@ -72,7 +72,10 @@ bool is_made_by(const ImportTask& task, const Snapshot& snapshot) {
 }  // namespace
 
 Task<std::optional<ImportTask>> ImageImport::find(ImportKind kind, Metadata metadata) {
-  const std::vector<ImportTask> tasks = co_await imports_.tasks(kind);
+  const std::function<Task<std::vector<ImportTask>>()> ask = [this, kind] {
+    return imports_.tasks(kind);
+  };
+  const auto tasks = co_await cloud::retry_while_unreachable(runtime_, log_, ask);
   for (const ImportTask& task : tasks) {
     const bool is_alive = task.is_complete() || task.is_under_way();
     if (is_alive && is_of_upload(task.tags, metadata)) co_return task;

@@ -24,8 +24,6 @@ namespace {
 constexpr const char* kDevice = "/dev/sda1";
 constexpr std::string_view kSnapshotPrefix = "snap-";
 constexpr std::string_view kImportPrefix = "import-";
-// Attempts of a call with unknown outcome. Before each retry, looks for its result.
-constexpr int kRegistrations = 3;
 
 template <typename Thing>
 std::optional<Thing> made_for(const std::vector<Thing>& things, const Metadata& upload) {
@@ -149,7 +147,10 @@ Task<ImportTask> AmiStore::run_import(Job job, ImportKind kind) {
 }
 
 Task<Snapshot> AmiStore::find_snapshot(std::string id) {
-  const std::vector<Snapshot> snapshots = co_await apis_.ec2.own_snapshots();
+  const std::function<Task<std::vector<Snapshot>>()> ask = [this] {
+    return apis_.ec2.own_snapshots();
+  };
+  const auto snapshots = co_await cloud::retry_while_unreachable(runtime_, log_, ask);
   const auto found = std::ranges::find(snapshots, id, &Snapshot::id);
   if (found == snapshots.end()) {
     throw CloudError(CloudError::Kind::failed, "snapshot " + id + " is not listed");
@@ -161,19 +162,26 @@ Task<Snapshot> AmiStore::find_snapshot(std::string id) {
 // retries. The name of an AMI is unique in the account: a duplicate is refused.
 Task<std::string> AmiStore::register_image(Job job, Snapshot snapshot) {
   const Query query = registration(job.options, job.name, snapshot, job.metadata);
-  for (int attempt = 1;; ++attempt) {
+  const std::function<Task<std::optional<std::string>>()> find = [this, &job] {
+    return find_image(job.metadata);
+  };
+  const auto until = runtime_.clock.now() + cloud::kRetryLimit;
+  bool may_exist = false;
+  while (true) {
     std::optional<CloudError> failure;
     try {
       co_return co_await apis_.ec2.register_image(query);
     } catch (const CloudError& error) {
       failure = error;
     }
-    const bool is_known = failure->kind() != CloudError::Kind::unknown_outcome && attempt == 1;
-    if (is_known) throw CloudError(*failure);
+    may_exist = may_exist || failure->kind() == CloudError::Kind::unknown_outcome;
+    const bool is_refused = !may_exist && failure->kind() != CloudError::Kind::transient;
+    if (is_refused) throw CloudError(*failure);
     co_await runtime_.clock.sleep_for(cloud::kRetryPause);
-    const std::optional<std::string> made = co_await find_image(job.metadata);
+    const auto made = co_await cloud::retry_while_unreachable(runtime_, log_, find);
     if (made) co_return *made;
-    if (attempt == kRegistrations) throw CloudError(*failure);
+    if (runtime_.clock.now() >= until) throw CloudError(*failure);
+    log_.warning("{}, retrying", failure->what());
   }
 }
 
