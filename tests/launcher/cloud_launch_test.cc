@@ -369,7 +369,7 @@ TEST_F(CloudTest, an_orderly_stop_leaves_launches_to_be_resumed) {
   EXPECT_THAT(nodes(), SizeIs(1));
 }
 
-constexpr auto kTwoPools = R"(
+constexpr auto kTwoBusyPools = R"(
 labels: [{name: small}, {name: large}]
 providers:
   - name: sky
@@ -382,7 +382,7 @@ providers:
 // Each operation on an unreachable store lasts until a timeout.
 TEST_F(CloudTest, a_stop_during_an_outage_waits_once_for_all_pools) {
   cloud_->launch_time = minutes(1);
-  start(kTwoPools);
+  start(kTwoBusyPools);
   const std::string small = request({"small"});
   const std::string large = request({"large"});
   ASSERT_EQ(state(small), RequestState::pending);

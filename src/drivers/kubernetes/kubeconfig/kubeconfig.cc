@@ -244,13 +244,18 @@ Cluster find_cluster(const std::optional<std::string>& context,
                      const config::Environment& environment, const std::string& service_account) {
   const std::vector<Part> files = read_files(environment);
   if (!files.empty()) return read_cluster(files, context ? *context : current_context(files));
-  if (const auto own = own_cluster(environment, service_account)) return *own;
+  // A context of a missing file that somebody has named is a context of another cluster.
+  const bool is_named = context && !config::variable(environment, "KUBECONFIG").empty();
+  if (!is_named) {
+    if (const auto own = own_cluster(environment, service_account)) return *own;
+  }
   std::string paths;
   for (const std::string& path : paths_of(environment)) {
     paths += (paths.empty() ? "" : ", ") + path;
   }
   throw KubeconfigError(
-      fmt::format("no kubeconfig exists: {}, and this process does not run in a cluster", paths));
+      fmt::format("no kubeconfig exists: {}{}", paths,
+                  is_named ? "" : ", and this process does not run in a cluster"));
 }
 
 std::set<std::string> kubeconfig_files(const config::Environment& environment) {

@@ -22,8 +22,9 @@ inline constexpr const char* kServiceAccountDirectory =
 
 // Reads the cluster of a context (nothing: the current one) from the files in KUBECONFIG, or from
 // ~/.kube/config. Of several files, the first that has an entry counts. If no file exists,
-// returns the cluster that this process runs in, whatever the context. Reads the files each time.
-// Throws KubeconfigError, and config::ConfigError for a file that cannot be parsed.
+// returns the cluster that this process runs in, whatever the context, unless KUBECONFIG names
+// files. Reads the files each time. Throws KubeconfigError, and config::ConfigError for a file that
+// cannot be parsed.
 Cluster find_cluster(const std::optional<std::string>& context,
                      const config::Environment& environment,
                      const std::string& service_account = kServiceAccountDirectory);

@@ -130,6 +130,9 @@ TEST_F(KubeconfigTest, a_pod_reaches_its_own_cluster) {
   EXPECT_EQ(own.token_file, "/account/token");
   EXPECT_EQ(own.context, "");
   EXPECT_EQ(find_cluster("one", environment, "/account"), own) << "without a kubeconfig";
+  environment.emplace_back("KUBECONFIG", "/no/such/file");
+  EXPECT_THROW(find_cluster("one", environment, "/account"), KubeconfigError) << "of another one";
+  environment.pop_back();
   environment.pop_back();
   EXPECT_THROW(find_cluster("one", environment), KubeconfigError);
   EXPECT_THROW(find_cluster(std::nullopt, environment), KubeconfigError);
