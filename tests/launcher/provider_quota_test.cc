@@ -132,11 +132,11 @@ TEST_F(ProviderQuotaTest, a_limit_that_grows_ends_a_rejection_and_one_that_shrin
 }
 
 TEST_F(ProviderQuotaTest, waiters_are_notified_when_launches_end) {
-  quota_.launches()->begin(2);
-  quota_.launches()->begin(1);
+  quota_.launches()->begin("a", 2);
+  quota_.launches()->begin("b", 1);
   EXPECT_EQ(quota_.launches()->under_way(), 3);
   changes_ = 0;
-  quota_.launches()->end(2);
+  quota_.launches()->end_all("a");
   EXPECT_EQ(quota_.launches()->under_way(), 1);
   EXPECT_EQ(changes_, 1);
 }
