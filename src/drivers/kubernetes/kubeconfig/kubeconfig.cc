@@ -244,7 +244,7 @@ Cluster find_cluster(const std::optional<std::string>& context,
                      const config::Environment& environment, const std::string& service_account) {
   const std::vector<Part> files = read_files(environment);
   if (!files.empty()) return read_cluster(files, context ? *context : current_context(files));
-  // A context of a missing file that somebody has named is a context of another cluster.
+  // With KUBECONFIG, the context is one of a missing file, so of another cluster.
   const bool is_named = context && !config::variable(environment, "KUBECONFIG").empty();
   if (!is_named) {
     if (const auto own = own_cluster(environment, service_account)) return *own;
