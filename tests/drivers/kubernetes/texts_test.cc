@@ -38,7 +38,7 @@ TEST(KubeTexts, an_amount_of_zero_is_not_requested_and_no_limit) {
   label.gpu_resource = "gpu";
   const Json resources = pod(label, "a", {})["spec"]["containers"][0]["resources"];
   EXPECT_EQ(resources["requests"].dump(), R"({"cpu":"2"})");
-  EXPECT_EQ(resources["limits"].dump(), R"({"ephemeral-storage":"7M","memory":"512Mi"})");
+  EXPECT_EQ(resources["limits"].dump(), R"({"memory":"512Mi","ephemeral-storage":"7M"})");
 }
 
 TEST(KubeTexts, what_is_no_label_becomes_an_annotation_if_it_is_ours) {
