@@ -115,8 +115,8 @@ Task<Outcome> NodeRequestHandler::hand_out() {
   }
   request.set_state(RequestState::fulfilled, context_.runtime.clock.wall_seconds());
   batch.write(context_.records.requests, request);
-  if (!co_await request_.commit_last(std::move(batch), "Not fulfilled"))
-    co_return Outcome::try_again;
+  const bool is_fulfilled = co_await request_.commit_last(std::move(batch), "Not fulfilled");
+  if (!is_fulfilled) co_return Outcome::try_again;
   request_.log().info("Fulfilled node request with node(s) {}", fmt::join(request.nodes, ", "));
   request_.report_end(request);
   co_return Outcome::done;

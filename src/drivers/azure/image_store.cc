@@ -90,12 +90,15 @@ Task<> ManagedImageStore::make(Job job) {
   if (!co_await cloud::retry_while_unreachable(runtime_, log_, find_image)) {
     const std::function<Task<std::optional<ManagedDisk>>()> find = [&] { return begun_disk(job); };
     const auto begun = co_await cloud::retry_while_unreachable(runtime_, log_, find);
-    if (!begun) co_await persist([&] { return make_disk(job); });
+    const std::function<Task<>()> put_disk = [&] { return make_disk(job); };
+    if (!begun) co_await persist(put_disk);
     const bool is_written = begun && begun->disk_state == "Unattached";
     if (!is_written) co_await write(job, begun.has_value());
-    co_await persist([&] { return make_image(job); });
+    const std::function<Task<>()> put_image = [&] { return make_image(job); };
+    co_await persist(put_image);
   }
-  co_await persist([&] { return remove_disk(job.name, job.metadata); });
+  const std::function<Task<>()> remove = [&] { return remove_disk(job.name, job.metadata); };
+  co_await persist(remove);
   if (job.progress) job.progress(job.file.size);
 }
 
@@ -175,7 +178,8 @@ Task<> ManagedImageStore::write(Job job, bool is_begun) {
   const cloud::PartSender::Plan plan{.part_size = kRange, .max_concurrent = kSenders};
   cloud::PartSender sender(runtime_, body, plan, send, job.progress);
   co_await sender.run();
-  co_await persist([&] { return end_access(job.name); });
+  const std::function<Task<>()> end = [&] { return end_access(job.name); };
+  co_await persist(end);
 }
 
 Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std::string data) {
