@@ -121,7 +121,8 @@ endfunction()
 #
 # For CTest each program is one test. ./check runs a few dozen of its tests in a process; with SHARED_SERVICE all in
 # one, because they share a service that takes seconds to start. The label `reads-documents` marks tests that read
-# files of the source tree at run time, which the build does not know as dependencies.
+# files of the source tree at run time, which the build does not know as dependencies; `starts-daemons` marks tests of
+# whole daemons, which depend on nearly all modules.
 function(nodepool_test name)
   cmake_parse_arguments(test "SHARED_SERVICE" "" "DEPENDS;LINKS" ${ARGN})
   string(REPLACE "/" "_" target "test_${name}")
@@ -140,5 +141,6 @@ function(nodepool_test name)
     list(APPEND labels shared-service)
   endif()
   add_test(NAME "${name}" COMMAND ${target})
-  set_tests_properties("${name}" PROPERTIES TIMEOUT 1800 LABELS "${labels}")
+  set_tests_properties("${name}" PROPERTIES TIMEOUT 1800 LABELS "${labels}"
+                                             REQUIRED_FILES "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${target}")
 endfunction()

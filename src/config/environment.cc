@@ -25,7 +25,7 @@ std::string variable(const Environment& environment, std::string_view name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
-std::string expand_home(std::string path, const Environment& environment) {
+std::string expand_home(const std::string& path, const Environment& environment) {
   const std::string home = variable(environment, "HOME");
   const bool is_at_home = path == "~" || path.starts_with("~/");
   return is_at_home && !home.empty() ? home + path.substr(1) : path;

@@ -21,7 +21,7 @@ std::string variable(const Environment& environment, std::string_view name);
 
 // Replaces `~`, alone or before a `/`, at the beginning of a path by HOME. Without HOME, and for
 // `~USER`, the path stays as it is.
-std::string expand_home(std::string path, const Environment& environment);
+std::string expand_home(const std::string& path, const Environment& environment);
 
 // Replaces `%(NAME)` by the value of NAME, for variables whose name begins with `NODEPOOL_`. This
 // is text replacement before the YAML is parsed, so the YAML around a token decides its type. One

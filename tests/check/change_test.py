@@ -131,23 +131,60 @@ class Base(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    """Of a build folder whose program `test_pool` was made of pool.o; another one is a script."""
+    """Of a tree with the module `pool`, its tests, which share a header with the tests of a driver, tests of daemons, and
+    a script."""
     pool = Program('pool', ['build/bin/test_pool'], is_gtest=True)
+    driver = Program('drivers/aws', ['build/bin/test_drivers_aws'], is_gtest=True, is_built=False)
+    daemons = Program('daemons', ['build/bin/test_daemons'], is_gtest=True, starts_daemons=True)
     script = Program('check', ['/usr/bin/python3', 'change_test.py'], is_gtest=False, reads_documents=True)
 
-    def concerned(self, *paths, **how):
-        inputs = {'build/bin/test_pool': {'pool.o'}}
-        with mock.patch.multiple(change, changed_objects=lambda build, changed: {'pool.o'} if changed else set(),
-                                 inputs_of=lambda build, program: inputs[program.file]):
-            return change.concerned_programs('build', [self.pool, self.script], paths, **how)
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+        for path, text in {'tests/pool/pool_test.cc': '#include "tests/pool/double.h"\n', 'tests/pool/double.h': '',
+                           'tests/pool/double.cc': '', 'tests/drivers/aws/stand_in/server.h': '',
+                           'tests/drivers/aws/aws_test.cc': '#include "tests/drivers/aws/shared.h"\n',
+                           'tests/drivers/aws/shared.h': '#include "tests/pool/double.h"\n'}.items():
+            pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
+            pathlib.Path(path).write_text(text)
+        for target in ('src/pool/CMakeFiles/nodepool_pool.dir', 'src/main/CMakeFiles/nodepool.dir',
+                       'tests/pool/CMakeFiles/test_pool.dir', 'tests/drivers/aws/CMakeFiles/test_drivers_aws.dir',
+                       'tests/daemons/CMakeFiles/test_daemons.dir'):
+            pathlib.Path('build', target).mkdir(parents=True)
 
-    def test_include_those_that_read_documents(self):
-        self.assertEqual(self.concerned('src/pool.cc'), [self.pool, self.script])
+    def concerned(self, *paths, **how):
+        module = {os.path.abspath('src/pool/pool.h'), 'src/pool/CMakeFiles/nodepool_pool.dir/Unity/unity_0.o'}
+        inputs = {'pool': {'tests/pool/CMakeFiles/test_pool.dir/Unity/unity_0.o'} | module,
+                  'drivers/aws': {'tests/drivers/aws/CMakeFiles/test_drivers_aws.dir/Unity/unity_0.o'},
+                  'daemons': {'tests/daemons/CMakeFiles/test_daemons.dir/daemons_test.o',
+                              'src/main/CMakeFiles/nodepool.dir/nodepool.o'} | module,
+                  'check': set()}
+        with mock.patch.object(change, 'inputs_of', lambda build, program: inputs[program.name]):
+            return change.concerned_programs('build', [self.pool, self.driver, self.daemons, self.script], paths, **how)
+
+    def test_are_those_that_a_changed_module_is_part_of_and_those_that_read_documents(self):
+        self.assertEqual(self.concerned('src/pool/pool.h'), [self.pool, self.daemons, self.script])
+        self.assertEqual(self.concerned('src/pool/new.cc'), [self.pool, self.daemons, self.script])
+        self.assertEqual(self.concerned('src/main/nodepool.cc'), [self.daemons, self.script])
+
+    def test_are_those_whose_tests_use_a_changed_file_of_tests(self):
+        self.assertEqual(self.concerned('tests/pool/pool_test.cc'), [self.pool, self.script])
+        self.assertEqual(self.concerned('tests/drivers/aws/stand_in/server.h'), [self.driver, self.script])
+        for path in ('tests/pool/double.h', 'tests/pool/double.cc'):
+            self.assertEqual(self.concerned(path), [self.pool, self.driver, self.script])
+
+    def test_are_all_if_a_source_belongs_to_no_target(self):
+        self.assertEqual(self.concerned('src/new/new.h', by_code_alone=True), [self.pool, self.driver])
 
     def test_are_compiled_ones_if_only_code_counts(self):
-        self.assertEqual(self.concerned('src/pool.cc', by_code_alone=True), [self.pool])
-        self.assertEqual(self.concerned('tests/check/change_test.py', by_code_alone=True), [self.pool])
+        self.assertEqual(self.concerned('src/pool/pool.h', by_code_alone=True), [self.pool])
+        self.assertEqual(self.concerned('tests/check/change_test.py', by_code_alone=True), [])
         self.assertEqual(self.concerned(by_code_alone=True), [])
+
+    def test_of_daemons_count_by_their_own_code_alone(self):
+        self.assertEqual(self.concerned('tests/daemons/daemons_test.cc', by_code_alone=True), [self.daemons])
 
 
 class ChangedTests(unittest.TestCase):

@@ -57,6 +57,24 @@ class Plan(unittest.TestCase):
         whole = process.Budget(plan.CI_REST_BUDGET / 2)
         self.assertLessEqual(whole.part(plan.CI_REST_BUDGET).left(), plan.CI_REST_BUDGET / 2)
 
+    def test_continuous_integration_runs_each_test_program_once(self):
+        pool, page, script = (Program('pool', ['/b/test_pool'], True), Program('page', ['/b/test_page'], True),
+                              Program('check', ['python3'], False))
+        performed = {}
+
+        def test_programs(suite, run, there):
+            performed[suite] = there
+        with mock.patch.multiple(suites, configured=lambda run, preset='check': [pool, page, script], build=mock.DEFAULT,
+                                 built=lambda folder, wanted: wanted, test_programs=test_programs) as mocks, \
+                mock.patch.object(change, 'concerned_programs', return_value=[pool]):
+            run = Run(process.Budget(), since='base', changed=['src/pool/pool.cc'], is_ci=True)
+            suites.quick(run)
+            suites.asan(run)
+        self.assertEqual(performed, {'quick': [page, script], 'asan': [pool]})
+        self.assertEqual([call.args[-1] if len(call.args) > 1 else call.kwargs['targets']
+                          for call in mocks['build'].call_args_list],
+                         [['src/all', 'bench/all', 'test_page'], ['test_pool']])
+
     def test_how_often_each_test_was_run_is_said_and_that_one_was_not(self):
         batches = [Batch(Program('p', [], True), ['S.a']), Batch(Program('p', [], True), ['S.b'])]
         a, b = (TestCase('p', name, 0, 'passed', '') for name in ('S.a', 'S.b'))

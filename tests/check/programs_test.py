@@ -37,17 +37,19 @@ exit $status
 LISTING = """{"tests": [
   {"name": "pool", "command": ["/build/bin/test_pool"], "properties": [{"name": "TIMEOUT", "value": 1}]},
   {"name": "store", "command": ["/build/bin/test_store"],
-   "properties": [{"name": "LABELS", "value": ["gtest", "shared-service"]}]},
+   "properties": [{"name": "LABELS", "value": ["gtest", "shared-service", "starts-daemons"]}]},
   {"name": "fuzz: json", "command": ["/build/bin/corpus_json", "/tests/fuzz/corpus/json"], "properties": []},
-  {"name": "not built", "properties": []}
+  {"name": "page", "properties": [{"name": "REQUIRED_FILES", "value": ["/build/bin/test_page"]}]}
 ]}"""
 
 
 class Listing(unittest.TestCase):
-    def test_programs_that_have_been_built(self):
-        pool, store, corpus = programs.parse_listing(LISTING)
+    def test_programs_whether_they_have_been_built_or_not(self):
+        pool, store, corpus, page = programs.parse_listing(LISTING)
         self.assertEqual((pool.name, pool.target, pool.is_gtest), ('pool', 'test_pool', False))
         self.assertEqual((store.is_gtest, store.is_whole, store.reads_documents), (True, True, False))
+        self.assertEqual((pool.starts_daemons, store.starts_daemons), (False, True))
+        self.assertEqual((pool.is_built, page.is_built, page.target), (True, False, 'test_page'))
         self.assertEqual((store.source_folder, corpus.source_folder), ('tests/store', 'tests/fuzz/corpus/json'))
 
 

@@ -11,6 +11,8 @@ NOTHING = '-'
 WHOLE = '!'  # after a suite's name: all of its tests, not only the smoke tests
 TEST_MACRO = re.compile(r'^(TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+)\s*,\s*(\w+)\s*\)',
                         re.MULTILINE)
+FOLDER = re.compile(r'((?:src|tests)(?:/.*)?)/CMakeFiles/')  # of an object
+INCLUDE = re.compile(r'^#include "(tests/[^"]+)"', re.MULTILINE)
 HUNK = re.compile(r'^@@ -\S+ \+(\d+)(?:,(\d+))? @@')
 
 
@@ -81,37 +83,64 @@ def concerned_suites(lines, paths):
 
 
 def concerned_programs(build, programs, paths, by_code_alone=False):
-    """The test programs whose inputs, including headers and sources, have changed, and those that may
-    read changed files; by_code_alone: compiled ones whose inputs have changed. The build folder must be built."""
+    """The test programs that depend on changed files, and those that may read them. The build folder must be configured.
+    by_code_alone: compiled ones whose code or whose modules' code has changed; of those that start daemons, and so depend
+    on nearly all modules, only the ones whose own code has."""
     changed = {os.path.abspath(path) for path in paths}
-    objects = changed_objects(build, changed)
+    folders = target_folders(build)
+    code = [path for path in paths if path.startswith(('src/', 'tests/')) and path.endswith(('.cc', '.h'))]
+    places = {place_of(path, folders) for path in with_includers(code)}
     concerned = []
     for program in programs:
-        if by_code_alone and not program.is_compiled:
-            continue
-        own = any(pathlib.Path(path).is_relative_to(program.source_folder) for path in paths)
-        reads = program.reads_documents and not by_code_alone
-        if own or reads or not (objects | changed).isdisjoint(inputs_of(build, program)):
+        if is_own(program, paths):
+            is_concerned = program.is_compiled or not by_code_alone
+        elif by_code_alone and (program.starts_daemons or not program.is_compiled):
+            is_concerned = False
+        else:
+            is_concerned = (program.reads_documents and not by_code_alone) or depends_on(build, program, changed, places)
+        if is_concerned:
             concerned.append(program)
     return concerned
 
 
-def changed_objects(build, changed):
-    """Objects, relative to the build folder, that depend on one of these absolute paths."""
-    objects, current, folder = set(), None, os.path.abspath(build)
-    for line in subprocess.run(['ninja', '-C', build, '-t', 'deps'], check=True,
-                               capture_output=True, text=True).stdout.splitlines():
-        if line.startswith('    '):
-            path = line.strip()
-            if os.path.normpath(os.path.join(folder, path)) in changed:
-                objects.add(current)
-        elif line:
-            current = line.split(': ')[0]
-    return objects
+def is_own(program, paths):
+    """Whether one of the paths is in the folder of a program's tests."""
+    return any(pathlib.Path(path).is_relative_to(program.source_folder) for path in paths)
+
+
+def depends_on(build, program, changed, places):
+    """Whether a program is made of one of the changed files (absolute paths) or of code in one of the places."""
+    inputs = inputs_of(build, program)
+    own = {found[1] for found in map(FOLDER.match, inputs) if found}
+    return not changed.isdisjoint(inputs) or any(pathlib.Path(folder).is_relative_to(place)
+                                                 for folder in own for place in places)
+
+
+def target_folders(build):
+    """The folders for which CMake has targets."""
+    return {str(path.parent.parent.relative_to(build))
+            for top in ('src', 'tests') for path in pathlib.Path(build).glob(f'{top}/**/CMakeFiles/*.dir')}
+
+
+def place_of(path, folders):
+    """The folder whose targets use a source or header: its own or the nearest one above."""
+    return next((str(parent) for parent in pathlib.Path(path).parents if str(parent) in folders), '.')
+
+
+def with_includers(paths):
+    """These sources and headers and those of tests that include them, directly or not. A source stands for its header,
+    too: several programs may be made of it."""
+    found = set(paths) | {str(pathlib.Path(path).with_suffix('.h')) for path in paths}
+    left = {str(path): set(INCLUDE.findall(path.read_text()))
+            for ending in ('cc', 'h') for path in pathlib.Path('tests').glob(f'**/*.{ending}')}
+    while users := {path for path, included in left.items() if path not in found and not included.isdisjoint(found)}:
+        found |= users
+    return found
 
 
 def inputs_of(build, program):
-    """All inputs of a program and the programs that it runs, relative to the build folder."""
+    """All inputs of a program and the programs that it runs: absolute paths, objects relative to the build folder. A
+    library's inputs include all headers and sources of its module."""
     target = str(pathlib.Path(program.file).resolve().relative_to(pathlib.Path(build).resolve()))
     return set(subprocess.run(['ninja', '-C', build, '-t', 'inputs', target], check=True,
                               capture_output=True, text=True).stdout.split('\n'))

@@ -62,10 +62,8 @@ def run_changed(since, is_ci):
     results = []
     for name in steps:
         suite = BY_NAME.get(name) or suites.Suite(name, 'new and changed tests', suites.repeated)
-        run = suites.Run(budget, since=since, changed=paths,
+        run = suites.Run(budget, since=since, changed=paths, is_ci=is_ci,
                          part='smoke' if name in has_smoke else None)
-        if is_ci and name == 'quick':
-            run.since = None
         results.append(perform(suite, name, run))
     rest_budget = budget.part(CI_REST_BUDGET) if is_ci else budget
     for name in [name for name in steps if name in has_smoke and concerned[name]]:

@@ -34,6 +34,8 @@ class Program:
     is_gtest: bool
     is_whole: bool = False         # its tests share a service that takes seconds to start
     reads_documents: bool = False  # its tests read files of the source tree, unknown to the build
+    starts_daemons: bool = False   # its tests start the launcher and the builder
+    is_built: bool = True
     tests: list = dataclasses.field(default_factory=list)
 
     @property
@@ -61,20 +63,20 @@ class Batch:
 
 
 def list_programs(build):
-    """The existing test programs of a build folder."""
+    """The test programs of a build folder, also those that have not been built."""
     return parse_listing(subprocess.run(['ctest', '--test-dir', build, '--show-only=json-v1'], check=True,
                                         capture_output=True, text=True).stdout)
 
 
 def parse_listing(text):
-    """Parses CTest's list. A test without a command has not been built."""
+    """Parses CTest's list. A test without a command has not been built; REQUIRED_FILES names its program."""
     programs = []
     for test in json.loads(text)['tests']:
-        if 'command' not in test:
-            continue
-        labels = next((p['value'] for p in test['properties'] if p['name'] == 'LABELS'), [])
-        programs.append(Program(test['name'], test['command'], 'gtest' in labels,
-                                'shared-service' in labels, 'reads-documents' in labels))
+        properties = {p['name']: p['value'] for p in test['properties']}
+        labels = properties.get('LABELS', [])
+        programs.append(Program(test['name'], test.get('command') or properties['REQUIRED_FILES'], 'gtest' in labels,
+                                'shared-service' in labels, 'reads-documents' in labels, 'starts-daemons' in labels,
+                                'command' in test))
     return programs
 
 

@@ -29,6 +29,7 @@ class Run:
     options: list = dataclasses.field(default_factory=list)
     since: str | None = None  # only tests affected by changes since this commit
     changed: list = dataclasses.field(default_factory=list)  # paths
+    is_ci: bool = False
     part: str | None = None   # of a suite with services: 'smoke', 'rest'; None: all
 
 
@@ -42,10 +43,13 @@ def do(run, *command, **options):
         raise Failed(' '.join(map(str, command)))
 
 
-def build(run, preset=None, targets=()):
-    preset = preset or 'check'
+def configure(run, preset):
     with open(os.devnull, 'w') as nothing:
         do(run, 'cmake', '--preset', preset, stdout=nothing)
+
+
+def build(run, preset='check', targets=()):
+    configure(run, preset)
     command = ['cmake', '--build', '--preset', preset]
     do(run, *command, *(['--target', *targets] if targets else []))
 
@@ -99,34 +103,52 @@ def of_sources(run, *endings):
 # --- test programs
 
 def quick(run):
-    return test_programs('quick', run, chosen(run))
+    """All test programs, or those that the changes affect; for continuous integration all that `asan` does not run, so
+    that each test program is built and run once."""
+    there = configured(run)
+    targets = []
+    if run.is_ci:
+        sanitized = {program.name for program in sanitized_programs(run, BUILD, there)}
+        there = [program for program in there if program.name not in sanitized]
+        targets = ['src/all', 'bench/all', *targets_of(there)]
+    elif run.since is not None:
+        there = change.concerned_programs(BUILD, there, run.changed)
+    build(run, targets=targets)
+    return test_programs('quick', run, built(BUILD, there))
 
 
 def asan(run):
-    if run.since is None:
-        build(run, 'asan')
-        names = None
-    else:
-        wanted = chosen(run, by_code_alone=True)
-        if not wanted:
-            return Result('asan', note='no program has changed')
-        build(run, 'asan', [program.target for program in wanted])
-        names = {program.name for program in wanted}
-    there = [program for program in programs.list_programs('build/asan') if program.is_compiled]
-    if names is not None:
-        there = [program for program in there if program.name in names]
-        if len(there) < len(names):
-            raise Failed(f'{len(there)} of {len(names)} programs have been built')
-    return test_programs('asan', run, there)
+    there = configured(run, 'asan')
+    if run.since is not None:
+        there = sanitized_programs(run, 'build/asan', there)
+    there = [program for program in there if program.is_compiled]
+    if not there:
+        return Result('asan', note='no program has changed')
+    build(run, 'asan', targets_of(there))
+    return test_programs('asan', run, built('build/asan', there))
 
 
-def chosen(run, by_code_alone=False):
-    """Builds and returns all test programs, or those that the changes affect."""
-    build(run)
-    there = programs.list_programs(BUILD)
-    if run.since is None:
-        return there
-    return change.concerned_programs(BUILD, there, run.changed, by_code_alone)
+def sanitized_programs(run, folder, there):
+    return change.concerned_programs(folder, there, run.changed, by_code_alone=True)
+
+
+def configured(run, preset='check'):
+    """Configures a build and returns its test programs, built or not."""
+    configure(run, preset)
+    return programs.list_programs(f'build/{preset}')
+
+
+def targets_of(wanted):
+    return [program.target for program in wanted if program.is_compiled]
+
+
+def built(folder, wanted):
+    """These programs as they are after the build."""
+    names = {program.name for program in wanted}
+    there = [program for program in programs.list_programs(folder) if program.name in names and program.is_built]
+    if len(there) < len(names):
+        raise Failed(f'{len(there)} of {len(names)} programs have been built')
+    return there
 
 
 def test_programs(suite, run, there):
@@ -175,12 +197,15 @@ def repeated(run):
     """Runs new and changed tests many times with busy loops. Starts with the shortest, so that the time limit affects
     the longest."""
     tests = change.changed_tests(run.since, run.changed)
+    if not tests:
+        return Result('repeated', note='no test has changed')
+    there = [program for program in configured(run) if program.is_gtest and change.is_own(program, run.changed)]
+    build(run, targets=targets_of(there))
     seconds = {case.full_name: case.seconds for case in read_junit(RESULTS / 'quick.xml')}
     wanted = []
-    for program in programs.list_programs(BUILD):
-        if program.is_gtest and tests:
-            programs.list_tests(program)
-            wanted += [programs.Batch(program, [test]) for test in program.tests if change.is_one_of(test, tests)]
+    for program in built(BUILD, there):
+        programs.list_tests(program)
+        wanted += [programs.Batch(program, [test]) for test in program.tests if change.is_one_of(test, tests)]
     wanted.sort(key=lambda batch: seconds.get(f'{batch.program.name}: {batch.tests[0]}', 0))
     return rounds('repeated', run, wanted, ROUNDS, process.Budget(ROUNDS_LIMIT))
 

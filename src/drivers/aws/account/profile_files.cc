@@ -38,7 +38,7 @@ std::string path_of(const config::Environment& environment, std::string_view nam
                     std::string_view usual) {
   std::string path = config::variable(environment, name_variable);
   if (path.empty()) path = usual;
-  path = config::expand_home(std::move(path), environment);
+  path = config::expand_home(path, environment);
   return path.starts_with("~/") ? std::string() : path;
 }
 
