@@ -183,8 +183,9 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.concerned('tests/check/change_test.py', by_code_alone=True), [])
         self.assertEqual(self.concerned(by_code_alone=True), [])
 
-    def test_of_daemons_count_by_their_own_code_alone(self):
-        self.assertEqual(self.concerned('tests/daemons/daemons_test.cc', by_code_alone=True), [self.daemons])
+    def test_of_daemons_count_only_if_not_by_code_alone(self):
+        self.assertEqual(self.concerned('tests/daemons/daemons_test.cc'), [self.daemons, self.script])
+        self.assertEqual(self.concerned('tests/daemons/daemons_test.cc', by_code_alone=True), [])
 
 
 class ChangedTests(unittest.TestCase):

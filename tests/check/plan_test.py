@@ -23,13 +23,13 @@ def perform(function):
 class Plan(unittest.TestCase):
     def test_the_most_informative_steps_come_first(self):
         self.assertEqual(plan.steps_for({'aws': True, 'web': False}, is_ci=False),
-                         ['format', 'headers', 'docs', 'stability', 'words', 'changes', 'quick', 'lint', 'web', 'aws', 'repeated',
-                          'asan'])
+                         ['format', 'headers', 'docs', 'stability', 'words', 'changes', 'quick', 'lint', 'web', 'aws', 'asan',
+                          'repeated'])
 
     def test_continuous_integration_has_seeds_and_counts_whatever_has_changed(self):
         self.assertEqual(plan.steps_for({}, is_ci=True),
                          ['format', 'headers', 'docs', 'stability', 'words', 'changes', 'quick', 'simulation', 'counts',
-                          'lint', 'repeated', 'asan'])
+                          'lint', 'asan', 'repeated'])
 
     def test_what_is_not_smoke_decides_nothing_if_there_is_no_time_for_it(self):
         def late(run):
@@ -74,6 +74,19 @@ class Plan(unittest.TestCase):
         self.assertEqual([call.args[-1] if len(call.args) > 1 else call.kwargs['targets']
                           for call in mocks['build'].call_args_list],
                          [['src/all', 'bench/all', 'test_page'], ['test_pool']])
+
+    def test_changed_tests_run_as_the_suites_before_have_built_them(self):
+        pool, daemons = (Program(name, [f'/b/test_{name}'], True, starts_daemons=name == 'daemons')
+                         for name in ('pool', 'daemons'))
+        run = Run(process.Budget(), since='base', changed=['tests/pool/pool_test.cc', 'tests/daemons/x_test.cc'], is_ci=True)
+        with mock.patch.multiple(suites, configured=lambda run, preset='check': [pool, daemons], build=mock.DEFAULT,
+                                 built=lambda folder, wanted: [(folder, program.name) for program in wanted]) as mocks, \
+                mock.patch.object(change, 'concerned_programs', return_value=[pool]):
+            self.assertEqual(suites.programs_with_changed_tests(run), [(suites.BUILD, 'daemons'), (suites.SANITIZED, 'pool')])
+            run.is_ci = False
+            self.assertEqual(suites.programs_with_changed_tests(run), [(suites.BUILD, 'pool'), (suites.BUILD, 'daemons')])
+        self.assertEqual([call.kwargs['targets'] for call in mocks['build'].call_args_list],
+                         [['test_daemons'], ['test_pool', 'test_daemons']])
 
     def test_how_often_each_test_was_run_is_said_and_that_one_was_not(self):
         batches = [Batch(Program('p', [], True), ['S.a']), Batch(Program('p', [], True), ['S.b'])]

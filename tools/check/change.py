@@ -84,21 +84,18 @@ def concerned_suites(lines, paths):
 
 def concerned_programs(build, programs, paths, by_code_alone=False):
     """The test programs that depend on changed files, and those that may read them. The build folder must be configured.
-    by_code_alone: compiled ones whose code or whose modules' code has changed; of those that start daemons, and so depend
-    on nearly all modules, only the ones whose own code has."""
+    by_code_alone: compiled ones whose code or whose modules' code has changed, without tests of whole daemons, which use
+    nearly all modules."""
     changed = {os.path.abspath(path) for path in paths}
     folders = target_folders(build)
     code = [path for path in paths if path.startswith(('src/', 'tests/')) and path.endswith(('.cc', '.h'))]
     places = {place_of(path, folders) for path in with_includers(code)}
     concerned = []
     for program in programs:
-        if is_own(program, paths):
-            is_concerned = program.is_compiled or not by_code_alone
-        elif by_code_alone and (program.starts_daemons or not program.is_compiled):
-            is_concerned = False
-        else:
-            is_concerned = (program.reads_documents and not by_code_alone) or depends_on(build, program, changed, places)
-        if is_concerned:
+        if by_code_alone and (program.starts_daemons or not program.is_compiled):
+            continue
+        reads = program.reads_documents and not by_code_alone
+        if is_own(program, paths) or reads or depends_on(build, program, changed, places):
             concerned.append(program)
     return concerned
 

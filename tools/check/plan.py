@@ -72,12 +72,10 @@ def run_changed(since, is_ci):
 
 
 def steps_for(concerned, is_ci):
-    """The suites in the order of SUITES, the sanitizers last."""
+    """The suites in the order of SUITES, then what takes longest: the sanitizers, and changed tests many times."""
     always = ['format', 'headers', 'docs', 'stability', 'words', 'changes', 'quick'] + (['simulation', 'counts'] if is_ci else [])
-    last = ['asan']
     names = set(always) | set(concerned) | {'lint'}
-    return ([suite.name for suite in SUITES if suite.name in names and suite.name not in last] +
-            ['repeated'] + last)
+    return [suite.name for suite in SUITES if suite.name in names and suite.name != 'asan'] + ['asan', 'repeated']
 
 
 def rest(suite, run):

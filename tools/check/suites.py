@@ -14,6 +14,7 @@ import programs
 from results import Result, read_junit, write_junit
 
 BUILD = 'build/check'
+SANITIZED = 'build/asan'
 RESULTS = pathlib.Path(BUILD, 'results')
 JOBS = os.cpu_count() + 1  # more than processors, because some tests wait
 LOADS = 8            # busy loops for tests that must not depend on the load
@@ -120,12 +121,12 @@ def quick(run):
 def asan(run):
     there = configured(run, 'asan')
     if run.since is not None:
-        there = sanitized_programs(run, 'build/asan', there)
+        there = sanitized_programs(run, SANITIZED, there)
     there = [program for program in there if program.is_compiled]
     if not there:
         return Result('asan', note='no program has changed')
     build(run, 'asan', targets_of(there))
-    return test_programs('asan', run, built('build/asan', there))
+    return test_programs('asan', run, built(SANITIZED, there))
 
 
 def sanitized_programs(run, folder, there):
@@ -199,15 +200,25 @@ def repeated(run):
     tests = change.changed_tests(run.since, run.changed)
     if not tests:
         return Result('repeated', note='no test has changed')
-    there = [program for program in configured(run) if program.is_gtest and change.is_own(program, run.changed)]
-    build(run, targets=targets_of(there))
-    seconds = {case.full_name: case.seconds for case in read_junit(RESULTS / 'quick.xml')}
+    seconds = {case.full_name: case.seconds
+               for suite in ('quick', 'asan') for case in read_junit(RESULTS / f'{suite}.xml')}
     wanted = []
-    for program in built(BUILD, there):
+    for program in programs_with_changed_tests(run):
         programs.list_tests(program)
         wanted += [programs.Batch(program, [test]) for test in program.tests if change.is_one_of(test, tests)]
     wanted.sort(key=lambda batch: seconds.get(f'{batch.program.name}: {batch.tests[0]}', 0))
     return rounds('repeated', run, wanted, ROUNDS, process.Budget(ROUNDS_LIMIT))
+
+
+def programs_with_changed_tests(run):
+    """These programs, built: in continuous integration as the suites before have built them, otherwise without the
+    sanitizers."""
+    there = [program for program in configured(run) if program.is_gtest and change.is_own(program, run.changed)]
+    sanitized = sanitized_programs(run, BUILD, there) if run.is_ci else []
+    plain = [program for program in there if program not in sanitized]
+    if plain:
+        build(run, targets=targets_of(plain))
+    return built(BUILD, plain) + (built(SANITIZED, sanitized) if sanitized else [])
 
 
 def burn_in(run):
