@@ -23,6 +23,7 @@ namespace {
 
 using coordination::StoreError;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -260,7 +261,8 @@ TEST_F(DaemonTest, a_loop_that_stands_still_is_logged_with_its_stack_and_counted
   daemon.block_ = [&log] { log.wait_for("The event loop has been blocked for "); };
   EXPECT_THAT(daemon.registry().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 0\n"));
   daemon.run(report_);
-  EXPECT_THAT(daemon.registry().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 1\n"));
+  // At least once: a busy machine can stall the loop, too.
+  EXPECT_THAT(daemon.registry().prometheus_text(), ContainsRegex("nodepool_loop_stalls_total [1-9]"));
 }
 
 }  // namespace
