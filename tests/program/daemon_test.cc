@@ -262,7 +262,8 @@ TEST_F(DaemonTest, a_loop_that_stands_still_is_logged_with_its_stack_and_counted
   EXPECT_THAT(daemon.registry().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 0\n"));
   daemon.run(report_);
   // At least once: a busy machine can stall the loop, too.
-  EXPECT_THAT(daemon.registry().prometheus_text(), ContainsRegex("nodepool_loop_stalls_total [1-9]"));
+  EXPECT_THAT(daemon.registry().prometheus_text(),
+              ContainsRegex("nodepool_loop_stalls_total [1-9]"));
 }
 
 }  // namespace
