@@ -40,7 +40,29 @@ std::chrono::seconds StoreInstallation::lease_length(
                                        config::duration_words(*longest)));
 }
 
+Task<> StoreInstallation::close() {
+  co_await session_.close();
+  if (cancelled_request_.empty()) co_return;
+  session_.context().err << fmt::format("nodepool: request {} has been withdrawn\n",
+                                        cancelled_request_);
+}
+
 Task<Installation::Outcome> StoreInstallation::request(Request request, Observer observer) {
+  std::string id;
+  const Observer note_id = [&id, &observer](const Progress& progress) {
+    id = progress.id;
+    observer(progress);
+  };
+  Task<Outcome> obtaining = obtain(std::move(request), note_id);
+  try {
+    co_return co_await std::move(obtaining);
+  } catch (const async::Cancelled&) {
+    cancelled_request_ = id;
+    throw;
+  }
+}
+
+Task<Installation::Outcome> StoreInstallation::obtain(Request request, Observer observer) {
   if (!request.key.empty()) throw std::runtime_error("--key needs the request API (--url)");
   requestor::LeaseTerms terms{.duration = lease_length(request.lease), .holder = request.holder};
   const bool is_for_process = request.is_for_process;

@@ -20,7 +20,8 @@ class StoreInstallation final : public Installation {
   // The session outlives this.
   explicit StoreInstallation(Session& session) : session_(session) {}
 
-  Task<> close() override { return session_.close(); }
+  // The end of the session withdraws a cancelled request at the latest.
+  Task<> close() override;
 
   Task<Outcome> request(Request request, Observer observer) override;
   Task<std::vector<std::string>> end_use(std::optional<std::string> hold_reason) override;
@@ -39,10 +40,12 @@ class StoreInstallation final : public Installation {
   Task<std::vector<coordination::Subscription>> watch(std::function<void()> observer) override;
 
  private:
+  Task<Outcome> obtain(Request request, Observer observer);
   std::optional<std::chrono::seconds> longest_lease() const;
   std::chrono::seconds lease_length(std::optional<std::chrono::seconds> wanted) const;
 
   Session& session_;
+  std::string cancelled_request_;             // its id; empty: none
   std::optional<requestor::HeldNodes> held_;  // the nodes that this process uses
   coordination::Subscription session_watch_;  // while it does
 };

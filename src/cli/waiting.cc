@@ -139,7 +139,8 @@ Task<std::optional<requestor::LeasedNodes>> obtain_nodes(Context& context,
   const bool has_nodes = answer.outcome && answer.outcome->leased;
   if (has_nodes && !(signal && is_for_process)) co_return std::move(answer.outcome->leased);
   if (signal) {
-    context.err << "nodepool: interrupted; the request has been withdrawn\n";
+    // The installation says when the request has been withdrawn.
+    context.err << "nodepool: interrupted\n" << std::flush;
     constexpr int kSignal = 128;
     status = kSignal + *signal;
   } else {

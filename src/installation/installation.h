@@ -70,7 +70,8 @@ class Installation {
   Installation(const Installation&) = delete;
   Installation& operator=(const Installation&) = delete;
 
-  // Ends what is under way, such as withdrawals. Call it before the destructor.
+  // Ends what is under way, such as withdrawals, and tells the user about cancelled requests that
+  // are withdrawn. Call it before the destructor.
   virtual Task<> close() = 0;
 
   // Requests nodes and waits for them until the request's timeout; calls `observer` with each

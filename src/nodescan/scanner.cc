@@ -30,7 +30,8 @@ constexpr KeyType kKeyTypes[] = {
     {"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256"},
     {"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384"},
     {"ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521"},
-    {"ssh-rsa", "rsa-sha2-512,rsa-sha2-256"},
+    // Some old network devices sign only with SHA-1.
+    {"ssh-rsa", "rsa-sha2-512,rsa-sha2-256,ssh-rsa"},
 };
 
 std::string all_algorithms() {

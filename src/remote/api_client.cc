@@ -160,12 +160,13 @@ Task<Json> ApiClient::call(std::string method, std::string path, std::string bod
   co_return std::move(reply.document);
 }
 
-Task<std::vector<Json>> ApiClient::rows(std::string listing) {
+Task<std::vector<Json>> ApiClient::rows(std::string listing, std::string filter) {
   std::vector<Json> all;
   std::string after;
   while (true) {
     const std::string page = after.empty() ? "" : "&after=" + escaped(after);
-    const Json document = co_await call("GET", fmt::format("{}?limit=1000{}", listing, page));
+    const Json document =
+        co_await call("GET", fmt::format("{}?limit=1000{}{}", listing, filter, page));
     const auto rows = document.find(listing);
     if (rows == document.end() || !rows->is_array()) {
       throw invalid_response("no " + listing);

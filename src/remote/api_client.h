@@ -64,8 +64,8 @@ class ApiClient {
   // The same, but throws also then. Returns the document.
   Task<json::Json> call(std::string method, std::string path, std::string body = {});
 
-  // The rows of a listing, from all its pages.
-  Task<std::vector<json::Json>> rows(std::string listing);
+  // The rows of a listing, from all its pages; with a filter such as "&state=hold", some of them.
+  Task<std::vector<json::Json>> rows(std::string listing, std::string filter = {});
 
  private:
   std::vector<std::string> bases_;  // "https://launcher1:8006"

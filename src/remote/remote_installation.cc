@@ -29,6 +29,9 @@ constexpr auto kFirstPause = std::chrono::milliseconds(500);
 constexpr auto kLongestPause = std::chrono::seconds(5);
 constexpr auto kFirstContact = std::chrono::seconds(10);
 
+// How long nodes that are no longer used wait for a launcher to release them.
+constexpr auto kReleasePatience = std::chrono::minutes(1);
+
 std::vector<std::string> ids_of(const std::vector<model::Node>& nodes) {
   std::vector<std::string> ids;
   ids.reserve(nodes.size());
@@ -61,32 +64,41 @@ Task<Installation::Outcome> RemoteInstallation::request(Request request, Observe
   Json document = {{"labels", request.labels}, {"timeout", request.timeout.count()}};
   if (request.lease) document["lease"] = request.lease->count();
   if (!request.holder.empty()) document["holder"] = request.holder;
-  const std::string body = document.dump();
+  const Submission submission{.body = document.dump(),
+                              .key = request.key.empty() ? runtime_.random.uuid_hex() : request.key,
+                              .has_user_key = !request.key.empty()};
   const async::Clock::TimePoint deadline = runtime_.clock.now() + request.timeout;
-  const std::string key = request.key.empty() ? runtime_.random.uuid_hex() : request.key;
-  Task<Outcome> requesting = submit_and_follow(body, key, deadline, std::move(observer));
+  Task<Outcome> requesting = submit_and_follow(submission, deadline, std::move(observer));
   Outcome outcome;
   try {
     outcome = co_await std::move(requesting);
   } catch (const async::Cancelled&) {
-    withdrawals_.spawn("withdrawing a request", find_and_withdraw(body, key));
+    withdrawals_.spawn("withdrawing a request", find_and_withdraw(submission, warn_));
     throw;
   } catch (const Unavailable&) {
-    withdrawals_.spawn("withdrawing a request", find_and_withdraw(body, key));
+    // The error says that the outcome is unknown.
+    const Warn ignore = [](const std::string& /*text*/) {};
+    withdrawals_.spawn("withdrawing a request", find_and_withdraw(submission, ignore));
     throw;
   }
   if (outcome.leased && request.is_for_process) {
     lease_in_use_ = outcome.leased->lease.id;
     nodes_in_use_ = ids_of(outcome.leased->nodes);
+    lease_end_ = runtime_.clock.now() + kLeaseInUse;
     renewals_.spawn("renewing the lease", keep_lease(outcome.leased->lease, request.on_lost));
   }
   co_return outcome;
 }
 
-Task<Installation::Outcome> RemoteInstallation::submit_and_follow(std::string body, std::string key,
+Task<Installation::Outcome> RemoteInstallation::submit_and_follow(Submission submission,
                                                                   async::Clock::TimePoint deadline,
                                                                   Observer observer) {
-  ApiReply placed = co_await submit_patiently(std::move(body), std::move(key), deadline);
+  const std::function<Task<ApiReply>()> submit_once = [this, &submission] {
+    return submit(submission);
+  };
+  Task<ApiReply> submitting = retry_while_unavailable(
+      submit_once, deadline, std::min(deadline, runtime_.clock.now() + kFirstContact));
+  ApiReply placed = co_await std::move(submitting);
   const std::string id = text_at(placed.document, "id");
   Task<Outcome> following = follow(std::move(placed), deadline, std::move(observer));
   try {
@@ -100,22 +112,25 @@ Task<Installation::Outcome> RemoteInstallation::submit_and_follow(std::string bo
   }
 }
 
-// Submits the request as soon as a launcher is available.
-Task<ApiReply> RemoteInstallation::submit_patiently(std::string body, std::string key,
-                                                    async::Clock::TimePoint deadline) {
+// Repeats the call until a launcher is available, at most until `limit`; until `first_contact` if
+// none has responded at all.
+template <typename Result>
+Task<Result> RemoteInstallation::retry_while_unavailable(std::function<Task<Result>()> call,
+                                                         async::Clock::TimePoint limit,
+                                                         async::Clock::TimePoint first_contact) {
   async::Backoff backoff(kFirstPause, kLongestPause);
-  async::Clock::TimePoint limit = std::min(deadline, runtime_.clock.now() + kFirstContact);
+  async::Clock::TimePoint end = first_contact;
   while (true) {
-    Task<ApiReply> submitting = submit(body, key);
+    Task<Result> calling = call();
     std::string failure;
     try {
-      co_return co_await std::move(submitting);
+      co_return co_await std::move(calling);
     } catch (const Unavailable& error) {
-      if (error.is_answered()) limit = deadline;
-      if (runtime_.clock.now() >= limit) throw;
+      if (error.is_answered()) end = limit;
+      if (runtime_.clock.now() >= end) throw;
       failure = error.what();
     }
-    co_await pause_for_launcher(std::move(failure), backoff, limit);
+    co_await pause_for_launcher(std::move(failure), backoff, end);
   }
 }
 
@@ -125,20 +140,33 @@ Task<> RemoteInstallation::pause_for_launcher(std::string failure, async::Backof
   co_await runtime_.clock.sleep_until(std::min(runtime_.clock.now() + backoff.failed(), limit));
 }
 
-Task<ApiReply> RemoteInstallation::submit(std::string body, std::string key) {
-  ApiReply placed = co_await api_.try_call("POST", "requests", std::move(body), std::move(key));
+Task<ApiReply> RemoteInstallation::submit(Submission submission) {
+  ApiReply placed = co_await api_.try_call("POST", "requests", std::move(submission.body),
+                                           std::move(submission.key));
   if (placed.is_missing()) throw RequestError("the request has already ended");
   co_return placed;
 }
 
 // Withdraws a cancelled request that may or may not exist: submitting it again with its key returns
-// its id.
-Task<> RemoteInstallation::find_and_withdraw(std::string body, std::string key) {
+// its id. Reports the result.
+Task<> RemoteInstallation::find_and_withdraw(Submission submission, Warn report) {
   try {
-    const ApiReply placed = co_await submit(std::move(body), std::move(key));
-    co_await withdraw(text_at(placed.document, "id"));
-  } catch (const RequestError&) {
-    // It was refused, or has ended, or no launcher responds: then it ends with its timeout.
+    const ApiReply placed = co_await submit(submission);
+    const std::string id = text_at(placed.document, "id");
+    // Another process with the key may use the nodes.
+    if (submission.has_user_key && read_outcome(placed.document).leased) {
+      report(
+          fmt::format("request {0} has been fulfilled, and its lease remains: release it with "
+                      "`nodepool release {0}`",
+                      id));
+      co_return;
+    }
+    co_await withdraw(id);
+    report(fmt::format("request {} has been withdrawn", id));
+  } catch (const Unavailable& error) {
+    report(std::string("the request may be served until its timeout: ") + error.what());
+  } catch (const RequestError& error) {
+    report(std::string("the request could not be withdrawn: ") + error.what());
   }
 }
 
@@ -190,23 +218,21 @@ Task<> RemoteInstallation::withdraw(std::string id) {
 // Renews the lease of the nodes in use until it is cancelled, or the lease has ended.
 Task<> RemoteInstallation::keep_lease(model::Lease lease,
                                       std::function<void(const std::string& reason)> on_lost) {
-  // The end of the lease at the latest. By the differences of `expires` only: the launchers' clocks
-  // may differ from the one here.
-  async::Clock::TimePoint end = runtime_.clock.now() + kLeaseInUse;
   bool is_failure_reported = false;
   bool is_limit_reported = false;
   bool is_lost = false;
   while (!is_lost) {
-    co_await runtime_.clock.sleep_until(std::min(runtime_.clock.now() + kRenewal, end));
+    co_await runtime_.clock.sleep_until(std::min(runtime_.clock.now() + kRenewal, lease_end_));
     const async::Clock::TimePoint wanted = runtime_.clock.now() + kLeaseInUse;
     Task<model::Lease> extending = extend(lease.id, kLeaseInUse);
     try {
       const model::Lease renewed = co_await std::move(extending);
+      // By the difference of `expires` only: the launchers' clocks may differ from the one here.
       const std::chrono::duration<double> gain(renewed.expires - lease.expires);
       lease.expires = renewed.expires;
-      end = std::min(end + std::chrono::duration_cast<async::Duration>(gain),
-                     runtime_.clock.now() + kLeaseInUse);
-      if (end + kClockTolerance < wanted && !std::exchange(is_limit_reported, true)) {
+      lease_end_ = std::min(lease_end_ + std::chrono::duration_cast<async::Duration>(gain),
+                            runtime_.clock.now() + kLeaseInUse);
+      if (lease_end_ + kClockTolerance < wanted && !std::exchange(is_limit_reported, true)) {
         warn_("the launchers limit the lease (max-lease): it ends soon, and its nodes are lost");
       }
     } catch (const requestor::NoSuchLease&) {
@@ -216,7 +242,7 @@ Task<> RemoteInstallation::keep_lease(model::Lease lease,
         warn_(std::string("the lease could not be renewed, retrying: ") + error.what());
       }
     }
-    is_lost = is_lost || runtime_.clock.now() >= end;
+    is_lost = is_lost || runtime_.clock.now() >= lease_end_;
   }
   lease_in_use_.clear();
   nodes_in_use_.clear();
@@ -226,12 +252,21 @@ Task<> RemoteInstallation::keep_lease(model::Lease lease,
 Task<std::vector<std::string>> RemoteInstallation::end_use(std::optional<std::string> hold_reason) {
   co_await renewals_.stop();
   if (lease_in_use_.empty()) co_return std::vector<std::string>();
+  const std::string lease = std::exchange(lease_in_use_, {});
+  const std::vector<std::string> nodes = std::exchange(nodes_in_use_, {});
+  // A release that fails happens when the lease expires, a hold never.
+  const async::Clock::TimePoint limit =
+      hold_reason ? lease_end_ : std::min(lease_end_, runtime_.clock.now() + kReleasePatience);
+  const std::function<Task<std::vector<std::string>>()> release_once = [&] {
+    return release_from(lease, nodes, /*is_whole=*/true, hold_reason);
+  };
+  is_wait_reported_ = false;
+  Task<std::vector<std::string>> releasing = retry_while_unavailable(release_once, limit, limit);
   try {
-    co_await release_from(std::exchange(lease_in_use_, {}), std::nullopt, std::move(hold_reason));
+    co_return co_await std::move(releasing);
   } catch (const RequestError& error) {
     throw RequestError(std::string("that happens when their lease expires: ") + error.what());
   }
-  co_return std::exchange(nodes_in_use_, {});
 }
 
 // Throws NoSuchLease if the API knows that the lease has ended.
@@ -252,27 +287,46 @@ Task<Installation::Renewal> RemoteInstallation::renew(
   co_return Renewal{std::move(renewed), number_at(before, "expires")};
 }
 
-// Releases a lease, or one of its nodes; with a reason, holds the nodes.
-Task<> RemoteInstallation::release_from(std::string lease, std::optional<std::string> node,
-                                        std::optional<std::string> hold_reason) {
+// Releases these nodes of a lease, which are all or one of it; with a reason, holds them. Returns
+// the ids of those for which it was done. A lease or node that is missing was there before: the
+// response to an earlier attempt may have been lost.
+Task<std::vector<std::string>> RemoteInstallation::release_from(
+    std::string lease, std::vector<std::string> nodes, bool is_whole,
+    std::optional<std::string> hold_reason) {
   std::string path = "leases/" + escaped(lease);
   if (!hold_reason) {
-    if (node) path += "?node=" + escaped(*node);
-    co_await api_.call("DELETE", std::move(path));
-    co_return;
+    if (!is_whole) path += "?node=" + escaped(nodes.front());
+    co_await api_.try_call("DELETE", std::move(path));
+    co_return nodes;
   }
   Json document = {{"reason", *hold_reason}};
-  if (node) document["nodes"] = std::vector<std::string>{*node};
-  co_await api_.call("POST", path + "/hold", document.dump());
+  if (!is_whole) document["nodes"] = nodes;
+  const ApiReply held = co_await api_.try_call("POST", path + "/hold", document.dump());
+  if (!held.is_missing()) co_return nodes;
+  co_return co_await held_from(std::move(lease), std::move(nodes));
+}
+
+// The ids of those nodes that are held and were in the lease.
+Task<std::vector<std::string>> RemoteInstallation::held_from(std::string lease,
+                                                             std::vector<std::string> nodes) {
+  const std::string state(to_string(model::NodeState::hold));
+  const std::vector<Json> rows = co_await api_.rows("nodes", "&state=" + state);
+  std::erase_if(nodes, [&](const std::string& id) {
+    return std::ranges::none_of(rows, [&](const Json& row) {
+      return text_at(row, "id") == id && text_at(row, "allocated_to") == lease;
+    });
+  });
+  co_return nodes;
 }
 
 Task<std::vector<std::string>> RemoteInstallation::release(std::string id,
                                                            std::optional<std::string> hold_reason) {
   const requestor::LeasedNodes leased = co_await find_lease(id);
-  const std::string& lease = leased.lease.id;
-  const std::optional<std::string> node = lease == id ? std::nullopt : std::optional(id);
-  co_await release_from(lease, node, std::move(hold_reason));
-  co_return ids_of(leased.nodes);
+  const bool is_whole = leased.lease.id == id;
+  std::vector<std::string> released =
+      co_await release_from(leased.lease.id, ids_of(leased.nodes), is_whole, hold_reason);
+  if (released.empty()) throw RequestError(id + " is no longer leased, and not held");
+  co_return released;
 }
 
 // The lease with this id, or the lease of the node with this id, with this node only.

@@ -23,15 +23,18 @@ class RemoteInstallation final : public Installation {
  public:
   using Warn = std::function<void(const std::string& text)>;
 
-  // `warn` gets what the user should know of waits and of nodes in use. Throws RequestError if the
-  // URL is invalid.
+  // `warn` gets what the user should know of waits, of nodes in use, and of cancelled requests.
+  // Throws RequestError if the URL is invalid.
   RemoteInstallation(const async::Runtime& runtime, const ApiAddress& address,
                      const telemetry::Logger& log, Warn warn);
 
-  // Returns when all cancelled requests have been withdrawn.
+  // Returns when all cancelled requests have been withdrawn, or could not be.
   Task<> close() override;
 
+  // A cancelled request with a key of the user is not withdrawn after it has been fulfilled: other
+  // processes with the key may use its lease.
   Task<Outcome> request(Request request, Observer observer) override;
+  // While no launcher is available, retries: a release for a minute, a hold until the lease ends.
   Task<std::vector<std::string>> end_use(std::optional<std::string> hold_reason) override;
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,
@@ -53,21 +56,32 @@ class RemoteInstallation final : public Installation {
   Task<std::vector<coordination::Subscription>> watch(std::function<void()> observer) override;
 
  private:
+  // A request as it is submitted.
+  struct Submission {
+    std::string body;
+    std::string key;  // the idempotency key
+    bool has_user_key = false;
+  };
+
   Task<report::Table> list(std::string listing, std::vector<report::Column> columns);
   Task<Outcome> follow(ApiReply reply, async::Clock::TimePoint deadline, Observer observer);
-  Task<ApiReply> submit(std::string body, std::string key);
-  Task<ApiReply> submit_patiently(std::string body, std::string key,
-                                  async::Clock::TimePoint deadline);
+  Task<ApiReply> submit(Submission submission);
+  template <typename Result>
+  Task<Result> retry_while_unavailable(std::function<Task<Result>()> call,
+                                       async::Clock::TimePoint limit,
+                                       async::Clock::TimePoint first_contact);
   Task<> pause_for_launcher(std::string failure, async::Backoff& backoff,
                             async::Clock::TimePoint limit);
-  Task<Outcome> submit_and_follow(std::string body, std::string key,
-                                  async::Clock::TimePoint deadline, Observer observer);
-  Task<> find_and_withdraw(std::string body, std::string key);
+  Task<Outcome> submit_and_follow(Submission submission, async::Clock::TimePoint deadline,
+                                  Observer observer);
+  Task<> find_and_withdraw(Submission submission, Warn report);
   Task<> withdraw(std::string id);
   Task<requestor::LeasedNodes> find_lease(std::string id);
   Task<model::Lease> extend(std::string lease, std::optional<std::chrono::seconds> duration);
-  Task<> release_from(std::string lease, std::optional<std::string> node,
-                      std::optional<std::string> hold_reason);
+  Task<std::vector<std::string>> release_from(std::string lease, std::vector<std::string> nodes,
+                                              bool is_whole,
+                                              std::optional<std::string> hold_reason);
+  Task<std::vector<std::string>> held_from(std::string lease, std::vector<std::string> nodes);
   Task<> keep_lease(model::Lease lease, std::function<void(const std::string& reason)> on_lost);
 
   async::Runtime runtime_;
@@ -76,8 +90,9 @@ class RemoteInstallation final : public Installation {
   bool is_wait_reported_ = false;  // for a launcher
   std::string lease_in_use_;       // of the nodes that this process uses; empty: none
   std::vector<std::string> nodes_in_use_;
-  async::TaskScope withdrawals_;  // a cancelled task cannot wait for them itself
-  async::TaskScope renewals_;     // of lease_in_use_
+  async::Clock::TimePoint lease_end_;  // of lease_in_use_, at the latest
+  async::TaskScope withdrawals_;       // a cancelled task cannot wait for them itself
+  async::TaskScope renewals_;          // of lease_in_use_
 };
 
 }  // namespace nodepool::remote

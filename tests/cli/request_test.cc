@@ -278,7 +278,7 @@ TEST_F(RequestCommandTest, an_interruption_withdraws_the_request) {
   };
   scope_.spawn("interrupt", interrupt(launcher_));
   EXPECT_EQ(nodepool({"request", "small"}), 128 + SIGTERM);
-  EXPECT_EQ(err(), "nodepool: interrupted; the request has been withdrawn\n");
+  EXPECT_EQ(err(), "nodepool: interrupted\nnodepool: request 200-0000000000 has been withdrawn\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 

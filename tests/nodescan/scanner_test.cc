@@ -134,7 +134,7 @@ TEST_F(ScannerTest, reads_keys_of_all_types_in_the_order_of_preference) {
 }
 
 TEST_F(ScannerTest, reads_rsa_keys_whichever_signature_the_server_is_ready_to_make) {
-  for (const char* algorithm : {"rsa-sha2-512", "rsa-sha2-256"}) {
+  for (const char* algorithm : {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"}) {
     SCOPED_TRACE(algorithm);
     const Sshd sshd({.host_keys = {"rsa-2048"},
                      .configuration = {std::string("HostKeyAlgorithms ") + algorithm}});

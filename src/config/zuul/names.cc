@@ -97,6 +97,15 @@ void unify(std::vector<ZuulProvider>& providers, const Naming& naming) {
   }
 }
 
+// Adds the name, with a number if it is taken, and returns it.
+std::string take_name(std::set<std::string>& taken, const std::string& name) {
+  std::string unique = name;
+  for (int number = 2; !taken.insert(unique).second; ++number) {
+    unique = name + "-" + std::to_string(number);
+  }
+  return unique;
+}
+
 }  // namespace
 
 void unify_names(std::vector<ZuulProvider>& providers) {
@@ -106,21 +115,18 @@ void unify_names(std::vector<ZuulProvider>& providers) {
 
 void separate_names(std::vector<ZuulProvider>& providers) {
   std::set<std::string> taken;
-  for (ZuulProvider& provider : providers) {
-    const std::string name = provider.name;
-    for (int number = 2; !taken.insert(provider.name).second; ++number) {
-      provider.name = name + "-" + std::to_string(number);
-    }
-  }
+  for (ZuulProvider& provider : providers) provider.name = take_name(taken, provider.name);
 }
 
 void unify_connections(std::vector<ZuulProvider>& providers) {
-  std::map<std::string, Connection> connections;
+  std::map<Connection, std::string> names;
+  std::set<std::string> taken;
   for (ZuulProvider& provider : providers) {
-    const auto [known, is_new] = connections.emplace(provider.connection.name, provider.connection);
-    if (is_new || known->second == provider.connection) continue;
-    provider.connection.name = provider.name;
-    connections.emplace(provider.name, provider.connection);
+    const auto [name, is_new] = names.emplace(provider.connection, provider.connection.name);
+    if (is_new && !taken.insert(name->second).second) {
+      name->second = take_name(taken, provider.name);
+    }
+    provider.connection.name = name->second;
   }
 }
 

@@ -16,7 +16,8 @@ void unify_names(std::vector<ZuulProvider>& providers);
 // Gives providers of one name different ones.
 void separate_names(std::vector<ZuulProvider>& providers);
 
-// Names connections with one name and different lines after their provider.
+// Gives connections of one name and different lines different names: those after the first one get
+// the name of the first provider that uses them, with a number if it is taken.
 void unify_connections(std::vector<ZuulProvider>& providers);
 
 }  // namespace nodepool::config::zuul

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@ struct Connection {
   std::string name = {};
   std::vector<std::string> lines = {};  // "driver=aws"; comments begin with `#`
 
-  friend bool operator==(const Connection&, const Connection&) = default;
+  friend auto operator<=>(const Connection&, const Connection&) = default;
 };
 
 // An image of a Nodepool provider.

@@ -202,6 +202,32 @@ TEST_F(ConversionTest, connections_with_other_settings_have_other_names) {
                           "# client_config_file=/path/to/clouds.yaml", "rate=0.5"));
 }
 
+TEST_F(ConversionTest, each_provider_has_its_own_connection_whatever_the_others_are_called) {
+  const std::string images = "    cloud-images: [{name: i, image-id: x}]\n    pools:\n";
+  const std::string p = "      - {name: p, labels: [{name: l, cloud-image: i, flavor-name: f}]}\n";
+  const std::string q = "      - {name: q, labels: [{name: l, cloud-image: i, flavor-name: f}]}\n";
+  const ZuulConversion conversion = convert(
+      "labels: [{name: l}]\nproviders:\n"
+      "  - name: rack\n    driver: static\n"
+      "    pools: [{name: p, nodes: [{name: h, labels: l}]}]\n"
+      "  - name: one\n    cloud: sky\n" +
+      images + p + "  - name: sky\n    cloud: static\n" + images + p +
+      "  - name: slow\n    cloud: sky\n    rate: 2.0\n" + images + p + q);
+  EXPECT_THAT(
+      conversion.connections,
+      ElementsAre("[connection static]", "driver=static", "[connection sky]", "driver=openstack",
+                  "cloud=sky", "# client_config_file=/path/to/clouds.yaml", "[connection sky-2]",
+                  "driver=openstack", "cloud=static", "# client_config_file=/path/to/clouds.yaml",
+                  "[connection slow-p]", "driver=openstack", "cloud=sky",
+                  "# client_config_file=/path/to/clouds.yaml", "rate=0.5"));
+  const std::string text = to_text(conversion);
+  for (const char* section : {"rack\n    connection: static\n", "one\n    connection: sky\n",
+                              "sky\n    connection: sky-2\n", "slow-p\n    connection: slow-p\n",
+                              "slow-q\n    connection: slow-p\n"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("- section:\n    name: ") + section));
+  }
+}
+
 TEST_F(ConversionTest, names_of_providers_are_unique) {
   const std::string text = to_text(convert(
       "labels: [{name: l}]\nproviders:\n"
