@@ -1,5 +1,6 @@
 #include "tests/cli/cli_test.h"
 
+#include <csignal>
 #include <ostream>
 #include <stdexcept>
 #include <streambuf>
@@ -65,6 +66,8 @@ CliTest::CliTest()
       scope_(runtime_, [](const std::string& name, const std::string& error) {
         ADD_FAILURE() << name << ": " << error;
       }) {
+  // Ignored if the tests run in the background of a shell, or by `nohup`.
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT}) std::signal(number, SIG_DFL);
   launcher_.start();
 }
 

@@ -45,6 +45,7 @@ class ProgramAtTerminal {
     int terminal = -1;
     pid_ = ::forkpty(&terminal, nullptr, nullptr, nullptr);
     if (pid_ == 0) {
+      ::signal(SIGINT, SIG_DFL);  // ignored if the tests run in the background of a shell
       ::execv(arguments[0], arguments.data());
       ::_exit(127);
     }

@@ -104,6 +104,14 @@ TEST_F(RunCommandTest, signals_are_passed_on_and_the_nodes_released) {
   expect_given_back();
 }
 
+TEST_F(RunCommandTest, signals_that_are_ignored_from_the_start_stay_ignored) {
+  const std::vector<int> ignored = {SIGHUP, SIGINT, SIGQUIT};  // by `nohup … &` in a script
+  for (const int signal : ignored) std::signal(signal, SIG_IGN);
+  EXPECT_EQ(run_shell("for s in HUP INT QUIT; do kill -$s $PPID; kill -$s $$; done; exit 9"), 9);
+  for (const int signal : ignored) std::signal(signal, SIG_DFL);
+  expect_given_back();
+}
+
 TEST_F(RunCommandTest, a_command_that_does_not_exist_or_cannot_be_run) {
   EXPECT_EQ(nodepool({"run", "small", "--", "no-such-program"}), 127);
   EXPECT_EQ(err(), "nodepool: cannot run no-such-program: No such file or directory\n");
