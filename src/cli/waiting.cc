@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <csignal>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -130,6 +131,8 @@ Task<std::optional<requestor::LeasedNodes>> obtain_nodes(Context& context,
                                                          Installation& installation,
                                                          Installation::Request request,
                                                          async::Signals& signals, int& status) {
+  // Nodes outlive the reader of the output: the process has to report their lease or release them.
+  std::signal(SIGPIPE, SIG_IGN);
   const std::string label = request.labels.front();
   const bool is_for_process = request.is_for_process;
   Answer answer;
