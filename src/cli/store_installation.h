@@ -23,6 +23,7 @@ class StoreInstallation final : public Installation {
   Task<> close() override { return session_.close(); }
 
   Task<Outcome> request(Request request, Observer observer) override;
+  Task<> stop_following() override { return session_.stop_following(); }
   Task<std::vector<std::string>> end_use(std::optional<std::string> hold_reason) override;
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,

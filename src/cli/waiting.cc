@@ -106,6 +106,7 @@ Task<> request_and_print(Context& context, Installation& installation,
   Task<Installation::Outcome> stopping = async::finally(std::move(requesting), stop);
   answer.outcome = co_await std::move(stopping);
   answer.reason = follower.reason();
+  co_await installation.stop_following();  // `run` may use the nodes for hours
 }
 
 // Prints why there are no nodes: one line, and one for each pool that declined, or the last reason

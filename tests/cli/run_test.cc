@@ -14,8 +14,11 @@ using model::NodeState;
 using requestor::LauncherDouble;
 using std::chrono::minutes;
 using test_support::read_file;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 class RunCommandTest : public CliTest {
  protected:
@@ -86,6 +89,24 @@ TEST_F(RunCommandTest, the_nodes_are_in_use_meanwhile) {
   when_made("started", [&] { scope_.spawn("look", look(launcher_, state, directory_)); });
   EXPECT_EQ(run_shell("touch $HERE/started; while [ ! -e $HERE/seen ]; do sleep 0.01; done"), 0);
   EXPECT_EQ(state, NodeState::in_use);
+  expect_given_back();
+}
+
+TEST_F(RunCommandTest, the_records_are_not_followed_meanwhile) {
+  const std::string followed(model::kComponentsRoot);
+  auto change = [](LauncherDouble& launcher, std::vector<std::string>& reads, std::string followed,
+                   const test_support::TemporaryDirectory& directory) -> async::Task<> {
+    EXPECT_THAT(reads, Contains(StartsWith(followed)));
+    reads.clear();
+    co_await launcher.add_pool("cloud", {"large"});
+    for (int turn = 0; turn < 50; ++turn) co_await launcher.requests();
+    EXPECT_THAT(reads, Not(Contains(StartsWith(followed))));
+    directory.write("seen", "");
+  };
+  when_made("started",
+            [&] { scope_.spawn("change", change(launcher_, reads_, followed, directory_)); });
+  EXPECT_EQ(run_shell("touch $HERE/started; while [ ! -e $HERE/seen ]; do sleep 0.01; done"), 0);
+  EXPECT_TRUE(has("seen"));
   expect_given_back();
 }
 
