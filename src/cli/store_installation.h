@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "async/event.h"
+#include "async/task_scope.h"
 #include "cli/session.h"
 #include "installation/installation.h"
 #include "requestor/held_nodes.h"
@@ -18,9 +20,9 @@ using installation::Installation;
 class StoreInstallation final : public Installation {
  public:
   // The session outlives this.
-  explicit StoreInstallation(Session& session) : session_(session) {}
+  explicit StoreInstallation(Session& session);
 
-  Task<> close() override { return session_.close(); }
+  Task<> close() override;
 
   Task<Outcome> request(Request request, Observer observer) override;
   Task<> stop_following() override { return session_.stop_following(); }
@@ -42,10 +44,14 @@ class StoreInstallation final : public Installation {
  private:
   std::optional<std::chrono::seconds> longest_lease() const;
   std::chrono::seconds lease_length(std::optional<std::chrono::seconds> wanted) const;
+  void watch_session(std::function<void(const std::string& reason)> on_lost);
+  Task<> warn_of_outages();
 
   Session& session_;
   std::optional<requestor::HeldNodes> held_;  // the nodes that this process uses
   coordination::Subscription session_watch_;  // while it does
+  async::Event session_changed_{"the session's state has changed"};
+  async::TaskScope scope_;
 };
 
 }  // namespace nodepool::cli

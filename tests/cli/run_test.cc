@@ -3,6 +3,9 @@
 #include <csignal>
 #include <filesystem>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include "coordination/tree.h"
 #include "model/paths.h"
 #include "tests/cli/cli_test.h"
@@ -212,6 +215,50 @@ TEST_F(RunCommandTest, a_command_whose_nodes_are_lost_is_stopped_and_no_hold_is_
             "is stopped\n"
             "nodepool: the command exited with status 9; 0000000000 lost, and not held\n");
   EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::in_use);
+}
+
+// Lets the command run without time passing.
+async::Task<> settle() {
+  for (int turn = 0; turn < 50; ++turn) co_await boost::asio::post(boost::asio::use_awaitable);
+}
+
+// Once the file `started` is there, cuts the command off from the store for ten seconds, as long as
+// its session lasts at least; then makes the file `seen`.
+async::Task<> cut_off(coordination::MemoryStore*& store, async::VirtualClock& clock,
+                      const test_support::TemporaryDirectory& directory) {
+  while (!std::filesystem::exists(directory.path() / "started")) co_await settle();
+  store->suspend_for_tests();
+  for (int second = 0; second < 10; ++second) {
+    co_await settle();
+    clock.advance_by(std::chrono::seconds(1));
+  }
+  co_await settle();
+  store->resume_for_tests();
+  co_await settle();
+  directory.write("seen", "");
+}
+
+TEST_F(RunCommandTest, an_outage_as_long_as_a_session_may_last_is_reported) {
+  const std::string embedded = config_;
+  const std::string script = "touch $HERE/started; while [ ! -e $HERE/seen ]; do sleep 0.01; done";
+  coordination::MemoryStore zookeeper(other_server_, runtime_);
+  LauncherDouble launcher(runtime_, zookeeper);
+  launcher.start();
+  run(launcher.add_pool("rack", {"small"}));
+  config_ =
+      "labels: [{name: small}]\nproviders: []\nzookeeper-servers: [{host: zk1}]\n"
+      "zookeeper-tls: {insecure-plaintext: true}\n";
+  scope_.spawn("cut off", cut_off(command_store_, clock_, directory_));
+  EXPECT_EQ(run_shell(script), 0);
+  EXPECT_EQ(err(), "nodepool: the store has been unreachable for 10 s: the nodes may be lost\n");
+  EXPECT_EQ(run(launcher.node("0000000000")).state, NodeState::used);
+  run(launcher.stop());
+  // A session with the embedded store does not time out.
+  for (const char* file : {"started", "seen"}) std::filesystem::remove(directory_.path() / file);
+  config_ = embedded;
+  scope_.spawn("cut off", cut_off(command_store_, clock_, directory_));
+  EXPECT_EQ(run_shell(script), 0);
+  EXPECT_EQ(err(), "");
 }
 
 TEST_F(RunCommandTest, the_other_nodes_are_held_if_one_is_gone) {
