@@ -1,5 +1,6 @@
 #include "async/signals.h"
 
+#include <csignal>
 #include <exception>
 #include <utility>
 
@@ -28,6 +29,11 @@ Task<> listen(Signals& signals, std::optional<int>& received) {
   }
 }
 
+bool is_ignored(int number) {
+  struct sigaction present{};
+  return ::sigaction(number, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 struct Signals::Set {
@@ -35,7 +41,7 @@ struct Signals::Set {
   asio::signal_set signals;
 };
 
-Signals::Signals(const Executor& executor, std::initializer_list<int> numbers)
+Signals::Signals(const Executor& executor, const std::vector<int>& numbers)
     : set_(std::make_unique<Set>(executor)) {
   for (const int number : numbers) set_->signals.add(number);
 }
@@ -70,6 +76,11 @@ Task<std::optional<int>> Signals::until_next(Task<> work) {
     }
   }
   co_return received;
+}
+
+std::vector<int> unless_ignored(std::vector<int> numbers) {
+  std::erase_if(numbers, [](int number) { return number != SIGTERM && is_ignored(number); });
+  return numbers;
 }
 
 }  // namespace nodepool::async

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "async/task.h"
 
@@ -12,7 +12,7 @@ namespace nodepool::async {
 // their default effect. A signal without a waiting task is kept for the next wait.
 class Signals {
  public:
-  Signals(const Executor& executor, std::initializer_list<int> numbers);
+  Signals(const Executor& executor, const std::vector<int>& numbers);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -28,5 +28,9 @@ class Signals {
   struct Set;
   std::unique_ptr<Set> set_;
 };
+
+// Those of these signals that this process does not ignore; SIGTERM in any case. `nohup` starts a
+// program with SIGHUP ignored, a shell script its background jobs with SIGINT and SIGQUIT.
+std::vector<int> unless_ignored(std::vector<int> numbers);
 
 }  // namespace nodepool::async

@@ -29,7 +29,7 @@ ReasonFollower::ReasonFollower(const async::Runtime& runtime, Installation& inst
                                Print print)
     : runtime_(runtime), installation_(installation), print_(std::move(print)) {}
 
-Task<> ReasonFollower::follow(std::string request_id) {
+Task<> ReasonFollower::follow(const std::string& request_id) {
   async::Duration interval = kFirstInterval;
   while (true) {
     co_await runtime_.clock.sleep_for(interval);

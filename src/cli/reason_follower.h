@@ -22,8 +22,9 @@ class ReasonFollower {
   ReasonFollower(const async::Runtime& runtime, Installation& installation, Print print);
 
   // Asks for the reason after a few seconds, then at growing intervals of up to a minute, until it
-  // is cancelled. A failure to explain is ignored: the next explanation may succeed.
-  Task<> follow(std::string request_id);
+  // is cancelled. A failure to explain is ignored: the next explanation may succeed. `request_id`
+  // may change meanwhile.
+  Task<> follow(const std::string& request_id);
 
   // Why the request waits, and what would help. Either may be empty: unknown.
   struct Reason {

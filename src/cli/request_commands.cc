@@ -17,7 +17,8 @@ Task<int> perform(Context& context, Installation& installation, RequestNodes com
                                 .lease = command.lease,
                                 .key = command.key};
   int status = 0;
-  async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
+  async::Signals signals(context.runtime.executor,
+                         async::unless_ignored({SIGINT, SIGTERM, SIGHUP}));
   const std::optional<requestor::LeasedNodes> leased =
       co_await obtain_nodes(context, installation, std::move(request), signals, status);
   if (leased) print_lease(context, *leased, command, files);

@@ -54,7 +54,8 @@ Failure failure_of(const ChildEnd& end, const std::vector<model::Node>& nodes) {
 Task<int> run_on_nodes(Context& context, Installation& installation, RunCommand command,
                        std::optional<Failure>& failure) {
   // From here on, so that a signal between the request and the command does not leak the nodes.
-  Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  Signals signals(context.runtime.executor,
+                  async::unless_ignored({SIGINT, SIGTERM, SIGHUP, SIGQUIT}));
   const auto stop = [&context](const std::string& reason) {
     context.err << "nodepool: " << reason << ": the nodes are lost, and the command is stopped\n"
                 << std::flush;

@@ -6,20 +6,21 @@ namespace nodepool::cli {
 
 Session::Session(Context& context, config::Config config, coordination::StoreUse use,
                  std::shared_ptr<telemetry::Log> log)
-    : context_(context),
-      config_(std::move(config)),
-      use_(use),
-      log_(std::move(log)),
-      scope_(context.runtime, [this](const std::string& name, const std::string& error) {
-        failure_ = "cannot read the " + name + ": " + error;
-        changed_.set();
-      }) {}
+    : context_(context), config_(std::move(config)), use_(use), log_(std::move(log)) {}
 
 Task<> Session::open() {
   if (store_) co_return;
   Task<std::unique_ptr<coordination::Store>> opening =
       context_.open_store(config_.store, config_.zookeeper, use_);
   store_ = co_await std::move(opening);
+  make_tables();
+}
+
+void Session::make_tables() {
+  scope_.emplace(context_.runtime, [this](const std::string& name, const std::string& error) {
+    failure_ = "cannot read the " + name + ": " + error;
+    changed_.set();
+  });
   records_.emplace(context_.runtime, *store_, logger("nodepool.model"));
 }
 
@@ -33,7 +34,7 @@ Task<Table*> Session::complete(Kind kind, Table model::Records::* part) {
         failure_ = "cannot read the records: " + reason;
         changed_.set();
       });
-  records_->follow(scope_, {kind});
+  records_->follow(*scope_, {kind});
   const coordination::Subscription readiness = records_->observe_ready([this] { changed_.set(); });
   while (!table.ready()) {
     if (!failure_.empty()) throw std::runtime_error(failure_);
@@ -59,9 +60,16 @@ std::vector<coordination::Subscription> Session::observe(const std::function<voi
   return subscriptions;
 }
 
+Task<> Session::stop_following() {
+  if (!store_) co_return;
+  co_await scope_->stop();
+  make_tables();
+}
+
 Task<> Session::close() {
-  co_await scope_.stop();
-  if (store_) co_await store_->close();
+  if (!store_) co_return;
+  co_await scope_->stop();
+  co_await store_->close();
 }
 
 }  // namespace nodepool::cli

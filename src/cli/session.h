@@ -35,9 +35,9 @@ class Session {
   // The time, in seconds since the epoch.
   double now() const { return context_.runtime.clock.wall_seconds(); }
 
-  // The tables of records, complete, and kept up to date until the session is closed. Each is read
-  // at its first use, and the store is opened. Throw std::runtime_error if the records cannot be
-  // read.
+  // The tables of records, complete, and kept up to date until stop_following() or close(). Each is
+  // read at its first use, and the store is opened. Throw std::runtime_error if the records cannot
+  // be read.
   Task<model::NodeTable*> nodes() { return complete(Kind::nodes, &model::Records::nodes); }
   Task<model::RequestTable*> requests() {
     return complete(Kind::requests, &model::Records::requests);
@@ -50,12 +50,16 @@ class Session {
   // Calls `observer` after each change of the tables that are in use. The store is open.
   std::vector<coordination::Subscription> observe(const std::function<void()>& observer);
 
+  // Stops following the store and drops the tables: pointers to them become invalid.
+  Task<> stop_following();
+
   // Closes the store, if it is open. That removes the session's locks and requests.
   Task<> close();
 
  private:
   using Kind = model::Records::Kind;
 
+  void make_tables();
   template <typename Table>
   Task<Table*> complete(Kind kind, Table model::Records::* part);
 
@@ -67,7 +71,7 @@ class Session {
   std::optional<model::Records> records_;
   async::Event changed_;  // a table is complete, or could not be read
   std::string failure_;
-  async::TaskScope scope_;
+  std::optional<async::TaskScope> scope_;  // of the tables
 };
 
 }  // namespace nodepool::cli

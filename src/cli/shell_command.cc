@@ -63,7 +63,8 @@ Task<int> perform(Context& context, Installation& installation, UseShell command
   if (!command.identity.empty()) line.insert(line.end(), {"-i", command.identity});
   line.insert(line.end(), {"--", node.id});
   line.insert(line.end(), command.command.begin(), command.command.end());
-  async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  async::Signals signals(context.runtime.executor,
+                         async::unless_ignored({SIGINT, SIGTERM, SIGHUP, SIGQUIT}));
   const ChildEnd end = co_await run_child(context, signals, std::move(line), context.environment);
   co_return end.status;
 }

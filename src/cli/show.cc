@@ -79,7 +79,8 @@ Task<int> show(Context& context, Installation& installation, Listing listing, De
                Source source) {
   const Detail detail = detail_of(listing, usual);
   if (listing.watch) {
-    async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
+    async::Signals signals(context.runtime.executor,
+                           async::unless_ignored({SIGINT, SIGTERM, SIGHUP}));
     Task<> showing = show_changes(context, installation, listing, detail, source);
     co_await signals.until_next(std::move(showing));
   } else {

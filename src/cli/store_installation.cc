@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ostream>
 #include <stdexcept>
 #include <utility>
 
@@ -15,12 +17,23 @@
 
 namespace nodepool::cli {
 
+using coordination::SessionState;
+
 namespace {
 
 // Unless the site limits leases to less.
 constexpr std::chrono::seconds kUsualLease = std::chrono::hours(2);
 
 }  // namespace
+
+StoreInstallation::StoreInstallation(Session& session)
+    : session_(session),
+      scope_(session.runtime(), [](const std::string& /*name*/, const std::string& /*error*/) {}) {}
+
+Task<> StoreInstallation::close() {
+  co_await scope_.stop();
+  co_await session_.close();
+}
 
 // The maximum length of a lease, renewals included; nothing: no maximum.
 std::optional<std::chrono::seconds> StoreInstallation::longest_lease() const {
@@ -74,10 +87,7 @@ Task<Installation::Outcome> StoreInstallation::obtain(Request request, Observer 
   if (is_for_process) {
     held_.emplace(session_.runtime(), session_.store());
     co_await held_->accept(result.request);
-    session_watch_ = session_.store().on_session([on_lost](coordination::SessionState state) {
-      const bool is_lost = state == coordination::SessionState::expired;
-      if (on_lost && is_lost) on_lost("the session with the store has expired");
-    });
+    watch_session(on_lost);
     outcome.leased.emplace().nodes = held_->nodes();
   } else {
     outcome.leased = co_await requestor::accept_with_lease(session_.runtime(), session_.store(),
@@ -86,8 +96,42 @@ Task<Installation::Outcome> StoreInstallation::obtain(Request request, Observer 
   co_return outcome;
 }
 
+// Until end_use().
+void StoreInstallation::watch_session(std::function<void(const std::string& reason)> on_lost) {
+  session_watch_ = session_.store().on_session([this, on_lost](SessionState state) {
+    session_changed_.set();
+    const bool is_lost = state == SessionState::expired;
+    if (on_lost && is_lost) on_lost("the session with the store has expired");
+  });
+  // A session with the embedded store lives as long as the process.
+  const bool can_time_out = session_.config().store.kind == config::StoreChoice::Kind::zookeeper;
+  if (can_time_out) scope_.spawn("outages", warn_of_outages());
+}
+
+// Warns when the store has been unreachable for the timeout of the session: whether that has
+// expired is not known before the store is back.
+Task<> StoreInstallation::warn_of_outages() {
+  const coordination::Store& store = session_.store();
+  async::Clock& clock = session_.runtime().clock;
+  const std::chrono::duration<double> timeout(session_.config().zookeeper.timeout);
+  const std::string warning =
+      fmt::format("nodepool: the store has been unreachable for {:g} s: the nodes may be lost\n",
+                  timeout.count());
+  while (true) {
+    while (store.session_state() != SessionState::suspended) co_await session_changed_.wait();
+    const auto deadline = clock.now() + std::chrono::duration_cast<async::Duration>(timeout);
+    while (store.session_state() == SessionState::suspended && clock.now() < deadline) {
+      co_await session_changed_.wait_until(clock, deadline);
+    }
+    if (store.session_state() != SessionState::suspended) continue;
+    session_.context().err << warning << std::flush;
+    while (store.session_state() == SessionState::suspended) co_await session_changed_.wait();
+  }
+}
+
 Task<std::vector<std::string>> StoreInstallation::end_use(std::optional<std::string> hold_reason) {
   session_watch_.reset();
+  co_await scope_.stop();
   if (!held_) co_return std::vector<std::string>();
   try {
     co_return co_await held_->release(std::move(hold_reason));

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "async/event.h"
+#include "async/task_scope.h"
 #include "cli/session.h"
 #include "installation/installation.h"
 #include "requestor/held_nodes.h"
@@ -18,12 +20,13 @@ using installation::Installation;
 class StoreInstallation final : public Installation {
  public:
   // The session outlives this.
-  explicit StoreInstallation(Session& session) : session_(session) {}
+  explicit StoreInstallation(Session& session);
 
   // The end of the session withdraws a cancelled request at the latest.
   Task<> close() override;
 
   Task<Outcome> request(Request request, Observer observer) override;
+  Task<> stop_following() override { return session_.stop_following(); }
   Task<std::vector<std::string>> end_use(std::optional<std::string> hold_reason) override;
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,
@@ -43,11 +46,15 @@ class StoreInstallation final : public Installation {
   Task<Outcome> obtain(Request request, Observer observer);
   std::optional<std::chrono::seconds> longest_lease() const;
   std::chrono::seconds lease_length(std::optional<std::chrono::seconds> wanted) const;
+  void watch_session(std::function<void(const std::string& reason)> on_lost);
+  Task<> warn_of_outages();
 
   Session& session_;
   std::string cancelled_request_;             // its id; empty: none
   std::optional<requestor::HeldNodes> held_;  // the nodes that this process uses
   coordination::Subscription session_watch_;  // while it does
+  async::Event session_changed_{"the session's state has changed"};
+  async::TaskScope scope_;
 };
 
 }  // namespace nodepool::cli

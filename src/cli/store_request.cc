@@ -127,15 +127,13 @@ Task<requestor::Result> request_from_store(Session& session, Installation::Reque
   if (session.context().err_is_terminal) requests = co_await session.requests();
   ProgressReporter reporter(session.runtime(), *components, requests, std::move(observer));
   requestor::NodeRequestSpec request_spec{request.labels, request.holder};
-  const std::string id = co_await requestor::create_request(session.runtime(), session.store(),
-                                                            std::move(request_spec));
   requestor::Progress progress = [&reporter](const NodeRequest& now) { reporter.report(now); };
   async::TaskScope scope(session.runtime(), [](const std::string&, const std::string&) {});
   if (requests != nullptr) scope.spawn("position in the queue", reporter.follow_queue());
-  Task<requestor::Result> awaiting = requestor::await_result(session.runtime(), session.store(), id,
-                                                             deadline, std::move(progress));
+  Task<requestor::Result> requesting = requestor::request_nodes(
+      session.runtime(), session.store(), std::move(request_spec), deadline, std::move(progress));
   const auto stop = [&scope] { return scope.stop(); };
-  Task<requestor::Result> stopping = async::finally(std::move(awaiting), stop);
+  Task<requestor::Result> stopping = async::finally(std::move(requesting), stop);
   co_return co_await std::move(stopping);
 }
 

@@ -7,7 +7,7 @@
 namespace nodepool::cli {
 
 // Creates a request in the store and waits for its result. `observer` gets the progress after each
-// change, and on a terminal also after changes of the queue. Throws as requestor::await_result().
+// change, and on a terminal also after changes of the queue. Throws as requestor::request_nodes().
 Task<requestor::Result> request_from_store(Session& session,
                                            installation::Installation::Request request,
                                            installation::Installation::Observer observer);

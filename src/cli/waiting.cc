@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <csignal>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -92,10 +93,12 @@ Task<> request_and_print(Context& context, Installation& installation,
   ProgressPrinter printer(context, request.labels);
   ReasonFollower follower(context.runtime, installation,
                           [&printer](const std::string& line) { printer.print(line); });
+  std::string request_id;  // another one if it had to be created again
   async::TaskScope scope(context.runtime, [](const std::string&, const std::string&) {});
-  bool is_followed = false;
   const Installation::Observer observer = [&](const Installation::Progress& progress) {
-    if (!std::exchange(is_followed, true)) scope.spawn("reason", follower.follow(progress.id));
+    const bool is_first = request_id.empty();
+    request_id = progress.id;
+    if (is_first) scope.spawn("reason", follower.follow(request_id));
     printer.show(progress);
   };
   Task<Installation::Outcome> requesting = installation.request(std::move(request), observer);
@@ -103,6 +106,7 @@ Task<> request_and_print(Context& context, Installation& installation,
   Task<Installation::Outcome> stopping = async::finally(std::move(requesting), stop);
   answer.outcome = co_await std::move(stopping);
   answer.reason = follower.reason();
+  co_await installation.stop_following();  // `run` may use the nodes for hours
 }
 
 // Prints why there are no nodes: one line, and one for each pool that declined, or the last reason
@@ -130,6 +134,8 @@ Task<std::optional<requestor::LeasedNodes>> obtain_nodes(Context& context,
                                                          Installation& installation,
                                                          Installation::Request request,
                                                          async::Signals& signals, int& status) {
+  // Nodes outlive the reader of the output: the process has to report their lease or release them.
+  std::signal(SIGPIPE, SIG_IGN);
   const std::string label = request.labels.front();
   const bool is_for_process = request.is_for_process;
   Answer answer;

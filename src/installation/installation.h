@@ -79,6 +79,10 @@ class Installation {
   // Throws also if another client removes the request before its timeout.
   virtual Task<Outcome> request(Request request, Observer observer) = 0;
 
+  // Stops following the records, which request() and explain() may have begun. No other call is in
+  // progress; later ones read the records again. By default, does nothing.
+  virtual Task<> stop_following() { co_return; }
+
   // Releases the nodes that this process uses, if there are any; with a reason, holds them for
   // inspection instead. Returns the ids of the nodes for which it was done: others are lost. If it
   // fails, the text of the exception says when it happens by itself.

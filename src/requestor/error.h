@@ -10,6 +10,12 @@ class RequestError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The request has ended with the session that created it.
+class RequestLost : public RequestError {
+ public:
+  using RequestError::RequestError;
+};
+
 // There is no such lease, or the node is not leased: it has expired, or has been released.
 class NoSuchLease : public RequestError {
  public:

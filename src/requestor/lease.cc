@@ -10,6 +10,7 @@
 #include "async/finally.h"
 #include "coordination/known_outcome.h"
 #include "coordination/lock.h"
+#include "coordination/outage.h"
 #include "coordination/path.h"
 #include "model/change_node.h"
 #include "model/paths.h"
@@ -32,12 +33,70 @@ using model::NodeState;
 // Attempts of a change whose records are changed meanwhile.
 constexpr int kAttempts = 5;
 
+// How long to find out whether the nodes were leased.
+constexpr auto kOutcomeTimeout = std::chrono::minutes(1);
+
 double after(const async::Runtime& runtime, async::Duration duration) {
   return runtime.clock.wall_seconds() + std::chrono::duration<double>(duration).count();
 }
 
 NoSuchLease no_such_lease(const std::string& id) {
   return NoSuchLease("there is no lease " + id + ": it has expired, or has been released");
+}
+
+// The node's current record, if the lease has the node.
+Task<std::optional<Node>> read_leased(Store& store, std::string node_id, std::string lease_id) {
+  std::optional<Node> node = co_await model::read_node(store, std::move(node_id));
+  if (!node) co_return std::nullopt;
+  const std::optional<Lease> lease = lease_of(*node);
+  const bool held = node->state == NodeState::in_use && lease && lease->id == lease_id;
+  if (!held) node.reset();
+  co_return node;
+}
+
+// Whether the lease has the node, after a transaction with an unknown outcome. A lease outlives the
+// session, so that the next one can tell. Throws StoreError (unknown_outcome) that names the lease
+// if the store does not respond in time, or if the wait is cancelled.
+Task<bool> is_leased(async::Runtime runtime, Store& store, std::string node_id,
+                     std::string lease_id) {
+  const auto deadline = runtime.clock.now() + kOutcomeTimeout;
+  std::string failure;
+  while (failure.empty() || runtime.clock.now() < deadline) {
+    try {
+      const std::optional<Node> node = co_await read_leased(store, node_id, lease_id);
+      co_return node.has_value();
+    } catch (const StoreError& error) {
+      failure = error.what();
+    }
+    try {
+      co_await coordination::wait_for_store(runtime, store);
+    } catch (const async::Cancelled&) {
+      break;
+    }
+  }
+  throw StoreError(StoreError::Kind::unknown_outcome,
+                   failure + ": the nodes may be leased as " + lease_id);
+}
+
+// Commits the transaction that leases the nodes. Throws StoreError: they are not leased, unless the
+// outcome is unknown.
+Task<> commit_lease(async::Runtime runtime, Store& store, Transaction transaction,
+                    std::string node_id, std::string lease_id) {
+  const std::int64_t session = store.session_id();
+  while (true) {
+    try {
+      co_await store.commit(transaction);
+      co_return;
+    } catch (const StoreError& error) {
+      const bool is_unknown = error.kind() == StoreError::Kind::unknown_outcome ||
+                              error.kind() == StoreError::Kind::session_expired;
+      if (!is_unknown) throw;
+    }
+    if (co_await is_leased(runtime, store, node_id, lease_id)) co_return;
+    if (store.session_id() != session) {
+      throw coordination::store_error(StoreError::Kind::session_expired, model::node_path(node_id));
+    }
+  }
 }
 
 // Marks the nodes as leased and replaces the session's locks by the lease's, in one transaction:
@@ -57,18 +116,9 @@ Task<> take(const async::Runtime& runtime, Store& store, LockedNodes& locked, co
   }
   locked.release_in(transaction);
   transaction.remove(model::request_path(locked.request().id));
-  co_await commit_surely(store, std::move(transaction));
+  co_await commit_lease(runtime, store, std::move(transaction), locked.nodes().front().id,
+                        lease.id);
   locked.released();
-}
-
-// The node's current record, if the lease has the node.
-Task<std::optional<Node>> read_leased(Store& store, std::string node_id, std::string lease_id) {
-  std::optional<Node> node = co_await model::read_node(store, std::move(node_id));
-  if (!node) co_return std::nullopt;
-  const std::optional<Lease> lease = lease_of(*node);
-  const bool held = node->state == NodeState::in_use && lease && lease->id == lease_id;
-  if (!held) node.reset();
-  co_return node;
 }
 
 // The lease's contenders for the node's lock.
@@ -193,6 +243,16 @@ Task<> lock_and_take(async::Runtime runtime, Store& store, LockedNodes& locked,
   co_await take(runtime, store, locked, lease);
 }
 
+// Undoes something after a failure, which is the one to report. What the store does not undo now,
+// its LockSweeper does later, or else the end of the session.
+Task<> undo_if_possible(Task<> undoing) {
+  try {
+    co_await std::move(undoing);
+  } catch (const StoreError&) {
+    co_return;
+  }
+}
+
 }  // namespace
 
 Task<LeasedNodes> lease_nodes(async::Runtime runtime, Store& store, model::NodeRequest request,
@@ -201,7 +261,7 @@ Task<LeasedNodes> lease_nodes(async::Runtime runtime, Store& store, model::NodeR
               std::move(terms.owner), std::move(terms.key)};
   LockedNodes locked(runtime, store);
   Task<> taking = lock_and_take(runtime, store, locked, std::move(request), lease);
-  const auto unlock = [&locked] { return locked.release(); };
+  const auto unlock = [&locked] { return undo_if_possible(locked.release()); };
   co_await async::undo_on_failure(std::move(taking), unlock);
   co_return LeasedNodes{std::move(lease), std::move(locked.nodes())};
 }
@@ -210,7 +270,9 @@ Task<LeasedNodes> accept_with_lease(async::Runtime runtime, Store& store,
                                     model::NodeRequest request, LeaseTerms terms) {
   const std::string request_id = request.id;
   Task<LeasedNodes> leasing = lease_nodes(runtime, store, std::move(request), std::move(terms));
-  const auto give_up = [&store, &request_id] { return withdraw(store, request_id); };
+  const auto give_up = [&store, &request_id] {
+    return undo_if_possible(withdraw(store, request_id));
+  };
   co_return co_await async::undo_on_failure(std::move(leasing), give_up);
 }
 

@@ -31,9 +31,11 @@ struct LeaseTerms {
   std::string key = {};
 };
 
-// Leases the nodes of a fulfilled request. The request is deleted, also if this throws:
-// RequestError if the nodes are not available, StoreError, Cancelled. If the process dies midway,
-// the launcher reclaims the nodes.
+// Leases the nodes of a fulfilled request. The request is deleted, also if this throws; if the
+// store is unreachable then, at the end of the session. Throws RequestError if the nodes are not
+// available, StoreError, Cancelled: they are not leased, unless the outcome is unknown. This is the
+// case if the store does not respond for a minute after the last step, also not in another session;
+// the text names the lease. If the process dies midway, the launcher reclaims the nodes.
 Task<LeasedNodes> accept_with_lease(async::Runtime runtime, coordination::Store& store,
                                     model::NodeRequest request, LeaseTerms terms);
 

@@ -56,6 +56,7 @@ Task<std::optional<model::NodeRequest>> find_surely(async::Runtime runtime, Stor
 Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string& id,
                   async::Clock::TimePoint deadline, const Progress& progress,
                   std::optional<model::NodeRequest>& request) {
+  const std::int64_t session = store.session_id();
   async::Event changed;
   const coordination::Subscription watching = store.watch(
       model::request_path(id), [&changed](const coordination::WatchEvent&) { changed.set(); });
@@ -64,6 +65,9 @@ Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string
       const std::optional<std::int32_t> seen =
           request ? std::optional(request->stat.version) : std::nullopt;
       request = co_await read(store, id);
+      if (!request && store.session_id() != session) {
+        throw RequestLost("request " + id + " has ended with its session");
+      }
       if (!request) throw RequestError("request " + id + " was removed by another client");
       if (request->stat.version != seen && progress) progress(*request);
     } catch (const StoreError& error) {
@@ -71,6 +75,19 @@ Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string
     }
     if (request && is_final(request->state)) co_return true;
     if (!co_await changed.wait_until(runtime.clock, deadline)) co_return false;
+  }
+}
+
+// Creates a request; retries until `deadline` while the store is unreachable.
+Task<std::string> create_by(async::Clock::TimePoint deadline, async::Runtime runtime, Store& store,
+                            NodeRequestSpec request_spec) {
+  while (true) {
+    try {
+      co_return co_await create_request(runtime, store, request_spec);
+    } catch (const StoreError& error) {
+      if (!coordination::is_outage(error) || runtime.clock.now() >= deadline) throw;
+    }
+    co_await coordination::wait_for_store(runtime, store);
   }
 }
 
@@ -147,6 +164,19 @@ Task<Result> await_result(async::Runtime runtime, Store& store, std::string id,
                             : answered ? Result::Kind::failed
                                        : Result::Kind::timed_out;
   co_return Result{kind, std::move(*request)};
+}
+
+Task<Result> request_nodes(async::Runtime runtime, Store& store, NodeRequestSpec request_spec,
+                           async::Clock::TimePoint deadline, Progress progress) {
+  std::string id = co_await create_request(runtime, store, request_spec);
+  while (true) {
+    try {
+      co_return co_await await_result(runtime, store, id, deadline, progress);
+    } catch (const RequestLost&) {
+      // Created again below: co_await is not allowed here.
+    }
+    id = co_await create_by(deadline, runtime, store, request_spec);
+  }
 }
 
 Task<> withdraw(Store& store, std::string id) {

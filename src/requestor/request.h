@@ -58,10 +58,18 @@ struct Result {
 using Progress = std::function<void(const model::NodeRequest&)>;
 
 // Returns when the request is fulfilled or has failed, or at `deadline`. A request that is not
-// fulfilled is withdrawn before this returns, also if it throws Cancelled. Throws RequestError if
-// another process removed the request, and StoreError.
+// fulfilled is withdrawn before this returns, also if it throws Cancelled. `id` was created by the
+// present session: throws RequestLost if this ends. Throws RequestError if another process removed
+// the request, and StoreError.
 Task<Result> await_result(async::Runtime runtime, coordination::Store& store, std::string id,
                           async::Clock::TimePoint deadline, Progress progress);
+
+// Creates a request and waits for its result like await_result(). If the request ends with the
+// session, creates it again, with another id. Retries that until `deadline` while the store is
+// unreachable. Throws as create_request() and await_result(), but not RequestLost.
+Task<Result> request_nodes(async::Runtime runtime, coordination::Store& store,
+                           NodeRequestSpec request_spec, async::Clock::TimePoint deadline,
+                           Progress progress);
 
 // Removes the request, if it exists. The launchers then free its nodes. Throws StoreError, unless
 // the store has a LockSweeper: that retries until the store is reachable.

@@ -84,5 +84,11 @@ TEST(SignalsTest, are_not_needed_for_work_to_end) {
   EXPECT_THROW(loop.run(signals.until_next(failing())), std::runtime_error);
 }
 
+TEST(SignalsTest, that_are_ignored_can_be_left_out_but_not_the_one_to_terminate) {
+  for (const int number : {SIGUSR1, SIGTERM}) std::signal(number, SIG_IGN);
+  EXPECT_THAT(unless_ignored({SIGUSR1, SIGUSR2, SIGTERM}), ElementsAre(SIGUSR2, SIGTERM));
+  for (const int number : {SIGUSR1, SIGTERM}) std::signal(number, SIG_DFL);
+}
+
 }  // namespace
 }  // namespace nodepool::async

@@ -1,5 +1,6 @@
 #include "tests/cli/cli_test.h"
 
+#include <csignal>
 #include <ostream>
 #include <stdexcept>
 #include <streambuf>
@@ -30,26 +31,33 @@ std::vector<std::unique_ptr<driver::Driver>> drivers_for(
 // A store with a path whose access control list forbids to read it.
 class RestrictedStore final : public coordination::ForwardingStore {
  public:
-  RestrictedStore(std::unique_ptr<coordination::Store> inner, std::string forbidden)
-      : ForwardingStore(*inner), inner_(std::move(inner)), forbidden_(std::move(forbidden)) {}
+  // `reads` gets the paths that are read.
+  RestrictedStore(std::unique_ptr<coordination::Store> inner, std::string forbidden,
+                  std::vector<std::string>& reads)
+      : ForwardingStore(*inner),
+        inner_(std::move(inner)),
+        forbidden_(std::move(forbidden)),
+        reads_(reads) {}
 
   async::Task<coordination::Entry> get(std::string path) override {
-    require_permission(path);
+    read(path);
     return ForwardingStore::get(std::move(path));
   }
   async::Task<std::vector<std::string>> children(std::string path) override {
-    require_permission(path);
+    read(path);
     return ForwardingStore::children(std::move(path));
   }
 
  private:
-  void require_permission(const std::string& path) const {
+  void read(const std::string& path) const {
     using Kind = coordination::StoreError::Kind;
+    reads_.push_back(path);
     if (path == forbidden_) throw coordination::store_error(Kind::not_permitted, path);
   }
 
   std::unique_ptr<coordination::Store> inner_;
   std::string forbidden_;
+  std::vector<std::string>& reads_;
 };
 
 // Takes no text.
@@ -65,6 +73,8 @@ CliTest::CliTest()
       scope_(runtime_, [](const std::string& name, const std::string& error) {
         ADD_FAILURE() << name << ": " << error;
       }) {
+  // Ignored if the tests run in the background of a shell, or by `nohup`.
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT}) std::signal(number, SIG_DFL);
   launcher_.start();
 }
 
@@ -93,7 +103,7 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
     auto store =
         std::make_unique<coordination::MemoryStore>(other ? other_server_ : server_, runtime_);
     command_store_ = store.get();
-    co_return std::make_unique<RestrictedStore>(std::move(store), forbidden_);
+    co_return std::make_unique<RestrictedStore>(std::move(store), forbidden_, reads_);
   };
   Context context{.arguments = std::move(arguments),
                   .in = in,

@@ -64,8 +64,9 @@ class CliTest : public testing::Test {
   test_support::TemporaryDirectory directory_;
   driver::DriverRegistry drivers_;
   std::string config_ = "store: sqlite:///unused\nlabels: [{name: small}]\nproviders: []\n";
-  std::string forbidden_;      // a path that commands may not read; empty: none
-  std::string store_failure_;  // why the store cannot be opened; empty: it can
+  std::string forbidden_;           // a path that commands may not read; empty: none
+  std::vector<std::string> reads_;  // the paths that commands have read in the store
+  std::string store_failure_;       // why the store cannot be opened; empty: it can
   std::string input_;
   bool terminal_ = false;
   bool out_is_terminal_ = false;

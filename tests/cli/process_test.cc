@@ -45,6 +45,7 @@ class ProgramAtTerminal {
     int terminal = -1;
     pid_ = ::forkpty(&terminal, nullptr, nullptr, nullptr);
     if (pid_ == 0) {
+      ::signal(SIGINT, SIG_DFL);  // ignored if the tests run in the background of a shell
       ::execv(arguments[0], arguments.data());
       ::_exit(127);
     }
@@ -206,6 +207,20 @@ TEST_F(ProcessTest, a_lease_outlives_the_program_and_another_one_ends_it) {
   EXPECT_EQ(release.standard_output(), "Released 0000000000\n") << release.standard_error();
   EXPECT_EQ(state(), NodeState::used);
   EXPECT_THAT(lock_line(), IsEmpty());
+}
+
+TEST_F(ProcessTest, a_lease_whose_reader_has_ended_is_named_on_standard_error) {
+  launcher_->react(requestor::LauncherDouble::Reaction::ignore);
+  std::vector<std::string> piped = {"sh", "-c", "\"$@\" | { exec <&-; touch $HERE/closed; }", "sh"};
+  for (std::string& argument : command({"request", "small"})) piped.push_back(std::move(argument));
+  Child request(piped);
+  run_until([this] { return has("closed"); });
+  while (loop_.run(launcher_->requests()).empty()) {
+  }
+  loop_.run(launcher_->fulfil_now("200-0000000000"));
+  run_until([&] { return !request.running(); });
+  EXPECT_THAT(request.standard_error(),
+              HasSubstr("nodepool: lease 200-0000000000 could not be printed. Release it with "));
 }
 
 TEST_F(ProcessTest, a_listing_is_watched_until_it_is_interrupted) {

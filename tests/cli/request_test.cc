@@ -282,6 +282,39 @@ TEST_F(RequestCommandTest, an_interruption_withdraws_the_request) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
+TEST_F(RequestCommandTest, a_signal_that_nohup_ignores_does_not_interrupt_the_wait) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  std::signal(SIGHUP, SIG_IGN);
+  auto hang_up = [](LauncherDouble& launcher) -> async::Task<> {
+    std::vector<std::string> requests;
+    while (requests.empty()) requests = co_await launcher.requests();
+    std::raise(SIGHUP);
+    co_await launcher.fulfil_now(requests.front());
+  };
+  scope_.spawn("hang up", hang_up(launcher_));
+  EXPECT_EQ(nodepool({"request", "small"}), 0) << err();
+  std::signal(SIGHUP, SIG_DFL);
+  EXPECT_THAT(out(), HasSubstr("Lease 200-0000000000 until"));
+}
+
+TEST_F(RequestCommandTest, a_request_that_ended_with_its_session_is_made_again) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  auto expire = [](LauncherDouble& launcher, async::VirtualClock& clock,
+                   coordination::MemoryStore*& store) -> async::Task<> {
+    while (clock.next_wakeup() == async::Clock::TimePoint::max()) {
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+    launcher.react(LauncherDouble::Reaction::fulfil);
+    store->expire_for_tests();
+  };
+  scope_.spawn("expire", expire(launcher_, clock_, command_store_));
+  EXPECT_EQ(nodepool({"request", "small"}), 0) << err();
+  EXPECT_EQ(err(), "");
+  EXPECT_THAT(out(), HasSubstr("\nRelease:      nodepool release 200-"));
+}
+
 TEST_F(RequestCommandTest, a_node_that_cannot_be_taken_over_is_an_error) {
   run(launcher_.add_pool("rack", {"small"}));
   launcher_.adorn = [](model::Node& node, std::size_t) { node.allocated_to = "someone else"; };

@@ -3,6 +3,9 @@
 #include <csignal>
 #include <filesystem>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include "coordination/tree.h"
 #include "model/paths.h"
 #include "tests/cli/cli_test.h"
@@ -14,8 +17,11 @@ using model::NodeState;
 using requestor::LauncherDouble;
 using std::chrono::minutes;
 using test_support::read_file;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 class RunCommandTest : public CliTest {
  protected:
@@ -89,6 +95,24 @@ TEST_F(RunCommandTest, the_nodes_are_in_use_meanwhile) {
   expect_given_back();
 }
 
+TEST_F(RunCommandTest, the_records_are_not_followed_meanwhile) {
+  const std::string followed(model::kComponentsRoot);
+  auto change = [](LauncherDouble& launcher, std::vector<std::string>& reads, std::string followed,
+                   const test_support::TemporaryDirectory& directory) -> async::Task<> {
+    EXPECT_THAT(reads, Contains(StartsWith(followed)));
+    reads.clear();
+    co_await launcher.add_pool("cloud", {"large"});
+    for (int turn = 0; turn < 50; ++turn) co_await launcher.requests();
+    EXPECT_THAT(reads, Not(Contains(StartsWith(followed))));
+    directory.write("seen", "");
+  };
+  when_made("started",
+            [&] { scope_.spawn("change", change(launcher_, reads_, followed, directory_)); });
+  EXPECT_EQ(run_shell("touch $HERE/started; while [ ! -e $HERE/seen ]; do sleep 0.01; done"), 0);
+  EXPECT_TRUE(has("seen"));
+  expect_given_back();
+}
+
 TEST_F(RunCommandTest, a_command_killed_by_a_signal_has_its_number_in_the_status) {
   EXPECT_EQ(run_shell("kill -KILL $$"), 128 + SIGKILL);
   expect_given_back();
@@ -101,6 +125,14 @@ TEST_F(RunCommandTest, signals_are_passed_on_and_the_nodes_released) {
     EXPECT_EQ(
         run_shell("trap 'exit 9' TERM HUP; touch $HERE/started; while :; do sleep 0.01; done"), 9);
   }
+  expect_given_back();
+}
+
+TEST_F(RunCommandTest, signals_that_are_ignored_from_the_start_stay_ignored) {
+  const std::vector<int> ignored = {SIGHUP, SIGINT, SIGQUIT};  // by `nohup … &` in a script
+  for (const int signal : ignored) std::signal(signal, SIG_IGN);
+  EXPECT_EQ(run_shell("for s in HUP INT QUIT; do kill -$s $PPID; kill -$s $$; done; exit 9"), 9);
+  for (const int signal : ignored) std::signal(signal, SIG_DFL);
   expect_given_back();
 }
 
@@ -183,6 +215,50 @@ TEST_F(RunCommandTest, a_command_whose_nodes_are_lost_is_stopped_and_no_hold_is_
             "is stopped\n"
             "nodepool: the command exited with status 9; 0000000000 lost, and not held\n");
   EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::in_use);
+}
+
+// Lets the command run without time passing.
+async::Task<> settle() {
+  for (int turn = 0; turn < 50; ++turn) co_await boost::asio::post(boost::asio::use_awaitable);
+}
+
+// Once the file `started` is there, cuts the command off from the store for ten seconds, as long as
+// its session lasts at least; then makes the file `seen`.
+async::Task<> cut_off(coordination::MemoryStore*& store, async::VirtualClock& clock,
+                      const test_support::TemporaryDirectory& directory) {
+  while (!std::filesystem::exists(directory.path() / "started")) co_await settle();
+  store->suspend_for_tests();
+  for (int second = 0; second < 10; ++second) {
+    co_await settle();
+    clock.advance_by(std::chrono::seconds(1));
+  }
+  co_await settle();
+  store->resume_for_tests();
+  co_await settle();
+  directory.write("seen", "");
+}
+
+TEST_F(RunCommandTest, an_outage_as_long_as_a_session_may_last_is_reported) {
+  const std::string embedded = config_;
+  const std::string script = "touch $HERE/started; while [ ! -e $HERE/seen ]; do sleep 0.01; done";
+  coordination::MemoryStore zookeeper(other_server_, runtime_);
+  LauncherDouble launcher(runtime_, zookeeper);
+  launcher.start();
+  run(launcher.add_pool("rack", {"small"}));
+  config_ =
+      "labels: [{name: small}]\nproviders: []\nzookeeper-servers: [{host: zk1}]\n"
+      "zookeeper-tls: {insecure-plaintext: true}\n";
+  scope_.spawn("cut off", cut_off(command_store_, clock_, directory_));
+  EXPECT_EQ(run_shell(script), 0);
+  EXPECT_EQ(err(), "nodepool: the store has been unreachable for 10 s: the nodes may be lost\n");
+  EXPECT_EQ(run(launcher.node("0000000000")).state, NodeState::used);
+  run(launcher.stop());
+  // A session with the embedded store does not time out.
+  for (const char* file : {"started", "seen"}) std::filesystem::remove(directory_.path() / file);
+  config_ = embedded;
+  scope_.spawn("cut off", cut_off(command_store_, clock_, directory_));
+  EXPECT_EQ(run_shell(script), 0);
+  EXPECT_EQ(err(), "");
 }
 
 TEST_F(RunCommandTest, the_other_nodes_are_held_if_one_is_gone) {

@@ -18,6 +18,7 @@ using model::NodeState;
 using std::chrono::hours;
 using std::chrono::minutes;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::IsEmpty;
 
 constexpr const char* kHolder = "nodepool:ada@host";
@@ -37,6 +38,19 @@ class LeaseTest : public RequestorTest {
   LeasedNodes lease(std::vector<std::string> labels) {
     return run(accepting(fulfilled(std::move(labels))));
   }
+  // Accepts the nodes until the lease is in leased_, or what was thrown in failure_.
+  void accept(model::NodeRequest request) {
+    auto accept = [](Task<LeasedNodes> task, std::optional<LeasedNodes>& leased,
+                     std::optional<coordination::StoreError>& failure) -> Task<> {
+      try {
+        leased = co_await std::move(task);
+      } catch (const coordination::StoreError& error) {
+        failure = error;
+      }
+    };
+    scope_.spawn("accept", accept(accepting(std::move(request)), leased_, failure_));
+    settle();
+  }
   // Why the task fails.
   template <typename T>
   std::string refusal(Task<T> task) {
@@ -52,6 +66,9 @@ class LeaseTest : public RequestorTest {
     how(node);
     run(launcher_store_.set(model::node_path(id), to_record(node), coordination::kAnyVersion));
   }
+
+  std::optional<LeasedNodes> leased_;
+  std::optional<coordination::StoreError> failure_;
 };
 
 TEST_F(LeaseTest, leased_nodes_stay_in_use_and_locked_after_the_session) {
@@ -131,6 +148,44 @@ TEST_F(LeaseTest, a_lost_answer_does_not_lose_the_nodes) {
   const LeasedNodes leased = run(accepting(request));
   EXPECT_EQ(leased.lease.id, request.id);
   EXPECT_THAT(run(launcher_.lock_line(request.nodes[0])), ElementsAre("lease 200-0000000000"));
+}
+
+TEST_F(LeaseTest, a_lease_is_found_in_the_session_after_the_one_that_made_it) {
+  model::NodeRequest request = fulfilled({"small"});
+  lose_answer_about(model::request_path(request.id), /*is_back_at_once=*/false);
+  accept(request);
+  server_.end_session(store_->session_id());
+  EXPECT_FALSE(leased_ || failure_);
+  store_->resume_for_tests();
+  settle();
+  ASSERT_TRUE(leased_);
+  EXPECT_EQ(leased_->lease.id, request.id);
+  EXPECT_THAT(run(launcher_.lock_line(request.nodes[0])), ElementsAre("lease 200-0000000000"));
+}
+
+TEST_F(LeaseTest, a_lease_that_stays_unknown_is_named) {
+  model::NodeRequest request = fulfilled({"small"});
+  lose_answer_about(model::request_path(request.id), /*is_back_at_once=*/false);
+  accept(request);
+  for (int second = 0; second < 59; ++second) {
+    clock_.advance_by(std::chrono::seconds(1));
+    settle();
+  }
+  EXPECT_FALSE(failure_);
+  clock_.advance_by(std::chrono::seconds(1));
+  settle();
+  ASSERT_TRUE(failure_);
+  EXPECT_EQ(failure_->kind(), coordination::StoreError::Kind::unknown_outcome);
+  EXPECT_THAT(failure_->what(), EndsWith(": the nodes may be leased as 200-0000000000"));
+}
+
+TEST_F(LeaseTest, a_lease_that_is_unknown_at_an_interruption_is_named) {
+  model::NodeRequest request = fulfilled({"small"});
+  lose_answer_about(model::request_path(request.id), /*is_back_at_once=*/false);
+  accept(request);
+  run(scope_.stop());
+  ASSERT_TRUE(failure_);
+  EXPECT_THAT(failure_->what(), EndsWith(": the nodes may be leased as 200-0000000000"));
 }
 
 TEST_F(LeaseTest, a_requestor_that_dies_while_accepting_leaves_nothing_behind) {

@@ -15,6 +15,21 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+// A store that requests cannot reach on demand.
+class StoreAway final : public coordination::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Task<std::string> create(std::string path, std::string data,
+                           coordination::CreateMode mode) override {
+    using Kind = coordination::StoreError::Kind;
+    if (is_away) throw coordination::store_error(Kind::disconnected, path);
+    return ForwardingStore::create(std::move(path), std::move(data), mode);
+  }
+
+  bool is_away = false;
+};
+
 class RequestTest : public RequestorTest {
  protected:
   std::string ask_for(std::vector<std::string> labels) {
@@ -26,8 +41,19 @@ class RequestTest : public RequestorTest {
                           seen_.emplace_back(to_string(request.state));
                         });
   }
+  // Requests nodes until the answer is in answer_.
+  void request(coordination::Store& store) {
+    auto requestor = [](Task<Result> requesting, std::optional<Result>& answer) -> Task<> {
+      answer = co_await std::move(requesting);
+    };
+    Task<Result> requesting = request_nodes(runtime_, store, {{"small"}, "nodepool:ada@host"},
+                                            clock_.now() + minutes(10), nullptr);
+    scope_.spawn("requestor", requestor(std::move(requesting), answer_));
+    settle();
+  }
 
   std::vector<std::string> seen_;
+  std::optional<Result> answer_;
 };
 
 TEST_F(RequestTest, the_record_has_every_key_that_zuul_expects) {
@@ -107,6 +133,57 @@ TEST_F(RequestTest, a_removed_request_is_an_error) {
   run(launcher_store_.remove(model::request_path(id), coordination::kAnyVersion));
   settle();
   EXPECT_EQ(error, "request 200-0000000000 was removed by another client");
+}
+
+TEST_F(RequestTest, a_request_that_ended_with_its_session_is_no_removed_one) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  std::string error;
+  auto requestor = [](Task<Result> answer, std::string& out) -> Task<> {
+    try {
+      co_await std::move(answer);
+    } catch (const RequestLost& thrown) {
+      out = thrown.what();
+    }
+  };
+  scope_.spawn("requestor", requestor(answer_to(ask_for({"small"})), error));
+  settle();
+  store_->expire_for_tests();
+  settle();
+  EXPECT_EQ(error, "request 200-0000000000 has ended with its session");
+}
+
+TEST_F(RequestTest, a_request_that_ended_with_its_session_is_created_again) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  request(*store_);
+  EXPECT_THAT(run(launcher_.requests()), ElementsAre("200-0000000000"));
+  store_->expire_for_tests();
+  settle();
+  const std::vector<std::string> again = run(launcher_.requests());
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_NE(again.front(), "200-0000000000");
+  run(launcher_.fulfil_now(again.front()));
+  settle();
+  ASSERT_TRUE(answer_);
+  EXPECT_EQ(answer_->kind, Result::Kind::fulfilled);
+  EXPECT_EQ(answer_->request.id, again.front());
+}
+
+TEST_F(RequestTest, another_creation_waits_for_the_store) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  StoreAway store(*store_);
+  request(store);
+  store.is_away = true;
+  store_->expire_for_tests();
+  settle();
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+  store.is_away = false;
+  clock_.advance_by(std::chrono::seconds(1));
+  settle();
+  EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
+  clock_.advance_by(minutes(10));
+  settle();
+  ASSERT_TRUE(answer_);
+  EXPECT_EQ(answer_->kind, Result::Kind::timed_out);
 }
 
 TEST_F(RequestTest, a_disconnection_does_not_end_the_wait) {

@@ -73,6 +73,8 @@ struct Launch {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    // Ignored if the tests run in the background of a shell, or by `nohup`.
+    for (const int number : {SIGHUP, SIGINT, SIGQUIT}) ::signal(number, SIG_DFL);
     if (!orphaned && null >= 0 && ::dup2(null, STDIN_FILENO) >= 0 &&
         ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(error, STDERR_FILENO) >= 0 &&
         (directory == nullptr || ::chdir(directory) == 0)) {
