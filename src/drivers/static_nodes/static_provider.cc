@@ -228,11 +228,8 @@ Task<> StaticProvider::process(HostKey key) {
   std::string failure;
   std::string doubt;  // why it is unknown whether the host is healthy
   try {
-    co_await restore_host(host, state);
+    if (co_await restore_host(host, state)) check_succeeded(key, state);
     state.restores.done(context_.runtime.clock.now());
-    state.backoff.reset();
-    reports_.clear(key);
-    if (unhealthy_.erase(key) > 0) report_unhealthy_hosts();
   } catch (const async::Cancelled&) {
     throw;
   } catch (const coordination::StoreError& error) {
@@ -251,7 +248,7 @@ Task<> StaticProvider::process(HostKey key) {
   if (state.changed) reevaluate(key);
 }
 
-Task<> StaticProvider::restore_host(const Host& host, HostState& state) {
+Task<bool> StaticProvider::restore_host(const Host& host, HostState& state) {
   const SlotPlan before = plan(host, state);
   // Another launcher of the provider may just have replaced a record, whose removal has not arrived
   // here yet. It will trigger another evaluation.
@@ -263,18 +260,19 @@ Task<> StaticProvider::restore_host(const Host& host, HostState& state) {
     scope_.spawn("static host " + host.name + " (retry)",
                  reevaluate_later(host.key(), kLongestPause));
   }
-  if (!state.unchecked && before.missing.empty()) co_return;
+  if (!state.unchecked && before.missing.empty()) co_return false;
 
   const HostFacts facts = co_await checker_.check(host);
   const SlotPlan now = plan(host, state);
   for (const std::int64_t slot : now.missing) co_await register_slot(host, slot, facts);
-  if (!state.unchecked) co_return;
+  if (!state.unchecked) co_return true;
   for (const std::string& id : now.placed) {
     const auto moved = now.moved.find(id);
     co_await update(id, host, facts,
                     moved == now.moved.end() ? std::nullopt : std::optional(moved->second));
   }
   state.unchecked = false;
+  co_return true;
 }
 
 Task<bool> StaticProvider::all_exist(std::vector<std::string> ids) {
@@ -282,6 +280,12 @@ Task<bool> StaticProvider::all_exist(std::vector<std::string> ids) {
     if (!co_await context_.store.exists(model::node_path(id))) co_return false;
   }
   co_return true;
+}
+
+void StaticProvider::check_succeeded(const HostKey& key, HostState& state) {
+  state.backoff.reset();
+  reports_.clear(key);
+  if (unhealthy_.erase(key) > 0) report_unhealthy_hosts();
 }
 
 void StaticProvider::check_failed(const Host& host, HostState& state, const std::string& reason) {

@@ -67,10 +67,12 @@ class StaticProvider final : public driver::Provider {
   Task<> reevaluate_once_known(HostKey key, std::string id);
   void reevaluate(const HostKey& key);
   Task<> process(HostKey key);
-  Task<> restore_host(const Host& host, HostState& state);
+  // Corrects the host's records. Returns whether that took a check, which found it healthy.
+  Task<bool> restore_host(const Host& host, HostState& state);
   // Whether all these records are still in the store.
   Task<bool> all_exist(std::vector<std::string> ids);
   Task<> reevaluate_later(HostKey key, async::Duration pause);
+  void check_succeeded(const HostKey& key, HostState& state);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
   void report(const Host& host, const HostState& state, const std::string& reason);
   void report_unhealthy_hosts() const;
