@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "async/parking.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "driver/driver_metrics.h"
@@ -248,6 +249,8 @@ Task<> StaticProvider::process(HostKey key) {
   if (state.changed) reevaluate(key);
 }
 
+// Operations on the store are no cancellation points, and a host may have thousands of slots: each
+// loop is one, so that a reload or a stop ends it.
 Task<bool> StaticProvider::restore_host(const Host& host, HostState& state) {
   const SlotPlan before = plan(host, state);
   // Another launcher of the provider may just have replaced a record, whose removal has not arrived
@@ -255,6 +258,7 @@ Task<bool> StaticProvider::restore_host(const Host& host, HostState& state) {
   std::vector<std::string> surplus = before.surplus;
   if (!surplus.empty() && !co_await all_exist(before.placed)) surplus.clear();
   for (const std::string& id : surplus) {
+    co_await async::throw_if_cancelled();
     const NodeChange change = co_await deregister(id);
     if (!is_contended(change)) continue;
     scope_.spawn("static host " + host.name + " (retry)",
@@ -264,9 +268,14 @@ Task<bool> StaticProvider::restore_host(const Host& host, HostState& state) {
 
   const HostFacts facts = co_await checker_.check(host);
   const SlotPlan now = plan(host, state);
-  for (const std::int64_t slot : now.missing) co_await register_slot(host, slot, facts);
+  for (const std::int64_t slot : now.missing) {
+    co_await async::throw_if_cancelled();
+    // Another launcher may have registered it meanwhile.
+    if (plan(host, state).is_missing(slot)) co_await register_slot(host, slot, facts);
+  }
   if (!state.unchecked) co_return true;
   for (const std::string& id : now.placed) {
+    co_await async::throw_if_cancelled();
     const auto moved = now.moved.find(id);
     co_await update(id, host, facts,
                     moved == now.moved.end() ? std::nullopt : std::optional(moved->second));

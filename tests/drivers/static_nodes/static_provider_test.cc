@@ -194,5 +194,26 @@ TEST_F(StaticProviderTest, an_unhealthy_host_stays_so_until_a_check_succeeds) {
   loop_.run(rack->stop());
 }
 
+TEST_F(StaticProviderTest, a_replaced_one_registers_no_further_slots) {
+  const auto rack = provider(1000);
+  loop_.run(rack->start());
+  while (records_.nodes.all().empty()) ASSERT_GT(loop_.poll(1), 0U);
+  rack->quiesce();
+  settle();
+  EXPECT_LE(records_.nodes.all().size(), 2U);
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_slot_that_has_been_registered_elsewhere_meanwhile_is_left_alone) {
+  const auto rack = provider(20);
+  loop_.run(rack->start());
+  while (records_.nodes.all().empty()) ASSERT_GT(loop_.poll(1), 0U);
+  add_node(NodeState::ready, 19);
+  settle();
+  EXPECT_EQ(records_.nodes.all().size(), 20U);
+  EXPECT_EQ(add_node(NodeState::ready, 19), "0000000020") << "no record was created in vain";
+  loop_.run(rack->stop());
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::static_nodes
