@@ -117,6 +117,7 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
   if (is_quiesced_ || configured == nullptr || !node.slot) co_return std::nullopt;
   const Host host = *configured;
   const HostState& state = states_.at(host.key());
+  if (state.backoff.has_failed()) co_return std::nullopt;  // a check is scheduled
   if (!plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
   std::string failure;
   std::optional<HostFacts> facts;

@@ -14,6 +14,7 @@
 #include "coordination/faulty/faulty_store.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
+#include "driver/launch.h"
 #include "drivers/registry.h"
 #include "drivers/static_nodes/static_config.h"
 #include "model/paths.h"
@@ -155,6 +156,18 @@ class StaticProviderTest : public ProviderConfigTest {
                           }};
 };
 
+// A node that is being reclaimed.
+class ReclaimedNode final : public driver::NodeRecord {
+ public:
+  explicit ReclaimedNode(Node node) : node_(std::move(node)) {}
+
+  Node& node() override { return node_; }
+  Task<> save() override { co_return; }
+
+ private:
+  Node node_;
+};
+
 constexpr auto kUnhealthy = "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n";
 constexpr auto kHealthy = "nodepool_hosts_unhealthy{provider=\"rack\"} 0\n";
 
@@ -212,6 +225,22 @@ TEST_F(StaticProviderTest, a_slot_that_has_been_registered_elsewhere_meanwhile_i
   settle();
   EXPECT_EQ(records_.nodes.all().size(), 20U);
   EXPECT_EQ(add_node(NodeState::ready, 19), "0000000020") << "no record was created in vain";
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_node_of_an_unhealthy_host_is_reclaimed_without_another_check) {
+  const std::string id = add_node(NodeState::in_use);
+  settle();
+  network_.lookup_failure = unresolved();
+  const auto rack = provider();
+  start(*rack);
+  const int lookups = network_.lookups;
+  ReclaimedNode used(*records_.nodes.find(id));
+  EXPECT_FALSE(loop_.run(rack->reclaim(used)));
+  EXPECT_EQ(network_.lookups, lookups);
+  network_.lookup_failure.reset();
+  pass(std::chrono::seconds(5));
+  EXPECT_TRUE(loop_.run(rack->reclaim(used))) << "it is healthy again";
   loop_.run(rack->stop());
 }
 
