@@ -6,6 +6,7 @@
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "driver/driver_metrics.h"
+#include "drivers/static_nodes/slot_record.h"
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"
@@ -26,9 +27,6 @@ using model::NodeState;
 constexpr std::size_t kConcurrentRegistrations = 32;
 
 constexpr async::Duration kNoPause{};
-
-// `launcher` in the records of this driver, which have no pool worker.
-constexpr auto kLauncherName = "static driver";
 
 bool is_free(const Node& node) {
   return node.state == NodeState::ready && !node.allocated_to;
@@ -437,8 +435,7 @@ bool StaticProvider::has_outdated(const Host& host, const HostState& state,
   return std::ranges::any_of(state.nodes, [&](const std::string& id) {
     const Node* node = context_.nodes.find(id);
     if (node == nullptr || !is_free(*node)) return false;
-    Node copy = *node;
-    return plan.moved.contains(id) || refresh_node(copy, host, {node->host_keys, std::nullopt});
+    return plan.moved.contains(id) || is_outdated(*node, host, attributes(host));
   });
 }
 
@@ -446,11 +443,11 @@ bool StaticProvider::has_outdated(const Host& host, const HostState& state,
 // any.
 Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts& facts,
                               std::optional<std::int64_t> slot) {
-  const auto refresh = [&host, &facts, slot](Node& node) {
+  const auto refresh = [&host, &attributes = attributes(host), &facts, slot](Node& node) {
     if (!is_free(node)) return false;
     const bool moves = slot && node.slot != slot;
     if (moves) node.slot = slot;
-    return refresh_node(node, host, facts) || moves;
+    return refresh_node(node, host, attributes, facts) || moves;
   };
   const Node* current = context_.nodes.find(id);
   if (current == nullptr) co_return;
@@ -519,42 +516,6 @@ Task<> StaticProvider::retire(std::string id, async::Duration pause) {
     const Node* node = context_.nodes.find(id);
     if (node == nullptr || !is_free(*node) || is_wanted(*node)) co_return;
   }
-}
-
-Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,
-               const std::string& provider, const model::Json& attributes, double now) {
-  Node node;
-  node.set_state(NodeState::ready, now);
-  node.created_time = now;
-  node.provider = provider;
-  node.pool = host.pool;
-  node.launcher = kLauncherName;
-  node.external_id = model::json_string(host.name);
-  node.hostname = host.name;
-  node.interface_ip = host.name;
-  node.slot = slot;
-  node.attributes = attributes;
-  refresh_node(node, host, facts);
-  return node;
-}
-
-bool refresh_node(Node& node, const Host& host, const HostFacts& facts) {
-  const Node before = node;
-  node.type = host.labels;
-  node.username = host.username;
-  node.connection_port = {std::to_string(host.connection_port)};
-  node.connection_type = host.connection_type;
-  node.shell_type = host.shell_type;
-  node.python_path = host.python_path;
-  node.host_keys = facts.host_keys;
-  if (facts.address) {
-    (facts.address->is_ipv6 ? node.public_ipv6 : node.public_ipv4) = facts.address->text;
-  }
-  const auto compared = [](const Node& n) {
-    return std::tie(n.type, n.username, n.connection_port, n.connection_type, n.shell_type,
-                    n.python_path, n.host_keys, n.public_ipv4, n.public_ipv6);
-  };
-  return compared(before) != compared(node);
 }
 
 }  // namespace nodepool::drivers::static_nodes

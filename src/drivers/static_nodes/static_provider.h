@@ -108,11 +108,4 @@ class StaticProvider final : public driver::Provider {
   async::TaskScope scope_;
 };
 
-// The record of a node in a free slot.
-model::Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,
-                      const std::string& provider, const model::Json& attributes, double now);
-
-// Copies the configuration and the results of a check to a record. Returns whether it has changed.
-bool refresh_node(model::Node& node, const Host& host, const HostFacts& facts);
-
 }  // namespace nodepool::drivers::static_nodes
