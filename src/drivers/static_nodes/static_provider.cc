@@ -1,6 +1,7 @@
 #include "drivers/static_nodes/static_provider.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "async/parking.h"
 #include "coordination/path.h"
@@ -209,6 +210,7 @@ void StaticProvider::reevaluate(const HostKey& key) {
     return;
   }
   if (!state.unchecked) {
+    if (state.doubts.has_failed()) return;  // a check is scheduled
     const Host& host = config_->hosts().at(key);
     const SlotPlan now = plan(host, state);
     const bool outdated = has_outdated(host, state, now);
@@ -240,10 +242,12 @@ Task<> StaticProvider::process(HostKey key) {
     failure = error.what();
   }
   if (!failure.empty()) check_failed(host, state, failure);
-  if (!doubt.empty()) {
-    log_.info("Error updating static node {}, retrying: {}", host.name, doubt);
-    scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(key, kFirstPause));
+  if (doubt.empty()) {
+    state.doubts.reset();
+  } else {
+    check_undecided(host, state, doubt);
   }
+  state.doubt = std::move(doubt);
   state.busy = false;
   if (state.changed) reevaluate(key);
 }
@@ -311,6 +315,18 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
   const async::Duration pause = state.backoff.failed();
   report(host, state, reason);
   scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(host.key(), pause));
+}
+
+// A store that refuses writes may do so for days: each reason is logged once.
+void StaticProvider::check_undecided(const Host& host, HostState& state,
+                                     const std::string& reason) {
+  if (state.doubt != reason) {
+    log_.warning("Error updating static node {} (user {}, port {}), retrying: {}", host.name,
+                 host.username, host.connection_port, reason);
+  }
+  state.unchecked = false;
+  scope_.spawn("static host " + host.name + " (retry)",
+               reevaluate_later(host.key(), state.doubts.failed()));
 }
 
 void StaticProvider::report(const Host& host, const HostState& state, const std::string& reason) {

@@ -40,8 +40,8 @@ class StaticProvider final : public driver::Provider {
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override;
 
  private:
-  // Backoff between checks of an unhealthy host. The longest pause is the Python Nodepool's cleanup
-  // interval.
+  // Backoff between checks of a host that is not known to be healthy. The longest pause is the
+  // Python Nodepool's cleanup interval.
   static constexpr async::Duration kFirstPause = std::chrono::seconds(2);
   static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
 
@@ -59,6 +59,8 @@ class StaticProvider final : public driver::Provider {
     bool changed = false;              // whether something has changed since that task began
     async::Backoff backoff{kFirstPause, kLongestPause};  // while it is unhealthy
     double failing_since = 0;  // seconds since the epoch, while it is unhealthy
+    async::Backoff doubts{kFirstPause, kLongestPause};  // while that is unknown
+    std::string doubt;                                  // why that is unknown; empty: it is known
     async::Pace restores{kRestoreInterval, kRestoresAtOnce};
   };
 
@@ -74,6 +76,7 @@ class StaticProvider final : public driver::Provider {
   Task<> reevaluate_later(HostKey key, async::Duration pause);
   void check_succeeded(const HostKey& key, HostState& state);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
+  void check_undecided(const Host& host, HostState& state, const std::string& reason);
   void report(const Host& host, const HostState& state, const std::string& reason);
   void report_unhealthy_hosts() const;
 

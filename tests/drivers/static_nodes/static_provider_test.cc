@@ -244,5 +244,34 @@ TEST_F(StaticProviderTest, a_node_of_an_unhealthy_host_is_reclaimed_without_anot
   loop_.run(rack->stop());
 }
 
+TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_refuses_writes) {
+  bool is_full = true;
+  coordination::FaultPlan plan;
+  plan.is_full = [&is_full] { return is_full; };
+  store_.set_plan(plan);
+  const auto rack = provider(2);
+  start(*rack);
+  pass(std::chrono::minutes(10));
+  EXPECT_GT(network_.lookups, 10);
+  EXPECT_LT(network_.lookups, 20);
+  EXPECT_THAT(warnings_, testing::ElementsAre(HasSubstr("Error updating static node h")));
+  EXPECT_THAT(metrics(), HasSubstr(kHealthy)) << "the host has answered";
+  // A change of one of its nodes is no reason for another check.
+  const int lookups = network_.lookups;
+  add_node(NodeState::in_use);
+  settle();
+  EXPECT_EQ(network_.lookups, lookups);
+  is_full = false;
+  pass(std::chrono::minutes(1));
+  EXPECT_EQ(records_.nodes.all().size(), 2U);
+  // It begins again at short intervals, with another warning.
+  is_full = true;
+  loop_.run(inner_.remove(model::node_path("0000000000"), coordination::kAnyVersion));
+  pass(std::chrono::seconds(2));
+  EXPECT_EQ(network_.lookups, lookups + 3);
+  EXPECT_THAT(warnings_, testing::SizeIs(2));
+  loop_.run(rack->stop());
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::static_nodes
