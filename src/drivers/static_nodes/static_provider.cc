@@ -53,12 +53,13 @@ StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> confi
       scope_(context_.runtime, telemetry::log_errors(log_)) {}
 
 Task<> StaticProvider::start() {
-  for (const auto& [key, host] : config_->hosts()) states_.try_emplace(key);
+  for (const auto& [key, host] : config_->hosts()) {
+    states_.try_emplace(key, HostState{.nodes = HostNodes(context_.nodes, host.slots)});
+  }
   for (const std::string& id : context_.nodes.of_provider(config_->name())) {
     const Node& node = *context_.nodes.find(id);
-    const auto state = states_.find(host_key_of(node));
-    if (state != states_.end()) {
-      state->second.nodes.insert(id);
+    if (HostState* const state = state_of(&node)) {
+      state->nodes.add(node);
     } else {
       retire_unconfigured(node, {});
     }
@@ -117,7 +118,7 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
   const Host host = *configured;
   const HostState& state = states_.at(host.key());
   if (state.backoff.has_failed()) co_return std::nullopt;  // a check is scheduled
-  if (!plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
+  if (!state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
   std::string failure;
   std::optional<HostFacts> facts;
   try {
@@ -129,33 +130,45 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
     log_.warning("Error registering {} again: {}", host.name, failure);
     co_return std::nullopt;
   }
-  if (is_quiesced_ || !plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
+  if (is_quiesced_ || !state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
   co_return make_node(host, *node.slot, *facts, config_->name(), attributes(host),
                       context_.runtime.clock.wall_seconds());
 }
 
 // --- slots
 
+// The state of the node's host; nullptr if that is not configured.
+StaticProvider::HostState* StaticProvider::state_of(const Node* node) {
+  if (node == nullptr || node->provider != config_->name()) return nullptr;
+  const auto found = states_.find(host_key_of(*node));
+  return found == states_.end() ? nullptr : &found->second;
+}
+
 // A new node on a host that is not configured comes from a launcher with another configuration. It
 // is retired after a pause, so that both configurations can be updated.
 void StaticProvider::on_node(const model::NodeTable::Change& change) {
-  const bool is_new = change.before == nullptr || change.before->state == NodeState::init;
-  for (const Node* node : {change.before, change.after}) {
-    if (node == nullptr || node->provider != config_->name()) continue;
-    const HostKey key = host_key_of(*node);
-    const auto state = states_.find(key);
-    if (state == states_.end()) {
-      if (node == change.after) retire_unconfigured(*node, is_new ? kLongestPause : kNoPause);
-      continue;
-    }
-    if (node == change.after) {
-      state->second.nodes.insert(change.id);
-    } else if (change.after == nullptr || host_key_of(*change.after) != key) {
-      state->second.nodes.erase(change.id);
-      if (context_.nodes.is_unreadable(change.id)) keep_slot(key, change.id);
-    }
-    reevaluate(key);
+  const auto& [id, before, after] = change;
+  HostState* const state_before = state_of(before);
+  HostState* const state_after = state_of(after);
+  if (state_before != nullptr) {
+    state_before->nodes.remove(*before);
+    if (context_.nodes.is_unreadable(id)) keep_slot(host_key_of(*before), id);
   }
+  if (state_after != nullptr) {
+    state_after->nodes.add(*after);
+  } else if (after != nullptr && after->provider == config_->name()) {
+    const bool is_new = before == nullptr || before->state == NodeState::init;
+    retire_unconfigured(*after, is_new ? kLongestPause : kNoPause);
+  }
+  if (state_before != nullptr) reevaluate_after(*before, *state_before);
+  if (state_after != nullptr) reevaluate_after(*after, *state_after);
+}
+
+// A host may have thousands of nodes, so only what the change concerns is examined.
+void StaticProvider::reevaluate_after(const Node& changed, const HostState& state) {
+  const Host& host = *find_host(changed);
+  const bool needs_update = is_free(changed) && is_outdated(changed, host, attributes(host));
+  if (state.busy || needs_update || state.nodes.affects_plan(changed)) reevaluate(host.key());
 }
 
 // The node may be in use.
@@ -164,7 +177,7 @@ void StaticProvider::keep_slot(const HostKey& key, const std::string& id) {
       .warning(
           "Static node {} (user {}, port {}) keeps its slot: its record is invalid or unreadable",
           key.name, key.username, key.port);
-  states_.at(key).unreadable.insert(id);
+  states_.at(key).nodes.keep_unreadable(id);
   scope_.spawn("unreadable node " + id, reevaluate_once_known(key, id));
 }
 
@@ -173,33 +186,13 @@ Task<> StaticProvider::reevaluate_once_known(HostKey key, std::string id) {
   while (context_.nodes.is_unreadable(id)) {
     co_await context_.runtime.clock.sleep_for(kLongestPause);
   }
-  states_.at(key).unreadable.erase(id);
+  states_.at(key).nodes.forget_unreadable(id);
   reevaluate(key);
 }
 
 void StaticProvider::retire_unconfigured(const Node& node, async::Duration pause) {
   if (*context_.is_serving && is_free(node))
     scope_.spawn("deregister node " + node.id, retire(node.id, pause));
-}
-
-SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
-                              std::string_view without) const {
-  std::vector<const Node*> nodes;
-  for (const std::string& id : state.nodes) {
-    const Node* node = context_.nodes.find(id);
-    if (node != nullptr && id != without) nodes.push_back(node);
-  }
-  // A deleting node keeps its slot as well, and is not changed.
-  std::vector<Node> unreadable;
-  unreadable.reserve(state.unreadable.size());
-  for (const std::string& id : state.unreadable) {
-    const Node* node = context_.nodes.last_known(id);
-    if (node == nullptr) continue;
-    unreadable.push_back(*node);
-    unreadable.back().state = NodeState::deleting;
-    nodes.push_back(&unreadable.back());
-  }
-  return plan_slots(host.slots, nodes);
 }
 
 void StaticProvider::reevaluate(const HostKey& key) {
@@ -212,7 +205,7 @@ void StaticProvider::reevaluate(const HostKey& key) {
   if (!state.unchecked) {
     if (state.doubts.has_failed()) return;  // a check is scheduled
     const Host& host = config_->hosts().at(key);
-    const SlotPlan now = plan(host, state);
+    const SlotPlan now = state.nodes.plan();
     const bool outdated = has_outdated(host, state, now);
     if (now.surplus.empty() && now.missing.empty() && !outdated) return;
     if (now.surplus.empty() && state.backoff.has_failed()) return;  // a check is scheduled
@@ -255,7 +248,7 @@ Task<> StaticProvider::process(HostKey key) {
 // Operations on the store are no cancellation points, and a host may have thousands of slots: each
 // loop is one, so that a reload or a stop ends it.
 Task<bool> StaticProvider::restore_host(const Host& host, HostState& state) {
-  const SlotPlan before = plan(host, state);
+  const SlotPlan before = state.nodes.plan();
   // Another launcher of the provider may just have replaced a record, whose removal has not arrived
   // here yet. It will trigger another evaluation.
   std::vector<std::string> surplus = before.surplus;
@@ -270,11 +263,11 @@ Task<bool> StaticProvider::restore_host(const Host& host, HostState& state) {
   if (!state.unchecked && before.missing.empty()) co_return false;
 
   const HostFacts facts = co_await checker_.check(host);
-  const SlotPlan now = plan(host, state);
+  const SlotPlan now = state.nodes.plan();
   for (const std::int64_t slot : now.missing) {
     co_await async::throw_if_cancelled();
     // Another launcher may have registered it meanwhile.
-    if (plan(host, state).is_missing(slot)) co_await register_slot(host, slot, facts);
+    if (state.nodes.is_vacant(slot)) co_await register_slot(host, slot, facts);
   }
   if (!state.unchecked) co_return true;
   for (const std::string& id : now.placed) {
@@ -304,9 +297,8 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
   log_.warning("Couldn't sync static node {} (user {}, port {}): {}", host.name, host.username,
                host.connection_port, reason);
   // Free nodes of the host must not be handed out.
-  for (const std::string& id : state.nodes) {
-    const Node* node = context_.nodes.find(id);
-    if (node != nullptr && is_free(*node)) scope_.spawn("deregister node " + id, retire(id));
+  for (const Node* node : state.nodes.all()) {
+    if (is_free(*node)) scope_.spawn("deregister node " + node->id, retire(node->id));
   }
   state.unchecked = false;
   if (!state.backoff.has_failed()) {
@@ -382,7 +374,7 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   context_.nodes.written(node, results.front().stat);
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, node.id);
   node.stat = results.front().stat;
-  if (is_registered_before(node, host)) co_return co_await withdraw(node);
+  if (states_.at(host.key()).nodes.is_later(node)) co_return co_await withdraw(node);
   co_await put_into_service(node);
   log_.about({}, {}, node.id).info("Registered static node {} slot {}", host.name, slot);
 }
@@ -436,22 +428,12 @@ Task<> StaticProvider::put_into_service_once_unlocked(std::string id) {
   }
 }
 
-// Whether an earlier record has the same slot of the same host.
-bool StaticProvider::is_registered_before(const Node& node, const Host& host) const {
-  return std::ranges::any_of(states_.at(host.key()).nodes, [&](const std::string& id) {
-    const Node* other = context_.nodes.find(id);
-    return other != nullptr && id < node.id && other->slot == node.slot &&
-           other->state != NodeState::building && other->state != NodeState::deleting;
-  });
-}
-
 // Whether a free node differs from the configuration: it was in use when that changed.
 bool StaticProvider::has_outdated(const Host& host, const HostState& state,
                                   const SlotPlan& plan) const {
-  return std::ranges::any_of(state.nodes, [&](const std::string& id) {
-    const Node* node = context_.nodes.find(id);
-    if (node == nullptr || !is_free(*node)) return false;
-    return plan.moved.contains(id) || is_outdated(*node, host, attributes(host));
+  const model::Json& wanted = attributes(host);
+  return std::ranges::any_of(state.nodes.all(), [&](const Node* node) {
+    return is_free(*node) && (plan.moved.contains(node->id) || is_outdated(*node, host, wanted));
   });
 }
 

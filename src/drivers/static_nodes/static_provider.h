@@ -12,6 +12,7 @@
 #include "async/task_scope.h"
 #include "driver/driver.h"
 #include "drivers/static_nodes/host_check.h"
+#include "drivers/static_nodes/host_nodes.h"
 #include "drivers/static_nodes/host_reports.h"
 #include "drivers/static_nodes/slot_plan.h"
 #include "drivers/static_nodes/static_config.h"
@@ -52,21 +53,22 @@ class StaticProvider final : public driver::Provider {
 
   // The state of one configured host.
   struct HostState {
-    std::set<std::string> nodes;       // ids of its records
-    std::set<std::string> unreadable;  // ids of records that could not be read, perhaps still
-    bool unchecked = true;             // whether it must be checked
-    bool busy = false;                 // whether a task works on it
-    bool changed = false;              // whether something has changed since that task began
+    HostNodes nodes;
+    bool unchecked = true;  // whether it must be checked
+    bool busy = false;      // whether a task works on it
+    bool changed = false;   // whether something has changed since that task began
     async::Backoff backoff{kFirstPause, kLongestPause};  // while it is unhealthy
     double failing_since = 0;  // seconds since the epoch, while it is unhealthy
     async::Backoff doubts{kFirstPause, kLongestPause};  // while that is unknown
-    std::string doubt;                                  // why that is unknown; empty: it is known
+    std::string doubt = {};                             // why that is unknown; empty: it is known
     async::Pace restores{kRestoreInterval, kRestoresAtOnce};
   };
 
+  HostState* state_of(const model::Node* node);
   void on_node(const model::NodeTable::Change& change);
   void keep_slot(const HostKey& key, const std::string& id);
   Task<> reevaluate_once_known(HostKey key, std::string id);
+  void reevaluate_after(const model::Node& changed, const HostState& state);
   void reevaluate(const HostKey& key);
   Task<> process(HostKey key);
   // Corrects the host's records. Returns whether that took a check, which found it healthy.
@@ -80,10 +82,8 @@ class StaticProvider final : public driver::Provider {
   void report(const Host& host, const HostState& state, const std::string& reason);
   void report_unhealthy_hosts() const;
 
-  SlotPlan plan(const Host& host, const HostState& state, std::string_view without = {}) const;
   const model::Json& attributes(const Host& host) const;
   Task<> register_slot(const Host& host, std::int64_t slot, const HostFacts& facts);
-  bool is_registered_before(const model::Node& node, const Host& host) const;
   Task<> withdraw(model::Node node);
   Task<> put_into_service(model::Node node);
   Task<> put_into_service_once_unlocked(std::string id);

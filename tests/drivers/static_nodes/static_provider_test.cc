@@ -273,5 +273,19 @@ TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_re
   loop_.run(rack->stop());
 }
 
+TEST_F(StaticProviderTest, a_slot_is_registered_when_the_node_that_was_placed_there_is_gone) {
+  add_node(NodeState::in_use, 0);
+  const std::string placed = add_node(NodeState::in_use, 0);
+  settle();
+  const auto rack = provider(2);
+  start(*rack);
+  EXPECT_EQ(records_.nodes.all().size(), 2U);
+  loop_.run(inner_.remove(model::node_path(placed), coordination::kAnyVersion));
+  settle();
+  ASSERT_EQ(records_.nodes.all().size(), 2U);
+  EXPECT_EQ(records_.nodes.all().rbegin()->second.slot, 1);
+  loop_.run(rack->stop());
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::static_nodes
