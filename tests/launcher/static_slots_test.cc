@@ -69,6 +69,27 @@ TEST_F(StaticSlotsTest, launchers_that_begin_at_the_same_moment_register_a_slot_
   EXPECT_THAT(nodes(), SizeIs(3));
 }
 
+TEST_F(StaticSlotsTest, nodes_follow_their_host_to_a_pool_with_another_name) {
+  const auto in_pool = [](const std::string& pool) {
+    return "labels: [{name: small}]\nproviders:\n  - {name: rack, driver: static, pools: [{" +
+           pool + ", nodes: [{name: host-a, labels: [small], max-parallel-jobs: 2}]}]}\n";
+  };
+  start(in_pool("name: main, node-attributes: {executor-zone: z1}"));
+  const std::string used = read_request(request({"small"})).nodes.at(0);
+  reconfigure(in_pool("name: other, node-attributes: {executor-zone: z2, spare: {b: 1.5, a: ü}}"));
+  const std::string second = request({"small"});
+  ASSERT_EQ(read_request(second).state, model::RequestState::fulfilled);
+  const Node moved = read_node(read_request(second).nodes.at(0));
+  EXPECT_EQ(moved.pool, "other");
+  EXPECT_EQ(moved.attributes.text,
+            R"({"executor-zone": "z2", "spare": {"a": "\u00fc", "b": 1.5}})");
+  EXPECT_EQ(read_node(used).pool, "main") << "it is assigned";
+  cancel(second);
+  const std::int64_t version = read_node(moved.id).stat.version;
+  pass(minutes(10));
+  EXPECT_EQ(read_node(moved.id).stat.version, version) << "it is up to date";
+}
+
 // Two launchers with different configurations, as during a rollout.
 TEST_F(StaticSlotsTest, launchers_that_disagree_about_a_host_do_so_at_a_slow_pace) {
   const auto with_hosts = [](const std::string& hosts) {

@@ -12,9 +12,10 @@ namespace nodepool::drivers::static_nodes {
 
 namespace {
 
-// Concurrent checks. The time in the queue must not count towards a host's timeout, so checks queue
-// here; the scanner has the same limit.
-constexpr std::size_t kConcurrentHosts = 100;
+// Concurrent checks, and connections to hosts that are about to be assigned. The time in the queue
+// must not count towards a host's timeout, so they queue here; the scanner has the same limits.
+constexpr std::size_t kConcurrentChecks = 100;
+constexpr std::size_t kConcurrentConnections = 50;
 
 // The host's keys of the same type as `key`; if there is none, all.
 std::vector<std::string> offered_instead_of(const std::string& key,
@@ -41,20 +42,23 @@ void require_known_keys(const Host& host, const std::vector<std::string>& found)
 
 std::unique_ptr<nodescan::Scanner> scan_network(const driver::ProviderContext& context) {
   nodescan::ScanLimits limits;
-  limits.concurrent_scans = kConcurrentHosts;
+  limits.concurrent_scans = kConcurrentChecks + kConcurrentConnections;
   limits.deadline = nodescan::ScanLimits::Deadline::first_key;
   return std::make_unique<nodescan::NetworkScanner>(context.runtime, context.threads, limits);
 }
 
 HostChecker::HostChecker(const async::Runtime& runtime, std::unique_ptr<nodescan::Scanner> scanner)
-    : runtime_(runtime), slots_(kConcurrentHosts), scanner_(std::move(scanner)) {}
+    : runtime_(runtime),
+      checks_(kConcurrentChecks),
+      connections_(kConcurrentConnections),
+      scanner_(std::move(scanner)) {}
 
 async::Clock::TimePoint HostChecker::deadline(const Host& host) const {
   return runtime_.clock.now() + std::chrono::seconds(host.timeout);
 }
 
 async::Task<HostFacts> HostChecker::check(Host host) {
-  const auto turn = co_await slots_.take();
+  const auto turn = co_await checks_.take();
   const auto port = static_cast<std::uint16_t>(host.connection_port);
   HostFacts facts;
   facts.address = co_await scanner_->address(host.name, deadline(host));
@@ -72,7 +76,7 @@ async::Task<HostFacts> HostChecker::check(Host host) {
 }
 
 async::Task<bool> HostChecker::is_reachable(Host host) {
-  const auto turn = co_await slots_.take();
+  const auto turn = co_await connections_.take();
   try {
     const nodescan::Address address = co_await scanner_->address(host.name, deadline(host));
     co_await scanner_->connectable(address.text, static_cast<std::uint16_t>(host.connection_port),

@@ -27,7 +27,8 @@ struct HostFacts {
   std::optional<nodescan::Address> address;  // nothing: not resolved
 };
 
-// Checks the health of hosts, a limited number at a time.
+// Checks the health of hosts, a limited number at a time. check() and is_reachable() do not wait
+// for each other: checks of dead hosts would delay the assignment of healthy ones.
 class HostChecker {
  public:
   HostChecker(const async::Runtime& runtime, std::unique_ptr<nodescan::Scanner> scanner);
@@ -45,7 +46,8 @@ class HostChecker {
   async::Clock::TimePoint deadline(const Host& host) const;
 
   async::Runtime runtime_;
-  async::Slots slots_;
+  async::Slots checks_;
+  async::Slots connections_;
   std::unique_ptr<nodescan::Scanner> scanner_;
 };
 

@@ -13,6 +13,10 @@ bool SlotPlan::is_missing(std::int64_t slot) const {
   return std::ranges::find(missing, slot) != missing.end();
 }
 
+bool is_placeable(const Node& node) {
+  return node.state != NodeState::building && node.state != NodeState::deleting;
+}
+
 SlotPlan plan_slots(std::int64_t slots, const std::vector<const Node*>& nodes) {
   std::vector<bool> taken(static_cast<std::size_t>(std::max<std::int64_t>(slots, 0)), false);
   // The node's own slot, if it exists and is free.
@@ -24,7 +28,7 @@ SlotPlan plan_slots(std::int64_t slots, const std::vector<const Node*>& nodes) {
   SlotPlan plan;
   std::vector<const Node*> homeless;
   for (const Node* node : nodes) {
-    if (node->state == NodeState::building || node->state == NodeState::deleting) continue;
+    if (!is_placeable(*node)) continue;
     if (const auto slot = own_slot(*node)) {
       taken[*slot] = true;
       plan.placed.push_back(node->id);

@@ -21,6 +21,9 @@ struct SlotPlan {
   bool is_missing(std::int64_t slot) const;
 };
 
+// Whether a record can be placed: not while its node is being made or deleted.
+bool is_placeable(const model::Node& node);
+
 // Assigns slots: a record keeps its slot number unless an earlier record has it; the others fill
 // the free slots. A record that is being deleted is neither placed nor surplus, but its slot is not
 // missing until it is gone: its provider replaces it with a new record.

@@ -45,8 +45,8 @@ const config::Schema& host_schema() {
           {.key = "host-key-checking",
            .type = boolean(),
            .default_value = "true",
-           .description = "Contact the host: read its SSH host keys at registration, and check "
-                          "that it answers before it is assigned."},
+           .description = "Read the SSH host keys at registration, and check that the host answers "
+                          "before it is assigned."},
           {.key = "host-key",
            .type = one_of({string(), list_of(string())}),
            .description =

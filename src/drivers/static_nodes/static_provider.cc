@@ -1,10 +1,13 @@
 #include "drivers/static_nodes/static_provider.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "async/parking.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "driver/driver_metrics.h"
+#include "drivers/static_nodes/slot_record.h"
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"
@@ -25,9 +28,6 @@ using model::NodeState;
 constexpr std::size_t kConcurrentRegistrations = 32;
 
 constexpr async::Duration kNoPause{};
-
-// `launcher` in the records of this driver, which have no pool worker.
-constexpr auto kLauncherName = "static driver";
 
 bool is_free(const Node& node) {
   return node.state == NodeState::ready && !node.allocated_to;
@@ -53,12 +53,13 @@ StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> confi
       scope_(context_.runtime, telemetry::log_errors(log_)) {}
 
 Task<> StaticProvider::start() {
-  for (const auto& [key, host] : config_->hosts()) states_.try_emplace(key);
+  for (const auto& [key, host] : config_->hosts()) {
+    states_.try_emplace(key, HostState{.nodes = HostNodes(context_.nodes, host.slots)});
+  }
   for (const std::string& id : context_.nodes.of_provider(config_->name())) {
     const Node& node = *context_.nodes.find(id);
-    const auto state = states_.find(host_key_of(node));
-    if (state != states_.end()) {
-      state->second.nodes.insert(id);
+    if (HostState* const state = state_of(&node)) {
+      state->nodes.add(node);
     } else {
       retire_unconfigured(node, {});
     }
@@ -116,7 +117,8 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
   if (is_quiesced_ || configured == nullptr || !node.slot) co_return std::nullopt;
   const Host host = *configured;
   const HostState& state = states_.at(host.key());
-  if (!plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
+  if (state.backoff.has_failed()) co_return std::nullopt;  // a check is scheduled
+  if (!state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
   std::string failure;
   std::optional<HostFacts> facts;
   try {
@@ -128,33 +130,45 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
     log_.warning("Error registering {} again: {}", host.name, failure);
     co_return std::nullopt;
   }
-  if (is_quiesced_ || !plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
+  if (is_quiesced_ || !state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
   co_return make_node(host, *node.slot, *facts, config_->name(), attributes(host),
                       context_.runtime.clock.wall_seconds());
 }
 
 // --- slots
 
+// The state of the node's host; nullptr if that is not configured.
+StaticProvider::HostState* StaticProvider::state_of(const Node* node) {
+  if (node == nullptr || node->provider != config_->name()) return nullptr;
+  const auto found = states_.find(host_key_of(*node));
+  return found == states_.end() ? nullptr : &found->second;
+}
+
 // A new node on a host that is not configured comes from a launcher with another configuration. It
 // is retired after a pause, so that both configurations can be updated.
 void StaticProvider::on_node(const model::NodeTable::Change& change) {
-  const bool is_new = change.before == nullptr || change.before->state == NodeState::init;
-  for (const Node* node : {change.before, change.after}) {
-    if (node == nullptr || node->provider != config_->name()) continue;
-    const HostKey key = host_key_of(*node);
-    const auto state = states_.find(key);
-    if (state == states_.end()) {
-      if (node == change.after) retire_unconfigured(*node, is_new ? kLongestPause : kNoPause);
-      continue;
-    }
-    if (node == change.after) {
-      state->second.nodes.insert(change.id);
-    } else if (change.after == nullptr || host_key_of(*change.after) != key) {
-      state->second.nodes.erase(change.id);
-      if (context_.nodes.is_unreadable(change.id)) keep_slot(key, change.id);
-    }
-    reevaluate(key);
+  const auto& [id, before, after] = change;
+  HostState* const state_before = state_of(before);
+  HostState* const state_after = state_of(after);
+  if (state_before != nullptr) {
+    state_before->nodes.remove(*before);
+    if (context_.nodes.is_unreadable(id)) keep_slot(host_key_of(*before), id);
   }
+  if (state_after != nullptr) {
+    state_after->nodes.add(*after);
+  } else if (after != nullptr && after->provider == config_->name()) {
+    const bool is_new = before == nullptr || before->state == NodeState::init;
+    retire_unconfigured(*after, is_new ? kLongestPause : kNoPause);
+  }
+  if (state_before != nullptr) reevaluate_after(*before, *state_before);
+  if (state_after != nullptr) reevaluate_after(*after, *state_after);
+}
+
+// A host may have thousands of nodes, so only what the change concerns is examined.
+void StaticProvider::reevaluate_after(const Node& changed, const HostState& state) {
+  const Host& host = *find_host(changed);
+  const bool needs_update = is_free(changed) && is_outdated(changed, host, attributes(host));
+  if (state.busy || needs_update || state.nodes.affects_plan(changed)) reevaluate(host.key());
 }
 
 // The node may be in use.
@@ -163,7 +177,7 @@ void StaticProvider::keep_slot(const HostKey& key, const std::string& id) {
       .warning(
           "Static node {} (user {}, port {}) keeps its slot: its record is invalid or unreadable",
           key.name, key.username, key.port);
-  states_.at(key).unreadable.insert(id);
+  states_.at(key).nodes.keep_unreadable(id);
   scope_.spawn("unreadable node " + id, reevaluate_once_known(key, id));
 }
 
@@ -172,33 +186,13 @@ Task<> StaticProvider::reevaluate_once_known(HostKey key, std::string id) {
   while (context_.nodes.is_unreadable(id)) {
     co_await context_.runtime.clock.sleep_for(kLongestPause);
   }
-  states_.at(key).unreadable.erase(id);
+  states_.at(key).nodes.forget_unreadable(id);
   reevaluate(key);
 }
 
 void StaticProvider::retire_unconfigured(const Node& node, async::Duration pause) {
   if (*context_.is_serving && is_free(node))
     scope_.spawn("deregister node " + node.id, retire(node.id, pause));
-}
-
-SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
-                              std::string_view without) const {
-  std::vector<const Node*> nodes;
-  for (const std::string& id : state.nodes) {
-    const Node* node = context_.nodes.find(id);
-    if (node != nullptr && id != without) nodes.push_back(node);
-  }
-  // A deleting node keeps its slot as well, and is not changed.
-  std::vector<Node> unreadable;
-  unreadable.reserve(state.unreadable.size());
-  for (const std::string& id : state.unreadable) {
-    const Node* node = context_.nodes.last_known(id);
-    if (node == nullptr) continue;
-    unreadable.push_back(*node);
-    unreadable.back().state = NodeState::deleting;
-    nodes.push_back(&unreadable.back());
-  }
-  return plan_slots(host.slots, nodes);
 }
 
 void StaticProvider::reevaluate(const HostKey& key) {
@@ -209,8 +203,9 @@ void StaticProvider::reevaluate(const HostKey& key) {
     return;
   }
   if (!state.unchecked) {
+    if (state.doubts.has_failed()) return;  // a check is scheduled
     const Host& host = config_->hosts().at(key);
-    const SlotPlan now = plan(host, state);
+    const SlotPlan now = state.nodes.plan();
     const bool outdated = has_outdated(host, state, now);
     if (now.surplus.empty() && now.missing.empty() && !outdated) return;
     if (now.surplus.empty() && state.backoff.has_failed()) return;  // a check is scheduled
@@ -228,11 +223,8 @@ Task<> StaticProvider::process(HostKey key) {
   std::string failure;
   std::string doubt;  // why it is unknown whether the host is healthy
   try {
-    co_await restore_host(host, state);
+    if (co_await restore_host(host, state)) check_succeeded(key, state);
     state.restores.done(context_.runtime.clock.now());
-    state.backoff.reset();
-    reports_.clear(key);
-    if (unhealthy_.erase(key) > 0) report_unhealthy_hosts();
   } catch (const async::Cancelled&) {
     throw;
   } catch (const coordination::StoreError& error) {
@@ -243,38 +235,49 @@ Task<> StaticProvider::process(HostKey key) {
     failure = error.what();
   }
   if (!failure.empty()) check_failed(host, state, failure);
-  if (!doubt.empty()) {
-    log_.info("Error updating static node {}, retrying: {}", host.name, doubt);
-    scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(key, kFirstPause));
+  if (doubt.empty()) {
+    state.doubts.reset();
+  } else {
+    check_undecided(host, state, doubt);
   }
+  state.doubt = std::move(doubt);
   state.busy = false;
   if (state.changed) reevaluate(key);
 }
 
-Task<> StaticProvider::restore_host(const Host& host, HostState& state) {
-  const SlotPlan before = plan(host, state);
+// Operations on the store are no cancellation points, and a host may have thousands of slots: each
+// loop is one, so that a reload or a stop ends it.
+Task<bool> StaticProvider::restore_host(const Host& host, HostState& state) {
+  const SlotPlan before = state.nodes.plan();
   // Another launcher of the provider may just have replaced a record, whose removal has not arrived
   // here yet. It will trigger another evaluation.
   std::vector<std::string> surplus = before.surplus;
   if (!surplus.empty() && !co_await all_exist(before.placed)) surplus.clear();
   for (const std::string& id : surplus) {
+    co_await async::throw_if_cancelled();
     const NodeChange change = co_await deregister(id);
     if (!is_contended(change)) continue;
     scope_.spawn("static host " + host.name + " (retry)",
                  reevaluate_later(host.key(), kLongestPause));
   }
-  if (!state.unchecked && before.missing.empty()) co_return;
+  if (!state.unchecked && before.missing.empty()) co_return false;
 
   const HostFacts facts = co_await checker_.check(host);
-  const SlotPlan now = plan(host, state);
-  for (const std::int64_t slot : now.missing) co_await register_slot(host, slot, facts);
-  if (!state.unchecked) co_return;
+  const SlotPlan now = state.nodes.plan();
+  for (const std::int64_t slot : now.missing) {
+    co_await async::throw_if_cancelled();
+    // Another launcher may have registered it meanwhile.
+    if (state.nodes.is_vacant(slot)) co_await register_slot(host, slot, facts);
+  }
+  if (!state.unchecked) co_return true;
   for (const std::string& id : now.placed) {
+    co_await async::throw_if_cancelled();
     const auto moved = now.moved.find(id);
     co_await update(id, host, facts,
                     moved == now.moved.end() ? std::nullopt : std::optional(moved->second));
   }
   state.unchecked = false;
+  co_return true;
 }
 
 Task<bool> StaticProvider::all_exist(std::vector<std::string> ids) {
@@ -284,13 +287,18 @@ Task<bool> StaticProvider::all_exist(std::vector<std::string> ids) {
   co_return true;
 }
 
+void StaticProvider::check_succeeded(const HostKey& key, HostState& state) {
+  state.backoff.reset();
+  reports_.clear(key);
+  if (unhealthy_.erase(key) > 0) report_unhealthy_hosts();
+}
+
 void StaticProvider::check_failed(const Host& host, HostState& state, const std::string& reason) {
   log_.warning("Couldn't sync static node {} (user {}, port {}): {}", host.name, host.username,
                host.connection_port, reason);
   // Free nodes of the host must not be handed out.
-  for (const std::string& id : state.nodes) {
-    const Node* node = context_.nodes.find(id);
-    if (node != nullptr && is_free(*node)) scope_.spawn("deregister node " + id, retire(id));
+  for (const Node* node : state.nodes.all()) {
+    if (is_free(*node)) scope_.spawn("deregister node " + node->id, retire(node->id));
   }
   state.unchecked = false;
   if (!state.backoff.has_failed()) {
@@ -299,6 +307,18 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
   const async::Duration pause = state.backoff.failed();
   report(host, state, reason);
   scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(host.key(), pause));
+}
+
+// A store that refuses writes may do so for days: each reason is logged once.
+void StaticProvider::check_undecided(const Host& host, HostState& state,
+                                     const std::string& reason) {
+  if (state.doubt != reason) {
+    log_.warning("Error updating static node {} (user {}, port {}), retrying: {}", host.name,
+                 host.username, host.connection_port, reason);
+  }
+  state.unchecked = false;
+  scope_.spawn("static host " + host.name + " (retry)",
+               reevaluate_later(host.key(), state.doubts.failed()));
 }
 
 void StaticProvider::report(const Host& host, const HostState& state, const std::string& reason) {
@@ -354,7 +374,7 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   context_.nodes.written(node, results.front().stat);
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, node.id);
   node.stat = results.front().stat;
-  if (is_registered_before(node, host)) co_return co_await withdraw(node);
+  if (states_.at(host.key()).nodes.is_later(node)) co_return co_await withdraw(node);
   co_await put_into_service(node);
   log_.about({}, {}, node.id).info("Registered static node {} slot {}", host.name, slot);
 }
@@ -408,23 +428,12 @@ Task<> StaticProvider::put_into_service_once_unlocked(std::string id) {
   }
 }
 
-// Whether an earlier record has the same slot of the same host.
-bool StaticProvider::is_registered_before(const Node& node, const Host& host) const {
-  return std::ranges::any_of(states_.at(host.key()).nodes, [&](const std::string& id) {
-    const Node* other = context_.nodes.find(id);
-    return other != nullptr && id < node.id && other->slot == node.slot &&
-           other->state != NodeState::building && other->state != NodeState::deleting;
-  });
-}
-
 // Whether a free node differs from the configuration: it was in use when that changed.
 bool StaticProvider::has_outdated(const Host& host, const HostState& state,
                                   const SlotPlan& plan) const {
-  return std::ranges::any_of(state.nodes, [&](const std::string& id) {
-    const Node* node = context_.nodes.find(id);
-    if (node == nullptr || !is_free(*node)) return false;
-    Node copy = *node;
-    return plan.moved.contains(id) || refresh_node(copy, host, {node->host_keys, std::nullopt});
+  const model::Json& wanted = attributes(host);
+  return std::ranges::any_of(state.nodes.all(), [&](const Node* node) {
+    return is_free(*node) && (plan.moved.contains(node->id) || is_outdated(*node, host, wanted));
   });
 }
 
@@ -432,11 +441,11 @@ bool StaticProvider::has_outdated(const Host& host, const HostState& state,
 // any.
 Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts& facts,
                               std::optional<std::int64_t> slot) {
-  const auto refresh = [&host, &facts, slot](Node& node) {
+  const auto refresh = [&host, &attributes = attributes(host), &facts, slot](Node& node) {
     if (!is_free(node)) return false;
     const bool moves = slot && node.slot != slot;
     if (moves) node.slot = slot;
-    return refresh_node(node, host, facts) || moves;
+    return refresh_node(node, host, attributes, facts) || moves;
   };
   const Node* current = context_.nodes.find(id);
   if (current == nullptr) co_return;
@@ -505,42 +514,6 @@ Task<> StaticProvider::retire(std::string id, async::Duration pause) {
     const Node* node = context_.nodes.find(id);
     if (node == nullptr || !is_free(*node) || is_wanted(*node)) co_return;
   }
-}
-
-Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,
-               const std::string& provider, const model::Json& attributes, double now) {
-  Node node;
-  node.set_state(NodeState::ready, now);
-  node.created_time = now;
-  node.provider = provider;
-  node.pool = host.pool;
-  node.launcher = kLauncherName;
-  node.external_id = model::json_string(host.name);
-  node.hostname = host.name;
-  node.interface_ip = host.name;
-  node.slot = slot;
-  node.attributes = attributes;
-  refresh_node(node, host, facts);
-  return node;
-}
-
-bool refresh_node(Node& node, const Host& host, const HostFacts& facts) {
-  const Node before = node;
-  node.type = host.labels;
-  node.username = host.username;
-  node.connection_port = {std::to_string(host.connection_port)};
-  node.connection_type = host.connection_type;
-  node.shell_type = host.shell_type;
-  node.python_path = host.python_path;
-  node.host_keys = facts.host_keys;
-  if (facts.address) {
-    (facts.address->is_ipv6 ? node.public_ipv6 : node.public_ipv4) = facts.address->text;
-  }
-  const auto compared = [](const Node& n) {
-    return std::tie(n.type, n.username, n.connection_port, n.connection_type, n.shell_type,
-                    n.python_path, n.host_keys, n.public_ipv4, n.public_ipv6);
-  };
-  return compared(before) != compared(node);
 }
 
 }  // namespace nodepool::drivers::static_nodes

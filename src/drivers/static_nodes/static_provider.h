@@ -12,6 +12,7 @@
 #include "async/task_scope.h"
 #include "driver/driver.h"
 #include "drivers/static_nodes/host_check.h"
+#include "drivers/static_nodes/host_nodes.h"
 #include "drivers/static_nodes/host_reports.h"
 #include "drivers/static_nodes/slot_plan.h"
 #include "drivers/static_nodes/static_config.h"
@@ -40,8 +41,8 @@ class StaticProvider final : public driver::Provider {
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override;
 
  private:
-  // Backoff between checks of an unhealthy host. The longest pause is the Python Nodepool's cleanup
-  // interval.
+  // Backoff between checks of a host that is not known to be healthy. The longest pause is the
+  // Python Nodepool's cleanup interval.
   static constexpr async::Duration kFirstPause = std::chrono::seconds(2);
   static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
 
@@ -52,33 +53,37 @@ class StaticProvider final : public driver::Provider {
 
   // The state of one configured host.
   struct HostState {
-    std::set<std::string> nodes;       // ids of its records
-    std::set<std::string> unreadable;  // ids of records that could not be read, perhaps still
-    bool unchecked = true;             // whether it must be checked
-    bool busy = false;                 // whether a task works on it
-    bool changed = false;              // whether something has changed since that task began
+    HostNodes nodes;
+    bool unchecked = true;  // whether it must be checked
+    bool busy = false;      // whether a task works on it
+    bool changed = false;   // whether something has changed since that task began
     async::Backoff backoff{kFirstPause, kLongestPause};  // while it is unhealthy
     double failing_since = 0;  // seconds since the epoch, while it is unhealthy
+    async::Backoff doubts{kFirstPause, kLongestPause};  // while that is unknown
+    std::string doubt = {};                             // why that is unknown; empty: it is known
     async::Pace restores{kRestoreInterval, kRestoresAtOnce};
   };
 
+  HostState* state_of(const model::Node* node);
   void on_node(const model::NodeTable::Change& change);
   void keep_slot(const HostKey& key, const std::string& id);
   Task<> reevaluate_once_known(HostKey key, std::string id);
+  void reevaluate_after(const model::Node& changed, const HostState& state);
   void reevaluate(const HostKey& key);
   Task<> process(HostKey key);
-  Task<> restore_host(const Host& host, HostState& state);
+  // Corrects the host's records. Returns whether that took a check, which found it healthy.
+  Task<bool> restore_host(const Host& host, HostState& state);
   // Whether all these records are still in the store.
   Task<bool> all_exist(std::vector<std::string> ids);
   Task<> reevaluate_later(HostKey key, async::Duration pause);
+  void check_succeeded(const HostKey& key, HostState& state);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
+  void check_undecided(const Host& host, HostState& state, const std::string& reason);
   void report(const Host& host, const HostState& state, const std::string& reason);
   void report_unhealthy_hosts() const;
 
-  SlotPlan plan(const Host& host, const HostState& state, std::string_view without = {}) const;
   const model::Json& attributes(const Host& host) const;
   Task<> register_slot(const Host& host, std::int64_t slot, const HostFacts& facts);
-  bool is_registered_before(const model::Node& node, const Host& host) const;
   Task<> withdraw(model::Node node);
   Task<> put_into_service(model::Node node);
   Task<> put_into_service_once_unlocked(std::string id);
@@ -105,12 +110,5 @@ class StaticProvider final : public driver::Provider {
   coordination::Subscription subscription_;
   async::TaskScope scope_;
 };
-
-// The record of a node in a free slot.
-model::Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,
-                      const std::string& provider, const model::Json& attributes, double now);
-
-// Copies the configuration and the results of a check to a record. Returns whether it has changed.
-bool refresh_node(model::Node& node, const Host& host, const HostFacts& facts);
 
 }  // namespace nodepool::drivers::static_nodes

@@ -4,14 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "async/event_loop.h"
+#include "async/task_scope.h"
 #include "async/thread_pool.h"
+#include "coordination/faulty/faulty_store.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
+#include "driver/launch.h"
 #include "drivers/registry.h"
 #include "drivers/static_nodes/static_config.h"
+#include "model/paths.h"
 #include "model/records.h"
 #include "nodescan/error.h"
 #include "tests/drivers/provider_config_test.h"
@@ -20,45 +26,58 @@ namespace nodepool::drivers::static_nodes {
 namespace {
 
 using async::Task;
+using model::Node;
+using model::NodeState;
 using testing::HasSubstr;
 
-// No host has an address.
-class NoHosts final : public nodescan::Scanner {
+// The hosts, as the test wants them.
+struct Network {
+  std::optional<nodescan::ScanError> lookup_failure;  // nothing: all hosts are healthy
+  int lookups = 0;
+};
+
+class TestScanner final : public nodescan::Scanner {
  public:
+  explicit TestScanner(Network& network) : network_(network) {}
+
   Task<nodescan::Address> address(std::string /*host*/,
                                   async::Clock::TimePoint /*deadline*/) override {
-    throw unresolved();
-    co_return nodescan::Address{};
+    ++network_.lookups;
+    if (network_.lookup_failure) throw nodescan::ScanError(*network_.lookup_failure);
+    co_return nodescan::Address{"192.0.2.1", false};
   }
 
   Task<> connectable(std::string /*host*/, std::uint16_t /*port*/,
                      async::Clock::TimePoint /*deadline*/, Attempts /*attempts*/) override {
-    throw unresolved();
     co_return;
   }
 
   Task<std::vector<std::string>> host_keys(std::string /*host*/, std::uint16_t /*port*/,
                                            async::Clock::TimePoint /*deadline*/,
                                            nodescan::Progress* /*progress*/) override {
-    throw unresolved();
-    co_return std::vector<std::string>();
+    co_return std::vector<std::string>{"ssh-ed25519 A"};
   }
 
  private:
-  static nodescan::ScanError unresolved() {
-    return {nodescan::ScanError::Kind::unresolved, "it has no address"};
-  }
+  Network& network_;
 };
 
 class StaticProviderTest : public ProviderConfigTest {
  protected:
-  StaticProviderTest() : ProviderConfigTest(all_drivers().schemas()) {}
+  StaticProviderTest() : ProviderConfigTest(all_drivers().schemas()) {
+    loop_.run(records_.make_roots({model::Records::Kind::nodes}));
+    records_.follow(scope_, {model::Records::Kind::nodes});
+    settle();
+  }
+  ~StaticProviderTest() override { loop_.run(scope_.stop()); }
 
-  std::unique_ptr<StaticProvider> provider() {
-    const config::Config config = read(R"(
-labels: [{name: a}]
-providers: [{name: rack, driver: static, pools: [{name: main, nodes: [{name: h, labels: [a]}]}]}]
-)");
+  // A provider of the host `h` with so many slots.
+  std::unique_ptr<StaticProvider> provider(int slots = 1) {
+    const config::Config config = read(
+        "labels: [{name: a}]\n"
+        "providers: [{name: rack, driver: static, pools: [{name: main, nodes: [{name: h, labels: "
+        "[a], max-parallel-jobs: " +
+        std::to_string(slots) + "}]}]}]\n");
     return std::make_unique<StaticProvider>(
         std::make_shared<StaticProviderConfig>(config.providers.at(0), config),
         driver::ProviderContext{.runtime = runtime_,
@@ -68,42 +87,204 @@ providers: [{name: rack, driver: static, pools: [{name: main, nodes: [{name: h, 
                                 .threads = threads_,
                                 .log = log_,
                                 .metrics = telemetry::Metrics().also_to(registry_)},
-        std::make_unique<NoHosts>());
+        std::make_unique<TestScanner>(network_));
   }
 
-  void start(StaticProvider& provider) {
-    loop_.run(provider.start());
+  void settle() {
     while (loop_.poll()) {
     }
+  }
+  void pass(async::Duration duration) {
+    const async::Clock::TimePoint end = clock_.now() + duration;
+    settle();
+    while (clock_.next_wakeup() <= end) {
+      clock_.advance_to(clock_.next_wakeup());
+      settle();
+    }
+    clock_.advance_to(end);
+    settle();
+  }
+  void start(StaticProvider& provider) {
+    loop_.run(provider.start());
+    settle();
+  }
+
+  // Creates a node of the host as another launcher does. Returns its id.
+  std::string add_node(NodeState state, std::int64_t slot = 0) {
+    Node node;
+    node.state = state;
+    node.provider = "rack";
+    node.pool = "main";
+    node.type = {"a"};
+    node.hostname = "h";
+    node.connection_type = "ssh";
+    node.python_path = "auto";
+    node.host_keys = {"ssh-ed25519 A"};
+    node.public_ipv4 = "192.0.2.1";
+    node.slot = slot;
+    return loop_
+        .run(inner_.create(model::node_path(""), to_record(node),
+                           coordination::CreateMode::persistent_sequential))
+        .substr(model::node_path("").size());
+  }
+  NodeState state_of(const std::string& id) {
+    return model::parse_node(id, loop_.run(inner_.get(model::node_path(id)))).state;
   }
 
   std::string metrics() const { return registry_->prometheus_text(); }
 
+  Network network_;
   async::EventLoop loop_;
   async::VirtualClock clock_;
   async::Random random_{1};
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   coordination::MemoryServer server_;
-  coordination::MemoryStore store_{server_, runtime_};
-  telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
+  coordination::MemoryStore inner_{server_, runtime_};
+  coordination::FaultyStore store_{inner_, runtime_, {}, 1};
+  std::vector<std::string> warnings_;
+  telemetry::Logger log_{telemetry::Log::to_consumer(
+                             [this](telemetry::LogLevel, std::string_view,
+                                    std::string_view message) { warnings_.emplace_back(message); },
+                             telemetry::LogLevel::warning),
+                         "test"};
   model::Records records_{runtime_, store_, log_};
   async::ThreadPool threads_{1, "test"};
   std::shared_ptr<telemetry::MetricsRegistry> registry_ =
       std::make_shared<telemetry::MetricsRegistry>();
+  async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
+                            ADD_FAILURE() << name << ": " << error;
+                          }};
 };
 
+// A node that is being reclaimed.
+class ReclaimedNode final : public driver::NodeRecord {
+ public:
+  explicit ReclaimedNode(Node node) : node_(std::move(node)) {}
+
+  Node& node() override { return node_; }
+  Task<> save() override { co_return; }
+
+ private:
+  Node node_;
+};
+
+constexpr auto kUnhealthy = "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n";
+constexpr auto kHealthy = "nodepool_hosts_unhealthy{provider=\"rack\"} 0\n";
+
+nodescan::ScanError unresolved() {
+  return {nodescan::ScanError::Kind::unresolved, "it has no address"};
+}
+
 TEST_F(StaticProviderTest, a_replaced_one_leaves_the_count_of_unhealthy_hosts_to_its_successor) {
+  network_.lookup_failure = unresolved();
   const auto replaced = provider();
   start(*replaced);
-  EXPECT_THAT(metrics(), HasSubstr("nodepool_hosts_unhealthy{provider=\"rack\"} 1\n"));
+  EXPECT_THAT(metrics(), HasSubstr(kUnhealthy));
   replaced->quiesce();
   const auto successor = provider();
   successor->take_over(*replaced);
   start(*successor);
   loop_.run(replaced->stop());
-  EXPECT_THAT(metrics(), HasSubstr("nodepool_hosts_unhealthy{provider=\"rack\"} 1\n"));
+  EXPECT_THAT(metrics(), HasSubstr(kUnhealthy));
   loop_.run(successor->stop());
-  EXPECT_THAT(metrics(), HasSubstr("nodepool_hosts_unhealthy{provider=\"rack\"} 0\n"));
+  EXPECT_THAT(metrics(), HasSubstr(kHealthy));
+}
+
+TEST_F(StaticProviderTest, an_unhealthy_host_stays_so_until_a_check_succeeds) {
+  add_node(NodeState::in_use);
+  settle();
+  network_.lookup_failure = unresolved();
+  const auto rack = provider();
+  start(*rack);
+  EXPECT_THAT(metrics(), HasSubstr(kUnhealthy));
+  const std::string surplus = add_node(NodeState::ready);
+  settle();
+  EXPECT_EQ(state_of(surplus), NodeState::deleting);
+  EXPECT_THAT(metrics(), HasSubstr(kUnhealthy)) << "its records were corrected without a check";
+  network_.lookup_failure.reset();
+  pass(std::chrono::seconds(5));
+  EXPECT_THAT(metrics(), HasSubstr(kHealthy));
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_replaced_one_registers_no_further_slots) {
+  const auto rack = provider(1000);
+  loop_.run(rack->start());
+  while (records_.nodes.all().empty()) ASSERT_GT(loop_.poll(1), 0U);
+  rack->quiesce();
+  settle();
+  EXPECT_LE(records_.nodes.all().size(), 2U);
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_slot_that_has_been_registered_elsewhere_meanwhile_is_left_alone) {
+  const auto rack = provider(20);
+  loop_.run(rack->start());
+  while (records_.nodes.all().empty()) ASSERT_GT(loop_.poll(1), 0U);
+  add_node(NodeState::ready, 19);
+  settle();
+  EXPECT_EQ(records_.nodes.all().size(), 20U);
+  EXPECT_EQ(add_node(NodeState::ready, 19), "0000000020") << "no record was created in vain";
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_node_of_an_unhealthy_host_is_reclaimed_without_another_check) {
+  const std::string id = add_node(NodeState::in_use);
+  settle();
+  network_.lookup_failure = unresolved();
+  const auto rack = provider();
+  start(*rack);
+  const int lookups = network_.lookups;
+  ReclaimedNode used(*records_.nodes.find(id));
+  EXPECT_FALSE(loop_.run(rack->reclaim(used)));
+  EXPECT_EQ(network_.lookups, lookups);
+  network_.lookup_failure.reset();
+  pass(std::chrono::seconds(5));
+  EXPECT_TRUE(loop_.run(rack->reclaim(used))) << "it is healthy again";
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_refuses_writes) {
+  bool is_full = true;
+  coordination::FaultPlan plan;
+  plan.is_full = [&is_full] { return is_full; };
+  store_.set_plan(plan);
+  const auto rack = provider(2);
+  start(*rack);
+  pass(std::chrono::minutes(10));
+  EXPECT_GT(network_.lookups, 10);
+  EXPECT_LT(network_.lookups, 20);
+  EXPECT_THAT(warnings_, testing::ElementsAre(HasSubstr("Error updating static node h")));
+  EXPECT_THAT(metrics(), HasSubstr(kHealthy)) << "the host has answered";
+  // A change of one of its nodes is no reason for another check.
+  const int lookups = network_.lookups;
+  add_node(NodeState::in_use);
+  settle();
+  EXPECT_EQ(network_.lookups, lookups);
+  is_full = false;
+  pass(std::chrono::minutes(1));
+  EXPECT_EQ(records_.nodes.all().size(), 2U);
+  // It begins again at short intervals, with another warning.
+  is_full = true;
+  loop_.run(inner_.remove(model::node_path("0000000000"), coordination::kAnyVersion));
+  pass(std::chrono::seconds(2));
+  EXPECT_EQ(network_.lookups, lookups + 3);
+  EXPECT_THAT(warnings_, testing::SizeIs(2));
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_slot_is_registered_when_the_node_that_was_placed_there_is_gone) {
+  add_node(NodeState::in_use, 0);
+  const std::string placed = add_node(NodeState::in_use, 0);
+  settle();
+  const auto rack = provider(2);
+  start(*rack);
+  EXPECT_EQ(records_.nodes.all().size(), 2U);
+  loop_.run(inner_.remove(model::node_path(placed), coordination::kAnyVersion));
+  settle();
+  ASSERT_EQ(records_.nodes.all().size(), 2U);
+  EXPECT_EQ(records_.nodes.all().rbegin()->second.slot, 1);
+  loop_.run(rack->stop());
 }
 
 }  // namespace
