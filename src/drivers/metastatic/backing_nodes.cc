@@ -366,13 +366,13 @@ Task<BackingNodes::Outcome> BackingNodes::take_slot(Slot slot, Tenant tenant, Tr
   co_return outcome;
 }
 
-Task<> BackingNodes::release_slot(Slot slot, std::string external_id) {
+Task<> BackingNodes::release_slot(Slot slot, Tenant tenant) {
   const double now = context_.runtime.clock.wall_seconds();
-  const Change leave = [&slot, &external_id, now](model::Node&, BackingRecord& record,
-                                                  const std::set<std::int64_t>&) {
-    const auto tenant = record.tenants.find(slot.slot);
-    if (tenant == record.tenants.end() || tenant->second.external_id != external_id) return false;
-    record.tenants.erase(tenant);
+  const Change leave = [&slot, &tenant, now](model::Node&, BackingRecord& record,
+                                             const std::set<std::int64_t>&) {
+    const auto found = record.tenants.find(slot.slot);
+    if (found == record.tenants.end() || found->second != tenant) return false;
+    record.tenants.erase(found);
     record.used = now;
     return true;
   };

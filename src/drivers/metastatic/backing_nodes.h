@@ -80,8 +80,8 @@ class BackingNodes {
   // process use or request another one. Returns `unchanged` if another process has taken it.
   Task<Outcome> take_slot(Slot slot, Tenant tenant, coordination::Transaction also);
 
-  // Removes the tenant with this external id from its slot.
-  Task<> release_slot(Slot slot, std::string external_id);
+  // Removes the tenant from its slot. Does nothing if the slot has another one.
+  Task<> release_slot(Slot slot, Tenant tenant);
 
   // Marks it as failed: it gets no more nodes.
   Task<> retire(std::string id);

@@ -192,10 +192,14 @@ Task<model::Node> MetastaticAdapter::read_backing(Slot slot) {
 
 Task<> MetastaticAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/) {
   const std::string id = external_id.string_value();
-  if (parse_slot(id)) co_await remove_resource({.type = kSlotResource, .id = id, .metadata = {}});
-  for (const auto& [slot, tenant] : nodes_.tenants_of(id)) {
-    co_await nodes_.release_slot(slot, tenant.external_id);
+  std::map<Slot, Tenant> tenants = nodes_.tenants_of(id);
+  if (const std::optional<Slot> slot = parse_slot(id)) {
+    const Tenant* tenant = nodes_.tenant_in(*slot);
+    // Since the listing, another node may have taken the slot.
+    const bool is_it = tenant != nullptr && machine_in(*slot, *tenant).external_id == external_id;
+    if (is_it) tenants.emplace(*slot, *tenant);
   }
+  for (const auto& [slot, tenant] : tenants) co_await nodes_.release_slot(slot, tenant);
 }
 
 // The Python Nodepool drops the tenants from the records: then the nodes name their slots.
@@ -241,10 +245,10 @@ driver::Machine MetastaticAdapter::machine_in(const Slot& slot, const Tenant& te
 Task<> MetastaticAdapter::remove_resource(Resource resource) {
   if (resource.type != kSlotResource) co_await driver::Adapter::remove_resource(resource);
   const std::optional<Slot> slot = parse_slot(resource.id);
-  const BackingRecord* record = slot ? nodes_.find(slot->backing_node) : nullptr;
-  if (record == nullptr || !record->tenants.contains(slot->slot)) co_return;
-  const std::string external_id = record->tenants.at(slot->slot).external_id;
-  co_await nodes_.release_slot(*slot, external_id);
+  const Tenant* tenant = slot ? nodes_.tenant_in(*slot) : nullptr;
+  // Since the listing, another node may have taken the slot.
+  const bool is_it = tenant != nullptr && tenant->metadata == resource.metadata;
+  if (is_it) co_await nodes_.release_slot(*slot, *tenant);
 }
 
 Task<std::optional<std::string>> MetastaticAdapter::diagnose(model::Json external_id,
