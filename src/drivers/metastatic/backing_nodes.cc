@@ -1,6 +1,7 @@
 #include "drivers/metastatic/backing_nodes.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "coordination/error.h"
@@ -18,6 +19,11 @@ namespace {
 using coordination::StoreError;
 using coordination::Transaction;
 using Kind = StoreError::Kind;
+
+// The keys of a tenant in the index: equal for what this driver has written.
+std::set<std::string> keys_of(const Tenant& tenant) {
+  return {tenant.external_id, driver::value_of(tenant.metadata, driver::kNodeIdKey)};
+}
 
 }  // namespace
 
@@ -42,23 +48,40 @@ void BackingNodes::update_backing(const std::string& id, const model::Node* node
   std::optional<BackingRecord> record;
   if (node != nullptr) record = backing_record_of(*node, owner_);
   const auto known = entries_.find(id);
-  if (!record && known == entries_.end()) return;
-  std::string label = record ? record->label : known->second.record.label;
+  const bool was_known = known != entries_.end();
+  if (!record && !was_known) return;
+  if (was_known) unindex(id, known->second.record);
+  if (record) index(id, *record);
+  const auto now = context_.runtime.clock.now();
   if (!record) {
-    by_label_[label].erase(id);
     turns_.erase(id);
     entries_.erase(known);
     on_lost_();
-  } else if (known == entries_.end()) {
-    by_label_[label].insert(id);
-    const auto now = context_.runtime.clock.now();
+  } else if (!was_known) {
     entries_.emplace(id, Entry{*std::move(record), now, now});
   } else {
-    if (known->second.record.tenants != record->tenants) touch(id);
+    if (known->second.record.tenants != record->tenants) known->second.quiet_since = now;
     known->second.record = *std::move(record);
   }
-  changed(label).set();
+  update_availability(id);
   moved_.set();
+}
+
+void BackingNodes::index(const std::string& id, const BackingRecord& record) {
+  for (const auto& [slot, tenant] : record.tenants) {
+    for (const std::string& key : keys_of(tenant)) slots_by_tenant_[key].insert({id, slot});
+  }
+}
+
+void BackingNodes::unindex(const std::string& id, const BackingRecord& record) {
+  available_[record.label].erase(id);
+  for (const auto& [slot, tenant] : record.tenants) {
+    for (const std::string& key : keys_of(tenant)) {
+      const auto slots = slots_by_tenant_.find(key);
+      slots->second.erase({id, slot});
+      if (slots->second.empty()) slots_by_tenant_.erase(slots);
+    }
+  }
 }
 
 void BackingNodes::update_tenant(const std::string& id, const model::Node* before,
@@ -88,8 +111,21 @@ void BackingNodes::touch(const std::string& backing_node) {
   const auto entry = entries_.find(backing_node);
   if (entry == entries_.end()) return;
   entry->second.quiet_since = context_.runtime.clock.now();
-  changed(entry->second.record.label).set();
+  update_availability(backing_node);
   moved_.set();
+}
+
+// Call it after each change that free_slot_on() depends on. Wakes launches only for a slot that one
+// of them can take.
+void BackingNodes::update_availability(const std::string& id) {
+  const auto entry = entries_.find(id);
+  if (entry == entries_.end()) return;
+  const std::string& label = entry->second.record.label;
+  if (!free_slot_on(id)) {
+    available_[label].erase(id);
+  } else if (available_[label].insert(id).second) {
+    changed(label).set();
+  }
 }
 
 async::Event& BackingNodes::changed(std::string_view label) {
@@ -135,41 +171,53 @@ std::set<std::int64_t> BackingNodes::occupied(std::string_view id) const {
   return slots;
 }
 
-std::optional<std::string> BackingNodes::with_free_slot(std::string_view label,
-                                                        const BackingRules& rules) const {
-  const auto ids = by_label_.find(label);
-  if (ids == by_label_.end()) return std::nullopt;
+std::optional<Slot> BackingNodes::free_slot_for(std::string_view label,
+                                                const BackingRules& rules) const {
+  const auto ids = available_.find(label);
+  if (ids == available_.end()) return std::nullopt;
   for (const std::string& id : ids->second) {
-    const BackingRecord& record = entries_.at(id).record;
-    if (takes_nodes(record, rules, facts(id).age) && has_free_slot(id)) return id;
+    if (takes_nodes(entries_.at(id).record, rules, facts(id).age)) return free_slot_on(id);
   }
   return std::nullopt;
 }
 
-bool BackingNodes::has_free_slot(std::string_view id) const {
+std::optional<Slot> BackingNodes::free_slot_on(std::string_view id) const {
   const auto found = entries_.find(id);
-  if (found == entries_.end() || found->second.is_lost) return false;
-  const BackingRecord& record = found->second.record;
-  return !record.failed && free_slot(record, occupied(id)).has_value();
+  if (found == entries_.end()) return std::nullopt;
+  const Entry& entry = found->second;
+  if (entry.is_lost || entry.record.failed) return std::nullopt;
+  std::set<std::int64_t> taken = occupied(id);
+  taken.insert(entry.reserved.begin(), entry.reserved.end());
+  const std::optional<std::int64_t> number = free_slot(entry.record, taken);
+  if (!number) return std::nullopt;
+  return Slot{std::string(id), *number};
+}
+
+const Tenant* BackingNodes::tenant_in(const Slot& slot) const {
+  const BackingRecord* record = find(slot.backing_node);
+  if (record == nullptr) return nullptr;
+  const auto tenant = record->tenants.find(slot.slot);
+  return tenant == record->tenants.end() ? nullptr : &tenant->second;
 }
 
 std::optional<Slot> BackingNodes::slot_of_node(const driver::Metadata& metadata) const {
-  for (const auto& [id, entry] : entries_) {
-    for (const auto& [slot, tenant] : entry.record.tenants) {
-      if (driver::carries(tenant.metadata, metadata)) return Slot{id, slot};
-    }
+  const auto slots = slots_by_tenant_.find(driver::value_of(metadata, driver::kNodeIdKey));
+  if (slots == slots_by_tenant_.end()) return std::nullopt;
+  for (const Slot& slot : slots->second) {
+    if (driver::carries(tenant_in(slot)->metadata, metadata)) return slot;
   }
   return std::nullopt;
 }
 
-std::set<Slot> BackingNodes::slots_of_machine(std::string_view external_id) const {
-  std::set<Slot> slots;
-  for (const auto& [id, entry] : entries_) {
-    for (const auto& [slot, tenant] : entry.record.tenants) {
-      if (tenant.external_id == external_id) slots.insert({id, slot});
-    }
+std::map<Slot, Tenant> BackingNodes::tenants_of(std::string_view external_id) const {
+  std::map<Slot, Tenant> tenants;
+  const auto slots = slots_by_tenant_.find(external_id);
+  if (slots == slots_by_tenant_.end()) return tenants;
+  for (const Slot& slot : slots->second) {
+    const Tenant& tenant = *tenant_in(slot);
+    if (tenant.external_id == external_id) tenants.emplace(slot, tenant);
   }
-  return slots;
+  return tenants;
 }
 
 // --- changes
@@ -239,6 +287,7 @@ Task<std::string> BackingNodes::own_lock(std::string id) {
   if (const auto known = entries_.find(id); known != entries_.end()) {
     known->second.lock = lock;
     known->second.is_lost = lock.empty();
+    update_availability(id);
   }
   co_return lock;
 }
@@ -284,13 +333,46 @@ Task<> BackingNodes::read_again(std::string id) {
   }
 }
 
-Task<> BackingNodes::release_slot(Slot slot, std::string external_id) {
+void BackingNodes::set_reserved(const Slot& slot, bool is_reserved) {
+  const auto entry = entries_.find(slot.backing_node);
+  if (entry == entries_.end()) return;
+  if (is_reserved) {
+    entry->second.reserved.insert(slot.slot);
+  } else {
+    entry->second.reserved.erase(slot.slot);
+  }
+  update_availability(slot.backing_node);
+}
+
+Task<BackingNodes::Outcome> BackingNodes::take_slot(Slot slot, Tenant tenant, Transaction also) {
   const double now = context_.runtime.clock.wall_seconds();
-  const Change leave = [&slot, &external_id, now](model::Node&, BackingRecord& record,
-                                                  const std::set<std::int64_t>&) {
-    const auto tenant = record.tenants.find(slot.slot);
-    if (tenant == record.tenants.end() || tenant->second.external_id != external_id) return false;
-    record.tenants.erase(tenant);
+  const Change take = [&slot, &tenant, now](model::Node&, BackingRecord& record,
+                                            const std::set<std::int64_t>& occupied) {
+    if (record.failed || occupied.contains(slot.slot)) return false;
+    if (!record.tenants.try_emplace(slot.slot, tenant).second) return false;
+    record.used = now;
+    return true;
+  };
+  set_reserved(slot, true);
+  auto outcome = Outcome::gone;
+  std::exception_ptr failure;
+  try {
+    outcome = co_await change(slot.backing_node, take, std::move(also));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  set_reserved(slot, false);
+  if (failure) std::rethrow_exception(failure);
+  co_return outcome;
+}
+
+Task<> BackingNodes::release_slot(Slot slot, Tenant tenant) {
+  const double now = context_.runtime.clock.wall_seconds();
+  const Change leave = [&slot, &tenant, now](model::Node&, BackingRecord& record,
+                                             const std::set<std::int64_t>&) {
+    const auto found = record.tenants.find(slot.slot);
+    if (found == record.tenants.end() || found->second != tenant) return false;
+    record.tenants.erase(found);
     record.used = now;
     return true;
   };

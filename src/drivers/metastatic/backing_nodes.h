@@ -33,7 +33,8 @@ class BackingNodes {
   // Whether the table is complete.
   bool is_ready() const { return context_.nodes.ready(); }
 
-  // Set when a slot of a backing node for this label may be free, or a backing node is gone.
+  // Set when a backing node for this label may have got a free slot, or a request for one has
+  // ended.
   async::Event& changed(std::string_view label);
 
   // Set when a backing node has come, gone or changed, or a tenant has come or gone.
@@ -46,17 +47,18 @@ class BackingNodes {
   const BackingRecord* find(std::string_view id) const;
   BackingFacts facts(std::string_view id) const;
 
-  // The first backing node with a free slot for a node with this label.
-  std::optional<std::string> with_free_slot(std::string_view label,
-                                            const BackingRules& rules) const;
+  // The lowest slot, of the first backing node for this label, that is neither taken nor reserved.
+  std::optional<Slot> free_slot_for(std::string_view label, const BackingRules& rules) const;
 
-  // Whether this backing node has a free slot. Ignores max-age, for the nodes that have waited for
-  // it.
-  bool has_free_slot(std::string_view id) const;
+  // The same of this backing node. Ignores max-age, for the nodes that have waited for it.
+  std::optional<Slot> free_slot_on(std::string_view id) const;
 
-  // The slot of the node with these owner tags; the slots of the tenant with this external id.
+  // nullptr if the slot is free according to the record. Valid until the next co_await.
+  const Tenant* tenant_in(const Slot& slot) const;
+
+  // The slot of the node with these owner tags; the tenants with this external id.
   std::optional<Slot> slot_of_node(const driver::Metadata& metadata) const;
-  std::set<Slot> slots_of_machine(std::string_view external_id) const;
+  std::map<Slot, Tenant> tenants_of(std::string_view external_id) const;
 
   enum class Outcome {
     written,
@@ -74,8 +76,12 @@ class BackingNodes {
   // Retries while the store is unreachable. Throws StoreError, Cancelled.
   Task<Outcome> change(std::string id, Change change, coordination::Transaction also = {});
 
-  // Removes the tenant with this external id from its slot.
-  Task<> release_slot(Slot slot, std::string external_id);
+  // Puts the tenant into a free slot. The slot is reserved meanwhile: other launches of this
+  // process use or request another one. Returns `unchanged` if another process has taken it.
+  Task<Outcome> take_slot(Slot slot, Tenant tenant, coordination::Transaction also);
+
+  // Removes the tenant from its slot. Does nothing if the slot has another one.
+  Task<> release_slot(Slot slot, Tenant tenant);
 
   // Marks it as failed: it gets no more nodes.
   Task<> retire(std::string id);
@@ -86,16 +92,21 @@ class BackingNodes {
  private:
   struct Entry {
     BackingRecord record;
-    async::Clock::TimePoint known_since;  // when this process has learned of it
-    async::Clock::TimePoint quiet_since;  // when this process last saw a tenant come or go
-    std::string lock = {};                // path of the provider's contender; empty: unknown
-    bool is_lost = false;                 // not locked: its launcher will reclaim it
+    async::Clock::TimePoint known_since;   // when this process has learned of it
+    async::Clock::TimePoint quiet_since;   // when this process last saw a tenant come or go
+    std::string lock = {};                 // path of the provider's contender; empty: unknown
+    bool is_lost = false;                  // not locked: its launcher will reclaim it
+    std::set<std::int64_t> reserved = {};  // slots that launches of this process are taking
   };
 
   void on_change(const model::NodeTable::Change& change);
   void update_backing(const std::string& id, const model::Node* node);
   void update_tenant(const std::string& id, const model::Node* before, const model::Node* after);
+  void index(const std::string& id, const BackingRecord& record);
+  void unindex(const std::string& id, const BackingRecord& record);
   void touch(const std::string& backing_node);
+  void update_availability(const std::string& id);
+  void set_reserved(const Slot& slot, bool is_reserved);
   std::set<std::int64_t> occupied(std::string_view id) const;
   Task<std::optional<Outcome>> try_change(std::string id, const Change& change,
                                           const coordination::Transaction& also);
@@ -111,7 +122,10 @@ class BackingNodes {
   std::string provider_;
   std::string owner_;
   std::map<std::string, Entry, std::less<>> entries_;
-  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> by_label_;
+  // By label, the backing nodes of which free_slot_on() has a slot.
+  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> available_;
+  // By the tenants' external ids, and by the node ids in their tags.
+  std::map<std::string, std::set<Slot>, std::less<>> slots_by_tenant_;
   // Nodes by the backing node and slot in their records.
   std::map<std::string, std::map<std::int64_t, std::set<std::string>>, std::less<>> standing_;
   std::map<std::string, async::Event, std::less<>> changed_;  // by label

@@ -96,15 +96,12 @@ Task<std::string> MetastaticAdapter::take_slot(const CreateSpec& spec, LaunchSte
   std::unique_ptr<BackingWait> expectation;
   while (true) {
     if (const auto known = slot_of_tenant(spec, steps)) co_return *known;
-    std::optional<std::string> backing = nodes_.with_free_slot(spec.label, rules);
+    std::optional<Slot> slot = nodes_.free_slot_for(spec.label, rules);
     const bool was_served =
         expectation && expectation->request().state == BackingRequest::State::served;
-    if (!backing && was_served && nodes_.has_free_slot(expectation->request().node)) {
-      backing = expectation->request().node;
-    }
-    if (backing) {
-      const std::optional<std::string> slot = co_await occupy(spec, *backing, proof);
-      if (slot) co_return *slot;
+    if (!slot && was_served) slot = nodes_.free_slot_on(expectation->request().node);
+    if (slot) {
+      if (co_await occupy(spec, *slot, proof)) co_return to_string(*slot);
       continue;
     }
     if (expectation && expectation->request().state == BackingRequest::State::failed) {
@@ -121,28 +118,15 @@ Task<std::string> MetastaticAdapter::take_slot(const CreateSpec& spec, LaunchSte
   }
 }
 
-// Returns nothing if other nodes have taken all slots.
-Task<std::optional<std::string>> MetastaticAdapter::occupy(const CreateSpec& spec,
-                                                           std::string backing_node,
-                                                           const Transaction& proof) {
-  Slot slot{std::move(backing_node), 0};
-  const double now = context_.runtime.clock.wall_seconds();
-  const BackingNodes::Change take = [&](model::Node&, BackingRecord& record,
-                                        const std::set<std::int64_t>& occupied) {
-    const std::optional<std::int64_t> number = free_slot(record, occupied);
-    if (record.failed || !number) return false;
-    slot.slot = *number;
-    record.tenants.emplace(*number, Tenant{spec.node_id, spec.metadata});
-    record.used = now;
-    return true;
-  };
-  const Outcome outcome = co_await nodes_.change(slot.backing_node, take, proof);
+// Returns false if another node has taken the slot, or the backing node is gone.
+Task<bool> MetastaticAdapter::occupy(const CreateSpec& spec, Slot slot, const Transaction& proof) {
+  Tenant tenant{spec.node_id, spec.metadata};
+  const Outcome outcome = co_await nodes_.take_slot(std::move(slot), std::move(tenant), proof);
   if (outcome == Outcome::refused) {
     throw coordination::store_error(StoreError::Kind::bad_version, model::node_path(spec.node_id),
                                     "another launcher has the node");
   }
-  if (outcome != Outcome::written) co_return std::nullopt;
-  co_return to_string(slot);
+  co_return outcome == Outcome::written;
 }
 
 Task<std::optional<std::string>> MetastaticAdapter::find_slot(const CreateSpec& spec,
@@ -157,8 +141,7 @@ std::optional<std::string> MetastaticAdapter::slot_of_tenant(const CreateSpec& s
                                                              LaunchSteps& steps) const {
   const std::optional<Slot> slot = nodes_.slot_of_node(spec.metadata);
   if (!slot) return std::nullopt;
-  const BackingRecord* record = nodes_.find(slot->backing_node);
-  steps.set_external_id(model::json_string(record->tenants.at(slot->slot).external_id));
+  steps.set_external_id(model::json_string(nodes_.tenant_in(*slot)->external_id));
   return to_string(*slot);
 }
 
@@ -190,10 +173,7 @@ Task<Instance> MetastaticAdapter::instance_in(Slot slot, const CreateSpec& spec)
 
 // Reads the store, as the table may lack recent writes of other launchers.
 Task<model::Node> MetastaticAdapter::read_backing(Slot slot) {
-  const BackingRecord* known = nodes_.find(slot.backing_node);
-  if (known != nullptr && known->tenants.contains(slot.slot)) {
-    co_return *context_.nodes.find(slot.backing_node);
-  }
+  if (nodes_.tenant_in(slot) != nullptr) co_return *context_.nodes.find(slot.backing_node);
   while (true) {
     try {
       const coordination::Entry entry =
@@ -212,8 +192,14 @@ Task<model::Node> MetastaticAdapter::read_backing(Slot slot) {
 
 Task<> MetastaticAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/) {
   const std::string id = external_id.string_value();
-  if (parse_slot(id)) co_await remove_resource({.type = kSlotResource, .id = id, .metadata = {}});
-  for (const Slot& slot : nodes_.slots_of_machine(id)) co_await nodes_.release_slot(slot, id);
+  std::map<Slot, Tenant> tenants = nodes_.tenants_of(id);
+  if (const std::optional<Slot> slot = parse_slot(id)) {
+    const Tenant* tenant = nodes_.tenant_in(*slot);
+    // Since the listing, another node may have taken the slot.
+    const bool is_it = tenant != nullptr && machine_in(*slot, *tenant).external_id == external_id;
+    if (is_it) tenants.emplace(*slot, *tenant);
+  }
+  for (const auto& [slot, tenant] : tenants) co_await nodes_.release_slot(slot, tenant);
 }
 
 // The Python Nodepool drops the tenants from the records: then the nodes name their slots.
@@ -259,15 +245,15 @@ driver::Machine MetastaticAdapter::machine_in(const Slot& slot, const Tenant& te
 Task<> MetastaticAdapter::remove_resource(Resource resource) {
   if (resource.type != kSlotResource) co_await driver::Adapter::remove_resource(resource);
   const std::optional<Slot> slot = parse_slot(resource.id);
-  const BackingRecord* record = slot ? nodes_.find(slot->backing_node) : nullptr;
-  if (record == nullptr || !record->tenants.contains(slot->slot)) co_return;
-  const std::string external_id = record->tenants.at(slot->slot).external_id;
-  co_await nodes_.release_slot(*slot, external_id);
+  const Tenant* tenant = slot ? nodes_.tenant_in(*slot) : nullptr;
+  // Since the listing, another node may have taken the slot.
+  const bool is_it = tenant != nullptr && tenant->metadata == resource.metadata;
+  if (is_it) co_await nodes_.release_slot(*slot, *tenant);
 }
 
 Task<std::optional<std::string>> MetastaticAdapter::diagnose(model::Json external_id,
                                                              bool /*wants_console*/) {
-  for (const Slot& slot : nodes_.slots_of_machine(external_id.string_value())) {
+  for (const auto& [slot, tenant] : nodes_.tenants_of(external_id.string_value())) {
     log_.warning("Retiring backing node {}: its host keys could not be read", slot.backing_node);
     scope_.spawn("retire backing node " + slot.backing_node, nodes_.retire(slot.backing_node));
   }

@@ -34,8 +34,8 @@ class MetastaticAdapter final : public driver::Adapter {
 
  private:
   Task<std::string> take_slot(const driver::CreateSpec& spec, driver::LaunchSteps& steps);
-  Task<std::optional<std::string>> occupy(const driver::CreateSpec& spec, std::string backing_node,
-                                          const coordination::Transaction& proof);
+  Task<bool> occupy(const driver::CreateSpec& spec, Slot slot,
+                    const coordination::Transaction& proof);
   Task<std::optional<std::string>> find_slot(const driver::CreateSpec& spec,
                                              driver::LaunchSteps& steps) const;
   std::optional<std::string> slot_of_tenant(const driver::CreateSpec& spec,

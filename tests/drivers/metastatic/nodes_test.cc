@@ -112,6 +112,23 @@ TEST_F(MetastaticTest, a_freed_slot_serves_the_waiting_launch) {
   EXPECT_THAT(launchers_.requests(), IsEmpty()) << "no launch waits for it";
 }
 
+TEST_F(MetastaticTest, only_as_many_launches_take_slots_as_are_free) {
+  rules = "max-parallel-jobs: 10";
+  reclaim(launch().id);
+  launchers_.boot_time = hours(1);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 11; ++i) ids.push_back(add_node());
+  std::vector<JobPointer> jobs;
+  for (const std::string& id : ids) jobs.push_back(begin(id));
+  while (launchers_.requests().empty()) ASSERT_TRUE(process_->step());
+  EXPECT_THAT(record().tenants, SizeIs(testing::Lt(10U))) << "the last one waits for no other";
+  installation_.write(installation_.node(ids.at(9)));
+  for (const JobPointer& job : jobs) process_->run_until_ended(*job);
+  EXPECT_THAT(jobs.at(9)->failure(), HasSubstr("another launcher has the node"));
+  EXPECT_EQ(jobs.at(10)->failure(), "");
+  EXPECT_THAT(record().tenants, SizeIs(10)) << "the last one has got the slot";
+}
+
 // --- what goes wrong with backing nodes
 
 TEST_F(MetastaticTest, a_failed_request_fails_all_its_waiters) {

@@ -1,5 +1,6 @@
 // When backing nodes are given back.
 
+#include "driver/statemachine/launch_journal.h"
 #include "drivers/metastatic/disposition.h"
 #include "tests/drivers/metastatic/metastatic_fixture.h"
 
@@ -8,7 +9,10 @@ namespace {
 
 using model::Node;
 using model::NodeState;
+using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 
 TEST(Disposition, follows_from_the_record_and_the_rules) {
@@ -213,6 +217,47 @@ TEST_F(MetastaticTest, the_slot_of_a_removed_node_is_free_at_the_second_check) {
   EXPECT_THAT(record().tenants, SizeIs(1));
   search();
   EXPECT_THAT(record().tenants, IsEmpty());
+}
+
+TEST_F(MetastaticTest, a_slot_with_another_node_is_not_the_leak_that_it_was) {
+  const Node gone = launch();
+  installation_.remove_node(gone.id);
+  process_->settle();
+  const auto leaks = process_->run(process_->provider().launching()->leaks());
+  ASSERT_THAT(leaks, SizeIs(1));
+  search();
+  search();
+  const Node next = launch();
+  process_->run(process_->provider().launching()->remove_leak(leaks.at(0)));
+  EXPECT_THAT(record().tenants, ElementsAre(Pair(0, Field(&Tenant::external_id, next.id))));
+}
+
+// A node with a second slot is deleted. While the store is away, the second slot gets another node.
+TEST_F(MetastaticTest, a_slot_that_was_a_second_one_stays_with_its_next_node) {
+  const Node node = launch();
+  const Node next = launch();
+  Node on = backing();
+  const BackingRecord final_record = record_of(on);
+  BackingRecord earlier_record = final_record;
+  earlier_record.tenants.at(1) = {"second", final_record.tenants.at(0).metadata};
+  on.user_data = to_user_data(earlier_record);
+  installation_.write(on);
+  Node uncertain = installation_.node(node.id);
+  driver::LaunchJournal journal;
+  journal.steps["slot"] = {.begun = uncertain.state_time, .result = std::nullopt};
+  uncertain.launch_journal = journal.to_json();
+  installation_.write(uncertain);
+  process_->settle();
+  const JobPointer deletion = process_->reclaim(node.id);
+  process_->settle();
+  process_->cut_off();
+  process_->pass(std::chrono::seconds(3));
+  ASSERT_FALSE(deletion->ended);
+  on.user_data = to_user_data(final_record);
+  installation_.write(on);
+  process_->reconnect();
+  finish(deletion);
+  EXPECT_THAT(record().tenants, ElementsAre(Pair(1, Field(&Tenant::external_id, next.id))));
 }
 
 }  // namespace
