@@ -96,10 +96,15 @@ TEST_P(RefusalContract, what_was_forbidden_is_made_by_another_attempt) {
   }
 }
 
-TEST_P(RefusalContract, a_pod_waits_until_the_quota_of_its_new_namespace_is_counted) {
-  cluster().fail("POST pods", {403, 403, 403}, "forbidden: status unknown for quota: q");
-  expect_one_machine(launch_new().id);
-  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "one attempt";
+constexpr const char* kUncounted = "forbidden: status unknown for quota: q";
+
+TEST_P(RefusalContract, a_launch_waits_until_the_quota_of_its_new_namespace_is_counted) {
+  for (const std::string part : kParts) {
+    installation_.accounts.clear();
+    cluster().fail("POST " + part, {403, 403, 403}, kUncounted);
+    expect_one_machine(launch_new().id);
+    EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "one attempt for " << part;
+  }
 }
 
 constexpr const char* kOfQuota = "Operation cannot be fulfilled on resourcequotas";
