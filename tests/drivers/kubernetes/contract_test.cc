@@ -107,6 +107,16 @@ TEST_P(RefusalContract, a_launch_waits_until_the_quota_of_its_new_namespace_is_c
   }
 }
 
+TEST_P(RefusalContract, a_namespace_that_waits_for_its_pod_has_not_ended) {
+  cluster().fail("POST pods", std::vector<int>(10, 403), kUncounted);
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(2));
+  ASSERT_FALSE(job->ended);
+  EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
+}
+
 constexpr const char* kOfQuota = "Operation cannot be fulfilled on resourcequotas";
 
 TEST_P(RefusalContract, what_a_conflict_has_refused_is_made_in_the_same_attempt) {
