@@ -196,6 +196,17 @@ TEST_P(ProjectContract, a_project_that_is_forbidden_for_a_moment_is_deleted_all_
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+TEST_P(ProjectContract, a_pod_whose_project_cannot_be_listed_for_a_moment_is_not_gone) {
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  start();
+  const auto one = process_->launch(add_node());
+  const auto other = process_->launch(add_node());
+  process_->pass(std::chrono::seconds(30));
+  cluster().fail("LIST pods", {400});
+  for (const auto& job : {one, other}) EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
+}
+
 // Pods that the cluster refuses for a while.
 class PodContract : public DriverContract {
  protected:
