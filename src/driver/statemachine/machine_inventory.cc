@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "async/deadline.h"
+#include "driver/ownership.h"
 
 namespace nodepool::driver {
 
@@ -13,6 +14,9 @@ namespace {
 
 // Maximum age of a listing in which a machine runs, as many nodes are handed out at once.
 constexpr auto kAgeOfGoodNews = std::chrono::seconds(10);
+
+// Maximum age of a listing that shows terminated machines.
+constexpr auto kAgeOfTerminations = std::chrono::seconds(10);
 
 // For the first look: a cloud that does not respond keeps no ready node from its request.
 constexpr auto kPatience = std::chrono::seconds(15);
@@ -43,8 +47,19 @@ std::string_view word_for(Machine::State state) {
   return "";
 }
 
+// Why a machine does not run, as one sentence.
+std::string explanation_of(const Machine& machine) {
+  if (!machine.explanation.empty()) return machine.explanation;
+  const Resource resource = machine.as_resource();
+  return fmt::format("{} {} {}", resource.type, resource.id, word_for(machine.state));
+}
+
 bool runs(const Machine* machine) {
   return machine != nullptr && machine->state == Machine::State::running;
+}
+
+bool has_ended(const Machine& machine) {
+  return machine.state != Machine::State::building && machine.state != Machine::State::running;
 }
 
 }  // namespace
@@ -75,12 +90,17 @@ MachineInventory::MachineInventory(const async::Runtime& runtime, Adapter& adapt
       log_(std::move(log)),
       listing_(runtime, "machines", [this] { return ask(adapter_); }) {}
 
-// Listings may lack a new machine for the consistency delay. Clocks of launchers differ a little; a
-// node from the far future is from before the clock was set back.
+// Clocks of launchers differ a little; a node from the far future is from before the clock was set
+// back.
+bool MachineInventory::has_changed_within(const model::Node& node, async::Duration age) const {
+  const std::chrono::duration<double> since(runtime_.clock.wall_seconds() - node.state_time);
+  return std::chrono::abs(since) < age;
+}
+
+// Listings may lack a new machine for the consistency delay.
 bool MachineInventory::may_be_hidden(const model::Node& node,
                                      const IndexedMachines& machines) const {
-  const std::chrono::duration<double> age(runtime_.clock.wall_seconds() - node.state_time);
-  return !machines.is_complete() || std::chrono::abs(age) < adapter_.traits().consistency_delay;
+  return !machines.is_complete() || has_changed_within(node, adapter_.traits().consistency_delay);
 }
 
 Task<bool> MachineInventory::is_running(model::Node node) {
@@ -111,10 +131,23 @@ Task<bool> MachineInventory::is_running(model::Node node) {
   co_return false;
 }
 
-std::string explanation_of(const Machine& machine) {
-  if (!machine.explanation.empty()) return machine.explanation;
-  const Resource resource = machine.as_resource();
-  return fmt::format("{} {} {}", resource.type, resource.id, word_for(machine.state));
+// A machine that is not listed may have ended long ago, or belong to another account. One that is
+// being launched may not run yet: a namespace without its pod counts as stopped.
+Task<std::map<std::string, std::string>> MachineInventory::terminated(
+    const model::NodeTable& nodes) {
+  const auto begun = runtime_.clock.now();
+  const Pointer machines = co_await list(kAgeOfTerminations);
+  const async::Duration oldest = runtime_.clock.now() - begun + kAgeOfTerminations +
+                                 Adapter::kListingAge + adapter_.traits().consistency_delay;
+  std::map<std::string, std::string> reasons;
+  for (const Machine& machine : machines->all()) {
+    if (!has_ended(machine)) continue;
+    const model::Node* node = nodes.find(value_of(machine.metadata, kNodeIdKey));
+    if (node == nullptr || machines->find(node->external_id) != &machine) continue;
+    if (node->state == model::NodeState::building || has_changed_within(*node, oldest)) continue;
+    reasons.emplace(node->id, explanation_of(machine));
+  }
+  co_return reasons;
 }
 
 }  // namespace nodepool::driver

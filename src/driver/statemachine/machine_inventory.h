@@ -12,6 +12,7 @@
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/instance.h"
 #include "model/node.h"
+#include "model/node_table.h"
 #include "telemetry/log.h"
 
 namespace nodepool::driver {
@@ -48,6 +49,11 @@ class MachineInventory {
   // throws CloudError: what cannot be asked counts as running, with a warning.
   Task<bool> is_running(model::Node node);
 
+  // The nodes whose machines have ended, and why, as one sentence. Omits nodes that are being
+  // launched, and those whose state has changed so recently that the listing may be older. `nodes`
+  // outlives the call.
+  Task<std::map<std::string, std::string>> terminated(const model::NodeTable& nodes);
+
   // Forgets the last listing.
   void forget() { listing_.drop(); }
 
@@ -56,14 +62,12 @@ class MachineInventory {
 
  private:
   bool may_be_hidden(const model::Node& node, const IndexedMachines& machines) const;
+  bool has_changed_within(const model::Node& node, async::Duration age) const;
 
   async::Runtime runtime_;
   Adapter& adapter_;
   telemetry::Logger log_;
   async::SharedResult<IndexedMachines> listing_;
 };
-
-// Why a machine does not run, as one sentence.
-std::string explanation_of(const Machine& machine);
 
 }  // namespace nodepool::driver

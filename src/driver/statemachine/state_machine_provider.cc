@@ -19,9 +19,6 @@ namespace {
 // Timeout of one attempt to delete a machine.
 constexpr auto kDeleteTimeout = std::chrono::seconds(600);
 
-// Maximum age of the listing that shows terminated machines.
-constexpr auto kAgeOfTerminations = std::chrono::seconds(10);
-
 }  // namespace
 
 StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineConfig> config,
@@ -190,19 +187,8 @@ Task<bool> StateMachineProvider::is_usable(model::Node node) {
   co_return co_await machines_.is_running(std::move(node));
 }
 
-// A machine that is not listed may have ended long ago, or belong to another account.
 Task<std::map<std::string, std::string>> StateMachineProvider::terminated() {
-  std::map<std::string, std::string> reasons;
-  const MachineInventory::Pointer machines = co_await machines_.list(kAgeOfTerminations);
-  for (const Machine& machine : machines->all()) {
-    if (machine.state == Machine::State::building || machine.state == Machine::State::running) {
-      continue;
-    }
-    const model::Node* node = context_.nodes.find(value_of(machine.metadata, kNodeIdKey));
-    if (node == nullptr || machines->find(node->external_id) != &machine) continue;
-    reasons.emplace(node->id, explanation_of(machine));
-  }
-  co_return reasons;
+  co_return co_await machines_.terminated(context_.nodes);
 }
 
 Task<std::optional<model::Node>> StateMachineProvider::reclaim(NodeRecord& record) {

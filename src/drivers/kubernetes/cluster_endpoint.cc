@@ -31,7 +31,7 @@ Task<> ClusterEndpoint::stop() {
 }
 
 Task<PodList> ClusterEndpoint::ask_pods() {
-  return PodList::of(spaces_->pods({awaited_.begin(), awaited_.end()}));
+  return spaces_->pods({awaited_.begin(), awaited_.end()});
 }
 
 }  // namespace nodepool::drivers::kubernetes

@@ -150,7 +150,7 @@ Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWa
   bool was_there = false;
   while (true) {
     const auto list = co_await driver::if_answered(pods.next(awaited), "pods", log);
-    if (!list) continue;
+    if (!list || list->is_unread(space)) continue;
     const Pod* pod = list->find(path);
     if (pod == nullptr || pod->is_going) {
       if (!was_there) continue;

@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cloud/by_id.h"
@@ -31,7 +33,24 @@ struct Pod {
   std::string path() const { return space + "/" + name; }
 };
 
-using PodList = cloud::ById<Pod, &Pod::path>;
+// A listing of pods.
+class PodList : public cloud::ById<Pod, &Pod::path> {
+ public:
+  // `unread`: namespaces that could not be listed.
+  explicit PodList(std::vector<Pod> pods, std::set<std::string> unread = {})
+      : ById(std::move(pods)), unread_(std::move(unread)) {}
+
+  // Awaits and indexes a complete listing. Throws what it throws.
+  static async::Task<PodList> of(async::Task<std::vector<Pod>> listing) {
+    co_return PodList(co_await std::move(listing));
+  }
+
+  // Whether the pods of this namespace are unknown.
+  bool is_unread(const std::string& space) const { return unread_.contains(space); }
+
+ private:
+  std::set<std::string> unread_;
+};
 
 // Reads a pod. Throws CloudError(failed) if it is invalid.
 Pod read_pod(const Element& object);

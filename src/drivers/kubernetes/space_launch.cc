@@ -25,7 +25,7 @@ constexpr auto kControllersPatience = std::chrono::seconds(30);
 constexpr async::Duration kFirstPause = std::chrono::milliseconds(50);
 constexpr async::Duration kLongestPause = std::chrono::seconds(1);
 
-// Polls for the token instead of watching: permission to watch one secret allows watching all.
+// The pauses between attempts, until the controllers should have finished.
 class Pauses {
  public:
   explicit Pauses(const async::Runtime& runtime)
@@ -42,6 +42,20 @@ class Pauses {
   async::Clock::TimePoint until_;
   async::Duration pause_ = kFirstPause;
 };
+
+// Retries an idempotent call while the cluster sets up a new namespace. `call` outlives it.
+template <typename Call>
+Task<> retry_while_new(async::Runtime runtime, const Call& call) {
+  for (Pauses pauses(runtime);;) {
+    try {
+      co_await call();
+      co_return;
+    } catch (const CloudError& error) {
+      if (error.code() != kNewNamespace || pauses.are_over()) throw;
+    }
+    co_await pauses.next();
+  }
+}
 
 std::string core_path(const std::string& space, const std::string& what) {
   return "/api/v1/namespaces/" + space + "/" + what;
@@ -102,15 +116,20 @@ Task<bool> SpaceLaunch::is_ours(std::string name) {
 
 Task<SpaceLaunch::Account> SpaceLaunch::make_account(std::string space) {
   steps_.enter("making the service account");
-  using enum KubeApi::Retry;
-  co_await context_.api.make("create service account", core_path(space, "serviceaccounts"),
-                             service_account(), allowed);
-  co_await context_.api.make("create secret", core_path(space, "secrets"), token_secret(), allowed);
-  co_await context_.spaces.grant(space, label_.has_pod);
+  co_await make("create service account", core_path(space, "serviceaccounts"), service_account());
+  co_await make("create secret", core_path(space, "secrets"), token_secret());
+  const auto grant = [this, &space] { return context_.spaces.grant(space, label_.has_pod); };
+  co_await retry_while_new(context_.runtime, grant);
   steps_.enter("waiting for the account's token");
   co_return co_await read_account(space);
 }
 
+Task<> SpaceLaunch::make(std::string name, std::string path, Json body) {
+  const auto call = [&] { return context_.api.make(name, path, body, KubeApi::Retry::allowed); };
+  co_await retry_while_new(context_.runtime, call);
+}
+
+// Polls for the token instead of watching: permission to watch one secret allows watching all.
 Task<SpaceLaunch::Account> SpaceLaunch::read_account(std::string space) {
   const std::string path = core_path(space, std::string("secrets/") + kAccount);
   for (Pauses pauses(context_.runtime);;) {
@@ -139,7 +158,8 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
   std::exception_ptr failure;
   std::optional<Pod> running;
   try {
-    co_await make_pod(space);
+    Json body = pod(label_, object_name(spec_.label), attached_);
+    co_await make("create pod", core_path(space, "pods"), std::move(body));
     driver::PollWaiter awaited = context_.pods.await(spec_.expected);
     steps_.enter("waiting for the pod");
     driver::LaunchSteps& steps = steps_;
@@ -155,21 +175,6 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
   context_.awaited.erase(entry);
   if (failure) std::rethrow_exception(failure);
   co_return *running;
-}
-
-// Retries while the cluster sets up a new namespace.
-Task<> SpaceLaunch::make_pod(std::string space) {
-  const Json body = pod(label_, object_name(spec_.label), attached_);
-  for (Pauses pauses(context_.runtime);;) {
-    try {
-      co_await context_.api.make("create pod", core_path(space, "pods"), body,
-                                 KubeApi::Retry::allowed);
-      co_return;
-    } catch (const CloudError& error) {
-      if (error.code() != kNewNamespace || pauses.are_over()) throw;
-    }
-    co_await pauses.next();
-  }
 }
 
 driver::Instance SpaceLaunch::describe(const std::string& space, const Account& account) const {

@@ -41,10 +41,10 @@ class SpaceLaunch {
   async::Task<std::optional<std::string>> find_space();
   async::Task<bool> is_ours(std::string name);
   async::Task<Account> make_account(std::string space);
+  async::Task<> make(std::string name, std::string path, Json body);
   async::Task<Account> read_account(std::string space);
   async::Task<Account> find_account(std::string path);
   async::Task<Pod> run_pod(std::string space);
-  async::Task<> make_pod(std::string space);
   driver::Instance describe(const std::string& space, const Account& account) const;
 
   SpaceContext context_;

@@ -55,8 +55,8 @@ Task<> Namespaces::grant(std::string name, bool has_pod) {
                      role_binding("zuul-role", name, "Role", role_name), KubeApi::Retry::allowed);
 }
 
-Task<std::vector<Pod>> Namespaces::pods(std::set<std::string> /*awaited*/) {
-  return api_.list("list pods", kPods, std::string(kOfNodes), read_pod);
+Task<PodList> Namespaces::pods(std::set<std::string> /*awaited*/) {
+  return PodList::of(api_.list("list pods", kPods, std::string(kOfNodes), read_pod));
 }
 
 void Namespaces::follow(Watcher& watcher, std::function<void()> on_space,

@@ -43,8 +43,9 @@ class Spaces {
   // Grants the node's service account its permissions. Idempotent.
   virtual async::Task<> grant(std::string name, bool has_pod) = 0;
 
-  // The pods of nodes. If they cannot be listed at once, only those in the namespaces `awaited`.
-  virtual async::Task<std::vector<Pod>> pods(std::set<std::string> awaited) = 0;
+  // The pods of nodes. If they cannot be listed at once, only those in the namespaces `awaited`;
+  // throws if none of these could be listed.
+  virtual async::Task<PodList> pods(std::set<std::string> awaited) = 0;
 
   // Starts the watches.
   virtual void follow(Watcher& watcher, std::function<void()> on_space,
@@ -72,7 +73,7 @@ class Namespaces final : public Spaces {
   async::Task<std::vector<Space>> list() override;
   async::Task<bool> remove(std::string name) override;
   async::Task<> grant(std::string name, bool has_pod) override;
-  async::Task<std::vector<Pod>> pods(std::set<std::string> awaited) override;
+  async::Task<PodList> pods(std::set<std::string> awaited) override;
   void follow(Watcher& watcher, std::function<void()> on_space,
               std::function<void()> on_pod) override;
   bool reports_pods() const override { return true; }

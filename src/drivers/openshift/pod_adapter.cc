@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <ranges>
 
 #include "cloud/base64.h"
 #include "driver/cloud_error.h"
@@ -168,18 +169,26 @@ Task<driver::Instance> PodAdapter::instance_of(driver::CreateSpec spec, Pod pod)
 // --- deleting pods
 
 // The id is the namespace and the pod's name joined with "-", as in the Python Nodepool. If a
-// pool's name is a prefix of another's, asks the cluster which one it is.
+// pool's name is a prefix of another's, asks the cluster which one it is, the longest name first. A
+// project that may not be read matters only if no other one has the pod.
 Task<std::optional<PodAdapter::PodName>> PodAdapter::find_name(std::string id) {
-  for (const auto& [space, pool] : config_->pools()) {
+  std::exception_ptr refusal;
+  for (const auto& [space, pool] : config_->pools() | std::views::reverse) {
     if (!id.starts_with(space + "-")) continue;
     PodName pod_name{.space = space, .name = id.substr(space.size() + 1)};
-    const auto found = co_await api_.find("get pod", pods_of(space) + "/" + pod_name.name);
-    if (!found) continue;
-    const Pod pod = kubernetes::read_pod(*found);
-    const bool is_ours =
-        driver::value_of(pod.attached, driver::kProviderNameKey) == config_->name();
-    if (is_ours) co_return pod_name;
+    try {
+      const auto found = co_await api_.find("get pod", pods_of(space) + "/" + pod_name.name);
+      if (!found) continue;
+      const Pod pod = kubernetes::read_pod(*found);
+      const bool is_ours =
+          driver::value_of(pod.attached, driver::kProviderNameKey) == config_->name();
+      if (is_ours) co_return pod_name;
+    } catch (const CloudError& error) {
+      if (!is_forbidden(error)) throw;
+      refusal = std::current_exception();
+    }
   }
+  if (refusal) std::rethrow_exception(refusal);
   co_return std::nullopt;
 }
 

@@ -1,23 +1,34 @@
 #include "drivers/openshift/projects.h"
 
-#include <algorithm>
-#include <iterator>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include "async/slots.h"
+#include "async/task_scope.h"
 #include "driver/cloud_error.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
+#include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::openshift {
 
 using async::Task;
 using driver::CloudError;
 using kubernetes::Pod;
+using kubernetes::PodList;
 using kubernetes::Space;
 
 namespace {
 
 constexpr const char* kApi = "/apis/project.openshift.io/v1";
 constexpr const char* kDescription = "openshift.io/description";
+constexpr std::size_t kConcurrentListings = 20;
 
 std::string path_of(const std::string& name) {
   return std::string(kApi) + "/projects/" + name;
@@ -98,20 +109,45 @@ Task<> Projects::grant(std::string name, bool /*has_pod*/) {
                      KubeApi::Retry::allowed);
 }
 
-// The user may list the pods of each project, but not of all at once. Ignores a project that has
-// been deleted meanwhile.
-Task<std::vector<Pod>> Projects::pods(std::set<std::string> awaited) {
+// The listings of several projects, which run concurrently.
+struct Projects::Listings {
+  async::Slots slots{kConcurrentListings};
   std::vector<Pod> pods;
+  std::set<std::string> unread;
+  std::optional<CloudError> failure;
+};
+
+// The user may list the pods of each project, but not of all at once.
+Task<PodList> Projects::pods(std::set<std::string> awaited) {
+  Listings listings;
+  listings.unread = awaited;
+  async::TaskScope scope(runtime_, telemetry::log_errors(log_));
   for (const std::string& name : awaited) {
-    try {
-      const std::string path = "/api/v1/namespaces/" + name + "/pods";
-      std::vector<Pod> found = co_await api_.list("list pods", path, "", kubernetes::read_pod);
-      std::ranges::move(found, std::back_inserter(pods));
-    } catch (const CloudError& error) {
-      if (!may_be_missing(error)) throw;
+    scope.spawn("list pods of project " + name, list_pods(name, listings));
+  }
+  co_await scope.join_or_stop();
+  if (listings.failure) {
+    if (listings.unread.size() == awaited.size()) throw CloudError(*listings.failure);
+    log_.warning("Error listing the pods of projects {}: {}", fmt::join(listings.unread, ", "),
+                 listings.failure->what());
+  }
+  co_return PodList(std::move(listings.pods), std::move(listings.unread));
+}
+
+// A project that has been deleted meanwhile has no pods.
+Task<> Projects::list_pods(std::string project, Listings& listings) {
+  const auto turn = co_await listings.slots.take();
+  try {
+    const std::string path = "/api/v1/namespaces/" + project + "/pods";
+    std::vector<Pod> found = co_await api_.list("list pods", path, "", kubernetes::read_pod);
+    std::ranges::move(found, std::back_inserter(listings.pods));
+  } catch (const CloudError& error) {
+    if (!may_be_missing(error)) {
+      listings.failure.emplace(error);
+      co_return;
     }
   }
-  co_return pods;
+  listings.unread.erase(project);
 }
 
 void Projects::follow(kubernetes::Watcher& watcher, std::function<void()> on_space,

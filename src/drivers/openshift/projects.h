@@ -1,6 +1,12 @@
 #pragma once
 
+#include <set>
+#include <string>
+#include <utility>
+
+#include "async/runtime.h"
 #include "drivers/kubernetes/spaces.h"
+#include "telemetry/log.h"
 
 namespace nodepool::drivers::openshift {
 
@@ -13,7 +19,8 @@ using kubernetes::KubeApi;
 class Projects final : public kubernetes::Spaces {
  public:
   // `api` outlives it.
-  explicit Projects(KubeApi& api) : api_(api) {}
+  Projects(const async::Runtime& runtime, telemetry::Logger log, KubeApi& api)
+      : runtime_(runtime), log_(std::move(log)), api_(api) {}
 
   std::string_view word() const override { return "project"; }
   async::Task<bool> make(std::string name, driver::Metadata attached) override;
@@ -21,13 +28,19 @@ class Projects final : public kubernetes::Spaces {
   async::Task<std::vector<kubernetes::Space>> list() override;
   async::Task<bool> remove(std::string name) override;
   async::Task<> grant(std::string name, bool has_pod) override;
-  async::Task<std::vector<kubernetes::Pod>> pods(std::set<std::string> awaited) override;
+  async::Task<kubernetes::PodList> pods(std::set<std::string> awaited) override;
   void follow(kubernetes::Watcher& watcher, std::function<void()> on_space,
               std::function<void()> on_pod) override;
   bool reports_pods() const override { return false; }
   bool reports_all_spaces() const override { return false; }
 
  private:
+  struct Listings;
+
+  async::Task<> list_pods(std::string project, Listings& listings);
+
+  async::Runtime runtime_;
+  telemetry::Logger log_;
   KubeApi& api_;
 };
 

@@ -68,6 +68,9 @@ TEST_F(MachineInventoryTest, a_node_from_before_the_clock_was_set_back_is_not_ne
   installation_.clock.shift_wall_clock(-3600);
   hide_machines(2);
   EXPECT_FALSE(is_usable(node));
+  cloud_->state = Machine::State::stopped;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(terminated(), ElementsAre(Pair(node.id, testing::_)));
 }
 
 TEST_F(MachineInventoryTest, a_machine_that_is_missing_from_listings_with_gaps_is_usable) {
@@ -114,6 +117,32 @@ TEST_F(MachineInventoryTest, machines_that_do_not_run_are_not_usable_and_say_why
   process_->pass(std::chrono::minutes(1));
   EXPECT_FALSE(is_usable(node)) << "it has just been started once more";
   EXPECT_THAT(terminated(), IsEmpty());
+}
+
+// As a namespace that does not have its pod yet.
+TEST_F(MachineInventoryTest, a_machine_that_stands_still_during_its_launch_has_not_ended) {
+  cloud_->boot_time = std::chrono::minutes(2);
+  cloud_->state = Machine::State::stopped;
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(cloud_->boot_time - std::chrono::seconds(1));
+  ASSERT_FALSE(node(id).external_id.is_null());
+  EXPECT_THAT(terminated(), IsEmpty()) << "it is being launched";
+  cloud_->state = Machine::State::running;
+  process_->run_until_ended(*job);
+  process_->settle();
+  ASSERT_EQ(node(id).state, model::NodeState::ready);
+  EXPECT_THAT(terminated(), IsEmpty()) << "the listing is from before its end";
+  EXPECT_EQ(cloud_->count("list"), 1U);
+}
+
+TEST_F(MachineInventoryTest, a_listing_that_takes_longer_than_a_launch_says_nothing_of_its_node) {
+  cloud_->state = Machine::State::stopped;
+  const Node node = launch_new();
+  cloud_->latency = std::chrono::minutes(3);
+  EXPECT_THAT(terminated(), IsEmpty());
+  cloud_->latency = {};
+  EXPECT_THAT(terminated(), ElementsAre(Pair(node.id, testing::_)));
 }
 
 TEST_F(MachineInventoryTest, a_second_machine_with_the_tags_of_a_node_says_nothing_about_it) {

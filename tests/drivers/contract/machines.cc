@@ -147,6 +147,7 @@ TEST_P(EndContract, a_machine_ended_by_its_cloud_has_a_termination_reason) {
   const Node node = launch_new();
   const Node other = launch_new();
   EXPECT_THAT(process_->run(provider().terminated()), IsEmpty());
+  process_->pass(minutes(1));  // older than the listings
   cloud_->end_machine(cloud_->machine_of(node));
   for (int look = 0; look < 2; ++look) {  // on its way, and gone
     process_->pass(std::chrono::seconds(20));

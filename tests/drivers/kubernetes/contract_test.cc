@@ -96,10 +96,25 @@ TEST_P(RefusalContract, what_was_forbidden_is_made_by_another_attempt) {
   }
 }
 
-TEST_P(RefusalContract, a_pod_waits_until_the_quota_of_its_new_namespace_is_counted) {
-  cluster().fail("POST pods", {403, 403, 403}, "forbidden: status unknown for quota: q");
-  expect_one_machine(launch_new().id);
-  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "one attempt";
+constexpr const char* kUncounted = "forbidden: status unknown for quota: q";
+
+TEST_P(RefusalContract, a_launch_waits_until_the_quota_of_its_new_namespace_is_counted) {
+  for (const std::string part : kParts) {
+    installation_.accounts.clear();
+    cluster().fail("POST " + part, {403, 403, 403}, kUncounted);
+    expect_one_machine(launch_new().id);
+    EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "one attempt for " << part;
+  }
+}
+
+TEST_P(RefusalContract, a_namespace_that_waits_for_its_pod_has_not_ended) {
+  cluster().fail("POST pods", std::vector<int>(10, 403), kUncounted);
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(2));
+  ASSERT_FALSE(job->ended);
+  EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
 }
 
 constexpr const char* kOfQuota = "Operation cannot be fulfilled on resourcequotas";

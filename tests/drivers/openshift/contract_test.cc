@@ -39,6 +39,10 @@ const std::string kTwoProjects = std::string(kPods) + R"(      - name: revoked
         labels: [{name: small, image: 'debian:12'}]
 )";
 
+const std::string kProjectsWithPrefix = std::string(kPods) + R"(      - name: main-small
+        labels: [{name: small, image: 'debian:12'}]
+)";
+
 KubeFixture::Json small_pod() {
   return {{"spec",
            {{"containers",
@@ -192,6 +196,17 @@ TEST_P(ProjectContract, a_project_that_is_forbidden_for_a_moment_is_deleted_all_
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+TEST_P(ProjectContract, a_pod_whose_project_cannot_be_listed_for_a_moment_is_not_gone) {
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  start();
+  const auto one = process_->launch(add_node());
+  const auto other = process_->launch(add_node());
+  process_->pass(std::chrono::seconds(30));
+  cluster().fail("LIST pods", {400});
+  for (const auto& job : {one, other}) EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
+}
+
 // Pods that the cluster refuses for a while.
 class PodContract : public DriverContract {
  protected:
@@ -205,10 +220,48 @@ TEST_P(PodContract, a_conflict_at_the_quota_says_nothing_about_the_name) {
   EXPECT_EQ(cloud_->machine_of(node), "main-small-" + node.id);
 }
 
+// Two projects, of which one's name begins with the other's: an id may name a pod in either.
+class PrefixFixture final : public PodFixture {
+ public:
+  using PodFixture::PodFixture;
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    return make<openshift::OpenShiftPodsDriver>(std::move(context), kProjectsWithPrefix);
+  }
+};
+
+class PrefixContract : public PodContract {};
+
+TEST_P(PrefixContract, a_pod_is_deleted_though_another_project_may_not_be_read) {
+  start();
+  for (const auto& [pool, other] :
+       {std::pair("main-small", "main"), std::pair("main", "main-small")}) {
+    const std::string id = installation_.add_node(kProvider, pool, kLabel);
+    EXPECT_EQ(finish(process_->launch(id))->failure(), "");
+    const std::string path = std::string("namespaces/") + pool + "/pods/small-" + id;
+    EXPECT_THAT(cluster().things(), testing::Contains(testing::Key(path)));
+    cluster().forbidden = {other};
+    reclaim(id);
+    EXPECT_THAT(cluster().things(), testing::Not(testing::Contains(testing::Key(path))));
+    cluster().forbidden.clear();
+  }
+}
+
+TEST_P(PrefixContract, a_pod_whose_own_project_may_not_be_read_is_not_given_up) {
+  const model::Node node = launch_new();
+  cluster().forbidden = {kPool};
+  EXPECT_THAT(finish(process_->reclaim(node.id))->failure(), testing::HasSubstr("HTTP 403"));
+  EXPECT_THAT(machine_ids(), testing::SizeIs(1));
+  cluster().forbidden.clear();
+  reclaim(node.id);
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(openshift, ProjectContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, PodContract, testing::Values(backend<PodFixture>()));
+INSTANTIATE_TEST_SUITE_P(prefix, PrefixContract, testing::Values(backend<PrefixFixture>()));
 INSTANTIATE_TEST_SUITE_P(revoked, RevokedContract, testing::Values(backend<RevokedFixture>()));
 INSTANTIATE_TEST_SUITE_P(revoked, DriverContract, testing::Values(backend<RevokedFixture>()));
 INSTANTIATE_TEST_SUITE_P(revoked, EndContract, testing::Values(backend<RevokedFixture>()));

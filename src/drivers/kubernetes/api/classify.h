@@ -10,8 +10,8 @@ namespace nodepool::drivers::kubernetes {
 inline constexpr std::string_view kAlreadyExists = "AlreadyExists";  // as the cluster calls it
 // Any other 409: something has changed meanwhile, such as a quota. The call had no effect.
 inline constexpr std::string_view kConflict = "Conflict";
-// A pod cannot be made yet: the cluster's controllers have not set up its namespace. The reason is
-// Forbidden.
+// An object cannot be made yet: the cluster's controllers have not set up its namespace. The reason
+// is Forbidden.
 inline constexpr std::string_view kNewNamespace = "NewNamespace";
 
 // The meaning of a response, see cloud::Classify.
