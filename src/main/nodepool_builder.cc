@@ -23,6 +23,10 @@ namespace {
 using namespace nodepool;
 using async::Task;
 
+// Only monitoring connects to a builder. Builds and uploads need the other descriptors.
+constexpr web::ClientLimits::Limits kClientLimits{
+    .connections = 64, .per_origin = 16, .per_local_origin = 16};
+
 class BuilderDaemon final : public program::Daemon {
  public:
   BuilderDaemon(const program::Options& options, std::shared_ptr<telemetry::Log> log,
@@ -40,8 +44,10 @@ class BuilderDaemon final : public program::Daemon {
   Task<> start_without_store(const config::Config& config) override {
     if (!config.webapp.builder_port) co_return;
     anonymous_read_ = config.api.anonymous_read;
-    web_.emplace(runtime(), log().child("WebApp"),
-                 [this](web::Request request) { return answer(std::move(request)); });
+    web_.emplace(
+        runtime(), log().child("WebApp"),
+        [this](web::Request request) { return answer(std::move(request)); }, web::Server::Limits(),
+        std::make_shared<web::ClientLimits>(kClientLimits));
     co_await web_->start({.host = config.webapp.listen_address,
                           .port = *config.webapp.builder_port,
                           .names = config.api.host_names});

@@ -73,6 +73,18 @@ TEST_F(BuilderPages, liveness_readiness_and_metrics_are_served) {
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 
+TEST_F(BuilderPages, idle_clients_of_one_address_take_16_descriptors) {
+  start();
+  // bash returns 1 at the end of the connection, more than 128 after a timeout, which is shorter
+  // than that of idle connections.
+  const std::string script = "for i in {1..17}; do exec {client}<>/dev/tcp/127.0.0.1/" +
+                             std::to_string(port_.number()) +
+                             "; : ${first:=$client}; done; read -t 20 -u $first; echo $?";
+  EXPECT_EQ(test_support::run({"bash", "-c", script}).output, "1\n");
+  EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
+  EXPECT_EQ(host_.stop(SIGTERM), 0);
+}
+
 TEST_F(BuilderPages, metrics_need_anonymous_read) {
   start("api: {anonymous-read: false}\n");
   EXPECT_THAT(page("/metrics"), HasSubstr(" 403 "));
