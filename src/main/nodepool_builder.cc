@@ -73,10 +73,9 @@ class BuilderDaemon final : public program::Daemon {
   }
 
   Task<> start(config::Config config) override {
-    program::HostNames names = program::host_names();
     builder::NodePoolBuilder::Options options;
-    options.hostname = std::move(names.short_name);
-    options.fqdn = std::move(names.fqdn);
+    options.hostname = host_names_.short_name;
+    options.fqdn = host_names_.fqdn;
     options.build_workers = choices_.build_workers;
     options.upload_workers = choices_.upload_workers;
     options.fake = choices_.fake;
@@ -130,6 +129,8 @@ class BuilderDaemon final : public program::Daemon {
     builder_.reset();
   }
 
+  // Looked up before the loop runs: a slow name server would block it until the session expires.
+  const program::HostNames host_names_ = program::host_names();
   BuilderChoices choices_;
   driver::DriverRegistry drivers_;
   std::optional<web::Server> web_;
