@@ -15,6 +15,7 @@
 #include "program/host_names.h"
 #include "telemetry/log_errors.h"
 #include "web/error_pages.h"
+#include "web/metrics_page.h"
 #include "web/readiness.h"
 #include "web/server.h"
 
@@ -67,9 +68,13 @@ class BuilderDaemon final : public program::Daemon {
     if (!anonymous_read_) {
       co_return web::error_page(403, "The metrics of a builder need anonymous-read.", request);
     }
+    co_return co_await metrics_page_.answer();
+  }
+
+  telemetry::MetricsRegistry all_metrics() {
     telemetry::MetricsRegistry all = registry();
     if (builder_) builder_->add_metrics(all);
-    co_return web::text_page(all.prometheus_text(), web::kPrometheusText);
+    return all;
   }
 
   Task<> start(config::Config config) override {
@@ -136,6 +141,7 @@ class BuilderDaemon final : public program::Daemon {
   const program::HostNames host_names_ = program::host_names();
   BuilderChoices choices_;
   driver::DriverRegistry drivers_;
+  web::MetricsPage metrics_page_{runtime(), [this] { return all_metrics(); }};
   std::optional<web::Server> web_;
   bool anonymous_read_ = false;
   std::optional<builder::NodePoolBuilder> builder_;

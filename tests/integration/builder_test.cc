@@ -74,7 +74,9 @@ TEST_F(BuilderPages, liveness_readiness_and_metrics_are_served) {
   EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
   EXPECT_THAT(page("/metrics"), HasSubstr("\nprocess_cpu_seconds_total "));
-  EXPECT_THAT(page("/metrics"), HasSubstr("\nnodepool_image_size_bytes{"));
+  host_.commands().wait_until("the image's size", [this] {
+    return page("/metrics").contains("\nnodepool_image_size_bytes{");
+  });
   EXPECT_THAT(page("/node-list"), HasSubstr(" 404 "));
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
