@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -259,7 +260,7 @@ Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result, async::
     telemetry::MetricsBatch batch(context_.metrics);
     batch.gauge(telemetry::series<kBuildExitCode>(build.image), result.exit_code);
     batch.time(telemetry::series<kBuildTime>(build.image), duration);
-    batch.gauge(telemetry::series<kLastBuild>(build.image), context_.now());
+    batch.gauge(telemetry::series<kLastBuild>(build.image), std::floor(context_.now()));
   }
   if (result.kind != BuildResult::Kind::ready) co_return;
   constexpr double kBlock = 512;  // of st_blocks

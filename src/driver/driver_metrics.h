@@ -14,8 +14,9 @@ inline constexpr telemetry::Metric kLaunches{
                "nodepool.launch.requestor.<requestor>.<result>"},
     .help =
         "Launch attempts: `ready`, or `error.` with `quota`, `capacity`, `status`, `network`, "
-        "`ipadd` (no floating IP in time), `keyscan`, `servercreatetimeout`, `zksession`, "
-        "`unknown`. Durations count from the first attempt."};
+        "`ipadd` (no floating IP in time), `keyscan`, `nodepool` (no token of a new Kubernetes "
+        "namespace), `servercreatetimeout`, `zksession`, `unknown`. Durations count from the first "
+        "attempt."};
 
 inline constexpr telemetry::Metric kBoots{
     .name = "nodepool_boot_seconds",

@@ -36,6 +36,7 @@ inline constexpr std::string_view kLaunchKeyScanFailed = "error.keyscan";
 inline constexpr std::string_view kLaunchWithoutAddress = "error.network";
 inline constexpr std::string_view kLaunchAddressTimedOut = "error.ipadd";
 inline constexpr std::string_view kLaunchSessionLost = "error.zksession";
+inline constexpr std::string_view kLaunchInternal = "error.nodepool";
 inline constexpr std::string_view kLaunchFailed = "error.unknown";
 
 // Reports that a node released `seconds` ago has reached a stage of its deletion (kDeletions).

@@ -28,7 +28,10 @@ rlim_t raise_descriptor_limit(rlim_t wanted) {
 
 LauncherWeb::LauncherWeb(const async::Runtime& runtime, const telemetry::Logger& log,
                          Sources sources)
-    : runtime_(runtime), log_(log), sources_(std::move(sources)) {}
+    : runtime_(runtime),
+      log_(log),
+      sources_(std::move(sources)),
+      metrics_(runtime, sources_.registry) {}
 
 void LauncherWeb::show(model::Records& records, coordination::Store& store,
                        const telemetry::Logger& audit, api::Api::Options api,
@@ -103,7 +106,7 @@ Task<web::Response> LauncherWeb::answer(web::Request request) {
 Task<web::Response> LauncherWeb::answer_reader(web::Request request, page::StatusPage::Part page) {
   if (request.path == "/metrics") {
     if (!api_ && !anonymous_read_) co_return readiness(request);
-    co_return web::text_page(sources_.registry().prometheus_text(), web::kPrometheusText);
+    co_return co_await metrics_.answer();
   }
   Task<web::Response> answering = page == page::StatusPage::Part::data
                                       ? status_page_->answer(std::move(request))

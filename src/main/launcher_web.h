@@ -12,6 +12,7 @@
 #include "telemetry/health.h"
 #include "telemetry/metrics_registry.h"
 #include "web/client_limits.h"
+#include "web/metrics_page.h"
 #include "web/reference_pages.h"
 #include "web/server.h"
 
@@ -48,6 +49,7 @@ class LauncherWeb {
   async::Runtime runtime_;
   telemetry::Logger log_;
   Sources sources_;
+  web::MetricsPage metrics_;
   bool anonymous_read_ = false;
   std::shared_ptr<web::ClientLimits> client_limits_;  // shared by all servers
   std::optional<web::ReferencePages> pages_;

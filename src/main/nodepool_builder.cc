@@ -15,6 +15,7 @@
 #include "program/host_names.h"
 #include "telemetry/log_errors.h"
 #include "web/error_pages.h"
+#include "web/metrics_page.h"
 #include "web/readiness.h"
 #include "web/server.h"
 
@@ -22,6 +23,10 @@ namespace {
 
 using namespace nodepool;
 using async::Task;
+
+// Only monitoring connects to a builder. Builds and uploads need the other descriptors.
+constexpr web::ClientLimits::Limits kClientLimits{
+    .connections = 64, .per_origin = 16, .per_local_origin = 16};
 
 class BuilderDaemon final : public program::Daemon {
  public:
@@ -40,8 +45,10 @@ class BuilderDaemon final : public program::Daemon {
   Task<> start_without_store(const config::Config& config) override {
     if (!config.webapp.builder_port) co_return;
     anonymous_read_ = config.api.anonymous_read;
-    web_.emplace(runtime(), log().child("WebApp"),
-                 [this](web::Request request) { return answer(std::move(request)); });
+    web_.emplace(
+        runtime(), log().child("WebApp"),
+        [this](web::Request request) { return answer(std::move(request)); }, web::Server::Limits(),
+        std::make_shared<web::ClientLimits>(kClientLimits));
     co_await web_->start({.host = config.webapp.listen_address,
                           .port = *config.webapp.builder_port,
                           .names = config.api.host_names});
@@ -61,16 +68,19 @@ class BuilderDaemon final : public program::Daemon {
     if (!anonymous_read_) {
       co_return web::error_page(403, "The metrics of a builder need anonymous-read.", request);
     }
+    co_return co_await metrics_page_.answer();
+  }
+
+  telemetry::MetricsRegistry all_metrics() {
     telemetry::MetricsRegistry all = registry();
     if (builder_) builder_->add_metrics(all);
-    co_return web::text_page(all.prometheus_text(), web::kPrometheusText);
+    return all;
   }
 
   Task<> start(config::Config config) override {
-    program::HostNames names = program::host_names();
     builder::NodePoolBuilder::Options options;
-    options.hostname = std::move(names.short_name);
-    options.fqdn = std::move(names.fqdn);
+    options.hostname = host_names_.short_name;
+    options.fqdn = host_names_.fqdn;
     options.build_workers = choices_.build_workers;
     options.upload_workers = choices_.upload_workers;
     options.fake = choices_.fake;
@@ -113,6 +123,9 @@ class BuilderDaemon final : public program::Daemon {
     std::vector<std::string> keys;
     if (begun.images_dir != now.images_dir) keys.emplace_back("images-dir");
     if (begun.webapp != now.webapp) keys.emplace_back("webapp");
+    const bool is_api_changed = begun.api.anonymous_read != now.api.anonymous_read ||
+                                begun.api.host_names != now.api.host_names;
+    if (begun.webapp.builder_port && is_api_changed) keys.emplace_back("api");
     return keys;
   }
 
@@ -124,8 +137,11 @@ class BuilderDaemon final : public program::Daemon {
     builder_.reset();
   }
 
+  // Looked up before the loop runs: a slow name server would block it until the session expires.
+  const program::HostNames host_names_ = program::host_names();
   BuilderChoices choices_;
   driver::DriverRegistry drivers_;
+  web::MetricsPage metrics_page_{runtime(), [this] { return all_metrics(); }};
   std::optional<web::Server> web_;
   bool anonymous_read_ = false;
   std::optional<builder::NodePoolBuilder> builder_;

@@ -44,8 +44,7 @@ class LauncherDaemon final : public program::Daemon {
   }
 
   Task<> start(config::Config config) override {
-    program::HostNames names = program::host_names();
-    launcher::Launcher::Options options{std::move(names.short_name), std::move(names.fqdn)};
+    launcher::Launcher::Options options{host_names_.short_name, host_names_.fqdn};
     options.history = program::journal_of(config);
     options.metrics = metrics();
     options.store_queue = [this] { return store_operations_under_way(); };
@@ -179,6 +178,8 @@ class LauncherDaemon final : public program::Daemon {
     co_return co_await std::move(explaining);
   }
 
+  // Looked up before the loop runs: a slow name server would block it until the session expires.
+  const program::HostNames host_names_ = program::host_names();
   driver::DriverRegistry drivers_;
   async::ThreadPool threads_{1, "explaining"};
   std::shared_ptr<const config::Config> config_;  // in force

@@ -159,7 +159,7 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
   }
 }
 
-Response StatusPage::show_trends(const Request& request) const {
+Response StatusPage::show_trends(const Request& request) {
   const std::string of = parameter(request, "of");
   const std::string* name = request.parameter("name");
   std::optional<Trends::Kind> kind;
@@ -167,12 +167,9 @@ Response StatusPage::show_trends(const Request& request) const {
   if (of == "label") kind = Trends::Kind::label;
   if (of == "provider") kind = Trends::Kind::provider;
   if (!kind) return web::error_page(400, "`of` must be all, label or provider.", request);
-  const Trends& trends = trend_sampler_.trends();
-  const Trends::TimePoint now = trend_sampler_.now();
-  const double wall = runtime_.clock.wall_seconds();
-  const bool is_one = name != nullptr || kind == Trends::Kind::all;
-  std::string text = is_one ? trends.one(*kind, name == nullptr ? "" : *name, now, wall)
-                            : trends.all(*kind, now, wall);
+  if (name == nullptr && kind != Trends::Kind::all) return json_page(trend_sampler_.all(*kind));
+  std::string text = trend_sampler_.trends().one(
+      *kind, name == nullptr ? "" : *name, trend_sampler_.now(), runtime_.clock.wall_seconds());
   return json_page(std::make_shared<const std::string>(std::move(text)));
 }
 

@@ -53,7 +53,7 @@ class StatusPage {
  private:
   web::Response show_changes(const web::Request& request);
   async::Task<> stream_changes(std::string revision, web::StreamSink& sink);
-  web::Response show_trends(const web::Request& request) const;
+  web::Response show_trends(const web::Request& request);
   async::Task<web::Response> show_build_log(web::Request request);
 
   async::Runtime runtime_;

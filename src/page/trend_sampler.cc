@@ -67,6 +67,15 @@ Task<> TrendSampler::stop() {
   co_await scope_.stop();
 }
 
+std::shared_ptr<const std::string> TrendSampler::all(Kind kind) {
+  std::shared_ptr<const std::string>& text = rendered_[kind];
+  if (!text) {
+    text = std::make_shared<const std::string>(
+        trends_.all(kind, now(), runtime_.clock.wall_seconds()));
+  }
+  return text;
+}
+
 Task<> TrendSampler::run() {
   if (file_) co_await read();
   co_await records_.until_ready();
@@ -76,6 +85,7 @@ Task<> TrendSampler::run() {
     if (records_.ready()) {
       const Trends::Sample taken = sample();
       trends_.add(now(), taken);
+      rendered_.clear();
       if (file_) co_await write(to_line(runtime_.clock.wall_seconds(), taken));
     }
     const auto minute = std::chrono::floor<std::chrono::minutes>(now().time_since_epoch());
@@ -90,6 +100,7 @@ Task<> TrendSampler::read() {
   };
   try {
     trends_ = co_await threads_.run("reading the trends", std::move(call));
+    rendered_.clear();
   } catch (const std::system_error& error) {
     log_.warning("Cannot read the trends of the status page: {}", error.what());
   }

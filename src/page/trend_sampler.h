@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,6 +29,9 @@ class TrendSampler {
 
   const Trends& trends() const { return trends_; }
 
+  // Trends::all() of a kind, as JSON. Rendered once for each sample.
+  std::shared_ptr<const std::string> all(Trends::Kind kind);
+
   // The present time of the trends' clock. It runs as evenly as the process's clock, and
   // continues the trends' clock of earlier processes.
   Trends::TimePoint now() const { return runtime_.clock.now() + ahead_; }
@@ -46,7 +51,8 @@ class TrendSampler {
   async::Duration ahead_;  // so that the clock shows the wall time of the start
   bool is_failing_ = false;
   Trends trends_;
-  Trends::Sample failures_;  // since the last sample
+  std::map<Trends::Kind, std::shared_ptr<const std::string>> rendered_;  // since the last sample
+  Trends::Sample failures_;                                              // since the last sample
   async::TaskScope scope_;
 };
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cassert>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <stdexcept>
 #include <system_error>
 
@@ -37,7 +39,8 @@ std::string gauge_lines(std::string_view key, double value) {
   return value < 0 ? fmt::format("{}:0|g\n{}", key, line) : line;
 }
 
-// A connected UDP socket.
+// A UDP socket. It is not connected: it needs no route at the start, follows changes of the host's
+// own address, and ICMP errors drop no datagrams.
 class StatsdSocket {
  public:
   StatsdSocket(const std::string& host, const std::string& port) {
@@ -53,23 +56,23 @@ class StatsdSocket {
     }
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, &::freeaddrinfo);
     descriptor_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor_ < 0 || ::connect(descriptor_, found->ai_addr, found->ai_addrlen) != 0) {
-      const int reason = errno;
-      if (descriptor_ >= 0) ::close(descriptor_);
-      throw std::system_error(reason, std::generic_category(),
-                              "cannot connect to the statsd server " + host);
+    if (descriptor_ < 0) {
+      throw std::system_error(errno, std::generic_category(), "cannot open a socket for statsd");
     }
+    std::memcpy(&server_, found->ai_addr, sizeof(server_));
   }
   ~StatsdSocket() { ::close(descriptor_); }
   StatsdSocket(const StatsdSocket&) = delete;
   StatsdSocket& operator=(const StatsdSocket&) = delete;
 
   void send(std::string_view datagram) const {
-    ::send(descriptor_, datagram.data(), datagram.size(), MSG_NOSIGNAL);
+    ::sendto(descriptor_, datagram.data(), datagram.size(), MSG_NOSIGNAL,
+             reinterpret_cast<const sockaddr*>(&server_), sizeof(server_));
   }
 
  private:
   int descriptor_ = -1;
+  sockaddr_in server_{};
 };
 
 void require_port(const std::string& port) {

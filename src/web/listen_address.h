@@ -14,8 +14,9 @@ struct ListenAddress {
   };
 
   Kind kind = Kind::plain;
-  std::string host = {};  // an address or name; not for `local`
-  int port = 0;           // 0: any free port
+  // An address, IPv6 also in brackets, or a name; empty: the loopback address. Not for `local`.
+  std::string host = {};
+  int port = 0;  // 0: any free port
   // On the loopback interface: further names that are accepted in the Host header
   // (web/host_names.h).
   std::vector<std::string> names = {};

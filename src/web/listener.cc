@@ -7,6 +7,7 @@
 
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -49,6 +50,31 @@ boost::system::error_code listen_at(Acceptor& acceptor, const Endpoint& endpoint
   return error;
 }
 
+// Without the brackets of an IPv6 address. An empty one is the loopback address, as in the Python
+// Nodepool; resolved, it would be all interfaces.
+std::string plain_host(const std::string& host) {
+  if (host.empty()) return "127.0.0.1";
+  const bool is_bracketed = host.starts_with('[') && host.ends_with(']');
+  return is_bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
+// The addresses of a name, IPv4 first, as the Python Nodepool listens.
+std::vector<tcp::endpoint> by_preference(const tcp::resolver::results_type& found) {
+  std::vector<tcp::endpoint> endpoints;
+  for (const bool is_v4 : {true, false}) {
+    for (const auto& each : found) {
+      if (each.endpoint().address().is_v4() == is_v4) endpoints.push_back(each.endpoint());
+    }
+  }
+  return endpoints;
+}
+
+// Whether this host does not have the address. It may have another one of the name.
+bool is_foreign(const boost::system::error_code& error) {
+  return error == boost::system::errc::address_not_available ||
+         error == boost::system::errc::address_family_not_supported;
+}
+
 // Whether a process listens at the socket.
 bool is_served(const std::string& path) {
   asio::io_context context;
@@ -61,7 +87,9 @@ bool is_served(const std::string& path) {
 }  // namespace
 
 Listener::Listener(const async::Executor& executor, ListenAddress listen_address)
-    : listen_address_(std::move(listen_address)), acceptor_(executor), local_(executor) {}
+    : listen_address_(std::move(listen_address)), acceptor_(executor), local_(executor) {
+  listen_address_.host = plain_host(listen_address_.host);
+}
 
 Listener::~Listener() {
   if (local_.is_open()) ::unlink(listen_address_.path.c_str());
@@ -112,7 +140,11 @@ Task<std::string> Listener::open() {
                                       tcp::resolver::passive, kAccepted);
   if (error == asio::error::operation_aborted) throw async::Cancelled();
   if (error) co_return error.message();
-  const boost::system::error_code refused = listen_at(acceptor_, found.begin()->endpoint());
+  boost::system::error_code refused;
+  for (const tcp::endpoint& endpoint : by_preference(found)) {
+    refused = listen_at(acceptor_, endpoint);
+    if (!is_foreign(refused)) break;
+  }
   co_return refused ? refused.message() : std::string();
 }
 

@@ -21,6 +21,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -415,7 +416,11 @@ TEST_F(BuilderTest, an_unreadable_record_disturbs_no_other) {
 }
 
 TEST_F(BuilderTest, figures_are_sent) {
+  clock_.shift_wall_clock(0.5);
   start_with_one();
+  EXPECT_THAT(figures_,
+              Contains(ContainsRegex("nodepool.dib_image_build.deb.status.last_build:[0-9]+\\|g")))
+      << "whole seconds";
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.dib_image_build.deb.status.rc:0|g")));
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.dib_image_build.deb.qcow2.size:")));
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image_update.deb.sky1:")));

@@ -45,16 +45,22 @@ TEST_F(BuilderProcess, sigterm_ends_what_is_under_way) {
 // What the builder serves at its port.
 class BuilderPages : public BuilderProcess {
  protected:
-  void start(const std::string& keys = "") {
+  void configure(const std::string& keys) {
     host_.configure({.more = "webapp: {listen_address: 127.0.0.1, builder-port: " +
                              std::to_string(port_.number()) + "}\n" + keys});
+  }
+
+  void start(const std::string& keys = "") {
+    configure(keys);
     host_.start();
     host_.wait_for("dib-image-list", "ready");
   }
 
+  // The port as bash opens it.
+  std::string file() const { return "/dev/tcp/127.0.0.1/" + std::to_string(port_.number()); }
+
   std::string page(const std::string& path) const {
-    const std::string script = "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port_.number()) +
-                               " && printf 'GET " + path +
+    const std::string script = "exec 3<>" + file() + " && printf 'GET " + path +
                                " HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && cat <&3";
     return test_support::run({"bash", "-c", script}).output;
   }
@@ -68,8 +74,21 @@ TEST_F(BuilderPages, liveness_readiness_and_metrics_are_served) {
   EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
   EXPECT_THAT(page("/metrics"), HasSubstr("\nprocess_cpu_seconds_total "));
-  EXPECT_THAT(page("/metrics"), HasSubstr("\nnodepool_image_size_bytes{"));
+  host_.commands().wait_until("the image's size", [this] {
+    return page("/metrics").contains("\nnodepool_image_size_bytes{");
+  });
   EXPECT_THAT(page("/node-list"), HasSubstr(" 404 "));
+  EXPECT_EQ(host_.stop(SIGTERM), 0);
+}
+
+TEST_F(BuilderPages, idle_clients_of_one_address_take_16_descriptors) {
+  start();
+  // bash returns 1 at the end of the connection, more than 128 after a timeout, which is shorter
+  // than that of idle connections.
+  const std::string script = "for i in {1..17}; do exec {client}<>" + file() +
+                             "; : ${first:=$client}; done; read -t 20 -u $first; echo $?";
+  EXPECT_EQ(test_support::run({"bash", "-c", script}).output, "1\n");
+  EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 
@@ -78,6 +97,15 @@ TEST_F(BuilderPages, metrics_need_anonymous_read) {
   EXPECT_THAT(page("/metrics"), HasSubstr(" 403 "));
   EXPECT_THAT(page("/metrics"), Not(HasSubstr("nodepool_image_size_bytes")));
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
+  EXPECT_EQ(host_.stop(SIGTERM), 0);
+}
+
+TEST_F(BuilderPages, changed_keys_that_wait_for_a_restart_are_reported) {
+  start();
+  configure("api: {anonymous-read: false}\n");
+  host_.commands().wait_until("the report", [this] {
+    return page("/ready?detail").contains("changed keys that wait for a restart: api\n");
+  });
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 

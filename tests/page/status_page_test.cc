@@ -567,6 +567,20 @@ TEST_F(StatusPageTest, the_last_hours_are_sampled_every_minute) {
   EXPECT_EQ(get("/page/trends?of=hosts").status, 400U);
 }
 
+TEST_F(StatusPageTest, the_trends_of_all_labels_are_rendered_once_a_sample) {
+  put_node("0000000001", "in-use");
+  EXPECT_THAT(*get("/page/trends?of=label").body, Not(HasSubstr("small")));
+  page_.start();
+  settle();
+  const auto body = get("/page/trends?of=label").body;
+  EXPECT_THAT(*body, HasSubstr("small"));
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(get("/page/trends?of=label").body, body);
+  EXPECT_NE(get("/page/trends?of=provider").body, body);
+  pass(std::chrono::minutes(1));
+  EXPECT_NE(get("/page/trends?of=label").body, body);
+}
+
 TEST_F(StatusPageTest, the_images_of_the_configuration_and_the_dashboard_are_shown) {
   images_ = {{"debian", false}, {"fedora", true}};
   const json before = rows();

@@ -46,10 +46,12 @@ constexpr Metric kVisits{.name = "visit_seconds",
 // A statsd server that records datagrams.
 class UdpReceiver {
  public:
-  UdpReceiver() : descriptor_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+  explicit UdpReceiver(const std::string& port = "0")
+      : descriptor_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
     socklen_t size = sizeof(address);
     auto* generic = reinterpret_cast<sockaddr*>(&address);
     if (::bind(descriptor_, generic, size) != 0 ||
@@ -109,14 +111,26 @@ TEST(Statsd, without_host_and_port_nothing_is_sent) {
   metrics.time(series<kFlights>(), seconds(1));
 }
 
-TEST(Statsd, metrics_without_a_receiver_are_lost_without_an_error) {
+TEST(Statsd, metrics_without_a_receiver_are_lost_without_an_error_and_later_ones_arrive) {
   std::string port;
   {
     const UdpReceiver gone;
     port = gone.port();
   }
   const Metrics metrics = Metrics::to_statsd("127.0.0.1", port);
-  for (int i = 0; i < 10; ++i) metrics.count(series<kSongs>());
+  for (int i = 0; i < 9; ++i) metrics.count(series<kSongs>());
+  const UdpReceiver back(port);
+  metrics.count(series<kSongs>(), 2);
+  std::string received = back.next();
+  while (received == "nodepool.songs:1|c") received = back.next();  // a late one
+  EXPECT_EQ(received, "nodepool.songs:2|c");
+}
+
+// The kernel refuses to connect to a broadcast address, as to one without a route.
+TEST(Statsd, a_server_that_cannot_be_reached_prevents_no_start) {
+  const Metrics metrics = Metrics::to_statsd("255.255.255.255", "");
+  EXPECT_TRUE(metrics.enabled());
+  metrics.count(series<kSongs>());
 }
 
 TEST(Statsd, an_invalid_server_is_rejected) {

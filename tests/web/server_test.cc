@@ -24,6 +24,7 @@
 
 #include "async/event.h"
 #include "async/event_loop.h"
+#include "tests/support/network.h"
 #include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
@@ -310,11 +311,30 @@ TEST_F(ServerTest, a_port_that_is_taken_is_said_once_and_waited_for) {
   loop_.run(other.stop());
 }
 
-TEST_F(ServerTest, a_host_name_can_be_used_and_an_unknown_one_is_retried) {
+TEST_F(ServerTest, localhost_and_no_address_are_the_loopback_address) {
+  for (const char* host : {"localhost", ""}) {
+    server_ = std::make_unique<Server>(
+        runtime_, log_, [this](Request request) { return answer(std::move(request)); });
+    loop_.run(server_->start({.host = host, .port = 0}));
+    EXPECT_THAT(received("GET /a HTTP/1.0\r\nHost: localhost\r\n\r\n"), EndsWith("GET /a")) << host;
+    EXPECT_THAT(received("GET /a HTTP/1.0\r\nHost: evil.example\r\n\r\n"), HasSubstr(" 421 "))
+        << host;
+    loop_.run(server_->stop());
+  }
+}
+
+TEST_F(ServerTest, an_ipv6_address_may_have_brackets) {
+  if (!test_support::has_ipv6_loopback()) GTEST_SKIP() << "this machine has no IPv6";
+  for (const char* host : {"::1", "[::1]"}) {
+    Server server(runtime_, log_, [this](Request request) { return answer(std::move(request)); });
+    loop_.run(server.start({.host = host, .port = 0}));
+    EXPECT_NE(server.port(), 0) << host;
+    loop_.run(server.stop());
+  }
+}
+
+TEST_F(ServerTest, an_unknown_host_name_is_retried) {
   Server server(runtime_, log_, [this](Request request) { return answer(std::move(request)); });
-  loop_.run(server.start({.host = "localhost", .port = 0}));
-  EXPECT_NE(server.port(), 0);
-  loop_.run(server.stop());
   loop_.run(server.start({.host = "nobody.invalid", .port = 0}));
   EXPECT_EQ(server.port(), 0);
   EXPECT_THAT(lines_, ElementsAre(HasSubstr("cannot listen at nobody.invalid")));

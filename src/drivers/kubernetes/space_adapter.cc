@@ -117,6 +117,7 @@ Task<driver::MachineList> SpaceAdapter::list() {
     driver::Machine& machine = list.machines.emplace_back();
     machine.external_id = model::json_string(space.name);
     machine.metadata = space.attached;
+    machine.type = kNodeResource;
     using State = driver::Machine::State;
     machine.state = space.is_going ? State::deleting : State::running;
     if (space.is_going || !needs_pod(space)) continue;
@@ -149,8 +150,7 @@ bool SpaceAdapter::needs_pod(const Space& space) const {
 }
 
 Task<> SpaceAdapter::remove_resource(driver::Resource resource) {
-  if (resource.type != driver::kInstanceResource)
-    co_await driver::Adapter::remove_resource(resource);
+  if (resource.type != kNodeResource) co_await driver::Adapter::remove_resource(resource);
   co_await remove_space(std::move(resource.id), {});
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/statemachine/adapter.h"
@@ -13,6 +14,9 @@
 #include "drivers/kubernetes/spaces.h"
 
 namespace nodepool::drivers::kubernetes {
+
+// Resource::type of a namespace. Source: the Python Nodepool's metric of leaks.
+inline constexpr std::string_view kNodeResource = "node";
 
 // The adapter for clusters with a namespace for each node. docs/drivers/kubernetes.md lists its
 // calls.

@@ -5,6 +5,7 @@
 #include "cloud/base64.h"
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
+#include "driver/launch_metrics.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/kubernetes/api/classify.h"
@@ -140,7 +141,8 @@ Task<SpaceLaunch::Account> SpaceLaunch::read_account(std::string space) {
     co_await pauses.next();
   }
   throw CloudError(CloudError::Kind::failed,
-                   "timeout waiting for the token of the service account in " + space);
+                   "timeout waiting for the token of the service account in " + space,
+                   driver::kLaunchInternal);
 }
 
 // Fields that the cluster has not set yet are empty.

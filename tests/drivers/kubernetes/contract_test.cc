@@ -130,6 +130,21 @@ TEST_P(RefusalContract, what_a_conflict_has_refused_is_made_in_the_same_attempt)
   }
 }
 
+TEST_P(RefusalContract, a_token_that_does_not_come_is_an_internal_error) {
+  constexpr std::size_t kPolls = 40;  // more than in 30 s
+  cluster().fail("GET secrets", std::vector<int>(kPolls, 404), "no token yet");
+  expect_one_machine(launch_new().id);
+  ASSERT_THAT(installation_.accounts, testing::SizeIs(2)) << "two attempts";
+  EXPECT_EQ(installation_.accounts.front().result, "error.nodepool");
+}
+
+TEST_P(RefusalContract, leaks_are_counted_as_nodes) {
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
+  start();
+  EXPECT_THAT(process_->run(provider().launching()->leaks()),
+              testing::ElementsAre(testing::Field(&driver::Leak::type, "node")));
+}
+
 TEST_P(RefusalContract, a_deletion_is_repeated_after_a_conflict) {
   const std::string id = launch_new().id;
   cluster().fail("DELETE namespaces", {409});

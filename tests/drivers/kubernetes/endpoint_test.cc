@@ -144,9 +144,8 @@ TEST_F(EndpointTest, the_watch_of_a_provider_survives_the_stop_of_the_other) {
   run_until_silent();
   loop_.run(adapters_.front()->stop());
   adapters_.erase(adapters_.begin());
-  scope_.spawn("delete",
-               second.remove_resource(
-                   {.type = std::string(driver::kInstanceResource), .id = "a", .metadata = {}}));
+  scope_.spawn("delete", second.remove_resource(
+                             {.type = std::string(kNodeResource), .id = "a", .metadata = {}}));
   const auto begun = clock_.now();
   run_until_ended();
   EXPECT_THAT(cluster_.things(), testing::IsEmpty());

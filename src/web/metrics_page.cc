@@ -1,0 +1,42 @@
+#include "web/metrics_page.h"
+
+#include <chrono>
+#include <utility>
+
+namespace nodepool::web {
+
+namespace {
+
+constexpr auto kMetricsCacheTime = std::chrono::seconds(1);
+
+}  // namespace
+
+MetricsPage::MetricsPage(const async::Runtime& runtime, Collect collect)
+    : runtime_(runtime), collect_(std::move(collect)) {}
+
+async::Task<Response> MetricsPage::answer() {
+  if (!is_current()) {
+    const async::Slots::Hold turn = co_await turn_.take();
+    if (!is_current()) co_await render();
+  }
+  co_return Response{200, {{"Content-Type", std::string(kPrometheusText)}}, body_};
+}
+
+bool MetricsPage::is_current() const {
+  return body_ && runtime_.clock.now() - collected_ < kMetricsCacheTime;
+}
+
+// The caller holds the turn. The copy is also freed on the thread.
+async::Task<> MetricsPage::render() {
+  const async::Clock::TimePoint now = runtime_.clock.now();
+  auto make = [all = std::make_shared<const telemetry::MetricsRegistry>(collect_())]() mutable {
+    std::string text = all->prometheus_text();
+    all.reset();
+    return text;
+  };
+  async::Task<std::string> making = threads_.run("rendering the metrics", std::move(make));
+  body_ = std::make_shared<const std::string>(co_await std::move(making));
+  collected_ = now;
+}
+
+}  // namespace nodepool::web
