@@ -425,6 +425,31 @@ TEST_F(HostsTest, a_part_of_an_image_on_a_host_that_went_away_is_found_as_a_leak
   EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
 }
 
+TEST_F(HostsTest, an_upload_that_leaves_a_part_on_a_host_fails) {
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
+  std::vector<std::uint64_t> sent;
+  two().faults->set(Fault::write_lost, 1);
+  EXPECT_ANY_THROW(process_->run(upload(provider(), path, sent)));
+  EXPECT_TRUE(one().volumes.contains("trixie-1"));
+  EXPECT_TRUE(two().volumes.contains("trixie-1"));
+  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1));
+
+  two().is_away = false;
+  process_->run(provider().images()->remove("", "trixie-1"));
+  for (FakeHost* host : {&one(), &two()}) EXPECT_FALSE(host->volumes.contains("trixie-1"));
+}
+
+TEST_F(HostsTest, a_host_whose_state_cannot_be_read_gets_no_part_of_an_image) {
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
+  std::vector<std::uint64_t> sent;
+  two().faults->set(Fault::state_away, 1);
+  EXPECT_EQ(process_->run(upload(provider(), path, sent)), "trixie-1");
+  EXPECT_TRUE(one().volumes.contains("trixie-1"));
+  EXPECT_FALSE(two().volumes.contains("trixie-1"));
+}
+
 TEST_F(HostsTest, a_failed_upload_whose_parts_are_deleted_is_forgotten) {
   const test_support::TemporaryDirectory directory;
   const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
