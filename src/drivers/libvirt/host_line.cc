@@ -16,6 +16,7 @@ constexpr driver::PollIntervals kPolls{.unknown = 2s, .least = 500ms};
 constexpr auto kReadDeadline = 10s;
 constexpr auto kChangeDeadline = 50s;
 constexpr auto kPatience = 2min;
+constexpr auto kFailureMemory = 5min;
 
 // A host that failed is not polled for so many times as long as its failure took, so that one
 // that hangs seldom delays what waits for all hosts.
@@ -84,6 +85,10 @@ Task<HostState> HostLine::ask() {
 
 bool HostLine::is_lost() const {
   return !failure_.empty() && runtime_.clock.now() - away_since_ > kPatience;
+}
+
+bool HostLine::has_failed_lately() const {
+  return launch_failed_ && runtime_.clock.now() - *launch_failed_ < kFailureMemory;
 }
 
 }  // namespace nodepool::drivers::libvirt

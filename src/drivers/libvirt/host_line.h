@@ -39,8 +39,16 @@ class HostLine {
   // Whether the host has not responded for two minutes, by all that has asked for its state: it may
   // not come back. Launches do not wait for it any longer if there are other hosts.
   bool is_lost() const;
+  // Why the host does not respond; empty: it has responded to the last query, if any.
+  const std::string& failure() const { return failure_; }
   // The last state that could be read; nullptr: none yet.
   const States::Pointer& last_state() const { return last_; }
+
+  // How a launch on this host has ended.
+  void launch_failed() { launch_failed_ = runtime_.clock.now(); }
+  void launch_succeeded() { launch_failed_.reset(); }
+  // Whether a launch has failed here in the last five minutes, and none has succeeded since.
+  bool has_failed_lately() const;
 
   // What a call does decides on its deadline, and on what is known after it.
   enum class Effect { reads, changes };
@@ -87,6 +95,7 @@ class HostLine {
   std::string failure_;                   // of the last call; empty: it responds
   async::Clock::TimePoint away_since_{};  // with a failure
   async::Clock::TimePoint away_until_{};
+  std::optional<async::Clock::TimePoint> launch_failed_;  // nothing: the last one has succeeded
   std::shared_ptr<PendingMachines> pending_machines_ = std::make_shared<PendingMachines>();
 };
 

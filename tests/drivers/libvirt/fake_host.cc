@@ -74,6 +74,7 @@ void FakeHost::define_domain(const std::string& xml) {
   require_up();
   fail_at(Fault::define_refused, Kind::quota);
   fail_at(Fault::define_failed, Kind::failed);
+  fail_at(Fault::define_permanent, Kind::permanent);
   fail_at(Fault::define_unanswered, Kind::unknown_outcome);
   FakeDomain made{.description = read_domain(xml),
                   .uuid = part_of(xml, "<uuid>", "</uuid>"),

@@ -19,6 +19,7 @@ namespace nodepool::drivers::libvirt {
 enum class Fault {
   define_refused,     // CloudError::quota
   define_failed,      // CloudError::failed
+  define_permanent,   // CloudError::permanent
   define_lost,        // carried out, without a response
   define_unanswered,  // not carried out, without a response
   start_full,         // CloudError::no_capacity

@@ -141,7 +141,38 @@ TEST_F(HostsTest, launches_at_the_same_time_see_each_other) {
   for (const auto& job : jobs) EXPECT_EQ(job->failure(), "");
   EXPECT_THAT(one().domains, SizeIs(4));
   EXPECT_THAT(two().domains, SizeIs(4));
-  EXPECT_THAT(launch(add_node())->failure(), HasSubstr("no host has enough capacity left"));
+  EXPECT_THAT(launch(add_node())->failure(), HasSubstr("host one: not enough capacity left"));
+}
+
+TEST_F(HostsTest, a_host_where_launches_fail_comes_last_for_a_while) {
+  one().memory = 9000;  // the emptiest
+  one().faults->set(Fault::start_full, 1);
+  EXPECT_EQ(host_of(launch_new()), "two");
+  EXPECT_EQ(host_of(launch_new()), "two");
+  process_->pass(std::chrono::minutes(5));
+  EXPECT_EQ(host_of(launch_new()), "one");
+}
+
+TEST_F(HostsTest, a_host_where_a_launch_succeeds_is_as_good_as_others) {
+  one().memory = 9000;
+  one().faults->set(Fault::start_full, 1);
+  EXPECT_EQ(host_of(launch_new()), "two");
+  two().memory = 2000;  // nothing left
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(host_of(launch_new()), "one");
+  two().memory = 5000;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(host_of(launch_new()), "one");
+}
+
+TEST_F(HostsTest, what_a_host_can_never_do_another_one_does) {
+  one().faults->set(Fault::define_permanent, 100);
+  EXPECT_EQ(host_of(launch_new()), "two");
+}
+
+TEST_F(HostsTest, a_launch_that_times_out_goes_to_another_host) {
+  one().boot_time = std::chrono::hours(1);
+  EXPECT_EQ(host_of(launch_new()), "two");
 }
 
 TEST_F(HostsTest, the_quota_is_what_all_hosts_have_less_what_others_use) {
@@ -171,14 +202,14 @@ TEST_F(HostsTest, a_host_that_is_away_keeps_its_nodes_and_gets_no_new_ones) {
   EXPECT_TRUE(process_->run(provider().is_usable(on_two)));
   EXPECT_THAT(process_->run(provider().terminated()), IsEmpty());
   EXPECT_EQ(host_of(launch_new()), "two");
-  EXPECT_EQ(process_->run(provider().available()).at("ram"), 5000)
-      << "that of two, and what the node on one uses";
+  EXPECT_EQ(process_->run(provider().available()).at("ram"), 8000)
+      << "with the capacity of one, which may be back";
   const auto reclaim = process_->reclaim(on_one.id);
   process_->run_until_ended(*reclaim);
   EXPECT_THAT(reclaim->failure(), HasSubstr("away"));
   EXPECT_EQ(installation_.node(on_one.id).state, NodeState::deleting);
   EXPECT_THAT(process_->run(provider().missing_in_cloud()),
-              testing::Contains(HasSubstr("one does not respond")));
+              testing::Contains("host one does not respond: the host is away"));
   one().is_away = false;
   const auto again = process_->reclaim(on_one.id);
   process_->run_until_ended(*again);
@@ -262,7 +293,8 @@ TEST_F(HostsTest, without_any_host_nothing_is_known) {
   process_->pass(std::chrono::minutes(1));
   EXPECT_TRUE(process_->run(provider().is_usable(node)));
   EXPECT_ANY_THROW(process_->run(provider().terminated()));
-  EXPECT_THAT(launch(add_node())->failure(), HasSubstr("no host responds"));
+  EXPECT_THAT(launch(add_node())->failure(),
+              HasSubstr("no host responds: host one: the host is away; host two: the host is"));
 }
 
 TEST_F(HostsTest, labels_are_declined_only_if_no_host_can_ever_serve_them) {
@@ -285,6 +317,38 @@ TEST_F(HostsTest, labels_of_hosts_that_have_never_responded_are_not_declined) {
   two().is_away = true;
   start();
   EXPECT_EQ(problem_of("small"), "");
+}
+
+TEST_F(HostsTest, the_capacity_of_hosts_that_have_never_responded_is_unknown) {
+  two().is_away = true;
+  start();
+  EXPECT_THAT(process_->run(provider().available()), IsEmpty());
+}
+
+// Such a launch is aborted, so its request waits.
+TEST_F(HostsTest, requests_wait_for_a_host_that_is_away_and_may_serve_them) {
+  one().volumes.clear();
+  two().is_away = true;
+  start();
+  const auto launch_in_vain = [this] {
+    const std::string id = add_node();
+    EXPECT_THAT(launch(id)->failure(), HasSubstr("host two does not respond: the host is away"));
+    return installation_.node(id).state;
+  };
+  EXPECT_EQ(launch_in_vain(), NodeState::aborted) << "it has never responded";
+  two().is_away = false;
+  process_->pass(std::chrono::minutes(1));
+  process_->run(provider().available());
+  two().is_away = true;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(launch_in_vain(), NodeState::aborted) << "it could serve them before";
+  two().is_away = false;
+  two().volumes.clear();
+  process_->pass(std::chrono::minutes(1));
+  process_->run(provider().available());
+  two().is_away = true;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(launch_in_vain(), NodeState::failed) << "it could not serve them either";
 }
 
 TEST_F(HostsTest, a_host_device_belongs_to_one_machine) {
