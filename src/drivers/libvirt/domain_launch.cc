@@ -138,7 +138,7 @@ Task<driver::Instance> DomainLaunch::run() {
     line_->launch_succeeded();
     co_return instance;
   } catch (const CloudError& error) {
-    if (error.kind() == Kind::quota) throw;
+    if (error.kind() == Kind::quota || error.kind() == Kind::transient) throw;
     line_->launch_failed();
     // What this host can never do, another one may.
     if (error.kind() != Kind::permanent || context_.lines.size() == 1) throw;

@@ -87,6 +87,10 @@ bool HostLine::is_lost() const {
   return !failure_.empty() && runtime_.clock.now() - away_since_ > kPatience;
 }
 
+void HostLine::launch_failed() {
+  if (failure_.empty()) launch_failed_ = runtime_.clock.now();
+}
+
 bool HostLine::has_failed_lately() const {
   return launch_failed_ && runtime_.clock.now() - *launch_failed_ < kFailureMemory;
 }

@@ -44,8 +44,8 @@ class HostLine {
   // The last state that could be read; nullptr: none yet.
   const States::Pointer& last_state() const { return last_; }
 
-  // How a launch on this host has ended.
-  void launch_failed() { launch_failed_ = runtime_.clock.now(); }
+  // How a launch on this host has ended. A failure while the host does not respond does not count.
+  void launch_failed();
   void launch_succeeded() { launch_failed_.reset(); }
   // Whether a launch has failed here in the last five minutes, and none has succeeded since.
   bool has_failed_lately() const;

@@ -165,6 +165,20 @@ TEST_F(HostsTest, a_host_where_a_launch_succeeds_is_as_good_as_others) {
   EXPECT_EQ(host_of(launch_new()), "one");
 }
 
+TEST_F(HostsTest, a_host_that_was_away_is_as_good_as_others) {
+  one().memory = two().memory + 4000;
+  one().boot_time = std::chrono::seconds(60);
+  const auto job = process_->launch(add_node());
+  process_->pass(std::chrono::seconds(20));
+  one().is_away = true;
+  process_->run_until_ended(*job);
+  EXPECT_THAT(two().domains, SizeIs(1));
+  one().is_away = false;
+  one().boot_time = {};
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(host_of(launch_new()), "one");
+}
+
 TEST_F(HostsTest, what_a_host_can_never_do_another_one_does) {
   one().faults->set(Fault::define_permanent, 100);
   EXPECT_EQ(host_of(launch_new()), "two");
