@@ -103,6 +103,12 @@ Task<driver::Instance> LibvirtAdapter::create(driver::CreateSpec spec, driver::L
 
 Task<> LibvirtAdapter::remove(model::Json external_id, driver::LaunchSteps& /*steps*/) {
   const MachineId id = parse_machine_id(external_id.string_value());
+  if (!lines_.contains(id.host)) {
+    // Waiting would not end. If the host is added again, the machine is a leak.
+    context_.log.warning("Abandoning machine {}: the provider has no host `{}` any more",
+                         text_of(id), id.host);
+    co_return;
+  }
   std::string failure;
   try {
     co_await remove_machine(id);

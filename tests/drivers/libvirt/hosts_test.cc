@@ -50,6 +50,9 @@ providers:
           - {name: wide, cloud-image: debian, cpus: 64}
 )";
 
+constexpr std::string_view kFirstHost = "{name: one, uri: one}, ";
+constexpr std::string_view kSecondHost = ", {name: two, uri: two, address: 192.0.2.200}";
+
 class HostsTest : public testing::Test {
  protected:
   HostsTest() {
@@ -75,6 +78,12 @@ class HostsTest : public testing::Test {
           return driver.provider(contract::read_provider(driver, configuration),
                                  std::move(context));
         });
+  }
+
+  // Starts a launcher without this part of the configuration.
+  void start_without(std::string_view part) {
+    configuration_.erase(configuration_.find(part), part.size());
+    start();
   }
 
   FakeHost& one() { return *hosts_.at("one"); }
@@ -240,10 +249,34 @@ TEST_F(HostsTest, a_host_that_is_back_gets_no_second_machine_of_a_node) {
   EXPECT_THAT(two().domains, SizeIs(1));
 }
 
-TEST_F(HostsTest, a_launch_waits_for_the_only_host) {
-  const std::string second = ", {name: two, uri: two, address: 192.0.2.200}";
-  configuration_.erase(configuration_.find(second), second.size());
+TEST_F(HostsTest, machines_on_a_host_without_configuration_are_abandoned) {
+  const Node node = launch_new();
+  ASSERT_EQ(host_of(node), "one");
+  start_without(kFirstHost);
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_EQ(reclaim->failure(), "");
+  EXPECT_THAT(one().domains, SizeIs(1));
+  EXPECT_THAT(installation_.log, testing::Contains(HasSubstr("no host `one` any more")));
+  configuration_ = kConfiguration;
   start();
+  remove_leaks();
+  EXPECT_THAT(one().domains, IsEmpty());
+}
+
+TEST_F(HostsTest, a_launch_on_a_host_without_configuration_goes_to_another_one) {
+  one().boot_time = std::chrono::seconds(60);
+  const std::string id = add_node();
+  process_->launch(id);
+  process_->pass(std::chrono::seconds(20));
+  ASSERT_THAT(one().domains, SizeIs(1));
+  start_without(kFirstHost);
+  EXPECT_EQ(launch(id)->failure(), "");
+  EXPECT_EQ(host_of(installation_.node(id)), "two");
+}
+
+TEST_F(HostsTest, a_launch_waits_for_the_only_host) {
+  start_without(kSecondHost);
   one().boot_time = std::chrono::seconds(60);
   const std::string id = add_node();
   const auto job = process_->launch(id);
