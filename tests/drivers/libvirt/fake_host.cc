@@ -172,10 +172,17 @@ std::string FakeHost::read_volume(const std::string& name, std::size_t most) {
   return content.substr(content.size() - std::min(content.size(), most));
 }
 
-void FakeHost::delete_volume(const std::string& name) {
+void FakeHost::delete_volume_in(const std::string& pool, const std::string& name) {
   const std::lock_guard lock(mutex);
   require_up();
-  volumes.erase(name);
+  const auto other = other_pools.find(pool);
+  if (pool == storage_pool) {
+    volumes.erase(name);
+  } else if (other != other_pools.end()) {
+    other->second.erase(name);
+  } else {
+    throw CloudError(Kind::failed, "there is no storage pool " + pool);
+  }
 }
 
 void FakeHost::add(Domain domain) {

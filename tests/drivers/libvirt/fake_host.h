@@ -80,7 +80,8 @@ class FakeHost final : public Hypervisor {
   void create_volume(const std::string& xml) override;
   void write_volume(const std::string& name, std::uint64_t offset, std::string bytes) override;
   std::string read_volume(const std::string& name, std::size_t most) override;
-  void delete_volume(const std::string& name) override;
+  void delete_volume(const std::string& name) override { delete_volume_in(storage_pool, name); }
+  void delete_volume_in(const std::string& pool, const std::string& name) override;
 
   // Adds a running domain, as others do.
   void add(Domain domain);
@@ -100,7 +101,10 @@ class FakeHost final : public Hypervisor {
   bool is_away = false;
   std::shared_ptr<Faults> faults = std::make_shared<Faults>();
   std::map<std::string, FakeDomain> domains;
-  std::map<std::string, FakeVolume> volumes;
+  using Volumes = std::map<std::string, FakeVolume>;
+  std::string storage_pool = "default";
+  Volumes volumes;  // of this storage pool
+  std::map<std::string, Volumes> other_pools;
 
  private:
   void fail_at(Fault fault, driver::CloudError::Kind kind);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "drivers/libvirt/domain_xml.h"
 #include "drivers/libvirt/libvirt_driver.h"
@@ -83,6 +84,16 @@ class HostsTest : public testing::Test {
   // Starts a launcher without this part of the configuration.
   void start_without(std::string_view part) {
     configuration_.erase(configuration_.find(part), part.size());
+    start();
+  }
+
+  // Starts a launcher with another storage pool, which has the image.
+  void change_storage_pool(const std::string& name) {
+    for (const auto& [uri, host] : hosts_) {
+      host->other_pools[std::exchange(host->storage_pool, name)] = std::exchange(host->volumes, {});
+      host->create_volume(volume_xml("image.qcow2", "qcow2", 1U << 30U));
+    }
+    configuration_.insert(configuration_.find("    hosts:"), "    storage-pool: " + name + "\n");
     start();
   }
 
@@ -377,6 +388,27 @@ TEST_F(HostsTest, volumes_that_have_lost_their_domain_are_leaks) {
   std::vector<std::string> left;
   for (const auto& [volume, content] : one().volumes) left.push_back(volume);
   EXPECT_THAT(left, UnorderedElementsAre("image.qcow2", "np0000000000-01234567.qcow2"));
+}
+
+TEST_F(HostsTest, volumes_are_deleted_from_the_storage_pool_of_their_machine) {
+  const Node node = launch_new();
+  change_storage_pool("ssd");
+  ASSERT_TRUE(one().other_pools.at("default").contains(disk_name(domain_of(one()).name)));
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_EQ(reclaim->failure(), "");
+  EXPECT_THAT(one().other_pools.at("default"), ElementsAre(testing::Key("image.qcow2")));
+  EXPECT_THAT(one().domains, IsEmpty());
+}
+
+TEST_F(HostsTest, a_machine_whose_storage_pool_is_missing_is_not_gone) {
+  const Node node = launch_new();
+  change_storage_pool("ssd");
+  one().other_pools.clear();
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_THAT(reclaim->failure(), HasSubstr("no storage pool default"));
+  EXPECT_THAT(one().domains, SizeIs(1));
 }
 
 TEST_F(HostsTest, domains_that_have_ended_have_a_reason) {

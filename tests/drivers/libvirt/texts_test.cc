@@ -53,6 +53,7 @@ TEST(DomainXml, a_domain_is_read_as_it_was_made) {
   EXPECT_EQ(domain.cpus, 2);
   EXPECT_EQ(domain.memory, 512);
   EXPECT_EQ(domain.host_devices, wanted.host_devices);
+  EXPECT_EQ(domain.storage_pool, "default");
   ASSERT_EQ(domain.macs.size(), 2U);
   EXPECT_NE(domain.macs[0], domain.macs[1]);
 }
