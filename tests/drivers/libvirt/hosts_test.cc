@@ -8,6 +8,7 @@
 
 #include "drivers/libvirt/domain_xml.h"
 #include "drivers/libvirt/libvirt_driver.h"
+#include "drivers/libvirt/placement.h"
 #include "tests/driver/harness/installation.h"
 #include "tests/driver/harness/launcher_process.h"
 #include "tests/drivers/contract/contract.h"
@@ -349,6 +350,25 @@ TEST_F(HostsTest, nodes_of_user_networks_are_reached_at_ports_of_their_host) {
   EXPECT_EQ(first.interface_ip, "192.0.2.200");
   EXPECT_THAT((std::vector{first.port(), second.port()}), UnorderedElementsAre(20000, 20001));
   EXPECT_THAT(launch(add_node("forwarded"))->failure(), HasSubstr("capacity"));
+}
+
+TEST(FreeMacs, are_random_and_not_those_of_other_domains) {
+  async::Random random(1);
+  const auto drawn = free_macs({}, 2, random);
+  EXPECT_THAT(drawn, testing::Each(testing::MatchesRegex("52(:[0-9a-f]{2}){5}")));
+  HostState host;
+  host.domains.emplace_back().macs = {drawn.front()};
+  async::Random same(1);
+  EXPECT_THAT(free_macs(host, 1, same), ElementsAre(drawn.back()));
+  async::Random other(2);
+  EXPECT_NE(free_macs({}, 2, other), drawn);
+}
+
+TEST_F(HostsTest, a_machine_does_not_know_the_name_of_its_domain) {
+  launch_new();
+  const std::string name = domain_of(one()).name;
+  EXPECT_THAT(one().volumes.at(configuration_name(name)).bytes,
+              testing::AllOf(HasSubstr("instance-id"), testing::Not(HasSubstr(name))));
 }
 
 TEST_F(HostsTest, without_a_lease_the_guest_agent_is_asked) {

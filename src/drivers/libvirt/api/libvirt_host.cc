@@ -400,8 +400,8 @@ void LibvirtHost::add_networks(HostState& state, const HostQuery& query) {
 
 LibvirtHost::VolumeHandle LibvirtHost::look_up_volume(const std::string& storage_pool,
                                                       const std::string& name) {
-  const PoolHandle in =
-      pool(storage_pool);  // freed after the error is read, which each call resets
+  // Freed after the error is read, which each call resets.
+  const PoolHandle in = pool(storage_pool);
   VolumeHandle found(library_.virStorageVolLookupByName(in.get(), name.c_str()),
                      library_.virStorageVolFree);
   const virError* error = found ? nullptr : library_.virGetLastError();
