@@ -30,7 +30,8 @@ HostLine::HostLine(const driver::ProviderContext& context, const LibvirtConfig& 
       config_(std::move(host)),
       query_(std::move(query)),
       thread_(std::make_shared<Thread>(std::move(make))),
-      tasks_(context.runtime, context.threads, config.name() + "/" + config_.name,
+      threads_(context.threads.beside(1, "libvirt")),
+      tasks_(context.runtime, threads_, config.name() + "/" + config_.name,
              {.calls_per_second = config.rate()}, context.metrics, context.log),
       states_(context.runtime, "domains of a host", kPolls, [this] { return ask(); }) {}
 

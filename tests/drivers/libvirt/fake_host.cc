@@ -107,6 +107,7 @@ void FakeHost::start_domain(const std::string& name) {
 }
 
 void FakeHost::stop_domain(const std::string& name) {
+  if (before_stop) before_stop();
   const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::stop_failed, Kind::failed);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -99,6 +100,7 @@ class FakeHost final : public Hypervisor {
   async::Duration boot_time{};
   bool has_leases = true;
   bool is_away = false;
+  std::function<void()> before_stop;  // called on the thread of the call; may wait
   std::shared_ptr<Faults> faults = std::make_shared<Faults>();
   std::map<std::string, FakeDomain> domains;
   using Volumes = std::map<std::string, FakeVolume>;

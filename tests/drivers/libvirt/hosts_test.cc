@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "drivers/libvirt/domain_xml.h"
@@ -205,6 +206,21 @@ TEST_F(HostsTest, a_host_that_is_away_keeps_its_nodes_and_gets_no_new_ones) {
   process_->run_until_ended(*again);
   EXPECT_EQ(again->failure(), "");
   EXPECT_THAT(one().domains, IsEmpty());
+}
+
+TEST_F(HostsTest, a_host_that_hangs_delays_no_other) {
+  const Node on_one = launch_new();
+  const Node on_two = launch_new();
+  std::promise<void> released;
+  one().before_stop = [&released] { released.get_future().wait(); };
+  const auto hanging = process_->reclaim(on_one.id);
+  const auto other = process_->reclaim(on_two.id);
+  process_->run_until_ended(*other);
+  EXPECT_EQ(other->failure(), "");
+  EXPECT_FALSE(hanging->ended);
+  released.set_value();
+  process_->run_until_ended(*hanging);
+  EXPECT_EQ(hanging->failure(), "");
 }
 
 TEST_F(HostsTest, a_launch_goes_on_when_its_host_is_back) {
