@@ -235,7 +235,7 @@ Task<> DomainLaunch::start() {
     files.configuration = iso_image("cidata", cloud_init_files(settings));
   }
   auto call = [files = std::move(files)](Hypervisor& host) { start_machine(host, files); };
-  co_await line_->call("start_domain", HostLine::Effect::changes, std::move(call));
+  co_await line_->call("start_domain", HostLine::Effect::starts, std::move(call));
 }
 
 Task<driver::Instance> DomainLaunch::wait_for_address() {

@@ -43,8 +43,9 @@ class HostLine {
   // The last state that could be read; nullptr: none yet.
   const States::Pointer& last_state() const { return last_; }
 
-  // What a call does decides on its deadline, and on what is known after it.
-  enum class Effect { reads, changes };
+  // What a call does decides on its deadline, and on what is known after it. The start of a machine
+  // is a change that may take minutes: with host devices, it gets all its memory first.
+  enum class Effect { reads, changes, starts };
 
   // Makes a call with the host, see driver::TaskManager::submit() and GuardedThread. Throws
   // CloudError(transient) if the host does not respond, and CloudError(unknown_outcome) if a change

@@ -93,6 +93,7 @@ void FakeHost::define_domain(const std::string& xml) {
 }
 
 void FakeHost::start_domain(const std::string& name) {
+  if (before_start) before_start();
   const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::start_full, Kind::no_capacity);

@@ -100,7 +100,9 @@ class FakeHost final : public Hypervisor {
   async::Duration boot_time{};
   bool has_leases = true;
   bool is_away = false;
-  std::function<void()> before_stop;  // called on the thread of the call; may wait
+  // Called on the threads of calls; may wait.
+  std::function<void()> before_start;
+  std::function<void()> before_stop;
   std::shared_ptr<Faults> faults = std::make_shared<Faults>();
   std::map<std::string, FakeDomain> domains;
   using Volumes = std::map<std::string, FakeVolume>;

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
 #include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "drivers/libvirt/domain_xml.h"
 #include "drivers/libvirt/libvirt_driver.h"
@@ -76,9 +79,10 @@ class HostsTest : public testing::Test {
       return [host = hosts.at(uri)] { return host; };
     };
     process_ = std::make_unique<harness::LauncherProcess>(
-        installation_, [connect, configuration = configuration_](driver::ProviderContext context) {
+        installation_, [this, connect](driver::ProviderContext context) {
+          loop_ = context.runtime.executor;
           const LibvirtDriver driver(connect);
-          return driver.provider(contract::read_provider(driver, configuration),
+          return driver.provider(contract::read_provider(driver, configuration_),
                                  std::move(context));
         });
   }
@@ -105,6 +109,16 @@ class HostsTest : public testing::Test {
 
   std::string add_node(std::string_view label = "small") {
     return installation_.add_node("rack", "main", label);
+  }
+
+  // Lets time pass during a call, on whose thread it is called.
+  void pass_during_call(async::Duration duration) {
+    std::promise<void> passed;
+    boost::asio::post(loop_, [&] {
+      installation_.clock.advance_by(duration);
+      passed.set_value();
+    });
+    passed.get_future().wait();
   }
 
   std::shared_ptr<harness::Job> launch(const std::string& id) {
@@ -144,6 +158,7 @@ class HostsTest : public testing::Test {
   harness::Installation installation_;
   std::map<std::string, std::shared_ptr<FakeHost>> hosts_;
   std::unique_ptr<harness::LauncherProcess> process_;
+  async::Executor loop_;  // of the process
 };
 
 TEST_F(HostsTest, machines_go_to_the_emptiest_host_where_they_fit) {
@@ -221,6 +236,13 @@ TEST_F(HostsTest, a_host_that_hangs_delays_no_other) {
   released.set_value();
   process_->run_until_ended(*hanging);
   EXPECT_EQ(hanging->failure(), "");
+}
+
+TEST_F(HostsTest, a_start_may_take_minutes) {
+  one().before_start = [this] {
+    for (int i = 0; i < 6; ++i) pass_during_call(std::chrono::seconds(29));
+  };
+  EXPECT_EQ(host_of(launch_new()), "one");
 }
 
 TEST_F(HostsTest, a_launch_goes_on_when_its_host_is_back) {
@@ -464,7 +486,7 @@ async::Task<std::string> upload(driver::Provider& provider, std::string path,
   driver::ImageFile file;
   file.path = path;
   file.format = "raw";
-  file.size = 100'000;
+  file.size = std::filesystem::file_size(path);
   const driver::ImageSupport::Progress progress = [&sent](std::uint64_t bytes) {
     sent.push_back(bytes);
   };
@@ -493,6 +515,17 @@ TEST_F(HostsTest, an_image_goes_to_every_host_that_responds) {
   EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
   EXPECT_FALSE(one().volumes.contains("trixie-1"));
   EXPECT_FALSE(two().volumes.contains("trixie-1"));
+}
+
+TEST_F(HostsTest, an_image_is_sent_in_parts_that_slow_connections_can_send_in_time) {
+  constexpr std::uint64_t kMiB = 1U << 20U;
+  const std::string image(10 * kMiB, 'x');
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", image);
+  std::vector<std::uint64_t> sent;
+  process_->run(upload(provider(), path, sent));
+  EXPECT_THAT(sent, ElementsAre(4 * kMiB, 5 * kMiB, 9 * kMiB, 10 * kMiB, 10 * kMiB));
+  EXPECT_TRUE(two().volumes.at("trixie-1").bytes == image);
 }
 
 TEST_F(HostsTest, a_host_that_is_away_keeps_no_image_on_the_others) {
