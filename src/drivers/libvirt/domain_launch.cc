@@ -227,6 +227,7 @@ Task<std::string> DomainLaunch::define() {
                     .attempt = spec_.attempt,
                     .owner_tags = spec_.metadata,
                     .label = label_,
+                    .macs = free_macs(*state, label_.networks.size(), context_.runtime.random),
                     .storage_pool = context_.config.storage_pool(),
                     .pool_path = state->pool_path,
                     .has_kvm = uses_kvm(*state, context_.config),
@@ -267,7 +268,7 @@ Task<> DomainLaunch::start() {
                      .disk_size = static_cast<std::uint64_t>(label_.disk) * kGiB,
                      .configuration = label_.user_data};
   if (label_.user_data_format == UserDataFormat::cloud_init) {
-    const CloudInit settings{.instance_id = fmt::format("{}-{}", name_, spec_.attempt),
+    const CloudInit settings{.instance_id = context_.runtime.random.uuid_hex(),
                              .hostname = spec_.hostname,
                              .username = label_.username,
                              .keys = label_.keys,
@@ -275,7 +276,7 @@ Task<> DomainLaunch::start() {
     files.configuration = iso_image("cidata", cloud_init_files(settings));
   }
   auto call = [files = std::move(files)](Hypervisor& host) { start_machine(host, files); };
-  co_await line_->call("start_domain", HostLine::Effect::changes, std::move(call));
+  co_await line_->call("start_domain", HostLine::Effect::starts, std::move(call));
 }
 
 Task<driver::Instance> DomainLaunch::wait_for_address() {

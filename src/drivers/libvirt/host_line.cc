@@ -15,6 +15,7 @@ constexpr driver::PollIntervals kPolls{.unknown = 2s, .least = 500ms};
 
 constexpr auto kReadDeadline = 10s;
 constexpr auto kChangeDeadline = 50s;
+constexpr auto kStartDeadline = 180s;
 constexpr auto kPatience = 2min;
 constexpr auto kFailureMemory = 5min;
 
@@ -31,8 +32,10 @@ HostLine::HostLine(const driver::ProviderContext& context, const LibvirtConfig& 
       config_(std::move(host)),
       query_(std::move(query)),
       thread_(std::make_shared<Thread>(std::move(make))),
-      tasks_(context.runtime, context.threads, config.name() + "/" + config_.name,
-             {.calls_per_second = config.rate()}, context.metrics, context.log),
+      threads_(context.threads.beside(1, "libvirt")),
+      tasks_(context.runtime, threads_, config.name() + "/" + config_.name,
+             {.calls_per_second = config.rate(), .deadline = kStartDeadline + 10s}, context.metrics,
+             context.log),
       states_(context.runtime, "domains of a host", kPolls, [this] { return ask(); }) {}
 
 Task<> HostLine::stop() {
@@ -41,6 +44,7 @@ Task<> HostLine::stop() {
 }
 
 std::chrono::seconds HostLine::deadline_of(Effect effect) {
+  if (effect == Effect::starts) return kStartDeadline;
   return effect == Effect::reads ? kReadDeadline : kChangeDeadline;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "async/thread_pool.h"
 #include "driver/driver.h"
 #include "driver/simple/task_manager.h"
 #include "driver/statemachine/shared_poller.h"
@@ -17,8 +18,8 @@
 
 namespace nodepool::drivers::libvirt {
 
-// A host as a provider uses it: its calls, one at a time on a thread, and its state, which all
-// launches and deletions share. A host that does not respond delays no other.
+// A host as a provider uses it: its calls, one at a time on a thread of its own, and its state,
+// which all launches and deletions share. A host that does not respond delays no other.
 class HostLine {
  public:
   using States = driver::SharedPoller<HostState>;
@@ -50,8 +51,9 @@ class HostLine {
   // Whether a launch has failed here in the last five minutes, and none has succeeded since.
   bool has_failed_lately() const;
 
-  // What a call does decides on its deadline, and on what is known after it.
-  enum class Effect { reads, changes };
+  // What a call does decides on its deadline, and on what is known after it. The start of a machine
+  // is a change that may take minutes: with host devices, it gets all its memory first.
+  enum class Effect { reads, changes, starts };
 
   // Makes a call with the host, see driver::TaskManager::submit() and GuardedThread. Throws
   // CloudError(transient) if the host does not respond, and CloudError(unknown_outcome) if a change
@@ -89,6 +91,7 @@ class HostLine {
   HostConfig config_;
   HostQuery query_;
   std::shared_ptr<Thread> thread_;  // shared with calls
+  async::ThreadPool threads_;       // waits for calls, up to their deadlines
   driver::TaskManager tasks_;
   States states_;
   States::Pointer last_;

@@ -61,12 +61,14 @@ driver::Machine machine_of(const Domain& domain, const HostState& host, const st
   return machine;
 }
 
-// The domain is the last to go: while it exists, its owner tags show what its volumes are.
-void remove_everything(Hypervisor& host, const std::string& domain) {
+// The domain is the last to go: while it exists, it shows whose its volumes are, and where.
+void remove_everything(Hypervisor& host, const std::string& domain,
+                       const std::string& storage_pool) {
   host.stop_domain(domain);
-  host.delete_volume(disk_name(domain));
-  host.delete_volume(configuration_name(domain));
-  host.delete_volume(console_log_name(domain));
+  for (const auto& name :
+       {disk_name(domain), configuration_name(domain), console_log_name(domain)}) {
+    host.delete_volume_in(storage_pool, name);
+  }
   host.undefine_domain(domain);
 }
 
@@ -103,6 +105,12 @@ Task<driver::Instance> LibvirtAdapter::create(driver::CreateSpec spec, driver::L
 
 Task<> LibvirtAdapter::remove(model::Json external_id, driver::LaunchSteps& /*steps*/) {
   const MachineId id = parse_machine_id(external_id.string_value());
+  if (!lines_.contains(id.host)) {
+    // Waiting would not end. If the host is added again, the machine is a leak.
+    context_.log.warning("Abandoning machine {}: the provider has no host `{}` any more",
+                         text_of(id), id.host);
+    co_return;
+  }
   std::string failure;
   try {
     co_await remove_machine(id);
@@ -135,7 +143,9 @@ Task<> LibvirtAdapter::remove_machine(MachineId id) {
       co_return;
     }
   }
-  auto call = [domain = id.domain](Hypervisor& host) { remove_everything(host, domain); };
+  const bool has_pool = domain && !domain->storage_pool.empty();
+  auto call = [name = id.domain, pool = has_pool ? domain->storage_pool : config_->storage_pool()](
+                  Hypervisor& host) { remove_everything(host, name, pool); };
   co_await line.call("remove_domain", HostLine::Effect::changes, std::move(call));
   line.states().forget();  // its capacity is free at once
 }

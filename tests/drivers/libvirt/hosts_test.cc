@@ -4,9 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <future>
+#include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "drivers/libvirt/domain_xml.h"
 #include "drivers/libvirt/libvirt_driver.h"
+#include "drivers/libvirt/placement.h"
 #include "tests/driver/harness/installation.h"
 #include "tests/driver/harness/launcher_process.h"
 #include "tests/drivers/contract/contract.h"
@@ -50,6 +56,9 @@ providers:
           - {name: wide, cloud-image: debian, cpus: 64}
 )";
 
+constexpr std::string_view kFirstHost = "{name: one, uri: one}, ";
+constexpr std::string_view kSecondHost = ", {name: two, uri: two, address: 192.0.2.200}";
+
 class HostsTest : public testing::Test {
  protected:
   HostsTest() {
@@ -70,11 +79,28 @@ class HostsTest : public testing::Test {
       return [host = hosts.at(uri)] { return host; };
     };
     process_ = std::make_unique<harness::LauncherProcess>(
-        installation_, [connect, configuration = configuration_](driver::ProviderContext context) {
+        installation_, [this, connect](driver::ProviderContext context) {
+          loop_ = context.runtime.executor;
           const LibvirtDriver driver(connect);
-          return driver.provider(contract::read_provider(driver, configuration),
+          return driver.provider(contract::read_provider(driver, configuration_),
                                  std::move(context));
         });
+  }
+
+  // Starts a launcher without this part of the configuration.
+  void start_without(std::string_view part) {
+    configuration_.erase(configuration_.find(part), part.size());
+    start();
+  }
+
+  // Starts a launcher with another storage pool, which has the image.
+  void change_storage_pool(const std::string& name) {
+    for (const auto& [uri, host] : hosts_) {
+      host->other_pools[std::exchange(host->storage_pool, name)] = std::exchange(host->volumes, {});
+      host->create_volume(volume_xml("image.qcow2", "qcow2", 1U << 30U));
+    }
+    configuration_.insert(configuration_.find("    hosts:"), "    storage-pool: " + name + "\n");
+    start();
   }
 
   FakeHost& one() { return *hosts_.at("one"); }
@@ -83,6 +109,16 @@ class HostsTest : public testing::Test {
 
   std::string add_node(std::string_view label = "small") {
     return installation_.add_node("rack", "main", label);
+  }
+
+  // Lets time pass during a call, on whose thread it is called.
+  void pass_during_call(async::Duration duration) {
+    std::promise<void> passed;
+    boost::asio::post(loop_, [&] {
+      installation_.clock.advance_by(duration);
+      passed.set_value();
+    });
+    passed.get_future().wait();
   }
 
   std::shared_ptr<harness::Job> launch(const std::string& id) {
@@ -122,6 +158,7 @@ class HostsTest : public testing::Test {
   harness::Installation installation_;
   std::map<std::string, std::shared_ptr<FakeHost>> hosts_;
   std::unique_ptr<harness::LauncherProcess> process_;
+  async::Executor loop_;  // of the process
 };
 
 TEST_F(HostsTest, machines_go_to_the_emptiest_host_where_they_fit) {
@@ -231,6 +268,28 @@ TEST_F(HostsTest, a_host_that_is_away_keeps_its_nodes_and_gets_no_new_ones) {
   EXPECT_THAT(one().domains, IsEmpty());
 }
 
+TEST_F(HostsTest, a_host_that_hangs_delays_no_other) {
+  const Node on_one = launch_new();
+  const Node on_two = launch_new();
+  std::promise<void> released;
+  one().before_stop = [&released] { released.get_future().wait(); };
+  const auto hanging = process_->reclaim(on_one.id);
+  const auto other = process_->reclaim(on_two.id);
+  process_->run_until_ended(*other);
+  EXPECT_EQ(other->failure(), "");
+  EXPECT_FALSE(hanging->ended);
+  released.set_value();
+  process_->run_until_ended(*hanging);
+  EXPECT_EQ(hanging->failure(), "");
+}
+
+TEST_F(HostsTest, a_start_may_take_minutes) {
+  one().before_start = [this] {
+    for (int i = 0; i < 6; ++i) pass_during_call(std::chrono::seconds(29));
+  };
+  EXPECT_EQ(host_of(launch_new()), "one");
+}
+
 TEST_F(HostsTest, a_launch_goes_on_when_its_host_is_back) {
   one().boot_time = two().boot_time = std::chrono::seconds(60);
   const std::string id = add_node();
@@ -285,10 +344,34 @@ TEST_F(HostsTest, a_host_that_is_back_gets_no_second_machine_of_a_node) {
   EXPECT_THAT(two().domains, SizeIs(1));
 }
 
-TEST_F(HostsTest, a_launch_waits_for_the_only_host) {
-  const std::string second = ", {name: two, uri: two, address: 192.0.2.200}";
-  configuration_.erase(configuration_.find(second), second.size());
+TEST_F(HostsTest, machines_on_a_host_without_configuration_are_abandoned) {
+  const Node node = launch_new();
+  ASSERT_EQ(host_of(node), "one");
+  start_without(kFirstHost);
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_EQ(reclaim->failure(), "");
+  EXPECT_THAT(one().domains, SizeIs(1));
+  EXPECT_THAT(installation_.log, testing::Contains(HasSubstr("no host `one` any more")));
+  configuration_ = kConfiguration;
   start();
+  remove_leaks();
+  EXPECT_THAT(one().domains, IsEmpty());
+}
+
+TEST_F(HostsTest, a_launch_on_a_host_without_configuration_goes_to_another_one) {
+  one().boot_time = std::chrono::seconds(60);
+  const std::string id = add_node();
+  process_->launch(id);
+  process_->pass(std::chrono::seconds(20));
+  ASSERT_THAT(one().domains, SizeIs(1));
+  start_without(kFirstHost);
+  EXPECT_EQ(launch(id)->failure(), "");
+  EXPECT_EQ(host_of(installation_.node(id)), "two");
+}
+
+TEST_F(HostsTest, a_launch_waits_for_the_only_host) {
+  start_without(kSecondHost);
   one().boot_time = std::chrono::seconds(60);
   const std::string id = add_node();
   const auto job = process_->launch(id);
@@ -385,6 +468,25 @@ TEST_F(HostsTest, nodes_of_user_networks_are_reached_at_ports_of_their_host) {
   EXPECT_THAT(launch(add_node("forwarded"))->failure(), HasSubstr("capacity"));
 }
 
+TEST(FreeMacs, are_random_and_not_those_of_other_domains) {
+  async::Random random(1);
+  const auto drawn = free_macs({}, 2, random);
+  EXPECT_THAT(drawn, testing::Each(testing::MatchesRegex("52(:[0-9a-f]{2}){5}")));
+  HostState host;
+  host.domains.emplace_back().macs = {drawn.front()};
+  async::Random same(1);
+  EXPECT_THAT(free_macs(host, 1, same), ElementsAre(drawn.back()));
+  async::Random other(2);
+  EXPECT_NE(free_macs({}, 2, other), drawn);
+}
+
+TEST_F(HostsTest, a_machine_does_not_know_the_name_of_its_domain) {
+  launch_new();
+  const std::string name = domain_of(one()).name;
+  EXPECT_THAT(one().volumes.at(configuration_name(name)).bytes,
+              testing::AllOf(HasSubstr("instance-id"), testing::Not(HasSubstr(name))));
+}
+
 TEST_F(HostsTest, without_a_lease_the_guest_agent_is_asked) {
   one().has_leases = false;
   const Node node = launch_new("bridged");
@@ -424,6 +526,27 @@ TEST_F(HostsTest, volumes_that_have_lost_their_domain_are_leaks) {
   EXPECT_THAT(left, UnorderedElementsAre("image.qcow2", "np0000000000-01234567.qcow2"));
 }
 
+TEST_F(HostsTest, volumes_are_deleted_from_the_storage_pool_of_their_machine) {
+  const Node node = launch_new();
+  change_storage_pool("ssd");
+  ASSERT_TRUE(one().other_pools.at("default").contains(disk_name(domain_of(one()).name)));
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_EQ(reclaim->failure(), "");
+  EXPECT_THAT(one().other_pools.at("default"), ElementsAre(testing::Key("image.qcow2")));
+  EXPECT_THAT(one().domains, IsEmpty());
+}
+
+TEST_F(HostsTest, a_machine_whose_storage_pool_is_missing_is_not_gone) {
+  const Node node = launch_new();
+  change_storage_pool("ssd");
+  one().other_pools.clear();
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_THAT(reclaim->failure(), HasSubstr("no storage pool default"));
+  EXPECT_THAT(one().domains, SizeIs(1));
+}
+
 TEST_F(HostsTest, domains_that_have_ended_have_a_reason) {
   const Node node = launch_new();
   one().crash(domain_of(one()).name);
@@ -441,7 +564,7 @@ async::Task<std::string> upload(driver::Provider& provider, std::string path,
   driver::ImageFile file;
   file.path = path;
   file.format = "raw";
-  file.size = 100'000;
+  file.size = std::filesystem::file_size(path);
   const driver::ImageSupport::Progress progress = [&sent](std::uint64_t bytes) {
     sent.push_back(bytes);
   };
@@ -470,6 +593,17 @@ TEST_F(HostsTest, an_image_goes_to_every_host_that_responds) {
   EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
   EXPECT_FALSE(one().volumes.contains("trixie-1"));
   EXPECT_FALSE(two().volumes.contains("trixie-1"));
+}
+
+TEST_F(HostsTest, an_image_is_sent_in_parts_that_slow_connections_can_send_in_time) {
+  constexpr std::uint64_t kMiB = 1U << 20U;
+  const std::string image(10 * kMiB, 'x');
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", image);
+  std::vector<std::uint64_t> sent;
+  process_->run(upload(provider(), path, sent));
+  EXPECT_THAT(sent, ElementsAre(4 * kMiB, 5 * kMiB, 9 * kMiB, 10 * kMiB, 10 * kMiB));
+  EXPECT_TRUE(two().volumes.at("trixie-1").bytes == image);
 }
 
 TEST_F(HostsTest, a_host_that_is_away_keeps_no_image_on_the_others) {
