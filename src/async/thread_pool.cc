@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/associated_executor.hpp>
@@ -36,10 +37,18 @@ struct ThreadPool::Threads {
 };
 
 ThreadPool::ThreadPool(std::size_t threads, const std::string& name)
-    : count_(threads), name_(name) {}
+    : ThreadPool(threads, name, std::make_shared<std::size_t>(0)) {}
+
+ThreadPool::ThreadPool(std::size_t threads, const std::string& name,
+                       std::shared_ptr<std::size_t> pending)
+    : count_(threads), name_(name), pending_(std::move(pending)) {}
 
 ThreadPool::~ThreadPool() {
   if (threads_) threads_->guard.reset();
+}
+
+ThreadPool ThreadPool::beside(std::size_t threads, const std::string& name) const {
+  return {count_ == 0 ? 0 : threads, name, pending_};
 }
 
 void ThreadPool::start(const Executor& loop, std::move_only_function<void()> call,

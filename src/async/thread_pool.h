@@ -26,6 +26,10 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // Another pool, for calls that may hang: they occupy no thread of this one. Both count the calls
+  // of both as pending. It has no threads if this one has none.
+  ThreadPool beside(std::size_t threads, const std::string& name) const;
+
   // Runs `call` on a thread; returns its result or throws what it threw. Not a cancellation point.
   // `call` owns all its data. `what` names the call in stack dumps; a literal.
   template <typename Call>
@@ -64,13 +68,15 @@ class ThreadPool {
     std::exception_ptr failure;
   };
 
+  ThreadPool(std::size_t threads, const std::string& name, std::shared_ptr<std::size_t> pending);
+
   Task<> run_job(std::string_view what, std::function<void()> job);
 
   struct Threads;
   std::size_t count_;
   std::string name_;
-  std::unique_ptr<Threads> threads_;  // null before the first call
-  std::shared_ptr<std::size_t> pending_ = std::make_shared<std::size_t>(0);  // used on the loop
+  std::unique_ptr<Threads> threads_;      // null before the first call
+  std::shared_ptr<std::size_t> pending_;  // used on the loop
 };
 
 template <>

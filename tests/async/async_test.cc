@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -296,6 +297,26 @@ TEST_F(AsyncTest, a_pool_without_threads_runs_calls_on_the_loop) {
   Task<std::thread::id> call = pool.run("test", [] { return std::this_thread::get_id(); });
   EXPECT_EQ(loop_.run(std::move(call)), std::this_thread::get_id());
   EXPECT_TRUE(pool.idle());
+}
+
+TEST_F(AsyncTest, a_pool_beside_another_one_has_threads_of_its_own) {
+  ThreadPool pool(1, "test");
+  ThreadPool beside = pool.beside(1, "beside");
+  std::promise<void> released;
+  beside.start(loop_.executor(), [&released] { released.get_future().wait(); }, [] {});
+  Task<int> call = pool.run("test", [] { return 1; });
+  EXPECT_EQ(loop_.run(std::move(call)), 1);
+  EXPECT_FALSE(pool.idle()) << "the other call has not returned";
+  released.set_value();
+  while (!pool.idle()) loop_.poll();
+  EXPECT_TRUE(beside.idle());
+}
+
+TEST_F(AsyncTest, a_pool_beside_one_without_threads_has_none) {
+  const ThreadPool pool(0, "test");
+  ThreadPool beside = pool.beside(1, "beside");
+  Task<std::thread::id> call = beside.run("test", [] { return std::this_thread::get_id(); });
+  EXPECT_EQ(loop_.run(std::move(call)), std::this_thread::get_id());
 }
 
 TEST_F(AsyncTest, tearing_down_a_loop_destroys_suspended_tasks_where_they_stand) {

@@ -1,9 +1,11 @@
 #include "drivers/libvirt/domain_launch.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "async/task_scope.h"
 #include "driver/cloud_error.h"
@@ -76,6 +78,15 @@ Task<HostStates> states_of(async::Runtime runtime, const HostLines& lines,
   co_return states;
 }
 
+void require_any(const HostStates& states, const HostLines& lines) {
+  if (std::ranges::any_of(states, [](const auto& host) { return host.second != nullptr; })) return;
+  std::vector<std::string> reasons;
+  for (const auto& [name, line] : lines) {
+    reasons.push_back(fmt::format("host {}: {}", name, line->failure()));
+  }
+  throw CloudError(Kind::transient, fmt::format("no host responds: {}", fmt::join(reasons, "; ")));
+}
+
 std::string text_of(const MachineId& id) {
   return id.host + '/' + id.domain;
 }
@@ -122,6 +133,23 @@ Task<driver::Instance> DomainLaunch::run() {
   };
   const std::string host = co_await steps_.step(kHostStep, choose, find_none);
   if (!pending_machines_) reserve(line_of(context_.lines, host));
+  try {
+    driver::Instance instance = co_await make_machine();
+    line_->launch_succeeded();
+    co_return instance;
+  } catch (const CloudError& error) {
+    if (error.kind() == Kind::quota || error.kind() == Kind::transient) throw;
+    line_->launch_failed();
+    // What this host can never do, another one may.
+    if (error.kind() != Kind::permanent || context_.lines.size() == 1) throw;
+    throw CloudError(Kind::failed, error.what(), error.launch_result(), error.code());
+  } catch (const async::Cancelled&) {  // by the launch's timeout, or this provider is stopped
+    line_->launch_failed();
+    throw;
+  }
+}
+
+Task<driver::Instance> DomainLaunch::make_machine() {
   steps_.enter("creating the domain");
   const driver::LaunchSteps::Make make = [this] { return define(); };
   const driver::LaunchSteps::Find find = [this] { return this->find(); };
@@ -132,37 +160,50 @@ Task<driver::Instance> DomainLaunch::run() {
   co_return co_await wait_for_address();
 }
 
-// The decision and the machine are one continuation: no other launch comes between.
+// The decision and the machine are one continuation: no other launch comes between. A host where
+// launches fail stays the emptiest one, so it comes last for a while.
 Task<std::string> DomainLaunch::choose_host() {
   const HostStates states = co_await states_of(context_.runtime, context_.lines, kStateAge);
+  require_any(states, context_.lines);
   HostLine* best = nullptr;
-  double most = -1;
-  bool has_suitable = false;
-  std::string reason = "no host responds";
+  std::pair<bool, double> best_rank;
+  bool may_fit_later = false;
+  std::vector<std::string> reasons;
   for (const auto& [name, state] : states) {
-    if (!state) continue;
-    if (has_domain_of_earlier_attempt(*state)) {
-      reason = fmt::format("host {} has a domain of an earlier attempt", name);
-      continue;
-    }
-    if (const auto why = misfit(*state, label_, volume_, context_.config)) {
-      reason = fmt::format("host {}: {}", name, *why);
-      continue;
-    }
-    has_suitable = true;
     HostLine& line = line_of(context_.lines, name);
+    const HostLine::States::Pointer& known = state ? state : line.last_state();
+    const std::optional<std::string> why = known ? objection(*known) : std::nullopt;
+    if (!why) may_fit_later = true;
+    if (!state) {
+      reasons.push_back(fmt::format("host {} does not respond: {}", name, line.failure()));
+      continue;
+    }
+    if (why) {
+      reasons.push_back(fmt::format("host {}: {}", name, *why));
+      continue;
+    }
     const Occupancy occupied = occupancy_of(*state, *line.pending_machines());
-    const double left = memory_left(*state, occupied, label_, context_.config).value_or(-1);
-    if (left <= most) continue;
-    most = left;
+    const auto left = memory_left(*state, occupied, label_, context_.config);
+    if (!left) {
+      reasons.push_back(fmt::format("host {}: not enough capacity left", name));
+      continue;
+    }
+    const std::pair rank(!line.has_failed_lately(), *left);
+    if (best != nullptr && rank <= best_rank) continue;
     best = &line;
+    best_rank = rank;
   }
-  if (best == nullptr && has_suitable) {
-    throw CloudError(Kind::quota, "no host has enough capacity left");
+  if (best == nullptr) {
+    throw CloudError(may_fit_later ? Kind::quota : Kind::transient,
+                     fmt::format("no host for the machine: {}", fmt::join(reasons, "; ")));
   }
-  if (best == nullptr) throw CloudError(Kind::transient, "no host for the machine: " + reason);
   reserve(*best);
   co_return best->config().name;
+}
+
+std::optional<std::string> DomainLaunch::objection(const HostState& host) const {
+  if (has_domain_of_earlier_attempt(host)) return "it has a domain of an earlier attempt";
+  return misfit(host, label_, volume_, context_.config);
 }
 
 // It was abandoned while the host was away, and will be deleted as a leak.
@@ -186,6 +227,7 @@ Task<std::string> DomainLaunch::define() {
                     .attempt = spec_.attempt,
                     .owner_tags = spec_.metadata,
                     .label = label_,
+                    .macs = free_macs(*state, label_.networks.size(), context_.runtime.random),
                     .storage_pool = context_.config.storage_pool(),
                     .pool_path = state->pool_path,
                     .has_kvm = uses_kvm(*state, context_.config),
@@ -226,7 +268,7 @@ Task<> DomainLaunch::start() {
                      .disk_size = static_cast<std::uint64_t>(label_.disk) * kGiB,
                      .configuration = label_.user_data};
   if (label_.user_data_format == UserDataFormat::cloud_init) {
-    const CloudInit settings{.instance_id = fmt::format("{}-{}", name_, spec_.attempt),
+    const CloudInit settings{.instance_id = context_.runtime.random.uuid_hex(),
                              .hostname = spec_.hostname,
                              .username = label_.username,
                              .keys = label_.keys,
@@ -234,7 +276,7 @@ Task<> DomainLaunch::start() {
     files.configuration = iso_image("cidata", cloud_init_files(settings));
   }
   auto call = [files = std::move(files)](Hypervisor& host) { start_machine(host, files); };
-  co_await line_->call("start_domain", HostLine::Effect::changes, std::move(call));
+  co_await line_->call("start_domain", HostLine::Effect::starts, std::move(call));
 }
 
 Task<driver::Instance> DomainLaunch::wait_for_address() {
@@ -244,7 +286,8 @@ Task<driver::Instance> DomainLaunch::wait_for_address() {
   while (true) {
     const auto state = co_await driver::if_answered(states.next(awaited), "domains", context_.log);
     if (!state && line_->is_lost() && context_.lines.size() > 1) {
-      throw CloudError(Kind::failed, "host " + line_->config().name + " is away");
+      throw CloudError(Kind::failed,
+                       fmt::format("host {} is away: {}", line_->config().name, line_->failure()));
     }
     if (!state) continue;
     const Domain* domain = domain_in(*state, name_);

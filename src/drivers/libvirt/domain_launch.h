@@ -23,6 +23,9 @@ using HostStates = std::map<std::string, HostLine::States::Pointer, std::less<>>
 async::Task<HostStates> states_of(async::Runtime runtime, const HostLines& lines,
                                   async::Duration max_age);
 
+// Throws CloudError(transient), with the reasons of all hosts, if none has a state.
+void require_any(const HostStates& states, const HostLines& lines);
+
 // The external id of a machine: "HOST/DOMAIN".
 struct MachineId {
   std::string host;
@@ -60,8 +63,11 @@ class DomainLaunch {
 
  private:
   async::Task<std::string> choose_host();
+  // Why the machine cannot be on this host, even if that is empty; nothing if it can.
+  std::optional<std::string> objection(const HostState& host) const;
   bool has_domain_of_earlier_attempt(const HostState& host) const;
   void reserve(HostLine& line);
+  async::Task<driver::Instance> make_machine();
   async::Task<std::string> define();
   async::Task<std::optional<std::string>> find();
   async::Task<std::optional<Domain>> look_up();

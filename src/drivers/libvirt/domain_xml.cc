@@ -29,12 +29,6 @@ std::string owner_digits(const driver::Metadata& owner_tags) {
   return fmt::format("{:08x}", static_cast<std::uint32_t>(hash_of(owner)));
 }
 
-std::string mac_address(const DomainSpec& spec, std::size_t card) {
-  const std::uint64_t hash = hash_of(fmt::format("{}/{}/{}", spec.name, spec.attempt, card));
-  return fmt::format("52:54:00:{:02x}:{:02x}:{:02x}", (hash >> 16U) & 0xffU, (hash >> 8U) & 0xffU,
-                     hash & 0xffU);
-}
-
 // A UUID of version 8 (RFC 9562), of one attempt for one node: defining the domain twice makes one,
 // and does not change the domain of another attempt, or of another owner.
 std::string uuid_of(const DomainSpec& spec) {
@@ -127,7 +121,7 @@ void add_user_network(pugi::xml_node domain, const DomainSpec& spec, const Netwo
   const bool has_pcie = spec.label.machine.find("q35") != std::string::npos;
   const std::string device =
       fmt::format("virtio-net-pci,netdev=np{},mac={},romfile=,bus={},addr=0x{:x}", number,
-                  mac_address(spec, number), has_pcie ? "pcie.0" : "pci.0", kFirstSlot + number);
+                  spec.macs.at(number), has_pcie ? "pcie.0" : "pci.0", kFirstSlot + number);
   for (const std::string& argument :
        {std::string("-netdev"), network, std::string("-device"), device}) {
     add(commands, "qemu:arg", {{"value", argument}});
@@ -151,7 +145,7 @@ void add_network(pugi::xml_node devices, const DomainSpec& spec, const NetworkCa
     default:
       set("network", "network");
   }
-  add(interface, "mac", {{"address", mac_address(spec, number)}});
+  add(interface, "mac", {{"address", spec.macs.at(number)}});
   add(interface, "model", {{"type", "virtio"}});
   if (!spec.label.efi) add(interface, "rom", {{"enabled", "no"}});  // no booting from networks
 }

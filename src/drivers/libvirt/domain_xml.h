@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "driver/images.h"
 #include "drivers/libvirt/api/descriptions.h"
@@ -24,9 +25,10 @@ std::string console_log_name(const std::string& domain);
 
 struct DomainSpec {
   std::string name;
-  std::int64_t attempt = 1;  // of the launch: each has its own MAC addresses
+  std::int64_t attempt = 1;  // of the launch: each has its own UUID
   driver::Metadata owner_tags;
   const LibvirtLabel& label;
+  std::vector<std::string> macs;  // of the label's network cards
   std::string storage_pool;
   std::string pool_path;     // its directory
   bool has_kvm = false;      // use it

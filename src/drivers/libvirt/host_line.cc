@@ -15,7 +15,9 @@ constexpr driver::PollIntervals kPolls{.unknown = 2s, .least = 500ms};
 
 constexpr auto kReadDeadline = 10s;
 constexpr auto kChangeDeadline = 50s;
+constexpr auto kStartDeadline = 180s;
 constexpr auto kPatience = 2min;
+constexpr auto kFailureMemory = 5min;
 
 // A host that failed is not polled for so many times as long as its failure took, so that one
 // that hangs seldom delays what waits for all hosts.
@@ -30,8 +32,10 @@ HostLine::HostLine(const driver::ProviderContext& context, const LibvirtConfig& 
       config_(std::move(host)),
       query_(std::move(query)),
       thread_(std::make_shared<Thread>(std::move(make))),
-      tasks_(context.runtime, context.threads, config.name() + "/" + config_.name,
-             {.calls_per_second = config.rate()}, context.metrics, context.log),
+      threads_(context.threads.beside(1, "libvirt")),
+      tasks_(context.runtime, threads_, config.name() + "/" + config_.name,
+             {.calls_per_second = config.rate(), .deadline = kStartDeadline + 10s}, context.metrics,
+             context.log),
       states_(context.runtime, "domains of a host", kPolls, [this] { return ask(); }) {}
 
 Task<> HostLine::stop() {
@@ -40,6 +44,7 @@ Task<> HostLine::stop() {
 }
 
 std::chrono::seconds HostLine::deadline_of(Effect effect) {
+  if (effect == Effect::starts) return kStartDeadline;
   return effect == Effect::reads ? kReadDeadline : kChangeDeadline;
 }
 
@@ -84,6 +89,14 @@ Task<HostState> HostLine::ask() {
 
 bool HostLine::is_lost() const {
   return !failure_.empty() && runtime_.clock.now() - away_since_ > kPatience;
+}
+
+void HostLine::launch_failed() {
+  if (failure_.empty()) launch_failed_ = runtime_.clock.now();
+}
+
+bool HostLine::has_failed_lately() const {
+  return launch_failed_ && runtime_.clock.now() - *launch_failed_ < kFailureMemory;
 }
 
 }  // namespace nodepool::drivers::libvirt

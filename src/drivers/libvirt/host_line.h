@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "async/thread_pool.h"
 #include "driver/driver.h"
 #include "driver/simple/task_manager.h"
 #include "driver/statemachine/shared_poller.h"
@@ -17,8 +18,8 @@
 
 namespace nodepool::drivers::libvirt {
 
-// A host as a provider uses it: its calls, one at a time on a thread, and its state, which all
-// launches and deletions share. A host that does not respond delays no other.
+// A host as a provider uses it: its calls, one at a time on a thread of its own, and its state,
+// which all launches and deletions share. A host that does not respond delays no other.
 class HostLine {
  public:
   using States = driver::SharedPoller<HostState>;
@@ -39,11 +40,20 @@ class HostLine {
   // Whether the host has not responded for two minutes, by all that has asked for its state: it may
   // not come back. Launches do not wait for it any longer if there are other hosts.
   bool is_lost() const;
+  // Why the host does not respond; empty: it has responded to the last query, if any.
+  const std::string& failure() const { return failure_; }
   // The last state that could be read; nullptr: none yet.
   const States::Pointer& last_state() const { return last_; }
 
-  // What a call does decides on its deadline, and on what is known after it.
-  enum class Effect { reads, changes };
+  // How a launch on this host has ended. A failure while the host does not respond does not count.
+  void launch_failed();
+  void launch_succeeded() { launch_failed_.reset(); }
+  // Whether a launch has failed here in the last five minutes, and none has succeeded since.
+  bool has_failed_lately() const;
+
+  // What a call does decides on its deadline, and on what is known after it. The start of a machine
+  // is a change that may take minutes: with host devices, it gets all its memory first.
+  enum class Effect { reads, changes, starts };
 
   // Makes a call with the host, see driver::TaskManager::submit() and GuardedThread. Throws
   // CloudError(transient) if the host does not respond, and CloudError(unknown_outcome) if a change
@@ -81,12 +91,14 @@ class HostLine {
   HostConfig config_;
   HostQuery query_;
   std::shared_ptr<Thread> thread_;  // shared with calls
+  async::ThreadPool threads_;       // waits for calls, up to their deadlines
   driver::TaskManager tasks_;
   States states_;
   States::Pointer last_;
   std::string failure_;                   // of the last call; empty: it responds
   async::Clock::TimePoint away_since_{};  // with a failure
   async::Clock::TimePoint away_until_{};
+  std::optional<async::Clock::TimePoint> launch_failed_;  // nothing: the last one has succeeded
   std::shared_ptr<PendingMachines> pending_machines_ = std::make_shared<PendingMachines>();
 };
 

@@ -61,12 +61,14 @@ driver::Machine machine_of(const Domain& domain, const HostState& host, const st
   return machine;
 }
 
-// The domain is the last to go: while it exists, its owner tags show what its volumes are.
-void remove_everything(Hypervisor& host, const std::string& domain) {
+// The domain is the last to go: while it exists, it shows whose its volumes are, and where.
+void remove_everything(Hypervisor& host, const std::string& domain,
+                       const std::string& storage_pool) {
   host.stop_domain(domain);
-  host.delete_volume(disk_name(domain));
-  host.delete_volume(configuration_name(domain));
-  host.delete_volume(console_log_name(domain));
+  for (const auto& name :
+       {disk_name(domain), configuration_name(domain), console_log_name(domain)}) {
+    host.delete_volume_in(storage_pool, name);
+  }
   host.undefine_domain(domain);
 }
 
@@ -103,6 +105,12 @@ Task<driver::Instance> LibvirtAdapter::create(driver::CreateSpec spec, driver::L
 
 Task<> LibvirtAdapter::remove(model::Json external_id, driver::LaunchSteps& /*steps*/) {
   const MachineId id = parse_machine_id(external_id.string_value());
+  if (!lines_.contains(id.host)) {
+    // Waiting would not end. If the host is added again, the machine is a leak.
+    context_.log.warning("Abandoning machine {}: the provider has no host `{}` any more",
+                         text_of(id), id.host);
+    co_return;
+  }
   std::string failure;
   try {
     co_await remove_machine(id);
@@ -135,24 +143,24 @@ Task<> LibvirtAdapter::remove_machine(MachineId id) {
       co_return;
     }
   }
-  auto call = [domain = id.domain](Hypervisor& host) { remove_everything(host, domain); };
+  const bool has_pool = domain && !domain->storage_pool.empty();
+  auto call = [name = id.domain, pool = has_pool ? domain->storage_pool : config_->storage_pool()](
+                  Hypervisor& host) { remove_everything(host, name, pool); };
   co_await line.call("remove_domain", HostLine::Effect::changes, std::move(call));
   line.states().forget();  // its capacity is free at once
 }
 
 Task<driver::MachineList> LibvirtAdapter::list() {
   const HostStates states = co_await states_of(context_.runtime, lines_, kListingAge);
+  require_any(states, lines_);
   driver::MachineList list;
-  std::size_t away = 0;
   for (const auto& [name, state] : states) {
-    if (!state) ++away;
+    if (!state) list.is_complete = false;
     if (!state) continue;
     for (const Domain& domain : state->domains) {
       list.machines.push_back(machine_of(domain, *state, name));
     }
   }
-  if (away == states.size()) throw CloudError(Kind::transient, "no host responds");
-  list.is_complete = away == 0;
   co_return list;
 }
 
@@ -207,67 +215,51 @@ Task<> LibvirtAdapter::remove_volume(MachineId id) {
 
 // --- limits and labels
 
-Task<HostStates> LibvirtAdapter::known_states() {
-  HostStates known;
-  bool is_any_up = false;
-  for (const auto& [name, state] : co_await states_of(context_.runtime, lines_, kListingAge)) {
-    is_any_up = is_any_up || state;
-    known.emplace(name, lines_.at(name)->last_state());
-  }
-  if (!is_any_up) throw CloudError(Kind::transient, "no host responds");
-  co_return known;
-}
-
 Task<driver::CloudDescription> LibvirtAdapter::describe(driver::CloudDescription::Purpose purpose) {
   driver::CloudDescription described;
   const HostStates now = co_await states_of(context_.runtime, lines_, kListingAge);
-  const HostStates known = co_await known_states();
-  described.limits = limits(known, now);
+  require_any(now, lines_);
+  described.limits = limits();
   for (const auto& [pool, settings] : config_->pools()) {
     for (const std::string& name : settings.labels) {
       const LibvirtLabel& label = config_->label(pool, name);
       driver::LabelDescription& offer = described.labels[{pool, name}];
       offer.need = resources_of(label.cpus, label.memory, label.host_devices);
-      offer.problem = problem(known, pool, name);
+      offer.problem = problem(pool, name);
     }
   }
   if (purpose == driver::CloudDescription::Purpose::check) {
     for (const auto& [name, state] : now) {
-      if (!state) described.missing.push_back("host " + name + " does not respond");
+      if (state) continue;
+      described.missing.push_back(
+          fmt::format("host {} does not respond: {}", name, lines_.at(name)->failure()));
     }
   }
   co_return described;
 }
 
-// A host that is away offers what its machines of this provider have, because these still count as
-// used.
-driver::Limits LibvirtAdapter::limits(const HostStates& states, const HostStates& now) const {
+// By the hosts' last known states: a request that only a host that is away can serve must wait for
+// it, and with one that has never responded, no limit is known.
+driver::Limits LibvirtAdapter::limits() const {
   driver::Limits limits = {{"cores", 0}, {"ram", 0}};
   for (const std::string& device : query_of(*config_).host_devices) limits[device] = 0;
-  for (const auto& [name, state] : states) {
-    if (!state) continue;
-    if (now.at(name)) {
-      const Capacity capacity = capacity_of(*state, *config_);
-      limits["cores"] += capacity.cpus;
-      limits["ram"] += capacity.memory;
-      for (const std::string& device : state->host_devices) limits[device] += 1;
-      continue;
-    }
-    for (const Domain& domain : state->domains) {
-      if (driver::value_of(domain.tags, driver::kProviderNameKey) != config_->name()) continue;
-      const auto taken = resources_of(domain.cpus, domain.memory, domain.host_devices);
-      for (auto& [resource, limit] : limits) limit += taken.amount(resource);
-    }
+  for (const auto& [name, line] : lines_) {
+    const HostLine::States::Pointer& state = line->last_state();
+    if (!state) return {};
+    const Capacity capacity = capacity_of(*state, *config_);
+    limits["cores"] += capacity.cpus;
+    limits["ram"] += capacity.memory;
+    for (const std::string& device : state->host_devices) limits[device] += 1;
   }
   return limits;
 }
 
 // Empty if a host can serve the label, or may be able to: one that has never responded.
-std::string LibvirtAdapter::problem(const HostStates& states, const std::string& pool,
-                                    const std::string& name) const {
+std::string LibvirtAdapter::problem(const std::string& pool, const std::string& name) const {
   const LibvirtLabel& label = config_->label(pool, name);
   std::string reasons;
-  for (const auto& [host, state] : states) {
+  for (const auto& [host, line] : lines_) {
+    const HostLine::States::Pointer& state = line->last_state();
     if (!state) return {};
     // The framework knows the uploads: those labels have no volume.
     const auto reason = misfit(*state, label, label.volume, *config_);

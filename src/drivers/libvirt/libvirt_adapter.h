@@ -47,12 +47,8 @@ class LibvirtAdapter final : public driver::Adapter {
   async::Task<> remove_volume(MachineId id);
   // The owner tags in the names of a node's resources: with and without the installation.
   std::vector<driver::Metadata> owners() const;
-  // The hosts' last known states: nullptr, if a host has never responded. Throws CloudError if no
-  // host responds now.
-  async::Task<HostStates> known_states();
-  driver::Limits limits(const HostStates& states, const HostStates& now) const;
-  std::string problem(const HostStates& states, const std::string& pool,
-                      const std::string& label) const;
+  driver::Limits limits() const;
+  std::string problem(const std::string& pool, const std::string& label) const;
 
   driver::ProviderContext context_;
   std::shared_ptr<const LibvirtConfig> config_;

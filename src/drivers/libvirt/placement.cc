@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace nodepool::drivers::libvirt {
 
@@ -33,6 +34,21 @@ Occupancy occupancy_of(const HostState& host, const PendingMachines& pending_mac
     if (listed == host.domains.end()) add(machine);
   }
   return occupied;
+}
+
+std::vector<std::string> free_macs(const HostState& host, std::size_t count,
+                                   async::Random& random) {
+  std::set<std::string, std::less<>> taken;
+  for (const Domain& domain : host.domains) taken.insert(domain.macs.begin(), domain.macs.end());
+  std::vector<std::string> macs;
+  while (macs.size() < count) {
+    const std::uint64_t bits = random.next();
+    std::string mac =
+        fmt::format("52:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", bits >> 56U, bits >> 48U & 0xffU,
+                    bits >> 40U & 0xffU, bits >> 32U & 0xffU, bits >> 24U & 0xffU);
+    if (taken.insert(mac).second) macs.push_back(std::move(mac));
+  }
+  return macs;
 }
 
 bool uses_kvm(const HostState& host, const LibvirtConfig& config) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -7,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "async/random.h"
 #include "driver/resources.h"
 #include "drivers/libvirt/api/host.h"
 #include "drivers/libvirt/config/libvirt_config.h"
 
-// On which host a machine fits: pure functions of the hosts' states.
+// On which host a machine fits, and what is free there: functions of the hosts' states.
 namespace nodepool::drivers::libvirt {
 
 // What a host may give to all domains.
@@ -54,6 +56,10 @@ std::optional<double> memory_left(const HostState& host, const Occupancy& occupi
 // A port of the range that is free as far as libvirt knows: the first one from `start` on, cyclic.
 // 0: all are taken.
 int free_port(const NetworkCard& card, const Occupancy& occupied, std::size_t start);
+
+// MAC addresses that no domain of the host has. They are random: a job that could predict them
+// could get the DHCP lease, and thus the address, of another machine.
+std::vector<std::string> free_macs(const HostState& host, std::size_t count, async::Random& random);
 
 // Whether domains of the provider use KVM on this host.
 bool uses_kvm(const HostState& host, const LibvirtConfig& config);

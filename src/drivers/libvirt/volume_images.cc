@@ -18,8 +18,8 @@ namespace {
 // The type of the records in the store.
 constexpr const char* kImage = "image";
 
-// Sent by one call, which has 50 seconds.
-constexpr std::uint64_t kPart = std::uint64_t{64} << 20;  // bytes
+// Sent by one call, which has 50 seconds: slow connections must be able to.
+constexpr std::uint64_t kPart = std::uint64_t{8} << 20;  // bytes
 
 std::string read_file(const std::string& path, std::uint64_t offset, std::uint64_t size) {
   std::ifstream file(path, std::ios::binary);
@@ -54,14 +54,15 @@ std::uint64_t virtual_size(const driver::ImageFile& file) {
 VolumeImages::VolumeImages(LaunchContext context, coordination::Store& store)
     : context_(std::move(context)), marks_(store, context_.config.name()) {}
 
-// A host that is away must not keep the others from getting new images.
+// A host that is away must not keep the others from getting new images. But a part that stays on a
+// host has the image's name there, and machines would be made from it: such an upload fails, and
+// by its metadata, the part is found as a leak.
 Task<std::string> VolumeImages::upload(driver::ProviderImage /*image*/, std::string name,
                                        driver::ImageFile file, driver::Metadata metadata,
                                        Progress progress) {
   const cloud::MetadataStore::Thing thing(kImage, name);
   co_await marks_.put(thing, metadata);
   std::size_t done = 0;
-  bool has_part = false;
   std::optional<CloudError> failure;
   for (const auto& [host, line] : context_.lines) {
     Progress of_all = [progress, done, count = context_.lines.size(), size = file.size](
@@ -74,11 +75,12 @@ Task<std::string> VolumeImages::upload(driver::ProviderImage /*image*/, std::str
     }
     context_.log.warning("Image {} is not on host {}: {}", name, host, failed->error.what());
     failure.emplace(failed->error);
-    if (failed->may_have_part && !co_await remove_part(*line, name)) has_part = true;
+    if (failed->may_have_part && !co_await remove_part(*line, name)) {
+      throw CloudError(failed->error);
+    }
   }
   if (done == 0) {
-    // By its metadata, a part that is left is found as a leak.
-    if (!has_part) co_await marks_.remove(thing);
+    co_await marks_.remove(thing);
     throw CloudError(*failure);
   }
   progress(file.size);
@@ -86,6 +88,7 @@ Task<std::string> VolumeImages::upload(driver::ProviderImage /*image*/, std::str
 }
 
 // The volume has its final format and size at once: libvirt reads them from the file only later.
+// A change has an unknown outcome on a host that hangs, so its state is read first.
 Task<std::optional<VolumeImages::Failure>> VolumeImages::upload_to(HostLine& line, std::string name,
                                                                    driver::ImageFile file,
                                                                    Progress progress) {
@@ -94,6 +97,7 @@ Task<std::optional<VolumeImages::Failure>> VolumeImages::upload_to(HostLine& lin
     host.create_volume(volume_xml(name, file.format, virtual_size(file)));
   };
   try {
+    co_await line.state(driver::Adapter::kListingAge);
     co_await line.call("create_volume", HostLine::Effect::changes, std::move(create));
   } catch (const CloudError& error) {
     const bool was_refused = error.kind() == Kind::transient || error.kind() == Kind::auth;

@@ -74,6 +74,7 @@ void FakeHost::define_domain(const std::string& xml) {
   require_up();
   fail_at(Fault::define_refused, Kind::quota);
   fail_at(Fault::define_failed, Kind::failed);
+  fail_at(Fault::define_permanent, Kind::permanent);
   fail_at(Fault::define_unanswered, Kind::unknown_outcome);
   FakeDomain made{.description = read_domain(xml),
                   .uuid = part_of(xml, "<uuid>", "</uuid>"),
@@ -93,6 +94,7 @@ void FakeHost::define_domain(const std::string& xml) {
 }
 
 void FakeHost::start_domain(const std::string& name) {
+  if (before_start) before_start();
   const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::start_full, Kind::no_capacity);
@@ -107,6 +109,7 @@ void FakeHost::start_domain(const std::string& name) {
 }
 
 void FakeHost::stop_domain(const std::string& name) {
+  if (before_stop) before_stop();
   const std::lock_guard lock(mutex);
   require_up();
   fail_at(Fault::stop_failed, Kind::failed);
@@ -172,10 +175,17 @@ std::string FakeHost::read_volume(const std::string& name, std::size_t most) {
   return content.substr(content.size() - std::min(content.size(), most));
 }
 
-void FakeHost::delete_volume(const std::string& name) {
+void FakeHost::delete_volume_in(const std::string& pool, const std::string& name) {
   const std::lock_guard lock(mutex);
   require_up();
-  volumes.erase(name);
+  const auto other = other_pools.find(pool);
+  if (pool == storage_pool) {
+    volumes.erase(name);
+  } else if (other != other_pools.end()) {
+    other->second.erase(name);
+  } else {
+    throw CloudError(Kind::failed, "there is no storage pool " + pool);
+  }
 }
 
 void FakeHost::add(Domain domain) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@ namespace nodepool::drivers::libvirt {
 enum class Fault {
   define_refused,     // CloudError::quota
   define_failed,      // CloudError::failed
+  define_permanent,   // CloudError::permanent
   define_lost,        // carried out, without a response
   define_unanswered,  // not carried out, without a response
   start_full,         // CloudError::no_capacity
@@ -80,7 +82,8 @@ class FakeHost final : public Hypervisor {
   void create_volume(const std::string& xml) override;
   void write_volume(const std::string& name, std::uint64_t offset, std::string bytes) override;
   std::string read_volume(const std::string& name, std::size_t most) override;
-  void delete_volume(const std::string& name) override;
+  void delete_volume(const std::string& name) override { delete_volume_in(storage_pool, name); }
+  void delete_volume_in(const std::string& pool, const std::string& name) override;
 
   // Adds a running domain, as others do.
   void add(Domain domain);
@@ -98,9 +101,15 @@ class FakeHost final : public Hypervisor {
   async::Duration boot_time{};
   bool has_leases = true;
   bool is_away = false;
+  // Called on the threads of calls; may wait.
+  std::function<void()> before_start;
+  std::function<void()> before_stop;
   std::shared_ptr<Faults> faults = std::make_shared<Faults>();
   std::map<std::string, FakeDomain> domains;
-  std::map<std::string, FakeVolume> volumes;
+  using Volumes = std::map<std::string, FakeVolume>;
+  std::string storage_pool = "default";
+  Volumes volumes;  // of this storage pool
+  std::map<std::string, Volumes> other_pools;
 
  private:
   void fail_at(Fault fault, driver::CloudError::Kind kind);

@@ -4,9 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <future>
+#include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "drivers/libvirt/domain_xml.h"
 #include "drivers/libvirt/libvirt_driver.h"
+#include "drivers/libvirt/placement.h"
 #include "tests/driver/harness/installation.h"
 #include "tests/driver/harness/launcher_process.h"
 #include "tests/drivers/contract/contract.h"
@@ -50,6 +56,9 @@ providers:
           - {name: wide, cloud-image: debian, cpus: 64}
 )";
 
+constexpr std::string_view kFirstHost = "{name: one, uri: one}, ";
+constexpr std::string_view kSecondHost = ", {name: two, uri: two, address: 192.0.2.200}";
+
 class HostsTest : public testing::Test {
  protected:
   HostsTest() {
@@ -70,11 +79,28 @@ class HostsTest : public testing::Test {
       return [host = hosts.at(uri)] { return host; };
     };
     process_ = std::make_unique<harness::LauncherProcess>(
-        installation_, [connect, configuration = configuration_](driver::ProviderContext context) {
+        installation_, [this, connect](driver::ProviderContext context) {
+          loop_ = context.runtime.executor;
           const LibvirtDriver driver(connect);
-          return driver.provider(contract::read_provider(driver, configuration),
+          return driver.provider(contract::read_provider(driver, configuration_),
                                  std::move(context));
         });
+  }
+
+  // Starts a launcher without this part of the configuration.
+  void start_without(std::string_view part) {
+    configuration_.erase(configuration_.find(part), part.size());
+    start();
+  }
+
+  // Starts a launcher with another storage pool, which has the image.
+  void change_storage_pool(const std::string& name) {
+    for (const auto& [uri, host] : hosts_) {
+      host->other_pools[std::exchange(host->storage_pool, name)] = std::exchange(host->volumes, {});
+      host->create_volume(volume_xml("image.qcow2", "qcow2", 1U << 30U));
+    }
+    configuration_.insert(configuration_.find("    hosts:"), "    storage-pool: " + name + "\n");
+    start();
   }
 
   FakeHost& one() { return *hosts_.at("one"); }
@@ -83,6 +109,16 @@ class HostsTest : public testing::Test {
 
   std::string add_node(std::string_view label = "small") {
     return installation_.add_node("rack", "main", label);
+  }
+
+  // Lets time pass during a call, on whose thread it is called.
+  void pass_during_call(async::Duration duration) {
+    std::promise<void> passed;
+    boost::asio::post(loop_, [&] {
+      installation_.clock.advance_by(duration);
+      passed.set_value();
+    });
+    passed.get_future().wait();
   }
 
   std::shared_ptr<harness::Job> launch(const std::string& id) {
@@ -122,6 +158,7 @@ class HostsTest : public testing::Test {
   harness::Installation installation_;
   std::map<std::string, std::shared_ptr<FakeHost>> hosts_;
   std::unique_ptr<harness::LauncherProcess> process_;
+  async::Executor loop_;  // of the process
 };
 
 TEST_F(HostsTest, machines_go_to_the_emptiest_host_where_they_fit) {
@@ -141,7 +178,52 @@ TEST_F(HostsTest, launches_at_the_same_time_see_each_other) {
   for (const auto& job : jobs) EXPECT_EQ(job->failure(), "");
   EXPECT_THAT(one().domains, SizeIs(4));
   EXPECT_THAT(two().domains, SizeIs(4));
-  EXPECT_THAT(launch(add_node())->failure(), HasSubstr("no host has enough capacity left"));
+  EXPECT_THAT(launch(add_node())->failure(), HasSubstr("host one: not enough capacity left"));
+}
+
+TEST_F(HostsTest, a_host_where_launches_fail_comes_last_for_a_while) {
+  one().memory = 9000;  // the emptiest
+  one().faults->set(Fault::start_full, 1);
+  EXPECT_EQ(host_of(launch_new()), "two");
+  EXPECT_EQ(host_of(launch_new()), "two");
+  process_->pass(std::chrono::minutes(5));
+  EXPECT_EQ(host_of(launch_new()), "one");
+}
+
+TEST_F(HostsTest, a_host_where_a_launch_succeeds_is_as_good_as_others) {
+  one().memory = 9000;
+  one().faults->set(Fault::start_full, 1);
+  EXPECT_EQ(host_of(launch_new()), "two");
+  two().memory = 2000;  // nothing left
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(host_of(launch_new()), "one");
+  two().memory = 5000;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(host_of(launch_new()), "one");
+}
+
+TEST_F(HostsTest, a_host_that_was_away_is_as_good_as_others) {
+  one().memory = two().memory + 4000;
+  one().boot_time = std::chrono::seconds(60);
+  const auto job = process_->launch(add_node());
+  process_->pass(std::chrono::seconds(20));
+  one().is_away = true;
+  process_->run_until_ended(*job);
+  EXPECT_THAT(two().domains, SizeIs(1));
+  one().is_away = false;
+  one().boot_time = {};
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(host_of(launch_new()), "one");
+}
+
+TEST_F(HostsTest, what_a_host_can_never_do_another_one_does) {
+  one().faults->set(Fault::define_permanent, 100);
+  EXPECT_EQ(host_of(launch_new()), "two");
+}
+
+TEST_F(HostsTest, a_launch_that_times_out_goes_to_another_host) {
+  one().boot_time = std::chrono::hours(1);
+  EXPECT_EQ(host_of(launch_new()), "two");
 }
 
 TEST_F(HostsTest, the_quota_is_what_all_hosts_have_less_what_others_use) {
@@ -171,19 +253,41 @@ TEST_F(HostsTest, a_host_that_is_away_keeps_its_nodes_and_gets_no_new_ones) {
   EXPECT_TRUE(process_->run(provider().is_usable(on_two)));
   EXPECT_THAT(process_->run(provider().terminated()), IsEmpty());
   EXPECT_EQ(host_of(launch_new()), "two");
-  EXPECT_EQ(process_->run(provider().available()).at("ram"), 5000)
-      << "that of two, and what the node on one uses";
+  EXPECT_EQ(process_->run(provider().available()).at("ram"), 8000)
+      << "with the capacity of one, which may be back";
   const auto reclaim = process_->reclaim(on_one.id);
   process_->run_until_ended(*reclaim);
   EXPECT_THAT(reclaim->failure(), HasSubstr("away"));
   EXPECT_EQ(installation_.node(on_one.id).state, NodeState::deleting);
   EXPECT_THAT(process_->run(provider().missing_in_cloud()),
-              testing::Contains(HasSubstr("one does not respond")));
+              testing::Contains("host one does not respond: the host is away"));
   one().is_away = false;
   const auto again = process_->reclaim(on_one.id);
   process_->run_until_ended(*again);
   EXPECT_EQ(again->failure(), "");
   EXPECT_THAT(one().domains, IsEmpty());
+}
+
+TEST_F(HostsTest, a_host_that_hangs_delays_no_other) {
+  const Node on_one = launch_new();
+  const Node on_two = launch_new();
+  std::promise<void> released;
+  one().before_stop = [&released] { released.get_future().wait(); };
+  const auto hanging = process_->reclaim(on_one.id);
+  const auto other = process_->reclaim(on_two.id);
+  process_->run_until_ended(*other);
+  EXPECT_EQ(other->failure(), "");
+  EXPECT_FALSE(hanging->ended);
+  released.set_value();
+  process_->run_until_ended(*hanging);
+  EXPECT_EQ(hanging->failure(), "");
+}
+
+TEST_F(HostsTest, a_start_may_take_minutes) {
+  one().before_start = [this] {
+    for (int i = 0; i < 6; ++i) pass_during_call(std::chrono::seconds(29));
+  };
+  EXPECT_EQ(host_of(launch_new()), "one");
 }
 
 TEST_F(HostsTest, a_launch_goes_on_when_its_host_is_back) {
@@ -240,10 +344,34 @@ TEST_F(HostsTest, a_host_that_is_back_gets_no_second_machine_of_a_node) {
   EXPECT_THAT(two().domains, SizeIs(1));
 }
 
-TEST_F(HostsTest, a_launch_waits_for_the_only_host) {
-  const std::string second = ", {name: two, uri: two, address: 192.0.2.200}";
-  configuration_.erase(configuration_.find(second), second.size());
+TEST_F(HostsTest, machines_on_a_host_without_configuration_are_abandoned) {
+  const Node node = launch_new();
+  ASSERT_EQ(host_of(node), "one");
+  start_without(kFirstHost);
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_EQ(reclaim->failure(), "");
+  EXPECT_THAT(one().domains, SizeIs(1));
+  EXPECT_THAT(installation_.log, testing::Contains(HasSubstr("no host `one` any more")));
+  configuration_ = kConfiguration;
   start();
+  remove_leaks();
+  EXPECT_THAT(one().domains, IsEmpty());
+}
+
+TEST_F(HostsTest, a_launch_on_a_host_without_configuration_goes_to_another_one) {
+  one().boot_time = std::chrono::seconds(60);
+  const std::string id = add_node();
+  process_->launch(id);
+  process_->pass(std::chrono::seconds(20));
+  ASSERT_THAT(one().domains, SizeIs(1));
+  start_without(kFirstHost);
+  EXPECT_EQ(launch(id)->failure(), "");
+  EXPECT_EQ(host_of(installation_.node(id)), "two");
+}
+
+TEST_F(HostsTest, a_launch_waits_for_the_only_host) {
+  start_without(kSecondHost);
   one().boot_time = std::chrono::seconds(60);
   const std::string id = add_node();
   const auto job = process_->launch(id);
@@ -262,7 +390,8 @@ TEST_F(HostsTest, without_any_host_nothing_is_known) {
   process_->pass(std::chrono::minutes(1));
   EXPECT_TRUE(process_->run(provider().is_usable(node)));
   EXPECT_ANY_THROW(process_->run(provider().terminated()));
-  EXPECT_THAT(launch(add_node())->failure(), HasSubstr("no host responds"));
+  EXPECT_THAT(launch(add_node())->failure(),
+              HasSubstr("no host responds: host one: the host is away; host two: the host is"));
 }
 
 TEST_F(HostsTest, labels_are_declined_only_if_no_host_can_ever_serve_them) {
@@ -287,6 +416,38 @@ TEST_F(HostsTest, labels_of_hosts_that_have_never_responded_are_not_declined) {
   EXPECT_EQ(problem_of("small"), "");
 }
 
+TEST_F(HostsTest, the_capacity_of_hosts_that_have_never_responded_is_unknown) {
+  two().is_away = true;
+  start();
+  EXPECT_THAT(process_->run(provider().available()), IsEmpty());
+}
+
+// Such a launch is aborted, so its request waits.
+TEST_F(HostsTest, requests_wait_for_a_host_that_is_away_and_may_serve_them) {
+  one().volumes.clear();
+  two().is_away = true;
+  start();
+  const auto launch_in_vain = [this] {
+    const std::string id = add_node();
+    EXPECT_THAT(launch(id)->failure(), HasSubstr("host two does not respond: the host is away"));
+    return installation_.node(id).state;
+  };
+  EXPECT_EQ(launch_in_vain(), NodeState::aborted) << "it has never responded";
+  two().is_away = false;
+  process_->pass(std::chrono::minutes(1));
+  process_->run(provider().available());
+  two().is_away = true;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(launch_in_vain(), NodeState::aborted) << "it could serve them before";
+  two().is_away = false;
+  two().volumes.clear();
+  process_->pass(std::chrono::minutes(1));
+  process_->run(provider().available());
+  two().is_away = true;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(launch_in_vain(), NodeState::failed) << "it could not serve them either";
+}
+
 TEST_F(HostsTest, a_host_device_belongs_to_one_machine) {
   two().devices = {"pci_0000_01_00_0"};
   process_->pass(std::chrono::minutes(1));
@@ -305,6 +466,25 @@ TEST_F(HostsTest, nodes_of_user_networks_are_reached_at_ports_of_their_host) {
   EXPECT_EQ(first.interface_ip, "192.0.2.200");
   EXPECT_THAT((std::vector{first.port(), second.port()}), UnorderedElementsAre(20000, 20001));
   EXPECT_THAT(launch(add_node("forwarded"))->failure(), HasSubstr("capacity"));
+}
+
+TEST(FreeMacs, are_random_and_not_those_of_other_domains) {
+  async::Random random(1);
+  const auto drawn = free_macs({}, 2, random);
+  EXPECT_THAT(drawn, testing::Each(testing::MatchesRegex("52(:[0-9a-f]{2}){5}")));
+  HostState host;
+  host.domains.emplace_back().macs = {drawn.front()};
+  async::Random same(1);
+  EXPECT_THAT(free_macs(host, 1, same), ElementsAre(drawn.back()));
+  async::Random other(2);
+  EXPECT_NE(free_macs({}, 2, other), drawn);
+}
+
+TEST_F(HostsTest, a_machine_does_not_know_the_name_of_its_domain) {
+  launch_new();
+  const std::string name = domain_of(one()).name;
+  EXPECT_THAT(one().volumes.at(configuration_name(name)).bytes,
+              testing::AllOf(HasSubstr("instance-id"), testing::Not(HasSubstr(name))));
 }
 
 TEST_F(HostsTest, without_a_lease_the_guest_agent_is_asked) {
@@ -346,6 +526,27 @@ TEST_F(HostsTest, volumes_that_have_lost_their_domain_are_leaks) {
   EXPECT_THAT(left, UnorderedElementsAre("image.qcow2", "np0000000000-01234567.qcow2"));
 }
 
+TEST_F(HostsTest, volumes_are_deleted_from_the_storage_pool_of_their_machine) {
+  const Node node = launch_new();
+  change_storage_pool("ssd");
+  ASSERT_TRUE(one().other_pools.at("default").contains(disk_name(domain_of(one()).name)));
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_EQ(reclaim->failure(), "");
+  EXPECT_THAT(one().other_pools.at("default"), ElementsAre(testing::Key("image.qcow2")));
+  EXPECT_THAT(one().domains, IsEmpty());
+}
+
+TEST_F(HostsTest, a_machine_whose_storage_pool_is_missing_is_not_gone) {
+  const Node node = launch_new();
+  change_storage_pool("ssd");
+  one().other_pools.clear();
+  const auto reclaim = process_->reclaim(node.id);
+  process_->run_until_ended(*reclaim);
+  EXPECT_THAT(reclaim->failure(), HasSubstr("no storage pool default"));
+  EXPECT_THAT(one().domains, SizeIs(1));
+}
+
 TEST_F(HostsTest, domains_that_have_ended_have_a_reason) {
   const Node node = launch_new();
   one().crash(domain_of(one()).name);
@@ -363,7 +564,7 @@ async::Task<std::string> upload(driver::Provider& provider, std::string path,
   driver::ImageFile file;
   file.path = path;
   file.format = "raw";
-  file.size = 100'000;
+  file.size = std::filesystem::file_size(path);
   const driver::ImageSupport::Progress progress = [&sent](std::uint64_t bytes) {
     sent.push_back(bytes);
   };
@@ -392,6 +593,17 @@ TEST_F(HostsTest, an_image_goes_to_every_host_that_responds) {
   EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
   EXPECT_FALSE(one().volumes.contains("trixie-1"));
   EXPECT_FALSE(two().volumes.contains("trixie-1"));
+}
+
+TEST_F(HostsTest, an_image_is_sent_in_parts_that_slow_connections_can_send_in_time) {
+  constexpr std::uint64_t kMiB = 1U << 20U;
+  const std::string image(10 * kMiB, 'x');
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", image);
+  std::vector<std::uint64_t> sent;
+  process_->run(upload(provider(), path, sent));
+  EXPECT_THAT(sent, ElementsAre(4 * kMiB, 5 * kMiB, 9 * kMiB, 10 * kMiB, 10 * kMiB));
+  EXPECT_TRUE(two().volumes.at("trixie-1").bytes == image);
 }
 
 TEST_F(HostsTest, a_host_that_is_away_keeps_no_image_on_the_others) {
@@ -423,6 +635,31 @@ TEST_F(HostsTest, a_part_of_an_image_on_a_host_that_went_away_is_found_as_a_leak
   process_->run(provider().images()->remove("", "trixie-1"));
   EXPECT_FALSE(one().volumes.contains("trixie-1"));
   EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
+}
+
+TEST_F(HostsTest, an_upload_that_leaves_a_part_on_a_host_fails) {
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
+  std::vector<std::uint64_t> sent;
+  two().faults->set(Fault::write_lost, 1);
+  EXPECT_ANY_THROW(process_->run(upload(provider(), path, sent)));
+  EXPECT_TRUE(one().volumes.contains("trixie-1"));
+  EXPECT_TRUE(two().volumes.contains("trixie-1"));
+  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1));
+
+  two().is_away = false;
+  process_->run(provider().images()->remove("", "trixie-1"));
+  for (FakeHost* host : {&one(), &two()}) EXPECT_FALSE(host->volumes.contains("trixie-1"));
+}
+
+TEST_F(HostsTest, a_host_whose_state_cannot_be_read_gets_no_part_of_an_image) {
+  const test_support::TemporaryDirectory directory;
+  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
+  std::vector<std::uint64_t> sent;
+  two().faults->set(Fault::state_away, 1);
+  EXPECT_EQ(process_->run(upload(provider(), path, sent)), "trixie-1");
+  EXPECT_TRUE(one().volumes.contains("trixie-1"));
+  EXPECT_FALSE(two().volumes.contains("trixie-1"));
 }
 
 TEST_F(HostsTest, a_failed_upload_whose_parts_are_deleted_is_forgotten) {

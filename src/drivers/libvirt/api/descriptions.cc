@@ -69,6 +69,8 @@ Domain read_domain(const std::string& xml) {
   domain.memory = static_cast<std::int64_t>(bytes_of(root.child("memory")) / kMiB);
   read_tags(root.child("metadata"), domain);
   const pugi::xml_node devices = root.child("devices");
+  const pugi::xml_node disk = devices.find_child_by_attribute("disk", "type", "volume");
+  domain.storage_pool = disk.child("source").attribute("pool").as_string();
   for (const pugi::xml_node& card : devices.children("interface")) {
     domain.macs.emplace_back(card.child("mac").attribute("address").as_string());
   }

@@ -26,7 +26,8 @@ struct Domain {
   std::vector<std::string> host_devices;  // libvirt's names
   bool has_agent = false;                 // the guest agent is connected
   State state = State::off;
-  std::string reason;  // of the state, in libvirt's words
+  std::string reason;             // of the state, in libvirt's words
+  std::string storage_pool = {};  // of its disk; empty: none
 
   bool is_active() const { return state != State::off && state != State::crashed; }
 };
@@ -82,6 +83,8 @@ class Hypervisor {
   virtual std::string read_volume(const std::string& name, std::size_t most) = 0;
   // Succeeds if it does not exist.
   virtual void delete_volume(const std::string& name) = 0;
+  // The same in another storage pool, which must exist.
+  virtual void delete_volume_in(const std::string& storage_pool, const std::string& name) = 0;
 };
 
 // Gives a thread the object for a host. Does not throw.

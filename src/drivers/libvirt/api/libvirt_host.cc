@@ -49,13 +49,11 @@ std::string without_prompts(const std::string& uri) {
   return uri + (uri.find('?') == std::string::npos ? '?' : '&') + "no_tty=1";
 }
 
+// Deletions count `not_found` as success: a missing storage pool says nothing about its volumes.
 Kind kind_of(const virError& error) {
   switch (error.code) {
     case VIR_ERR_NO_DOMAIN:
-    case VIR_ERR_NO_STORAGE_POOL:
     case VIR_ERR_NO_STORAGE_VOL:
-    case VIR_ERR_NO_NETWORK:
-    case VIR_ERR_NO_NODE_DEVICE:
       return Kind::not_found;
     case VIR_ERR_AUTH_FAILED:
     case VIR_ERR_AUTH_CANCELLED:
@@ -146,7 +144,8 @@ class LibvirtHost final : public Hypervisor {
   void create_volume(const std::string& xml) override;
   void write_volume(const std::string& name, std::uint64_t offset, std::string bytes) override;
   std::string read_volume(const std::string& name, std::size_t most) override;
-  void delete_volume(const std::string& name) override;
+  void delete_volume(const std::string& name) override { delete_volume_in(pool_, name); }
+  void delete_volume_in(const std::string& storage_pool, const std::string& name) override;
 
  private:
   // Calls that change something have an unknown outcome when the connection is lost.
@@ -168,12 +167,12 @@ class LibvirtHost final : public Hypervisor {
   std::vector<std::string> addresses(const std::string& domain, unsigned int source);
   // Null if it does not exist.
   DomainHandle look_up_domain(const std::string& name);
-  VolumeHandle look_up_volume(const std::string& name);
+  VolumeHandle look_up_volume(const std::string& storage_pool, const std::string& name);
   VolumeHandle volume(const std::string& name);  // throws CloudError(not_found)
   void check_end(const std::string& name, std::uint64_t offset, const std::string& bytes);
   std::string download(const std::string& name, std::uint64_t offset, std::uint64_t length,
                        std::size_t most);
-  PoolHandle pool();
+  PoolHandle pool(const std::string& name);
 
   Domain describe(const DomainHandle& domain);
   void add_host(HostState& state);
@@ -357,15 +356,15 @@ void LibvirtHost::add_domains(HostState& state) {
   }
 }
 
-LibvirtHost::PoolHandle LibvirtHost::pool() {
-  PoolHandle found(library_.virStoragePoolLookupByName(open(), pool_.c_str()),
+LibvirtHost::PoolHandle LibvirtHost::pool(const std::string& name) {
+  PoolHandle found(library_.virStoragePoolLookupByName(open(), name.c_str()),
                    library_.virStoragePoolFree);
-  require(found != nullptr, "look up storage pool " + pool_, Effect::reads);
+  require(found != nullptr, "look up storage pool " + name, Effect::reads);
   return found;
 }
 
 void LibvirtHost::add_pool(HostState& state) {
-  const PoolHandle found = pool();
+  const PoolHandle found = pool(pool_);
   state.pool_path = read_pool_path(taken_text(library_.virStoragePoolGetXMLDesc(found.get(), 0)));
   virStorageVolPtr* list = nullptr;
   const int count = library_.virStoragePoolListAllVolumes(found.get(), &list, 0);
@@ -399,8 +398,10 @@ void LibvirtHost::add_networks(HostState& state, const HostQuery& query) {
 
 // --- volumes
 
-LibvirtHost::VolumeHandle LibvirtHost::look_up_volume(const std::string& name) {
-  const PoolHandle in = pool();  // freed after the error is read, which each call resets
+LibvirtHost::VolumeHandle LibvirtHost::look_up_volume(const std::string& storage_pool,
+                                                      const std::string& name) {
+  // Freed after the error is read, which each call resets.
+  const PoolHandle in = pool(storage_pool);
   VolumeHandle found(library_.virStorageVolLookupByName(in.get(), name.c_str()),
                      library_.virStorageVolFree);
   const virError* error = found ? nullptr : library_.virGetLastError();
@@ -411,13 +412,13 @@ LibvirtHost::VolumeHandle LibvirtHost::look_up_volume(const std::string& name) {
 }
 
 LibvirtHost::VolumeHandle LibvirtHost::volume(const std::string& name) {
-  VolumeHandle found = look_up_volume(name);
+  VolumeHandle found = look_up_volume(pool_, name);
   if (!found) throw CloudError(Kind::not_found, fmt::format("{}: no volume {}", uri_, name));
   return found;
 }
 
 std::optional<std::string> LibvirtHost::volume_xml(const std::string& name) {
-  const VolumeHandle found = look_up_volume(name);
+  const VolumeHandle found = look_up_volume(pool_, name);
   if (!found) return std::nullopt;
   std::string xml = taken_text(library_.virStorageVolGetXMLDesc(found.get(), 0));
   require(!xml.empty(), "describe volume " + name, Effect::reads);
@@ -425,7 +426,7 @@ std::optional<std::string> LibvirtHost::volume_xml(const std::string& name) {
 }
 
 void LibvirtHost::create_volume(const std::string& xml) {
-  const PoolHandle in = pool();
+  const PoolHandle in = pool(pool_);
   const VolumeHandle made(library_.virStorageVolCreateXML(in.get(), xml.c_str(), 0),
                           library_.virStorageVolFree);
   require(made != nullptr, "create a volume");
@@ -491,8 +492,8 @@ std::string LibvirtHost::download(const std::string& name, std::uint64_t offset,
   return text;
 }
 
-void LibvirtHost::delete_volume(const std::string& name) {
-  const VolumeHandle found = look_up_volume(name);
+void LibvirtHost::delete_volume_in(const std::string& storage_pool, const std::string& name) {
+  const VolumeHandle found = look_up_volume(storage_pool, name);
   if (!found) return;
   require(library_.virStorageVolDelete(found.get(), 0) == 0, "delete volume " + name);
 }

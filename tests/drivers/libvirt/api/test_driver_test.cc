@@ -71,6 +71,10 @@ TEST_F(TestDriver, a_volume_is_created_listed_and_deleted) {
   host_->delete_volume("np1.qcow2");
   host_->delete_volume("np1.qcow2");
   EXPECT_FALSE(host_->volume_xml("np1.qcow2"));
+  host_->create_volume(kVolume);
+  const auto with_other_pool = libvirt_host("test:///default", "none")();
+  with_other_pool->delete_volume_in("default-pool", "np1.qcow2");
+  EXPECT_FALSE(host_->volume_xml("np1.qcow2"));
 }
 
 TEST_F(TestDriver, the_host_is_described) {
@@ -91,7 +95,9 @@ TEST_F(TestDriver, errors_have_kinds) {
   EXPECT_EQ(kind_of_failure(define_bad), CloudError::Kind::permanent);
   const auto no_pool = libvirt_host("test:///default", "none")();
   const auto ask = [&] { no_pool->state({}); };
-  EXPECT_EQ(kind_of_failure(ask), CloudError::Kind::not_found);
+  EXPECT_EQ(kind_of_failure(ask), CloudError::Kind::failed);
+  const auto erase = [&] { no_pool->delete_volume("none"); };
+  EXPECT_EQ(kind_of_failure(erase), CloudError::Kind::failed) << "the volume may exist";
 }
 
 TEST(Connection, an_unreachable_host_is_transient_and_named) {
