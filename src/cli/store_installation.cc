@@ -30,11 +30,6 @@ StoreInstallation::StoreInstallation(Session& session)
     : session_(session),
       scope_(session.runtime(), [](const std::string& /*name*/, const std::string& /*error*/) {}) {}
 
-Task<> StoreInstallation::close() {
-  co_await scope_.stop();
-  co_await session_.close();
-}
-
 // The maximum length of a lease, renewals included; nothing: no maximum.
 std::optional<std::chrono::seconds> StoreInstallation::longest_lease() const {
   if (!session_.config().max_lease) return std::nullopt;
@@ -54,6 +49,7 @@ std::chrono::seconds StoreInstallation::lease_length(
 }
 
 Task<> StoreInstallation::close() {
+  co_await scope_.stop();
   co_await session_.close();
   if (cancelled_request_.empty()) co_return;
   session_.context().err << fmt::format("nodepool: request {} has been withdrawn\n",
