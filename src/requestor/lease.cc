@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <map>
 #include <optional>
@@ -83,16 +84,21 @@ Task<bool> is_leased(async::Runtime runtime, Store& store, std::string node_id,
 Task<> commit_lease(async::Runtime runtime, Store& store, Transaction transaction,
                     std::string node_id, std::string lease_id) {
   const std::int64_t session = store.session_id();
+  bool may_have_succeeded = false;  // an earlier attempt, whose effect another server may not show
   while (true) {
+    std::exception_ptr refusal;
     try {
       co_await store.commit(transaction);
       co_return;
     } catch (const StoreError& error) {
       const bool is_unknown = error.kind() == StoreError::Kind::unknown_outcome ||
                               error.kind() == StoreError::Kind::session_expired;
-      if (!is_unknown) throw;
+      if (!is_unknown && !(may_have_succeeded && error.is_rejection())) throw;
+      if (!is_unknown) refusal = std::current_exception();
+      may_have_succeeded = true;
     }
     if (co_await is_leased(runtime, store, node_id, lease_id)) co_return;
+    if (refusal) std::rethrow_exception(refusal);
     if (store.session_id() != session) {
       throw coordination::store_error(StoreError::Kind::session_expired, model::node_path(node_id));
     }

@@ -115,6 +115,8 @@ class Job:
 def main(workflow, name, context, result):
     job = Job(yaml.safe_load(pathlib.Path(workflow).read_text()), name, json.loads(pathlib.Path(context).read_text()))
     signal.signal(signal.SIGTERM, job.cancel)
+    # Steps would inherit that it is ignored, as in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     pathlib.Path(result).write_text(json.dumps(job.run_all()))
 
 

@@ -338,6 +338,7 @@ TEST_F(ServerTest, an_unknown_host_name_is_retried) {
   loop_.run(server.start({.host = "nobody.invalid", .port = 0}));
   EXPECT_EQ(server.port(), 0);
   EXPECT_THAT(lines_, ElementsAre(HasSubstr("cannot listen at nobody.invalid")));
+  loop_.run(server.stop());
 }
 
 // Sends "one", "two", … until the client disconnects.

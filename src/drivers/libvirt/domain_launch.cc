@@ -173,7 +173,7 @@ Task<std::string> DomainLaunch::choose_host() {
     HostLine& line = line_of(context_.lines, name);
     const HostLine::States::Pointer& known = state ? state : line.last_state();
     const std::optional<std::string> why = known ? objection(*known) : std::nullopt;
-    if (!why) may_fit_later = true;
+    if (!why && (state || line.may_be_back())) may_fit_later = true;
     if (!state) {
       reasons.push_back(fmt::format("host {} does not respond: {}", name, line.failure()));
       continue;
@@ -292,6 +292,7 @@ Task<driver::Instance> DomainLaunch::wait_for_address() {
     if (!state) continue;
     const Domain* domain = domain_in(*state, name_);
     if (domain == nullptr) throw CloudError(Kind::failed, "domain " + name_ + " has disappeared");
+    if (domain->state == Domain::State::starting) continue;  // by an earlier launcher
     if (domain->state != Domain::State::running) {
       throw CloudError(Kind::failed, fmt::format("domain {}: {}", name_, domain->reason));
     }

@@ -17,6 +17,7 @@ constexpr auto kReadDeadline = 10s;
 constexpr auto kChangeDeadline = 50s;
 constexpr auto kStartDeadline = 180s;
 constexpr auto kPatience = 2min;
+constexpr auto kReturn = 15min;
 constexpr auto kFailureMemory = 5min;
 
 // A host that failed is not polled for so many times as long as its failure took, so that one
@@ -31,15 +32,24 @@ HostLine::HostLine(const driver::ProviderContext& context, const LibvirtConfig& 
       log_(context.log),
       config_(std::move(host)),
       query_(std::move(query)),
-      thread_(std::make_shared<Thread>(std::move(make))),
-      threads_(context.threads.beside(1, "libvirt")),
+      thread_(std::make_shared<Thread>(make)),
+      query_thread_(std::make_shared<Thread>(std::move(make))),
+      threads_(context.threads.beside(2, "libvirt")),
       tasks_(context.runtime, threads_, config.name() + "/" + config_.name,
              {.calls_per_second = config.rate(), .deadline = kStartDeadline + 10s}, context.metrics,
              context.log),
+      queries_(context.runtime, threads_, config.name() + "/" + config_.name + "/state",
+               {.calls_per_second = config.rate()}, context.metrics, context.log),
       states_(context.runtime, "domains of a host", kPolls, [this] { return ask(); }) {}
+
+void HostLine::start() {
+  tasks_.start();
+  queries_.start();
+}
 
 Task<> HostLine::stop() {
   co_await states_.stop();
+  co_await queries_.stop();
   co_await tasks_.stop();
 }
 
@@ -67,7 +77,8 @@ Task<HostState> HostLine::ask() {
   const auto begun = runtime_.clock.now();
   try {
     auto read = [query = query_](Hypervisor& host) { return host.state(query); };
-    state = co_await call("state", Effect::reads, std::move(read));
+    state =
+        co_await queries_.submit("state", guarded(query_thread_, Effect::reads, std::move(read)));
   } catch (const CloudError& error) {
     failure = error.what();
   }
@@ -89,6 +100,10 @@ Task<HostState> HostLine::ask() {
 
 bool HostLine::is_lost() const {
   return !failure_.empty() && runtime_.clock.now() - away_since_ > kPatience;
+}
+
+bool HostLine::may_be_back() const {
+  return failure_.empty() || runtime_.clock.now() - away_since_ < kReturn;
 }
 
 void HostLine::launch_failed() {

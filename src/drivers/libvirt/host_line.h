@@ -19,7 +19,9 @@
 namespace nodepool::drivers::libvirt {
 
 // A host as a provider uses it: its calls, one at a time on a thread of its own, and its state,
-// which all launches and deletions share. A host that does not respond delays no other.
+// which all launches and deletions share. Queries of the state have another thread and connection:
+// what is known about all hosts does not wait for the start of a machine on one. A host that does
+// not respond delays no other.
 class HostLine {
  public:
   using States = driver::SharedPoller<HostState>;
@@ -28,7 +30,7 @@ class HostLine {
   HostLine(const driver::ProviderContext& context, const LibvirtConfig& config, HostConfig host,
            HostQuery query, HostMaker make);
 
-  void start() { tasks_.start(); }
+  void start();
   async::Task<> stop();
 
   const HostConfig& config() const { return config_; }
@@ -40,6 +42,9 @@ class HostLine {
   // Whether the host has not responded for two minutes, by all that has asked for its state: it may
   // not come back. Launches do not wait for it any longer if there are other hosts.
   bool is_lost() const;
+  // Whether requests may wait for the host: it responds, or does not for less than a quarter of an
+  // hour, such as for a reboot.
+  bool may_be_back() const;
   // Why the host does not respond; empty: it has responded to the last query, if any.
   const std::string& failure() const { return failure_; }
   // The last state that could be read; nullptr: none yet.
@@ -61,18 +66,7 @@ class HostLine {
   template <typename Call>
   async::Task<std::invoke_result_t<Call&, Hypervisor&>> call(std::string name, Effect effect,
                                                              Call call) {
-    using Result = std::invoke_result_t<Call&, Hypervisor&>;
-    std::function<Result()> guarded = [thread = thread_, host = config_.name, effect,
-                                       call = std::move(call)]() -> Result {
-      try {
-        return thread->template run<Result>(deadline_of(effect), call);
-      } catch (const Thread::Stuck&) {
-        throw stuck(host);
-      } catch (const Thread::TimedOut&) {
-        throw timed_out(host, effect);
-      }
-    };
-    return tasks_.submit(std::move(name), std::move(guarded));
+    return tasks_.submit(std::move(name), guarded(thread_, effect, std::move(call)));
   }
 
   // The machines that are being launched here. Launches may outlive this.
@@ -84,15 +78,34 @@ class HostLine {
   static std::chrono::seconds deadline_of(Effect effect);
   static driver::CloudError stuck(const std::string& host);
   static driver::CloudError timed_out(const std::string& host, Effect effect);
+
+  // The call on that thread, up to its deadline.
+  template <typename Call>
+  auto guarded(std::shared_ptr<Thread> thread, Effect effect, Call call) const {
+    using Result = std::invoke_result_t<Call&, Hypervisor&>;
+    return std::function<Result()>([thread = std::move(thread), host = config_.name, effect,
+                                    call = std::move(call)]() -> Result {
+      try {
+        return thread->template run<Result>(deadline_of(effect), call);
+      } catch (const Thread::Stuck&) {
+        throw stuck(host);
+      } catch (const Thread::TimedOut&) {
+        throw timed_out(host, effect);
+      }
+    });
+  }
+
   async::Task<HostState> ask();
 
   async::Runtime runtime_;
   telemetry::Logger log_;
   HostConfig config_;
   HostQuery query_;
-  std::shared_ptr<Thread> thread_;  // shared with calls
-  async::ThreadPool threads_;       // waits for calls, up to their deadlines
+  std::shared_ptr<Thread> thread_;        // shared with calls
+  std::shared_ptr<Thread> query_thread_;  // for queries of the state
+  async::ThreadPool threads_;             // wait for calls, up to their deadlines
   driver::TaskManager tasks_;
+  driver::TaskManager queries_;
   States states_;
   States::Pointer last_;
   std::string failure_;                   // of the last call; empty: it responds

@@ -33,27 +33,34 @@ HostQuery query_of(const LibvirtConfig& config) {
   return query;
 }
 
-// Before its first start, a domain has no disk.
-driver::Machine::State machine_state(const Domain& domain, const HostState& host) {
+// Before its first start, a domain has no disk. The host lists the volumes of this storage pool.
+driver::Machine::State machine_state(const Domain& domain, const HostState& host,
+                                     std::string_view storage_pool) {
   using State = driver::Machine::State;
   switch (domain.state) {
     case Domain::State::running:
       return State::running;
+    case Domain::State::starting:
+      return State::building;
     case Domain::State::crashed:
       return State::failed;
-    case Domain::State::off:
-      return host.volumes.contains(disk_name(domain.name)) ? State::stopped : State::building;
+    case Domain::State::off: {
+      const bool is_elsewhere = !domain.storage_pool.empty() && domain.storage_pool != storage_pool;
+      const bool has_disk = is_elsewhere || host.volumes.contains(disk_name(domain.name));
+      return has_disk ? State::stopped : State::building;
+    }
     default:
       return State::stopped;
   }
 }
 
-driver::Machine machine_of(const Domain& domain, const HostState& host, const std::string& name) {
+driver::Machine machine_of(const Domain& domain, const HostState& host, const std::string& name,
+                           std::string_view storage_pool) {
   driver::Machine machine;
   machine.external_id = model::json_string(text_of({name, domain.name}));
   machine.metadata = domain.tags;
   machine.host_id = name;
-  machine.state = machine_state(domain, host);
+  machine.state = machine_state(domain, host, storage_pool);
   machine.explanation = domain.reason;
   if (takes_resources(domain)) {
     machine.resources = resources_of(domain.cpus, domain.memory, domain.host_devices);
@@ -158,7 +165,7 @@ Task<driver::MachineList> LibvirtAdapter::list() {
     if (!state) list.is_complete = false;
     if (!state) continue;
     for (const Domain& domain : state->domains) {
-      list.machines.push_back(machine_of(domain, *state, name));
+      list.machines.push_back(machine_of(domain, *state, name, config_->storage_pool()));
     }
   }
   co_return list;
@@ -239,12 +246,17 @@ Task<driver::CloudDescription> LibvirtAdapter::describe(driver::CloudDescription
 }
 
 // By the hosts' last known states: a request that only a host that is away can serve must wait for
-// it, and with one that has never responded, no limit is known.
+// it, and with one that has never responded, no limit is known. A host that stays away offers what
+// its machines of this provider have, because these still count as used.
 driver::Limits LibvirtAdapter::limits() const {
   driver::Limits limits = {{"cores", 0}, {"ram", 0}};
   for (const std::string& device : query_of(*config_).host_devices) limits[device] = 0;
   for (const auto& [name, line] : lines_) {
     const HostLine::States::Pointer& state = line->last_state();
+    if (!line->may_be_back()) {
+      if (state) add_used(*state, limits);
+      continue;
+    }
     if (!state) return {};
     const Capacity capacity = capacity_of(*state, *config_);
     limits["cores"] += capacity.cpus;
@@ -252,6 +264,14 @@ driver::Limits LibvirtAdapter::limits() const {
     for (const std::string& device : state->host_devices) limits[device] += 1;
   }
   return limits;
+}
+
+void LibvirtAdapter::add_used(const HostState& state, driver::Limits& limits) const {
+  for (const Domain& domain : state.domains) {
+    if (driver::value_of(domain.tags, driver::kProviderNameKey) != config_->name()) continue;
+    const auto taken = resources_of(domain.cpus, domain.memory, domain.host_devices);
+    for (auto& [resource, limit] : limits) limit += taken.amount(resource);
+  }
 }
 
 // Empty if a host can serve the label, or may be able to: one that has never responded.

@@ -48,6 +48,7 @@ class LibvirtAdapter final : public driver::Adapter {
   // The owner tags in the names of a node's resources: with and without the installation.
   std::vector<driver::Metadata> owners() const;
   driver::Limits limits() const;
+  void add_used(const HostState& state, driver::Limits& limits) const;
   std::string problem(const std::string& pool, const std::string& label) const;
 
   driver::ProviderContext context_;

@@ -290,6 +290,40 @@ TEST_F(HostsTest, a_start_may_take_minutes) {
   EXPECT_EQ(host_of(launch_new()), "one");
 }
 
+TEST_F(HostsTest, a_start_that_takes_long_delays_no_query_of_hosts) {
+  std::promise<void> released;
+  bool has_begun = false;
+  one().before_start = [&] {
+    boost::asio::post(loop_, [&has_begun] { has_begun = true; });
+    released.get_future().wait();
+  };
+  const std::string id = add_node();
+  const auto job = process_->launch(id);
+  while (!has_begun) ASSERT_TRUE(process_->step());
+  EXPECT_EQ(process_->run(provider().available()).at("ram"), 8000);
+  EXPECT_FALSE(job->ended);
+  released.set_value();
+  process_->run_until_ended(*job);
+  EXPECT_EQ(host_of(installation_.node(id)), "one");
+}
+
+TEST_F(HostsTest, a_launch_waits_for_a_start_by_an_earlier_launcher) {
+  one().boot_time = std::chrono::seconds(60);
+  const std::string id = add_node();
+  process_->launch(id);
+  process_->pass(std::chrono::seconds(5));
+  ASSERT_THAT(one().domains, SizeIs(1));
+  one().domains.begin()->second.description.state = Domain::State::starting;
+  start();
+  const auto job = process_->launch(id);
+  process_->pass(std::chrono::seconds(100));
+  EXPECT_FALSE(job->ended);
+  one().domains.begin()->second.description.state = Domain::State::running;
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "");
+  EXPECT_EQ(host_of(installation_.node(id)), "one");
+}
+
 TEST_F(HostsTest, a_launch_goes_on_when_its_host_is_back) {
   one().boot_time = two().boot_time = std::chrono::seconds(60);
   const std::string id = add_node();
@@ -446,6 +480,20 @@ TEST_F(HostsTest, requests_wait_for_a_host_that_is_away_and_may_serve_them) {
   two().is_away = true;
   process_->pass(std::chrono::minutes(1));
   EXPECT_EQ(launch_in_vain(), NodeState::failed) << "it could not serve them either";
+}
+
+TEST_F(HostsTest, requests_do_not_wait_for_a_host_that_stays_away) {
+  one().volumes.clear();
+  launch_new();
+  two().is_away = true;
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(process_->run(provider().available()).at("ram"), 8000);
+  process_->pass(std::chrono::minutes(16));
+  EXPECT_EQ(process_->run(provider().available()).at("ram"), 5000)
+      << "4000 of one, and 1000 of its machine, which counts as used";
+  const std::string id = add_node();
+  EXPECT_THAT(launch(id)->failure(), HasSubstr("host two does not respond"));
+  EXPECT_EQ(installation_.node(id).state, NodeState::failed);
 }
 
 TEST_F(HostsTest, a_host_device_belongs_to_one_machine) {

@@ -15,7 +15,7 @@ namespace nodepool::drivers::libvirt {
 
 // A domain as a host lists it.
 struct Domain {
-  enum class State { off, running, paused, stopping, crashed };
+  enum class State { off, starting, running, paused, stopping, crashed };
 
   std::string name;
   driver::Metadata tags;  // the owner tags; empty: it is not Nodepool's

@@ -73,9 +73,11 @@ Kind kind_of(const virError& error) {
   }
 }
 
-Domain::State state_of(int state) {
+Domain::State state_of(int state, int reason) {
   switch (state) {
     case VIR_DOMAIN_PAUSED:
+      return reason == VIR_DOMAIN_PAUSED_STARTING_UP ? Domain::State::starting
+                                                     : Domain::State::paused;
     case VIR_DOMAIN_PMSUSPENDED:
       return Domain::State::paused;
     case VIR_DOMAIN_SHUTDOWN:
@@ -338,7 +340,7 @@ Domain LibvirtHost::describe(const DomainHandle& handle) {
   const bool is_known = library_.virDomainGetState(handle.get(), &state, &reason, 0) == 0;
   require(!xml.empty() && is_known, "describe a domain", Effect::reads);
   Domain domain = read_domain(xml);
-  domain.state = state_of(state);
+  domain.state = state_of(state, reason);
   domain.reason = reason_of(state, reason);
   return domain;
 }
