@@ -60,10 +60,10 @@ SlotPlan HostNodes::plan(std::string_view without) const {
   return plan_slots(slots_, nodes);
 }
 
-// A record with a slot of its own stays there. The others are placed in vacant slots, so a change
-// of theirs, or a slot that becomes vacant, concerns the whole plan.
+// A record with a slot of its own stays there. The others that can be are placed in vacant slots,
+// so a change of theirs, or a slot that becomes vacant, concerns the whole plan.
 bool HostNodes::affects_plan(const Node& node) const {
-  if (!node.slot || *node.slot < 0 || *node.slot >= slots_) return true;
+  if (!node.slot || *node.slot < 0 || *node.slot >= slots_) return is_placeable(node);
   const auto is_rival = [&node](const Node* other) {
     return other->id != node.id && is_placeable(*other);
   };

@@ -1,5 +1,7 @@
 #include "drivers/static_nodes/static_provider.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -116,6 +118,7 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
   const Host* configured = find_host(node);
   if (is_quiesced_ || configured == nullptr || !node.slot) co_return std::nullopt;
   const Host host = *configured;
+  if (*node.slot < 0 || *node.slot >= host.slots) co_return std::nullopt;
   const HostState& state = states_.at(host.key());
   if (state.backoff.has_failed()) co_return std::nullopt;  // a check is scheduled
   if (!state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
@@ -240,7 +243,6 @@ Task<> StaticProvider::process(HostKey key) {
   } else {
     check_undecided(host, state, doubt);
   }
-  state.doubt = std::move(doubt);
   state.busy = false;
   if (state.changed) reevaluate(key);
 }
@@ -309,12 +311,17 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
   scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(host.key(), pause));
 }
 
-// A store that refuses writes may do so for days: each reason is logged once.
+// A store that refuses writes may do so for days: only the first attempt is a warning. The reasons
+// differ, because they name paths of the attempt.
 void StaticProvider::check_undecided(const Host& host, HostState& state,
                                      const std::string& reason) {
-  if (state.doubt != reason) {
-    log_.warning("Error updating static node {} (user {}, port {}), retrying: {}", host.name,
-                 host.username, host.connection_port, reason);
+  const std::string text =
+      fmt::format("Error updating static node {} (user {}, port {}), retrying: {}", host.name,
+                  host.username, host.connection_port, reason);
+  if (state.doubts.has_failed()) {
+    log_.debug("{}", text);
+  } else {
+    log_.warning("{}", text);
   }
   state.unchecked = false;
   scope_.spawn("static host " + host.name + " (retry)",

@@ -60,7 +60,6 @@ class StaticProvider final : public driver::Provider {
     async::Backoff backoff{kFirstPause, kLongestPause};  // while it is unhealthy
     double failing_since = 0;  // seconds since the epoch, while it is unhealthy
     async::Backoff doubts{kFirstPause, kLongestPause};  // while that is unknown
-    std::string doubt = {};                             // why that is unknown; empty: it is known
     async::Pace restores{kRestoreInterval, kRestoresAtOnce};
   };
 

@@ -258,7 +258,7 @@ TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_re
   EXPECT_THAT(metrics(), HasSubstr(kHealthy)) << "the host has answered";
   // A change of one of its nodes is no reason for another check.
   const int lookups = network_.lookups;
-  add_node(NodeState::in_use);
+  add_node(NodeState::in_use, 5);
   settle();
   EXPECT_EQ(network_.lookups, lookups);
   is_full = false;
