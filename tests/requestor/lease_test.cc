@@ -24,27 +24,27 @@ using testing::IsEmpty;
 
 constexpr const char* kHolder = "nodepool:ada@host";
 
-// The response to the first commit after arm() is lost; the server of the next connection shows
-// the record from before it once.
+// The response to the first commit that changes the record is lost; the server of the next
+// connection shows the record from before it once.
 class StaleAfterLostCommit final : public coordination::ForwardingStore {
  public:
-  using ForwardingStore::ForwardingStore;
+  StaleAfterLostCommit(Store& store, std::string path, coordination::Entry before)
+      : ForwardingStore(store), path_(std::move(path)), before_(std::move(before)) {}
 
-  void arm(std::string path, coordination::Entry before) {
-    path_ = std::move(path);
-    before_ = std::move(before);
-  }
   Task<std::vector<coordination::OperationResult>> commit(
       coordination::Transaction transaction) override {
     Task<std::vector<coordination::OperationResult>> committing =
         ForwardingStore::commit(std::move(transaction));
     std::vector<coordination::OperationResult> results = co_await std::move(committing);
-    if (!before_ || is_lost_) co_return results;
+    if (is_lost_) co_return results;
+    Task<coordination::Entry> reading = ForwardingStore::get(path_);
+    const coordination::Entry now = co_await std::move(reading);
+    if (now.stat.version == before_->stat.version) co_return results;
     is_lost_ = true;
     throw coordination::store_error(coordination::StoreError::Kind::unknown_outcome, path_);
   }
   Task<coordination::Entry> get(std::string path) override {
-    if (is_lost_ && path == path_ && before_) {
+    if (is_lost_ && before_ && path == path_) {
       coordination::Entry stale = *std::exchange(before_, std::nullopt);
       co_return stale;
     }
@@ -188,8 +188,7 @@ TEST_F(LeaseTest, a_lost_answer_does_not_lose_the_nodes) {
 TEST_F(LeaseTest, a_lease_is_found_that_another_server_does_not_show_yet) {
   model::NodeRequest request = fulfilled({"small"});
   const std::string path = model::node_path(request.nodes[0]);
-  StaleAfterLostCommit store(*store_);
-  store.arm(path, run(store_->get(path)));
+  StaleAfterLostCommit store(*store_, path, run(store_->get(path)));
   const LeasedNodes leased =
       run(accept_with_lease(runtime_, store, request, {.duration = hours(2), .holder = kHolder}));
   EXPECT_EQ(leased.lease.id, request.id);
