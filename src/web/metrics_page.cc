@@ -14,16 +14,18 @@ constexpr auto kMetricsCacheTime = std::chrono::seconds(1);
 MetricsPage::MetricsPage(const async::Runtime& runtime, Collect collect)
     : runtime_(runtime), collect_(std::move(collect)) {}
 
+// The age counts from the client's arrival: clients that wait during a long rendering share it.
 async::Task<Response> MetricsPage::answer() {
-  if (!is_current()) {
+  const async::Clock::TimePoint oldest = runtime_.clock.now() - kMetricsCacheTime;
+  if (!is_younger_than(oldest)) {
     const async::Slots::Hold turn = co_await turn_.take();
-    if (!is_current()) co_await render();
+    if (!is_younger_than(oldest)) co_await render();
   }
   co_return Response{200, {{"Content-Type", std::string(kPrometheusText)}}, body_};
 }
 
-bool MetricsPage::is_current() const {
-  return body_ && runtime_.clock.now() - collected_ < kMetricsCacheTime;
+bool MetricsPage::is_younger_than(async::Clock::TimePoint oldest) const {
+  return body_ && collected_ > oldest;
 }
 
 // The caller holds the turn. The copy is also freed on the thread.

@@ -25,7 +25,7 @@ class MetricsPage {
   async::Task<Response> answer();
 
  private:
-  bool is_current() const;
+  bool is_younger_than(async::Clock::TimePoint oldest) const;
   async::Task<> render();
 
   async::Runtime runtime_;

@@ -39,6 +39,11 @@ class MetricsPageTest : public testing::Test {
 
   Task<> ask() { responses_.push_back(co_await page_.answer()); }
 
+  Task<> pass(async::Duration time) {
+    clock_.advance_by(time);
+    co_return;
+  }
+
   async::EventLoop loop_;
   async::VirtualClock clock_;
   async::Random random_{3};
@@ -68,6 +73,16 @@ TEST_F(MetricsPageTest, is_rendered_once_for_clients_at_the_same_time) {
   ASSERT_THAT(responses_, SizeIs(3));
   for (const Response& response : responses_) EXPECT_EQ(response.body, responses_.front().body);
   EXPECT_EQ(collected_, 1);
+}
+
+TEST_F(MetricsPageTest, is_rendered_once_for_clients_that_wait_during_a_long_rendering) {
+  for (int i = 0; i < 3; ++i) scope_.spawn("client", ask());
+  scope_.spawn("time", pass(std::chrono::seconds(2)));  // before the thread's result is handled
+  loop_.run(scope_.join());
+  ASSERT_THAT(responses_, SizeIs(3));
+  for (const Response& response : responses_) EXPECT_EQ(response.body, responses_.front().body);
+  EXPECT_EQ(collected_, 1);
+  EXPECT_NE(get().body, responses_.front().body) << "too old for a client that arrives now";
 }
 
 TEST_F(MetricsPageTest, a_failure_concerns_one_request) {

@@ -120,7 +120,11 @@ Task<driver::MachineList> SpaceAdapter::list() {
     machine.type = kNodeResource;
     using State = driver::Machine::State;
     machine.state = space.is_going ? State::deleting : State::running;
-    if (space.is_going || !needs_pod(space)) continue;
+    if (space.is_going) {
+      machine.explanation = fmt::format("{} {} is being deleted", spaces_->word(), space.name);
+      continue;
+    }
+    if (!needs_pod(space)) continue;
     const Pod* pod = pod_of(space, by_path);
     if (pod != nullptr) set_state(machine, *pod);
     if (pod == nullptr || pod->is_going) machine.state = State::stopped;

@@ -43,8 +43,8 @@ class Spaces {
   // Grants the node's service account its permissions. Idempotent.
   virtual async::Task<> grant(std::string name, bool has_pod) = 0;
 
-  // The pods of nodes. If they cannot be listed at once, only those in the namespaces `awaited`;
-  // throws if none of these could be listed.
+  // The pods of nodes. If they cannot be listed at once, only those in the namespaces `awaited`,
+  // of which some may be unread; throws if listings have failed and none has succeeded.
   virtual async::Task<PodList> pods(std::set<std::string> awaited) = 0;
 
   // Starts the watches.

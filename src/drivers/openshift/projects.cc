@@ -1,12 +1,10 @@
 #include "drivers/openshift/projects.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <optional>
 #include <vector>
 
 #include "async/slots.h"
@@ -114,24 +112,31 @@ struct Projects::Listings {
   async::Slots slots{kConcurrentListings};
   std::vector<Pod> pods;
   std::set<std::string> unread;
-  std::optional<CloudError> failure;
+  std::map<std::string, CloudError> failures;  // by project
 };
 
-// The user may list the pods of each project, but not of all at once.
+// The user may list the pods of each project, but not of all at once. If all listings fail, the
+// caller backs off; otherwise each failing project has its own backoff.
 Task<PodList> Projects::pods(std::set<std::string> awaited) {
+  std::erase_if(failing_, [&awaited](const auto& entry) { return !awaited.contains(entry.first); });
   Listings listings;
   listings.unread = awaited;
   async::TaskScope scope(runtime_, telemetry::log_errors(log_));
   for (const std::string& name : awaited) {
-    scope.spawn("list pods of project " + name, list_pods(name, listings));
+    if (is_due(name)) scope.spawn("list pods of project " + name, list_pods(name, listings));
   }
   co_await scope.join_or_stop();
-  if (listings.failure) {
-    if (listings.unread.size() == awaited.size()) throw CloudError(*listings.failure);
-    log_.warning("Error listing the pods of projects {}: {}", fmt::join(listings.unread, ", "),
-                 listings.failure->what());
+  const bool has_any = listings.unread.size() < awaited.size();
+  for (const auto& [project, error] : listings.failures) {
+    if (!has_any) throw CloudError(error);
+    back_off(project, error);
   }
   co_return PodList(std::move(listings.pods), std::move(listings.unread));
+}
+
+bool Projects::is_due(const std::string& project) const {
+  const auto failing = failing_.find(project);
+  return failing == failing_.end() || failing->second.next_attempt <= runtime_.clock.now();
 }
 
 // A project that has been deleted meanwhile has no pods.
@@ -143,11 +148,19 @@ Task<> Projects::list_pods(std::string project, Listings& listings) {
     std::ranges::move(found, std::back_inserter(listings.pods));
   } catch (const CloudError& error) {
     if (!may_be_missing(error)) {
-      listings.failure.emplace(error);
+      listings.failures.emplace(project, error);
       co_return;
     }
   }
   listings.unread.erase(project);
+  failing_.erase(project);
+}
+
+// Logs the first failure only.
+void Projects::back_off(const std::string& project, const CloudError& error) {
+  const auto [failing, is_new] = failing_.try_emplace(project);
+  if (is_new) log_.warning("Error listing the pods of project {}: {}", project, error.what());
+  failing->second.next_attempt = runtime_.clock.now() + failing->second.backoff.failed();
 }
 
 void Projects::follow(kubernetes::Watcher& watcher, std::function<void()> on_space,

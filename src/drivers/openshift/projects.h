@@ -1,9 +1,12 @@
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "async/backoff.h"
 #include "async/runtime.h"
 #include "drivers/kubernetes/spaces.h"
 #include "telemetry/log.h"
@@ -37,11 +40,19 @@ class Projects final : public kubernetes::Spaces {
  private:
   struct Listings;
 
+  struct Failing {
+    async::Backoff backoff{std::chrono::seconds(2), std::chrono::seconds(30)};
+    async::Clock::TimePoint next_attempt{};
+  };
+
+  bool is_due(const std::string& project) const;
   async::Task<> list_pods(std::string project, Listings& listings);
+  void back_off(const std::string& project, const driver::CloudError& error);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
   KubeApi& api_;
+  std::map<std::string, Failing> failing_;  // awaited projects whose pods could not be listed
 };
 
 }  // namespace nodepool::drivers::openshift

@@ -145,6 +145,19 @@ TEST_P(RefusalContract, leaks_are_counted_as_nodes) {
               testing::ElementsAre(testing::Field(&driver::Leak::type, "node")));
 }
 
+TEST_P(RefusalContract, a_node_whose_namespace_is_being_deleted_has_ended_and_names_it) {
+  const model::Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));  // older than the listings
+  const std::string name = cloud_->machine_of(node);
+  kubernetes::StandIn::Json space = cluster().things().at("namespaces/" + name);
+  space["metadata"]["deletionTimestamp"] = "2026-11-23T00:00:00Z";
+  cluster().add("namespaces/" + name, space);
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(
+      process_->run(provider().terminated()),
+      testing::ElementsAre(testing::Pair(node.id, "namespace " + name + " is being deleted")));
+}
+
 TEST_P(RefusalContract, a_deletion_is_repeated_after_a_conflict) {
   const std::string id = launch_new().id;
   cluster().fail("DELETE namespaces", {409});

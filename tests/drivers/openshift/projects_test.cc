@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -48,6 +49,13 @@ class ProjectsTest : public testing::Test {
     return found;
   }
 
+  // The number of times that an error of the project was logged.
+  std::ptrdiff_t reports_of(const std::string& project) const {
+    const std::string start = "Error listing the pods of project " + project + ": ";
+    return std::ranges::count_if(
+        logged_, [&start](const std::string& line) { return line.starts_with(start); });
+  }
+
   std::string failure_;
 
  private:
@@ -76,6 +84,7 @@ class ProjectsTest : public testing::Test {
   }
 
   std::set<std::string> awaited_;
+  std::vector<std::string> logged_;
 
  protected:
   async::EventLoop loop_;
@@ -84,7 +93,8 @@ class ProjectsTest : public testing::Test {
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   async::ThreadPool threads_{1, "test"};
   telemetry::Logger log_{
-      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      telemetry::Log::to_consumer([this](telemetry::LogLevel, std::string_view,
+                                         std::string_view line) { logged_.emplace_back(line); }),
       "test"};
   kubernetes::StandIn cluster_{runtime_};
   kubernetes::ClusterAccount account_{runtime_, cluster_at(cluster_.url()), threads_, log_};
@@ -113,6 +123,31 @@ TEST_F(ProjectsTest, the_pods_of_a_project_that_cannot_be_listed_are_unknown) {
   const bool has_a = found->all().front().space == "a";
   EXPECT_EQ(found->is_unread("a"), !has_a);
   EXPECT_EQ(found->is_unread("b"), has_a);
+}
+
+TEST_F(ProjectsTest, a_project_that_fails_beside_others_is_reported_once_and_polled_less_often) {
+  for (const char* name : {"a", "b"}) add_project(name);
+  const std::string broken = "namespaces/a/pods/broken";
+  const auto poll = [this](int times) {
+    for (int i = 0; i < times; ++i) {
+      const auto found = pods();
+      ASSERT_TRUE(found) << failure_;
+      EXPECT_TRUE(found->is_unread("a"));
+      EXPECT_FALSE(found->is_unread("b"));
+      clock_.advance_by(std::chrono::seconds(1));
+    }
+  };
+  cluster_.add(broken, {{"status", "not an object"}});
+  poll(60);
+  EXPECT_EQ(cluster_.count("LIST pods"), 60 + 5) << "project a after 0, 2, 6, 14 and 30 s";
+  EXPECT_EQ(reports_of("a"), 1);
+  cluster_.erase(broken);
+  const auto found = pods();
+  ASSERT_TRUE(found) << failure_;
+  EXPECT_FALSE(found->is_unread("a")) << "due after 60 s";
+  cluster_.add(broken, {{"status", "not an object"}});
+  poll(1);
+  EXPECT_EQ(reports_of("a"), 2) << "another failure";
 }
 
 TEST_F(ProjectsTest, a_listing_fails_if_no_project_can_be_listed) {
