@@ -4,20 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <future>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 
 #include "drivers/libvirt/domain_xml.h"
-#include "drivers/libvirt/libvirt_driver.h"
 #include "drivers/libvirt/placement.h"
-#include "tests/driver/harness/installation.h"
-#include "tests/driver/harness/launcher_process.h"
-#include "tests/drivers/contract/contract.h"
-#include "tests/drivers/libvirt/fake_host.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/drivers/libvirt/two_hosts.h"
 
 namespace nodepool::drivers::libvirt {
 namespace {
@@ -31,135 +25,8 @@ using testing::SizeIs;
 using testing::UnorderedElementsAre;
 namespace harness = driver::harness;
 
-constexpr const char* kConfiguration = R"(
-labels: [{name: small}, {name: gpu}, {name: forwarded}, {name: bridged}, {name: wide}]
-providers:
-  - name: rack
-    driver: libvirt
-    launch-timeout: 900
-    memory-reserve: 1000
-    cpu-overcommit: 2
-    hosts: [{name: one, uri: one}, {name: two, uri: two, address: 192.0.2.200}]
-    keys: [ssh-ed25519 AAAA ci]
-    cloud-images: [{name: debian, volume: image.qcow2, username: ci}]
-    pools:
-      - name: main
-        host-key-checking: false
-        labels:
-          - {name: small, cloud-image: debian, cpus: 2, memory: 1000, disk: 20}
-          - {name: gpu, cloud-image: debian, memory: 1000, host-devices: [pci_0000_01_00_0]}
-          - name: forwarded
-            cloud-image: debian
-            memory: 1000
-            networks: [{user: {ports: 20000-20001}}]
-          - {name: bridged, cloud-image: debian, memory: 1000, networks: [{bridge: br0}]}
-          - {name: wide, cloud-image: debian, cpus: 64}
-)";
-
 constexpr std::string_view kFirstHost = "{name: one, uri: one}, ";
 constexpr std::string_view kSecondHost = ", {name: two, uri: two, address: 192.0.2.200}";
-
-class HostsTest : public testing::Test {
- protected:
-  HostsTest() {
-    for (const char* name : {"one", "two"}) {
-      auto host = std::make_shared<FakeHost>(installation_.clock);
-      host->cpus = 8;
-      host->memory = 5000;
-      host->create_volume(volume_xml("image.qcow2", "qcow2", 1U << 30U));
-      hosts_.emplace(name, std::move(host));
-    }
-    start();
-  }
-
-  // Starts a launcher; an earlier one dies.
-  void start() {
-    process_.reset();
-    const auto connect = [hosts = hosts_](const std::string& uri, const std::string& /*pool*/) {
-      return [host = hosts.at(uri)] { return host; };
-    };
-    process_ = std::make_unique<harness::LauncherProcess>(
-        installation_, [this, connect](driver::ProviderContext context) {
-          loop_ = context.runtime.executor;
-          const LibvirtDriver driver(connect);
-          return driver.provider(contract::read_provider(driver, configuration_),
-                                 std::move(context));
-        });
-  }
-
-  // Starts a launcher without this part of the configuration.
-  void start_without(std::string_view part) {
-    configuration_.erase(configuration_.find(part), part.size());
-    start();
-  }
-
-  // Starts a launcher with another storage pool, which has the image.
-  void change_storage_pool(const std::string& name) {
-    for (const auto& [uri, host] : hosts_) {
-      host->other_pools[std::exchange(host->storage_pool, name)] = std::exchange(host->volumes, {});
-      host->create_volume(volume_xml("image.qcow2", "qcow2", 1U << 30U));
-    }
-    configuration_.insert(configuration_.find("    hosts:"), "    storage-pool: " + name + "\n");
-    start();
-  }
-
-  FakeHost& one() { return *hosts_.at("one"); }
-  FakeHost& two() { return *hosts_.at("two"); }
-  driver::Provider& provider() { return process_->provider(); }
-
-  std::string add_node(std::string_view label = "small") {
-    return installation_.add_node("rack", "main", label);
-  }
-
-  // Lets time pass during a call, on whose thread it is called.
-  void pass_during_call(async::Duration duration) {
-    std::promise<void> passed;
-    boost::asio::post(loop_, [&] {
-      installation_.clock.advance_by(duration);
-      passed.set_value();
-    });
-    passed.get_future().wait();
-  }
-
-  std::shared_ptr<harness::Job> launch(const std::string& id) {
-    auto job = process_->launch(id);
-    process_->run_until_ended(*job);
-    return job;
-  }
-
-  Node launch_new(std::string_view label = "small") {
-    const std::string id = add_node(label);
-    EXPECT_EQ(launch(id)->failure(), "");
-    return installation_.node(id);
-  }
-
-  std::string problem_of(std::string_view label) {
-    process_->run(provider().available());
-    return provider().offer()->label("main", label).problem;
-  }
-
-  // Two searches: a leak is deleted when it is seen again.
-  void remove_leaks() {
-    for (int i = 0; i < 2; ++i) {
-      process_->pass(std::chrono::minutes(1));
-      process_->run(provider().launching()->remove_leaks());
-    }
-  }
-
-  static std::string host_of(const Node& node) { return node.host_id.value_or(""); }
-
-  // The only domain of a host.
-  static const Domain& domain_of(FakeHost& host) {
-    EXPECT_THAT(host.domains, SizeIs(1));
-    return host.domains.begin()->second.description;
-  }
-
-  std::string configuration_ = kConfiguration;
-  harness::Installation installation_;
-  std::map<std::string, std::shared_ptr<FakeHost>> hosts_;
-  std::unique_ptr<harness::LauncherProcess> process_;
-  async::Executor loop_;  // of the process
-};
 
 TEST_F(HostsTest, machines_go_to_the_emptiest_host_where_they_fit) {
   EXPECT_EQ(host_of(launch_new()), "one");
@@ -387,7 +254,7 @@ TEST_F(HostsTest, machines_on_a_host_without_configuration_are_abandoned) {
   EXPECT_EQ(reclaim->failure(), "");
   EXPECT_THAT(one().domains, SizeIs(1));
   EXPECT_THAT(installation_.log, testing::Contains(HasSubstr("no host `one` any more")));
-  configuration_ = kConfiguration;
+  configuration_ = kTwoHosts;
   start();
   remove_leaks();
   EXPECT_THAT(one().domains, IsEmpty());
@@ -601,123 +468,6 @@ TEST_F(HostsTest, domains_that_have_ended_have_a_reason) {
   process_->pass(std::chrono::minutes(1));
   EXPECT_FALSE(process_->run(provider().is_usable(node)));
   EXPECT_THAT(process_->run(provider().terminated()).at(node.id), HasSubstr("crashed"));
-}
-
-// --- images
-
-async::Task<std::string> upload(driver::Provider& provider, std::string path,
-                                std::vector<std::uint64_t>& sent) {
-  driver::ProviderImage image;
-  image.name = "trixie";
-  driver::ImageFile file;
-  file.path = path;
-  file.format = "raw";
-  file.size = std::filesystem::file_size(path);
-  const driver::ImageSupport::Progress progress = [&sent](std::uint64_t bytes) {
-    sent.push_back(bytes);
-  };
-  co_return co_await provider.images()->upload(image, "trixie-1", file,
-                                               {{"nodepool_provider_name", "rack"}}, progress);
-}
-
-TEST_F(HostsTest, an_image_goes_to_every_host_that_responds) {
-  const test_support::TemporaryDirectory directory;
-  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
-  std::vector<std::uint64_t> sent;
-  EXPECT_EQ(process_->run(upload(provider(), path, sent)), "trixie-1");
-  EXPECT_THAT(sent, ElementsAre(50'000, 100'000, 100'000));
-  EXPECT_EQ(one().volumes.at("trixie-1").bytes, std::string(100'000, 'x'));
-  EXPECT_EQ(two().volumes.at("trixie-1").bytes, one().volumes.at("trixie-1").bytes);
-  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1));
-
-  two().is_away = true;
-  EXPECT_ANY_THROW(process_->run(provider().images()->remove("trixie-1", "trixie-1")));
-  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1)) << "a part is left";
-  one().volumes.erase("trixie-1");
-  process_->run(upload(provider(), path, sent));
-  EXPECT_TRUE(one().volumes.contains("trixie-1"));
-  two().is_away = false;
-  process_->run(provider().images()->remove("trixie-1", "trixie-1"));
-  EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
-  EXPECT_FALSE(one().volumes.contains("trixie-1"));
-  EXPECT_FALSE(two().volumes.contains("trixie-1"));
-}
-
-TEST_F(HostsTest, an_image_is_sent_in_parts_that_slow_connections_can_send_in_time) {
-  constexpr std::uint64_t kMiB = 1U << 20U;
-  const std::string image(10 * kMiB, 'x');
-  const test_support::TemporaryDirectory directory;
-  const std::string path = directory.write("image.raw", image);
-  std::vector<std::uint64_t> sent;
-  process_->run(upload(provider(), path, sent));
-  EXPECT_THAT(sent, ElementsAre(4 * kMiB, 5 * kMiB, 9 * kMiB, 10 * kMiB, 10 * kMiB));
-  EXPECT_TRUE(two().volumes.at("trixie-1").bytes == image);
-}
-
-TEST_F(HostsTest, a_host_that_is_away_keeps_no_image_on_the_others) {
-  const test_support::TemporaryDirectory directory;
-  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
-  std::vector<std::uint64_t> sent;
-  process_->run(upload(provider(), path, sent));
-  one().is_away = true;
-  EXPECT_ANY_THROW(process_->run(provider().images()->remove("trixie-1", "trixie-1")));
-  EXPECT_FALSE(two().volumes.contains("trixie-1"));
-  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1)) << "it is still on one";
-  one().is_away = false;
-  process_->run(provider().images()->remove("trixie-1", "trixie-1"));
-  EXPECT_FALSE(one().volumes.contains("trixie-1"));
-  EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
-}
-
-TEST_F(HostsTest, a_part_of_an_image_on_a_host_that_went_away_is_found_as_a_leak) {
-  const test_support::TemporaryDirectory directory;
-  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
-  std::vector<std::uint64_t> sent;
-  two().is_away = true;
-  one().faults->set(Fault::write_lost, 1);
-  EXPECT_ANY_THROW(process_->run(upload(provider(), path, sent)));
-  EXPECT_TRUE(one().volumes.contains("trixie-1"));
-  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1));
-
-  one().is_away = two().is_away = false;
-  process_->run(provider().images()->remove("", "trixie-1"));
-  EXPECT_FALSE(one().volumes.contains("trixie-1"));
-  EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
-}
-
-TEST_F(HostsTest, an_upload_that_leaves_a_part_on_a_host_fails) {
-  const test_support::TemporaryDirectory directory;
-  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
-  std::vector<std::uint64_t> sent;
-  two().faults->set(Fault::write_lost, 1);
-  EXPECT_ANY_THROW(process_->run(upload(provider(), path, sent)));
-  EXPECT_TRUE(one().volumes.contains("trixie-1"));
-  EXPECT_TRUE(two().volumes.contains("trixie-1"));
-  EXPECT_THAT(process_->run(provider().images()->list()), SizeIs(1));
-
-  two().is_away = false;
-  process_->run(provider().images()->remove("", "trixie-1"));
-  for (FakeHost* host : {&one(), &two()}) EXPECT_FALSE(host->volumes.contains("trixie-1"));
-}
-
-TEST_F(HostsTest, a_host_whose_state_cannot_be_read_gets_no_part_of_an_image) {
-  const test_support::TemporaryDirectory directory;
-  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
-  std::vector<std::uint64_t> sent;
-  two().faults->set(Fault::state_away, 1);
-  EXPECT_EQ(process_->run(upload(provider(), path, sent)), "trixie-1");
-  EXPECT_TRUE(one().volumes.contains("trixie-1"));
-  EXPECT_FALSE(two().volumes.contains("trixie-1"));
-}
-
-TEST_F(HostsTest, a_failed_upload_whose_parts_are_deleted_is_forgotten) {
-  const test_support::TemporaryDirectory directory;
-  const std::string path = directory.write("image.raw", std::string(100'000, 'x'));
-  std::vector<std::uint64_t> sent;
-  for (FakeHost* host : {&one(), &two()}) host->faults->set(Fault::write_failed, 1);
-  EXPECT_ANY_THROW(process_->run(upload(provider(), path, sent)));
-  for (FakeHost* host : {&one(), &two()}) EXPECT_FALSE(host->volumes.contains("trixie-1"));
-  EXPECT_THAT(process_->run(provider().images()->list()), IsEmpty());
 }
 
 }  // namespace
