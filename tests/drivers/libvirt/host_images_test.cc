@@ -15,7 +15,6 @@ namespace nodepool::drivers::libvirt {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
