@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "launcher/trouble.h"
 #include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 
@@ -15,18 +14,6 @@ namespace {
 using model::Node;
 using model::NodeRequest;
 using model::RequestState;
-using planning::Reason;
-using Outcome = NodeRequestHandler::Outcome;
-
-// Before the next attempt at a request that another process has locked. Request locks cause no
-// events, and are held shortly, for example to change the priority.
-constexpr auto kLockedPause = std::chrono::milliseconds(250);
-
-// Before the next attempt after the store failed.
-constexpr auto kFailurePause = std::chrono::seconds(1);
-
-// Before an interrupted launch is resumed: the tables may be stale and its launcher alive.
-constexpr auto kResumePause = std::chrono::milliseconds(250);
 
 RequestQueue::Moment now_of(const async::Clock& clock) {
   const std::chrono::duration<double> steady = clock.now().time_since_epoch();
@@ -50,8 +37,14 @@ PoolWorker::PoolWorker(const ServingContext& context, ProviderInService provider
                            queue_.limits_may_allow_more();
                            wake_.set();
                          }),
+      requests_(context, identity_, stock_, log_, scope_,
+                {.handler_ended = [this] { handler_has_ended(); },
+                 .evaluate = [this](const std::string& id) { evaluate_again(id); },
+                 .no_longer_reserved = [this](const std::string& id) { on_node(id); }}),
+      interrupted_launches_(context, identity_, provider_, requests_, scope_,
+                            [this](const NodeRequest& request) { return is_preferred(request); }),
       deferral_(context.runtime, scope_, "request",
-                [this](const std::string& id) { enqueue_again(id); }),
+                [this](const std::string& id) { evaluate_again(id); }),
       scope_(context.runtime, telemetry::log_errors(log_)) {
   stock_.reconfigure(provider_.provider->offer()->pool(identity_.name).inventory);
 }
@@ -84,8 +77,7 @@ Task<> PoolWorker::stop() {
   subscriptions_.clear();
   provider_subscription_.reset();
   co_await scope_.stop();
-  // Left by tasks that were cancelled.
-  while (!accepted_.empty()) drop_reservation(accepted_.begin()->first);
+  requests_.drop_reservations();
   while (!starved_.empty()) no_longer_starved(ServiceKey(starved_.begin()->first));
   co_await registration_.stop();
 }
@@ -166,7 +158,7 @@ void PoolWorker::observe_provider() {
 void PoolWorker::enqueue_all() {
   for (const auto& [key, id] : context_.records.requests.waiting()) queue_.enqueue(key);
   for (const std::string& id : context_.records.requests.pending()) {
-    reevaluate_nodes_of(*context_.records.requests.find(id));
+    interrupted_launches_.evaluate(*context_.records.requests.find(id));
   }
   wake_.set();
 }
@@ -182,7 +174,7 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
   } else {
     deferral_.forget(change.id);
     const bool is_pending = change.after != nullptr && change.after->state == RequestState::pending;
-    if (!is_pending) retries_.forget(change.id);
+    if (!is_pending) requests_.forget_pauses(change.id);
   }
   wake_.set();
 }
@@ -213,7 +205,7 @@ bool PoolWorker::is_own(const Node& node) const {
 
 void PoolWorker::on_node(const std::string& id) {
   const Node* node = context_.records.nodes.find(id);
-  if (node != nullptr && node->allocated_to) reevaluate_launch(*node);
+  if (node != nullptr) interrupted_launches_.evaluate(*node);
   if (node == nullptr || !context_.records.nodes.is_free(*node)) return;
   if (is_own(*node)) {
     for (const std::string& label : node->type) queue_.label_is_free(label);
@@ -246,7 +238,7 @@ void PoolWorker::consider(const ServiceKey& key) {
   const auto waiting = context_.records.requests.waiting().find(key);
   if (waiting == context_.records.requests.waiting().end()) return;
   const NodeRequest* request = context_.records.requests.find(waiting->second);
-  if (request == nullptr || in_progress_.contains(request->id)) return;
+  if (request == nullptr || requests_.contains(request->id)) return;
   if (context_.handled_requests.contains(request->id)) {
     passed_over_.insert(request->id);
     return;
@@ -272,14 +264,13 @@ void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Ve
       if (defers_to_peer(request)) return;
       log.info("Assigning node request");
       context_.history.decided(request.id, identity_.id, decision);
-      accept(request, std::move(verdict));
+      queue_.remove(key);
+      requests_.fulfil(request, provider_, std::move(verdict));
       return;
     case Decision::Kind::decline:
     case Decision::Kind::fail:
       queue_.remove(key);
-      in_progress_.insert(request.id);
-      scope_.spawn("request " + request.id, decline(request.id, decision.reason,
-                                                    context_.handled_requests.mark(request.id)));
+      requests_.decline(request, decision.reason);
   }
 }
 
@@ -330,198 +321,38 @@ void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& dec
   });
 }
 
-void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {
-  in_progress_.insert(request.id);
-  reserve(request, std::move(verdict.reservation));
-  queue_.remove(request.service_key());
-  scope_.spawn("request " + request.id, fulfil(request.id, std::move(verdict.bounds),
-                                               context_.handled_requests.mark(request.id)));
-}
+// --- after a handler, or a deferral
 
-void PoolWorker::reserve(const NodeRequest& request, planning::ReservationSpec reservation) {
-  accepted_[request.id] = {
-      provider_, std::make_unique<planning::Reservation>(
-                     stock_, context_.usage, provider_.quota->launches(), identity_, request.id,
-                     request.tenant_name.value_or(""), std::move(reservation))};
-}
-
-Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds,
-                          HandledRequests::Mark mark) {
-  const Accepted& accepted = accepted_.at(request_id);
-  NodeRequestHandler handler(context_, identity_, request_id);
-  Task<Outcome> serving =
-      handler.fulfil(accepted.provider, accepted.reservation->plan(), std::move(bounds));
-  const Result result = co_await result_of(request_id, std::move(serving));
-  drop_reservation(request_id);
-  if (result == Result::too_large) {
-    co_await decline(std::move(request_id), Reason{Reason::Code::too_large_for_transaction},
-                     std::move(mark));
-  } else {
-    mark.release();
-    co_await end(std::move(request_id), result);
-  }
-}
-
-// Waits for a handler's work, and logs a failure.
-Task<PoolWorker::Result> PoolWorker::result_of(std::string request_id, Task<Outcome> work) {
-  try {
-    switch (co_await std::move(work)) {
-      case Outcome::done:
-        co_return Result::done;
-      case Outcome::try_again:
-        co_return Result::try_again;
-      case Outcome::locked:
-        co_return Result::locked;
-    }
-  } catch (const async::Cancelled&) {
-    throw;
-  } catch (const std::exception& error) {
-    const auto* refusal = dynamic_cast<const coordination::StoreError*>(&error);
-    if (refusal != nullptr && refusal->kind() == coordination::StoreError::Kind::too_large) {
-      co_return Result::too_large;
-    }
-    log_failure(context_.about(log_, request_id), "Could not serve the request", error);
-  }
-  co_return Result::failed;
-}
-
-// Reserved nodes that were not used become free without a change of a record.
-void PoolWorker::drop_reservation(const std::string& request_id) {
-  const auto accepted = accepted_.find(request_id);
-  const std::vector<std::string> plan = accepted->second.reservation->plan();
-  accepted_.erase(accepted);
-  for (const std::string& id : plan) on_node(id);
-}
-
-Task<> PoolWorker::decline(std::string request_id, planning::Reason reason,
-                           HandledRequests::Mark mark) {
-  NodeRequestHandler handler(context_, identity_, request_id);
-  Task<Outcome> declining = handler.decline(std::move(reason));
-  const Result result = co_await result_of(request_id, std::move(declining));
-  mark.release();
-  if (result == Result::too_large) {
-    in_progress_.erase(request_id);
-    context_.about(log_, request_id)
-        .error("Cannot serve or decline the request: its record is too large for the store");
-    co_return;
-  }
-  co_await end(std::move(request_id), result);
-}
-
-// Evaluates the request again if it still waits. During a long pause, no event has it evaluated.
-Task<> PoolWorker::end(std::string request_id, Result result) {
-  async::Duration pause = pause_after(request_id, result);
-  if (result == Result::try_again && pause > RetryPauses::kPause) {
-    wake_.set();
-    co_await context_.runtime.clock.sleep_for(std::exchange(pause, {}));
-  }
-  in_progress_.erase(request_id);
+void PoolWorker::handler_has_ended() {
   queue_.launch_has_ended();  // handlers may count as launches
   wake_.set();
-  co_await reevaluate_in(std::move(request_id), pause);
 }
 
-async::Duration PoolWorker::pause_after(const std::string& request_id, Result result) {
-  switch (result) {
-    case Result::try_again:
-      return retries_.after_outdated(request_id, context_.runtime.clock.now());
-    case Result::done:
-      retries_.forget(request_id);
-      return {};
-    case Result::locked:
-      return kLockedPause;
-    case Result::too_large:
-    case Result::failed:
-      break;
-  }
-  return kFailurePause;
-}
-
-Task<> PoolWorker::reevaluate_in(std::string request_id, async::Duration pause) {
-  if (pause > async::Duration::zero()) co_await context_.runtime.clock.sleep_for(pause);
-  enqueue_again(request_id);
-}
-
-void PoolWorker::enqueue_again(const std::string& request_id) {
+void PoolWorker::evaluate_again(const std::string& request_id) {
   const NodeRequest* request = context_.records.requests.find(request_id);
-  if (request == nullptr || request->state != RequestState::requested) {
-    if (request == nullptr || request->state != RequestState::pending) {
-      retries_.forget(request_id);
-    }
-    if (request != nullptr) reevaluate_nodes_of(*request);
+  if (request != nullptr && request->state == RequestState::requested) {
+    queue_.enqueue(request->service_key());
+    wake_.set();
     return;
   }
-  queue_.enqueue(request->service_key());
-  wake_.set();
-}
-
-// --- interrupted launches
-
-// Whether the launches of a pending request of this pool were interrupted and can be resumed: all
-// its nodes are unlocked, and none is still `init`.
-bool PoolWorker::is_stranded(const NodeRequest& request) const {
-  if (request.state != RequestState::pending || in_progress_.contains(request.id)) return false;
-  const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
-  if (nodes.size() != request.node_types.size()) return false;
-  return std::ranges::all_of(nodes, [this](const std::string& id) {
-    const Node& node = *context_.records.nodes.find(id);
-    const bool has_started =
-        node.state == model::NodeState::building || node.state == model::NodeState::ready;
-    return has_started && is_own(node) && !context_.records.nodes.is_locked(id);
-  });
-}
-
-void PoolWorker::reevaluate_nodes_of(const NodeRequest& request) {
-  const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
-  if (!nodes.empty()) reevaluate_launch(*context_.records.nodes.find(*nodes.begin()));
-}
-
-void PoolWorker::reevaluate_launch(const Node& node) {
-  if (provider_.provider->launching() == nullptr || !is_own(node)) return;
-  const NodeRequest* request = context_.records.requests.find(*node.allocated_to);
-  if (request == nullptr || !is_stranded(*request)) return;
-  in_progress_.insert(request->id);
-  scope_.spawn("request " + request->id, resume(request->id));
-}
-
-Task<> PoolWorker::resume(std::string request_id) {
-  const auto peers = [this](const NodeRequest& request) {
-    return planning::peers(request, registration_.component(), context_.records.components.pools());
-  };
-  const NodeRequest* known = context_.records.requests.find(request_id);
-  const bool is_preferred =
-      known == nullptr || planning::preferred(request_id, peers(*known)) == identity_.id;
-  co_await context_.runtime.clock.sleep_for(is_preferred ? kResumePause : kPeerPause);
-  in_progress_.erase(request_id);
-  const NodeRequest* request = context_.records.requests.find(request_id);
-  if (request == nullptr || !context_.records.ready() || !is_stranded(*request)) {
-    if (request != nullptr) queue_.enqueue(request->service_key());  // it was skipped meanwhile
-    wake_.set();
-    co_return;
+  const bool is_pending = request != nullptr && request->state == RequestState::pending;
+  if (is_pending) {
+    interrupted_launches_.evaluate(*request);
+  } else {
+    requests_.forget_pauses(request_id);
   }
-  in_progress_.insert(request_id);
-  context_.history.resumed(request_id, identity_.id);
-  const auto is_unfinished = [this](const std::string& id) {
-    return context_.records.nodes.find(id)->state != model::NodeState::ready;
-  };
-  reserve(*request, {.launches = std::ranges::count_if(
-                         context_.records.nodes.allocated_to(request_id), is_unfinished)});
-  NodeRequestHandler handler(context_, identity_, request_id);
-  Task<Outcome> resuming = handler.resume(accepted_.at(request_id).provider);
-  const Result result = co_await result_of(request_id, std::move(resuming));
-  drop_reservation(request_id);
-  if (result == Result::too_large) {
-    context_.about(log_, request_id)
-        .error("Cannot resume the request: the transaction is too large for the store");
-  }
-  co_await end(std::move(request_id), result);
+}
+
+// Whether this is the first of the launchers' workers of this pool to serve the request.
+bool PoolWorker::is_preferred(const NodeRequest& request) const {
+  const auto peers =
+      planning::peers(request, registration_.component(), context_.records.components.pools());
+  return planning::preferred(request.id, peers) == identity_.id;
 }
 
 // Whether the request is left to another launcher's worker of this pool for now.
 bool PoolWorker::defers_to_peer(const NodeRequest& request) {
-  const auto peers =
-      planning::peers(request, registration_.component(), context_.records.components.pools());
-  if (planning::preferred(request.id, peers) == identity_.id) {
+  if (is_preferred(request)) {
     deferral_.forget(request.id);
     return false;
   }
@@ -542,7 +373,7 @@ planning::Facts PoolWorker::facts() {
           .starved = context_.starved,
           .nodes = context_.records.nodes,
           .requests = context_.records.requests,
-          .requests_in_progress = in_progress_.size(),
+          .requests_in_progress = requests_.size(),
           .expected_pool = [this](const NodeRequest& request) {
             return context_.expected_pool(request);
           }};

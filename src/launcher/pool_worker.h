@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,9 +10,9 @@
 #include "async/task_scope.h"
 #include "launcher/context.h"
 #include "launcher/idle_node_evictor.h"
-#include "launcher/node_request_handler.h"
+#include "launcher/interrupted_launches.h"
 #include "launcher/peer_deferral.h"
-#include "launcher/retry_pauses.h"
+#include "launcher/requests_in_progress.h"
 #include "model/registration.h"
 #include "planning/decision.h"
 #include "planning/pool_stock.h"
@@ -27,7 +26,7 @@ using planning::RequestQueue;
 using planning::Verdict;
 
 // Serves requests with one pool of one provider. Sleeps until a relevant record changes, decides
-// (planning/decision.h), and has a NodeRequestHandler carry out the decision.
+// (planning/decision.h), and has the decision carried out (launcher/requests_in_progress.h).
 class PoolWorker {
  public:
   PoolWorker(const ServingContext& context, ProviderInService provider, std::string pool);
@@ -62,21 +61,6 @@ class PoolWorker {
  private:
   using ServiceKey = RequestQueue::ServiceKey;
 
-  // The reservation of an accepted request, and its provider, which a reload may replace.
-  struct Accepted {
-    ProviderInService provider;
-    std::unique_ptr<planning::Reservation> reservation;
-  };
-
-  // The outcome of a handler, or why it failed.
-  enum class Result {
-    done,
-    try_again,
-    locked,
-    too_large,  // for the store
-    failed,
-  };
-
   void observe();
   void observe_provider();
   void on_request(const model::RequestTable::Change& change);
@@ -93,22 +77,11 @@ class PoolWorker {
   void publish_if_starved(const model::NodeRequest& request, const Decision& decision);
   void choose_eviction(const model::NodeRequest& request, const Decision& decision,
                        std::vector<std::string> plan);
-  void accept(const model::NodeRequest& request, Verdict verdict);
-  Task<> fulfil(std::string request_id, planning::QuotaBounds bounds, HandledRequests::Mark mark);
-  void reserve(const model::NodeRequest& request, planning::ReservationSpec reservation);
-  void drop_reservation(const std::string& request_id);
-  Task<> decline(std::string request_id, planning::Reason reason, HandledRequests::Mark mark);
-  bool is_stranded(const model::NodeRequest& request) const;
-  void reevaluate_nodes_of(const model::NodeRequest& request);
-  void reevaluate_launch(const model::Node& node);
-  Task<> resume(std::string request_id);
-  Task<Result> result_of(std::string request_id, Task<NodeRequestHandler::Outcome> work);
-  Task<> end(std::string request_id, Result result);
-  async::Duration pause_after(const std::string& request_id, Result result);
-  Task<> reevaluate_in(std::string request_id, async::Duration pause);
-  void enqueue_again(const std::string& request_id);
+  void handler_has_ended();
+  void evaluate_again(const std::string& request_id);
 
   planning::Facts facts();
+  bool is_preferred(const model::NodeRequest& request) const;
   bool defers_to_peer(const model::NodeRequest& request);
   void publish_whether_paused();
 
@@ -126,12 +99,11 @@ class PoolWorker {
   async::Event wake_{"a request, node or pool changed"};
   PoolStock stock_;
   IdleNodeEvictor idle_node_evictor_;
-  std::set<std::string, std::less<>> in_progress_;  // requests with a handler
+  RequestsInProgress requests_;
+  InterruptedLaunches interrupted_launches_;
   std::set<std::string, std::less<>> passed_over_;  // while another pool handled them
   // Published: they wait for this resource of the provider; empty: not known which.
   std::map<ServiceKey, std::string> starved_;
-  std::map<std::string, Accepted, std::less<>> accepted_;  // by request
-  RetryPauses retries_;                                    // of requests
   PeerDeferral deferral_;  // of requests, to another launcher's worker of the same pool
   std::vector<coordination::Subscription> subscriptions_;
   coordination::Subscription provider_subscription_;
