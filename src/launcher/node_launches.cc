@@ -172,20 +172,19 @@ bool NodeLaunches::exceeds(const QuotaBounds& bounds) const {
 
 // --- launching
 
-Task<bool> NodeLaunches::begin() {
-  Attempt begun = co_await try_to_begin();
-  while (begun == Attempt::unknown) {
+Task<NodeLaunches::Step> NodeLaunches::begin() {
+  Attempt attempt = co_await try_to_begin();
+  while (attempt == Attempt::unknown) {
     co_await coordination::wait_for_store(context_.runtime, context_.store);
     if (context_.store.session_id() != session_) {
       throw StoreError(StoreError::Kind::session_expired, "the session was lost");
     }
-    const Attempt read = co_await try_to_read_again();
-    if (read == Attempt::refused) co_return false;
-    if (read == Attempt::done) begun = co_await try_to_begin();
+    attempt = co_await read_again();
+    if (attempt == Attempt::done) attempt = co_await try_to_begin();
   }
-  const bool is_begun = begun == Attempt::done;
-  if (is_begun && !launches_.empty()) stages_.reached("reserved");
-  co_return is_begun;
+  if (attempt == Attempt::refused) co_return Step::refused;
+  stages_.reached("reserved");
+  co_return Step::done;
 }
 
 Task<NodeLaunches::Attempt> NodeLaunches::try_to_begin() {
@@ -211,31 +210,25 @@ Task<NodeLaunches::Attempt> NodeLaunches::try_to_begin() {
   co_return acquired ? Attempt::done : Attempt::refused;
 }
 
-Task<NodeLaunches::Attempt> NodeLaunches::try_to_read_again() {
+// After begin() lost the response of its commit: the records must be its own or unchanged.
+Task<NodeLaunches::Attempt> NodeLaunches::read_again() {
   try {
-    const bool is_own = co_await read_again();
-    co_return is_own ? Attempt::done : Attempt::refused;
+    for (const auto& launch : launches_) {
+      const Node& node = launch->node();
+      const coordination::Entry entry = co_await context_.store.get(model::node_path(node.id));
+      const bool is_own = entry.stat.version == node.stat.version || entry.data == to_record(node);
+      if (!is_own) co_return Attempt::refused;
+      launch->written(entry.stat);
+    }
   } catch (const StoreError& error) {
-    if (!error.is_rejection() && !coordination::may_recover(error)) throw;
     if (error.is_rejection()) co_return Attempt::refused;
+    if (!coordination::may_recover(error)) throw;
+    co_return Attempt::unknown;
   }
-  co_return Attempt::unknown;
+  co_return Attempt::done;
 }
 
-// After begin() lost the response of its commit. Returns whether the records were written by it or
-// are unchanged.
-Task<bool> NodeLaunches::read_again() {
-  for (const auto& launch : launches_) {
-    const Node& node = launch->node();
-    const coordination::Entry entry = co_await context_.store.get(model::node_path(node.id));
-    const bool is_own = entry.stat.version == node.stat.version || entry.data == to_record(node);
-    if (!is_own) co_return false;
-    launch->written(entry.stat);
-  }
-  co_return true;
-}
-
-Task<bool> NodeLaunches::begin_again() {
+Task<NodeLaunches::Step> NodeLaunches::begin_again() {
   model::RecordBatch building;
   const model::NodeRequest& request = launches_.front()->request();
   building.transaction().check(model::request_path(request.id), request.stat.version);
@@ -252,12 +245,12 @@ Task<bool> NodeLaunches::begin_again() {
     results = co_await building.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
     log_.debug("Not resumed, a record has changed meanwhile: {}", error.what());
-    co_return false;
+    co_return Step::refused;
   }
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     launches_[i]->node().stat = results.at(operations[i]).stat;
   }
-  co_return true;
+  co_return Step::done;
 }
 
 Task<NodeLaunches::Outcome> NodeLaunches::run() {
@@ -291,7 +284,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   bool lost = false;
   bool is_answered = true;
   try {
-    lost_ = !co_await launch_in_turn(launch, log) || lost_;
+    co_await launch_in_turn(launch, log);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const LaunchError& error) {
@@ -325,8 +318,8 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   provider_.quota->launches()->end_one(launch.request().id);
 }
 
-// Returns false, without a launch, if the request was withdrawn before its turn.
-Task<bool> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger& log) {
+// The node is lost, without a launch, if its request was withdrawn before its turn.
+Task<> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger& log) {
   driver::LaunchStages stages(context_.metrics, context_.runtime.clock, pool_.provider);
   const auto slot = co_await provider_.quota->launch_slot();
   stages.reached("turn");
@@ -334,7 +327,8 @@ Task<bool> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger&
       context_.records.ready() && context_.records.requests.find(launch.request().id) == nullptr;
   if (is_withdrawn) {
     log.info("Not launching the node: its request was withdrawn");
-    co_return false;
+    lost_ = true;
+    co_return;
   }
   log.info("Launching node with label {}", launch.node().type.front());
   co_await provider_.provider->launching()->launch(launch);
@@ -343,7 +337,6 @@ Task<bool> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger&
   co_await launch.save();
   stages.reached("ready");
   log.info("Node is ready");
-  co_return true;
 }
 
 // A record that is no longer this launcher's is left as it is, for its new owner.

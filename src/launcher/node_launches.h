@@ -51,13 +51,19 @@ class NodeLaunches {
   // StoreError.
   Task<bool> fit(const QuotaBounds& bounds);
 
-  // Locks the new nodes and writes them as `building` in one transaction. Waits while the store is
-  // unreachable. Returns whether it succeeded. Throws StoreError if the session is lost; Cancelled.
-  Task<bool> begin();
+  // The result of a step before run().
+  enum class Step {
+    done,
+    refused,  // nothing may be launched: a record or lock has changed, or a new record is not found
+  };
 
-  // The same for nodes that were taken over: writes this launcher into their records. Fails if the
-  // request has changed. Throws StoreError.
-  Task<bool> begin_again();
+  // Locks the new nodes and writes them as `building` in one transaction. Waits while the store is
+  // unreachable. Throws StoreError if the session is lost; Cancelled.
+  Task<Step> begin();
+
+  // The same for nodes that were taken over: writes this launcher into their records. Refused also
+  // if the request has changed. Throws StoreError.
+  Task<Step> begin_again();
 
   enum class Outcome {
     ready,       // all of them
@@ -87,11 +93,10 @@ class NodeLaunches {
     unknown,  // the store was unreachable
   };
   Task<Attempt> try_to_begin();
-  Task<Attempt> try_to_read_again();
-  Task<bool> read_again();
+  Task<Attempt> read_again();
   bool exceeds(const QuotaBounds& bounds) const;
   Task<> run_one(Launch& launch);
-  Task<bool> launch_in_turn(Launch& launch, const telemetry::Logger& log);
+  Task<> launch_in_turn(Launch& launch, const telemetry::Logger& log);
   Task<> end(Launch& launch, model::NodeState state);
 
   const ServingContext& context_;

@@ -97,11 +97,11 @@ TEST_F(NodeLaunchesTest, a_locked_node_is_not_launched) {
   const std::string id = nodes_.all().begin()->first;
   coordination::Lock lock(others_, random_, model::node_lock_path(id));
   ASSERT_TRUE(loop_.run(lock.try_acquire()));
-  EXPECT_FALSE(loop_.run(launches.begin()));
+  EXPECT_EQ(loop_.run(launches.begin()), NodeLaunches::Step::refused);
   settle();
   EXPECT_EQ(node(id).state, model::NodeState::init);
   loop_.run(lock.release());
-  EXPECT_TRUE(loop_.run(launches.begin()));
+  EXPECT_EQ(loop_.run(launches.begin()), NodeLaunches::Step::done);
   EXPECT_EQ(node(id).state, model::NodeState::building);
 }
 
