@@ -12,6 +12,7 @@
 #include "launcher/context.h"
 #include "launcher/locked_request.h"
 #include "launcher/providers.h"
+#include "model/record_batch.h"
 #include "planning/pool_identity.h"
 #include "planning/verdict.h"
 
@@ -28,9 +29,9 @@ class NodeLaunches {
                coordination::LockSet& locks, telemetry::Logger log);
   ~NodeLaunches();
 
-  // Adds the creation of an `init` record for each label to the caller's transaction. `zone`: the
-  // zone of the machines; nothing: the provider chooses.
-  void create_in(coordination::Transaction& transaction, const model::NodeRequest& request,
+  // Adds the creation of an `init` record for each label to the caller's batch. `zone`: the zone of
+  // the machines; nothing: the provider chooses.
+  void create_in(model::RecordBatch& batch, const model::NodeRequest& request,
                  const std::vector<std::string>& labels, const std::optional<std::string>& zone);
 
   // Adds a node, locked by the caller, whose launch was started by another launcher or before a
@@ -40,11 +41,10 @@ class NodeLaunches {
   // Whether there is nothing to launch.
   bool empty() const { return launches_.empty(); }
 
-  // To be called after that commit, which also wrote `request`. Returns the nodes in the order of
-  // the labels, with locks that are not acquired yet. If the response was lost, looks for their
-  // ids, and returns none if it does not find them. Throws StoreError.
-  Task<std::vector<RequestedNode>> created(std::vector<coordination::OperationResult> results,
-                                           coordination::Stat request);
+  // To be called after that commit, which is the transaction `transaction` of the store. Returns
+  // the nodes in the order of the labels, with locks that are not acquired yet. If the response was
+  // lost, looks for their ids, and returns none if it does not find them. Throws StoreError.
+  Task<std::vector<RequestedNode>> created(std::int64_t transaction);
 
   // Whether the nodes are within the bounds, together with all nodes that any launcher recorded
   // before them. Settles races between launchers: the order of the records decides. Throws
@@ -107,8 +107,7 @@ class NodeLaunches {
   std::vector<std::unique_ptr<Launch>> launches_;
   driver::LaunchStages stages_;  // common to the nodes of the request
   const std::int64_t session_;   // that holds the request's lock
-  std::size_t first_operation_ = 0;
-  std::string newest_known_;  // the id of the newest node before these
+  std::string newest_known_;     // the id of the newest node before these
   bool refused_ = false;
   bool lost_ = false;
   bool failed_ = false;

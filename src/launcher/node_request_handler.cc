@@ -170,7 +170,7 @@ Task<Step> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   NodeRequest request = *current;
   request.set_state(RequestState::pending, context_.runtime.clock.wall_seconds());
   request_.locks().lock(request_.request_lock()).check_in(batch.transaction());
-  const std::size_t request_write = batch.write(context_.records.requests, request);
+  batch.write(context_.records.requests, request, &request.stat);
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < request_.nodes().size(); ++i) {
     if (request_.nodes()[i].node_id.empty()) {
@@ -182,26 +182,22 @@ Task<Step> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
     request_.locks().lock(request_.nodes()[i].lock).check_in(batch.transaction());
     batch.write(context_.records.nodes, allocated(*node));
   }
-  launches.create_in(batch.transaction(), request, labels, choose_zone(provider));
-  std::vector<coordination::OperationResult> results;
-  bool is_node_missing = false;
+  launches.create_in(batch, request, labels, choose_zone(provider));
+  std::optional<StoreError::Kind> refusal;
   try {
-    results = co_await batch.commit_until_known(context_.runtime, context_.store);
+    co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
     rethrow_argument_error(error);
     request_.log().debug("Launches not started, a record has changed meanwhile: {}", error.what());
-    is_node_missing = error.kind() == StoreError::Kind::no_node;
+    refusal = error.kind();
   }
-  if (results.empty()) {
+  if (refusal == StoreError::Kind::no_node) {
     // It may be the root of all nodes.
-    if (is_node_missing) {
-      co_await coordination::ensure_path(context_.store, std::string(model::kNodesRoot));
-    }
-    co_return Step::refused;
+    co_await coordination::ensure_path(context_.store, std::string(model::kNodesRoot));
   }
+  if (refusal) co_return Step::refused;
   is_pending_ = true;
-  const coordination::Stat written = results.at(request_write).stat;
-  const std::vector<RequestedNode> created = co_await launches.created(std::move(results), written);
+  const std::vector<RequestedNode> created = co_await launches.created(request.stat.mzxid);
   if (created.empty()) co_return Step::refused;
   auto next = created.begin();
   for (RequestedNode& wanted : request_.nodes()) {
