@@ -176,9 +176,10 @@ class Provider {
 
   // --- all providers
 
-  // Whether a ready node, which the caller has locked and is about to hand out, is healthy. If not,
-  // the provider takes it out of service once the caller has unlocked it.
-  virtual Task<bool> is_usable(model::Node node) = 0;
+  // Whether a ready node, which the caller has locked and is about to hand out, is healthy; one
+  // without a record in ProviderContext::nodes is not. If not, the provider takes it out of service
+  // once the caller has unlocked it.
+  virtual Task<bool> is_usable(std::string node_id) = 0;
 
   // The nodes whose machines the cloud has terminated, and why, as one sentence for the node's
   // record: for example, a spot instance was reclaimed. May include nodes that are being deleted.

@@ -6,10 +6,8 @@
 
 #include "async/task_scope.h"
 #include "coordination/outage.h"
-#include "coordination/path.h"
 #include "lifecycle/node_writer.h"
 #include "model/paths.h"
-#include "model/record_batch.h"
 #include "model/unseen_nodes.h"
 #include "telemetry/log_errors.h"
 
@@ -18,7 +16,6 @@ namespace nodepool::launcher {
 namespace {
 
 using coordination::StoreError;
-using coordination::Transaction;
 using coordination::TransactionError;
 using driver::LaunchError;
 using model::Node;
@@ -41,12 +38,6 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
 
   Task<> save() override {
     return lifecycle::save_locked(context_.node_writer(), node_, locks_.lock(lock));
-  }
-
-  // To be called after the node was written as it is now.
-  void written(const coordination::Stat& stat) {
-    node_.stat = stat;
-    context_.records.nodes.written(node_, stat);
   }
 
   std::size_t lock = 0;  // its index, once the node is locked
@@ -72,12 +63,13 @@ NodeLaunches::~NodeLaunches() = default;
 
 // --- records
 
-void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest& request,
+void NodeLaunches::create_in(model::RecordBatch& batch, const model::NodeRequest& request,
                              const std::vector<std::string>& labels,
                              const std::optional<std::string>& zone) {
   // Fails in a store that was emptied, until the new owner tag is known.
-  if (!context_.installation->id.empty()) transaction.check(std::string(model::kInstallationPath));
-  first_operation_ = transaction.size();
+  if (!context_.installation->id.empty()) {
+    batch.transaction().check(std::string(model::kInstallationPath));
+  }
   newest_known_ = context_.records.nodes.newest_id();
   const double now = context_.runtime.clock.wall_seconds();
   if (!labels.empty()) stages_.reached_after("decided", now - request.stat.created());
@@ -95,9 +87,8 @@ void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest&
     node.requestor = request.requestor;
     node.attributes = provider_.provider->config().pools().at(pool_.name).node_attributes;
     node.resources = provider_.provider->offer()->label(pool_.name, label).need.to_json();
-    transaction.create(model::node_path(""), to_record(node),
-                       coordination::CreateMode::persistent_sequential);
     launches_.push_back(std::make_unique<Launch>(context_, locks_, request, std::move(node)));
+    batch.create(context_.records.nodes, launches_.back()->node());
   }
 }
 
@@ -106,20 +97,10 @@ void NodeLaunches::take_over(const model::NodeRequest& request, Node node, std::
   launches_.back()->lock = lock;
 }
 
-Task<std::vector<RequestedNode>> NodeLaunches::created(
-    std::vector<coordination::OperationResult> results, coordination::Stat request) {
-  bool has_ids = true;
-  for (std::size_t i = 0; i < launches_.size(); ++i) {
-    const coordination::OperationResult& result = results.at(first_operation_ + i);
-    if (result.path.empty()) {
-      has_ids = false;
-      break;
-    }
-    launches_[i]->node().id = std::string(coordination::base_name(result.path));
-    launches_[i]->written(result.stat);
-  }
+Task<std::vector<RequestedNode>> NodeLaunches::created(std::int64_t transaction) {
   std::vector<RequestedNode> nodes;
-  if (!has_ids && !co_await find_created(request.mzxid)) co_return nodes;
+  const bool has_ids = !launches_.front()->node().id.empty();
+  if (!has_ids && !co_await find_created(transaction)) co_return nodes;
   for (const auto& launch : launches_) {
     const std::string& id = launch->node().id;
     launch->lock = locks_.add(model::node_lock_path(id), /*root_exists=*/false);
@@ -172,32 +153,31 @@ bool NodeLaunches::exceeds(const QuotaBounds& bounds) const {
 
 // --- launching
 
-Task<bool> NodeLaunches::begin() {
-  Attempt begun = co_await try_to_begin();
-  while (begun == Attempt::unknown) {
+Task<NodeLaunches::Step> NodeLaunches::begin() {
+  Attempt attempt = co_await try_to_begin();
+  while (attempt == Attempt::unknown) {
     co_await coordination::wait_for_store(context_.runtime, context_.store);
     if (context_.store.session_id() != session_) {
       throw StoreError(StoreError::Kind::session_expired, "the session was lost");
     }
-    const Attempt read = co_await try_to_read_again();
-    if (read == Attempt::refused) co_return false;
-    if (read == Attempt::done) begun = co_await try_to_begin();
+    attempt = co_await read_again();
+    if (attempt == Attempt::done) attempt = co_await try_to_begin();
   }
-  const bool is_begun = begun == Attempt::done;
-  if (is_begun && !launches_.empty()) stages_.reached("reserved");
-  co_return is_begun;
+  if (attempt == Attempt::refused) co_return Step::refused;
+  stages_.reached("reserved");
+  co_return Step::done;
 }
 
 Task<NodeLaunches::Attempt> NodeLaunches::try_to_begin() {
-  Transaction building;
+  model::RecordBatch building;
   for (const auto& launch : launches_) {
     Node& node = launch->node();
     node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
-    building.set(model::node_path(node.id), to_record(node), node.stat.version);
+    building.write(context_.records.nodes, node, &node.stat);
   }
   bool acquired = false;
   try {
-    const auto taken = co_await locks_.try_acquire(std::move(building));
+    const auto taken = co_await locks_.try_acquire(std::move(building.transaction()));
     acquired = taken.kind == coordination::LockSet::Outcome::Kind::acquired;
   } catch (const TransactionError& error) {
     log_.warning("A node was changed before it could be launched: {}", error.what());
@@ -205,59 +185,48 @@ Task<NodeLaunches::Attempt> NodeLaunches::try_to_begin() {
     if (!coordination::may_recover(error)) throw;
     co_return Attempt::unknown;
   }
-  for (std::size_t i = 0; acquired && i < launches_.size(); ++i) {
-    launches_[i]->written(locks_.also_results().at(i).stat);
-  }
-  co_return acquired ? Attempt::done : Attempt::refused;
+  if (!acquired) co_return Attempt::refused;
+  building.committed(locks_.also_results());
+  co_return Attempt::done;
 }
 
-Task<NodeLaunches::Attempt> NodeLaunches::try_to_read_again() {
+// After begin() lost the response of its commit: the records must be its own or unchanged.
+Task<NodeLaunches::Attempt> NodeLaunches::read_again() {
   try {
-    const bool is_own = co_await read_again();
-    co_return is_own ? Attempt::done : Attempt::refused;
+    for (const auto& launch : launches_) {
+      Node& node = launch->node();
+      const coordination::Entry entry = co_await context_.store.get(model::node_path(node.id));
+      const bool is_own = entry.stat.version == node.stat.version || entry.data == to_record(node);
+      if (!is_own) co_return Attempt::refused;
+      node.stat = entry.stat;
+      context_.records.nodes.written(node, entry.stat);
+    }
   } catch (const StoreError& error) {
-    if (!error.is_rejection() && !coordination::may_recover(error)) throw;
     if (error.is_rejection()) co_return Attempt::refused;
+    if (!coordination::may_recover(error)) throw;
+    co_return Attempt::unknown;
   }
-  co_return Attempt::unknown;
+  co_return Attempt::done;
 }
 
-// After begin() lost the response of its commit. Returns whether the records were written by it or
-// are unchanged.
-Task<bool> NodeLaunches::read_again() {
-  for (const auto& launch : launches_) {
-    const Node& node = launch->node();
-    const coordination::Entry entry = co_await context_.store.get(model::node_path(node.id));
-    const bool is_own = entry.stat.version == node.stat.version || entry.data == to_record(node);
-    if (!is_own) co_return false;
-    launch->written(entry.stat);
-  }
-  co_return true;
-}
-
-Task<bool> NodeLaunches::begin_again() {
+Task<NodeLaunches::Step> NodeLaunches::begin_again() {
   model::RecordBatch building;
   const model::NodeRequest& request = launches_.front()->request();
   building.transaction().check(model::request_path(request.id), request.stat.version);
-  std::vector<std::size_t> operations;
   for (const auto& launch : launches_) {
     Node& node = launch->node();
     node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
     node.launcher = pool_.id;
     locks_.lock(launch->lock).check_in(building.transaction());
-    operations.push_back(building.write(context_.records.nodes, node));
+    building.write(context_.records.nodes, node, &node.stat);
   }
-  model::RecordBatch::Results results;
   try {
-    results = co_await building.commit_until_known(context_.runtime, context_.store);
+    co_await building.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
     log_.debug("Not resumed, a record has changed meanwhile: {}", error.what());
-    co_return false;
+    co_return Step::refused;
   }
-  for (std::size_t i = 0; i < launches_.size(); ++i) {
-    launches_[i]->node().stat = results.at(operations[i]).stat;
-  }
-  co_return true;
+  co_return Step::done;
 }
 
 Task<NodeLaunches::Outcome> NodeLaunches::run() {
@@ -291,7 +260,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   bool lost = false;
   bool is_answered = true;
   try {
-    lost_ = !co_await launch_in_turn(launch, log) || lost_;
+    co_await launch_in_turn(launch, log);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const LaunchError& error) {
@@ -325,8 +294,8 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   provider_.quota->launches()->end_one(launch.request().id);
 }
 
-// Returns false, without a launch, if the request was withdrawn before its turn.
-Task<bool> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger& log) {
+// The node is lost, without a launch, if its request was withdrawn before its turn.
+Task<> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger& log) {
   driver::LaunchStages stages(context_.metrics, context_.runtime.clock, pool_.provider);
   const auto slot = co_await provider_.quota->launch_slot();
   stages.reached("turn");
@@ -334,7 +303,8 @@ Task<bool> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger&
       context_.records.ready() && context_.records.requests.find(launch.request().id) == nullptr;
   if (is_withdrawn) {
     log.info("Not launching the node: its request was withdrawn");
-    co_return false;
+    lost_ = true;
+    co_return;
   }
   log.info("Launching node with label {}", launch.node().type.front());
   co_await provider_.provider->launching()->launch(launch);
@@ -343,7 +313,6 @@ Task<bool> NodeLaunches::launch_in_turn(Launch& launch, const telemetry::Logger&
   co_await launch.save();
   stages.reached("ready");
   log.info("Node is ready");
-  co_return true;
 }
 
 // A record that is no longer this launcher's is left as it is, for its new owner.

@@ -12,6 +12,7 @@
 #include "launcher/context.h"
 #include "launcher/locked_request.h"
 #include "launcher/providers.h"
+#include "model/record_batch.h"
 #include "planning/pool_identity.h"
 #include "planning/verdict.h"
 
@@ -28,9 +29,9 @@ class NodeLaunches {
                coordination::LockSet& locks, telemetry::Logger log);
   ~NodeLaunches();
 
-  // Adds the creation of an `init` record for each label to the caller's transaction. `zone`: the
-  // zone of the machines; nothing: the provider chooses.
-  void create_in(coordination::Transaction& transaction, const model::NodeRequest& request,
+  // Adds the creation of an `init` record for each label to the caller's batch. `zone`: the zone of
+  // the machines; nothing: the provider chooses.
+  void create_in(model::RecordBatch& batch, const model::NodeRequest& request,
                  const std::vector<std::string>& labels, const std::optional<std::string>& zone);
 
   // Adds a node, locked by the caller, whose launch was started by another launcher or before a
@@ -40,24 +41,29 @@ class NodeLaunches {
   // Whether there is nothing to launch.
   bool empty() const { return launches_.empty(); }
 
-  // To be called after that commit, which also wrote `request`. Returns the nodes in the order of
-  // the labels, with locks that are not acquired yet. If the response was lost, looks for their
-  // ids, and returns none if it does not find them. Throws StoreError.
-  Task<std::vector<RequestedNode>> created(std::vector<coordination::OperationResult> results,
-                                           coordination::Stat request);
+  // To be called after that commit, which is the transaction `transaction` of the store. Returns
+  // the nodes in the order of the labels, with locks that are not acquired yet. If the response was
+  // lost, looks for their ids, and returns none if it does not find them. Throws StoreError.
+  Task<std::vector<RequestedNode>> created(std::int64_t transaction);
 
   // Whether the nodes are within the bounds, together with all nodes that any launcher recorded
   // before them. Settles races between launchers: the order of the records decides. Throws
   // StoreError.
   Task<bool> fit(const QuotaBounds& bounds);
 
-  // Locks the new nodes and writes them as `building` in one transaction. Waits while the store is
-  // unreachable. Returns whether it succeeded. Throws StoreError if the session is lost; Cancelled.
-  Task<bool> begin();
+  // The result of a step before run().
+  enum class Step {
+    done,
+    refused,  // nothing may be launched: a record or lock has changed, or a new record is not found
+  };
 
-  // The same for nodes that were taken over: writes this launcher into their records. Fails if the
-  // request has changed. Throws StoreError.
-  Task<bool> begin_again();
+  // Locks the new nodes and writes them as `building` in one transaction. Waits while the store is
+  // unreachable. Throws StoreError if the session is lost; Cancelled.
+  Task<Step> begin();
+
+  // The same for nodes that were taken over: writes this launcher into their records. Refused also
+  // if the request has changed. Throws StoreError.
+  Task<Step> begin_again();
 
   enum class Outcome {
     ready,       // all of them
@@ -87,11 +93,10 @@ class NodeLaunches {
     unknown,  // the store was unreachable
   };
   Task<Attempt> try_to_begin();
-  Task<Attempt> try_to_read_again();
-  Task<bool> read_again();
+  Task<Attempt> read_again();
   bool exceeds(const QuotaBounds& bounds) const;
   Task<> run_one(Launch& launch);
-  Task<bool> launch_in_turn(Launch& launch, const telemetry::Logger& log);
+  Task<> launch_in_turn(Launch& launch, const telemetry::Logger& log);
   Task<> end(Launch& launch, model::NodeState state);
 
   const ServingContext& context_;
@@ -102,8 +107,7 @@ class NodeLaunches {
   std::vector<std::unique_ptr<Launch>> launches_;
   driver::LaunchStages stages_;  // common to the nodes of the request
   const std::int64_t session_;   // that holds the request's lock
-  std::size_t first_operation_ = 0;
-  std::string newest_known_;  // the id of the newest node before these
+  std::string newest_known_;     // the id of the newest node before these
   bool refused_ = false;
   bool lost_ = false;
   bool failed_ = false;

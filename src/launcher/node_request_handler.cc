@@ -27,6 +27,7 @@ using model::RecordBatch;
 using model::RequestState;
 using planning::Reason;
 using Outcome = NodeRequestHandler::Outcome;
+using Step = NodeLaunches::Step;
 
 }  // namespace
 
@@ -51,8 +52,15 @@ Task<Outcome> NodeRequestHandler::serve(ProviderInService provider, QuotaBounds 
   const auto is_new = [](const RequestedNode& wanted) { return wanted.node_id.empty(); };
   if (std::ranges::none_of(request_.nodes(), is_new)) co_return co_await hand_out();
   NodeLaunches launches(context_, provider, request_.pool(), request_.locks(), request_.log());
-  const bool begun = co_await begin(*provider.provider, launches, std::move(bounds));
-  if (!begun) co_return Outcome::try_again;
+  if (co_await prepare(*provider.provider, launches) == Step::refused) {
+    request_.log().debug("Launches not started");
+    co_return Outcome::try_again;
+  }
+  if (!co_await launches.fit(bounds)) {
+    request_.log().info("Another launcher has taken the capacity, retrying");
+    co_return Outcome::try_again;
+  }
+  if (co_await launches.begin() == Step::refused) co_return Outcome::try_again;
   co_return co_await finish(launches);
 }
 
@@ -124,20 +132,6 @@ Task<Outcome> NodeRequestHandler::hand_out() {
 
 // --- new nodes
 
-// Returns whether the launches may run.
-Task<bool> NodeRequestHandler::begin(driver::Provider& provider, NodeLaunches& launches,
-                                     QuotaBounds bounds) {
-  if (!co_await prepare(provider, launches)) {
-    request_.log().debug("Launches not started");
-    co_return false;
-  }
-  if (!co_await launches.fit(bounds)) {
-    request_.log().info("Another launcher has taken the capacity, retrying");
-    co_return false;
-  }
-  co_return co_await launches.begin();
-}
-
 // When the launcher stops, launches are left as they are, to be resumed.
 Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
   try {
@@ -168,15 +162,15 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
 
 // One transaction: makes the request `pending`, allocates its existing nodes and records its new
 // ones. It fails if the session, and with it the locks, was lost meanwhile.
-Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches& launches) {
+Task<Step> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches& launches) {
   const NodeRequest* current = request_.record();
-  if (current == nullptr || current->state != RequestState::requested) co_return false;
-  if (!has_node_for_each_label(*current)) co_return false;
+  if (current == nullptr || current->state != RequestState::requested) co_return Step::refused;
+  if (!has_node_for_each_label(*current)) co_return Step::refused;
   RecordBatch batch;
   NodeRequest request = *current;
   request.set_state(RequestState::pending, context_.runtime.clock.wall_seconds());
   request_.locks().lock(request_.request_lock()).check_in(batch.transaction());
-  const std::size_t request_write = batch.write(context_.records.requests, request);
+  batch.write(context_.records.requests, request, &request.stat);
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < request_.nodes().size(); ++i) {
     if (request_.nodes()[i].node_id.empty()) {
@@ -184,37 +178,33 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
       continue;
     }
     const Node* node = context_.records.nodes.find(request_.nodes()[i].node_id);
-    if (!can_be_handed_out(node, request.node_types[i])) co_return false;
+    if (!can_be_handed_out(node, request.node_types[i])) co_return Step::refused;
     request_.locks().lock(request_.nodes()[i].lock).check_in(batch.transaction());
     batch.write(context_.records.nodes, allocated(*node));
   }
-  launches.create_in(batch.transaction(), request, labels, choose_zone(provider));
-  std::vector<coordination::OperationResult> results;
-  bool is_node_missing = false;
+  launches.create_in(batch, request, labels, choose_zone(provider));
+  std::optional<StoreError::Kind> refusal;
   try {
-    results = co_await batch.commit_until_known(context_.runtime, context_.store);
+    co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
     rethrow_argument_error(error);
     request_.log().debug("Launches not started, a record has changed meanwhile: {}", error.what());
-    is_node_missing = error.kind() == StoreError::Kind::no_node;
+    refusal = error.kind();
   }
-  if (results.empty()) {
+  if (refusal == StoreError::Kind::no_node) {
     // It may be the root of all nodes.
-    if (is_node_missing) {
-      co_await coordination::ensure_path(context_.store, std::string(model::kNodesRoot));
-    }
-    co_return false;
+    co_await coordination::ensure_path(context_.store, std::string(model::kNodesRoot));
   }
+  if (refusal) co_return Step::refused;
   is_pending_ = true;
-  const coordination::Stat written = results.at(request_write).stat;
-  const std::vector<RequestedNode> created = co_await launches.created(std::move(results), written);
-  if (created.empty()) co_return false;
+  const std::vector<RequestedNode> created = co_await launches.created(request.stat.mzxid);
+  if (created.empty()) co_return Step::refused;
   auto next = created.begin();
   for (RequestedNode& wanted : request_.nodes()) {
     if (wanted.node_id.empty()) wanted = *next++;
   }
   context_.usage.release(request_.pool().id, request_.id());  // the records count from now on
-  co_return true;
+  co_return Step::done;
 }
 
 // The nodes of one request share a zone: the zone of the existing ones, or any.
@@ -276,7 +266,9 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
     launches.take_over(*request, *node, wanted.lock);
   }
   request_.log().info("Resuming the interrupted launch of the request's node(s)");
-  if (!launches.empty() && !co_await launches.begin_again()) co_return Outcome::try_again;
+  if (!launches.empty() && co_await launches.begin_again() == Step::refused) {
+    co_return Outcome::try_again;
+  }
   is_pending_ = true;
   co_return co_await finish(launches);
 }

@@ -50,9 +50,8 @@ class NodeRequestHandler {
   Task<Outcome> under_locks(Task<Outcome> work);
   Task<> roll_back_if_pending();
   Task<Outcome> serve(ProviderInService provider, QuotaBounds bounds);
-  Task<bool> prepare(driver::Provider& provider, NodeLaunches& launches);
+  Task<NodeLaunches::Step> prepare(driver::Provider& provider, NodeLaunches& launches);
   std::optional<std::string> choose_zone(driver::Provider& provider) const;
-  Task<bool> begin(driver::Provider& provider, NodeLaunches& launches, QuotaBounds bounds);
   Task<Outcome> finish(NodeLaunches& launches);
   bool find_requested();
   Task<Outcome> take_over(ProviderInService provider);

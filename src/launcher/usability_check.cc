@@ -28,7 +28,7 @@ struct UsabilityCheck {
 
   Task<> run(driver::Provider& provider) {
     try {
-      is_usable = co_await provider.is_usable(node);
+      is_usable = co_await provider.is_usable(node.id);
       if (is_usable) co_return;
       std::map<std::string, std::string> terminated = co_await provider.terminated();
       const auto reason = terminated.find(node.id);

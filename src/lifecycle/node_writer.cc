@@ -10,9 +10,8 @@ namespace nodepool::lifecycle {
 Task<> save_locked(NodeWriter writer, model::Node& node, const coordination::Lock& lock) {
   model::RecordBatch batch;
   lock.check_in(batch.transaction());
-  const std::size_t index = batch.write(writer.nodes, node);
-  const auto results = co_await batch.commit_until_known(writer.runtime, writer.store);
-  node.stat = results.at(index).stat;
+  batch.write(writer.nodes, node, &node.stat);
+  co_await batch.commit_until_known(writer.runtime, writer.store);
 }
 
 Task<bool> retire(NodeWriter writer, std::string id, std::function<bool(model::Node&)> is_due) {

@@ -60,7 +60,7 @@ class SkyProvider final : public driver::LaunchingProvider, public driver::Image
   Task<> remove_leaks() override { co_return; }
   Task<std::vector<driver::Leak>> leaks() override { co_return std::vector<driver::Leak>{}; }
   Task<> remove_leak(driver::Leak /*leak*/) override { co_return; }
-  Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
+  Task<bool> is_usable(std::string /*node_id*/) override { co_return true; }
   Task<> launch(driver::NodeLaunch& launch) override {
     ++sky_->launches;
     model::Node& node = launch.node();

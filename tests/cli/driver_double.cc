@@ -39,7 +39,7 @@ class ProviderDouble final : public driver::Provider {
     co_return std::vector<std::string>();
   }
 
-  Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
+  Task<bool> is_usable(std::string /*node_id*/) override { co_return true; }
 
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override {
     model::Node node = record.node();

@@ -76,12 +76,15 @@ class CloudProvider final : public driver::LaunchingProvider {
     co_await launch.save();
   }
 
-  Task<bool> is_usable(model::Node node) override {
+  Task<bool> is_usable(std::string node_id) override {
+    const model::Node* node = context_.nodes.find(node_id);
+    if (node == nullptr) co_return false;
+    const std::string machine = node->external_id_text();
     co_await context_.runtime.clock.sleep_for(cloud_->check_time);
-    if (cloud_->uncheckable.contains(node.external_id_text())) {
+    if (cloud_->uncheckable.contains(machine)) {
       throw std::runtime_error("the machine cannot be checked");
     }
-    co_return !cloud_->ended.contains(node.external_id_text());
+    co_return !cloud_->ended.contains(machine);
   }
   Task<std::map<std::string, std::string>> terminated() override {
     std::map<std::string, std::string> reasons;

@@ -30,10 +30,10 @@ class NodeLaunchesTest : public PartsFixture {
   void record(NodeLaunches& launches) {
     model::NodeRequest request;
     request.id = "200-0000000000";
-    coordination::Transaction transaction;
-    launches.create_in(transaction, request, {"small"}, std::nullopt);
-    auto results = loop_.run(store_.commit(std::move(transaction)));
-    loop_.run(launches.created(std::move(results), {}));
+    model::RecordBatch batch;
+    launches.create_in(batch, request, {"small"}, std::nullopt);
+    loop_.run(batch.commit(store_));
+    loop_.run(launches.created(0));
   }
 
   // Records a node of another launcher.
@@ -70,18 +70,17 @@ TEST_F(NodeLaunchesTest, the_later_record_yields) {
 TEST_F(NodeLaunchesTest, nodes_are_told_apart_that_one_transaction_created_for_two_requests) {
   NodeLaunches first(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
   NodeLaunches second(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
-  coordination::Transaction transaction;
+  model::RecordBatch batch;
   model::NodeRequest request;
   request.id = "200-0000000000";
-  first.create_in(transaction, request, {"small"}, std::nullopt);
+  first.create_in(batch, request, {"small"}, std::nullopt);
   request.id = "200-0000000001";
-  second.create_in(transaction, request, {"small", "small"}, std::nullopt);
-  const auto results = loop_.run(store_.commit(std::move(transaction)));
-  const coordination::Stat written = results.front().stat;
-  const std::vector<coordination::OperationResult> lost(results.size());
+  second.create_in(batch, request, {"small", "small"}, std::nullopt);
+  const auto lost = loop_.run(store_.commit(std::move(batch.transaction())));
+  const std::int64_t transaction = lost.front().stat.czxid;
   const auto ids = [&](NodeLaunches& launches) {
     std::vector<std::string> found;
-    for (const RequestedNode& node : loop_.run(launches.created(lost, written))) {
+    for (const RequestedNode& node : loop_.run(launches.created(transaction))) {
       found.push_back(node.node_id);
     }
     return found;
@@ -97,11 +96,11 @@ TEST_F(NodeLaunchesTest, a_locked_node_is_not_launched) {
   const std::string id = nodes_.all().begin()->first;
   coordination::Lock lock(others_, random_, model::node_lock_path(id));
   ASSERT_TRUE(loop_.run(lock.try_acquire()));
-  EXPECT_FALSE(loop_.run(launches.begin()));
+  EXPECT_EQ(loop_.run(launches.begin()), NodeLaunches::Step::refused);
   settle();
   EXPECT_EQ(node(id).state, model::NodeState::init);
   loop_.run(lock.release());
-  EXPECT_TRUE(loop_.run(launches.begin()));
+  EXPECT_EQ(loop_.run(launches.begin()), NodeLaunches::Step::done);
   EXPECT_EQ(node(id).state, model::NodeState::building);
 }
 

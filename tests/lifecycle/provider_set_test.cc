@@ -91,7 +91,7 @@ class NumberedProvider final : public Provider {
     co_return;
   }
 
-  Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
+  Task<bool> is_usable(std::string /*node_id*/) override { co_return true; }
 
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& /*record*/) override {
     co_return std::nullopt;

@@ -37,7 +37,7 @@ class ScriptedProvider final : public driver::Provider {
   Task<> start() override { co_return; }
   void quiesce() override {}
   Task<> stop() override { co_return; }
-  Task<bool> is_usable(Node /*node*/) override { co_return true; }
+  Task<bool> is_usable(std::string /*node_id*/) override { co_return true; }
 
   Task<std::optional<Node>> reclaim(driver::NodeRecord& record) override {
     state_seen = record.node().state;

@@ -78,11 +78,42 @@ TEST_F(RecordBatchTest, the_tables_know_what_was_written_before_any_event) {
   RecordBatch batch;
   batch.write(records_.nodes, node);
   batch.transaction().check(std::string(kNodesRoot), coordination::kAnyVersion);
-  EXPECT_EQ(batch.write(records_.requests, request), 2U) << "its index in the transaction";
+  batch.write(records_.requests, request, &request.stat);
   loop_.run(batch.commit(store_));
+  EXPECT_EQ(request.stat, records_.requests.find(written_id)->stat);
   EXPECT_EQ(records_.nodes.find(node_id)->allocated_to, written_id);
   EXPECT_EQ(records_.nodes.find(node_id)->stat.version, 1);
   EXPECT_EQ(records_.requests.find(written_id)->state, RequestState::fulfilled);
+}
+
+TEST_F(RecordBatchTest, created_nodes_have_their_ids_after_the_commit) {
+  follow(Records::all());
+  Node first;
+  Node second;
+  first.set_state(NodeState::init, 1);
+  second.set_state(NodeState::init, 2);
+  RecordBatch batch;
+  batch.create(records_.nodes, first);
+  batch.transaction().check(std::string(kNodesRoot), coordination::kAnyVersion);
+  batch.create(records_.nodes, second);
+  loop_.run(batch.commit(store_));
+  EXPECT_NE(first.id, second.id);
+  for (const Node& node : {first, second}) {
+    const Node* known = records_.nodes.find(node.id);
+    ASSERT_NE(known, nullptr);
+    EXPECT_EQ(known->state_time, node.state_time);
+    EXPECT_EQ(known->stat, node.stat);
+  }
+}
+
+TEST_F(RecordBatchTest, the_response_of_a_creation_may_be_lost) {
+  follow(Records::all());
+  Node node;
+  RecordBatch batch;
+  batch.create(records_.nodes, node);
+  batch.committed(RecordBatch::Results(1));
+  EXPECT_EQ(node.id, "");
+  EXPECT_TRUE(records_.nodes.all().empty());
 }
 
 TEST_F(RecordBatchTest, what_is_refused_leaves_the_tables_as_they_are) {

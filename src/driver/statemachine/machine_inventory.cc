@@ -92,18 +92,19 @@ MachineInventory::MachineInventory(const async::Runtime& runtime, Adapter& adapt
 
 // Clocks of launchers differ a little; a node from the far future is from before the clock was set
 // back.
-bool MachineInventory::has_changed_within(const model::Node& node, async::Duration age) const {
-  const std::chrono::duration<double> since(runtime_.clock.wall_seconds() - node.state_time);
+bool MachineInventory::has_changed_within(double state_time, async::Duration age) const {
+  const std::chrono::duration<double> since(runtime_.clock.wall_seconds() - state_time);
   return std::chrono::abs(since) < age;
 }
 
 // Listings may lack a new machine for the consistency delay.
-bool MachineInventory::may_be_hidden(const model::Node& node,
-                                     const IndexedMachines& machines) const {
-  return !machines.is_complete() || has_changed_within(node, adapter_.traits().consistency_delay);
+bool MachineInventory::may_be_hidden(double state_time, const IndexedMachines& machines) const {
+  return !machines.is_complete() ||
+         has_changed_within(state_time, adapter_.traits().consistency_delay);
 }
 
-Task<bool> MachineInventory::is_running(model::Node node) {
+Task<bool> MachineInventory::is_running(std::string node_id, model::Json external_id,
+                                        double state_time) {
   std::string problem;
   std::string unknown;
   try {
@@ -111,12 +112,12 @@ Task<bool> MachineInventory::is_running(model::Node node) {
     Task<Pointer> listing = list(kAgeOfGoodNews);
     Pointer machines = co_await async::with_deadline(runtime_.clock, deadline, std::move(listing),
                                                      "listing the machines");
-    if (runs(machines->find(node.external_id))) co_return true;
+    if (runs(machines->find(external_id))) co_return true;
     co_await runtime_.clock.sleep_for(kPause);
     machines = co_await list();
-    const Machine* machine = machines->find(node.external_id);
+    const Machine* machine = machines->find(external_id);
     if (runs(machine)) co_return true;
-    if (machine == nullptr && may_be_hidden(node, *machines)) co_return true;
+    if (machine == nullptr && may_be_hidden(state_time, *machines)) co_return true;
     problem = machine == nullptr ? "its machine is not listed" : explanation_of(*machine);
   } catch (const CloudError& error) {
     unknown = error.what();
@@ -124,10 +125,10 @@ Task<bool> MachineInventory::is_running(model::Node node) {
     unknown = error.what();
   }
   if (!unknown.empty()) {
-    log_.warning("Cannot check node {}, assuming that it is healthy: {}", node.id, unknown);
+    log_.warning("Cannot check node {}, assuming that it is healthy: {}", node_id, unknown);
     co_return true;
   }
-  log_.warning("Node {}: {}", node.id, problem);
+  log_.warning("Node {}: {}", node_id, problem);
   co_return false;
 }
 
@@ -144,7 +145,8 @@ Task<std::map<std::string, std::string>> MachineInventory::terminated(
     if (!has_ended(machine)) continue;
     const model::Node* node = nodes.find(value_of(machine.metadata, kNodeIdKey));
     if (node == nullptr || machines->find(node->external_id) != &machine) continue;
-    if (node->state == model::NodeState::building || has_changed_within(*node, oldest)) continue;
+    if (node->state == model::NodeState::building || has_changed_within(node->state_time, oldest))
+      continue;
     reasons.emplace(node->id, explanation_of(machine));
   }
   co_return reasons;

@@ -45,9 +45,10 @@ class MachineInventory {
   Task<Pointer> list(async::Duration age = {}) { return listing_.get(age); }
 
   // Whether the machine of a ready node runs. A machine that does not is looked for in another
-  // listing. A missing machine counts as running if it may only be missing from the listings. Never
-  // throws CloudError: what cannot be asked counts as running, with a warning.
-  Task<bool> is_running(model::Node node);
+  // listing. A missing machine counts as running if it may only be missing from the listings, such
+  // as soon after the node's `state_time`. Never throws CloudError: what cannot be asked counts as
+  // running, with a warning.
+  Task<bool> is_running(std::string node_id, model::Json external_id, double state_time);
 
   // The nodes whose machines have ended, and why, as one sentence. Omits nodes that are being
   // launched, and those whose state has changed so recently that the listing may be older. `nodes`
@@ -61,8 +62,8 @@ class MachineInventory {
   Task<> stop() { return listing_.stop(); }
 
  private:
-  bool may_be_hidden(const model::Node& node, const IndexedMachines& machines) const;
-  bool has_changed_within(const model::Node& node, async::Duration age) const;
+  bool may_be_hidden(double state_time, const IndexedMachines& machines) const;
+  bool has_changed_within(double state_time, async::Duration age) const;
 
   async::Runtime runtime_;
   Adapter& adapter_;

@@ -183,8 +183,10 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
   co_await machine.run();
 }
 
-Task<bool> StateMachineProvider::is_usable(model::Node node) {
-  co_return co_await machines_.is_running(std::move(node));
+Task<bool> StateMachineProvider::is_usable(std::string node_id) {
+  const model::Node* node = context_.nodes.find(node_id);
+  if (node == nullptr) co_return false;
+  co_return co_await machines_.is_running(node->id, node->external_id, node->state_time);
 }
 
 Task<std::map<std::string, std::string>> StateMachineProvider::terminated() {

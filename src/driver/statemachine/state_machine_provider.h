@@ -40,7 +40,7 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<std::vector<Leak>> leaks() override;
   Task<> remove_leak(Leak leak) override;
   ImageSupport* images() override { return adapter_->traits().images; }
-  Task<bool> is_usable(model::Node node) override;
+  Task<bool> is_usable(std::string node_id) override;
   Task<std::map<std::string, std::string>> terminated() override;
   Task<std::optional<model::Node>> reclaim(NodeRecord& record) override;
 

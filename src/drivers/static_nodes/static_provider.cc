@@ -106,8 +106,9 @@ const Host* StaticProvider::find_host(const Node& node) const {
   return found == config_->hosts().end() ? nullptr : &found->second;
 }
 
-Task<bool> StaticProvider::is_usable(Node node) {
-  const Host* host = find_host(node);
+Task<bool> StaticProvider::is_usable(std::string node_id) {
+  const Node* node = context_.nodes.find(node_id);
+  const Host* host = node == nullptr ? nullptr : find_host(*node);
   if (host == nullptr) co_return false;
   if (!host->host_key_checking) co_return true;
   co_return co_await checker_.is_reachable(*host);

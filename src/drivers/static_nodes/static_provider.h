@@ -37,7 +37,7 @@ class StaticProvider final : public driver::Provider {
   void take_over(driver::Provider& predecessor) override;
   Task<> stop() override;
   std::shared_ptr<const driver::Offer> offer() const override { return offer_; }
-  Task<bool> is_usable(model::Node node) override;
+  Task<bool> is_usable(std::string node_id) override;
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override;
 
  private:

@@ -12,7 +12,9 @@ using testing::Pair;
 
 class MachineInventoryTest : public ProviderTest {
  protected:
-  bool is_usable(const Node& node) { return process_->run(process_->provider().is_usable(node)); }
+  bool is_usable(const Node& node) {
+    return process_->run(process_->provider().is_usable(node.id));
+  }
   std::map<std::string, std::string> terminated() {
     return process_->run(process_->provider().terminated());
   }
@@ -39,6 +41,14 @@ TEST_F(MachineInventoryTest, nodes_that_run_share_one_listing) {
   process_->pass(std::chrono::seconds(11));
   EXPECT_TRUE(is_usable(one));
   EXPECT_EQ(cloud_->count("list"), 2U);
+}
+
+TEST_F(MachineInventoryTest, a_node_without_a_record_is_not_usable) {
+  const Node node = launch_old();
+  installation_.remove_node(node.id);
+  process_->settle();
+  EXPECT_FALSE(is_usable(node)) << "though its machine runs";
+  EXPECT_THAT(cloud_->calls, IsEmpty());
 }
 
 TEST_F(MachineInventoryTest, a_machine_that_one_listing_lacks_is_usable) {

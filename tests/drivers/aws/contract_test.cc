@@ -368,17 +368,17 @@ TEST_P(AwsContract, a_machine_is_usable_though_one_listing_lacks_it) {
   const Node node = launch_new();
   process_->pass(std::chrono::minutes(1));
   aws().empty_listings = 1;
-  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
   process_->pass(std::chrono::minutes(1));
   aws().empty_listings = 2;
-  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
 }
 
 TEST_P(AwsContract, a_machine_is_usable_while_the_listing_fails) {
   const Node node = launch_new();
   process_->pass(std::chrono::minutes(1));
   cloud_->provoke(Trouble::listing_error, 1000);
-  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
 }
 
 TEST_P(AwsContract, a_machine_is_kept_though_what_it_takes_cannot_be_read) {

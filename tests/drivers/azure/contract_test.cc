@@ -386,7 +386,7 @@ TEST_P(AzureContract, machines_that_have_been_switched_off_are_noticed) {
   EXPECT_THAT(process_->run(provider().terminated()),
               testing::ElementsAre(
                   testing::Pair(node.id, "virtual machine np" + node.id + " is deallocated")));
-  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
 }
 
 // It is for the whole subscription, and asked for again after an hour.
@@ -431,7 +431,7 @@ TEST_P(AzureContract, a_machine_that_another_installation_has_just_made_stays) {
   const std::string name = "np" + node.id;
   azure().find("virtualMachines", name)->deleted = installation_.clock.now();
   process_->pass(std::chrono::minutes(1));
-  EXPECT_FALSE(process_->run(provider().is_usable(node))) << "it is in no listing";
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id))) << "it is in no listing";
   driver::Metadata of_another = owner_tags(kProvider, node.id);
   of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
   azure().add("virtualMachines", name, {{"tags", of_another}});

@@ -86,7 +86,7 @@ TEST_P(DriverContract, many_are_made_and_deleted_side_by_side) {
 
 TEST_P(DriverContract, a_ready_machine_is_usable) {
   const Node node = launch_new();
-  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
 }
 
 TEST_P(DriverContract, the_machine_is_in_the_zone_that_was_chosen) {
@@ -155,9 +155,9 @@ TEST_P(EndContract, a_machine_ended_by_its_cloud_has_a_termination_reason) {
     ASSERT_THAT(terminated, testing::SizeIs(1));
     EXPECT_EQ(terminated.begin()->first, node.id);
     EXPECT_THAT(terminated.begin()->second, testing::Not(IsEmpty()));
-    EXPECT_FALSE(process_->run(provider().is_usable(node)));
+    EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
   }
-  EXPECT_TRUE(process_->run(provider().is_usable(other)));
+  EXPECT_TRUE(process_->run(provider().is_usable(other.id)));
   reclaim(node.id);
   expect_one_machine(other.id);
 }
@@ -168,9 +168,11 @@ TEST_P(EndContract, a_machine_that_is_not_listed_has_no_termination_reason) {
   installation_.write(node);
   process_->pass(minutes(1));
   EXPECT_THAT(process_->run(provider().terminated()), IsEmpty());
-  EXPECT_EQ(process_->run(provider().is_usable(node)), !cloud_->has_complete_listings());
+  EXPECT_EQ(process_->run(provider().is_usable(node.id)), !cloud_->has_complete_listings());
   node.external_id = {"7"};
-  EXPECT_EQ(process_->run(provider().is_usable(node)), !cloud_->has_complete_listings());
+  installation_.write(node);
+  process_->settle();
+  EXPECT_EQ(process_->run(provider().is_usable(node.id)), !cloud_->has_complete_listings());
 }
 
 }  // namespace

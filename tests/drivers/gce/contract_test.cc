@@ -296,7 +296,7 @@ TEST_P(GceContract, a_machine_that_another_installation_has_just_made_stays) {
   const std::string name = "np" + node.id;
   gce().instances.erase(name);
   process_->pass(std::chrono::minutes(1));
-  EXPECT_FALSE(process_->run(provider().is_usable(node))) << "it is in no listing";
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id))) << "it is in no listing";
   driver::Metadata of_another = owner_tags(kProvider, node.id);
   of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
   gce().add_instance(name, {of_another.begin(), of_another.end()});
@@ -318,10 +318,10 @@ TEST_P(GceContract, a_machine_is_usable_though_one_listing_lacks_it) {
   const Node node = launch_new();
   process_->pass(std::chrono::minutes(1));
   gce().empty_lists = 1;
-  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
   process_->pass(std::chrono::minutes(1));
   gce().empty_lists = 3;
-  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
 }
 
 // Google does not find an instance before its operation has begun.
@@ -350,7 +350,7 @@ TEST_P(GceContract, a_listing_that_google_calls_incomplete_says_nothing) {
   const StandIn::Failure incomplete{
       .status = 200, .message = R"({"items": [], "warning": {"code": "UNREACHABLE"}})"};
   gce().fail("GET instances", {incomplete, incomplete});
-  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
 }
 
 TEST_P(GceContract, one_late_listing_without_the_machine_fails_no_launch) {

@@ -211,10 +211,10 @@ TEST_P(DottedContract, a_pod_of_the_python_nodepool_has_the_name_of_the_label) {
   cluster().erase(pods + "ubuntu-22-04");
   cluster().add(pods + "ubuntu-22.04", pod);
   process_->pass(std::chrono::minutes(1));
-  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
   cluster().erase(pods + "ubuntu-22.04");
   process_->pass(std::chrono::minutes(1));
-  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
 }
 
 }  // namespace

@@ -116,8 +116,8 @@ TEST_F(HostsTest, a_host_that_is_away_keeps_its_nodes_and_gets_no_new_ones) {
   const Node on_two = launch_new();
   one().is_away = true;
   process_->pass(std::chrono::minutes(1));
-  EXPECT_TRUE(process_->run(provider().is_usable(on_one))) << "nobody knows";
-  EXPECT_TRUE(process_->run(provider().is_usable(on_two)));
+  EXPECT_TRUE(process_->run(provider().is_usable(on_one.id))) << "nobody knows";
+  EXPECT_TRUE(process_->run(provider().is_usable(on_two.id)));
   EXPECT_THAT(process_->run(provider().terminated()), IsEmpty());
   EXPECT_EQ(host_of(launch_new()), "two");
   EXPECT_EQ(process_->run(provider().available()).at("ram"), 8000)
@@ -289,7 +289,7 @@ TEST_F(HostsTest, without_any_host_nothing_is_known) {
   const Node node = launch_new();
   one().is_away = two().is_away = true;
   process_->pass(std::chrono::minutes(1));
-  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
   EXPECT_ANY_THROW(process_->run(provider().terminated()));
   EXPECT_THAT(launch(add_node())->failure(),
               HasSubstr("no host responds: host one: the host is away; host two: the host is"));
@@ -466,7 +466,7 @@ TEST_F(HostsTest, domains_that_have_ended_have_a_reason) {
   const Node node = launch_new();
   one().crash(domain_of(one()).name);
   process_->pass(std::chrono::minutes(1));
-  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
   EXPECT_THAT(process_->run(provider().terminated()).at(node.id), HasSubstr("crashed"));
 }
 

@@ -167,10 +167,10 @@ TEST_F(MetastaticTest, a_session_that_is_lost_takes_the_request_along_and_not_th
 TEST_F(MetastaticTest, nodes_on_a_backing_node_that_is_lost_are_not_handed_out) {
   const Node node = launch();
   process_->pass(std::chrono::seconds(3));
-  EXPECT_TRUE(process_->run(process_->provider().is_usable(node)));
+  EXPECT_TRUE(process_->run(process_->provider().is_usable(node.id)));
   launchers_.lose(backing().id);
   process_->settle();
-  EXPECT_FALSE(process_->run(process_->provider().is_usable(node)));
+  EXPECT_FALSE(process_->run(process_->provider().is_usable(node.id)));
   launch();
   EXPECT_THAT(launchers_.nodes(), SizeIs(1));
   reclaim(node.id);
@@ -290,7 +290,7 @@ TEST_F(MetastaticTest, records_of_the_python_nodepool_are_adopted) {
   const Node node = launch();
   EXPECT_EQ(node.slot, 1);
   EXPECT_THAT(launchers_.nodes(), SizeIs(1));
-  EXPECT_TRUE(process_->run(process_->provider().is_usable(installation_.node(left.id))));
+  EXPECT_TRUE(process_->run(process_->provider().is_usable(left.id)));
   reclaim(node.id);
   pass_minutes(5);
   EXPECT_EQ(backing().state, NodeState::in_use) << "the other node is still there";

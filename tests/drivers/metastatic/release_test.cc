@@ -166,7 +166,7 @@ TEST_F(MetastaticTest, a_backing_node_beyond_its_max_age_gets_no_more_nodes) {
   pass_minutes(11);
   EXPECT_TRUE(record().failed);
   EXPECT_EQ(backing().state, NodeState::in_use);
-  EXPECT_TRUE(process_->run(process_->provider().is_usable(node))) << "who is there stays";
+  EXPECT_TRUE(process_->run(process_->provider().is_usable(node.id))) << "who is there stays";
   launch();
   EXPECT_THAT(launchers_.nodes(), SizeIs(2));
   reclaim(node.id);

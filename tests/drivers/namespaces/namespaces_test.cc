@@ -159,10 +159,10 @@ TEST_F(NamespacesTest, an_unusable_node_is_noticed) {
   finish(start().launch(id));
   const model::Node node = installation_.node(id);
   driver::Provider& provider = process_->provider();
-  EXPECT_TRUE(process_->run(provider.is_usable(node)));
+  EXPECT_TRUE(process_->run(provider.is_usable(node.id)));
   cluster_->is_usable = false;
   process_->pass(std::chrono::minutes(1));
-  EXPECT_FALSE(process_->run(provider.is_usable(node)));
+  EXPECT_FALSE(process_->run(provider.is_usable(node.id)));
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ TEST_P(RevokedContract, a_project_that_may_not_be_read_is_unknown_and_reported_o
   for (int look = 0; look < 2; ++look) {
     process_->pass(std::chrono::minutes(1));
     EXPECT_NO_THROW(process_->run(provider().available()));
-    EXPECT_TRUE(process_->run(provider().is_usable(node))) << "its pod may run";
+    EXPECT_TRUE(process_->run(provider().is_usable(node.id))) << "its pod may run";
   }
   const auto is_report = [](const std::string& line) {
     return line.contains("Ignoring the pods of project revoked: list pods: HTTP 403");

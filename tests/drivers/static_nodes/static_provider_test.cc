@@ -244,6 +244,18 @@ TEST_F(StaticProviderTest, a_node_of_an_unhealthy_host_is_reclaimed_without_anot
   loop_.run(rack->stop());
 }
 
+TEST_F(StaticProviderTest, a_node_is_usable_as_long_as_it_has_a_record) {
+  const std::string id = add_node(NodeState::ready);
+  settle();
+  const auto rack = provider();
+  start(*rack);
+  EXPECT_TRUE(loop_.run(rack->is_usable(id)));
+  loop_.run(inner_.remove(model::node_path(id), coordination::kAnyVersion));
+  settle();
+  EXPECT_FALSE(loop_.run(rack->is_usable(id)));
+  loop_.run(rack->stop());
+}
+
 TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_refuses_writes) {
   bool is_full = true;
   coordination::FaultPlan plan;

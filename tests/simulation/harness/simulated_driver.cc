@@ -115,10 +115,13 @@ class SimulatedProvider final : public driver::Provider {
 
   std::shared_ptr<const driver::Offer> offer() const override { return offer_; }
 
-  Task<bool> is_usable(Node node) override {
+  Task<bool> is_usable(std::string node_id) override {
+    const Node* node = context_.nodes.find(node_id);
+    if (node == nullptr) co_return false;
+    const std::string machine = machine_of(*node);
     co_await context_.runtime.clock.sleep_for(
         seconds_between(context_.runtime.random, 0, hardware_->slowest_check));
-    if (!config_->machines().contains(machine_of(node))) co_return false;
+    if (!config_->machines().contains(machine)) co_return false;
     const bool usable = !chance(context_.runtime.random, hardware_->unusable);
     if (!usable) journal_.count("machine: unusable");
     co_return usable;
