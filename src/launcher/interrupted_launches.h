@@ -11,7 +11,7 @@
 namespace nodepool::launcher {
 
 // Has the launches of one pool resumed that another launcher, or this one before a restart, has
-// begun: those of pending requests whose nodes are not locked. Each is looked at again after a
+// begun: those of pending requests whose nodes are not locked. Each is evaluated again after a
 // pause, because the tables may be stale and its launcher alive.
 class InterruptedLaunches {
  public:

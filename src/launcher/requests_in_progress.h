@@ -22,7 +22,7 @@ namespace nodepool::launcher {
 // again.
 class RequestsInProgress {
  public:
-  // What the pool is told.
+  // What the pool receives.
   struct Observer {
     // A handler has ended: there may be capacity for other requests.
     std::function<void()> handler_ended;
