@@ -93,7 +93,8 @@ Task<Installation::Outcome> StoreInstallation::obtain(Request request, Observer 
 }
 
 // Until end_use().
-void StoreInstallation::watch_session(std::function<void(const std::string& reason)> on_lost) {
+void StoreInstallation::watch_session(
+    const std::function<void(const std::string& reason)>& on_lost) {
   session_watch_ = session_.store().on_session([this, on_lost](SessionState state) {
     session_changed_.set();
     const bool is_lost = state == SessionState::expired;

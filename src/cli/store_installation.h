@@ -46,7 +46,7 @@ class StoreInstallation final : public Installation {
   Task<Outcome> obtain(Request request, Observer observer);
   std::optional<std::chrono::seconds> longest_lease() const;
   std::chrono::seconds lease_length(std::optional<std::chrono::seconds> wanted) const;
-  void watch_session(std::function<void(const std::string& reason)> on_lost);
+  void watch_session(const std::function<void(const std::string& reason)>& on_lost);
   Task<> warn_of_outages();
 
   Session& session_;
