@@ -84,6 +84,7 @@ Task<bool> all_usable(LockedRequest& request, driver::Provider& provider) {
     if (check.failure) std::rethrow_exception(check.failure);
     if (check.is_usable) continue;
     usable = false;
+    if (context.records.nodes.find(check.node.id) == nullptr) continue;  // it was removed meanwhile
     co_await take_out_of_service(request, check);
   }
   co_return usable;
