@@ -12,6 +12,7 @@
 #include "coordination/tree.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::builder {
 
@@ -222,14 +223,7 @@ void BuilderFixture::settle() {
 }
 
 void BuilderFixture::pass(async::Duration duration) {
-  const async::Clock::TimePoint end = clock_.now() + duration;
-  settle();
-  while (clock_.next_wakeup() <= end) {
-    clock_.advance_to(clock_.next_wakeup());
-    settle();
-  }
-  clock_.advance_to(end);
-  settle();
+  test_support::pass(clock_, duration, [this] { settle(); });
 }
 
 void BuilderFixture::put(const std::string& path, const std::string& text) {

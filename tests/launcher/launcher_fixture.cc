@@ -13,6 +13,7 @@
 #include "drivers/static_nodes/static_driver.h"
 #include "model/paths.h"
 #include "nodescan/imaginary_hosts.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::launcher {
 
@@ -207,14 +208,7 @@ std::size_t LauncherFixture::settle() {
 }
 
 void LauncherFixture::pass(async::Duration duration) {
-  const async::Clock::TimePoint end = clock_.now() + duration;
-  settle();
-  while (clock_.next_wakeup() <= end) {
-    clock_.advance_to(clock_.next_wakeup());
-    settle();
-  }
-  clock_.advance_to(end);
-  settle();
+  test_support::pass(clock_, duration, [this] { settle(); });
 }
 
 void LauncherFixture::step() {

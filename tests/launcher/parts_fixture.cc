@@ -4,6 +4,7 @@
 #include "coordination/tree.h"
 #include "model/paths.h"
 #include "telemetry/log_errors.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::launcher {
 
@@ -49,14 +50,7 @@ void PartsFixture::settle() {
 }
 
 void PartsFixture::pass(async::Duration duration) {
-  const async::Clock::TimePoint end = clock_.now() + duration;
-  settle();
-  while (clock_.next_wakeup() <= end) {
-    clock_.advance_to(clock_.next_wakeup());
-    settle();
-  }
-  clock_.advance_to(end);
-  settle();
+  test_support::pass(clock_, duration, [this] { settle(); });
 }
 
 void PartsFixture::fall_behind() {

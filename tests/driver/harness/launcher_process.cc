@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/paths.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::driver::harness {
 
@@ -211,14 +212,7 @@ bool LauncherProcess::wait_for_thread() {
 }
 
 void LauncherProcess::pass(async::Duration duration) {
-  const auto end = installation_.clock.now() + duration;
-  settle();
-  while (installation_.clock.next_wakeup() <= end) {
-    installation_.clock.advance_to(installation_.clock.next_wakeup());
-    settle();
-  }
-  installation_.clock.advance_to(end);
-  settle();
+  test_support::pass(installation_.clock, duration, [this] { settle(); });
 }
 
 void LauncherProcess::cancel() {

@@ -21,6 +21,7 @@
 #include "model/records.h"
 #include "nodescan/error.h"
 #include "tests/drivers/provider_config_test.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::drivers::static_nodes {
 namespace {
@@ -95,14 +96,7 @@ class StaticProviderTest : public ProviderConfigTest {
     }
   }
   void pass(async::Duration duration) {
-    const async::Clock::TimePoint end = clock_.now() + duration;
-    settle();
-    while (clock_.next_wakeup() <= end) {
-      clock_.advance_to(clock_.next_wakeup());
-      settle();
-    }
-    clock_.advance_to(end);
-    settle();
+    test_support::pass(clock_, duration, [this] { settle(); });
   }
   void start(StaticProvider& provider) {
     loop_.run(provider.start());
