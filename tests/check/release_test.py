@@ -1,10 +1,13 @@
 """Releases: what a tag must have, the repository's suites, the bill of materials, the manual, and what differs."""
+import contextlib
 import importlib.util
+import io
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -54,6 +57,9 @@ class Tags(unittest.TestCase):
         for tag in ('12.1.0', 'v12.1', 'v12.1.0-5-gabc', 'nightly'):
             self.assertRaisesRegex(ValueError, 'not a tag of a release', source.of_tag, tag)
 
+    def test_a_tag_that_is_not_there_is_refused_with_the_way_out(self):
+        self.assertRaisesRegex(ValueError, 'no tag v0.0.1: .* --snapshot', source.of_tag, 'v0.0.1')
+
 
 class Archive(Folder):
     def test_it_is_the_same_each_time_and_has_the_version(self):
@@ -86,7 +92,8 @@ class Bill(unittest.TestCase):
     KNOWN = {'libc6': ('2.36-9+deb12u14', 'amd64'), 'libstdc++6': ('1:12.2', 'amd64'), 'cmake': ('3.25.1', 'amd64')}
 
     def document(self, content=b'x', **changed):
-        arguments = {'runtime': ['libc6', 'libstdc++6'], 'build': ['cmake', 'libc6'], 'known': self.KNOWN, **changed}
+        arguments = {'runtime': ['libc6', 'libstdc++6'], 'build': ['cmake', 'libc6'], 'known': self.KNOWN,
+                     'copyright_text': lambda name: f'the license of {name}', **changed}
         return sbom.document('nodepool_12.deb', '12', content, 0, distribution='debian', **arguments)
 
     def test_names_of_dependencies_are_read_without_versions_and_alternatives(self):
@@ -105,6 +112,14 @@ class Bill(unittest.TestCase):
         self.assertEqual(len(found), 5)
         self.assertEqual(document['creationInfo']['created'], '1970-01-01T00:00:00Z')
 
+    def test_each_package_has_the_licenses_that_its_copyright_file_names(self):
+        text = ('Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nLicense: Expat\n\n'
+                'Files: debian/*\nLicense: GPL-3+ \n\nLicense: Expat\n Permission is …\nLicense:\n of no name\n')
+        document = self.document(copyright_text={'cmake': '', 'libc6': 'License: Expat\n', 'libstdc++6': text}.get)
+        self.assertEqual([entry['licenseComments'] for entry in document['packages'][1:]],
+                         ['See /usr/share/doc/cmake/copyright.', 'See /usr/share/doc/libc6/copyright.',
+                          'Named in /usr/share/doc/libstdc++6/copyright: Expat; GPL-3+.'])
+
     def test_the_document_depends_only_on_the_package(self):
         self.assertEqual(self.document(), self.document())
         self.assertNotEqual(self.document()['documentNamespace'], self.document(b'y')['documentNamespace'])
@@ -112,6 +127,25 @@ class Bill(unittest.TestCase):
     def test_a_dependency_that_is_not_installed_is_refused(self):
         with self.assertRaisesRegex(ValueError, 'not installed .*: libfmt9'):
             self.document(runtime=['libfmt9'])
+
+
+class Built(Folder):
+    def test_a_package_of_another_version_is_refused(self):
+        self.write('root/DEBIAN/control', 'Package: nodepool\nVersion: 12.0.0~83.g0123abcd-debian12\nArchitecture: all\n'
+                   'Maintainer: x\nDescription: x\n')
+        built = self.folder / 'nodepool.deb'
+        subprocess.run(['dpkg-deb', '--build', self.folder / 'root', built], check=True, capture_output=True)
+        self.assertEqual(repository.upstream_version(built), '12.0.0~83.g0123abcd')
+        with unittest.mock.patch.object(source, 'unpack'), self.assertRaisesRegex(ValueError, 'is not of version 12.1.0'):
+            releasing.make_package(source.Source('HEAD', '12.1.0', 0), None, None, built, self.folder, ['sbom'],
+                                   self.folder, {})
+
+    def test_it_replaces_no_package_of_a_release(self):
+        for options in ([], ['--only', 'package'], ['--only', 'sbom', '--debian', 'trixie']):
+            with unittest.mock.patch.object(sys, 'argv', ['release', '--snapshot', '--built', 'x.deb', *options]), \
+                    contextlib.redirect_stderr(io.StringIO()) as error:
+                self.assertRaises(SystemExit, releasing.parse)
+            self.assertIn('--built goes with', error.getvalue())
 
 
 class Manual(Folder):

@@ -1,4 +1,4 @@
-"""The table of tested versions names the versions that the suites install."""
+"""The tables of tested versions name what the suites install."""
 import pathlib
 import re
 import sys
@@ -51,6 +51,12 @@ class TestedVersions(unittest.TestCase):
         for row in rows():
             for suite in re.findall(r'`([^`]+)`', row[3]):
                 self.assertIn(suite, BY_NAME)
+
+    def test_the_ansible_role_names_the_debian_on_which_it_is_tested(self):
+        role = (ROOT / 'packaging/ansible/nodepool/meta/main.yml').read_text()
+        check = (ROOT / 'packaging/check').read_text()
+        self.assertEqual(re.search(r'versions: \[(.*)\]', role)[1].split(', '),
+                         re.findall(r'^debootstrap --variant=minbase (\w+) ', check, re.MULTILINE))
 
 
 if __name__ == '__main__':

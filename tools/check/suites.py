@@ -405,7 +405,7 @@ SUITES = [
     services('upgrade', 'upgrade', 'upgrades from the previous release and rollbacks to it; the first run builds that release',
              '--interop'),
     Suite('package', 'builds, installs, uses, upgrades and removes the Debian package in a clean Debian (as root); source '
-          'archive and manual of a release', package, ('--package',)),
+          'archive, manual and bill of materials of a release', package, ('--package',)),
     Suite('asan', 'the quick suites under AddressSanitizer and UBSan', asan),
     Suite('burn-in', 'the quick suites five times with eight busy loops', burn_in),
     Suite('fuzz', 'libFuzzer on the parsers of untrusted input; options: --seconds N for each', fuzz),

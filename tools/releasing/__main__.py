@@ -27,7 +27,7 @@ Files in the output folder, by default build/release-VERSION:
 
   source    nodepool-VERSION.tar.xz
   package   the Debian package, for this system and for each --debian
-  sbom      its dependencies, those of the build too: SPDX 2.3 in JSON, validated
+  sbom      its dependencies, those of the build too, with versions and licenses: SPDX 2.3 in JSON, validated
   manual    static HTML with checked links
   image     the container image as an OCI archive for `podman load`
   SHA256SUMS
@@ -52,6 +52,8 @@ def parse():
                         help=f'only this part; may be repeated: {", ".join(PARTS)}')
     parser.add_argument('--debian', action='append', default=[], metavar='SUITE',
                         help='also a package for this Debian, such as trixie, built in a chroot; may be repeated')
+    parser.add_argument('--built', type=pathlib.Path, metavar='FILE',
+                        help='make sbom and image of this package, which was built here of the same commit')
     parser.add_argument('--verify', action='store_true', help='make everything twice, and compare')
     parser.add_argument('--package', type=pathlib.Path, nargs='+', default=[], metavar='FILE',
                         help='of --repository: packages')
@@ -63,11 +65,13 @@ def parse():
         parser.error('--repository and --package need each other')
     if bool(options.website) != bool(options.manual):
         parser.error('--website and --manual need each other')
+    if options.built and (options.debian or 'package' in (options.only or PARTS)):
+        parser.error('--built goes with --only of other parts than the package, and without --debian')
     return options
 
 
-def make(of, parts, suites, output, variation=None):
-    """Makes the parts of a release in a new folder."""
+def make(of, parts, suites, built, output, variation=None):
+    """Makes the parts of a release in a new folder. `built`: a package to use; None: it is built."""
     environment = system.environment(of.epoch, variation)
     output.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix='nodepool-release-') as folder:
@@ -81,7 +85,8 @@ def make(of, parts, suites, output, variation=None):
             html = manual.build(sources, work / 'manual', of.version, environment)
             image.pack(html, output / f'{of.name}-manual.tar.xz', of.epoch, '--xz')
         if {'package', 'sbom', 'image'} & set(parts):
-            packages = [make_package(of, archive, suite, work, parts, output, environment) for suite in (None, *suites)]
+            packages = [make_package(of, archive, suite, built, work, parts, output, environment)
+                        for suite in (None, *suites)]
             if 'image' in parts:
                 (work / 'image').mkdir()
                 keep(image.build(sources, packages[0], work / 'image', of.version, environment), output)
@@ -89,13 +94,16 @@ def make(of, parts, suites, output, variation=None):
     (output / SUMS).write_text(''.join(sums))
 
 
-def make_package(of, archive, suite, work, parts, output, environment):
-    """Makes a package and its SBOM. Returns the package's path."""
+def make_package(of, archive, suite, built, work, parts, output, environment):
+    """Makes a package, unless it is built, and its SBOM. Returns the package's path."""
     with system.debian(suite, work) as place:
         sources = source.unpack(archive, place.outside(work / f'package-{suite or "here"}'))
         inside = sources if place.root is None else pathlib.Path('/') / sources.relative_to(place.root)
-        log = output.parent / f'{output.name}-{suite or "package"}.log'
-        built = package.build(place, inside, environment, log)
+        if not built:
+            log = output.parent / f'{output.name}-{suite or "package"}.log'
+            built = package.build(place, inside, environment, log)
+        elif repository.upstream_version(built) != of.version:
+            raise ValueError(f'{built} is not of version {of.version}')
         path = keep(built, output if 'package' in parts else work)
         if 'sbom' in parts:
             document = sbom.of_package(path, place, inside, environment, of.version, of.epoch)
@@ -124,14 +132,14 @@ def release(options):
     of = source.snapshot() if options.snapshot else source.of_tag(options.tag)
     output = (options.output or source.ROOT / 'build' / f'release-{of.version}').resolve()
     shutil.rmtree(output, ignore_errors=True)
-    make(of, options.only or PARTS, options.debian, output)
+    make(of, options.only or PARTS, options.debian, options.built, output)
     print((output / SUMS).read_text(), end='')
     print(f'{output}: {of.name}')
     if not options.verify:
         return 0
     second = output.parent / f'{output.name}-verify'
     shutil.rmtree(second, ignore_errors=True)
-    make(of, options.only or PARTS, options.debian, second, VARIATION)
+    make(of, options.only or PARTS, options.debian, options.built, second, VARIATION)
     if differ := differences(output, second):
         print(*(f'not reproducible: {output / name} and {second / name}' for name in differ), sep='\n', file=sys.stderr)
         return 1

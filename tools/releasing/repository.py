@@ -22,6 +22,11 @@ def field(package, name):
                           text=True).stdout.strip()
 
 
+def upstream_version(package):
+    """Without the system at the end."""
+    return field(package, 'Version').rpartition('-')[0]
+
+
 def add(root, packages, key=None):
     """Copies packages into a repository, which is created if necessary, and writes the indexes of their suites. Older
     versions stay. Signs with this key of GnuPG's keyring, if there is one."""

@@ -11,6 +11,8 @@ import repository
 DOCUMENT, PACKAGE = 'SPDXRef-DOCUMENT', 'SPDXRef-Package-nodepool'
 NAMESPACE = uuid.UUID('2f0f4a43-5d57-4d0d-8f57-0f0f5f0f1c9a')  # drawn once, for the ids of documents
 DEPENDENCY = re.compile(r'^\s*([a-z0-9][a-z0-9+.-]+)')
+COPYRIGHT_FORMAT = re.compile(r'Format: \S*/copyright-format/')
+LICENSE = re.compile(r'^License:[ \t]*(\S.*?)[ \t]*$', re.MULTILINE)
 QUERY = '${Package}\t${Version}\t${Architecture}\t${db:Status-Status}\n'
 
 
@@ -25,21 +27,35 @@ def installed(listing):
     return {name: (version, architecture) for name, version, architecture, status in rows if status == 'installed'}
 
 
+def licenses(name, copyright_text):
+    """What a package's copyright file says, for people: its names are Debian's, not SPDX's, and also those of parts that
+    are in no library, such as the packaging."""
+    names = sorted(set(LICENSE.findall(copyright_text)))
+    if not COPYRIGHT_FORMAT.match(copyright_text) or not names:
+        return f'See /usr/share/doc/{name}/copyright.'
+    return f'Named in /usr/share/doc/{name}/copyright: {"; ".join(names)}.'
+
+
 def of_package(path, system, sources, environment, version, epoch):
     """The document for a package that has been built from `sources`, on a system: its dependencies have the versions
     that are installed there."""
     def ask(*command):
         return system.run(*command, folder=sources, environment=environment)
+    def copyright_text(name):
+        place = system.outside(f'/usr/share/doc/{name}/copyright')
+        return place.read_text(errors='replace') if place.exists() else ''
     known = installed(ask('dpkg-query', '--show', f'--showformat={QUERY}'))
     return document(path.name, version, path.read_bytes(), epoch,
                     runtime=dependencies(repository.field(path, 'Depends')),
                     build=ask('tools/bootstrap', '--list').split(),
-                    known=known, distribution=ask('sh', '-c', '. /etc/os-release; echo "$ID"').strip())
+                    known=known, copyright_text=copyright_text,
+                    distribution=ask('sh', '-c', '. /etc/os-release; echo "$ID"').strip())
 
 
-def document(name, version, content, epoch, runtime, build, known, distribution):
+def document(name, version, content, epoch, runtime, build, known, copyright_text, distribution):
     """`content`: of the package. `runtime`, `build`: names of the packages that it depends on and that are needed to
-    build it; libraries that consist of headers are among the latter. `known`: as of installed(). Raises ValueError."""
+    build it; libraries that consist of headers are among the latter. `known`: as of installed(). `copyright_text`: a
+    function that returns that of a package. Raises ValueError."""
     missing = sorted({*runtime, *build} - known.keys())
     if missing:
         raise ValueError(f'not installed where the package has been built: {", ".join(missing)}')
@@ -59,7 +75,7 @@ def document(name, version, content, epoch, runtime, build, known, distribution)
             'supplier': 'Organization: The Nodepool developers', 'downloadLocation': 'NOASSERTION', 'filesAnalyzed': False,
             'licenseConcluded': 'Apache-2.0', 'licenseDeclared': 'Apache-2.0', 'copyrightText': 'NOASSERTION',
             'primaryPackagePurpose': 'INSTALL', 'checksums': [{'algorithm': 'SHA256', 'checksumValue': digest}],
-        }, *(entry(other, *known[other], distribution) for other in others)],
+        }, *(entry(other, *known[other], licenses(other, copyright_text(other)), distribution) for other in others)],
         'relationships': [
             relationship(DOCUMENT, 'DESCRIBES', PACKAGE),
             *(relationship(PACKAGE, 'DEPENDS_ON', id_of(other)) for other in sorted(runtime)),
@@ -68,12 +84,12 @@ def document(name, version, content, epoch, runtime, build, known, distribution)
     }
 
 
-def entry(name, version, architecture, distribution):
+def entry(name, version, architecture, license_comments, distribution):
     quoted = urllib.parse.quote(version, safe='.+~-:')
     return {
         'SPDXID': id_of(name), 'name': name, 'versionInfo': version, 'supplier': f'Organization: {distribution}',
         'downloadLocation': 'NOASSERTION', 'filesAnalyzed': False, 'licenseConcluded': 'NOASSERTION',
-        'licenseDeclared': 'NOASSERTION', 'copyrightText': 'NOASSERTION',
+        'licenseDeclared': 'NOASSERTION', 'licenseComments': license_comments, 'copyrightText': 'NOASSERTION',
         'externalRefs': [{'referenceCategory': 'PACKAGE-MANAGER', 'referenceType': 'purl',
                           'referenceLocator': f'pkg:deb/{distribution}/{name}@{quoted}?arch={architecture}'}],
     }

@@ -34,6 +34,8 @@ def of_tag(tag):
     """The source of a release. Raises ValueError if its files do not say the same as the tag."""
     if not (found := TAG.fullmatch(tag)):
         raise ValueError(f'{tag} is not a tag of a release: v12.1.0, v12.1.0-rc1')
+    if not git('tag', '--list', tag):
+        raise ValueError(f'there is no tag {tag}: `git tag` lists them; --snapshot makes the same files of HEAD')
     commit = git('rev-parse', '--verify', f'refs/tags/{tag}^{{commit}}')
     if problems := problems_of(found[1], is_candidate=bool(found[2]), read=lambda path: git('show', f'{commit}:{path}'),
                                names=git('ls-tree', '--name-only', f'{commit}:{fragments.FOLDER}').splitlines()):
