@@ -233,28 +233,6 @@ Task<Resources> InstanceLaunch::resources_with(std::string type_name) {
   co_return label_resources(label(), type->second);
 }
 
-Task<Resources> instance_resources(MachineContext context, Ec2Instance instance) {
-  Resources taken = Resources({{"instances", 1}});
-  if (!instance.host_id.empty()) {
-    taken = resources_of_host(instance.type);
-  } else {
-    const auto types = co_await context.view.types({instance.type});
-    const auto type = types.find(instance.type);
-    if (type != types.end()) taken = instance_resources(type->second, instance.is_spot);
-  }
-  auto volumes = co_await context.view.volumes(kListAge);
-  const bool is_new = std::ranges::any_of(instance.volume_ids, [&volumes](const std::string& id) {
-    return volumes->find(id) == nullptr;
-  });
-  if (is_new) volumes = co_await context.view.volumes(kExpectedPollInterval);
-  for (const std::string& id : instance.volume_ids) {
-    const Ec2Volume* volume = volumes->find(id);
-    if (volume == nullptr) continue;  // just attached or detached
-    taken += resources_of_volume(volume->type, volume->size, volume->iops);
-  }
-  co_return taken;
-}
-
 Instance describe(const AwsConfig& config, const Ec2Instance& instance) {
   const auto if_any = [](const std::string& text) -> std::optional<std::string> {
     return text.empty() ? std::nullopt : std::optional(text);

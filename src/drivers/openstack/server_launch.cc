@@ -68,7 +68,7 @@ Task<Instance> ServerLaunch::run() {
     if (floating_ip) add_floating_ip(server.addresses, *floating_ip);
   }
   Instance made = describe(context_, server, *topology);
-  Task<driver::Resources> asking = taken_by(context_, std::move(server));
+  Task<driver::Resources> asking = taken_by(std::move(server));
   made.resources =
       co_await driver::if_answered(std::move(asking), "flavors and volumes", context_.log);
   co_return made;
@@ -228,11 +228,9 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
       driver::kLaunchAddressTimedOut);
 }
 
-Task<driver::Resources> taken_by(ServerContext context, Server server) {
-  const auto flavors = co_await context.view.flavors();
-  std::shared_ptr<const std::vector<Volume>> volumes =
-      std::make_shared<const std::vector<Volume>>();
-  if (!server.volumes.empty()) volumes = co_await context.view.volumes();
+Task<driver::Resources> ServerLaunch::taken_by(Server server) {
+  const auto flavors = co_await context_.view.flavors();
+  const auto volumes = co_await context_.view.volumes_for({&server, 1});
   co_return instance_resources(server, *flavors, *volumes);
 }
 

@@ -356,6 +356,17 @@ TEST_P(AwsContract, what_is_found_nowhere_for_a_while_is_gone) {
   EXPECT_EQ(aws().count("TerminateInstances"), 2) << "again after the consistency delay";
 }
 
+// Listings of a large account take longer than their usual age.
+TEST_P(AwsContract, volumes_are_listed_for_all_instances_together) {
+  start();
+  aws().latency = std::chrono::seconds(15);
+  for (int i = 0; i < 30; ++i) cloud_->add_machine({});
+  aws().volumes.clear();
+  aws().forget_calls();
+  process_->run(provider().launching()->leaks());
+  EXPECT_LE(aws().count("DescribeVolumes"), 3) << "two for the machines, one for the leaks";
+}
+
 // --- what is asked for twice
 
 std::vector<std::string> tokens(const std::vector<StandIn::Parameters>& calls) {

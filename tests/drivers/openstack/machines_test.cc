@@ -336,6 +336,29 @@ TEST_F(AdapterTest, lists_are_read_page_by_page) {
   EXPECT_EQ(cloud_.count("GET /compute/servers/detail"), 3);
 }
 
+TEST_F(AdapterTest, volumes_are_listed_once_for_all_servers) {
+  poll_policy_.poll = std::chrono::milliseconds(0);  // no listing is new enough for another call
+  for (int i = 0; i < 30; ++i) {
+    const std::string id = cloud_.add_server("s", "id-small", Json::object());
+    cloud_.volumes.push_back({{"id", "volume of " + id}, {"size", 20}});
+    cloud_.servers[id]["os-extended-volumes:volumes_attached"] =
+        Json::array({{{"id", "volume of " + id}}});
+  }
+  const driver::MachineList list = loop_.run(adapter().list());
+  EXPECT_THAT(list.machines, SizeIs(30));
+  const driver::Resources taken(
+      {{"instances", 1}, {"cores", 1}, {"ram", 2048}, {"volumes", 1}, {"volume-gb", 20}});
+  EXPECT_THAT(list.machines, testing::Each(testing::Field(&driver::Machine::resources, taken)));
+  EXPECT_EQ(cloud_.count("GET /volume/volumes/detail"), 1);
+  EXPECT_EQ(cloud_.count("GET /compute/flavors/detail"), 1);
+}
+
+TEST_F(AdapterTest, without_volumes_the_volume_service_is_not_asked) {
+  cloud_.add_server("s", "id-small", Json::object());
+  loop_.run(adapter().list());
+  EXPECT_EQ(cloud_.count("GET /volume/volumes/detail"), 0);
+}
+
 TEST_F(AdapterTest, pages_in_a_circle_are_an_error) {
   cloud_.add_server("s", "id-small", Json::object());
   cloud_.endless_pages = true;
