@@ -37,7 +37,7 @@ CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& 
       topology_(runtime, "OpenStack networks", [this] { return ask_topology(); }),
       zones_(runtime, "OpenStack zones", [this] { return api_.compute().zones(); }) {}
 
-Task<std::shared_ptr<const std::vector<FloatingIp>>> CloudView::floating_ips() {
+Task<std::shared_ptr<const CloudView::FloatingIps>> CloudView::floating_ips() {
   return floating_ips_.get(poll_policy_.poll);
 }
 
@@ -61,11 +61,12 @@ Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
   return zones_.get(kUntilForgotten);
 }
 
-Task<std::vector<FloatingIp>> CloudView::ask_floating_ips() {
+Task<CloudView::FloatingIps> CloudView::ask_floating_ips() {
   const bool exists = co_await api_.has_network();
-  if (!exists || !cloud_.has_floating_ips) co_return std::vector<FloatingIp>{};
-  auto addresses = co_await driver::if_exists(api_.network().floating_ips());
-  co_return std::move(addresses).value_or(std::vector<FloatingIp>{});  // nothing without routers
+  if (!exists || !cloud_.has_floating_ips) co_return FloatingIps{};
+  auto listed = co_await driver::if_exists(api_.network().floating_ips());
+  if (!listed) co_return FloatingIps{.all = {}, .is_missing = true};
+  co_return FloatingIps{.all = std::move(*listed)};
 }
 
 Task<CloudView::Volumes> CloudView::ask_volumes() {

@@ -29,8 +29,12 @@ class CloudView {
   using Servers = driver::SharedPoller<cloud::ById<Server>>;
   // Launches and deletions wait for changes in it.
   Servers& servers() { return servers_; }
-  // Empty if the cloud does not have the service.
-  async::Task<std::shared_ptr<const std::vector<FloatingIp>>> floating_ips();
+  // Empty if the cloud does not have the service, or no floating IPs are used.
+  struct FloatingIps {
+    std::vector<FloatingIp> all;
+    bool is_missing = false;  // the service does not know the list (404): it has no routers
+  };
+  async::Task<std::shared_ptr<const FloatingIps>> floating_ips();
   // All volumes. Empty, without a call, if none of these servers has one; also if the cloud does
   // not have the service. The servers outlive the call.
   using Volumes = cloud::ById<Volume>;
@@ -58,7 +62,7 @@ class CloudView {
  private:
   using ImageId = std::optional<std::string>;
 
-  async::Task<std::vector<FloatingIp>> ask_floating_ips();
+  async::Task<FloatingIps> ask_floating_ips();
   async::Task<Volumes> ask_volumes();
   async::Task<Topology> ask_topology();
   async::Task<ImageId> ask_image(std::string name);
@@ -68,7 +72,7 @@ class CloudView {
   const Cloud& cloud_;
   const PollPolicy& poll_policy_;
   Servers servers_;
-  async::SharedResult<std::vector<FloatingIp>> floating_ips_;
+  async::SharedResult<FloatingIps> floating_ips_;
   async::SharedResult<Volumes> volumes_;
   async::SharedResult<Flavors> flavors_;
   async::SharedResult<Topology> topology_;

@@ -213,7 +213,7 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
   while (true) {
     const auto list =
         co_await driver::if_answered(context_.view.floating_ips(), "floating IPs", context_.log);
-    const std::span<const FloatingIp> listed = list ? *list : std::span<const FloatingIp>();
+    const std::span<const FloatingIp> listed = list ? list->all : std::span<const FloatingIp>();
     const auto found = std::ranges::find(listed, id, &FloatingIp::id);
     if (found != listed.end()) {
       if (found->status == "ACTIVE" && !found->port_id.empty()) co_return *found;

@@ -37,19 +37,24 @@ std::set<std::string> floating_addresses(const Server* server) {
 Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string server_id) {
   std::set<std::string> ids;
   const auto list = co_await context.view.floating_ips();
-  if (list->empty()) co_return ids;
+  if (list->all.empty() && !list->is_missing) co_return ids;
   const auto servers = co_await context.view.servers().get(context.poll_policy.poll);
   const std::set<std::string> addresses = floating_addresses(servers->find(server_id));
+  if (list->is_missing && !addresses.empty()) {
+    throw CloudError(CloudError::Kind::transient,
+                     "server " + server_id + " has floating IP " + *addresses.begin() +
+                         ", but the network service does not know floating IPs");
+  }
   // Older clouds do not return the server of a floating IP's port.
   std::set<std::string> ports;
-  const bool is_unclear = std::ranges::any_of(*list, [](const FloatingIp& floating_ip) {
+  const bool is_unclear = std::ranges::any_of(list->all, [](const FloatingIp& floating_ip) {
     return !floating_ip.port_id.empty() && floating_ip.device_id.empty();
   });
   if (is_unclear) {
     const auto of_server = co_await context.api.network().ports_of(server_id);
     for (const Port& port : of_server) ports.insert(port.id);
   }
-  for (const FloatingIp& floating_ip : *list) {
+  for (const FloatingIp& floating_ip : list->all) {
     if (leads_to(floating_ip, server_id, ports, addresses)) ids.insert(floating_ip.id);
   }
   co_return ids;
@@ -63,8 +68,8 @@ Task<> remove_floating_ips(ServerContext context, std::string server_id) {
     co_await context.runtime.clock.sleep_for(context.poll_policy.poll);
     const auto list =
         co_await driver::if_answered(context.view.floating_ips(), "floating IPs", context.log);
-    if (!list) continue;
-    const bool remains = std::ranges::any_of(*list, [&ids](const FloatingIp& floating_ip) {
+    if (!list || list->is_missing) continue;
+    const bool remains = std::ranges::any_of(list->all, [&ids](const FloatingIp& floating_ip) {
       return ids.contains(floating_ip.id) && floating_ip.status != "DOWN";
     });
     if (!remains) co_return;

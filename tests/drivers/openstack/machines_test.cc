@@ -161,6 +161,58 @@ TEST_F(AdapterTest, a_machine_is_deleted_and_again) {
   EXPECT_EQ(failure_of(remove(model::Json{"{\"a\": 1}"}))->kind(), Kind::permanent);
 }
 
+constexpr const char* kProxyPage = "<html>default backend - 404</html>";
+
+TEST_F(AdapterTest, without_a_token_a_machine_is_not_taken_for_missing) {
+  for (const int status : {404, 403, 400}) {
+    for (const char* answer : {kProxyPage, "no such page"}) {
+      cloud_.fail("POST /identity/auth/tokens", {status}, answer);
+      const auto error = failure_of(remove(model::Json{"\"id-1\""}));
+      ASSERT_TRUE(error) << status;
+      EXPECT_EQ(error->kind(), Kind::auth) << status;
+      EXPECT_THAT(error->what(),
+                  HasSubstr("identity: authenticate: HTTP " + std::to_string(status)));
+    }
+  }
+  cloud_.fail("POST /identity/auth/tokens", {503, 503, 503, 503});
+  EXPECT_EQ(failure_of(remove(model::Json{"\"id-1\""}))->kind(), Kind::transient);
+  EXPECT_EQ(cloud_.count("DELETE /compute/servers/ID"), 0);
+}
+
+TEST_F(AdapterTest, the_page_of_a_proxy_does_not_end_a_deletion) {
+  const driver::Instance instance = create();
+  for (const char* call : {"GET /network/floatingips", "DELETE /compute/servers/ID"}) {
+    for (const int status : {404, 403}) {
+      cloud_.fail(call, {status}, kProxyPage);
+      const auto error = failure_of(remove(instance.external_id));
+      ASSERT_TRUE(error) << call << status;
+      EXPECT_EQ(error->kind(), Kind::transient) << call << status;
+    }
+  }
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(AdapterTest, without_routers_there_are_no_floating_ips_to_delete) {
+  cloud_.has_routers = false;
+  const driver::Instance instance = create();
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(AdapterTest, a_server_with_a_floating_ip_is_kept_while_floating_ips_cannot_be_listed) {
+  cloud_.has_routers = false;
+  const std::string id = cloud_.add_server("s", "id-small", Json::object());
+  cloud_.servers[id]["addresses"]["private"].push_back(
+      {{"addr", "198.51.100.1"}, {"version", 4}, {"OS-EXT-IPS:type", "floating"}});
+  const auto error = failure_of(remove(model::json_string(id)));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), Kind::transient);
+  EXPECT_THAT(error->what(), HasSubstr("198.51.100.1"));
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+}
+
 TEST_F(AdapterTest, a_quota_error_is_reported_as_such) {
   cloud_.fail("POST /compute/servers", {403},
               "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances");
