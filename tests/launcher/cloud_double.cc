@@ -41,7 +41,7 @@ class CloudProvider final : public driver::LaunchingProvider {
   void quiesce() override {}
   Task<> stop() override { co_return; }
 
-  Task<> remove_leaks() override { co_return; }
+  Task<> remove_leaks() override { co_await context_.runtime.clock.sleep_for(cloud_->leak_time); }
   Task<std::vector<driver::Leak>> leaks() override { co_return std::vector<driver::Leak>{}; }
   Task<> remove_leak(driver::Leak /*leak*/) override { co_return; }
 

@@ -20,6 +20,7 @@ namespace {
 driver::Machine::State state_of(const Server& server) {
   using State = driver::Machine::State;
   if (server.is_deleted()) return State::deleted;
+  if (server.is_going()) return State::deleting;
   if (server.status == "BUILD") return State::building;
   if (server.status == "ERROR") return State::failed;
   return server.status == "SHUTOFF" ? State::stopped : State::running;
@@ -67,8 +68,11 @@ Task<driver::MachineList> OpenStackAdapter::list() {
         machines.machines.emplace_back(openstack::describe(context_, server, *topology));
     machine.resources = instance_resources(server, *flavors, *volumes);
     machine.state = state_of(server);
-    if (machine.state == driver::Machine::State::running) continue;
-    machine.explanation = "server " + server.id + " is in state " + server.status;
+    using State = driver::Machine::State;
+    if (machine.state == State::running) continue;
+    machine.explanation = machine.state == State::deleting
+                              ? "server " + server.id + " is being deleted"
+                              : "server " + server.id + " is in state " + server.status;
   }
   co_return machines;
 }

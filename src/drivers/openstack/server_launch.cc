@@ -142,7 +142,7 @@ Task<std::optional<std::string>> ServerLaunch::find_server() {
   const auto list =
       co_await context_.view.servers().get(std::min(context_.poll_policy.poll, since_request));
   const auto ours = [this](const Server& server) {
-    return driver::carries(server.metadata, spec_.metadata);
+    return !server.is_going() && driver::carries(server.metadata, spec_.metadata);
   };
   const auto found = std::ranges::find_if(list->all(), ours);
   if (found == list->all().end() || spec_.metadata.empty()) co_return std::nullopt;
@@ -155,6 +155,9 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   const auto is_active = [&absence](const Server& server) {
     if (server.status == "ERROR") throw failure_of(server);
     if (server.is_deleted()) throw CloudError(absence);
+    if (server.is_going()) {
+      throw CloudError(CloudError::Kind::failed, "server " + server.id + " is being deleted");
+    }
     return server.status == "ACTIVE";
   };
   // Nova omits the servers of a cell that does not respond.

@@ -98,7 +98,7 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   const auto removal_of = [](const Server& server) {
     throw_if_deletion_failed(server);
     if (server.is_deleted()) return driver::Removal::done;
-    return server.task == "deleting" ? driver::Removal::in_progress : driver::Removal::not_begun;
+    return server.is_going() ? driver::Removal::in_progress : driver::Removal::not_begun;
   };
   // Nova omits the servers of a cell that does not respond.
   const std::function<Task<bool>()> is_gone = [&context, &server_id] {

@@ -373,6 +373,41 @@ TEST_F(AdapterTest, a_machine_that_listings_omit_is_deleted_only_when_the_cloud_
   loop_.run(scope.join());
 }
 
+TEST_F(AdapterTest, a_server_that_is_being_deleted_does_not_run) {
+  const auto state_of = [this](const Json& status, const Json& task) {
+    cloud_.servers.clear();
+    const std::string id = cloud_.add_server("s", "id-small", Json::object());
+    cloud_.servers[id]["status"] = status;
+    cloud_.servers[id]["OS-EXT-STS:task_state"] = task;
+    return loop_.run(adapter().list()).machines.at(0);
+  };
+  poll_policy_.poll = std::chrono::milliseconds(0);
+  using State = driver::Machine::State;
+  EXPECT_EQ(state_of("ACTIVE", nullptr).state, State::running);
+  EXPECT_EQ(state_of("ACTIVE", "powering-off").state, State::running);
+  EXPECT_EQ(state_of("SOFT_DELETED", nullptr).state, State::deleted);
+  for (const char* status : {"ACTIVE", "BUILD", "ERROR", "SHUTOFF"}) {
+    const driver::Machine machine = state_of(status, "deleting");
+    EXPECT_EQ(machine.state, State::deleting) << status;
+    EXPECT_THAT(machine.explanation, HasSubstr("is being deleted"));
+    EXPECT_FALSE(machine.is_there()) << "a leak that needs no other deletion";
+  }
+  EXPECT_EQ(state_of("ACTIVE", "soft-deleting").state, State::deleting);
+}
+
+TEST_F(AdapterTest, a_launch_does_not_wait_for_a_server_that_is_being_deleted) {
+  cloud_.next_task = "deleting";
+  EXPECT_THAT(failure().what(), HasSubstr("is being deleted"));
+}
+
+TEST_F(AdapterTest, a_server_that_is_being_deleted_is_not_adopted) {
+  cloud_.fail("POST /compute/servers", {-1});
+  cloud_.next_task = "deleting";
+  poll_policy_.consistency_delay = std::chrono::milliseconds(1);
+  EXPECT_THAT(failure().what(), HasSubstr("is being deleted"));
+  EXPECT_EQ(cloud_.count("POST /compute/servers"), 2) << "another one was made";
+}
+
 TEST_F(AdapterTest, flavors_and_images_that_are_missing_are_named) {
   EXPECT_THAT(problem("bare"), HasSubstr("`m9`"));
   EXPECT_THAT(problem("none"), HasSubstr("`gone`"));

@@ -101,6 +101,7 @@ std::string StandIn::add_server(const std::string& name, const std::string& flav
                  {"status", "BUILD"},
                  {"flavor", {{"id", flavor}}},
                  {"hostId", "host-1"},
+                 {"OS-EXT-STS:task_state", next_task},
                  {"accessIPv4", ""},
                  {"accessIPv6", ""},
                  {"addresses", Json::object()},

@@ -65,6 +65,7 @@ class StandIn {
   int looks_until_active = 2;   // how often a server is listed in BUILD
   std::string next_status = "ACTIVE";
   std::string next_fault;
+  std::string next_task;           // of servers that are made; empty: none
   std::size_t broken_servers = 0;  // so many of those that are made next do not come up
   std::size_t room = 10;           // for servers
   int ram = 51200;                 // the quota; -1: none
