@@ -353,6 +353,23 @@ TEST(RefusalByStatus, is_the_meaning_of_the_status) {
   }
 }
 
+TEST(RefusalByStatus, names_where_a_redirection_leads_without_secrets) {
+  const auto message = [](int status, const std::string& location) {
+    const http::Response response{
+        .status = status, .headers = {{"location", location}}, .body = "<html>moved</html>"};
+    return refusal_by_status(response, Effect::none).message;
+  };
+  EXPECT_EQ(message(301, "https://a.example:5000/v3/auth/tokens"),
+            "HTTP 301: redirection to https://a.example:5000/v3/auth/tokens is not followed");
+  EXPECT_EQ(message(307, "https://me:secret@a.example/v3?token=secret#secret"),
+            "HTTP 307: redirection to https://a.example/v3 is not followed");
+  EXPECT_EQ(message(302, "https://a.example?next=//b@c/"),
+            "HTTP 302: redirection to https://a.example is not followed");
+  EXPECT_EQ(message(302, "/login?x=@"), "HTTP 302: redirection to /login is not followed");
+  EXPECT_EQ(message(302, ""), "HTTP 302: <html>moved</html>");
+  EXPECT_EQ(message(400, "https://a.example/"), "HTTP 400: <html>moved</html>");
+}
+
 TEST(RefusalByStatus, finds_code_and_message) {
   const auto found = [](const std::string& body) {
     const Refusal refusal =
