@@ -293,6 +293,10 @@ Task<bool> Daemon::try_to_begin() {
 }
 
 Task<> Daemon::apply(config::Config config) {
+  // First, so that a rejected configuration changes nothing: neither the store nor a start.
+  for (const config::ProviderSection& section : config.providers) {
+    drivers().driver(section.driver).configure(section, config);
+  }
   std::vector<std::string> fixed;
   if (has_begun_) fixed = fixed_keys_changed(begun_config_, config);
   if (serves_) {
@@ -300,10 +304,6 @@ Task<> Daemon::apply(config::Config config) {
     co_await reconfigure(std::move(config));
     keep_until_restart(std::move(fixed));
     co_return;
-  }
-  // Validate now: start() would fail with an invalid configuration.
-  for (const config::ProviderSection& section : config.providers) {
-    drivers().driver(section.driver).configure(section, config);
   }
   config_ = std::move(config);
   is_config_newer_ = true;
