@@ -233,6 +233,9 @@ TEST_F(IbmVpcConfigTest, mistakes_are_named_with_their_place) {
               HasSubstr("set `subnet` in the pool or the provider"));
   EXPECT_THAT(load_error(changed("cloud-image: jammy", "cloud-image: focal")),
               HasSubstr("no cloud image `focal`"));
+  EXPECT_THAT(
+      load_error("diskimages: [{name: built}]" + changed("cloud-image: jammy", "diskimage: built")),
+      HasSubstr("the provider's `diskimages` do not have `built`"));
   EXPECT_THAT(load_error(changed(", image-id: i-1", "")), HasSubstr("set one of `image-id`"));
 }
 
