@@ -35,7 +35,7 @@ std::optional<LogLevel> level_of(const Value& mapping, const std::string& path) 
   return level;
 }
 
-// Without a level, that of Python's root logger; all messages with NOTSET.
+// Like Python's root logger: without a level, warnings; with NOTSET, everything.
 LogLevel root_level(const Value* root, const std::string& path) {
   if (root == nullptr || text_at(*root, "level").empty()) return LogLevel::warning;
   return level_of(*root, path).value_or(LogLevel::debug);

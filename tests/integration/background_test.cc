@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -22,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test_support::Completed;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -108,6 +110,20 @@ TEST_P(BackgroundTest, a_start_waits_for_the_end_of_the_previous_daemon) {
   ::kill(previous, SIGTERM);
   EXPECT_EQ(next.wait(), 0) << next.standard_error();
   EXPECT_NE(pid(), previous);
+  end();
+}
+
+TEST_P(BackgroundTest, it_keeps_no_descriptor_of_its_caller) {
+  std::vector<std::string> shell = {"sh", "-c", "exec 7>\"$0\"; \"$@\"", path("lock")};
+  std::ranges::copy(command(path("pid")), std::back_inserter(shell));
+  ASSERT_EQ(test_support::run(shell).status, 0);
+  std::vector<std::string> open_files;
+  for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid()) + "/fd")) {
+    std::error_code closed;  // meanwhile
+    open_files.push_back(fs::read_symlink(entry.path(), closed));
+  }
+  EXPECT_THAT(open_files, Contains(fs::canonical(path("log"))));
+  EXPECT_THAT(open_files, Not(Contains(fs::canonical(path("lock")))));
   end();
 }
 
