@@ -44,6 +44,7 @@ providers:
       - {{name: debian, image-name: debian, username: ci, keys: [ci]}}
     pools:
       - name: main
+        max-servers: 100
         labels:
           - {{name: small, cloud-image: debian, profile: bx2-2x8, user-data: "#!/bin/sh"}}
           - {{name: built, diskimage: trixie, profile: bx2-2x8}}
