@@ -89,8 +89,13 @@ class Launcher : private lifecycle::ProviderSet::User {
   // Requests wait for the pools of a provider that could not start yet.
   void start_failed(const driver::ProviderConfig& config) override;
   Task<> adapt(const config::Config& config) override;
-  Task<> stop_pool_workers_without_pool();
-  Task<> start_missing_pool_workers();
+  // The provider in service that has the pool; nullptr: none.
+  const ProviderInService* provider_of(const PoolKey& key) const;
+  // Adds the missing workers. Returns those that do not serve yet.
+  std::vector<PoolWorker*> add_pool_workers();
+  void reconfigure_pool_workers();
+  // Of pools that are no longer configured.
+  Task<> remove_pool_workers();
   // The resources of a node whose record lacks them. Returns nothing if it is not served here.
   std::optional<Resources> label_resources(std::string_view provider, std::string_view pool,
                                            std::string_view label) const;
