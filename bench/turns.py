@@ -17,7 +17,7 @@ def arguments(description):
     parser.add_argument('--rounds', type=int, default=3, help='number of measurements of each launcher')
     parser.add_argument('--only', choices=sorted(KINDS), help='measure only one kind of launcher')
     parser.add_argument('--scenario', action='append', help='measure only this scenario; repeatable')
-    parser.add_argument('--json', type=pathlib.Path, help='output file of the results')
+    parser.add_argument('--json', type=pathlib.Path, help='file of results to update')
     return parser
 
 
@@ -48,7 +48,15 @@ class Run:
         self.result['stolen %'] = round((ended[0] - self.begun[0]) * 100 / (ended[1] - self.begun[1]), 1)
         print(f'stolen: {self.result["stolen %"]} %')
         if self.options.json:
-            self.options.json.write_text(json.dumps(self.result, indent=1) + '\n')
+            store(self.options.json, self.result)
+
+
+def store(path, run):
+    """Adds a run to those in a file, in place of their results of the same scenarios."""
+    runs = json.loads(path.read_text()) if path.exists() else []
+    for earlier in runs:
+        earlier['scenarios'] = {name: found for name, found in earlier['scenarios'].items() if name not in run['scenarios']}
+    path.write_text(json.dumps([each for each in runs if each['scenarios']] + [run], indent=1) + '\n')
 
 
 def summary(rounds):
