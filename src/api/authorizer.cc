@@ -9,6 +9,7 @@
 #include "api/call.h"
 #include "async/deadline.h"
 #include "async/event.h"
+#include "async/file_stamp.h"
 #include "telemetry/log_errors.h"
 #include "web/origin.h"
 
@@ -22,6 +23,9 @@ namespace {
 constexpr std::string_view kBearer = "Bearer ";
 // Calls a second of clients without a token, for each origin. Enough for the status page.
 constexpr double kAnonymousRate = 200;
+// Editors rename the old file before they write the new one, so a missing file counts as deleted
+// only after this time.
+constexpr auto kReplacementTime = std::chrono::seconds(1);
 // How often waiting calls and streams check whether their token has expired.
 constexpr auto kExpiryCheck = std::chrono::seconds(15);
 
@@ -95,6 +99,8 @@ void Authorizer::read_tokens() {
 Task<> Authorizer::follow_tokens(async::FileChanges changes) {
   while (true) {
     co_await changes.changed();
+    const bool is_missing = !async::stamp(options_.tokens).exists;
+    if (is_missing) co_await runtime_.clock.sleep_for(kReplacementTime);
     read_tokens();
   }
 }

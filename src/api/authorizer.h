@@ -32,7 +32,7 @@ class Authorizer {
              const telemetry::Logger& audit, Options options);
 
   // Reads the token file now and whenever it changes. A file with errors is logged and the tokens
-  // remain as they were.
+  // remain as they were. All tokens are revoked when the file has been missing for a second.
   void start();
   async::Task<> stop();
 

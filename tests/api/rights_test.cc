@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "tests/api/api_test.h"
@@ -236,6 +237,20 @@ TEST_F(ApiTest, a_token_may_be_limited_to_labels_priorities_and_tenants) {
   EXPECT_EQ(brokered.body.at("tenant"), "acme");
   EXPECT_EQ(ask("broker", json::object()).body.at("tenant"), nullptr);
   EXPECT_EQ(call("GET", "/api/v1/client", "night").body.at("labels"), json({"small", "large"}));
+}
+
+TEST_F(ApiTest, a_token_file_that_an_editor_replaces_revokes_no_token) {
+  const auto status = [this] { return call("GET", "/api/v1/client", "gitlab").status; };
+  settle();
+  std::filesystem::rename(token_file_, token_file_ + "~");
+  settle();
+  EXPECT_EQ(status(), 200);
+  write_tokens();
+  pass(std::chrono::seconds(12));  // longer than changes without an event take
+  EXPECT_EQ(status(), 200);
+  std::filesystem::remove(token_file_);
+  pass(std::chrono::seconds(12));
+  EXPECT_EQ(status(), 401);
 }
 
 TEST_F(ApiTest, a_token_of_a_tenant_is_limited_to_its_tenant) {
