@@ -21,7 +21,7 @@ using Scope = Client::Scope;
 namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
-// Calls a second of clients without a token, for each origin. Enough for the status page.
+// Calls a second of clients without a valid token, for each origin. Enough for the status page.
 constexpr double kAnonymousRate = 200;
 // Editors rename the old file before they write the new one, so a missing file counts as deleted
 // only after this time.
@@ -105,6 +105,15 @@ Task<> Authorizer::follow_tokens(async::FileChanges changes) {
   }
 }
 
+Client Authorizer::authenticate(const web::Request& request) {
+  try {
+    return identify(request);
+  } catch (const CallError& error) {
+    if (error.status() == 401) count_call(web::origin(request.peer), kAnonymousRate);
+    throw;
+  }
+}
+
 Client Authorizer::identify(const web::Request& request) const {
   const std::string* header = request.header("authorization");
   if (header != nullptr) {
@@ -131,13 +140,15 @@ Client Authorizer::identify(const web::Request& request) const {
           .rate = kAnonymousRate};
 }
 
+// Throws CallError (429) above the rate limit.
+void Authorizer::count_call(const std::string& bucket, double rate) {
+  if (rate_limit_.allows(bucket, rate, seconds_since_start(runtime_))) return;
+  throw CallError(429, fmt::format("Rate limit exceeded ({} calls a second); retry later", rate),
+                  {{"Retry-After", "1"}});
+}
+
 void Authorizer::require(const Client& client, Scope scope, const web::Request& request) {
-  const std::string key = client.name.empty() ? web::origin(request.peer) : client.name;
-  if (!rate_limit_.allows(key, client.rate, seconds_since_start(runtime_))) {
-    throw CallError(
-        429, fmt::format("Rate limit exceeded ({} calls a second); retry later", client.rate),
-        {{"Retry-After", "1"}});
-  }
+  count_call(client.name.empty() ? web::origin(request.peer) : client.name, client.rate);
   if (client.scope >= scope) return;
   if (client.name.empty()) throw CallError(401, "A token is required");
   throw CallError(403, fmt::format("{} has scope `{}`; this call requires `{}`", client.name,
@@ -152,7 +163,7 @@ std::optional<web::Response> Authorizer::refuse_reading(const web::Request& requ
                                                         Subject subject) {
   if (may_read_without_token(subject)) return std::nullopt;
   try {
-    const Client client = identify(request);
+    const Client client = authenticate(request);
     require(client, Scope::read, request);
     if (client.name.empty()) throw CallError(401, "A token is required");
     if (!client.tenant.empty()) {
