@@ -9,6 +9,7 @@
 #include "api/call.h"
 #include "async/deadline.h"
 #include "async/event.h"
+#include "async/file_stamp.h"
 #include "telemetry/log_errors.h"
 #include "web/origin.h"
 
@@ -20,8 +21,11 @@ using Scope = Client::Scope;
 namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
-// Calls a second of clients without a token, for each origin. Enough for the status page.
+// Calls a second of clients without a valid token, for each origin. Enough for the status page.
 constexpr double kAnonymousRate = 200;
+// Editors rename the old file before they write the new one, so a missing file counts as deleted
+// only after this time.
+constexpr auto kReplacementTime = std::chrono::seconds(1);
 // How often waiting calls and streams check whether their token has expired.
 constexpr auto kExpiryCheck = std::chrono::seconds(15);
 
@@ -95,7 +99,18 @@ void Authorizer::read_tokens() {
 Task<> Authorizer::follow_tokens(async::FileChanges changes) {
   while (true) {
     co_await changes.changed();
+    const bool is_missing = !async::stamp(options_.tokens).exists;
+    if (is_missing) co_await runtime_.clock.sleep_for(kReplacementTime);
     read_tokens();
+  }
+}
+
+Client Authorizer::authenticate(const web::Request& request) {
+  try {
+    return identify(request);
+  } catch (const CallError& error) {
+    if (error.status() == 401) count_call(web::origin(request.peer), kAnonymousRate);
+    throw;
   }
 }
 
@@ -125,13 +140,15 @@ Client Authorizer::identify(const web::Request& request) const {
           .rate = kAnonymousRate};
 }
 
+// Throws CallError (429) above the rate limit.
+void Authorizer::count_call(const std::string& bucket, double rate) {
+  if (rate_limit_.allows(bucket, rate, seconds_since_start(runtime_))) return;
+  throw CallError(429, fmt::format("Rate limit exceeded ({} calls a second); retry later", rate),
+                  {{"Retry-After", "1"}});
+}
+
 void Authorizer::require(const Client& client, Scope scope, const web::Request& request) {
-  const std::string key = client.name.empty() ? web::origin(request.peer) : client.name;
-  if (!rate_limit_.allows(key, client.rate, seconds_since_start(runtime_))) {
-    throw CallError(
-        429, fmt::format("Rate limit exceeded ({} calls a second); retry later", client.rate),
-        {{"Retry-After", "1"}});
-  }
+  count_call(client.name.empty() ? web::origin(request.peer) : client.name, client.rate);
   if (client.scope >= scope) return;
   if (client.name.empty()) throw CallError(401, "A token is required");
   throw CallError(403, fmt::format("{} has scope `{}`; this call requires `{}`", client.name,
@@ -146,7 +163,7 @@ std::optional<web::Response> Authorizer::refuse_reading(const web::Request& requ
                                                         Subject subject) {
   if (may_read_without_token(subject)) return std::nullopt;
   try {
-    const Client client = identify(request);
+    const Client client = authenticate(request);
     require(client, Scope::read, request);
     if (client.name.empty()) throw CallError(401, "A token is required");
     if (!client.tenant.empty()) {

@@ -32,13 +32,14 @@ class Authorizer {
              const telemetry::Logger& audit, Options options);
 
   // Reads the token file now and whenever it changes. A file with errors is logged and the tokens
-  // remain as they were.
+  // remain as they were. All tokens are revoked when the file has been missing for a second.
   void start();
   async::Task<> stop();
 
   // The client that sends the request; without a token, an anonymous one. Throws CallError: 401 if
-  // the token is not valid, 403 if it was sent over an unencrypted connection from another host.
-  Client identify(const web::Request& request) const;
+  // the token is not valid, 429 if the request's origin sends too many of these, 403 if it was sent
+  // over an unencrypted connection from another host.
+  Client authenticate(const web::Request& request);
 
   // Throws CallError: 429 above the rate limit, 401 or 403 if the client's scope is too small.
   void require(const Client& client, Client::Scope scope, const web::Request& request);
@@ -65,6 +66,9 @@ class Authorizer {
  private:
   class GuardedSink;
 
+  // Like authenticate(), without regard to the rate of wrong tokens: throws no 429.
+  Client identify(const web::Request& request) const;
+  void count_call(const std::string& bucket, double rate);
   bool may_read_without_token(Subject subject) const;
   void read_tokens();
   async::Task<> follow_tokens(async::FileChanges changes);
