@@ -229,8 +229,10 @@ Task<> Launcher::reconfigure(config::Config config) {
 
 void Launcher::put_in_service(std::shared_ptr<driver::Provider> provider) {
   const std::string& name = provider->config().name();
-  auto quota =
-      std::make_shared<ProviderQuota>(context_.runtime, provider, log_.child("quota." + name));
+  std::shared_ptr<ProviderLaunches> launches = launches_[name].lock();
+  if (!launches) launches_[name] = launches = std::make_shared<ProviderLaunches>();
+  auto quota = std::make_shared<ProviderQuota>(context_.runtime, provider,
+                                               log_.child("quota." + name), std::move(launches));
   auto reconciler =
       std::make_shared<Reconciler>(context_, history_, provider, log_.child("leaks." + name));
   problem_sources_[name] = quota->observe_responses([this] { publish_problems(); });

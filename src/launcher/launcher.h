@@ -122,6 +122,8 @@ class Launcher : private lifecycle::ProviderSet::User {
   model::DaemonState state_;  // of the process
   std::vector<std::string> published_problems_;
   Providers providers_;
+  // By provider. A replaced provider is in use while it has launches, and by its pools.
+  std::map<std::string, std::weak_ptr<ProviderLaunches>> launches_;
   lifecycle::ProviderSet provider_set_;
   ResourceUsage usage_;
   planning::Deletions deletions_;

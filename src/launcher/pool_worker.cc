@@ -155,6 +155,7 @@ void PoolWorker::observe() {
 void PoolWorker::observe_provider() {
   provider_subscription_ = provider_.quota->observe([this] {
     queue_.launch_has_ended();
+    queue_.refusal_has_ended();
     queue_.provider_has_answered();
     queue_.capacity_has_grown();
     wake_.set();

@@ -40,6 +40,10 @@ RequestsInProgress::RequestsInProgress(const ServingContext& context,
 void RequestsInProgress::fulfil(const NodeRequest& request, ProviderInService provider,
                                 planning::Verdict verdict) {
   ids_.insert(request.id);
+  const std::vector<std::string>& plan = verdict.reservation.plan;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (plan[i].empty()) provider.quota->begin_launches({pool_.name, request.node_types[i]});
+  }
   reserve(request, provider, std::move(verdict.reservation));
   scope_.spawn("request " + request.id,
                run_fulfilment(request.id, std::move(provider), std::move(verdict.bounds),

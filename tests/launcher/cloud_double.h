@@ -23,6 +23,7 @@ struct Cloud {
   std::map<std::string, std::string, std::less<>> label_problems;  // by label
   async::Duration launch_time{};
   std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time
+  std::set<std::string, std::less<>> refused;       // labels, for quota, after launch_time
   async::Duration delete_time{};
   std::string delete_failure;         // thrown by reclaim() after delete_time unless empty
   int deletions = 0;                  // calls of reclaim() so far
