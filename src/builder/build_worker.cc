@@ -246,6 +246,7 @@ Task<> BuildWorker::remove_request(ImageBuild build) {
                                     error.kind() == StoreError::Kind::bad_version;
       if (gone_or_repeated) co_return;
       if (error.is_rejection() || error.kind() == StoreError::Kind::closed) throw;
+      if (context_.graceful_stop.has_lost_store()) throw;
       if (std::exchange(failed, error.kind()) != error.kind()) {
         log_.warning("Error removing {}, retrying: {}", path, error.what());
       }
