@@ -166,10 +166,11 @@ Task<> UploadValidator::validate(const Attempt& attempt, ValidationNode& node) {
 
 Task<std::string> UploadValidator::run_command(const Attempt& attempt, const model::Node& node) {
   const auto open_log = [settings = context_.settings.logs, upload = attempt.job.upload] {
-    return std::make_shared<BuildLog>(settings.below("validations"), upload.image, upload.build_id);
+    return open_or_discard(settings.below("validations"), upload.image, upload.build_id);
   };
   const auto opened = co_await context_.threads.run("log of a validation", open_log);
   const BuildLog& log = *opened;
+  if (!log.problem().empty()) log_.warning("The log of a validation: {}", log.problem());
   Task<ProgramEnd> running =
       run_on_node(context_.runtime, context_.threads, node,
                   {attempt.validation.command, attempt.validation.timeout, environment_}, log);

@@ -331,9 +331,10 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
 
 Task<> UploadWorker::run_hook(const Job& job, std::string path) {
   const auto open_log = [settings = context_.settings.logs, upload = job.upload] {
-    return std::make_shared<BuildLog>(settings.below("hooks"), upload.image, upload.build_id);
+    return open_or_discard(settings.below("hooks"), upload.image, upload.build_id);
   };
   const auto log = co_await context_.threads.run("log of a hook", open_log);
+  if (!log->problem().empty()) log_.warning("The log of a post-upload-hook: {}", log->problem());
   async::Subprocess::Command command;
   command.arguments = {job.hook, job.upload.provider, job.external_id, path};
   command.environment = lines_of(environment_);

@@ -124,6 +124,14 @@ TEST_F(ValidationTest, the_command_decides) {
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
 }
 
+TEST_F(ValidationTest, the_command_is_run_without_a_log_if_none_can_be_opened) {
+  directory_.write("logs/validations", "not a directory");
+  write_ssh("exit 0\n");
+  start_validating("command: 'true'");
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(log_, testing::ElementsAre(HasSubstr("the output is discarded")));
+}
+
 TEST_F(ValidationTest, logging_in_may_take_several_attempts) {
   const std::string marker = directory_.path() / "tried";
   write_ssh("test -e " + marker + " && exit 0\ntouch " + marker + "\nexit 255\n");
