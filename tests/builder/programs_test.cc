@@ -584,10 +584,15 @@ TEST(ImageStore, lists_formats_and_no_other_files) {
     directory.write("a.b-c-" + kProgramsId + suffix, "x");
   }
   directory.write("other-" + kProgramsId + ".d/manifest", "x");
+  directory.write("part-" + kProgramsId + ".qcow2-new", "x");
+  directory.write("a.vhd-" + kProgramsId + ".vhd-intermediate", "x");
+  directory.write("x-" + kProgramsId + "-new.raw", "x");
   directory.write("builder_id.txt", "x");
   EXPECT_THAT(store.contents(),
               ElementsAre(testing::Pair(ImageStore::Key("a.b-c", kProgramsId), ElementsAre("raw")),
-                          testing::Pair(ImageStore::Key("other", kProgramsId), IsEmpty())));
+                          testing::Pair(ImageStore::Key("a.vhd", kProgramsId), IsEmpty()),
+                          testing::Pair(ImageStore::Key("other", kProgramsId), IsEmpty()),
+                          testing::Pair(ImageStore::Key("part", kProgramsId), IsEmpty())));
   directory.write("notes.partial", "x");
   store.remove_partials();
   EXPECT_FALSE(
@@ -598,7 +603,7 @@ TEST(ImageStore, lists_formats_and_no_other_files) {
   store.remove("a.b-c", kProgramsId);
   EXPECT_FALSE(
       std::filesystem::exists(directory.path() / ("a.b-c-" + kProgramsId + ".qcow2.partial")));
-  store.remove("other", kProgramsId);
+  for (const char* image : {"other", "part", "a.vhd"}) store.remove(image, kProgramsId);
   EXPECT_THAT(store.contents(), IsEmpty());
 }
 
