@@ -74,6 +74,7 @@ constexpr Meaning kMeanings[] = {
     {"InternalError", 500, Effect::none, ErrorKind::transient, "retry"},
     {"InternalError", 500, Effect::creates, ErrorKind::unknown_outcome, "retry"},
     {"RequestTimeout", 400, Effect::none, ErrorKind::transient, "retry"},
+    {"InvalidSnapshot.InUse", 400, Effect::none, ErrorKind::transient, "retry"},
     {"InvalidParameterValue", 400, Effect::none, ErrorKind::failed},
 };
 
