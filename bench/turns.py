@@ -26,6 +26,8 @@ class Run:
 
     def __init__(self, parser, scenarios):
         self.options = parser.parse_args()
+        if self.options.only and self.options.json:
+            parser.error('--json needs both kinds')
         self.scenarios = self.options.scenario or list(scenarios)
         if unknown := set(self.scenarios) - set(scenarios):
             parser.error(f'unknown scenario: {", ".join(sorted(unknown))}; known: {", ".join(scenarios)}')
@@ -55,6 +57,8 @@ def store(path, run):
     """Adds a run to those in a file, in place of their results of the same scenarios."""
     runs = json.loads(path.read_text()) if path.exists() else []
     for earlier in runs:
+        for floor in [key for key in run if key.startswith('floor')]:
+            earlier.pop(floor, None)
         earlier['scenarios'] = {name: found for name, found in earlier['scenarios'].items() if name not in run['scenarios']}
     path.write_text(json.dumps([each for each in runs if each['scenarios']] + [run], indent=1) + '\n')
 

@@ -61,6 +61,11 @@ class StartReport {
   int pipe_ = -1;
 };
 
+// Closes all descriptors but the standard streams: the caller's locks and pipes would stay in use
+// until the daemon ends. Opens those standard streams that the caller has closed, on /dev/null, so
+// that no other file gets their numbers. Call this before the process opens anything.
+void close_descriptors_of_caller();
+
 // Goes to the background: a new session, working directory "/", standard streams on /dev/null,
 // umask 0027. Returns in a grandchild of the calling process. The calling process waits for the
 // report and exits; after the timeout it prints that, and exits with 0. Its output begins with

@@ -387,9 +387,7 @@ int run(const Program& program, const Options& options, const Maker& make) {
   StartReport report;
   std::optional<PidFile> pid_file;
   if (!options.foreground) {
-    // The caller's locks and pipes would stay in use until the daemon ends. It has no descriptors
-    // of its own yet.
-    ::closefrom(STDERR_FILENO + 1);
+    close_descriptors_of_caller();
     const auto print = [&program](const std::string& reason) {
       std::cerr << program.name << ": " << telemetry::sanitized_text(reason)
                 << "; waiting for its end" << std::endl;

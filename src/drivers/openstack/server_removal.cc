@@ -33,6 +33,11 @@ std::set<std::string> floating_addresses(const Server* server) {
   return addresses;
 }
 
+CloudError unknown_floating_ips(const std::string& server_id) {
+  return {CloudError::Kind::transient,
+          "server " + server_id + " has floating IPs that the network service does not know"};
+}
+
 // Includes floating IPs that the server's list entry does not show yet.
 Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string server_id) {
   std::set<std::string> ids;
@@ -41,9 +46,7 @@ Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string s
   const auto servers = co_await context.view.servers().get(context.poll_policy.poll);
   const std::set<std::string> addresses = floating_addresses(servers->find(server_id));
   if (list->is_missing && !addresses.empty()) {
-    throw CloudError(CloudError::Kind::transient,
-                     "server " + server_id + " has floating IP " + *addresses.begin() +
-                         ", but the network service does not know floating IPs");
+    throw unknown_floating_ips(server_id);
   }
   // Older clouds do not return the server of a floating IP's port.
   std::set<std::string> ports;
@@ -61,14 +64,15 @@ Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string s
 }
 
 Task<> remove_floating_ips(ServerContext context, std::string server_id) {
-  const std::set<std::string> ids = co_await floating_ips_of(context, std::move(server_id));
+  const std::set<std::string> ids = co_await floating_ips_of(context, server_id);
   if (ids.empty()) co_return;
   for (const std::string& id : ids) co_await context.api.network().remove_floating_ip(id);
   while (true) {
     co_await context.runtime.clock.sleep_for(context.poll_policy.poll);
     const auto list =
         co_await driver::if_answered(context.view.floating_ips(), "floating IPs", context.log);
-    if (!list || list->is_missing) continue;
+    if (!list) continue;
+    if (list->is_missing) throw unknown_floating_ips(server_id);
     const bool remains = std::ranges::any_of(list->all, [&ids](const FloatingIp& floating_ip) {
       return ids.contains(floating_ip.id) && floating_ip.status != "DOWN";
     });

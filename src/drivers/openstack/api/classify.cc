@@ -24,6 +24,7 @@ cloud::Refusal classify_named(const http::Response& response, cloud::Effect effe
   const bool may_be_foreign = response.status == 403 || response.status == 404;
   if (may_be_foreign && refusal.code.empty() && refusal.kind != Kind::quota) {
     refusal.kind = Kind::transient;
+    refusal.code = kForeign;
   }
   return refusal;
 }
