@@ -246,11 +246,23 @@ Task<> ManagedImageStore::remove_image(std::string name) {
   if (removing) co_await manager_.finish(std::move(*removing));
 }
 
-// Removes the disk if it carries the tags. A disk that is being written cannot be deleted.
+// Ends the access to a disk, which cannot be deleted before. Azure checks the footer of the VHD and
+// refuses one that is incomplete (InvalidVhd), so after a refusal the deletion decides.
+Task<> ManagedImageStore::abandon_access(std::string disk) {
+  try {
+    co_await end_access(disk);
+  } catch (const CloudError& error) {
+    if (error.kind() == Kind::transient) throw;
+    log_.warning("Error ending the access to disk {}, deleting it all the same: {}", disk,
+                 error.what());
+  }
+}
+
+// Removes the disk if it carries the tags.
 Task<> ManagedImageStore::remove_disk(std::string name, driver::Metadata tags) {
   const std::optional<ManagedDisk> disk = co_await find_disk(name);
   if (!disk || !driver::carries(disk->tags, tags)) co_return;
-  if (disk->disk_state == "ActiveUpload") co_await end_access(name);
+  if (disk->disk_state == "ActiveUpload") co_await abandon_access(name);
   std::optional<LongOperation> removing = co_await manager_.remove(kDiskType, name);
   if (removing) co_await manager_.finish(std::move(*removing));
 }

@@ -504,8 +504,8 @@ class AzureUpload : public AzureContract {
   }
 
   test_support::TemporaryDirectory directory_;
-  std::string content_ =
-      std::string(kRange, 'a') + std::string(kRange, '\0') + std::string(kRange + 512, 'b');
+  std::string content_ = std::string(kRange, 'a') + std::string(kRange, '\0') +
+                         std::string(kRange, 'b') + StandIn::vhd_footer();
   std::string path_ = directory_.write("image.vhd", content_);
 };
 
@@ -535,6 +535,43 @@ TEST_P(AzureUpload, it_is_resumed_where_it_was) {
   EXPECT_EQ(azure().count("PUT disks/NAME"), 0U);
   EXPECT_EQ(azure().count("PUT blob"), 1U);
   EXPECT_NE(azure().find("images", "trixie-1"), nullptr);
+}
+
+TEST_P(AzureUpload, a_disk_without_the_footer_of_a_vhd_is_deleted) {
+  directory_.write("image.vhd", std::string(content_.size(), 'c'));
+  start();
+  const auto job = process_->begin(upload());
+  finish(job);
+  EXPECT_THAT(job->failure(), HasSubstr("InvalidVhd"));
+  EXPECT_EQ(azure().find("images", "trixie-1"), nullptr);
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+}
+
+// As the search for leaks does it, after a builder has died.
+TEST_P(AzureUpload, the_disk_of_an_interrupted_upload_is_deleted) {
+  StandIn::Resource& disk =
+      azure().add("disks", "trixie-1", {{"tags", {{"nodepool_upload_id", "1"}}}});
+  disk.disk_state = "ActiveUpload";
+  disk.is_accessible = true;
+  disk.blob = std::string(content_.size(), '\0');
+  start();
+  process_->run(provider().images()->remove("trixie-1", "trixie-1"));
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+}
+
+// A deletion would be refused.
+TEST_P(AzureUpload, a_disk_is_deleted_after_an_outage_while_its_access_ends) {
+  const StandIn::Json tags = {{"nodepool_upload_id", "1"}};
+  azure().add("images", "trixie-1", {{"tags", tags}});
+  StandIn::Resource& disk = azure().add("disks", "trixie-1", {{"tags", tags}});
+  disk.disk_state = "ActiveUpload";
+  disk.is_accessible = true;
+  disk.blob = content_;
+  azure().fail("POST disks/NAME/endGetAccess", std::vector<StandIn::Failure>(kAttempts));
+  start();
+  process_->run(upload());
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+  EXPECT_EQ(azure().count("DELETE disks/NAME"), 1U);
 }
 
 TEST_P(AzureUpload, a_signature_is_in_no_error) {
@@ -601,7 +638,7 @@ class AzureImageContract : public AzureContract {
     driver::ProviderImage image;
     image.name = kDiskimage;
     driver::ImageFile file;
-    file.path = directory_.write("image.vhd", std::string(1024, 'x'));
+    file.path = directory_.write("image.vhd", std::string(512, 'x') + StandIn::vhd_footer());
     file.format = "vhd";
     file.size = 1024;
     return process_->run(provider().images()->upload(image, kName, file, tags(id), {}));

@@ -23,6 +23,9 @@ class StandIn {
       : runtime_(runtime),
         server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
 
+  // The end of a disk's file, without which an upload is refused.
+  static std::string vhd_footer();
+
   std::string url() const { return server_.url(); }
   // The credentials file of the service principal that the login service knows.
   std::string auth_file() const;
@@ -61,6 +64,7 @@ class StandIn {
     std::string power = "running";
     std::optional<async::Clock::TimePoint> deleted = {};
     std::string disk_state = {};
+    bool is_accessible = false;  // by a URL with a signature
     std::string blob = {};
     std::set<std::pair<std::size_t, std::size_t>> written = {};
   };
