@@ -328,6 +328,17 @@ TEST_P(AzureContract, a_machine_that_lists_omit_is_waited_for_while_it_is_found)
   EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 1U);
 }
 
+// As at an endpoint of something else.
+TEST_P(AzureContract, a_machine_is_not_gone_because_its_list_does_not_exist) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  azure().fail("GET virtualMachines",
+               std::vector<StandIn::Failure>(10, {.status = 404, .code = "NotFound"}));
+  EXPECT_THAT(finish(process_->reclaim(node.id))->failure(), HasSubstr("HTTP 404"));
+  EXPECT_TRUE(is_recorded(node.id));
+  EXPECT_THAT(machines_of(node.id), SizeIs(1));
+}
+
 // As Azure makes an address later than a machine's interface, and may refuse it then.
 TEST_P(AzureContract, an_address_is_awaited) {
   azure().address_time = std::chrono::seconds(40);

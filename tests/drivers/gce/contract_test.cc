@@ -353,6 +353,17 @@ TEST_P(GceContract, a_listing_that_google_calls_incomplete_says_nothing) {
   EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
 }
 
+// As of a misspelled project.
+TEST_P(GceContract, a_machine_is_not_gone_because_its_list_does_not_exist) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  gce().fail("GET instances",
+             std::vector<StandIn::Failure>(10, {.status = 404, .reason = "notFound"}));
+  EXPECT_THAT(finish(process_->reclaim(node.id))->failure(), HasSubstr("HTTP 404"));
+  EXPECT_TRUE(is_recorded(node.id));
+  EXPECT_THAT(machines_of(node.id), SizeIs(1));
+}
+
 TEST_P(GceContract, one_late_listing_without_the_machine_fails_no_launch) {
   cloud_->set_boot_time(std::chrono::minutes(10));
   launch_new();  // the next is first polled when it is expected, after more than the patience

@@ -203,7 +203,7 @@ Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, 
   cloud::RestCall listing = this->call(call, {}, next.empty() ? std::move(path) : std::move(next));
   http::Response response;
   try {
-    response = co_await rest_.send(std::move(listing));
+    response = co_await cloud::list_response(rest_.send(std::move(listing)));
   } catch (const CloudError& error) {
     if (error.code() != "ResourceGroupNotFound") throw;
     co_return cloud::Page{};
