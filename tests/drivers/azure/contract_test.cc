@@ -604,6 +604,18 @@ TEST_P(AzureContract, all_pages_are_listed) {
   EXPECT_EQ(available.at("instances"), 100 - 5);
 }
 
+TEST_P(AzureContract, a_size_that_is_offered_now_is_noticed) {
+  azure().offers_size = false;
+  start();
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem,
+            "location l does not offer the subscription size standard_d2s_v3");
+  azure().offers_size = true;
+  process_->pass(std::chrono::minutes(6));
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem, "");
+}
+
 TEST_P(AzureContract, what_the_configuration_names_and_the_cloud_lacks_is_reported) {
   start();
   EXPECT_THAT(process_->run(provider().missing_in_cloud()), IsEmpty());

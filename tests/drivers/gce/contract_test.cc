@@ -393,6 +393,18 @@ TEST_P(GceContract, a_label_without_its_image_or_type_is_declined) {
               HasSubstr("no image of the family `debian-12` in project `debian-cloud`"));
 }
 
+TEST_P(GceContract, a_machine_type_that_is_new_in_the_zone_is_noticed) {
+  gce().fail("GET machineTypes/NAME", {{.status = 404, .reason = "notFound"}});
+  start();
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem,
+            "zone north-1-a has no machine type e2-small");
+  process_->pass(std::chrono::minutes(6));
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem, "");
+  EXPECT_EQ(gce().count("GET machineTypes/NAME"), 2U);
+}
+
 TEST_P(GceContract, what_the_configuration_names_and_the_cloud_lacks_is_reported) {
   start();
   EXPECT_THAT(process_->run(provider().missing_in_cloud()), IsEmpty());

@@ -338,6 +338,7 @@ StandIn::Reply StandIn::serve_subscription(const Request& request) {
                      {"family", "standardDSv3Family"},
                      {"capabilities", Json::array({{{"name", "vCPUs"}, {"value", "2"}},
                                                    {{"name", "MemoryGB"}, {"value", "8"}}})}});
+    if (!offers_size) items.back()["restrictions"] = Json::array({{{"type", "Location"}}});
   }
   return {200, Json{{"value", items}}.dump()};
 }
