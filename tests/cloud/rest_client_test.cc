@@ -322,6 +322,14 @@ TEST_F(RestClientTest, errors_contain_no_secret) {
                "look at it seven: HTTP 400: *** is no name");
 }
 
+TEST(SendingDeadline, suffices_for_a_slow_line_that_calls_share) {
+  using std::chrono::seconds;
+  constexpr std::size_t kPart = std::size_t{4} << 20;
+  EXPECT_EQ(deadline_to_send(0), seconds(60));
+  EXPECT_EQ(deadline_to_send(kPart), seconds(60 + 64));
+  EXPECT_EQ(deadline_to_send(kPart, 10), seconds(60 + 640));
+}
+
 struct StatusMeaning {
   int status;
   Effect effect;

@@ -184,6 +184,7 @@ Task<> ManagedImageStore::write(Job job, bool is_begun) {
 
 Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std::string data) {
   const std::string range = fmt::format("bytes={}-{}", offset, offset + data.size() - 1);
+  const std::chrono::milliseconds deadline = cloud::deadline_to_send(data.size(), kSenders);
   const cloud::RestCall writing{.request = {.method = "PUT",
                                             .url = url + "&comp=page",
                                             .headers = {{"Range", range},
@@ -191,7 +192,8 @@ Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std
                                                         {"x-ms-page-write", "Update"}},
                                             .body = std::move(data),
                                             .secrets = secrets_of(url),
-                                            .name = "azure: write to disk"},
+                                            .name = "azure: write to disk",
+                                            .deadline = deadline},
                                 .about = range};
   const std::function<Task<http::Response>()> put = [&] { return storage_.send(writing); };
   co_await cloud::retry_while_unreachable(runtime_, log_, put);
