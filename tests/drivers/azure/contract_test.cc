@@ -484,6 +484,15 @@ TEST_P(AzureContract, a_machine_of_another_installation_with_the_same_name_stays
   EXPECT_EQ(count_of_all(), 1U);
 }
 
+// Azure may refuse a repeated call so.
+TEST_P(AzureContract, a_machine_that_a_call_with_unknown_outcome_has_made_is_found) {
+  azure().fail("PUT virtualMachines/NAME",
+               {{.status = -503}, {.status = 409, .code = "PropertyChangeNotAllowed"}});
+  expect_one_machine(launch_new().id);
+  EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 2U);
+  EXPECT_THAT(installation_.accounts, SizeIs(1)) << "no other attempt";
+}
+
 TEST_P(AzureContract, a_password_is_in_no_record) {
   const Node node = launch_new();
   const StandIn::Json body =

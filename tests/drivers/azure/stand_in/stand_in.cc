@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace nodepool::drivers::azure {
 
@@ -253,8 +254,8 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     --held_back_;
   }
   if (!failure) co_return http::answer(reply.status, reply.body, reply.headers + headers);
-  if (failure->status <= 0) co_return std::string();
-  const Reply refused = refusal(failure->status, failure->code, failure->message);
+  if (failure->status == 0 || failure->status == -1) co_return std::string();
+  const Reply refused = refusal(std::abs(failure->status), failure->code, failure->message);
   co_return http::answer(refused.status, refused.body, failure->headers);
 }
 

@@ -38,7 +38,9 @@ class StandIn {
 
   // Instead of an answer.
   struct Failure {
-    int status = 503;  // 0: the connection is cut; -1: the same, once the call has been carried out
+    // 0: the connection is cut; -1: the same, once the call has been carried out; -503: the answer,
+    // once it has been carried out.
+    int status = 503;
     std::string code = "ServerBusy";
     std::string message = "as the test wants it";
     std::string headers = {};
