@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "http/rate_governor.h"
+#include "tests/cloud/hurried_clock.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::cloud {
@@ -44,24 +44,6 @@ class RecordingRateLimit final : public http::RateLimit {
 
  private:
   async::Clock& clock_;
-};
-
-// Passes all pauses at once.
-class HurriedClock final : public async::Clock {
- public:
-  TimePoint now() const override { return TimePoint(real_.now().time_since_epoch() + passed); }
-  double wall_seconds() const override { return real_.wall_seconds(); }
-  Task<> sleep_until(TimePoint when) override {
-    pauses.push_back(when - now());
-    passed += std::max(pauses.back(), async::Duration::zero());
-    co_return;
-  }
-
-  async::Duration passed{};
-  std::vector<async::Duration> pauses;
-
- private:
-  async::SystemClock real_;
 };
 
 // A server with the responses of a script; the last one is repeated. "": the connection is closed.

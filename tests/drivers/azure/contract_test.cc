@@ -654,6 +654,13 @@ TEST_P(AzureContract, a_token_serves_many_calls_and_is_renewed) {
   EXPECT_EQ(azure().count("POST token"), 3U);
 }
 
+TEST_P(AzureContract, a_launch_waits_while_the_login_service_does_not_respond) {
+  start();
+  azure().expire_tokens();
+  azure().fail("POST token", std::vector<StandIn::Failure>(2 * kAttempts, {.status = 503}));
+  expect_one_machine(launch_new().id);
+}
+
 // --- images
 
 // Uploads of a small file, all with the same name.
@@ -694,6 +701,14 @@ TEST_P(AzureImageContract, an_upload_survives_an_outage_at_each_step) {
   process_->pass(std::chrono::seconds(10));
   EXPECT_THAT(azure().all("disks"), IsEmpty());
   EXPECT_EQ(azure().count("PUT blob"), 2 * kAttempts + 1);
+}
+
+TEST_P(AzureImageContract, an_upload_survives_an_outage_of_the_login_service) {
+  start();
+  azure().expire_tokens();
+  azure().fail("POST token", std::vector<StandIn::Failure>(2 * kAttempts, {.status = 503}));
+  EXPECT_EQ(upload("1"), kName);
+  EXPECT_THAT(azure().all("images"), SizeIs(1));
 }
 
 TEST_P(AzureImageContract, an_upload_leaves_the_image_of_another_one_with_its_name) {
