@@ -31,7 +31,7 @@ Task<CloudView::SizesByName> CloudView::ask_sizes() {
   SizesByName sizes;
   for (VmSize& size : co_await manager_.sizes()) {
     std::string name = lowered(size.name);
-    if (!name.empty()) sizes.insert_or_assign(std::move(name), std::move(size));
+    sizes.insert_or_assign(std::move(name), std::move(size));
   }
   co_return sizes;
 }

@@ -211,6 +211,8 @@ class AzureContract : public DriverContract {
  protected:
   StandIn& azure() { return static_cast<AzureFixture&>(*cloud_).cloud(); }
 
+  async::Task<> read_available() { co_await provider().available(); }
+
   std::size_t count_of_all() {
     std::size_t all = 0;
     for (const char* type :
@@ -622,6 +624,15 @@ TEST_P(AzureContract, a_size_that_is_offered_now_is_noticed) {
   azure().offers_size = true;
   process_->pass(std::chrono::minutes(6));
   process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem, "");
+}
+
+// Azure may not know the location by this name.
+TEST_P(AzureContract, a_location_without_sizes_declines_no_label) {
+  azure().has_size = false;
+  start();
+  const auto job = finish(process_->begin(read_available()));
+  EXPECT_THAT(job->failure(), HasSubstr("there are none in location l"));
   EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem, "");
 }
 

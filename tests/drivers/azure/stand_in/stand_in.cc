@@ -334,7 +334,7 @@ StandIn::Reply StandIn::serve_subscription(const Request& request) {
     }
     items.push_back({{"limit", 1}, {"name", {{"value", "availabilitySets"}}}});
   } else {
-    items.push_back({{"resourceType", "virtualMachines"},
+    items.push_back({{"resourceType", has_size ? "virtualMachines" : "disks"},
                      {"name", "Standard_D2s_v3"},
                      {"family", "standardDSv3Family"},
                      {"capabilities", Json::array({{{"name", "vCPUs"}, {"value", "2"}},

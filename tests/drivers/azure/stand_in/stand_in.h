@@ -83,7 +83,8 @@ class StandIn {
   async::Duration address_time{};  // until an address is assigned, after the machine is made
   std::size_t capacity = 100;      // machines
   std::size_t others = 0;          // machines in other groups
-  bool offers_size = true;         // the only one, to the subscription
+  bool has_size = true;            // the only one
+  bool offers_size = true;         // to the subscription
   std::size_t page = 1000;         // resources
   std::string headers;             // of each answer
   bool lacks_cascade = false;      // nothing goes with a machine
