@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "http/rate_governor.h"
+#include "tests/cloud/hurried_clock.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::cloud {
@@ -44,24 +44,6 @@ class RecordingRateLimit final : public http::RateLimit {
 
  private:
   async::Clock& clock_;
-};
-
-// Passes all pauses at once.
-class HurriedClock final : public async::Clock {
- public:
-  TimePoint now() const override { return TimePoint(real_.now().time_since_epoch() + passed); }
-  double wall_seconds() const override { return real_.wall_seconds(); }
-  Task<> sleep_until(TimePoint when) override {
-    pauses.push_back(when - now());
-    passed += std::max(pauses.back(), async::Duration::zero());
-    co_return;
-  }
-
-  async::Duration passed{};
-  std::vector<async::Duration> pauses;
-
- private:
-  async::SystemClock real_;
 };
 
 // A server with the responses of a script; the last one is repeated. "": the connection is closed.
@@ -320,6 +302,14 @@ TEST_F(RestClientTest, errors_contain_no_secret) {
   answers_ = {answer(400, R"({"message": "token1 is no name"})")};
   EXPECT_STREQ(error_of(look(), with_tokens()).what(),
                "look at it seven: HTTP 400: *** is no name");
+}
+
+TEST(SendingDeadline, suffices_for_a_slow_line_that_calls_share) {
+  using std::chrono::seconds;
+  constexpr std::size_t kPart = std::size_t{4} << 20;
+  EXPECT_EQ(deadline_to_send(0), seconds(60));
+  EXPECT_EQ(deadline_to_send(kPart), seconds(60 + 64));
+  EXPECT_EQ(deadline_to_send(kPart, 10), seconds(60 + 640));
 }
 
 struct StatusMeaning {

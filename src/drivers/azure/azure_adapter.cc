@@ -167,7 +167,9 @@ Task<driver::CloudDescription> AzureAdapter::describe(driver::CloudDescription::
 Task<driver::LabelDescription> AzureAdapter::describe_label(std::string pool, std::string label) {
   const AzureLabel& wanted = config_->label(pool, label);
   driver::LabelDescription described;
-  const std::optional<VmSize> size = co_await context_.view.size(wanted.size);
+  std::optional<VmSize> size = co_await context_.view.size(wanted.size, kSizesAge);
+  const bool may_be_new = !size || !size->is_offered;
+  if (may_be_new) size = co_await context_.view.size(wanted.size, kLookupAge);
   described.need = co_await context_.view.taken_by(wanted.size, wanted.use_spot);
   if (!size || !size->is_offered) {
     described.problem =

@@ -390,6 +390,17 @@ TEST_P(IbmVpcContract, a_machine_that_listings_omit_is_waited_for_while_it_is_fo
   EXPECT_EQ(ibm().count("POST instances"), 1U);
 }
 
+// As at an endpoint of something else.
+TEST_P(IbmVpcContract, a_machine_is_not_gone_because_its_list_does_not_exist) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  ibm().fail("GET instances",
+             std::vector<StandIn::Failure>(10, {.status = 404, .code = "not_found"}));
+  EXPECT_THAT(finish(process_->reclaim(node.id))->failure(), HasSubstr("HTTP 404"));
+  EXPECT_TRUE(is_recorded(node.id));
+  EXPECT_THAT(machines_of(node.id), SizeIs(1));
+}
+
 TEST_P(IbmVpcContract, all_pages_are_listed) {
   ibm().page = 2;
   for (int i = 0; i < 5; ++i) cloud_->add_machine({});

@@ -203,7 +203,7 @@ Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, 
   cloud::RestCall listing = this->call(call, {}, next.empty() ? std::move(path) : std::move(next));
   http::Response response;
   try {
-    response = co_await rest_.send(std::move(listing));
+    response = co_await cloud::list_response(rest_.send(std::move(listing)));
   } catch (const CloudError& error) {
     if (error.code() != "ResourceGroupNotFound") throw;
     co_return cloud::Page{};
@@ -214,11 +214,21 @@ Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, 
                         .bytes = response.body.size()};
 }
 
+// Every location has sizes: an empty list rather says that Azure does not know the location by this
+// name.
 Task<std::vector<VmSize>> ResourceManager::sizes() {
+  constexpr const char* kCall = "azure: list sizes";
   const std::string filter = url_text("location eq '" + account_.location + "'");
   const std::string path =
       subscription_path() + "/providers/Microsoft.Compute/skus?$filter=" + filter;
-  return list_at("azure: list sizes", with_version(path, kSizesVersion), &read_size);
+  std::vector<VmSize> sizes =
+      co_await list_at(kCall, with_version(path, kSizesVersion), &read_size);
+  std::erase_if(sizes, [](const VmSize& size) { return size.name.empty(); });
+  if (sizes.empty()) {
+    throw CloudError(CloudError::Kind::failed,
+                     fmt::format("{}: there are none in location {}", kCall, account_.location));
+  }
+  co_return sizes;
 }
 
 Task<std::vector<Usage>> ResourceManager::usages() {
