@@ -109,7 +109,10 @@ Client Authorizer::authenticate(const web::Request& request) {
   try {
     return identify(request);
   } catch (const CallError& error) {
-    if (error.status() == 401) count_call(web::origin(request.peer), kAnonymousRate);
+    if (error.status() == 401) {
+      wrong_tokens_.warn("Wrong token from " + web::origin(request.peer), request_summary(request));
+      count_call(web::origin(request.peer), kAnonymousRate);
+    }
     throw;
   }
 }
@@ -250,9 +253,6 @@ void Authorizer::log_refusal(const web::Request& request, unsigned status) {
   const std::string origin = web::origin(request.peer);
   const std::string call = fmt::format("{} from {}", request_summary(request), origin);
   refusals_.warn(fmt::format("Calls refused with {}", status), call);
-  if (status == 401 && request.header("authorization") != nullptr) {
-    wrong_tokens_.warn("Wrong token from " + origin, request_summary(request));
-  }
 }
 
 web::Request head_of(const web::Request& request) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "async/backoff.h"
 #include "requestor/lease_request.h"
@@ -71,11 +73,11 @@ std::optional<double> LeaseRequestWorker::due(const std::string& id) const {
   const LeaseIndex::Entry* entry = lease_index_.find(id);
   const NodeRequest* request = records_.requests.find(id);
   if (entry == nullptr || !entry->lease_request || request == nullptr) return std::nullopt;
-  // A clock that was set back, or another host's, does not defer the step.
+  // Another host's clock does not defer the step.
   const double since = std::min(request->state_time, runtime_.clock.wall_seconds());
   if (request->state == RequestState::failed) return since + kFailureRetention;
   if (request->state == RequestState::fulfilled) {
-    return adopted_.contains(id) ? 0 : since + kPeerPrecedence;
+    return adopted_.contains(id) || in_progress_.contains(id) ? 0 : since + kPeerPrecedence;
   }
   return entry->lease_request->expires;
 }
@@ -87,10 +89,18 @@ void LeaseRequestWorker::unschedule(const std::string& id) {
   due_.erase(found);
 }
 
+void LeaseRequestWorker::reevaluate_all() {
+  std::vector<std::string> ids;
+  for (const auto& [id, when] : due_) ids.push_back(id);
+  for (const std::string& id : ids) reevaluate(id);
+}
+
 Task<> LeaseRequestWorker::run() {
+  double before = 0;
   while (true) {
     co_await records_.until_ready();
     const double now = runtime_.clock.wall_seconds();
+    if (now < std::exchange(before, now)) reevaluate_all();  // the clock was set back
     while (!next_due_.empty() && next_due_.begin()->first <= now) {
       const std::string id = next_due_.begin()->second;
       unschedule(id);

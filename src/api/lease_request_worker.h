@@ -38,6 +38,7 @@ class LeaseRequestWorker {
 
  private:
   void reevaluate(const std::string& id);
+  void reevaluate_all();
   void unschedule(const std::string& id);
   std::optional<double> due(const std::string& id) const;
   async::Task<> run();

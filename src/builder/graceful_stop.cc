@@ -19,17 +19,19 @@ Task<> GracefulStop::run() {
   async::Event changed("the state of the store's session");
   const coordination::Subscription session =
       store_.on_session([&changed](SessionState) { changed.set(); });
-  bool is_lost = false;
-  while (!is_lost) {
+  while (true) {
+    const auto longest = runtime_.clock.now() + kLongestOutage;
     if (store_.session_state() == SessionState::connected) {
+      has_lost_store_ = false;
       co_await changed.wait();
-    } else {
-      is_lost = !co_await changed.wait_until(runtime_.clock, runtime_.clock.now() + kLongestOutage);
+    } else if (has_lost_store_) {
+      co_await changed.wait();
+    } else if (!co_await changed.wait_until(runtime_.clock, longest)) {
+      log_.warning("The store is unreachable: stopping without it");
+      has_lost_store_ = true;
+      store_lost_.set();
     }
   }
-  log_.warning("The store is unreachable: stopping without it");
-  has_lost_store_ = true;
-  store_lost_.set();
 }
 
 Task<> GracefulStop::sleep_for(async::Duration pause) {

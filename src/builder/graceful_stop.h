@@ -19,7 +19,7 @@ class GracefulStop {
   GracefulStop(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log)
       : runtime_(runtime), store_(store), log_(std::move(log)) {}
 
-  // Begins the stop. Returns when has_lost_store() is true. Throws Cancelled.
+  // Begins the stop, and follows the store's session until it is cancelled. Throws Cancelled.
   Task<> run();
 
   bool has_begun() const { return has_begun_; }
@@ -27,10 +27,11 @@ class GracefulStop {
   // Sleeps, at most until the stop begins. Throws Cancelled.
   Task<> sleep_for(async::Duration pause);
 
-  // Whether the store was unreachable for a minute of the stop: work that waits for it ends.
+  // Whether the store has been unreachable for the last minute of the stop, or longer: work that
+  // waits for it ends.
   bool has_lost_store() const { return has_lost_store_; }
 
-  // Returns when has_lost_store() is true. Throws Cancelled.
+  // Returns while has_lost_store() is true. Throws Cancelled.
   Task<> until_store_is_lost();
 
  private:

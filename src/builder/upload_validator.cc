@@ -71,14 +71,14 @@ Task<> UploadValidator::validate(ValidationJob job) {
                    std::chrono::duration_cast<std::chrono::seconds>(pause).count());
       co_await context_.graceful_stop.sleep_for(pause);
     }
-    if (context_.graceful_stop.has_begun()) {
-      throw ValidationInterrupted("the builder is stopping; last attempt: " + failure);
-    }
-    pause = std::min<async::Duration>(2 * pause, kMaxValidationRetryDelay);
     if (const auto reason = reason_to_stop(attempt)) {
       throw std::runtime_error(
           fmt::format("validation cancelled: {}; last attempt: {}", *reason, failure));
     }
+    if (context_.graceful_stop.has_begun()) {
+      throw ValidationInterrupted("the builder is stopping; last attempt: " + failure);
+    }
+    pause = std::min<async::Duration>(2 * pause, kMaxValidationRetryDelay);
   }
 }
 

@@ -15,7 +15,8 @@ namespace nodepool::launcher {
 using planning::PoolLabel;
 
 // The labels of a provider's pools whose launches are suspended because the cloud has refused one
-// in spite of free quota, for example for lack of spot capacity. Other labels may still be
+// in spite of free quota: others have taken what was left, the exhausted quota is one that the
+// provider does not read, or no host has enough free memory in one piece. Other labels may still be
 // launched.
 //
 // A suspension ends after a minute; earlier if capacity is freed, but not at once, because that may

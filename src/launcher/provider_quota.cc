@@ -40,6 +40,7 @@ ProviderQuota::ProviderQuota(const async::Runtime& runtime,
     if (!is_fresh()) wanted_.set();
   });
   const std::int64_t at_once = provider_->config().max_concurrency();
+  if (at_once == 0) return;  // accepts nothing; launches in progress keep their limit
   launches_->slots.resize(at_once > 0 ? static_cast<std::size_t>(at_once)
                                       : async::Slots::kUnlimited);
 }

@@ -41,7 +41,9 @@ void RequestsInProgress::fulfil(const NodeRequest& request, ProviderInService pr
                                 planning::Verdict verdict) {
   ids_.insert(request.id);
   const std::vector<std::string>& plan = verdict.reservation.plan;
-  for (std::size_t i = 0; i < plan.size(); ++i) {
+  // Those for idle nodes have a pace of their own, and would end if they had to wait for a trial.
+  const bool tries = request.requestor != planning::kMinReadyRequestor;
+  for (std::size_t i = 0; tries && i < plan.size(); ++i) {
     if (plan[i].empty()) provider.quota->begin_launches({pool_.name, request.node_types[i]});
   }
   reserve(request, provider, std::move(verdict.reservation));

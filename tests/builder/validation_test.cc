@@ -304,6 +304,18 @@ TEST_F(ValidationTest, a_graceful_stop_ends_the_attempt_in_an_outage) {
   EXPECT_THAT(log_, Contains(HasSubstr("The store is unreachable: stopping without it")));
 }
 
+TEST_F(ValidationTest, after_an_outage_a_graceful_stop_completes_the_validation) {
+  sky_->upload_time = minutes(10);
+  start_validating("");
+  EXPECT_FALSE(finish());
+  store_of().suspend_for_tests();
+  pass(minutes(2));
+  store_of().resume_for_tests();
+  pass(minutes(9));
+  EXPECT_TRUE(has_finished());
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
 TEST(NodeCommandTest, ssh_is_non_interactive_and_trusts_only_the_scanned_keys) {
   Node node;
   node.interface_ip = "192.0.2.7";

@@ -195,6 +195,17 @@ TEST_F(CloudTest, launches_in_progress_count_for_a_changed_max_concurrency) {
   EXPECT_EQ(cloud_->launches, 2) << "there is no limit any more";
 }
 
+TEST_F(CloudTest, a_reload_that_forbids_launches_does_not_hasten_those_in_progress) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
+  request({"small", "small", "small", "small", "small"});
+  std::string changed = kTwoAtOnce;
+  reconfigure(changed.replace(changed.find("max-concurrency: 2"), 18, "max-concurrency: 0"));
+  EXPECT_EQ(cloud_->launches, 2);
+  pass(seconds(10));
+  EXPECT_EQ(cloud_->launches, 4);
+}
+
 TEST_F(CloudTest, a_withdrawn_request_launches_no_further_nodes) {
   cloud_->launch_time = seconds(10);
   start(kTwoAtOnce);

@@ -473,7 +473,7 @@ TEST_F(AwsImagesTest, an_image_on_a_later_page_is_not_taken_for_gone) {
 TEST_F(AwsImagesTest, a_snapshot_that_seems_in_use_is_deleted_with_its_ami) {
   start("ebs-direct");
   const std::string id = upload();
-  fail("DeleteSnapshot", {400, "InvalidSnapshot.InUse"}, 20);
+  fail("DeleteSnapshot", {400, "InvalidSnapshot.InUse"}, 8);
   const int tagged = cloud_.count("CreateTags");
   process_->run(process_->provider().images()->remove("", id));
   expect_nothing();

@@ -22,6 +22,7 @@ using driver::Metadata;
 namespace {
 
 constexpr const char* kDevice = "/dev/sda1";
+constexpr async::Duration kSnapshotPatience = std::chrono::minutes(1);
 constexpr std::string_view kSnapshotPrefix = "snap-";
 constexpr std::string_view kImportPrefix = "import-";
 
@@ -230,11 +231,11 @@ Task<> AmiStore::remove_image(Ami image) {
   co_await tag_snapshots(image);
   co_await apis_.ec2.deregister_image(image.id);
   for (const std::string& snapshot : image.snapshot_ids) {
-    // EC2 may still count the AMI as its user.
+    // EC2 may still count the AMI as its user. Another AMI may be one for ever.
     const std::function<Task<>()> remove = [this, &snapshot] {
       return apis_.ec2.delete_snapshot(snapshot);
     };
-    co_await cloud::retry_while_unreachable(runtime_, log_, remove);
+    co_await cloud::retry_while_unreachable(runtime_, log_, remove, kSnapshotPatience);
   }
 }
 
