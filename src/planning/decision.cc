@@ -147,13 +147,8 @@ std::optional<Decision> short_of_capacity(const NodeRequest& request,
                  excess(*input.provider_limits, input.used_by_provider, input.needs_of_missing)) {
     wait = wait_for_capacity(about(Code::provider_full, std::move(*beyond)), Shortage::provider);
   } else if (!input.refused.empty()) {
-    // Which resource is short is not known: evicting a node may free another one. But without
-    // limits, only a refusal shows that the provider is full.
-    const bool may_be_full = input.provider_limits->empty();
-    wait = Decision{Kind::wait,
-                    Until::refusal_ends,
-                    {Code::launch_refused, input.refused},
-                    may_be_full ? Shortage::provider : Shortage::none};
+    // Which resource is short is not known: evicting a node may free another one.
+    wait = Decision{Kind::wait, Until::refusal_ends, {Code::launch_refused, input.refused}};
   }
   // Requests for idle nodes must not block capacity by waiting.
   if (wait && request.requestor == kMinReadyRequestor) {

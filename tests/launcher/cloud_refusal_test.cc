@@ -71,7 +71,6 @@ providers:
 }
 
 TEST_F(CloudTest, no_idle_node_is_evicted_for_a_label_that_the_cloud_refuses) {
-  cloud_->limits = {{"instances", 10}};
   start(kCloud);
   cancel(request({"small", "small"}));
   cloud_->refused = {"large"};
@@ -80,18 +79,6 @@ TEST_F(CloudTest, no_idle_node_is_evicted_for_a_label_that_the_cloud_refuses) {
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
   EXPECT_EQ(state(large), RequestState::requested);
   EXPECT_LE(cloud_->launches, 2 + 31) << "one in a minute";
-}
-
-TEST_F(CloudTest, an_idle_node_is_evicted_if_only_refusals_show_that_the_provider_is_full) {
-  start(kCloud);
-  cancel(request({"small", "small"}));
-  cloud_->refused = {"large"};
-  const std::string large = request({"large"});
-  pass(seconds(1));
-  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1));
-  cloud_->refused.clear();
-  pass(seconds(6));
-  EXPECT_EQ(state(large), RequestState::fulfilled);
 }
 
 // Others have used the quota, which the refusal shows.
