@@ -89,7 +89,8 @@ class Repository(unittest.TestCase):
 
 
 class Bill(unittest.TestCase):
-    KNOWN = {'libc6': ('2.36-9+deb12u14', 'amd64'), 'libstdc++6': ('1:12.2', 'amd64'), 'cmake': ('3.25.1', 'amd64')}
+    KNOWN = {name: (name, version, 'amd64')
+             for name, version in {'libc6': '2.36-9+deb12u14', 'libstdc++6': '1:12.2', 'cmake': '3.25.1'}.items()}
 
     def document(self, content=b'x', **changed):
         arguments = {'runtime': ['libc6', 'libstdc++6'], 'build': ['cmake', 'libc6'], 'known': self.KNOWN,
@@ -101,7 +102,15 @@ class Bill(unittest.TestCase):
                          ['adduser', 'libc6', 'libcurl4'])
 
     def test_only_installed_packages_are_known(self):
-        self.assertEqual(sbom.installed('a\t1\tamd64\tinstalled\nb\t2\tall\tconfig-files\n'), {'a': ('1', 'amd64')})
+        self.assertEqual(sbom.installed('a\t1\tamd64\tinstalled\t\nb\t2\tall\tconfig-files\t\n'),
+                         {'a': ('a', '1', 'amd64')})
+
+    def test_a_package_is_known_by_what_it_provides(self):
+        exim, mail = ('exim', '4', 'all'), ('mail', '1', 'amd64')
+        known = sbom.installed('exim\t4\tall\tinstalled\tmta, mail (= 4)\nmail\t1\tamd64\tinstalled\t\n')
+        self.assertEqual(known, {'exim': exim, 'mta': exim, 'mail': mail})
+        document = self.document(runtime=['mta', 'exim'], build=[], known=known)
+        self.assertEqual([entry['name'] for entry in document['packages']], ['nodepool', 'exim'])
 
     def test_each_package_is_listed_once_with_its_relationships(self):
         document = self.document()

@@ -13,7 +13,7 @@ NAMESPACE = uuid.UUID('2f0f4a43-5d57-4d0d-8f57-0f0f5f0f1c9a')  # drawn once, for
 DEPENDENCY = re.compile(r'^\s*([a-z0-9][a-z0-9+.-]+)')
 COPYRIGHT_FORMAT = re.compile(r'Format: \S*/copyright-format/')
 LICENSE = re.compile(r'^License:[ \t]*(\S.*?)[ \t]*$', re.MULTILINE)
-QUERY = '${Package}\t${Version}\t${Architecture}\t${db:Status-Status}\n'
+QUERY = '${Package}\t${Version}\t${Architecture}\t${db:Status-Status}\t${Provides}\n'
 
 
 def dependencies(field):
@@ -22,9 +22,13 @@ def dependencies(field):
 
 
 def installed(listing):
-    """{name: (version, architecture)} of the installed packages in what dpkg-query prints for QUERY."""
+    """{name: (package, version, architecture)} of the installed packages, and of the names that they provide, in what
+    dpkg-query prints for QUERY."""
     rows = [line.split('\t') for line in listing.splitlines()]
-    return {name: (version, architecture) for name, version, architecture, status in rows if status == 'installed'}
+    rows = [(name, version, architecture, provides) for name, version, architecture, status, provides in rows
+            if status == 'installed']
+    provided = {virtual: row[:3] for row in rows for virtual in dependencies(row[3])}
+    return provided | {row[0]: row[:3] for row in rows}
 
 
 def licenses(name, copyright_text):
@@ -59,8 +63,9 @@ def document(name, version, content, epoch, runtime, build, known, copyright_tex
     missing = sorted({*runtime, *build} - known.keys())
     if missing:
         raise ValueError(f'not installed where the package has been built: {", ".join(missing)}')
+    runtime, build = ({known[name][0] for name in names} for names in (runtime, build))
     digest = hashlib.sha256(content).hexdigest()
-    others = sorted({*runtime, *build})
+    others = sorted(runtime | build)
     return {
         'spdxVersion': 'SPDX-2.3',
         'dataLicense': 'CC0-1.0',
@@ -75,7 +80,7 @@ def document(name, version, content, epoch, runtime, build, known, copyright_tex
             'supplier': 'Organization: The Nodepool developers', 'downloadLocation': 'NOASSERTION', 'filesAnalyzed': False,
             'licenseConcluded': 'Apache-2.0', 'licenseDeclared': 'Apache-2.0', 'copyrightText': 'NOASSERTION',
             'primaryPackagePurpose': 'INSTALL', 'checksums': [{'algorithm': 'SHA256', 'checksumValue': digest}],
-        }, *(entry(other, *known[other], licenses(other, copyright_text(other)), distribution) for other in others)],
+        }, *(entry(*known[other], licenses(other, copyright_text(other)), distribution) for other in others)],
         'relationships': [
             relationship(DOCUMENT, 'DESCRIBES', PACKAGE),
             *(relationship(PACKAGE, 'DEPENDS_ON', id_of(other)) for other in sorted(runtime)),
