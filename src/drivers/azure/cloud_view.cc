@@ -31,7 +31,7 @@ Task<CloudView::SizesByName> CloudView::ask_sizes() {
   SizesByName sizes;
   for (VmSize& size : co_await manager_.sizes()) {
     std::string name = lowered(size.name);
-    sizes.insert_or_assign(std::move(name), std::move(size));
+    if (!name.empty()) sizes.insert_or_assign(std::move(name), std::move(size));
   }
   co_return sizes;
 }
@@ -40,6 +40,11 @@ Task<std::optional<VmSize>> CloudView::size(std::string name, async::Duration ag
   const auto sizes = co_await sizes_.get(age);
   const auto found = sizes->find(lowered(name));
   co_return found == sizes->end() ? std::nullopt : std::optional(found->second);
+}
+
+Task<bool> CloudView::has_sizes() {
+  const auto sizes = co_await sizes_.get(kLookupAge);
+  co_return !sizes->empty();
 }
 
 Task<driver::Resources> CloudView::taken_by(std::string size, bool is_spot) {

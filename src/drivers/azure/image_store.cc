@@ -196,7 +196,7 @@ Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std
                                             .deadline = deadline},
                                 .about = range};
   const std::function<Task<http::Response>()> put = [&] { return storage_.send(writing); };
-  co_await cloud::retry_while_unreachable(runtime_, log_, put);
+  co_await cloud::retry_while_unreachable(runtime_, log_, put, cloud::kRetryLimit + deadline);
 }
 
 // <PageRange><Start>0</Start><End>4194303</End></PageRange>…

@@ -665,13 +665,6 @@ TEST_P(AzureContract, a_token_serves_many_calls_and_is_renewed) {
   EXPECT_EQ(azure().count("POST token"), 3U);
 }
 
-TEST_P(AzureContract, a_launch_waits_while_the_login_service_does_not_respond) {
-  start();
-  azure().expire_tokens();
-  azure().fail("POST token", std::vector<StandIn::Failure>(2 * kAttempts, {.status = 503}));
-  expect_one_machine(launch_new().id);
-}
-
 // --- images
 
 // Uploads of a small file, all with the same name.

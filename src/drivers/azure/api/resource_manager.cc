@@ -181,6 +181,7 @@ Task<std::optional<Element>> ResourceManager::finish(LongOperation operation) {
     } catch (const CloudError& error) {
       if (operation.is_result || error.kind() != CloudError::Kind::transient) throw;
       log_.warning("Error polling an operation ({}): {}", operation.what, error.what());
+      operation.pause = std::max(operation.pause, kUsualPause);
       continue;
     }
     operation.pause = pause_in(response);
@@ -214,26 +215,17 @@ Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, 
                         .bytes = response.body.size()};
 }
 
-// Every location has sizes: an empty list rather says that Azure does not know the location by this
-// name.
 Task<std::vector<VmSize>> ResourceManager::sizes() {
-  constexpr const char* kCall = "azure: list sizes";
-  const std::string filter = url_text("location eq '" + account_.location + "'");
+  const std::string filter = url_text("location eq '" + location_name(account_.location) + "'");
   const std::string path =
       subscription_path() + "/providers/Microsoft.Compute/skus?$filter=" + filter;
-  std::vector<VmSize> sizes =
-      co_await list_at(kCall, with_version(path, kSizesVersion), &read_size);
-  std::erase_if(sizes, [](const VmSize& size) { return size.name.empty(); });
-  if (sizes.empty()) {
-    throw CloudError(CloudError::Kind::failed,
-                     fmt::format("{}: there are none in location {}", kCall, account_.location));
-  }
-  co_return sizes;
+  return list_at("azure: list sizes", with_version(path, kSizesVersion), &read_size);
 }
 
 Task<std::vector<Usage>> ResourceManager::usages() {
-  const std::string path = fmt::format("{}/providers/Microsoft.Compute/locations/{}/usages",
-                                       subscription_path(), url_text(account_.location));
+  const std::string path =
+      fmt::format("{}/providers/Microsoft.Compute/locations/{}/usages", subscription_path(),
+                  url_text(location_name(account_.location)));
   return list_at("azure: list usages", with_version(path, kUsagesVersion), &read_usage);
 }
 

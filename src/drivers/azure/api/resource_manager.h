@@ -80,9 +80,8 @@ class ResourceManager {
     return list_at("azure: list " + std::string(type.what) + "s", list_path(type), read);
   }
 
-  // The sizes of the location. CloudError(failed): Azure shows none.
+  // The sizes and quotas of the location.
   async::Task<std::vector<VmSize>> sizes();
-  // The quotas of the location.
   async::Task<std::vector<Usage>> usages();
 
   // Which machines of the subscription are on.

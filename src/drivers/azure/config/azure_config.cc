@@ -1,8 +1,5 @@
 #include "drivers/azure/config/azure_config.h"
 
-#include <cctype>
-#include <string_view>
-
 #include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
@@ -11,15 +8,6 @@
 namespace nodepool::drivers::azure {
 
 namespace {
-
-// Azure shows "West Europe" as westeurope, and its lists may be empty for another spelling.
-std::string location_name(std::string_view text) {
-  std::string name;
-  for (const char c : text) {
-    if (c != ' ') name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return name;
-}
 
 std::string gallery_path(const char* kind, const config::Section& image) {
   std::string path =
@@ -44,7 +32,7 @@ AzureImage load_cloud_image(const config::Section& section, const config::Sectio
   }
   if (const auto filter = section.section("image-filter")) {
     image.filter = {.name = filter->optional_text("name").value_or(""),
-                    .location = location_name(filter->optional_text("location").value_or("")),
+                    .location = filter->optional_text("location").value_or(""),
                     .tags = {}};
     for (auto& [key, value] : filter->text_map("tags")) image.filter->tags.emplace(key, value);
   }
@@ -106,7 +94,7 @@ AzureConfig::AzureConfig(const config::ProviderSection& section, const config::C
     : StateMachineConfig(section) {
   const config::Schema schema = config::provider_schema(azure_schema());
   const config::Section provider(section.value, schema, section.file, section.path);
-  account_.location = location_name(provider.text("location"));
+  account_.location = provider.text("location");
   account_.resource_group = provider.text("resource-group");
   account_.group_location = provider.text("resource-group-location");
   rate_ = provider.number("rate");

@@ -17,7 +17,7 @@ namespace nodepool::drivers::azure {
 // A resource group, and how to call the API. Providers of one account share its lists.
 struct AzureAccount {
   Subscription subscription;
-  std::string location;  // as Azure shows it: "westeurope"
+  std::string location;
   std::string resource_group;
   std::string group_location;  // for its creation
 
@@ -27,7 +27,7 @@ struct AzureAccount {
 // Conditions on an image of the resource group. Empty ones hold always.
 struct GroupImageFilter {
   std::string name;
-  std::string location;  // as Azure shows it
+  std::string location;
   driver::Metadata tags;
 
   friend bool operator==(const GroupImageFilter&, const GroupImageFilter&) = default;

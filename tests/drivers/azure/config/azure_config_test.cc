@@ -179,13 +179,6 @@ TEST_F(AzureConfigTest, images_of_every_kind_are_read) {
   EXPECT_THAT(problems(changed("image-id: /i", "image-id: /i, image-filter: {}")).size(), 1U);
 }
 
-TEST_F(AzureConfigTest, a_location_may_be_written_as_in_the_portal) {
-  EXPECT_EQ(load(changed("location: westus", "location: West US 2"))->account().location,
-            "westus2");
-  const auto config = load(changed("image-id: /i", "image-filter: {location: West US}"));
-  EXPECT_EQ(config->label("main", "small").image->filter->location, "westus");
-}
-
 TEST_F(AzureConfigTest, every_key_of_a_label_is_read) {
   const std::string text =
       changed("Standard_B1s}",
