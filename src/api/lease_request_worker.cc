@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -90,8 +91,8 @@ void LeaseRequestWorker::unschedule(const std::string& id) {
 }
 
 void LeaseRequestWorker::reevaluate_all() {
-  std::vector<std::string> ids;
-  for (const auto& [id, when] : due_) ids.push_back(id);
+  const auto keys = std::views::keys(due_);
+  const std::vector<std::string> ids(keys.begin(), keys.end());
   for (const std::string& id : ids) reevaluate(id);
 }
 
