@@ -29,6 +29,7 @@ using test_support::Sshd;
 using test_support::TcpListener;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 using testing::StartsWith;
 using Attempts = Scanner::Attempts;
 using Behaviour = TcpListener::Behaviour;
@@ -330,6 +331,59 @@ TEST_F(ScannerTest, the_deadline_may_be_for_the_first_key_alone) {
   loop_.run(second.stop());
   loop_.run(first.join());
   EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+}
+
+// A busy SSH server drops connections for a moment.
+TEST_F(ScannerTest, another_key_is_read_in_a_second_attempt_after_a_pause) {
+  Sshd sshd({.host_keys = {"ed25519", "ecdsa-256"}});
+  const TcpListener silent(Behaviour::silent);
+  async::VirtualClock clock;
+  const async::Runtime runtime{loop_.executor(), clock, random_};
+  NetworkScanner scanner(runtime, pool_,
+                         {.concurrent_scans = 1, .deadline = ScanLimits::Deadline::first_key});
+  async::TaskScope scope(runtime_, no_errors());
+  async::TaskScope between(runtime_, no_errors());
+  Outcome outcomes[2];
+  auto keys = scanner.host_keys(kLoopback, sshd.port(), clock.now() + minutes(10), &progress_);
+  scope.spawn("scan", keep_outcome(std::move(keys), outcomes[0]));
+  keys = scanner.host_keys(kLoopback, silent.port(), clock.now() + minutes(10));
+  between.spawn("between", keep_outcome(std::move(keys), outcomes[1]));
+  run_until([&] { return silent.accepted() == 1; });
+  sshd.stop();
+  loop_.run(between.stop());
+  run_until([&] { return progress_.failed_connections == 1; });
+  sshd.start();
+  while (loop_.poll()) {
+  }
+  EXPECT_EQ(sshd.connections(), 0U);
+  clock.advance_to(clock.now() + seconds(1));
+  loop_.run(scope.join());
+  EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+  EXPECT_THAT(progress_.unread, testing::IsEmpty());
+}
+
+TEST_F(ScannerTest, key_types_that_could_not_be_read_are_reported) {
+  Sshd sshd;
+  const TcpListener silent(Behaviour::silent);
+  ScanLimits limits = quick(1);
+  limits.deadline = ScanLimits::Deadline::first_key;
+  NetworkScanner scanner(runtime_, pool_, limits);
+  async::TaskScope scope(runtime_, no_errors());
+  async::TaskScope between(runtime_, no_errors());
+  Outcome outcomes[2];
+  auto keys = scanner.host_keys(kLoopback, sshd.port(), in(test_support::kPatience), &progress_);
+  scope.spawn("scan", keep_outcome(std::move(keys), outcomes[0]));
+  keys = scanner.host_keys(kLoopback, silent.port(), in(test_support::kPatience));
+  between.spawn("between", keep_outcome(std::move(keys), outcomes[1]));
+  run_until([&] { return silent.accepted() >= 1; });
+  sshd.stop();
+  loop_.run(between.stop());
+  loop_.run(scope.join());
+  EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+  EXPECT_THAT(progress_.unread, ElementsAre(Pair("ecdsa-sha2-nistp256", "Connection refused"),
+                                            Pair("ecdsa-sha2-nistp384", "Connection refused"),
+                                            Pair("ecdsa-sha2-nistp521", "Connection refused"),
+                                            Pair("ssh-rsa", "Connection refused")));
 }
 
 TEST_F(ScannerTest, a_cancelled_scan_passes_its_turn_on) {

@@ -243,7 +243,7 @@ Task<> StaticProvider::process(HostKey key) {
   } catch (const coordination::StoreError& error) {
     doubt = error.what();
   } catch (const nodescan::ScanError& error) {
-    (error.kind() == nodescan::ScanError::Kind::queued ? doubt : failure) = error.what();
+    (error.is_inconclusive() ? doubt : failure) = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
   }

@@ -211,6 +211,20 @@ TEST_F(StaticProviderTest, an_unhealthy_host_stays_so_until_a_check_succeeds) {
   loop_.run(rack->stop());
 }
 
+TEST_F(StaticProviderTest, a_host_whose_key_could_not_be_read_keeps_its_nodes) {
+  const std::string id = add_node(NodeState::ready);
+  settle();
+  network_.lookup_failure.emplace(nodescan::ScanError::Kind::incomplete, "a key is unknown");
+  const auto rack = provider();
+  start(*rack);
+  pass(std::chrono::minutes(1));
+  EXPECT_GT(network_.lookups, 1);
+  EXPECT_EQ(state_of(id), NodeState::ready);
+  EXPECT_THAT(metrics(), HasSubstr(kHealthy));
+  EXPECT_THAT(warnings_, testing::ElementsAre(HasSubstr("a key is unknown")));
+  loop_.run(rack->stop());
+}
+
 TEST_F(StaticProviderTest, a_replaced_one_registers_no_further_slots) {
   const auto rack = provider(1000);
   loop_.run(rack->start());
