@@ -145,9 +145,8 @@ TEST_F(ScannerTest, reads_rsa_keys_whichever_signature_the_server_is_ready_to_ma
 }
 
 TEST_F(ScannerTest, reads_keys_through_every_kind_of_key_exchange) {
-  for (const char* method :
-       {"ecdh-sha2-nistp521", "diffie-hellman-group16-sha512",
-        "diffie-hellman-group-exchange-sha256", "diffie-hellman-group14-sha1"}) {
+  for (const char* method : {"ecdh-sha2-nistp521", "diffie-hellman-group14-sha256",
+                             "diffie-hellman-group16-sha512", "diffie-hellman-group14-sha1"}) {
     SCOPED_TRACE(method);
     const Sshd sshd({.configuration = {std::string("KexAlgorithms ") + method}});
     NetworkScanner scanner(runtime_, pool_);
@@ -203,6 +202,23 @@ TEST_F(ScannerTest, a_server_without_a_common_key_exchange_is_tried_on_and_said_
   run_until([this] { return progress_.last_failure.contains("no match for method kex algos"); });
   run_until([this] { return progress_.attempts >= 3; });
   loop_.run(scope.stop());
+}
+
+// They would block the event loop.
+TEST_F(ScannerTest, a_server_cannot_choose_an_expensive_key_exchange) {
+  for (const char* method :
+       {"diffie-hellman-group-exchange-sha256", "diffie-hellman-group18-sha512"}) {
+    SCOPED_TRACE(method);
+    const Sshd sshd({.configuration = {std::string("KexAlgorithms ") + method}});
+    NetworkScanner scanner(runtime_, pool_, quick());
+    async::TaskScope scope(runtime_, no_errors());
+    Outcome outcome;
+    auto scan = scanner.host_keys(kLoopback, sshd.port(), in(test_support::kPatience), &progress_);
+    scope.spawn("scan", keep_outcome(std::move(scan), outcome));
+    run_until([this] { return progress_.last_failure.contains("no match for method kex algos"); });
+    loop_.run(scope.stop());
+    progress_ = {};
+  }
 }
 
 TEST_F(ScannerTest, servers_that_speak_no_ssh_are_timeouts_and_leave_nothing_open) {
