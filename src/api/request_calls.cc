@@ -154,7 +154,7 @@ NewRequest read_request(const Call& call) {
   CallBody body(call.request);
   NewRequest wanted;
   wanted.request_spec.labels = read_labels(call, body);
-  wanted.request_spec.requestor = "nodepool-api:" + call.client.name;
+  wanted.request_spec.requestor = std::string(model::kLeaseRequestorPrefix) + call.client.name;
   wanted.request_spec.priority = read_priority(call, body);
   wanted.request_spec.relative_priority =
       body.integer("relative_priority", 0, 1'000'000).value_or(0);

@@ -38,6 +38,10 @@ CloudError failure_of(const Ec2Instance& instance) {
   return {kind, state_in_words(instance)};
 }
 
+bool is_missing_template(const CloudError& error) {
+  return error.code().starts_with("InvalidLaunchTemplateName.NotFound");
+}
+
 }  // namespace
 
 InstanceLaunch::InstanceLaunch(MachineContext context, driver::CreateSpec spec,
@@ -169,15 +173,21 @@ Task<std::string> InstanceLaunch::run_instance() {
   co_return co_await context_.ec2.run_instance(std::move(query));
 }
 
+// Repeats the call once if the template is gone: a Python Nodepool with the same provider deletes
+// all templates of the provider that it would not create itself. AWS refuses the whole call, so its
+// token is unused.
 Task<std::string> InstanceLaunch::create_fleet(RunInstancesRequest request) {
-  const std::string name = co_await context_.templates.of(spec_.pool, spec_.label);
-  Query query = fleet_query(request, name);
-  requested_at_ = context_.runtime.clock.now();
-  try {
-    co_return co_await context_.ec2.create_fleet(std::move(query));
-  } catch (const CloudError& error) {
-    if (error.kind() == CloudError::Kind::not_found) context_.templates.forget(name);
-    throw;
+  for (bool is_repeated = false;; is_repeated = true) {
+    const std::string name = co_await context_.templates.of(spec_.pool, spec_.label);
+    Query query = fleet_query(request, name);
+    requested_at_ = context_.runtime.clock.now();
+    try {
+      co_return co_await context_.ec2.create_fleet(std::move(query));
+    } catch (const CloudError& error) {
+      if (!is_missing_template(error)) throw;
+      context_.templates.forget(name);
+      if (is_repeated) throw;
+    }
   }
 }
 

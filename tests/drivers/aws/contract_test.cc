@@ -496,6 +496,26 @@ TEST_P(FleetOfAws, another_launcher_uses_the_template_that_is_there) {
   EXPECT_THAT(aws().templates, testing::SizeIs(1));
 }
 
+// The Python Nodepool deletes the templates of a provider that it would not create itself.
+TEST_P(FleetOfAws, a_template_that_others_have_deleted_is_created_again_in_the_same_attempt) {
+  launch_new();
+  aws().templates.clear();
+  const Node node = launch_new();
+  expect_one_machine(node.id);
+  EXPECT_EQ(aws().count("CreateFleet"), 3);
+  EXPECT_EQ(aws().count("CreateLaunchTemplate"), 2);
+  EXPECT_THAT(aws().templates, testing::SizeIs(1));
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
+}
+
+TEST_P(FleetOfAws, a_template_that_is_missing_again_fails_the_attempt) {
+  const std::string code = "InvalidLaunchTemplateName.NotFoundException";
+  aws().fail("CreateFleet", {{400, code}, {400, code}});
+  expect_one_machine(launch_new().id);
+  EXPECT_EQ(aws().count("CreateFleet"), 3);
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "the second attempt succeeds";
+}
+
 TEST_P(UnusableOfAws, what_cannot_be_made_concerns_only_its_label) {
   start();
   process_->run(provider().available());
