@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,11 +41,34 @@ struct ProviderFacts {
 // By name.
 using Providers = std::map<std::string, ProviderFacts, std::less<>>;
 
-// The records from which usage is computed.
+// What providers use by the records of their nodes. Reads these once for each provider, when it is
+// first asked for.
+class RecordedUsage {
+ public:
+  struct Usage {
+    driver::Resources all;
+    std::map<std::string, driver::Resources, std::less<>> by_pool;
+    // What the first node with this label only has, by pool and label.
+    std::map<std::pair<std::string, std::string>, driver::Resources> of_label;
+    std::int64_t launches = 0;  // under way
+  };
+
+  // `nodes` outlives it.
+  explicit RecordedUsage(const model::NodeTable& nodes) : nodes_(nodes) {}
+
+  const Usage& of_provider(const std::string& provider);
+
+ private:
+  const model::NodeTable& nodes_;
+  std::map<std::string, Usage> usage_;
+};
+
+// The records by which machines are explained.
 struct MachineRecords {
   double now = 0;  // seconds since the epoch
   const model::NodeTable& nodes;
   const model::ImageTable& images;
+  RecordedUsage& usage;
 };
 
 // Whether the provider launches machines, and another launcher can resume a launch.
