@@ -26,7 +26,8 @@ namespace nodepool::report {
 // The facts about a provider that this process has.
 struct ProviderFacts {
   std::shared_ptr<const driver::ProviderConfig> config;  // nullptr: see failure
-  std::string failure;  // why its configuration is invalid, or its cloud does not respond
+  // Why its configuration is invalid, it could not start, or its cloud does not respond.
+  std::string failure;
   model::BootRecord boot_times;
 
   // From its cloud, with --online.

@@ -19,21 +19,6 @@ namespace {
 // The most requests that the explanation of a label shows.
 constexpr std::size_t kMostRequests = 10;
 
-Providers configured_providers(const Sources& sources) {
-  Providers providers;
-  for (const config::ProviderSection& section : sources.config.providers) {
-    ProviderFacts& facts = providers[section.name];
-    try {
-      auto config = sources.drivers.driver(section.driver).configure(section, sources.config);
-      config->require_files();
-      facts.config = std::move(config);
-    } catch (const config::ConfigError& error) {
-      facts.failure = error.what();
-    }
-  }
-  return providers;
-}
-
 Task<> read_boot_times(const Sources& sources, Providers& providers) {
   for (auto& [name, facts] : providers) {
     if (!facts.config || !launches_machines(facts)) continue;
@@ -103,9 +88,25 @@ std::optional<Explanation> explanation_of(const ExplanationFacts& knowledge,
 
 }  // namespace
 
+Providers configured_providers(const config::Config& config,
+                               const driver::DriverRegistry& drivers) {
+  Providers providers;
+  for (const config::ProviderSection& section : config.providers) {
+    ProviderFacts& facts = providers[section.name];
+    try {
+      auto configured = drivers.driver(section.driver).configure(section, config);
+      configured->require_files();
+      facts.config = std::move(configured);
+    } catch (const config::ConfigError& error) {
+      facts.failure = error.what();
+    }
+  }
+  return providers;
+}
+
 Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                                          AskClouds ask_clouds) {
-  Providers providers = configured_providers(sources);
+  Providers providers = std::move(sources.providers);
   const model::NodeRequest* request = sources.requests.find(subject);
   const SimulationInput input{sources.now,
                               sources.nodes,
