@@ -23,6 +23,9 @@ namespace {
 constexpr std::string_view kBearer = "Bearer ";
 // Calls a second of clients without a valid token, for each origin. Enough for the status page.
 constexpr double kAnonymousRate = 200;
+// The records of a list that cost as much as another call.
+constexpr double kReadPerCall = 1000;
+constexpr double kListedPerCall = 50;
 // Editors rename the old file before they write the new one, so a missing file counts as deleted
 // only after this time.
 constexpr auto kReplacementTime = std::chrono::seconds(1);
@@ -156,6 +159,14 @@ void Authorizer::require(const Client& client, Scope scope, const web::Request& 
   if (client.name.empty()) throw CallError(401, "A token is required");
   throw CallError(403, fmt::format("{} has scope `{}`; this call requires `{}`", client.name,
                                    to_string(client.scope), to_string(scope)));
+}
+
+void Authorizer::charge_list(const Client& client, const web::Request& request, std::size_t read,
+                             std::size_t listed) {
+  if (!client.name.empty()) return;
+  const double calls =
+      static_cast<double>(read) / kReadPerCall + static_cast<double>(listed) / kListedPerCall;
+  rate_limit_.charge(web::origin(request.peer), calls, client.rate, seconds_since_start(runtime_));
 }
 
 bool Authorizer::may_read_without_token(Subject subject) const {

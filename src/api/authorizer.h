@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -43,6 +44,11 @@ class Authorizer {
 
   // Throws CallError: 429 above the rate limit, 401 or 403 if the client's scope is too small.
   void require(const Client& client, Client::Scope scope, const web::Request& request);
+
+  // Counts a list, which the event loop makes, towards the rate limit of a client without a token:
+  // it has read `read` records and contains `listed` of them.
+  void charge_list(const Client& client, const web::Request& request, std::size_t read,
+                   std::size_t listed);
 
   // The error response to a request for a page or for metrics. Returns nothing if the client may
   // read them. They contain the records of all tenants, so a token of one tenant may not.

@@ -70,6 +70,8 @@ class Launcher : private lifecycle::ProviderSet::User {
   // For the status pages. They live as long as the launcher.
   const Providers& providers() const { return providers_; }
   const ResourceUsage& usage() const { return usage_; }
+  // Also the providers that are not in service, and why they could not start.
+  const lifecycle::ProviderSet& provider_set() const { return provider_set_; }
   HistoryRecorder& history() { return history_; }
 
   // Adds the current values of gauges and counters.
