@@ -76,7 +76,7 @@ Task<int> perform(Context& context, Installation& installation, ListLeases comma
 Task<int> perform(Context& context, Installation& installation, ReleaseNodes command) {
   int status = 0;
   // Before the leases are listed: until it is withdrawn, a lease request may become one.
-  if (command.all) status = co_await withdraw_all(context, installation);
+  if (command.all && !command.hold_reason) status = co_await withdraw_all(context, installation);
   const std::vector<std::string> ids = co_await ids_of(context, installation, command);
   const Act act = [&context, &installation, &command](std::string id) {
     return release(context, installation, std::move(id), command.hold_reason);

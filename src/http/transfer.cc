@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <tuple>
 
 namespace nodepool::http {
@@ -56,8 +56,9 @@ curl_blob blob_of(const std::string& text) {
 
 // Empty if it cannot be read.
 std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();  // an error ends it, without an exception
+  return text.str();
 }
 
 // Called by libcurl for a new socket. Without it, the kernel sends data again for a quarter of an

@@ -22,6 +22,9 @@ using model::NodeState;
 // Before the next attempt after a node was locked or the store failed.
 constexpr auto kLeaseRetryPause = std::chrono::seconds(5);
 
+// Seconds left to the launchers that serve the provider.
+constexpr double kPeerPrecedence = 10;
+
 // Seconds. Bounds the delay after the wall clock was set forward.
 constexpr double kLongestSleep = 60;
 
@@ -117,10 +120,12 @@ void ExpiryWorker::reevaluate(const std::string& id) {
 }
 
 // The Python Nodepool does not know leases: they end on the nodes of its providers too, without the
-// limits of this launcher.
+// limits of this launcher. Another launcher may serve the provider: it goes first.
 std::optional<double> ExpiryWorker::expiry_of(const Node& node) const {
   if (node.provider && providers_.contains(*node.provider)) return expiry(node, ages_);
-  return node.state == NodeState::in_use ? expiry(node, NodeAges()) : std::nullopt;
+  if (node.state != NodeState::in_use) return std::nullopt;
+  const std::optional<double> end = expiry(node, NodeAges());
+  return end ? std::optional(*end + kPeerPrecedence) : std::nullopt;
 }
 
 bool ExpiryWorker::is_due(const Node& node) const {

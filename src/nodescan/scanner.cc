@@ -172,7 +172,9 @@ async::Task<std::string> NetworkScanner::Impl::key_of_type(const Target& target,
                                                            const KeyType& type,
                                                            Progress& progress) {
   for (int i = 0; i < kTriesPerKeyType; ++i) {
-    if (i > 0) co_await runtime.clock.sleep_for(limits.pause);
+    // A machine that is being launched has to be ready in time.
+    const bool may_wait = limits.deadline == ScanLimits::Deadline::first_key;
+    if (i > 0 && may_wait) co_await runtime.clock.sleep_for(limits.pause);
     auto reading = read_key(target, std::string(type.algorithms), progress);
     auto key = co_await std::move(reading);
     if (key) co_return std::move(*key);

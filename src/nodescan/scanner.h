@@ -62,8 +62,8 @@ class Scanner {
   // Waits until an SSH server completes a key exchange, then reads the host's keys. Returns one
   // "<key type> <base64>" for each key type of the host, in the order ssh-ed25519,
   // ecdsa-sha2-nistp256, -nistp384, -nistp521, ssh-rsa. Omits a key type if reading it fails twice,
-  // with a pause in between: Progress::unread has it. Updates `progress`, unless nullptr, during
-  // the call. Throws ScanError, Cancelled.
+  // with a pause in between if the deadline permits: Progress::unread has it. Updates `progress`,
+  // unless nullptr, during the call. Throws ScanError, Cancelled.
   virtual async::Task<std::vector<std::string>> host_keys(std::string host, std::uint16_t port,
                                                           async::Clock::TimePoint deadline,
                                                           Progress* progress) = 0;

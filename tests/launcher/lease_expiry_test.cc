@@ -185,7 +185,7 @@ TEST_F(LeaseExpiryTest, only_leases_end_on_nodes_that_other_launchers_serve) {
 
   pass(minutes(9));
   EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
-  pass(minutes(1) + seconds(1));
+  pass(minutes(1) + seconds(11));
   EXPECT_EQ(read_node(node.id).state, NodeState::used);
   EXPECT_EQ(contenders(), std::vector<std::string>());
   EXPECT_EQ(read_node(held.id).state, NodeState::hold);

@@ -38,8 +38,10 @@ CloudError failure_of(const Ec2Instance& instance) {
   return {kind, state_in_words(instance)};
 }
 
+// The refusal of a repetition whose first attempt has an unknown outcome has another kind.
 bool is_missing_template(const CloudError& error) {
-  return error.code().starts_with("InvalidLaunchTemplateName.NotFound");
+  return error.kind() == CloudError::Kind::not_found &&
+         error.code().starts_with("InvalidLaunchTemplateName.NotFound");
 }
 
 }  // namespace

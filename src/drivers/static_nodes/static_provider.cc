@@ -84,6 +84,7 @@ void StaticProvider::quiesce() {
   is_quiesced_ = true;
   subscription_.reset();
   scope_.cancel();
+  for (const auto& [key, state] : states_) state.check->cancel();
 }
 
 void StaticProvider::take_over(driver::Provider& predecessor) {
@@ -132,7 +133,7 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
     failure = error.what();
   }
   if (!facts) {
-    log_.warning("Error registering {} again: {}", host.name, failure);
+    if (!is_quiesced_) log_.warning("Error registering {} again: {}", host.name, failure);
     co_return std::nullopt;
   }
   if (is_quiesced_ || !state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
@@ -243,7 +244,10 @@ Task<> StaticProvider::process(HostKey key) {
   } catch (const coordination::StoreError& error) {
     doubt = error.what();
   } catch (const nodescan::ScanError& error) {
-    (error.is_inconclusive() ? doubt : failure) = error.what();
+    // A busy server recovers soon. A key that can never be read is a problem to be reported.
+    const bool is_lasting = error.kind() == nodescan::ScanError::Kind::incomplete &&
+                            (state.backoff.has_failed() || state.doubts.pause() >= kLongestPause);
+    (error.is_inconclusive() && !is_lasting ? doubt : failure) = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
   }
