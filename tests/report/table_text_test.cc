@@ -150,10 +150,10 @@ TEST(TableTest, yaml_is_a_list_of_maps_in_which_texts_are_quoted) {
 }
 
 TEST(TableTest, durations_for_people) {
-  EXPECT_EQ(duration_text({0.0041}), "0.004 s");
-  EXPECT_EQ(duration_text({59}), "59.000 s");
-  EXPECT_EQ(duration_text({600}), "0:10:00");
-  EXPECT_EQ(duration_text({93784.9}), "26:03:04");
+  EXPECT_EQ(duration_text(Duration{0.0041}), "0.004 s");
+  EXPECT_EQ(duration_text(Duration{59}), "59.000 s");
+  EXPECT_EQ(duration_text(Duration{600}), "0:10:00");
+  EXPECT_EQ(duration_text(Duration{93784.9}), "26:03:04");
 }
 
 TEST(TableTest, wide_characters_take_two_columns) {
