@@ -147,15 +147,20 @@ class LauncherDaemon final : public program::Daemon {
     return found->second.pause;
   }
 
-  // Those that serve, or that could not start.
+  // Those that serve, or that could not start. Before the configuration is applied, all of it.
   report::Providers providers() const {
-    report::Providers providers;
     const lifecycle::ProviderSet& set = launcher_->provider_set();
+    if (set.wanted().empty()) return report::configured_providers(*config_, drivers_);
+    report::Providers providers;
     for (const auto& [name, config] : set.wanted()) {
       report::ProviderFacts& facts = providers[name];
       const auto failure = set.failures().find(name);
+      if (const auto problem = config->outside_problem()) {
+        facts.failure = to_string(*problem);
+      } else {
+        facts.config = config;
+      }
       if (failure != set.failures().end()) facts.failure = failure->second;
-      if (!config->outside_problem()) facts.config = config;
     }
     return providers;
   }

@@ -39,13 +39,15 @@ bool has_limit(const ExplanationFacts& knowledge, const NodeRequest& request) {
 // Whether a working launcher would have served the request at once. False if that depends on facts
 // that only the launcher has: quotas, limits, and the order of requests.
 bool is_due(const ExplanationFacts& knowledge, const Component& pool, const NodeRequest& request) {
-  if (request.declined(pool.id)) return false;
+  // The cheap tests first: the last one reads all pools.
+  if (request.declined(pool.id) || !request.reuse || has_limit(knowledge, request) ||
+      !pool.supports(request.node_types) || !has_all(knowledge, pool, request)) {
+    return false;
+  }
   const auto provider = knowledge.providers.find(pool.provider_name);
   const bool is_known = provider != knowledge.providers.end() && provider->second.config;
   const std::int64_t concurrency = is_known ? provider->second.config->max_concurrency() : -1;
-  if (planning::check_eligibility(request, {&pool, concurrency}, knowledge.pools)) return false;
-  return pool.supports(request.node_types) && request.reuse && !has_limit(knowledge, request) &&
-         has_all(knowledge, pool, request);
+  return !planning::check_eligibility(request, {&pool, concurrency}, knowledge.pools);
 }
 
 // The requests that have waited for too long, the longest first. Not those that want a label of an

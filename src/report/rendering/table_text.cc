@@ -16,9 +16,12 @@ namespace {
 
 using model::Json;
 
-// The bytes of a cell that are shown. Longer cells do not widen their column either: one value of a
-// record would add as many blanks to each row.
-constexpr std::size_t kLongestCell = 2000;
+// The bytes of a cell that are shown.
+constexpr std::size_t kLongestCell = std::size_t{16} << 10U;
+
+// Wider cells do not widen their column: one value of a record would add as many blanks to each
+// row.
+constexpr std::size_t kWidestCell = 2000;
 
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -140,7 +143,7 @@ class Lines {
     for (const TextRow& row : table.rows) {
       for (std::size_t i = 0; i < row.size(); ++i) {
         const std::size_t width = widest_line(row[i]);
-        if (width > kLongestCell && style.width == 0) continue;
+        if (width > kWidestCell && style.width == 0) continue;
         natural[i].width = std::max(natural[i].width, width);
       }
     }
