@@ -508,14 +508,6 @@ TEST_P(FleetOfAws, a_template_that_others_have_deleted_is_created_again_in_the_s
   EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
 }
 
-TEST_P(FleetOfAws, a_missing_template_says_nothing_about_an_unanswered_call) {
-  const std::string code = "InvalidLaunchTemplateName.NotFoundException";
-  aws().fail("CreateFleet", {{-1}, {400, code}, {400, code}});
-  const Node node = launch_new();
-  expect_one_machine(node.id);
-  EXPECT_THAT(aws().instances, testing::SizeIs(1));
-}
-
 TEST_P(FleetOfAws, a_template_that_is_missing_again_fails_the_attempt) {
   const std::string code = "InvalidLaunchTemplateName.NotFoundException";
   aws().fail("CreateFleet", {{400, code}, {400, code}});
