@@ -19,6 +19,7 @@
 #include "model/node.h"
 #include "model/paths.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::builder {
 namespace {
@@ -79,12 +80,7 @@ class BuilderAndLauncherTest : public testing::Test {
   }
 
   void pass(async::Duration duration) {
-    const async::Clock::TimePoint end = clock_.now() + duration;
-    settle();
-    while (clock_.next_wakeup() <= end) {
-      clock_.advance_to(clock_.next_wakeup());
-      settle();
-    }
+    test_support::pass(clock_, duration, [this] { settle(); });
   }
   void settle() {
     const auto at_work = [](const async::LiveTask& task) {

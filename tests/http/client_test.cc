@@ -22,6 +22,7 @@
 #include "tests/support/network.h"
 #include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::http {
 namespace {
@@ -440,13 +441,7 @@ class PrecedenceTest : public testing::Test {
 
   // Returns the calls that have had their turn until then, in order.
   std::vector<std::string> after(async::Duration time) {
-    const auto end = clock_.now() + time;
-    while (clock_.next_wakeup() <= end) {
-      clock_.advance_to(clock_.next_wakeup());
-      loop_.poll();
-    }
-    clock_.advance_to(end);
-    loop_.poll();
+    test_support::pass(clock_, time, [this] { loop_.poll(); });
     return turns_;
   }
 

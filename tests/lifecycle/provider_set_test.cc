@@ -19,6 +19,7 @@
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
 #include "model/records.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::lifecycle {
 namespace {
@@ -213,13 +214,7 @@ class ProviderSetTest : public testing::Test {
 
   // Returns what happens meanwhile.
   Events pass(async::Duration duration) {
-    const async::Clock::TimePoint end = clock_.now() + duration;
-    loop_.poll();
-    while (clock_.next_wakeup() <= end) {
-      clock_.advance_to(clock_.next_wakeup());
-      loop_.poll();
-    }
-    clock_.advance_to(end);
+    test_support::pass(clock_, duration, [this] { loop_.poll(); });
     return std::exchange(script_.events, {});
   }
 

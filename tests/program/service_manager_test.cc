@@ -17,6 +17,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::program {
 namespace {
@@ -52,12 +53,7 @@ class ServiceManagerTest : public testing::Test {
     ServiceManager manager(runtime_);
     async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
     scope.spawn("watchdog", manager.feed_watchdog());
-    loop_.poll();
-    const async::Clock::TimePoint end = clock_.now() + duration;
-    while (clock_.next_wakeup() <= end) {
-      clock_.advance_to(clock_.next_wakeup());
-      loop_.poll();
-    }
+    test_support::pass(clock_, duration, [this] { loop_.poll(); });
     loop_.run(scope.stop());
     return received();
   }

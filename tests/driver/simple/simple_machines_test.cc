@@ -11,6 +11,7 @@
 #include "async/event_loop.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::driver {
 namespace {
@@ -141,14 +142,7 @@ class SimpleMachinesTest : public testing::Test {
   }
 
   void pass(async::Duration duration) {
-    const auto end = clock_.now() + duration;
-    settle();
-    while (clock_.next_wakeup() <= end) {
-      clock_.advance_to(clock_.next_wakeup());
-      settle();
-    }
-    clock_.advance_to(end);
-    settle();
+    test_support::pass(clock_, duration, [this] { settle(); });
   }
 
   // Runs a task that ends without time passing.

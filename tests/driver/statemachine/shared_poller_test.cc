@@ -11,6 +11,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "driver/cloud_error.h"
+#include "tests/support/virtual_time.h"
 
 namespace nodepool::driver {
 namespace {
@@ -77,14 +78,7 @@ class SharedPollerTest : public testing::Test {
     }
   }
   void pass(async::Duration time) {
-    const auto until = clock_.now() + time;
-    settle();
-    while (clock_.next_wakeup() <= until) {
-      clock_.advance_to(clock_.next_wakeup());
-      settle();
-    }
-    clock_.advance_to(until);
-    settle();
+    test_support::pass(clock_, time, [this] { settle(); });
   }
   double now() const { return std::chrono::duration<double>(clock_.now() - start_).count(); }
 
