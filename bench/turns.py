@@ -17,7 +17,7 @@ def arguments(description):
     parser.add_argument('--rounds', type=int, default=3, help='number of measurements of each launcher')
     parser.add_argument('--only', choices=sorted(KINDS), help='measure only one kind of launcher')
     parser.add_argument('--scenario', action='append', help='measure only this scenario; repeatable')
-    parser.add_argument('--json', type=pathlib.Path, help='output file of the results')
+    parser.add_argument('--json', type=pathlib.Path, help='file of results to update')
     return parser
 
 
@@ -26,6 +26,8 @@ class Run:
 
     def __init__(self, parser, scenarios):
         self.options = parser.parse_args()
+        if self.options.only and self.options.json:
+            parser.error('--json needs both kinds')
         self.scenarios = self.options.scenario or list(scenarios)
         if unknown := set(self.scenarios) - set(scenarios):
             parser.error(f'unknown scenario: {", ".join(sorted(unknown))}; known: {", ".join(scenarios)}')
@@ -48,7 +50,17 @@ class Run:
         self.result['stolen %'] = round((ended[0] - self.begun[0]) * 100 / (ended[1] - self.begun[1]), 1)
         print(f'stolen: {self.result["stolen %"]} %')
         if self.options.json:
-            self.options.json.write_text(json.dumps(self.result, indent=1) + '\n')
+            store(self.options.json, self.result)
+
+
+def store(path, run):
+    """Adds a run to those in a file, in place of their results of the same scenarios."""
+    runs = json.loads(path.read_text()) if path.exists() else []
+    for earlier in runs:
+        for floor in [key for key in run if key.startswith('floor')]:
+            earlier.pop(floor, None)
+        earlier['scenarios'] = {name: found for name, found in earlier['scenarios'].items() if name not in run['scenarios']}
+    path.write_text(json.dumps([each for each in runs if each['scenarios']] + [run], indent=1) + '\n')
 
 
 def summary(rounds):

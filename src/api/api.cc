@@ -178,7 +178,7 @@ Task<web::Response> Api::answer(web::Request request) {
 Task<web::Response> Api::perform(web::Request request) {
   std::string id;
   const Route& route = find_route(request, id);
-  const Client client = authorizer_.identify(request);
+  const Client client = authorizer_.authenticate(request);
   Call call{.context = context_, .client = client, .request = request, .id = std::move(id)};
   const bool is_change = route.scope >= Scope::request;
   web::Response response;

@@ -9,6 +9,7 @@
 #include "api/call.h"
 #include "async/deadline.h"
 #include "async/event.h"
+#include "async/file_stamp.h"
 #include "telemetry/log_errors.h"
 #include "web/origin.h"
 
@@ -20,8 +21,14 @@ using Scope = Client::Scope;
 namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
-// Calls a second of clients without a token, for each origin. Enough for the status page.
+// Calls a second of clients without a valid token, for each origin. Enough for the status page.
 constexpr double kAnonymousRate = 200;
+// The records of a list that cost as much as another call.
+constexpr double kReadPerCall = 1000;
+constexpr double kListedPerCall = 50;
+// Editors rename the old file before they write the new one, so a missing file counts as deleted
+// only after this time.
+constexpr auto kReplacementTime = std::chrono::seconds(1);
 // How often waiting calls and streams check whether their token has expired.
 constexpr auto kExpiryCheck = std::chrono::seconds(15);
 
@@ -95,7 +102,21 @@ void Authorizer::read_tokens() {
 Task<> Authorizer::follow_tokens(async::FileChanges changes) {
   while (true) {
     co_await changes.changed();
+    const bool is_missing = !async::stamp(options_.tokens).exists;
+    if (is_missing) co_await runtime_.clock.sleep_for(kReplacementTime);
     read_tokens();
+  }
+}
+
+Client Authorizer::authenticate(const web::Request& request) {
+  try {
+    return identify(request);
+  } catch (const CallError& error) {
+    if (error.status() == 401) {
+      wrong_tokens_.warn("Wrong token from " + web::origin(request.peer), request_summary(request));
+      count_call(web::origin(request.peer), kAnonymousRate);
+    }
+    throw;
   }
 }
 
@@ -125,17 +146,27 @@ Client Authorizer::identify(const web::Request& request) const {
           .rate = kAnonymousRate};
 }
 
+// Throws CallError (429) above the rate limit.
+void Authorizer::count_call(const std::string& bucket, double rate) {
+  if (rate_limit_.allows(bucket, rate, seconds_since_start(runtime_))) return;
+  throw CallError(429, fmt::format("Rate limit exceeded ({} calls a second); retry later", rate),
+                  {{"Retry-After", "1"}});
+}
+
 void Authorizer::require(const Client& client, Scope scope, const web::Request& request) {
-  const std::string key = client.name.empty() ? web::origin(request.peer) : client.name;
-  if (!rate_limit_.allows(key, client.rate, seconds_since_start(runtime_))) {
-    throw CallError(
-        429, fmt::format("Rate limit exceeded ({} calls a second); retry later", client.rate),
-        {{"Retry-After", "1"}});
-  }
+  count_call(client.name.empty() ? web::origin(request.peer) : client.name, client.rate);
   if (client.scope >= scope) return;
   if (client.name.empty()) throw CallError(401, "A token is required");
   throw CallError(403, fmt::format("{} has scope `{}`; this call requires `{}`", client.name,
                                    to_string(client.scope), to_string(scope)));
+}
+
+void Authorizer::charge_list(const Client& client, const web::Request& request, std::size_t read,
+                             std::size_t listed) {
+  if (!client.name.empty()) return;
+  const double calls =
+      static_cast<double>(read) / kReadPerCall + static_cast<double>(listed) / kListedPerCall;
+  rate_limit_.charge(web::origin(request.peer), calls, client.rate, seconds_since_start(runtime_));
 }
 
 bool Authorizer::may_read_without_token(Subject subject) const {
@@ -146,7 +177,7 @@ std::optional<web::Response> Authorizer::refuse_reading(const web::Request& requ
                                                         Subject subject) {
   if (may_read_without_token(subject)) return std::nullopt;
   try {
-    const Client client = identify(request);
+    const Client client = authenticate(request);
     require(client, Scope::read, request);
     if (client.name.empty()) throw CallError(401, "A token is required");
     if (!client.tenant.empty()) {
@@ -233,9 +264,6 @@ void Authorizer::log_refusal(const web::Request& request, unsigned status) {
   const std::string origin = web::origin(request.peer);
   const std::string call = fmt::format("{} from {}", request_summary(request), origin);
   refusals_.warn(fmt::format("Calls refused with {}", status), call);
-  if (status == 401 && request.header("authorization") != nullptr) {
-    wrong_tokens_.warn("Wrong token from " + origin, request_summary(request));
-  }
 }
 
 web::Request head_of(const web::Request& request) {

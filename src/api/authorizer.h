@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -32,16 +33,22 @@ class Authorizer {
              const telemetry::Logger& audit, Options options);
 
   // Reads the token file now and whenever it changes. A file with errors is logged and the tokens
-  // remain as they were.
+  // remain as they were. All tokens are revoked when the file has been missing for a second.
   void start();
   async::Task<> stop();
 
   // The client that sends the request; without a token, an anonymous one. Throws CallError: 401 if
-  // the token is not valid, 403 if it was sent over an unencrypted connection from another host.
-  Client identify(const web::Request& request) const;
+  // the token is not valid, 429 if the request's origin sends too many of these, 403 if it was sent
+  // over an unencrypted connection from another host.
+  Client authenticate(const web::Request& request);
 
   // Throws CallError: 429 above the rate limit, 401 or 403 if the client's scope is too small.
   void require(const Client& client, Client::Scope scope, const web::Request& request);
+
+  // Counts a list, which the event loop makes, towards the rate limit of a client without a token:
+  // it has read `read` records and contains `listed` of them.
+  void charge_list(const Client& client, const web::Request& request, std::size_t read,
+                   std::size_t listed);
 
   // The error response to a request for a page or for metrics. Returns nothing if the client may
   // read them. They contain the records of all tenants, so a token of one tenant may not.
@@ -65,6 +72,9 @@ class Authorizer {
  private:
   class GuardedSink;
 
+  // Like authenticate(), without regard to the rate of wrong tokens: throws no 429.
+  Client identify(const web::Request& request) const;
+  void count_call(const std::string& bucket, double rate);
   bool may_read_without_token(Subject subject) const;
   void read_tokens();
   async::Task<> follow_tokens(async::FileChanges changes);

@@ -87,9 +87,11 @@ Task<web::Response> list_leases(Call& call) {
   std::string list;
   std::string last;
   std::string next;
+  std::size_t read = 0;
   std::size_t count = 0;
   for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
     const auto& [id, entry] = *at;
+    ++read;
     if (!entry.lease || !call.view.has(entry)) continue;
     if (count == most) {
       next = fmt::format(R"(, "next": "/api/v1/leases?limit={}&after={}")", most, last);
@@ -101,6 +103,7 @@ Task<web::Response> list_leases(Call& call) {
     ++count;
     last = id;
   }
+  call.context.authorizer.charge_list(call.client, call.request, read, count);
   co_return json_response(200, fmt::format("{{\"leases\": [{}]{}}}\n", list, next));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,10 +18,10 @@ namespace nodepool::api {
 // How long a failed lease request is kept for its owner to read, in seconds.
 inline constexpr double kFailureRetention = 600;
 
-// Completes lease requests: it leases the nodes of fulfilled ones, withdraws expired ones, and
-// removes failed ones after kFailureRetention. Every launcher that serves the API has one; a lock
-// decides between them. For requests that another launcher received, that launcher has precedence
-// for 2 seconds. The worker sleeps until the next request is due.
+// Completes lease requests: it leases the nodes of fulfilled ones, withdraws expired ones, also if
+// they are fulfilled too late, and removes failed ones after kFailureRetention. Every launcher that
+// serves the API has one; a lock decides between them. For requests that another launcher received,
+// that launcher has precedence for 2 seconds. The worker sleeps until the next request is due.
 class LeaseRequestWorker {
  public:
   // All arguments outlive this.
@@ -37,9 +38,9 @@ class LeaseRequestWorker {
 
  private:
   void reevaluate(const std::string& id);
-  void schedule(const std::string& id, double when);
-  void forget(const std::string& id);
-  double due(const std::string& id) const;
+  void reevaluate_all();
+  void unschedule(const std::string& id);
+  std::optional<double> due(const std::string& id) const;
   async::Task<> run();
   async::Task<> remove_old_keys();
   async::Task<> serve(std::string id);
@@ -51,7 +52,7 @@ class LeaseRequestWorker {
   LeaseIndex& lease_index_;
   telemetry::Logger log_;
   std::set<std::string> adopted_;
-  std::set<std::string> in_progress_;                  // requests that a task works on
+  std::set<std::string> in_progress_;                  // requests that a task serves or retries
   std::map<std::string, double> due_;                  // id -> seconds since the epoch
   std::set<std::pair<double, std::string>> next_due_;  // the same, by time
   async::Event changed_{"the next due lease request changed"};

@@ -102,9 +102,11 @@ Task<web::Response> list_nodes(Call& call) {
   const double now = call.context.runtime.clock.wall_seconds();
   std::string last;
   bool is_more = false;
+  std::size_t read = 0;
   const auto& all = nodes.all();
   for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
     const auto& [id, node] = *at;
+    ++read;
     if (!filter.admits(node) || !call.view.has(node)) continue;
     if (table.rows().size() == most) {
       is_more = true;
@@ -113,6 +115,7 @@ Task<web::Response> list_nodes(Call& call) {
     report::add_node(table, node, nodes.is_locked(id), now, report::Detail::wide);
     last = id;
   }
+  call.context.authorizer.charge_list(call.client, call.request, read, table.rows().size());
   const std::string next = is_more ? fmt::format(R"(, "next": "/api/v1/nodes?limit={}&after={}{}")",
                                                  most, last, filter.parameters())
                                    : std::string();
@@ -134,6 +137,8 @@ Task<web::Response> show_node(Call& call) {
 Task<web::Response> list_labels(Call& call) {
   const report::Table table =
       report::label_listing(call.context.records.components.pools(), call.context.records.nodes);
+  call.context.authorizer.charge_list(call.client, call.request,
+                                      call.context.records.nodes.all().size(), table.rows().size());
   co_return json_response(200, fmt::format("{{\"labels\": {}}}\n", report::table_json(table)));
 }
 

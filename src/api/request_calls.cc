@@ -154,7 +154,7 @@ NewRequest read_request(const Call& call) {
   CallBody body(call.request);
   NewRequest wanted;
   wanted.request_spec.labels = read_labels(call, body);
-  wanted.request_spec.requestor = "nodepool-api:" + call.client.name;
+  wanted.request_spec.requestor = std::string(model::kLeaseRequestorPrefix) + call.client.name;
   wanted.request_spec.priority = read_priority(call, body);
   wanted.request_spec.relative_priority =
       body.integer("relative_priority", 0, 1'000'000).value_or(0);
@@ -335,8 +335,10 @@ Task<web::Response> list_requests(Call& call) {
   report::Table table = report::request_columns();
   std::string last;
   std::string next;
+  std::size_t read = 0;
   for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
     const auto& [id, request] = *at;
+    ++read;
     if (!call.view.has(request)) continue;
     if (table.rows().size() == most) {
       next = fmt::format(R"(, "next": "/api/v1/requests?limit={}&after={}")", most, last);
@@ -345,6 +347,7 @@ Task<web::Response> list_requests(Call& call) {
     report::add_request(table, request, now);
     last = id;
   }
+  call.context.authorizer.charge_list(call.client, call.request, read, table.rows().size());
   co_return json_response(200,
                           fmt::format("{{\"requests\": {}{}}}\n", report::table_json(table), next));
 }

@@ -10,11 +10,15 @@ constexpr double kBurstSeconds = 10;
 constexpr std::size_t kMostBuckets = 10'000;
 constexpr double kSweepPause = 1;  // seconds
 
+double most_calls(double rate) {
+  return std::max(1.0, rate * kBurstSeconds);
+}
+
 }  // namespace
 
 // The name of the client's bucket; empty: the shared one. Full buckets are removed: they are equal
 // to new ones.
-std::string TokenBucket::bucket_of(const std::string& client, double now) {
+std::string TokenBucket::name_of(const std::string& client, double now) {
   if (buckets_.size() < kMostBuckets || buckets_.contains(client)) return client;
   if (now >= swept_ + kSweepPause) {
     swept_ = now;
@@ -23,16 +27,26 @@ std::string TokenBucket::bucket_of(const std::string& client, double now) {
   return buckets_.size() < kMostBuckets ? client : std::string();
 }
 
-bool TokenBucket::allows(const std::string& client, double rate, double now) {
-  const double most = std::max(1.0, rate * kBurstSeconds);
-  const auto [found, is_new] = buckets_.try_emplace(bucket_of(client, now), Bucket{most, now, now});
+// The client's bucket, filled up to now.
+TokenBucket::Bucket& TokenBucket::bucket_of(const std::string& client, double rate, double now) {
+  const double most = most_calls(rate);
+  const auto [found, is_new] = buckets_.try_emplace(name_of(client, now), Bucket{most, now, now});
   Bucket& bucket = found->second;
   bucket.calls = std::min(most, bucket.calls + (now - bucket.filled) * rate);
   bucket.filled = now;
-  const bool is_allowed = bucket.calls >= 1;
-  if (is_allowed) bucket.calls -= 1;
-  bucket.full = now + (most - bucket.calls) / rate;
-  return is_allowed;
+  return bucket;
+}
+
+bool TokenBucket::allows(const std::string& client, double rate, double now) {
+  if (bucket_of(client, rate, now).calls < 1) return false;
+  charge(client, 1, rate, now);
+  return true;
+}
+
+void TokenBucket::charge(const std::string& client, double calls, double rate, double now) {
+  Bucket& bucket = bucket_of(client, rate, now);
+  bucket.calls -= calls;
+  bucket.full = now + (most_calls(rate) - bucket.calls) / rate;
 }
 
 }  // namespace nodepool::api

@@ -14,14 +14,18 @@ class TokenBucket {
   // Whether the client may call now. `now` is a monotonic time in seconds.
   bool allows(const std::string& client, double rate, double now);
 
+  // Counts further calls, whether they are allowed or not: the client's next ones may have to wait.
+  void charge(const std::string& client, double calls, double rate, double now);
+
  private:
   struct Bucket {
-    double calls = 0;   // that are allowed now
+    double calls = 0;   // that are allowed now; negative after a charge
     double filled = 0;  // time of the last update of `calls`
     double full = 0;    // when it is full without further calls
   };
 
-  std::string bucket_of(const std::string& client, double now);
+  std::string name_of(const std::string& client, double now);
+  Bucket& bucket_of(const std::string& client, double rate, double now);
 
   std::map<std::string, Bucket> buckets_;
   double swept_ = 0;  // when full buckets were last removed

@@ -56,6 +56,12 @@ class SharedResult {
   // Discards the last result.
   void drop() { answer_.reset(); }
 
+  // Cancels the request in flight. Its callers, and later ones, get Cancelled.
+  void cancel() {
+    is_cancelled_ = true;
+    scope_.cancel();
+  }
+
   // Cancels the request in flight. Its waiting callers must have been cancelled before.
   Task<> stop() { co_await scope_.stop(); }
 
@@ -73,6 +79,7 @@ class SharedResult {
 
   std::shared_ptr<Round> join() {
     if (!round_) {
+      if (is_cancelled_) throw Cancelled();
       round_ = std::make_shared<Round>(name_, runtime_.clock.now());
       scope_.spawn(std::string(name_), run(round_));
     }
@@ -98,6 +105,7 @@ class SharedResult {
   Pointer answer_;
   Clock::TimePoint asked_at_{};
   std::shared_ptr<Round> round_;  // in flight; null if none
+  bool is_cancelled_ = false;
   TaskScope scope_;
 };
 

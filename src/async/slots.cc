@@ -12,7 +12,8 @@
 namespace nodepool::async {
 
 struct Slots::State {
-  std::size_t free;
+  std::int64_t count = 0;
+  std::int64_t free = 0;  // negative: more are held than there are
   std::list<Waiter*> waiting;
 };
 
@@ -33,17 +34,30 @@ Slots::Hold::Hold(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Slots::Hold::~Hold() {
   if (!state_) return;  // moved from
-  if (state_->waiting.empty()) {
-    ++state_->free;
-    return;
-  }
-  Waiter* next = state_->waiting.front();
-  state_->waiting.pop_front();
-  next->hold.emplace(state_);
-  next->task.wake();
+  ++state_->free;
+  pass_on(state_);
 }
 
-Slots::Slots(std::size_t count) : state_(std::make_shared<State>(count)) {}
+Slots::Slots(std::size_t count) : state_(std::make_shared<State>()) {
+  resize(count);
+}
+
+void Slots::resize(std::size_t count) {
+  const auto now = static_cast<std::int64_t>(count);
+  state_->free += now - std::exchange(state_->count, now);
+  pass_on(state_);
+}
+
+// Gives free slots to the waiting tasks.
+void Slots::pass_on(const std::shared_ptr<State>& state) {
+  while (state->free > 0 && !state->waiting.empty()) {
+    --state->free;
+    Waiter* next = state->waiting.front();
+    state->waiting.pop_front();
+    next->hold.emplace(state);
+    next->task.wake();
+  }
+}
 
 Task<Slots::Hold> Slots::take() {
   const auto state = state_;

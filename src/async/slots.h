@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "async/task.h"
@@ -24,13 +26,21 @@ class Slots {
     std::shared_ptr<State> state_;
   };
 
+  // More than are ever taken.
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
   explicit Slots(std::size_t count);
+
+  // Changes their number. If more are held already, these remain held.
+  void resize(std::size_t count);
 
   // Waits for a slot. Throws Cancelled.
   Task<Hold> take();
 
  private:
   struct Waiter;
+
+  static void pass_on(const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;
 };

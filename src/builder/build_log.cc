@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void log_failed(const std::string& doing, const fs::path& path,
-                             const std::error_code& error) {
-  throw std::runtime_error(doing + " " + path.string() + ": " + error.message());
+std::string failure_text(const std::string& problem, const fs::path& path,
+                         const std::error_code& error) {
+  return problem + " " + path.string() + ": " + error.message();
 }
 
 bool is_log_of(const fs::path& path, const std::string& image) {
@@ -26,17 +26,26 @@ bool is_log_of(const fs::path& path, const std::string& image) {
   return key && key->first == image && path.filename() == model::build_log_name(image, key->second);
 }
 
-void delete_old_logs(const BuildLog::Settings& settings, const std::string& image) {
-  if (settings.retention < 0) return;
+// Returns why some remain; empty: none.
+std::string delete_old_logs(const BuildLog::Settings& settings, const std::string& image) {
+  if (settings.retention < 0) return {};
   const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(settings.retention, 1));
   std::vector<std::pair<fs::file_time_type, fs::path>> logs;
-  for (const fs::directory_entry& entry : fs::directory_iterator(settings.directory)) {
+  std::error_code error;
+  fs::directory_iterator entries(settings.directory, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     std::error_code gone;  // another builder may have deleted it
-    const auto time = entry.last_write_time(gone);
-    if (!gone && is_log_of(entry.path(), image)) logs.emplace_back(time, entry.path());
+    const auto time = entries->last_write_time(gone);
+    if (!gone && is_log_of(entries->path(), image)) logs.emplace_back(time, entries->path());
   }
+  if (error) return failure_text("cannot read the directory", settings.directory, error);
   std::ranges::sort(logs, std::greater());
-  for (std::size_t i = kept; i < logs.size(); ++i) fs::remove(logs[i].second);
+  std::string problem;
+  for (std::size_t i = kept; i < logs.size(); ++i) {
+    fs::remove(logs[i].second, error);
+    if (error) problem = failure_text("cannot delete", logs[i].second, error);
+  }
+  return problem;
 }
 
 }  // namespace
@@ -45,12 +54,30 @@ BuildLog::BuildLog(const Settings& settings, const std::string& image, const std
     : path_(settings.directory / model::build_log_name(image, build_id)) {
   std::error_code error;
   fs::create_directories(settings.directory, error);
-  if (error) log_failed("cannot create the directory", settings.directory, error);
-  delete_old_logs(settings, image);
+  if (error) {
+    throw std::runtime_error(
+        failure_text("cannot create the directory", settings.directory, error));
+  }
+  problem_ = delete_old_logs(settings, image);
   try {
     file_ = std::make_shared<BoundedFile>(path_, settings.limit);
   } catch (const std::system_error& failure) {
-    log_failed("cannot write", path_, failure.code());
+    throw std::runtime_error(failure_text("cannot write", path_, failure.code()));
+  }
+}
+
+BuildLog::BuildLog(const std::string& problem)
+    : path_("/dev/null"),
+      problem_(problem + "; the output is discarded"),
+      file_(std::make_shared<BoundedFile>(path_, 0)) {}
+
+std::shared_ptr<const BuildLog> open_or_discard(const BuildLog::Settings& settings,
+                                                const std::string& image,
+                                                const std::string& build_id) {
+  try {
+    return std::make_shared<BuildLog>(settings, image, build_id);
+  } catch (const std::runtime_error& error) {
+    return std::make_shared<BuildLog>(error.what());
   }
 }
 

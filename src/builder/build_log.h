@@ -26,7 +26,13 @@ class BuildLog {
   // std::runtime_error.
   BuildLog(const Settings& settings, const std::string& image, const std::string& build_id);
 
+  // Discards all text, because of `problem`.
+  explicit BuildLog(const std::string& problem);
+
   const std::filesystem::path& path() const { return path_; }
+
+  // Why old logs remain, or all text is discarded; empty: neither.
+  const std::string& problem() const { return problem_; }
 
   // The file for the output of programs.
   const std::shared_ptr<BoundedFile>& file() const { return file_; }
@@ -36,7 +42,14 @@ class BuildLog {
 
  private:
   std::filesystem::path path_;
+  std::string problem_;
   std::shared_ptr<BoundedFile> file_;
 };
+
+// Opens a log for a program that must run in any case: without a log, its output is discarded.
+// Blocks.
+std::shared_ptr<const BuildLog> open_or_discard(const BuildLog::Settings& settings,
+                                                const std::string& image,
+                                                const std::string& build_id);
 
 }  // namespace nodepool::builder

@@ -192,6 +192,9 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
     log_.warning("The log of build {} of image {} is incomplete, {} bytes lost: the disk was full",
                  build.id, build.image, result.lost_of_log);
   }
+  if (!result.log_problem.empty()) {
+    log_.warning("The log of build {} of image {}: {}", build.id, build.image, result.log_problem);
+  }
   const bool made = result.kind == BuildResult::Kind::ready;
   if (result.kind != BuildResult::Kind::broken) {
     build.username = image.username;
@@ -246,6 +249,7 @@ Task<> BuildWorker::remove_request(ImageBuild build) {
                                     error.kind() == StoreError::Kind::bad_version;
       if (gone_or_repeated) co_return;
       if (error.is_rejection() || error.kind() == StoreError::Kind::closed) throw;
+      if (context_.graceful_stop.has_lost_store()) throw;
       if (std::exchange(failed, error.kind()) != error.kind()) {
         log_.warning("Error removing {}, retrying: {}", path, error.what());
       }

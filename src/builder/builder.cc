@@ -68,7 +68,8 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       lock_sweeper_(runtime, store),
       records_(runtime, store, log_),
       threads_(kThreads, "blocking calls"),
-      image_records_(runtime, store, records_.images, log_),
+      graceful_stop_(runtime, store, log_),
+      image_records_(runtime, store, records_.images, graceful_stop_, log_),
       local_(ImageStore(images_dir(config)), options.fqdn, records_.images, threads_),
       installation_(runtime, store, log_),
       context_{.runtime = runtime,
@@ -79,6 +80,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
                .log = log_,
                .metrics = options.metrics,
                .fqdn = options.fqdn,
+               .graceful_stop = graceful_stop_,
                .records = image_records_,
                .local = local_,
                .settings = settings_,
@@ -246,7 +248,18 @@ void NodePoolBuilder::enqueue_all() {
   gearman_.refresh();
 }
 
+void NodePoolBuilder::log_work_in_progress() const {
+  for (const auto& [image, id] : in_progress_.builds) {
+    log_.info("Waiting for build {} of image {}", id, image);
+  }
+  for (const auto& [image, id, provider] : in_progress_.uploads) {
+    log_.info("Waiting for the upload of build {} of image {} to {}", id, image, provider);
+  }
+}
+
 Task<> NodePoolBuilder::finish() {
+  log_work_in_progress();
+  tables_scope_.spawn("graceful stop", graceful_stop_.run());
   gearman_.close();
   builds_.close();
   uploads_.close();

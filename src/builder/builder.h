@@ -12,6 +12,7 @@
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"
 #include "builder/gearman_frontend.h"
+#include "builder/graceful_stop.h"
 #include "builder/image_gauges.h"
 #include "builder/program_builders.h"
 #include "builder/upload_worker.h"
@@ -65,7 +66,8 @@ class NodePoolBuilder : private lifecycle::ProviderSet::User {
   // Adds the current gauges of images, and removes those of images that are no longer configured.
   void add_metrics(telemetry::MetricsRegistry& registry) const { gauges_.add_metrics(registry); }
 
-  // Starts nothing new. Returns when all work in progress is completed. Throws Cancelled.
+  // Starts nothing new. Returns when all work in progress is completed. Does not wait for what
+  // keeps a validation from starting, nor for a store that is unreachable. Throws Cancelled.
   Task<> finish();
 
   // Cancels all work: builds and uploads in progress fail. The caller then closes the store.
@@ -78,6 +80,7 @@ class NodePoolBuilder : private lifecycle::ProviderSet::User {
   Task<> adapt(const config::Config& config) override;
   void update_settings(const config::Config& config);
   void publish_state();
+  void log_work_in_progress() const;
   void enqueue(const std::string& image);
   void enqueue_all();
 
@@ -86,6 +89,7 @@ class NodePoolBuilder : private lifecycle::ProviderSet::User {
   coordination::LockSweeper lock_sweeper_;
   model::Records records_;
   async::ThreadPool threads_;
+  GracefulStop graceful_stop_;
   ImageRecords image_records_;
   LocalImages local_;
   BuilderSettings settings_;

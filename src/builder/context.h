@@ -9,6 +9,7 @@
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
+#include "builder/graceful_stop.h"
 #include "builder/image_provider.h"
 #include "builder/image_records.h"
 #include "builder/image_store.h"
@@ -42,6 +43,7 @@ struct BuilderContext {
   telemetry::Logger log;  // "nodepool.builder"
   telemetry::Metrics metrics;
   std::string fqdn;
+  GracefulStop& graceful_stop;
   ImageRecords& records;
   LocalImages& local;
   const BuilderSettings& settings;  // as configured now

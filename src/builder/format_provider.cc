@@ -55,6 +55,7 @@ Task<> FormatProvider::convert(ImageStore::Key key, std::set<std::string> format
     return std::make_shared<BuildLog>(settings.below("conversions"), key.first, key.second);
   };
   const auto log = co_await context_.threads.run("log of a conversion", open_log);
+  if (!log->problem().empty()) log_.warning("The log of a conversion: {}", log->problem());
   log_.info("Converting build {} of image {} to {}; output in {}", build_id, image, format,
             log->path().string());
   const async::Clock::TimePoint began = context_.runtime.clock.now();

@@ -66,12 +66,13 @@ Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
                           .problem = description(end, job.image.build_timeout) +
                                      "; its output is in " + log->path().string(),
                           .exit_code = end.exit_code,
-                          .lost_of_log = log->file()->lost()};
+                          .lost_of_log = log->file()->lost(),
+                          .log_problem = log->problem()};
   }
   co_await convert_missing(job, to_make, *log);
   const auto complete = [job] { job.store.complete(job.output(), job.formats); };
   co_await context_.threads.run("checksums of a build", complete);
-  co_return BuildResult{.lost_of_log = log->file()->lost()};
+  co_return BuildResult{.lost_of_log = log->file()->lost(), .log_problem = log->problem()};
 }
 
 Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> made,

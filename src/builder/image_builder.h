@@ -39,6 +39,7 @@ struct BuildResult {
   std::string problem = {};
   int exit_code = 0;              // of the program
   std::uint64_t lost_of_log = 0;  // bytes, because the disk was full
+  std::string log_problem = {};   // see BuildLog::problem()
 };
 
 // Builds images: all steps except the records and the part of the subclass. Runs any number of

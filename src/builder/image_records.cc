@@ -153,7 +153,7 @@ Task<std::optional<Stat>> ImageRecords::replace(std::string path, std::string te
       co_return results.back().stat;
     } catch (const StoreError& error) {
       if (error.is_rejection()) co_return std::nullopt;
-      if (error.kind() == StoreError::Kind::closed) throw;
+      if (error.kind() == StoreError::Kind::closed || graceful_stop_.has_lost_store()) throw;
       uncertain = uncertain || error.kind() == StoreError::Kind::unknown_outcome;
       if (std::exchange(failed, error.kind()) != error.kind()) {
         log_.warning("Error writing {}, retrying: {}", path, error.what());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "async/runtime.h"
+#include "builder/graceful_stop.h"
 #include "coordination/lock.h"
 #include "coordination/store.h"
 #include "model/image_table.h"
@@ -13,15 +14,17 @@
 
 namespace nodepool::builder {
 
-using async::Task;
-
 // Reads and writes records of builds and uploads in the store, with version checks. Writes update
 // the table at once.
 class ImageRecords {
  public:
   ImageRecords(const async::Runtime& runtime, coordination::Store& store, model::ImageTable& images,
-               telemetry::Logger log)
-      : runtime_(runtime), store_(store), images_(images), log_(std::move(log)) {}
+               const GracefulStop& graceful_stop, telemetry::Logger log)
+      : runtime_(runtime),
+        store_(store),
+        images_(images),
+        graceful_stop_(graceful_stop),
+        log_(std::move(log)) {}
 
   // Reads from the store. Returns nothing if there is no record. Throws model::RecordError,
   // StoreError.
@@ -44,7 +47,7 @@ class ImageRecords {
 
   // Replace a record. Return false if its version has changed or `lock` is no longer held. Retry
   // while the store is unreachable, full or forbids it, and log the reason. Throw Cancelled,
-  // StoreError (closed).
+  // StoreError: closed; any kind once a graceful stop has lost the store.
   Task<bool> write(model::ImageBuild build, const coordination::Lock* lock = nullptr);
   Task<bool> write(model::ImageUpload upload);
 
@@ -65,6 +68,7 @@ class ImageRecords {
   async::Runtime runtime_;
   coordination::Store& store_;
   model::ImageTable& images_;
+  const GracefulStop& graceful_stop_;
   telemetry::Logger log_;
 };
 

@@ -49,18 +49,19 @@ void remove_file(const fs::path& path) {
 }
 
 bool is_format(std::string_view suffix) {
-  return !suffix.contains('.') && suffix != "md5" && suffix != "sha256" && suffix != "d";
+  return suffix.find_first_of(".-") == std::string_view::npos && suffix != "md5" &&
+         suffix != "sha256" && suffix != "d";
 }
 
-// The build and the suffix after the first dot. Returns nothing if the file belongs to no build.
+// The build and the suffix after its name's dot. Returns nothing if the file belongs to no build.
 std::optional<std::pair<ImageStore::Key, std::string>> parse_file_name(std::string_view name) {
-  // Names of images may contain dots.
-  const std::size_t dash = name.rfind('-');
-  const std::size_t dot = name.find('.', dash == std::string_view::npos ? 0 : dash);
-  if (dot == std::string_view::npos) return std::nullopt;
-  const std::optional<ImageStore::Key> key = parse_build_name(name.substr(0, dot));
-  if (!key) return std::nullopt;
-  return std::pair(*key, std::string(name.substr(dot + 1)));
+  // Names of images may contain dots, suffixes dashes.
+  for (std::size_t dot = name.find('.'); dot != std::string_view::npos;
+       dot = name.find('.', dot + 1)) {
+    const std::optional<ImageStore::Key> key = parse_build_name(name.substr(0, dot));
+    if (key) return std::pair(*key, std::string(name.substr(dot + 1)));
+  }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ namespace nodepool::builder {
 //   builder_id.txt                    id of this builder
 //   <image>-<build id>.<format>       an image, with its checksums .md5 and .sha256
 //   <image>-<build id>.<format>.partial   an incomplete conversion
+//   <image>-<build id>.<format>-new, …-intermediate   an incomplete image of diskimage-builder
 //   <image>-<build id>.d/             metadata of diskimage-builder
 //
 // A build id has 32 hexadecimal digits. Files with such a name that belong to no build are deleted,

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "async/deadline.h"
 #include "builder/decisions.h"
 #include "builder/node_command.h"
 #include "model/image_paths.h"
@@ -55,7 +56,7 @@ Task<> UploadValidator::validate(ValidationJob job) {
     if (!image->validation) co_return;
     const Attempt attempt{job, provider_of(job), *image->validation};
     try {
-      co_await make(attempt);
+      co_await make_limited(attempt);
       co_return;
     } catch (const async::Cancelled&) {
       throw;
@@ -64,15 +65,20 @@ Task<> UploadValidator::validate(ValidationJob job) {
     } catch (const std::exception& error) {
       failure = error.what();
     }
-    log_.warning("Validating build {} of image {} in {} failed: {}; retrying in {} s",
-                 job.upload.build_id, job.upload.image, job.upload.provider, failure,
-                 std::chrono::duration_cast<std::chrono::seconds>(pause).count());
-    co_await context_.runtime.clock.sleep_for(pause);
-    pause = std::min<async::Duration>(2 * pause, kMaxValidationRetryDelay);
+    if (!context_.graceful_stop.has_begun()) {
+      log_.warning("Validating build {} of image {} in {} failed: {}; retrying in {} s",
+                   job.upload.build_id, job.upload.image, job.upload.provider, failure,
+                   std::chrono::duration_cast<std::chrono::seconds>(pause).count());
+      co_await context_.graceful_stop.sleep_for(pause);
+    }
     if (const auto reason = reason_to_stop(attempt)) {
       throw std::runtime_error(
           fmt::format("validation cancelled: {}; last attempt: {}", *reason, failure));
     }
+    if (context_.graceful_stop.has_begun()) {
+      throw ValidationInterrupted("the builder is stopping; last attempt: " + failure);
+    }
+    pause = std::min<async::Duration>(2 * pause, kMaxValidationRetryDelay);
   }
 }
 
@@ -100,6 +106,11 @@ model::Node UploadValidator::node_for(const Attempt& attempt) {
   node.comment = fmt::format("validates upload {} of build {} of image {}", upload.id,
                              upload.build_id, upload.image);
   return node;
+}
+
+Task<> UploadValidator::make_limited(const Attempt& attempt) {
+  return async::with_limit(context_.graceful_stop.until_store_is_lost(), make(attempt),
+                           "the store was unreachable");
 }
 
 Task<> UploadValidator::make(const Attempt& attempt) {
@@ -155,10 +166,11 @@ Task<> UploadValidator::validate(const Attempt& attempt, ValidationNode& node) {
 
 Task<std::string> UploadValidator::run_command(const Attempt& attempt, const model::Node& node) {
   const auto open_log = [settings = context_.settings.logs, upload = attempt.job.upload] {
-    return std::make_shared<BuildLog>(settings.below("validations"), upload.image, upload.build_id);
+    return open_or_discard(settings.below("validations"), upload.image, upload.build_id);
   };
   const auto opened = co_await context_.threads.run("log of a validation", open_log);
   const BuildLog& log = *opened;
+  if (!log.problem().empty()) log_.warning("The log of a validation: {}", log.problem());
   Task<ProgramEnd> running =
       run_on_node(context_.runtime, context_.threads, node,
                   {attempt.validation.command, attempt.validation.timeout, environment_}, log);

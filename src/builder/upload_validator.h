@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "builder/context.h"
@@ -20,6 +21,12 @@ struct ValidationJob {
   std::string external_id;  // in the cloud
 };
 
+// The builder stops before the upload is validated.
+class ValidationInterrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // Validates uploads by launching a node from them.
 class UploadValidator {
  public:
@@ -31,8 +38,8 @@ class UploadValidator {
   // runs the command on it. Returns after success; the node is then deleted, or left to the
   // launchers. Also returns if the configuration no longer asks for a validation. Launches that
   // fail for a reason other than the image are retried with backoff, until a newer build is ready
-  // or the configuration changes after a launch. Throws std::runtime_error with the reason to
-  // reject the upload; Cancelled.
+  // or the configuration changes after a launch; not once the builder stops gracefully. Throws
+  // std::runtime_error with the reason to reject the upload; ValidationInterrupted; Cancelled.
   Task<> validate(ValidationJob job);
 
  private:
@@ -45,6 +52,8 @@ class UploadValidator {
   // The provider in service; null if there is none.
   std::shared_ptr<driver::Provider> provider_of(const ValidationJob& job) const;
   static model::Node node_for(const Attempt& attempt);
+  // Makes one attempt. A graceful stop cancels it if it loses the store.
+  Task<> make_limited(const Attempt& attempt);
   Task<> make(const Attempt& attempt);
   Task<> validate(const Attempt& attempt, ValidationNode& node);
   // Returns the failure of the command; empty on success.

@@ -178,6 +178,10 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
     co_await perform(std::move(job), slot);
   } catch (...) {
     context_.in_progress.uploads.erase(target);
+    // Otherwise a job that has begun is continued by the retry.
+    if (context_.graceful_stop.has_begun()) {
+      schedule_.jobs().end(pair, build.id, "the builder is stopping");
+    }
     throw;
   }
   context_.in_progress.uploads.erase(target);
@@ -221,12 +225,22 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
   driver::ImageSupport& images = *job.provider->images();
   std::exception_ptr cancelled;
   std::string failure;
+  bool is_interrupted = false;
   try {
     co_await send(images, job, slot);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
+  } catch (const ValidationInterrupted& error) {
+    is_interrupted = true;
+    failure = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
+  }
+  if (is_interrupted && images.resumes_uploads()) {
+    log_.info("The upload of build {} of image {} to {} stays `uploading`, to be resumed: {}",
+              upload.build_id, upload.image, upload.provider, failure);
+    schedule_.jobs().end(pair, upload.build_id, failure);
+    co_return;
   }
   if (cancelled || !failure.empty()) {
     // The driver has deleted an incomplete upload, unless it was cancelled.
@@ -317,9 +331,10 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
 
 Task<> UploadWorker::run_hook(const Job& job, std::string path) {
   const auto open_log = [settings = context_.settings.logs, upload = job.upload] {
-    return std::make_shared<BuildLog>(settings.below("hooks"), upload.image, upload.build_id);
+    return open_or_discard(settings.below("hooks"), upload.image, upload.build_id);
   };
   const auto log = co_await context_.threads.run("log of a hook", open_log);
+  if (!log->problem().empty()) log_.warning("The log of a post-upload-hook: {}", log->problem());
   async::Subprocess::Command command;
   command.arguments = {job.hook, job.upload.provider, job.external_id, path};
   command.environment = lines_of(environment_);

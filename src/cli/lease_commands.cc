@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -29,6 +30,12 @@ Task<int> renew(Context& context, Installation& installation, std::string id,
   co_return 0;
 }
 
+Task<int> withdraw(Context& context, Installation& installation, std::string id) {
+  co_await installation.withdraw(id);
+  context.out << fmt::format("Withdrew {}\n", id);
+  co_return 0;
+}
+
 Task<int> release(Context& context, Installation& installation, std::string id,
                   std::optional<std::string> hold_reason) {
   const std::vector<std::string> released =
@@ -36,6 +43,14 @@ Task<int> release(Context& context, Installation& installation, std::string id,
   context.out << fmt::format("{} {}\n", hold_reason ? "Held" : "Released",
                              fmt::join(released, ", "));
   co_return 0;
+}
+
+Task<int> withdraw_all(Context& context, Installation& installation) {
+  std::vector<std::string> ids = co_await installation.lease_requests();
+  const Act act = [&context, &installation](std::string id) {
+    return withdraw(context, installation, std::move(id));
+  };
+  co_return co_await for_each(context, std::move(ids), act);
 }
 
 // The ids of the leases and nodes to release.
@@ -59,11 +74,15 @@ Task<int> perform(Context& context, Installation& installation, ListLeases comma
 }
 
 Task<int> perform(Context& context, Installation& installation, ReleaseNodes command) {
+  int status = 0;
+  // Before the leases are listed: until it is withdrawn, a lease request may become one.
+  if (command.all && !command.hold_reason) status = co_await withdraw_all(context, installation);
   const std::vector<std::string> ids = co_await ids_of(context, installation, command);
   const Act act = [&context, &installation, &command](std::string id) {
     return release(context, installation, std::move(id), command.hold_reason);
   };
-  co_return co_await for_each(context, ids, act);
+  const int released = co_await for_each(context, ids, act);
+  co_return std::max(status, released);
 }
 
 Task<int> perform(Context& context, Installation& installation, RenewLeases command) {

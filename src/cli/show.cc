@@ -57,6 +57,7 @@ Task<> show_changes(Context& context, Installation& installation, const Listing&
     }
     print(context, table, listing);
     context.out.flush();
+    if (!context.out) co_return;  // the reader has ended; the program reports it
     is_first = false;
     co_await context.runtime.clock.sleep_for(kPrintInterval);
     co_await changed.wait();

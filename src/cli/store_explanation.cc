@@ -122,7 +122,7 @@ Task<report::Explanation> explain_by_store(Session& session, std::string subject
       .requests = *requests,
       .components = *components,
       .config = session.config(),
-      .drivers = session.context().drivers,
+      .providers = report::configured_providers(session.config(), session.context().drivers),
       .history = [&history](const std::string& id) { return history.entries_of(id); },
       .waits = history.waits()};
   report::AskClouds ask;

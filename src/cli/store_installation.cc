@@ -11,6 +11,7 @@
 #include "cli/store_explanation.h"
 #include "cli/store_request.h"
 #include "config/duration.h"
+#include "model/lease_request.h"
 #include "program/journal.h"
 #include "report/listings.h"
 #include "requestor/error.h"
@@ -153,6 +154,20 @@ Task<std::vector<std::string>> StoreInstallation::release(std::string id,
   const model::NodeTable* nodes = co_await session_.nodes();
   co_return co_await requestor::release_lease(session_.runtime(), session_.store(), *nodes,
                                               std::move(id), std::move(hold_reason));
+}
+
+Task<std::vector<std::string>> StoreInstallation::lease_requests() {
+  const model::RequestTable* requests = co_await session_.requests();
+  std::vector<std::string> ids;
+  for (const auto& [id, request] : requests->all()) {
+    if (model::lease_request_of(request)) ids.push_back(id);
+  }
+  co_return ids;
+}
+
+Task<> StoreInstallation::withdraw(std::string id) {
+  co_await session_.open();
+  co_await requestor::withdraw(session_.store(), std::move(id));
 }
 
 Task<std::vector<requestor::LeasedNodes>> StoreInstallation::leases() {

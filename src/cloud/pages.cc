@@ -26,4 +26,13 @@ bool Pages::turn(std::string next, std::size_t bytes, std::size_t objects) {
   return true;
 }
 
+async::Task<http::Response> list_response(async::Task<http::Response> call) {
+  try {
+    co_return co_await std::move(call);
+  } catch (const driver::CloudError& error) {
+    if (error.kind() != driver::CloudError::Kind::not_found) throw;
+    throw driver::CloudError(driver::CloudError::Kind::failed, error.what(), {}, error.code());
+  }
+}
+
 }  // namespace nodepool::cloud

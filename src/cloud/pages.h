@@ -10,6 +10,7 @@
 
 #include "async/task.h"
 #include "cloud/element.h"
+#include "http/request.h"
 
 namespace nodepool::cloud {
 
@@ -49,6 +50,10 @@ class Pages {
   std::set<std::string> seen_;
   std::size_t bytes_ = 0;
 };
+
+// The response to a list call. Throws CloudError(failed) instead of `not_found`: a list that does
+// not exist, such as of a misspelled project, does not tell whether its objects do.
+async::Task<http::Response> list_response(async::Task<http::Response> call);
 
 // A page of a listing in JSON.
 struct Page {

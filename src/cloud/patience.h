@@ -12,13 +12,14 @@ inline constexpr async::Duration kRetryLimit = std::chrono::minutes(10);
 inline constexpr async::Duration kRetryPause = std::chrono::seconds(5);
 
 // Makes an idempotent call, and retries it while the cloud is unreachable or asks for a retry, for
-// up to kRetryLimit: an upload of a large file is expensive to repeat. What `call` refers to
-// outlives this. Throws CloudError, Cancelled.
+// up to `limit`: an upload of a large file is expensive to repeat. What `call` refers to outlives
+// this. Throws CloudError, Cancelled.
 template <typename Result>
 async::Task<Result> retry_while_unreachable(async::Runtime runtime, telemetry::Logger log,
-                                            std::function<async::Task<Result>()> call) {
+                                            std::function<async::Task<Result>()> call,
+                                            async::Duration limit = kRetryLimit) {
   using Kind = driver::CloudError::Kind;
-  const auto until = runtime.clock.now() + kRetryLimit;
+  const auto until = runtime.clock.now() + limit;
   while (true) {
     try {
       async::Task<Result> calling = call();

@@ -43,6 +43,7 @@ class ForwardingStore : public Store {
     return inner_.on_session(std::move(handler));
   }
   SessionState session_state() const override { return inner_.session_state(); }
+  std::string problem() const override { return inner_.problem(); }
   std::int64_t session_id() const override { return inner_.session_id(); }
   Task<> close() override { return inner_.close(); }
 

@@ -178,6 +178,9 @@ class Store {
 
   virtual SessionState session_state() const = 0;
 
+  // Why the session is suspended or expired, for messages; empty if the store does not know.
+  virtual std::string problem() const { return {}; }
+
   // The id of the current session: the ephemeral_owner of its nodes.
   virtual std::int64_t session_id() const = 0;
 

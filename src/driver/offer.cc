@@ -1,6 +1,6 @@
 #include "driver/offer.h"
 
-#include <algorithm>
+#include <set>
 
 namespace nodepool::driver {
 
@@ -17,10 +17,13 @@ const LabelOffer& Offer::label(std::string_view pool, std::string_view label) co
   return found == labels.end() ? kPlain : found->second;
 }
 
-std::int64_t count(const Inventory& inventory, std::string_view label) {
-  return std::ranges::count_if(inventory, [label](const std::vector<std::string>& labels) {
-    return std::ranges::find(labels, label) != labels.end();
-  });
+std::map<std::string, std::int64_t, std::less<>> count_by_label(const Inventory& inventory) {
+  std::map<std::string, std::int64_t, std::less<>> counts;
+  for (const std::vector<std::string>& labels : inventory) {
+    // The configuration may repeat a label of a host.
+    for (const std::string& label : std::set(labels.begin(), labels.end())) ++counts[label];
+  }
+  return counts;
 }
 
 }  // namespace nodepool::driver

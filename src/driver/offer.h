@@ -49,7 +49,7 @@ struct Offer {
   const LabelOffer& label(std::string_view pool, std::string_view label) const;
 };
 
-// How many nodes with the label the inventory has.
-std::int64_t count(const Inventory& inventory, std::string_view label);
+// How many nodes the inventory has for each of its labels.
+std::map<std::string, std::int64_t, std::less<>> count_by_label(const Inventory& inventory);
 
 }  // namespace nodepool::driver

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <sstream>
 #include <tuple>
 
 namespace nodepool::http {
@@ -50,6 +52,13 @@ std::string_view trimmed(std::string_view text) {
 // libcurl copies it.
 curl_blob blob_of(const std::string& text) {
   return {.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_COPY};
+}
+
+// Empty if it cannot be read.
+std::string content_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();  // an error ends it, without an exception
+  return text.str();
 }
 
 // Called by libcurl for a new socket. Without it, the kernel sends data again for a quarter of an
@@ -114,7 +123,6 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
     // A changed file counts for the next connection.
     set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
   }
-  if (!options_.client_cert.empty()) set(easy, CURLOPT_SSLCERT, options_.client_cert.c_str());
   if (!options_.client_key.empty()) set(easy, CURLOPT_SSLKEY, options_.client_key.c_str());
   set_pem();
   set(easy, CURLOPT_SSL_VERIFYPEER, options_.verify ? 1L : 0L);
@@ -149,7 +157,9 @@ void Transfer::set_connection() {
   }
 }
 
-// Sets certificates and keys that are not in files.
+// Sets certificates and keys as texts, also the client certificate of a file: libcurl reuses
+// connections with the same path, even if the file has been replaced. With HTTP/2, these may stay
+// open for ever, because some request is always in progress.
 void Transfer::set_pem() {
   const auto set_text = [this](CURLoption option, const std::string& text) {
     curl_blob blob = blob_of(text);
@@ -157,7 +167,10 @@ void Transfer::set_pem() {
   };
   set_text(CURLOPT_CAINFO_BLOB, options_.ca_pem);
   if (!options_.ca_pem.empty()) set(easy(), CURLOPT_CAPATH, static_cast<const char*>(nullptr));
-  set_text(CURLOPT_SSLCERT_BLOB, options_.client_cert_pem);
+  const std::string& path = options_.client_cert;
+  if (!path.empty()) set(easy(), CURLOPT_SSLCERT, path.c_str());
+  const std::string& text = options_.client_cert_pem;
+  set_text(CURLOPT_SSLCERT_BLOB, text.empty() && !path.empty() ? content_of(path) : text);
   set_text(CURLOPT_SSLKEY_BLOB, options_.client_key_pem);
 }
 

@@ -14,7 +14,7 @@ namespace nodepool::http {
 // How connections are made.
 struct TransferOptions {
   std::string ca_file = {};      // PEM, the only trusted authorities; empty: the system's
-  std::string client_cert = {};  // PEM; empty: none
+  std::string client_cert = {};  // PEM, read for each request; empty: none
   std::string client_key = {};
   // The same as PEM texts. They override the files.
   std::string ca_pem = {};

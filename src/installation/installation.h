@@ -96,6 +96,12 @@ class Installation {
   virtual Task<std::vector<std::string>> release(std::string id,
                                                  std::optional<std::string> hold_reason) = 0;
 
+  // The ids of all lease requests: the requests of the API that are not leases yet.
+  virtual Task<std::vector<std::string>> lease_requests() = 0;
+
+  // Withdraws the lease request with this id, unless it has ended: it may have become a lease.
+  virtual Task<> withdraw(std::string id) = 0;
+
   // All leases. Nodes may have only id, provider and labels.
   virtual Task<std::vector<requestor::LeasedNodes>> leases() = 0;
 

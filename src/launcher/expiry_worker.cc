@@ -22,6 +22,9 @@ using model::NodeState;
 // Before the next attempt after a node was locked or the store failed.
 constexpr auto kLeaseRetryPause = std::chrono::seconds(5);
 
+// Seconds left to the launchers that serve the provider.
+constexpr double kPeerPrecedence = 10;
+
 // Seconds. Bounds the delay after the wall clock was set forward.
 constexpr double kLongestSleep = 60;
 
@@ -108,16 +111,25 @@ void ExpiryWorker::reevaluate(const std::string& id) {
   forget(id);
   if (ending_.contains(id)) return;
   const Node* node = context_.records.nodes.find(id);
-  if (node == nullptr || !node->provider || !providers_.contains(*node->provider)) return;
-  const std::optional<double> end = expiry(*node, ages_);
+  if (node == nullptr) return;
+  const std::optional<double> end = expiry_of(*node);
   if (!end) return;
   expiry_[id] = *end;
   next_to_expire_.emplace(*end, id);
   changed_.set();
 }
 
+// The Python Nodepool does not know leases: they end on the nodes of its providers too, without the
+// limits of this launcher. Another launcher may serve the provider: it goes first.
+std::optional<double> ExpiryWorker::expiry_of(const Node& node) const {
+  if (node.provider && providers_.contains(*node.provider)) return expiry(node, ages_);
+  if (node.state != NodeState::in_use) return std::nullopt;
+  const std::optional<double> end = expiry(node, NodeAges());
+  return end ? std::optional(*end + kPeerPrecedence) : std::nullopt;
+}
+
 bool ExpiryWorker::is_due(const Node& node) const {
-  const std::optional<double> end = expiry(node, ages_);
+  const std::optional<double> end = expiry_of(node);
   return end && *end <= context_.runtime.clock.wall_seconds();
 }
 
@@ -164,8 +176,10 @@ Task<> ExpiryWorker::try_to_end(std::string id) {
       co_await retire(id);
     }
   } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node)
-      report(id, error, coordination::is_outage(error));
+    // Another launcher may have ended it meanwhile.
+    const bool has_changed =
+        error.kind() == StoreError::Kind::no_node || error.kind() == StoreError::Kind::bad_version;
+    if (!has_changed) report(id, error, coordination::is_outage(error));
   } catch (const model::RecordError& error) {
     report(id, error, false);
   }

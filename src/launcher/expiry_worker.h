@@ -30,9 +30,10 @@ struct NodeAges {
 // lowest `max-ready-age` of its labels; the earlier one each. Returns nothing without a limit.
 std::optional<double> expiry(const model::Node& node, const NodeAges& ages);
 
-// Expires nodes: the nodes of an expired lease become `used` and unlocked, held and ready nodes
-// beyond their maximum age become `deleting`. DeletedNodeWorker then reclaims them. Sleeps until
-// the next expiry.
+// Expires nodes: the nodes of an expired lease, whatever their provider, become `used` and
+// unlocked; held and ready nodes of the given providers beyond their maximum age become `deleting`.
+// The DeletedNodeWorker of a launcher with their provider then reclaims them. Sleeps until the next
+// expiry.
 class ExpiryWorker {
  public:
   ExpiryWorker(const WorkerContext& context, const Providers& providers);
@@ -56,6 +57,7 @@ class ExpiryWorker {
   void report(const std::string& id, const std::exception& error, bool is_outage);
   Task<> end_lease(model::Node node);
   Task<> retire(std::string id);
+  std::optional<double> expiry_of(const model::Node& node) const;
   bool is_due(const model::Node& node) const;
 
   const WorkerContext& context_;

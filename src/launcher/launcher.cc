@@ -229,8 +229,10 @@ Task<> Launcher::reconfigure(config::Config config) {
 
 void Launcher::put_in_service(std::shared_ptr<driver::Provider> provider) {
   const std::string& name = provider->config().name();
-  auto quota =
-      std::make_shared<ProviderQuota>(context_.runtime, provider, log_.child("quota." + name));
+  std::shared_ptr<ProviderLaunches> launches = launches_[name].lock();
+  if (!launches) launches_[name] = launches = std::make_shared<ProviderLaunches>();
+  auto quota = std::make_shared<ProviderQuota>(context_.runtime, provider,
+                                               log_.child("quota." + name), std::move(launches));
   auto reconciler =
       std::make_shared<Reconciler>(context_, history_, provider, log_.child("leaks." + name));
   problem_sources_[name] = quota->observe_responses([this] { publish_problems(); });
@@ -252,45 +254,60 @@ Task<> Launcher::adapt(const config::Config& config) {
   departed_pools_.notify();
   // The tasks that wait already do so for the previous timeout.
   tables_scope_.spawn("departed pools, new timeout", wait_for_departed_pools());
-  co_await stop_pool_workers_without_pool();
-  co_await start_missing_pool_workers();
+  // A request that no registered pool can serve fails. So a label stays offered while its pool or
+  // provider is renamed, or while it moves to another pool of this launcher.
+  const std::vector<PoolWorker*> waiting = add_pool_workers();
+  for (PoolWorker* worker : waiting) co_await worker->start();
+  co_await wait_until_registered(waiting);
+  reconfigure_pool_workers();
+  co_await remove_pool_workers();
+  for (PoolWorker* worker : waiting) worker->serve();
   expiry_.reconfigure(node_ages(config));
   min_ready_.reconfigure(config.labels);
   publish_state();
 }
 
-Task<> Launcher::stop_pool_workers_without_pool() {
-  for (auto entry = pool_workers_.begin(); entry != pool_workers_.end();) {
-    const auto& [provider_name, pool] = entry->first;
-    const auto provider = providers_.find(provider_name);
-    if (provider != providers_.end() &&
-        provider->second.provider->config().pools().contains(pool)) {
-      entry->second->reconfigure(provider->second);
-      ++entry;
-    } else {
-      log_.info("Stopping the worker of pool {}-{}", provider_name, pool);
-      co_await entry->second->unregister();
-      entry = pool_workers_.erase(entry);
-    }
-  }
+const ProviderInService* Launcher::provider_of(const PoolKey& key) const {
+  const auto& [name, pool] = key;
+  const auto found = providers_.find(name);
+  if (found == providers_.end()) return nullptr;
+  return found->second.provider->config().pools().contains(pool) ? &found->second : nullptr;
 }
 
-Task<> Launcher::start_missing_pool_workers() {
+// Those of an interrupted call are included: they may be registered without an answer of the store.
+std::vector<PoolWorker*> Launcher::add_pool_workers() {
+  std::vector<PoolWorker*> waiting;
   for (const auto& [provider_name, provider] : providers_) {
     for (const auto& [pool, pool_config] : provider.provider->config().pools()) {
       const PoolKey key(provider_name, pool);
-      if (pool_workers_.contains(key)) continue;
-      pool_workers_.emplace(key, std::make_unique<PoolWorker>(serving_, provider, pool));
+      if (!pool_workers_.contains(key)) {
+        pool_workers_.emplace(key, std::make_unique<PoolWorker>(serving_, provider, pool));
+      }
+      PoolWorker* const worker = pool_workers_.at(key).get();
+      if (!worker->is_serving()) waiting.push_back(worker);
     }
   }
-  // Includes those of an interrupted call. They may be registered without an answer of the store.
-  std::vector<PoolWorker*> waiting;
+  return waiting;
+}
+
+// All in one turn of the loop: if a pool that gains a label were the last, it could decline a
+// request for it when the pool that loses the label does.
+void Launcher::reconfigure_pool_workers() {
   for (const auto& [key, worker] : pool_workers_) {
-    if (!worker->is_serving()) waiting.push_back(worker.get());
+    if (const ProviderInService* provider = provider_of(key)) worker->reconfigure(*provider);
   }
-  for (PoolWorker* worker : waiting) co_await worker->start();
-  co_await wait_until_registered(waiting);
-  for (PoolWorker* worker : waiting) worker->serve();
+}
+
+Task<> Launcher::remove_pool_workers() {
+  for (auto entry = pool_workers_.begin(); entry != pool_workers_.end();) {
+    if (provider_of(entry->first) != nullptr) {
+      ++entry;
+      continue;
+    }
+    log_.info("Stopping the worker of pool {}-{}", entry->first.first, entry->first.second);
+    co_await entry->second->unregister();
+    entry = pool_workers_.erase(entry);
+  }
 }
 
 Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {

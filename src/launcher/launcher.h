@@ -70,6 +70,8 @@ class Launcher : private lifecycle::ProviderSet::User {
   // For the status pages. They live as long as the launcher.
   const Providers& providers() const { return providers_; }
   const ResourceUsage& usage() const { return usage_; }
+  // Also the providers that are not in service, and why they could not start.
+  const lifecycle::ProviderSet& provider_set() const { return provider_set_; }
   HistoryRecorder& history() { return history_; }
 
   // Adds the current values of gauges and counters.
@@ -89,8 +91,13 @@ class Launcher : private lifecycle::ProviderSet::User {
   // Requests wait for the pools of a provider that could not start yet.
   void start_failed(const driver::ProviderConfig& config) override;
   Task<> adapt(const config::Config& config) override;
-  Task<> stop_pool_workers_without_pool();
-  Task<> start_missing_pool_workers();
+  // The provider in service that has the pool; nullptr: none.
+  const ProviderInService* provider_of(const PoolKey& key) const;
+  // Adds the missing workers. Returns those that do not serve yet.
+  std::vector<PoolWorker*> add_pool_workers();
+  void reconfigure_pool_workers();
+  // Of pools that are no longer configured.
+  Task<> remove_pool_workers();
   // The resources of a node whose record lacks them. Returns nothing if it is not served here.
   std::optional<Resources> label_resources(std::string_view provider, std::string_view pool,
                                            std::string_view label) const;
@@ -117,6 +124,8 @@ class Launcher : private lifecycle::ProviderSet::User {
   model::DaemonState state_;  // of the process
   std::vector<std::string> published_problems_;
   Providers providers_;
+  // By provider. A replaced provider is in use while it has launches, and by its pools.
+  std::map<std::string, std::weak_ptr<ProviderLaunches>> launches_;
   lifecycle::ProviderSet provider_set_;
   ResourceUsage usage_;
   planning::Deletions deletions_;

@@ -267,6 +267,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     failure = error.what();
     state = error.kind() == LaunchError::Kind::quota ? NodeState::aborted : NodeState::failed;
     is_answered = error.kind() != LaunchError::Kind::unanswered;
+    if (!is_answered) queries_before_ = provider_.quota->queries();
   } catch (const StoreError& error) {
     failure = error.what();
     // A text of the cloud makes the record too large. Any other error means that the node was lost.
@@ -284,7 +285,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     co_await end(launch, state);
     if (state == NodeState::aborted) {
       refused_ = true;
-      provider_.quota->refused();
+      provider_.quota->refused({pool_.name, launch.node().type.front()});
     } else {
       failed_ = failed_ || is_answered;
       if (failure_.empty()) failure_ = failure;

@@ -80,8 +80,9 @@ class NodeLaunches {
 
   const std::string& failure() const { return failure_; }
 
-  // Whether the cloud responds to a query of its quota.
-  Task<bool> cloud_responds() { return provider_.quota->responds(); }
+  // Whether the cloud has responded to a query of its quota since the last launch without a
+  // response, or responds now.
+  Task<bool> cloud_responds() { return provider_.quota->responds(queries_before_); }
 
  private:
   class Launch;
@@ -112,6 +113,7 @@ class NodeLaunches {
   bool lost_ = false;
   bool failed_ = false;
   std::string failure_;
+  std::int64_t queries_before_ = 0;  // of the quota, before the last launch without a response
 };
 
 }  // namespace nodepool::launcher

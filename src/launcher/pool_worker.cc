@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include "telemetry/log_errors.h"
 #include "telemetry/version.h"
 
@@ -14,6 +17,9 @@ namespace {
 using model::Node;
 using model::NodeRequest;
 using model::RequestState;
+
+// At most, in one turn of the loop: it also serves the store's session and the handlers.
+constexpr int kDecisionsPerTurn = 100;
 
 RequestQueue::Moment now_of(const async::Clock& clock) {
   const std::chrono::duration<double> steady = clock.now().time_since_epoch();
@@ -149,6 +155,7 @@ void PoolWorker::observe() {
 void PoolWorker::observe_provider() {
   provider_subscription_ = provider_.quota->observe([this] {
     queue_.launch_has_ended();
+    queue_.refusal_has_ended();
     queue_.provider_has_answered();
     queue_.capacity_has_grown();
     wake_.set();
@@ -229,8 +236,17 @@ Task<> PoolWorker::run() {
   while (true) {
     co_await wake_.wait();
     if (!context_.records.ready()) continue;  // observe_ready() enqueues everything
-    while (const std::optional<ServiceKey> key = queue_.next()) consider(*key);
-    publish_whether_paused();
+    for (int decided = 0; decided < kDecisionsPerTurn; ++decided) {
+      const std::optional<ServiceKey> key = queue_.next();
+      if (!key) break;
+      consider(*key);
+    }
+    const bool is_done = !queue_.has_next();
+    // Until then, one of the others may wait for capacity.
+    if (is_done || queue_.is_short_of_capacity()) publish_whether_paused();
+    if (is_done) continue;
+    wake_.set();
+    co_await boost::asio::post(boost::asio::use_awaitable);
   }
 }
 

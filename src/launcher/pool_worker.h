@@ -102,7 +102,7 @@ class PoolWorker {
   RequestsInProgress requests_;
   InterruptedLaunches interrupted_launches_;
   std::set<std::string, std::less<>> passed_over_;  // while another pool handled them
-  // Published: they wait for this resource of the provider; empty: not known which.
+  // Published: they wait for this resource of the provider.
   std::map<ServiceKey, std::string> starved_;
   PeerDeferral deferral_;  // of requests, to another launcher's worker of the same pool
   std::vector<coordination::Subscription> subscriptions_;

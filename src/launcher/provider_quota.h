@@ -8,9 +8,9 @@
 
 #include "async/event.h"
 #include "async/runtime.h"
-#include "async/slots.h"
 #include "async/task_scope.h"
 #include "driver/driver.h"
+#include "launcher/provider_launches.h"
 #include "model/observers.h"
 #include "planning/verdict.h"
 #include "telemetry/log.h"
@@ -19,12 +19,15 @@ namespace nodepool::launcher {
 
 using async::Task;
 
-// The quota of a provider, refreshed when a decision needs it, and its launches in progress. Shared
-// by the provider's pools.
+// The quota of a provider, refreshed when a decision needs it, and its launches. Shared by the
+// provider's pools.
 class ProviderQuota {
  public:
+  // `launches`: those of the provider that this one replaces, or new ones. Applies the provider's
+  // `max-concurrency` to them.
   ProviderQuota(const async::Runtime& runtime, std::shared_ptr<driver::Provider> provider,
-                telemetry::Logger log);
+                telemetry::Logger log,
+                std::shared_ptr<ProviderLaunches> launches = std::make_shared<ProviderLaunches>());
 
   // Starts querying.
   void start();
@@ -38,20 +41,24 @@ class ProviderQuota {
   // The last error of the query; empty: none.
   const std::string& failure() const { return failure_; }
 
-  // Queries the provider now, unless the last query has failed. Returns whether it responds.
-  Task<bool> responds();
+  // The number of queries sent so far.
+  std::int64_t queries() const { return queries_; }
 
-  // The provider has refused a launch in spite of free quota.
-  void refused();
+  // Whether the provider responds to a query after the first `seen` ones, which callers share.
+  // Sends none if the last one has failed: then it does not respond.
+  Task<bool> responds(std::int64_t seen);
 
-  // Whether launches are suspended after a refusal, until a machine is deleted, a limit grows, or a
-  // timeout.
-  bool is_refusing() const { return runtime_.clock.now() < refusing_until_; }
+  // The provider has refused a launch in spite of free quota: suspends launches of this label.
+  void refused(const PoolLabel& label);
+
+  // Launches of a label that is not suspended begin.
+  void begin_launches(const PoolLabel& label);
 
   // A machine of the provider was deleted, or others use less.
   void capacity_freed();
 
-  const std::shared_ptr<planning::LaunchCount>& launches() const { return launches_; }
+  // Those in progress. They outlive this.
+  std::shared_ptr<planning::LaunchCount> launches() const { return {launches_, &launches_->count}; }
 
   // The facts for a decision. Triggers a refresh if the limits are stale, and another one when they
   // become stale: the request may still wait then.
@@ -64,7 +71,7 @@ class ProviderQuota {
 
   // Waits for a slot for one more launch (`max-concurrency`). The slot is held as long as the
   // result lives.
-  Task<std::optional<async::Slots::Hold>> launch_slot();
+  Task<async::Slots::Hold> launch_slot() { return launches_->slots.take(); }
 
   // Calls `observer` when capacity may have grown, and after a query that a decision wanted.
   coordination::Subscription observe(std::function<void()> observer) {
@@ -73,9 +80,10 @@ class ProviderQuota {
 
  private:
   Task<> keep_fresh();
+  Task<> follow_suspensions();
+  Task<> next_response();
   Task<> query();
-  void end_refusal_at(async::Clock::TimePoint when);
-  Task<> refresh_at(async::Clock::TimePoint when);
+  bool is_fresh() const;
 
   async::Runtime runtime_;
   std::shared_ptr<driver::Provider> provider_;
@@ -84,12 +92,16 @@ class ProviderQuota {
   std::string failure_;
   async::Clock::TimePoint fresh_until_{};
   async::Event wanted_{"the quota is needed"};
-  bool was_used_ = false;  // by a decision, since the last response
-  async::Clock::TimePoint refused_at_{};
-  async::Clock::TimePoint refusing_until_{};
-  std::shared_ptr<planning::LaunchCount> launches_ = std::make_shared<planning::LaunchCount>();
+  bool was_used_ = false;            // by a decision, since the last response
+  std::int64_t queries_ = 0;         // sent
+  std::int64_t answered_ = 0;        // the number of the last one that has ended
+  std::int64_t known_refusals_ = 0;  // the refusals before the query of the limits was sent
+  bool is_querying_ = false;
+  async::Event query_ended_{"the response to another query of the quota"};
+  std::shared_ptr<ProviderLaunches> launches_;
+  async::Event suspensions_changed_{"a refused launch"};
   coordination::Subscription launches_ended_;
-  std::optional<async::Slots> launch_slots_;  // nothing: unlimited
+  coordination::Subscription refusals_;
   model::Observers<> changes_;
   model::Observers<> responses_;
   async::TaskScope scope_;

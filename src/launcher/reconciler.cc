@@ -19,20 +19,26 @@ Reconciler::Reconciler(const WorkerContext& context, HistoryRecorder& history,
       scope_(runtime_, telemetry::log_errors(log_)) {}
 
 void Reconciler::start() {
-  if (provider_->launching() != nullptr)
-    scope_.spawn("reconcile " + provider_->config().name(), run());
+  if (provider_->launching() == nullptr) return;
+  const std::string& name = provider_->config().name();
+  const auto check = [this] { return terminated_machines_.check(); };
+  scope_.spawn("check machines of " + name, repeat("terminated machines", check));
+  const auto remove_leaks = [this] { return provider_->launching()->remove_leaks(); };
+  scope_.spawn("delete leaks of " + name, repeat("leaked resources", remove_leaks));
 }
 
 Task<> Reconciler::stop() {
   co_await scope_.stop();
 }
 
-// One after the other, so that both use the same listing.
-Task<> Reconciler::run() {
+// The kinds of work do not wait for each other: the deletion of a leak may take minutes. They begin
+// at the same times, so that they use the same listing.
+Task<> Reconciler::repeat(std::string what, std::function<Task<>()> work) {
+  async::Clock::TimePoint due = runtime_.clock.now();
   while (true) {
-    co_await attempt("terminated machines", terminated_machines_.check());
-    co_await attempt("leaked resources", provider_->launching()->remove_leaks());
-    co_await runtime_.clock.sleep_for(kInterval);
+    co_await attempt(what, work());
+    while (due <= runtime_.clock.now()) due += kInterval;
+    co_await runtime_.clock.sleep_until(due);
   }
 }
 

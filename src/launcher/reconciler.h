@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,7 +27,8 @@ class Reconciler {
   Task<> stop();
 
  private:
-  Task<> run();
+  // Does `work` every minute.
+  Task<> repeat(std::string what, std::function<Task<>()> work);
   // Logs failures.
   Task<> attempt(std::string what, Task<> work);
 

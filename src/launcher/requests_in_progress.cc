@@ -40,6 +40,12 @@ RequestsInProgress::RequestsInProgress(const ServingContext& context,
 void RequestsInProgress::fulfil(const NodeRequest& request, ProviderInService provider,
                                 planning::Verdict verdict) {
   ids_.insert(request.id);
+  const std::vector<std::string>& plan = verdict.reservation.plan;
+  // Those for idle nodes have a pace of their own, and would end if they had to wait for a trial.
+  const bool tries = request.requestor != planning::kMinReadyRequestor;
+  for (std::size_t i = 0; tries && i < plan.size(); ++i) {
+    if (plan[i].empty()) provider.quota->begin_launches({pool_.name, request.node_types[i]});
+  }
   reserve(request, provider, std::move(verdict.reservation));
   scope_.spawn("request " + request.id,
                run_fulfilment(request.id, std::move(provider), std::move(verdict.bounds),

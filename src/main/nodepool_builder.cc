@@ -13,6 +13,7 @@
 #include "main/daemon_programs.h"
 #include "program/daemon.h"
 #include "program/host_names.h"
+#include "program/service_manager.h"
 #include "telemetry/log_errors.h"
 #include "web/error_pages.h"
 #include "web/metrics_page.h"
@@ -89,6 +90,7 @@ class BuilderDaemon final : public program::Daemon {
     for (const auto& [name, value] : config::process_environment()) {
       options.environment[name] = value;
     }
+    for (const char* name : program::kServiceManagerVariables) options.environment.erase(name);
     builder_.emplace(runtime(), store(), log_sink(), drivers_, config, options);
     co_await builder_->start(std::move(config));
   }

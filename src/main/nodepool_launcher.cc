@@ -5,9 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "async/slots.h"
 #include "async/supervisor.h"
 #include "drivers/registry.h"
 #include "launcher/launcher.h"
+#include "lifecycle/provider_set.h"
 #include "main/daemon_programs.h"
 #include "main/launcher_web.h"
 #include "main/page_sources.h"
@@ -145,7 +147,27 @@ class LauncherDaemon final : public program::Daemon {
     return found->second.pause;
   }
 
+  // Those that serve, or that could not start. Before the configuration is applied, all of it.
+  report::Providers providers() const {
+    const lifecycle::ProviderSet& set = launcher_->provider_set();
+    if (set.wanted().empty()) return report::configured_providers(*config_, drivers_);
+    report::Providers providers;
+    for (const auto& [name, config] : set.wanted()) {
+      report::ProviderFacts& facts = providers[name];
+      const auto failure = set.failures().find(name);
+      if (const auto problem = config->outside_problem()) {
+        facts.failure = to_string(*problem);
+      } else {
+        facts.config = config;
+      }
+      if (failure != set.failures().end()) facts.failure = failure->second;
+    }
+    return providers;
+  }
+
+  // One explanation at a time: each takes a while on the event loop.
   Task<std::optional<report::Explanation>> explain(std::string subject) {
+    const async::Slots::Hold turn = co_await explanations_.take();
     const std::shared_ptr<const config::Config> config = config_;
     model::Records& records = launcher_->records();
     // Only the subject's own history and recent waits are read, on a thread: reading blocks.
@@ -164,7 +186,7 @@ class LauncherDaemon final : public program::Daemon {
                             .requests = records.requests,
                             .components = records.components,
                             .config = *config,
-                            .drivers = drivers_,
+                            .providers = providers(),
                             .history =
                                 [&known, &subject](const std::string& id) {
                                   return id == subject ? known.first
@@ -182,6 +204,7 @@ class LauncherDaemon final : public program::Daemon {
   const program::HostNames host_names_ = program::host_names();
   driver::DriverRegistry drivers_;
   async::ThreadPool threads_{1, "explaining"};
+  async::Slots explanations_{1};
   std::shared_ptr<const config::Config> config_;  // in force
   bool has_webapp_;
   std::optional<launcher::Launcher> launcher_;

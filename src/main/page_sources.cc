@@ -53,7 +53,7 @@ ProviderView provider_facts(const launcher::Launcher& launcher,
   if (offer->launches) {
     const planning::QuotaFacts quota = service.quota->facts();
     facts.launches = quota.launches_under_way;
-    facts.is_refusing = quota.is_refusing;
+    facts.is_refusing = !quota.refused.empty();
     facts.quota_failure = quota.why_unknown;
     if (quota.available) limits = *quota.available;
   }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "model/node_request.h"
 
@@ -22,6 +23,9 @@ struct LeaseRequest {
 
   friend bool operator==(const LeaseRequest&, const LeaseRequest&) = default;
 };
+
+// The `requestor` of these requests is this and the name of the client.
+inline constexpr std::string_view kLeaseRequestorPrefix = "nodepool-api:";
 
 // The lease request in the request. Returns nothing if there is none.
 std::optional<LeaseRequest> lease_request_of(const NodeRequest& request);

@@ -12,12 +12,16 @@ class ScanError : public std::runtime_error {
     unresolved,   // the name has no address: retrying does not help
     unreachable,  // the attempt failed (Scanner::Attempts::one)
     timeout,      // the deadline was exceeded
-    queued,       // the name's lookup got no thread in time: the host's state is unknown
+    queued,       // the name's lookup got no thread in time
+    incomplete,   // a key of the host could not be read
   };
 
   ScanError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
 
   Kind kind() const { return kind_; }
+
+  // Whether it says nothing about the host's health.
+  bool is_inconclusive() const { return kind_ == Kind::queued || kind_ == Kind::incomplete; }
 
  private:
   Kind kind_;

@@ -172,15 +172,19 @@ async::Task<std::string> NetworkScanner::Impl::key_of_type(const Target& target,
                                                            const KeyType& type,
                                                            Progress& progress) {
   for (int i = 0; i < kTriesPerKeyType; ++i) {
+    // A machine that is being launched has to be ready in time.
+    const bool may_wait = limits.deadline == ScanLimits::Deadline::first_key;
+    if (i > 0 && may_wait) co_await runtime.clock.sleep_for(limits.pause);
     auto reading = read_key(target, std::string(type.algorithms), progress);
     auto key = co_await std::move(reading);
     if (key) co_return std::move(*key);
-    if (key.error().stage == Failure::Stage::no_common_algorithm) break;
+    if (key.error().stage == Failure::Stage::no_common_algorithm) co_return std::string();
     const bool connected = key.error().stage == Failure::Stage::negotiating;
     ++(connected ? progress.failed_negotiations : progress.failed_connections);
     progress.last_failure = std::move(key.error().text);
     co_await trace_connection(target, progress.last_failure);
   }
+  progress.unread.emplace(type.name, progress.last_failure);
   co_return std::string();
 }
 

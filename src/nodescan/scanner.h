@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,13 +30,14 @@ struct ScanLimits {
   Deadline deadline = Deadline::all_keys;
 };
 
-// Statistics of a scan, for the log.
+// Statistics of a scan, and what it could not read.
 struct Progress {
   std::optional<async::Clock::TimePoint> connected = {};  // when the first connection opened
-  unsigned attempts = 0;             // connections until the first key exchange worked
-  unsigned failed_connections = 0;   // for the other key types
-  unsigned failed_negotiations = 0;  // for the other key types
-  std::string last_failure;          // error message; empty: none
+  unsigned attempts = 0;                      // connections until the first key exchange worked
+  unsigned failed_connections = 0;            // for the other key types
+  unsigned failed_negotiations = 0;           // for the other key types
+  std::string last_failure;                   // error message; empty: none
+  std::map<std::string, std::string> unread;  // the other key types that failed, and why
 };
 
 // Checks whether machines are reachable, and reads their SSH host keys, without blocking the event
@@ -59,8 +61,9 @@ class Scanner {
 
   // Waits until an SSH server completes a key exchange, then reads the host's keys. Returns one
   // "<key type> <base64>" for each key type of the host, in the order ssh-ed25519,
-  // ecdsa-sha2-nistp256, -nistp384, -nistp521, ssh-rsa. Omits a key type if reading it fails twice.
-  // Updates `progress`, unless nullptr, during the call. Throws ScanError, Cancelled.
+  // ecdsa-sha2-nistp256, -nistp384, -nistp521, ssh-rsa. Omits a key type if reading it fails twice,
+  // with a pause in between if the deadline permits: Progress::unread has it. Updates `progress`,
+  // unless nullptr, during the call. Throws ScanError, Cancelled.
   virtual async::Task<std::vector<std::string>> host_keys(std::string host, std::uint16_t port,
                                                           async::Clock::TimePoint deadline,
                                                           Progress* progress) = 0;

@@ -140,21 +140,21 @@ std::optional<Decision> short_of_capacity(const NodeRequest& request,
     }
     return wait_for_capacity({Code::quota_unknown, input.why_unknown});
   }
-  Reason reason;
-  auto shortage = Shortage::provider;
-  if (input.refused) {
-    reason.code = Code::launch_refused;
-  } else if (auto over = excess(input.pool_limits, input.used_by_pool, input.needs_of_missing)) {
-    reason = about(Code::pool_full, std::move(*over));
-    shortage = Shortage::pool;
+  std::optional<Decision> wait;
+  if (auto over = excess(input.pool_limits, input.used_by_pool, input.needs_of_missing)) {
+    wait = wait_for_capacity(about(Code::pool_full, std::move(*over)), Shortage::pool);
   } else if (auto beyond =
                  excess(*input.provider_limits, input.used_by_provider, input.needs_of_missing)) {
-    reason = about(Code::provider_full, std::move(*beyond));
+    wait = wait_for_capacity(about(Code::provider_full, std::move(*beyond)), Shortage::provider);
+  } else if (!input.refused.empty()) {
+    // Which resource is short is not known: evicting a node may free another one.
+    wait = Decision{Kind::wait, Until::refusal_ends, {Code::launch_refused, input.refused}};
   }
-  if (reason.code == Code::none) return std::nullopt;
   // Requests for idle nodes must not block capacity by waiting.
-  if (request.requestor == kMinReadyRequestor) return Decision{Kind::decline, {}, reason};
-  return wait_for_capacity(std::move(reason), shortage);
+  if (wait && request.requestor == kMinReadyRequestor) {
+    return Decision{Kind::decline, {}, std::move(wait->reason)};
+  }
+  return wait;
 }
 
 }  // namespace

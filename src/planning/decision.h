@@ -45,6 +45,7 @@ struct Decision {
     tenant_takes_less,
     earlier_one_is_served,  // the one in the reason is served, deleted, or waits for something else
     launch_ends,            // of the provider
+    refusal_ends,           // launches of the label are not suspended any more
   };
 
   Kind kind = Kind::ignore;
@@ -93,7 +94,8 @@ struct EvaluationInput {
   std::optional<driver::Limits> provider_limits;  // nothing: unknown, see why_unknown
   std::string why_unknown;
   driver::Resources used_by_provider;
-  bool refused = false;                         // the provider has recently refused a launch
+  // The missing label that the provider has recently refused to launch; empty: none.
+  std::string refused;
   std::optional<driver::Limits> tenant_limits;  // nothing: the request's tenant has none
   driver::Resources used_by_tenant;
 

@@ -47,6 +47,8 @@ std::string_view to_string(Until until) {
       return "that request is served or deleted";
     case Until::launch_ends:
       return "a launch ends";
+    case Until::refusal_ends:
+      return "the launcher retries";
   }
   return {};
 }

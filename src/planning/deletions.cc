@@ -22,6 +22,11 @@ double latest_of(const std::map<Key, std::multiset<double>>& times, const Key& k
   return later == found->second.begin() ? 0 : *std::prev(later);
 }
 
+// A launch that the cloud has refused leaves an aborted node, which is deleted next.
+bool is_being_deleted(const model::Node& node) {
+  return node.state == model::NodeState::deleting || node.state == model::NodeState::aborted;
+}
+
 }  // namespace
 
 Deletions::Deletions(model::NodeTable& nodes) {
@@ -32,7 +37,7 @@ Deletions::Deletions(model::NodeTable& nodes) {
 
 void Deletions::on_node(const std::string& id, const model::Node* node) {
   forget(id);
-  if (node == nullptr || node->state != model::NodeState::deleting) return;
+  if (node == nullptr || !is_being_deleted(*node)) return;
   add(*node, node->state_time, true);
 }
 

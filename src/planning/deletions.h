@@ -11,9 +11,10 @@
 
 namespace nodepool::planning {
 
-// The nodes that are being deleted, and since when: their capacity is about to become free. Updated
-// with each change of a record. A deletion that was decided counts before its record is written:
-// otherwise each pool of a full provider would evict a node for the same request.
+// The nodes that are being deleted or were aborted, and since when: their capacity is about to
+// become free. Updated with each change of a record. A deletion that was decided counts before its
+// record is written: otherwise each pool of a full provider would evict a node for the same
+// request.
 class Deletions {
  public:
   explicit Deletions(model::NodeTable& nodes);

@@ -28,8 +28,10 @@ PoolStock::PoolStock(const model::NodeTable& nodes, const PoolIdentity& pool)
 
 void PoolStock::reconfigure(std::optional<driver::Inventory> inventory) {
   inventory_ = std::move(inventory);
+  capacity_.clear();
   companions_.clear();
   if (!inventory_) return;
+  capacity_ = driver::count_by_label(*inventory_);
   for (const std::vector<std::string>& labels : *inventory_) {
     if (labels.size() < 2) continue;
     for (const std::string& label : labels) {
@@ -72,7 +74,8 @@ void PoolStock::release(const std::vector<std::string>& plan) {
 
 std::optional<std::int64_t> PoolStock::capacity(std::string_view label) const {
   if (!inventory_) return std::nullopt;
-  return driver::count(*inventory_, label);
+  const auto found = capacity_.find(label);
+  return found == capacity_.end() ? 0 : found->second;
 }
 
 // A node with several labels counts for the capacity of each, but serves only one. For a single

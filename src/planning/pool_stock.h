@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "driver/offer.h"
@@ -33,7 +34,7 @@ class PoolStock {
   // Reserves and releases the nodes of `plan`.
   void reserve(const std::vector<std::string>& plan);
   void release(const std::vector<std::string>& plan);
-  bool is_reserved(std::string_view id) const { return reserved_.contains(id); }
+  bool is_reserved(const std::string& id) const { return reserved_.contains(id); }
 
   // How many nodes with the label a fully healthy pool has. Returns nothing if unlimited.
   std::optional<std::int64_t> capacity(std::string_view label) const;
@@ -49,7 +50,9 @@ class PoolStock {
   const model::NodeTable& nodes_;
   const PoolIdentity& pool_;
   std::optional<driver::Inventory> inventory_;
-  std::set<std::string, std::less<>> reserved_;
+  std::map<std::string, std::int64_t, std::less<>> capacity_;  // by label
+  // A decision may skip thousands of them.
+  std::unordered_set<std::string> reserved_;
   // Label -> all labels of the nodes with it.
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> companions_;
 };

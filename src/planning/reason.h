@@ -38,7 +38,7 @@ struct Reason {
     nodes_not_free,             // subject: the label; figures: used are free of those needed
     quota_not_asked,            // the provider has not responded yet
     quota_unknown,              // subject: why, in the provider's words
-    launch_refused,             // by the provider, in spite of free quota
+    launch_refused,             // by the provider, in spite of free quota; subject: the label
     pool_full,                  // figures
     provider_full,              // figures
     launches_under_way,         // figures: used, limit

@@ -124,6 +124,7 @@ void RequestQueue::wait(const ServiceKey& key, const model::NodeRequest& request
   group->second.keys.insert(key);
   ++group->second.causes[waiting.cause];
   if (is_for_capacity(decision.until)) join_capacity_queue(key, waiting);
+  if (decision.until == Until::refusal_ends) ++refused_;
   waiting_.emplace(key, std::move(waiting));
   sleep(*group);
 }
@@ -138,6 +139,7 @@ void RequestQueue::leave_group(const ServiceKey& key) {
   if (entry.empty()) return;
   const Waiting& waiting = entry.mapped();
   if (is_for_capacity(waiting.cause.until)) leave_capacity_queue(key, waiting);
+  if (waiting.cause.until == Until::refusal_ends) --refused_;
   Group& group = waiting.group->second;
   const bool is_asleep = !group.awake;
   const bool was_first = *group.keys.begin() == key;
@@ -205,6 +207,10 @@ void RequestQueue::registry_has_changed() {
 
 void RequestQueue::launch_has_ended() {
   wake_all(find_in(by_cause_, Cause{Until::launch_ends, {}}));
+}
+
+void RequestQueue::refusal_has_ended() {
+  wake_all(find_in(by_cause_, Cause{Until::refusal_ends, {}}));
 }
 
 void RequestQueue::label_is_free(std::string_view label) {

@@ -71,6 +71,7 @@ class RequestQueue {
   // Events: wake the requests that wait for them.
   void registry_has_changed();
   void launch_has_ended();
+  void refusal_has_ended();
   void label_is_free(std::string_view label);
   void provider_has_answered();
   void capacity_has_grown();
@@ -81,8 +82,10 @@ class RequestQueue {
   // Wakes the requests that waited behind this one, which may wait in another queue.
   void allow_passing(const ServiceKey& key);
 
-  // Whether a request waits for capacity.
-  bool is_short_of_capacity() const { return !waiting_by_age_.empty() || !starved_.empty(); }
+  // Whether a request waits for capacity, or for a label that the provider refuses to launch.
+  bool is_short_of_capacity() const {
+    return !waiting_by_age_.empty() || !starved_.empty() || refused_ > 0;
+  }
 
   // It is `now` on the steady scale.
   void advance_to(double now);
@@ -141,6 +144,7 @@ class RequestQueue {
   std::set<std::pair<double, ServiceKey>> waiting_by_age_;
   std::set<ServiceKey> starved_;
   std::map<std::string, std::set<ServiceKey>, std::less<>> starved_by_label_;
+  std::size_t refused_ = 0;  // the requests that wait until a refusal ends
   // The request that next() returned last, if it waited for capacity: others may wait behind it.
   std::optional<ServiceKey> last_capacity_waiter_;
 };

@@ -21,7 +21,7 @@ std::optional<StarvedRequests::ServiceKey> StarvedRequests::first_before(
   for (auto entry = requests_.lower_bound({provider, {}}); entry != requests_.end(); ++entry) {
     const auto& [subject, requests] = *entry;
     if (subject.first != provider) break;
-    if (!subject.second.empty() && needs.amount(subject.second) == 0) continue;
+    if (needs.amount(subject.second) == 0) continue;
     const ServiceKey& candidate = requests.begin()->first;
     if (candidate < key && (!first || candidate < *first)) first = candidate;
   }

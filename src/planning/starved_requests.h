@@ -23,7 +23,7 @@ class StarvedRequests {
   using ServiceKey = model::NodeRequest::ServiceKey;
 
   // The pool has decided that the request waits for this resource of the provider, and it is
-  // starved. An empty `resource`: not known, it may be any.
+  // starved.
   void add(const std::string& provider, const std::string& resource, const std::string& pool_id,
            const ServiceKey& key);
 
@@ -31,7 +31,7 @@ class StarvedRequests {
   void remove(const std::string& provider, const std::string& resource, const std::string& pool_id,
               const ServiceKey& key);
 
-  // The first one before `key` in order of service that may lack one of the resources in `needs`.
+  // The first one before `key` in order of service that lacks one of the resources in `needs`.
   std::optional<ServiceKey> first_before(const std::string& provider,
                                          const driver::Resources& needs,
                                          const ServiceKey& key) const;

@@ -1,5 +1,6 @@
 #include "planning/verdict.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace nodepool::planning {
@@ -97,7 +98,10 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
   }
   // Limits from before an outage say nothing about now, and a launch would fail.
   if (!input.why_unknown.empty()) input.provider_limits.reset();
-  input.refused = facts.quota.is_refusing;
+  const auto refused = std::ranges::find_if(input.missing, [&facts](const std::string& label) {
+    return facts.quota.refused.contains({facts.own.name, label});
+  });
+  if (refused != input.missing.end()) input.refused = *refused;
   const auto tenant = facts.tenant_limits.find(request.tenant_name.value_or(""));
   if (tenant != facts.tenant_limits.end()) {
     input.tenant_limits.emplace(tenant->second.limits.begin(), tenant->second.limits.end());

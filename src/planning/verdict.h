@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -24,11 +26,14 @@
 
 namespace nodepool::planning {
 
+// A pool and one of its labels.
+using PoolLabel = std::pair<std::string, std::string>;
+
 // A snapshot of a provider's quota.
 struct QuotaFacts {
   std::optional<driver::Limits> available = {};  // nothing: not known
   std::string why_unknown = {};                  // empty: no response yet
-  bool is_refusing = false;                      // it has just refused a launch
+  std::set<PoolLabel> refused = {};              // it has just refused to launch these
   bool is_stale = false;                         // it, and the offer, are being read again
   std::int64_t launches_under_way = 0;           // over all its pools
 };

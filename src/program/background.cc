@@ -19,6 +19,7 @@
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "telemetry/sanitized_text.h"
@@ -83,10 +84,6 @@ std::optional<std::string> read_report(int pipe, std::chrono::milliseconds timeo
   ::_exit(report->front() == kContinues ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-}  // namespace
-
-namespace {
-
 // Whether the process may be a daemon of Nodepool (C++ or Python), and not another program that has
 // got the process id since. True if its command line cannot be read.
 bool may_be_daemon(pid_t pid) {
@@ -99,58 +96,90 @@ bool is_disk_full(int error) {
   return error == ENOSPC || error == EDQUOT;
 }
 
-}  // namespace
+// Between attempts to get a PID file that another daemon has.
+constexpr auto kPidFileInterval = std::chrono::milliseconds(50);
 
-void PidFile::require_free(const std::string& path) {
+// Another daemon has the PID file.
+class PidFileInUse : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws PidFileInUse if the file names a running daemon.
+void require_free(const std::string& path) {
   std::ifstream file(path);
   pid_t pid = 0;
   if (!(file >> pid) || pid <= 0) return;
   if (pid == ::getpid()) return;  // in a container, of the one before
   if ((::kill(pid, 0) == 0 || errno == EPERM) && may_be_daemon(pid)) {
-    throw std::runtime_error("already running as process " + std::to_string(pid) + " (PID file " +
-                             path + ")");
+    throw PidFileInUse("already running as process " + std::to_string(pid) + " (PID file " + path +
+                       ")");
   }
 }
 
-PidFile::PidFile(std::string path) : path_(std::move(path)) {
-  const auto handle_error = [this] {
-    const std::string reason = std::generic_category().message(errno);
-    if (!is_disk_full(errno)) {
-      throw std::runtime_error("cannot write the PID file " + path_ + ": " + reason);
+// Two daemons that start at the same moment both find the file free. Only one gets its lock.
+void lock_pid_file(int file, const std::string& path) {
+  struct stat opened{};
+  struct stat named{};
+  const bool is_locked = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+  const bool is_same = ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+                       opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  if (!is_locked || !is_same) {
+    throw PidFileInUse("another daemon is starting or ending (PID file " + path + ")");
+  }
+}
+
+}  // namespace
+
+PidFile::PidFile(std::string path, std::chrono::milliseconds patience,
+                 const std::function<void(const std::string&)>& on_waiting)
+    : path_(std::move(path)) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  bool is_waiting = false;
+  while (true) {
+    try {
+      acquire();
+      return;
+    } catch (const PidFileInUse& error) {
+      if (std::chrono::steady_clock::now() >= deadline) throw;
+      if (!std::exchange(is_waiting, true)) on_waiting(error.what());
     }
-    problem_ = "the PID file " + path_ + " could not be written: " + reason;
-  };
+    std::this_thread::sleep_for(kPidFileInterval);
+  }
+}
+
+void PidFile::acquire() {
+  require_free(path_);
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kPidFileMode);
   if (file_ < 0) {
     handle_error();
     return;
   }
   try {
-    lock();
-    require_free(path_);
+    lock_pid_file(file_, path_);
   } catch (...) {
-    ::close(file_);
+    ::close(std::exchange(file_, -1));
     throw;
   }
+}
+
+void PidFile::write() {
+  if (file_ < 0) return;
   const std::string text = std::to_string(::getpid()) + "\n";
-  const bool is_written = ::ftruncate(file_, 0) == 0 || errno == EINVAL;  // EINVAL: no usual file
-  if (!is_written ||
-      ::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+  const bool is_empty = ::ftruncate(file_, 0) == 0 || errno == EINVAL;  // EINVAL: no usual file
+  if (!is_empty || ::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     handle_error();
   }
   ::fchmod(file_, kPidFileMode);
 }
 
-// Two daemons that start at the same moment both find the file free. Only one gets its lock.
-void PidFile::lock() const {
-  struct stat opened{};
-  struct stat named{};
-  const bool is_locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
-  const bool is_same = ::fstat(file_, &opened) == 0 && ::stat(path_.c_str(), &named) == 0 &&
-                       opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-  if (!is_locked || !is_same) {
-    throw std::runtime_error("another daemon is starting or ending (PID file " + path_ + ")");
+// By errno.
+void PidFile::handle_error() {
+  const std::string reason = std::generic_category().message(errno);
+  if (!is_disk_full(errno)) {
+    throw std::runtime_error("cannot write the PID file " + path_ + ": " + reason);
   }
+  problem_ = "the PID file " + path_ + " could not be written: " + reason;
 }
 
 PidFile::~PidFile() {
@@ -195,6 +224,15 @@ void StartReport::send(char status, const std::string& text) {
   }
   ::signal(SIGPIPE, before);
   ::close(std::exchange(pipe_, -1));
+}
+
+void close_descriptors_of_caller() {
+  int lowest = -1;
+  do {
+    lowest = ::open("/dev/null", O_RDWR);
+    if (lowest < 0) fail("opening /dev/null");
+  } while (lowest <= STDERR_FILENO);
+  ::closefrom(STDERR_FILENO + 1);
 }
 
 StartReport detach(const std::string& name, std::chrono::milliseconds timeout) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 namespace nodepool::program {
@@ -9,23 +10,26 @@ namespace nodepool::program {
 // it.
 class PidFile {
  public:
-  // Throws std::runtime_error if the file names a running daemon. A stale file is accepted, also if
-  // another program has the process id by now. Call it before detach(), so that the user sees the
-  // error.
-  static void require_free(const std::string& path);
-
-  // Writes the file, mode 0644, and keeps it locked. Throws std::runtime_error, also if another
-  // daemon has just written it, except if the disk is full: that is reported by problem().
-  explicit PidFile(std::string path);
+  // Creates the file if it is missing, and locks it. While another daemon has it, waits up to
+  // `patience` for its end, and calls `on_waiting` once with the reason. A stale file is accepted,
+  // also if another program has the process id by now. Throws std::runtime_error if the daemon does
+  // not end or the file cannot be written, except if the disk is full: that is problem(). The lock
+  // outlasts detach(). Call this before, so that the user sees the wait and the error.
+  PidFile(std::string path, std::chrono::milliseconds patience,
+          const std::function<void(const std::string&)>& on_waiting);
   ~PidFile();
   PidFile(const PidFile&) = delete;
   PidFile& operator=(const PidFile&) = delete;
+
+  // Writes the id of this process; mode 0644. Throws like the constructor.
+  void write();
 
   // Why the file was not written; empty if it was.
   const std::string& problem() const { return problem_; }
 
  private:
-  void lock() const;
+  void acquire();
+  void handle_error();
 
   std::string path_;
   int file_ = -1;
@@ -56,6 +60,11 @@ class StartReport {
 
   int pipe_ = -1;
 };
+
+// Closes all descriptors but the standard streams: the caller's locks and pipes would stay in use
+// until the daemon ends. Opens those standard streams that the caller has closed, on /dev/null, so
+// that no other file gets their numbers. Call this before the process opens anything.
+void close_descriptors_of_caller();
 
 // Goes to the background: a new session, working directory "/", standard streams on /dev/null,
 // umask 0027. Returns in a grandchild of the calling process. The calling process waits for the

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -40,6 +41,9 @@ constexpr int kKeptMemory = 128 * 1024;
 
 // How long the process that starts a daemon in the background waits until it serves.
 constexpr auto kStartTimeout = std::chrono::minutes(1);
+
+// How long it waits before that for the end of the previous daemon, like the Python Nodepool.
+constexpr auto kPidFilePatience = std::chrono::seconds(10);
 
 // The interval of checks for a stalled loop. Each wakes a thread for a moment.
 constexpr async::Duration kLoopCheckInterval = std::chrono::seconds(5);
@@ -290,6 +294,10 @@ Task<bool> Daemon::try_to_begin() {
 }
 
 Task<> Daemon::apply(config::Config config) {
+  // First, so that a rejected configuration changes nothing: neither the store nor a start.
+  for (const config::ProviderSection& section : config.providers) {
+    drivers().driver(section.driver).configure(section, config);
+  }
   std::vector<std::string> fixed;
   if (has_begun_) fixed = fixed_keys_changed(begun_config_, config);
   if (serves_) {
@@ -297,10 +305,6 @@ Task<> Daemon::apply(config::Config config) {
     co_await reconfigure(std::move(config));
     keep_until_restart(std::move(fixed));
     co_return;
-  }
-  // Validate now: start() would fail with an invalid configuration.
-  for (const config::ProviderSection& section : config.providers) {
-    drivers().driver(section.driver).configure(section, config);
   }
   config_ = std::move(config);
   is_config_newer_ = true;
@@ -358,9 +362,9 @@ using Maker =
     std::function<std::unique_ptr<Daemon>(const Options&, std::shared_ptr<telemetry::Log>)>;
 
 // Throws errors that occur before there is a log.
-int serve(const Program& program, const Options& options, const Maker& make, StartReport& report) {
-  std::optional<PidFile> pid_file;
-  if (!options.foreground) pid_file.emplace(options.pid_file);
+int serve(const Program& program, const Options& options, const Maker& make, StartReport& report,
+          std::optional<PidFile>& pid_file) {
+  if (pid_file) pid_file->write();
   const LogConfig config = log_config(program, options);
   const auto log = std::make_shared<telemetry::Log>(config.options);
   const telemetry::Logger logger(log, "nodepool.NodePool");
@@ -372,7 +376,7 @@ int serve(const Program& program, const Options& options, const Maker& make, Sta
     make(options, log)->run(report);
   } catch (const std::exception& error) {
     logger.error("{}", error.what());
-    pid_file.reset();  // before the process that waits for the report exits
+    pid_file.reset();  // before the report, as below
     report.failed(error.what());
     return EXIT_FAILURE;
   }
@@ -381,13 +385,20 @@ int serve(const Program& program, const Options& options, const Maker& make, Sta
 
 int run(const Program& program, const Options& options, const Maker& make) {
   StartReport report;
+  std::optional<PidFile> pid_file;
   if (!options.foreground) {
-    PidFile::require_free(options.pid_file);
+    close_descriptors_of_caller();
+    const auto print = [&program](const std::string& reason) {
+      std::cerr << program.name << ": " << telemetry::sanitized_text(reason)
+                << "; waiting for its end" << std::endl;
+    };
+    pid_file.emplace(options.pid_file, kPidFilePatience, print);
     report = detach(program.name, kStartTimeout);
   }
   try {
-    return serve(program, options, make, report);
+    return serve(program, options, make, report, pid_file);
   } catch (const std::exception& error) {
+    pid_file.reset();  // before the process that waits for the report exits
     report.failed(error.what());
     throw;
   }

@@ -84,11 +84,19 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
     used = opened_.grouping.get();
   }
   refused_at_.reset();
-  opened_.measured = std::make_unique<MeasuredStore>(
-      runtime_.clock, *used, metrics_, [this](const std::string& refusal) { on_write(refusal); });
-  if (zookeeper_ == nullptr) co_return;
-  warn_of_name();
-  session_ = opened_.store->on_session([this](SessionState state) { on_session(state); });
+  away_since_.reset();
+  const bool is_embedded = zookeeper_ == nullptr;
+  opened_.measured =
+      std::make_unique<MeasuredStore>(runtime_.clock, *used, is_embedded, metrics_,
+                                      [this](const std::string& refusal) { on_write(refusal); });
+  if (!is_embedded) warn_of_name();
+  session_ = opened_.store->on_session([this, is_embedded](SessionState state) {
+    if (is_embedded) {
+      on_embedded_session(state);
+    } else {
+      on_zookeeper_session(state);
+    }
+  });
 }
 
 void DaemonStore::warn_of_plaintext(const config::Config& config) const {
@@ -155,7 +163,29 @@ std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) 
   return fixed;
 }
 
-void DaemonStore::on_session(SessionState state) {
+void DaemonStore::on_embedded_session(SessionState state) {
+  const async::Clock::TimePoint now = runtime_.clock.now();
+  switch (state) {
+    case SessionState::suspended:
+      away_since_ = now;
+      log_.warning("The store cannot be used: {}", opened_.store->problem());
+      break;
+    case SessionState::expired:
+      away_since_ = away_since_.value_or(now);
+      log_.warning("Locks and registrations in the store are lost; registering again: {}",
+                   opened_.store->problem());
+      break;
+    case SessionState::connected:
+      log_.info("The store can be used again, after {:.1f} s",
+                seconds(now - away_since_.value_or(now)));
+      away_since_.reset();
+      break;
+    case SessionState::closed:
+      break;
+  }
+}
+
+void DaemonStore::on_zookeeper_session(SessionState state) {
   const async::Clock::TimePoint now = runtime_.clock.now();
   const double away = away_since_ ? seconds(now - *away_since_) : 0;
   switch (state) {
@@ -203,8 +233,10 @@ std::string DaemonStore::problem() const {
   }
   const async::Clock::TimePoint now = runtime_.clock.now();
   if (away_since_) {
-    return fmt::format("no connection to ZooKeeper for {:.0f} s: {}", seconds(now - *away_since_),
-                       zookeeper_->problem());
+    return fmt::format(
+        "{} for {:.0f} s: {}",
+        zookeeper_ == nullptr ? "the store has been unusable" : "no connection to ZooKeeper",
+        seconds(now - *away_since_), opened_.store->problem());
   }
   const bool is_refusing = refused_at_ && now < *refused_at_ + kRefusalTime;
   return is_refusing ? "the store refuses writes: " + refusal_ : std::string();

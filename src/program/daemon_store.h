@@ -19,8 +19,8 @@
 
 namespace nodepool::program {
 
-// A daemon's store: waits until it is reachable, follows the configuration, and logs when the
-// connection is lost and restored, and when writes are refused and accepted again.
+// A daemon's store: waits until it is reachable, follows the configuration, and logs when it is
+// lost and restored, and when writes are refused and accepted again.
 class DaemonStore {
  public:
   DaemonStore(const async::Runtime& runtime, telemetry::Logger log)
@@ -70,7 +70,8 @@ class DaemonStore {
     std::unique_ptr<MeasuredStore> measured;  // the outermost one
   };
 
-  void on_session(coordination::SessionState state);
+  void on_embedded_session(coordination::SessionState state);
+  void on_zookeeper_session(coordination::SessionState state);
   void on_write(const std::string& refusal);
   void warn_of_plaintext(const config::Config& config) const;
   void warn_of_name();

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -25,13 +26,19 @@ std::string text_at(const Value& mapping, std::string_view key) {
   return value == nullptr ? std::string() : value->text();
 }
 
-// The level of a logger or handler; debug if it has none.
-LogLevel level_of(const Value& mapping, const std::string& path) {
+// The level of a logger or handler; nothing if it has none, or NOTSET.
+std::optional<LogLevel> level_of(const Value& mapping, const std::string& path) {
   const std::string name = text_at(mapping, "level");
-  if (name.empty() || name == "NOTSET") return LogLevel::debug;
+  if (name.empty() || name == "NOTSET") return std::nullopt;
   const std::optional<LogLevel> level = telemetry::parse_log_level(name);
   if (!level) throw std::runtime_error(path + ": unknown log level '" + name + "'");
-  return *level;
+  return level;
+}
+
+// Like Python's root logger: without a level, warnings; with NOTSET, everything.
+LogLevel root_level(const Value* root, const std::string& path) {
+  if (root == nullptr || text_at(*root, "level").empty()) return LogLevel::warning;
+  return level_of(*root, path).value_or(LogLevel::debug);
 }
 
 // The first handler of the logger; null if it has none.
@@ -172,10 +179,11 @@ LogConfig load_log_config(const std::string& path) {
   warn_of_ignored(config, result.warnings);
   const Value* root = config.find("root");
   const Value* loggers = config.find("loggers");
-  options.levels[""] = root == nullptr ? LogLevel::warning : level_of(*root, path);
+  options.levels[""] = root_level(root, path);
   if (loggers != nullptr && loggers->is_mapping()) {
     for (const auto& entry : loggers->as_mapping()) {
-      options.levels[entry.key] = level_of(entry.value, path);
+      // Without one, it has its parent's.
+      if (const auto level = level_of(entry.value, path)) options.levels[entry.key] = *level;
     }
   }
   const Value* handler =
@@ -187,7 +195,7 @@ LogConfig load_log_config(const std::string& path) {
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(path + ": " + error.what());
   }
-  const LogLevel least = level_of(*handler, path);
+  const LogLevel least = level_of(*handler, path).value_or(LogLevel::debug);
   for (auto& [name, level] : options.levels) level = std::max(level, least);
   for (std::string& warning : result.warnings) warning = fmt::format("{}: {}", path, warning);
   return result;

@@ -33,9 +33,10 @@ class MeasuredStore::Measurement {
 };
 
 MeasuredStore::MeasuredStore(const async::Clock& clock, coordination::Store& inner,
-                             telemetry::Metrics metrics, WriteHandler on_write)
+                             bool is_embedded, telemetry::Metrics metrics, WriteHandler on_write)
     : ForwardingStore(inner),
       clock_(clock),
+      is_embedded_(is_embedded),
       metrics_(std::move(metrics)),
       on_write_(std::move(on_write)) {}
 
@@ -52,7 +53,8 @@ Task<Result> MeasuredStore::reported(Task<Result> write) {
       co_return result;
     }
   } catch (const StoreError& error) {
-    if (error.kind() == StoreError::Kind::storage) on_write_(error.what());
+    const bool is_locked = is_embedded_ && error.kind() == StoreError::Kind::disconnected;
+    if (error.kind() == StoreError::Kind::storage || is_locked) on_write_(error.what());
     throw;
   }
 }

@@ -17,13 +17,14 @@ namespace nodepool::program {
 // the store accepts writes.
 class MeasuredStore final : public coordination::ForwardingStore {
  public:
-  // Called after a write: with "" if it succeeded, with the error if the store is broken or full.
-  // Not called after other failures, which do not show whether it accepts writes.
+  // Called after a write: with "" if it succeeded, with the error if the store is broken or full,
+  // or the embedded store's lock is held by another process. Not called after other failures, which
+  // do not show whether it accepts writes: of ZooKeeper, the session's state shows an outage.
   using WriteHandler = std::function<void(const std::string& refusal)>;
 
-  // `inner` and `clock` outlive it.
-  MeasuredStore(const async::Clock& clock, coordination::Store& inner, telemetry::Metrics metrics,
-                WriteHandler on_write);
+  // `inner` and `clock` outlive it. `is_embedded` is the kind of `inner`.
+  MeasuredStore(const async::Clock& clock, coordination::Store& inner, bool is_embedded,
+                telemetry::Metrics metrics, WriteHandler on_write);
 
   // The number of operations in progress.
   std::size_t under_way() const { return under_way_; }
@@ -46,6 +47,7 @@ class MeasuredStore final : public coordination::ForwardingStore {
   async::Task<Result> reported(async::Task<Result> write);
 
   const async::Clock& clock_;
+  bool is_embedded_;
   telemetry::Metrics metrics_;
   WriteHandler on_write_;
   std::size_t under_way_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -7,11 +8,16 @@
 
 namespace nodepool::program {
 
+// The variables that ServiceManager reads. A daemon does not pass them on to its programs: these
+// would notify systemd in its name.
+inline constexpr std::array<const char*, 3> kServiceManagerVariables = {
+    "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"};
+
 // Notifies systemd about a daemon with Type=notify. Reference: sd_notify(3). Does nothing without
 // NOTIFY_SOCKET; a notification that cannot be sent is dropped.
 class ServiceManager {
  public:
-  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
+  // Reads its variables.
   explicit ServiceManager(const async::Runtime& runtime);
   ~ServiceManager();
   ServiceManager(const ServiceManager&) = delete;

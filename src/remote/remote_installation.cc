@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/lease_request.h"
 #include "remote/documents.h"
 #include "report/listings.h"
 
@@ -347,6 +348,16 @@ Task<requestor::LeasedNodes> RemoteInstallation::find_lease(std::string id) {
 Task<std::vector<model::Node>> RemoteInstallation::find_nodes(std::string id) {
   requestor::LeasedNodes leased = co_await find_lease(std::move(id));
   co_return std::move(leased.nodes);
+}
+
+Task<std::vector<std::string>> RemoteInstallation::lease_requests() {
+  std::vector<std::string> ids;
+  const std::vector<Json> rows = co_await api_.rows("requests");
+  for (const Json& row : rows) {
+    const std::string requestor = text_at(row, "requestor");
+    if (requestor.starts_with(model::kLeaseRequestorPrefix)) ids.push_back(text_at(row, "id"));
+  }
+  co_return ids;
 }
 
 Task<std::vector<requestor::LeasedNodes>> RemoteInstallation::leases() {

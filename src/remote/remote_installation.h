@@ -39,6 +39,8 @@ class RemoteInstallation final : public Installation {
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,
                                          std::optional<std::string> hold_reason) override;
+  Task<std::vector<std::string>> lease_requests() override;
+  Task<> withdraw(std::string id) override;
   // The nodes of other clients' leases have only id, provider and labels.
   Task<std::vector<requestor::LeasedNodes>> leases() override;
   // Finds leased nodes only.
@@ -75,7 +77,6 @@ class RemoteInstallation final : public Installation {
   Task<Outcome> submit_and_follow(Submission submission, async::Clock::TimePoint deadline,
                                   Observer observer);
   Task<> find_and_withdraw(Submission submission, Warn report);
-  Task<> withdraw(std::string id);
   Task<requestor::LeasedNodes> find_lease(std::string id);
   Task<model::Lease> extend(std::string lease, std::optional<std::chrono::seconds> duration);
   Task<std::vector<std::string>> release_from(std::string lease, std::vector<std::string> nodes,

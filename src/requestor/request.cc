@@ -1,6 +1,7 @@
 #include "requestor/request.h"
 
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "async/event.h"
@@ -114,7 +115,8 @@ Task<std::optional<model::NodeRequest>> find_by_event(Store& store, Priority pri
                                                       std::string event_id) {
   const std::string prefix = id_prefix(priority);
   const std::vector<std::string> ids = co_await store.children(std::string(model::kRequestsRoot));
-  for (const std::string& id : ids) {
+  // Sorted by sequence number: the request is among the last.
+  for (const std::string& id : std::views::reverse(ids)) {
     if (!id.starts_with(prefix)) continue;
     try {
       std::optional<model::NodeRequest> request = co_await read(store, id);

@@ -34,8 +34,8 @@ model::NodeRequest request_for(const async::Runtime& runtime, NodeRequestSpec re
 // "/nodepool/requests/200-": the store appends a sequence number.
 std::string request_prefix(Priority priority);
 
-// After a creation with an unknown outcome: the created request, if there is one. Throws
-// StoreError.
+// After a creation with an unknown outcome: the created request, if there is one. Reads the newest
+// requests first; all of this priority if there is none. Throws StoreError.
 Task<std::optional<model::NodeRequest>> find_by_event(coordination::Store& store, Priority priority,
                                                       std::string event_id);
 

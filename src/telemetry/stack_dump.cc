@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <map>
 #include <thread>
 #include <utility>
@@ -105,8 +106,17 @@ struct StackDump::Responder {
   }
 
   void dump() {
-    log.info("{}", describe(stacks.take()));
+    log.info("{}", describe_threads());
     describe_tasks();
+  }
+
+  // The threads, or why they are unknown: listing them takes a file descriptor.
+  std::string describe_threads() {
+    try {
+      return describe(stacks.take());
+    } catch (const std::exception& error) {
+      return fmt::format("threads cannot be listed: {}", error.what());
+    }
   }
 
   void describe_tasks() const {
@@ -125,7 +135,7 @@ struct StackDump::Responder {
         is_reported = false;
       } else if (!std::exchange(is_reported, true)) {
         log.error("The event loop has been blocked for {}: {}",
-                  describe(clock.now() - check->since), describe(stacks.take()));
+                  describe(clock.now() - check->since), describe_threads());
         describe_tasks();
       }
     }

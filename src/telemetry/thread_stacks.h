@@ -24,7 +24,8 @@ class ThreadStacks {
   ThreadStacks& operator=(const ThreadStacks&) = delete;
 
   // The stacks of all threads except the calling one, by id. Blocks for up to a second if a thread
-  // does not respond because it is stuck in the kernel.
+  // does not respond because it is stuck in the kernel. Throws std::system_error if the threads
+  // cannot be listed, such as without a free file descriptor.
   std::vector<Stack> take();
 
  private:

@@ -91,7 +91,7 @@ bool parse_target(std::string_view target, Request& request) {
 }
 
 void add_parameters(std::string_view form, Request& request) {
-  while (!form.empty()) {
+  while (!form.empty() && request.parameters.size() <= kMostParameters) {
     const std::size_t end = std::min(form.find('&'), form.size());
     const std::string_view pair = form.substr(0, end);
     form.remove_prefix(std::min(end + 1, form.size()));

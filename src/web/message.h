@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -84,8 +85,11 @@ bool parse_target(std::string_view target, Request& request);
 // Percent-encodes the text for use in a target.
 std::string escaped(std::string_view text);
 
+// A request has at most as many parameters: each takes far more memory than its bytes.
+inline constexpr std::size_t kMostParameters = 100;
+
 // Adds the parameters of a form, "a=b&c=%20" with '+' for a space. Skips parameters that cannot be
-// decoded.
+// decoded. Stops after the first one above kMostParameters.
 void add_parameters(std::string_view form, Request& request);
 
 }  // namespace nodepool::web

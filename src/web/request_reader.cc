@@ -1,6 +1,10 @@
 #include "web/request_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +17,9 @@ namespace http = boost::beast::http;
 namespace {
 
 using Message = Connection::Parser::value_type;
+
+// Trailers count as headers, too.
+constexpr std::ptrdiff_t kMostHeaders = 100;
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -64,12 +71,19 @@ std::optional<BadRequest> read_request(const boost::system::error_code& error, M
   if (error) return refusal_of(error);
   request.method = std::string(message.method_string());
   if (std::optional<BadRequest> refusal = refusal_of_framing(message)) return refusal;
+  if (std::distance(message.begin(), message.end()) > kMostHeaders) {
+    return BadRequest{431, fmt::format("The request has more than {} headers.", kMostHeaders)};
+  }
   for (const auto& field : message) {
     request.headers.emplace(lower_case(field.name_string()), std::string(field.value()));
   }
   if (!parse_target(message.target(), request)) return BadRequest{400, "The request is malformed."};
   request.has_form = is_form(request, message.body());
   if (request.has_form) add_parameters(message.body(), request);
+  if (request.parameters.size() > kMostParameters) {
+    return BadRequest{400,
+                      fmt::format("The request has more than {} parameters.", kMostParameters)};
+  }
   request.body = std::move(message.body());
   return std::nullopt;
 }

@@ -52,6 +52,13 @@ Response overloaded() {
 
 }  // namespace
 
+// A request of a client, or why it is rejected.
+struct Server::Incoming {
+  Request request = {};
+  std::optional<BadRequest> refusal = {};
+  Exchange exchange = {};
+};
+
 // Sends a stream to a client. A part that times out ends it.
 class Server::StreamOnConnection final : public StreamSink {
  public:
@@ -198,8 +205,26 @@ Task<> Server::serve_connection(std::shared_ptr<Connection> connection,
   }
 }
 
-// Returns whether the connection stays open for another request.
+// Returns whether the connection stays open for another request. The request is moved to the
+// handler, because a stream may take long.
 Task<bool> Server::serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot) {
+  std::optional<Incoming> incoming = co_await receive(connection, slot);
+  if (!incoming) co_return false;
+  Response response;
+  if (incoming->refusal) {
+    response = error_page(incoming->refusal->status, incoming->refusal->reason, incoming->request);
+  } else {
+    response = co_await handle(std::move(incoming->request));
+  }
+  Task<bool> sending = response.stream
+                           ? send_stream(connection, incoming->exchange, std::move(response))
+                           : send(connection, incoming->exchange, std::move(response));
+  co_return co_await std::move(sending);
+}
+
+// Reads the next request. Returns nothing if the client has disconnected.
+Task<std::optional<Server::Incoming>> Server::receive(Connection& connection,
+                                                      ClientLimits::ConnectionSlot& slot) {
   Connection::Parser parser;
   parser.header_limit(static_cast<std::uint32_t>(limits_.head));
   parser.body_limit(limits_.body);
@@ -211,27 +236,22 @@ Task<bool> Server::serve_request(Connection& connection, ClientLimits::Connectio
   const bool is_gone = error == http::error::end_of_stream || error == asio::error::eof ||
                        error == asio::error::connection_reset ||
                        error == http::error::partial_message;
-  if (is_gone) co_return false;
-  Request request;
-  request.peer = connection.peer();
-  std::optional<BadRequest> refusal = read_request(error, parser.get(), request);
-  if (!refusal && listener_->is_on_loopback() &&
-      !is_host_allowed(request, listener_->listen_address())) {
-    refusal = BadRequest{
+  if (is_gone) co_return std::nullopt;
+  Incoming incoming;
+  incoming.request.peer = connection.peer();
+  incoming.refusal = read_request(error, parser.get(), incoming.request);
+  if (!incoming.refusal && listener_->is_on_loopback() &&
+      !is_host_allowed(incoming.request, listener_->listen_address())) {
+    incoming.refusal = BadRequest{
         421, "Unknown host name; use a loopback name or add the name to the configuration."};
   }
-  Response response = refusal ? error_page(refusal->status, refusal->reason, request) : Response();
-  if (!refusal) response = co_await handle(request);
-  const bool is_chunked = parser.get().version() >= 11;
-  const bool keep_alive = !refusal && parser.get().keep_alive() && (is_chunked || !response.stream);
-  Task<bool> sending = response.stream ? send_stream(connection, request, std::move(response),
-                                                     is_chunked, keep_alive)
-                                       : send(connection, request, std::move(response), keep_alive);
-  co_return co_await std::move(sending);
+  incoming.exchange = {.is_head = incoming.request.method == "HEAD",
+                       .is_chunked = parser.get().version() >= 11,
+                       .keep_alive = !incoming.refusal && parser.get().keep_alive()};
+  co_return incoming;
 }
 
-Task<bool> Server::send(Connection& connection, const Request& request, Response response,
-                        bool keep_alive) {
+Task<bool> Server::send(Connection& connection, Exchange exchange, Response response) {
   const std::unique_ptr<ClientLimits::Reservation> held =
       client_limits_->reserve_output(connection.peer(), response.body);
   if (!held) {
@@ -240,10 +260,10 @@ Task<bool> Server::send(Connection& connection, const Request& request, Response
   }
   Connection::Message message;
   set_head(message, response);
-  message.keep_alive(keep_alive);
+  message.keep_alive(exchange.keep_alive);
   std::string_view rest = response.body ? std::string_view(*response.body) : std::string_view();
   if (response.status != 304) message.content_length(rest.size());
-  if (request.method == "HEAD") rest = {};
+  if (exchange.is_head) rest = {};
   const std::string_view first = rest.substr(0, kPiece);
   if (!first.empty()) message.body() = {first.data(), first.size()};
   const async::Clock::TimePoint end = runtime_.clock.now() + limits_.response;
@@ -254,33 +274,35 @@ Task<bool> Server::send(Connection& connection, const Request& request, Response
     is_sent = co_await in_time(connection.write_more(piece), limits_.piece, end);
     rest.remove_prefix(piece.size());
   }
-  co_return (is_sent && keep_alive);
+  co_return (is_sent && exchange.keep_alive);
 }
 
-Task<bool> Server::send_stream(Connection& connection, const Request& request, Response response,
-                               bool is_chunked, bool keep_alive) {
-  const bool is_head = request.method == "HEAD";
+Task<bool> Server::send_stream(Connection& connection, Exchange exchange, Response response) {
   std::unique_ptr<ClientLimits::Reservation> held;
-  if (!is_head) held = client_limits_->reserve_stream(connection.peer(), response.client);
-  if (!is_head && !held) {
-    refusals_.warn("Too many streams, refused", origin(connection.peer()));
-    Task<bool> refusing = send(connection, request, overloaded(), /*keep_alive=*/false);
-    co_return co_await std::move(refusing);
+  if (!exchange.is_head) {
+    held = client_limits_->reserve_stream(connection.peer(), response.client);
+    if (!held) {
+      refusals_.warn("Too many streams, refused", origin(connection.peer()));
+      exchange.keep_alive = false;
+      co_return co_await send(connection, exchange, overloaded());
+    }
   }
+  // Without chunks, only the end of the connection ends the stream.
+  exchange.keep_alive = exchange.keep_alive && exchange.is_chunked;
   Connection::Head head;
   set_head(head, response);
-  head.keep_alive(keep_alive);
-  if (is_chunked) head.chunked(true);
+  head.keep_alive(exchange.keep_alive);
+  if (exchange.is_chunked) head.chunked(true);
   const async::Clock::TimePoint end = runtime_.clock.now() + limits_.response;
   const bool is_begun = co_await in_time(connection.write_head(head), limits_.piece, end);
-  if (!is_begun || is_head) co_return (is_begun && keep_alive);
-  StreamOnConnection sink(*this, connection, is_chunked);
+  if (!is_begun || exchange.is_head) co_return (is_begun && exchange.keep_alive);
+  StreamOnConnection sink(*this, connection, exchange.is_chunked);
   Task<> streaming = response.stream(sink);
   co_await std::move(streaming);
-  if (!sink.is_open() || !is_chunked) co_return false;
+  if (!sink.is_open() || !exchange.is_chunked) co_return false;
   const async::Clock::TimePoint last = runtime_.clock.now() + limits_.response;
   const bool is_ended = co_await in_time(connection.write_last_chunk(), limits_.piece, last);
-  co_return (is_ended && keep_alive);
+  co_return (is_ended && exchange.keep_alive);
 }
 
 Task<bool> Server::in_time(Task<bool> sending, std::chrono::milliseconds limit,
@@ -291,16 +313,17 @@ Task<bool> Server::in_time(Task<bool> sending, std::chrono::milliseconds limit,
 }
 
 Task<Response> Server::handle(Request request) {
+  const std::string summary = request_summary(request);
   std::string failure;
   try {
-    Task<Response> answering = handler_(request);
+    Task<Response> answering = handler_(std::move(request));
     co_return co_await std::move(answering);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  log_.error("{}: {}", request_summary(request), failure);
+  log_.error("{}: {}", summary, failure);
   co_return Response{500,
                      {{"Content-Type", "text/plain; charset=UTF-8"}},
                      std::make_shared<const std::string>("Internal Server Error\n")};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "async/runtime.h"
@@ -54,6 +55,14 @@ class Server {
 
  private:
   class StreamOnConnection;
+  struct Incoming;
+
+  // What the response to a request depends on.
+  struct Exchange {
+    bool is_head = false;     // the response has no body
+    bool is_chunked = false;  // the client understands a stream in chunks
+    bool keep_alive = false;  // the connection stays open for another request
+  };
 
   async::Task<bool> listen();
   async::Task<> serve();
@@ -64,10 +73,10 @@ class Server {
   async::Task<> serve_connection(std::shared_ptr<Connection> connection,
                                  std::unique_ptr<ClientLimits::ConnectionSlot> slot);
   async::Task<bool> serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot);
-  async::Task<bool> send(Connection& connection, const Request& request, Response response,
-                         bool keep_alive);
-  async::Task<bool> send_stream(Connection& connection, const Request& request, Response response,
-                                bool is_chunked, bool keep_alive);
+  async::Task<std::optional<Incoming>> receive(Connection& connection,
+                                               ClientLimits::ConnectionSlot& slot);
+  async::Task<bool> send(Connection& connection, Exchange exchange, Response response);
+  async::Task<bool> send_stream(Connection& connection, Exchange exchange, Response response);
   async::Task<bool> in_time(async::Task<bool> sending, std::chrono::milliseconds limit,
                             async::Clock::TimePoint last);
   async::Task<Response> handle(Request request);

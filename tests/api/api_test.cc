@@ -331,6 +331,44 @@ TEST_F(ApiTest, unauthenticated_calls_are_rate_limited_by_address) {
   EXPECT_EQ(look("192.0.2.1"), 200U);
 }
 
+TEST_F(ApiTest, long_lists_without_a_token_count_as_several_calls) {
+  model::Node node;
+  node.set_state(model::NodeState::ready, clock_.wall_seconds());
+  node.type = {"small"};
+  for (int i = 0; i < 400; ++i) run(launcher_.add_node(node));
+  settle();
+  const auto status = [this](const std::string& target) {
+    web::Request asked = request("GET", target, "");
+    asked.peer = {.address = "192.0.2.1"};
+    return call(*first_, asked).status;
+  };
+  const std::string cheap = "/api/v1/client";
+  const auto use_up = [&status, &cheap] {
+    for (int calls = 0; calls < 5000 && status(cheap) != 429; ++calls) {
+    }
+  };
+  constexpr auto kFourCalls = std::chrono::milliseconds(20);
+  use_up();
+  clock_.advance_by(kFourCalls);
+  EXPECT_EQ(status(cheap), 200);
+  EXPECT_EQ(status(cheap), 200);
+  const std::string list = "/api/v1/nodes?limit=1000";
+  use_up();
+  clock_.advance_by(kFourCalls);
+  EXPECT_EQ(status(list), 200);
+  EXPECT_EQ(status(cheap), 429);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(call("GET", list, "viewer").status, 200);
+}
+
+TEST(PaceTest, a_charge_delays_the_next_call) {
+  TokenBucket bucket;
+  EXPECT_TRUE(bucket.allows("a", 1, 100));
+  bucket.charge("a", 12, 1, 100);
+  EXPECT_FALSE(bucket.allows("a", 1, 103.5));
+  EXPECT_TRUE(bucket.allows("a", 1, 104));
+  EXPECT_TRUE(bucket.allows("b", 1, 100)) << "it has its own";
+}
+
 TEST_F(ApiTest, explanations_for_clients_without_a_token_are_limited_while_they_wait) {
   first_->explanation_time = seconds(5);
   async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {

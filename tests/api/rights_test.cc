@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "tests/api/api_test.h"
@@ -236,6 +237,42 @@ TEST_F(ApiTest, a_token_may_be_limited_to_labels_priorities_and_tenants) {
   EXPECT_EQ(brokered.body.at("tenant"), "acme");
   EXPECT_EQ(ask("broker", json::object()).body.at("tenant"), nullptr);
   EXPECT_EQ(call("GET", "/api/v1/client", "night").body.at("labels"), json({"small", "large"}));
+}
+
+TEST_F(ApiTest, wrong_tokens_are_rate_limited_by_address) {
+  const auto status = [this](const std::string& address, const std::string& client) {
+    web::Request each = request("GET", "/api/v1/client", client);
+    each.peer.address = address;
+    return call(*first_, each).status;
+  };
+  unsigned last = 401;
+  for (int calls = 0; calls < 5000 && last == 401; ++calls) last = status("192.0.2.1", "stranger");
+  EXPECT_EQ(last, 429U);
+  EXPECT_EQ(status("192.0.2.2", "stranger"), 401U);
+  EXPECT_EQ(status("192.0.2.1", "gitlab"), 200U) << "a valid token has its own limit";
+  using Subject = Authorizer::Subject;
+  const std::unique_ptr<ApiServer> closed = serve(/*anonymous_read=*/false);
+  std::optional<web::Response> page;
+  for (int calls = 0; calls < 5000 && (!page || page->status == 401); ++calls) {
+    page = closed->api().authorizer().refuse_reading(request("GET", "/node-list", "stranger"),
+                                                     Subject::records);
+  }
+  EXPECT_EQ(page->status, 429U);
+  run(closed->stop());
+}
+
+TEST_F(ApiTest, a_token_file_that_an_editor_replaces_revokes_no_token) {
+  const auto status = [this] { return call("GET", "/api/v1/client", "gitlab").status; };
+  settle();
+  std::filesystem::rename(token_file_, token_file_ + "~");
+  settle();
+  EXPECT_EQ(status(), 200);
+  write_tokens();
+  pass(std::chrono::seconds(12));  // longer than changes without an event take
+  EXPECT_EQ(status(), 200);
+  std::filesystem::remove(token_file_);
+  pass(std::chrono::seconds(12));
+  EXPECT_EQ(status(), 401);
 }
 
 TEST_F(ApiTest, a_token_of_a_tenant_is_limited_to_its_tenant) {

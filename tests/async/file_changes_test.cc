@@ -3,7 +3,6 @@
 #include "async/file_changes.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,28 +12,11 @@
 #include "async/deadline.h"
 #include "async/event_loop.h"
 #include "async/task_scope.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/support/patience.h"
 
 namespace nodepool::async {
 namespace {
-
-// Meanwhile the process can open no descriptor. The sanitizers need some to check virtual calls.
-#if !__has_feature(address_sanitizer)
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
-#endif
 
 class FileChangesTest : public testing::Test {
  protected:
@@ -104,7 +86,7 @@ TEST_F(FileChangesTest, any_other_change_is_noticed_at_the_next_poll) {
 #if !__has_feature(address_sanitizer)
 TEST_F(FileChangesTest, a_process_without_descriptors_polls) {
   {
-    const NoDescriptors none;
+    const test_support::NoDescriptors none;
     changes_.emplace(runtime_, std::vector<std::string>{directory_ / "a"});
   }
   scope_.spawn("changes", count(*changes_, changed_));

@@ -308,8 +308,7 @@ def upload(cloud, path, name):
     assert write(cloud, url, 0, b'x' * ((4 << 20) + 512)) == 413
     assert b'<Start>0</Start>' in cloud.send('GET', url + '&comp=pagelist').content
     assert hashlib.sha256(cloud.send('GET', url).content).digest() == hashlib.sha256(data).digest()
-    cloud.finish(cloud.call('POST', f'{DISKS}/{name}/endGetAccess'))
-    return url
+    return url, cloud.finish(cloud.call('POST', f'{DISKS}/{name}/endGetAccess'))
 
 
 def write(cloud, url, first, data):
@@ -324,7 +323,8 @@ def image_of(disk):
 
 @pytest.mark.smoke
 def test_an_image_from_an_uploaded_disk(cloud, tmp_path):
-    url = upload(cloud, fixed_vhd(tmp_path / 'good', 20, b'boot'), 'good')
+    url, ended = upload(cloud, fixed_vhd(tmp_path / 'good', 20, b'boot'), 'good')
+    assert ended['status'] == 'Succeeded'
     assert write(cloud, url, 0, b'x' * 512) == 403  # the access has ended
     assert cloud.finish(cloud.call('PUT', f'{IMAGES}/good', image_of('good')))['status'] == 'Succeeded'
     cloud.finish(cloud.call('DELETE', f'{DISKS}/good'))
@@ -336,8 +336,10 @@ def test_an_image_from_an_uploaded_disk(cloud, tmp_path):
 
     broken = fixed_vhd(tmp_path / 'broken', 20)
     broken.write_bytes(broken.read_bytes()[512:] + bytes(512))
-    upload(cloud, broken, 'broken')
-    assert cloud.finish(cloud.call('PUT', f'{IMAGES}/broken', image_of('broken')))['error']['code'] == 'InvalidVhd'
+    _, ended = upload(cloud, broken, 'broken')
+    assert ended['error']['code'] == 'InvalidVhd'
+    assert refusal(cloud.call('PUT', f'{IMAGES}/broken', image_of('broken'))) == (409, 'OperationNotAllowed')
+    assert cloud.finish(cloud.call('DELETE', f'{DISKS}/broken'))['status'] == 'Succeeded'
     small = cloud.call('PUT', f'{DISKS}/small', {'location': 'westeurope', 'properties': {
         'creationData': {'createOption': 'Upload', 'uploadSizeBytes': 1 << 20}}})
     assert refusal(small) == (400, 'InvalidParameter')

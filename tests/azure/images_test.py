@@ -41,3 +41,11 @@ def test_an_upload_that_fails_leaves_nothing(with_images, cloud):
     await_ready(launcher)
     assert cloud.resources('disks') == []
     assert cloud.calls()['PUT Microsoft.Compute/disks'] == 2
+
+
+def test_an_upload_that_is_cut_leaves_nothing(with_images, cloud):
+    cloud.fail({'method': 'PUT', 'path': '/blob/', 'status': 403, 'code': 'AuthenticationFailed', 'times': 2})
+    launcher, builder = with_images()
+    wait_until('the disk has no footer', lambda: 'InvalidVhd' in builder.log.read_text())
+    await_ready(launcher)
+    assert cloud.resources('disks') == []

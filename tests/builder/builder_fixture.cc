@@ -111,6 +111,9 @@ struct BuilderFixture::Process {
   std::shared_ptr<telemetry::MetricsRegistry> registry =
       std::make_shared<telemetry::MetricsRegistry>();
   std::unique_ptr<NodePoolBuilder> builder;
+  async::TaskScope finishing{runtime, [](const std::string&, const std::string& error) {
+                               ADD_FAILURE() << "the graceful stop has failed: " << error;
+                             }};
 };
 
 namespace {
@@ -137,7 +140,9 @@ std::vector<Record> in_state(std::vector<Record> records, State state) {
 
 BuilderFixture::BuilderFixture()
     : people_(std::make_unique<coordination::MemoryStore>(server_, runtime_)),
+      graceful_stop_(runtime_, *people_, nowhere()),
       images_(std::make_unique<model::ImageTable>(runtime_, *people_, nowhere())),
+      records_(runtime_, *people_, *images_, graceful_stop_, nowhere()),
       drivers_(make_drivers(sky_)) {}
 
 BuilderFixture::~BuilderFixture() {
@@ -184,10 +189,22 @@ void BuilderFixture::reconfigure(const std::string& yaml) {
 void BuilderFixture::stop(const std::string& name) {
   Process& process = *processes_.at(name);
   process.loop.run(process.builder->stop());
+  process.loop.run(process.finishing.join());
   process.loop.run(process.store->close());
   process.builder.reset();
   processes_.erase(name);
   settle();
+}
+
+bool BuilderFixture::finish(const std::string& name) {
+  Process& process = *processes_.at(name);
+  process.finishing.spawn("graceful stop", process.builder->finish());
+  settle();
+  return has_finished(name);
+}
+
+bool BuilderFixture::has_finished(const std::string& name) const {
+  return processes_.at(name)->finishing.empty();
 }
 
 void BuilderFixture::kill(const std::string& name) {
@@ -242,8 +259,7 @@ bool BuilderFixture::exists(const std::string& path) {
 }
 
 std::vector<ImageBuild> BuilderFixture::builds(const std::string& image) {
-  ImageRecords records(runtime_, *people_, *images_, nowhere());
-  std::vector<ImageBuild> found = loop_.run(records.builds(image));
+  std::vector<ImageBuild> found = loop_.run(records_.builds(image));
   std::ranges::sort(found, {}, &ImageBuild::state_time);
   return found;
 }
@@ -253,13 +269,12 @@ std::vector<ImageBuild> BuilderFixture::builds(model::BuildState state, const st
 }
 
 std::vector<ImageUpload> BuilderFixture::uploads(const std::string& image) {
-  ImageRecords records(runtime_, *people_, *images_, nowhere());
   std::vector<ImageUpload> found;
   for (const ImageBuild& build : builds(image)) {
     const std::string providers = model::build_providers_path(image, build.id);
     if (!exists(providers)) continue;
     for (const std::string& provider : loop_.run(people_->children(providers))) {
-      for (ImageUpload& upload : loop_.run(records.uploads(image, build.id, provider))) {
+      for (ImageUpload& upload : loop_.run(records_.uploads(image, build.id, provider))) {
         found.push_back(std::move(upload));
       }
     }

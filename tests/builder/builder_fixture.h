@@ -42,6 +42,9 @@ class BuilderFixture : public testing::Test {
   // Reloads the configuration. Advances the time if necessary.
   void reconfigure(const std::string& yaml);
   void stop(const std::string& name = "nb1");
+  // Begins a graceful stop. Returns whether it is complete.
+  bool finish(const std::string& name = "nb1");
+  bool has_finished(const std::string& name = "nb1") const;
   // Simulates a killed process: its session ends, its tasks are dropped.
   void kill(const std::string& name = "nb1");
   coordination::MemoryStore& store_of(const std::string& name = "nb1");
@@ -80,7 +83,9 @@ class BuilderFixture : public testing::Test {
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   coordination::MemoryServer server_;
   std::unique_ptr<coordination::MemoryStore> people_;
+  GracefulStop graceful_stop_;
   std::unique_ptr<model::ImageTable> images_;  // not followed: records are read past it
+  ImageRecords records_;
   std::shared_ptr<Sky> sky_ = std::make_shared<Sky>();
   std::shared_ptr<Workshop> workshop_ = std::make_shared<Workshop>();
   driver::DriverRegistry drivers_;

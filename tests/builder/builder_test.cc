@@ -348,6 +348,22 @@ TEST_F(BuilderTest, an_upload_whose_hook_fails_has_failed_and_is_deleted) {
   EXPECT_THAT(log_, Contains(HasSubstr("post-upload-hook /bin/false failed: exit code 1")));
 }
 
+TEST_F(BuilderTest, a_hook_is_run_without_a_log_if_none_can_be_opened) {
+  directory_.write("logs/hooks", "not a directory");
+  const std::string ran = directory_.path() / "ran";
+  const auto hook = directory_.write("hook", "#!/bin/sh\necho output\ntouch " + ran + "\n");
+  std::filesystem::permissions(hook, std::filesystem::perms::owner_all);
+  start(yaml(kDeb,
+             "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+             "     post-upload-hook: " +
+                 hook.string() + "}\n"));
+  EXPECT_TRUE(std::filesystem::exists(ran));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_EQ(sky_->deletions, 0);
+  EXPECT_THAT(log_, ElementsAre(testing::AllOf(HasSubstr("The log of a post-upload-hook"),
+                                               HasSubstr("the output is discarded"))));
+}
+
 // Runs while the file `hold` exists.
 class HeldHookTest : public BuilderFixture {
  protected:

@@ -241,6 +241,7 @@ TEST_F(CleanUpTest, files_without_a_build_go_and_others_stay) {
   directory_.write("nb1/old-image-" + id + ".qcow2", "x");
   directory_.write("nb1/old-image-" + id + ".qcow2.md5", "x");
   directory_.write("nb1/old-image-" + id + ".d/manifest", "x");
+  directory_.write("nb1/killed-" + id + ".qcow2-new", "x");
   directory_.write("nb1/notes-2024.txt", "x");
   start(yaml("  - {name: deb}\n", "  - {name: sky1, driver: sky, diskimages: []}\n"));
   EXPECT_THAT(files(), ElementsAre("notes-2024.txt"));

@@ -184,6 +184,47 @@ TEST_F(InterruptionTest, a_build_survives_a_store_outage) {
   EXPECT_THAT(workshop_->built, SizeIs(1));
 }
 
+TEST_F(InterruptionTest, a_graceful_stop_waits_for_a_short_outage) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(9));
+  EXPECT_FALSE(finish());
+  EXPECT_THAT(news_, Contains(HasSubstr("Waiting for build " + builds().front().id)));
+  pass(seconds(50));
+  store_of().suspend_for_tests();
+  pass(seconds(50));
+  EXPECT_FALSE(has_finished());
+  store_of().resume_for_tests();
+  pass(seconds(2));
+  EXPECT_TRUE(has_finished());
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+TEST_F(InterruptionTest, a_graceful_stop_ends_in_a_long_outage) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(9));
+  store_of().suspend_for_tests();
+  pass(minutes(20));
+  EXPECT_FALSE(finish()) << "the record cannot be written";
+  pass(minutes(2));
+  EXPECT_TRUE(has_finished());
+  EXPECT_THAT(log_, Contains(HasSubstr("The store is unreachable: stopping without it")));
+}
+
+TEST_F(InterruptionTest, a_graceful_stop_in_an_outage_does_not_wait_to_remove_a_request) {
+  start_with_one();
+  pass(minutes(1));
+  refusal_ =
+      Refusal{coordination::StoreError::Kind::disconnected, model::build_request_path("deb")};
+  put(model::build_request_path("deb"));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_FALSE(finish());
+  store_of().suspend_for_tests();
+  pass(minutes(2));
+  EXPECT_TRUE(has_finished());
+}
+
 TEST_F(InterruptionTest, a_full_store_delays_a_build_without_backoff) {
   start_with_one();
   pass(minutes(59));

@@ -338,6 +338,21 @@ TEST_F(ProgramsTest, old_logs_of_the_image_go) {
                         "deb-minimal-" + std::string(32, '1') + ".log", "deb-notes.log"));
 }
 
+TEST_F(ProgramsTest, an_old_log_that_cannot_be_deleted_does_not_fail_the_build) {
+  const fs::path logs = directory_.path() / "logs";
+  for (const char digit : {'1', '2', '3', '4'}) {
+    const std::string name = "deb-" + std::string(32, digit) + ".log";
+    directory_.write("logs/" + name + (digit == '3' ? "/in a directory" : ""), "");
+    fs::last_write_time(logs / name,
+                        fs::file_time_type::clock::now() - std::chrono::hours(digit - '0'));
+  }
+  const BuildResult result = build(job("true", {}));
+  EXPECT_EQ(result.kind, BuildResult::Kind::ready);
+  EXPECT_THAT(result.log_problem,
+              HasSubstr("cannot delete " + (logs / ("deb-" + std::string(32, '3'))).string()));
+  EXPECT_FALSE(fs::exists(logs / ("deb-" + std::string(32, '4') + ".log")));
+}
+
 TEST_F(ProgramsTest, a_full_disk_is_named_and_given_back) {
   ASSERT_EQ(::mount("tmpfs", images().c_str(), "tmpfs", 0, "size=1m"), 0)
       << "this test mounts a file system of 1 MiB, for which it has to run as root";
@@ -569,10 +584,15 @@ TEST(ImageStore, lists_formats_and_no_other_files) {
     directory.write("a.b-c-" + kProgramsId + suffix, "x");
   }
   directory.write("other-" + kProgramsId + ".d/manifest", "x");
+  directory.write("part-" + kProgramsId + ".qcow2-new", "x");
+  directory.write("a.vhd-" + kProgramsId + ".vhd-intermediate", "x");
+  directory.write("x-" + kProgramsId + "-new.raw", "x");
   directory.write("builder_id.txt", "x");
   EXPECT_THAT(store.contents(),
               ElementsAre(testing::Pair(ImageStore::Key("a.b-c", kProgramsId), ElementsAre("raw")),
-                          testing::Pair(ImageStore::Key("other", kProgramsId), IsEmpty())));
+                          testing::Pair(ImageStore::Key("a.vhd", kProgramsId), IsEmpty()),
+                          testing::Pair(ImageStore::Key("other", kProgramsId), IsEmpty()),
+                          testing::Pair(ImageStore::Key("part", kProgramsId), IsEmpty())));
   directory.write("notes.partial", "x");
   store.remove_partials();
   EXPECT_FALSE(
@@ -583,7 +603,7 @@ TEST(ImageStore, lists_formats_and_no_other_files) {
   store.remove("a.b-c", kProgramsId);
   EXPECT_FALSE(
       std::filesystem::exists(directory.path() / ("a.b-c-" + kProgramsId + ".qcow2.partial")));
-  store.remove("other", kProgramsId);
+  for (const char* image : {"other", "part", "a.vhd"}) store.remove(image, kProgramsId);
   EXPECT_THAT(store.contents(), IsEmpty());
 }
 

@@ -124,6 +124,14 @@ TEST_F(ValidationTest, the_command_decides) {
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
 }
 
+TEST_F(ValidationTest, the_command_is_run_without_a_log_if_none_can_be_opened) {
+  directory_.write("logs/validations", "not a directory");
+  write_ssh("exit 0\n");
+  start_validating("command: 'true'");
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(log_, testing::ElementsAre(HasSubstr("the output is discarded")));
+}
+
 TEST_F(ValidationTest, logging_in_may_take_several_attempts) {
   const std::string marker = directory_.path() / "tried";
   write_ssh("test -e " + marker + " && exit 0\ntouch " + marker + "\nexit 255\n");
@@ -247,6 +255,65 @@ TEST_F(ValidationTest, a_builder_that_is_stopped_leaves_the_node_as_well) {
   ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
   EXPECT_EQ(uploads().front().failure, "the builder was stopped");
   EXPECT_THAT(sky_->images, IsEmpty());
+}
+
+TEST_F(ValidationTest, a_graceful_stop_does_not_wait_for_quota) {
+  sky_->launch_failures.assign(100, LaunchError(LaunchError::Kind::quota, "full"));
+  start_validating("");
+  EXPECT_TRUE(finish());
+  EXPECT_THAT(news_, Contains(HasSubstr("Waiting for the upload of build")));
+  EXPECT_EQ(sky_->launches, 1);
+  ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_EQ(uploads().front().failure, "the builder is stopping; last attempt: full");
+  EXPECT_THAT(sky_->images, IsEmpty());
+}
+
+TEST_F(ValidationTest, an_upload_that_can_be_resumed_is_validated_after_the_restart) {
+  sky_->resumes = true;
+  sky_->launch_failures = {LaunchError(LaunchError::Kind::quota, "full")};
+  start_validating("");
+  EXPECT_TRUE(finish());
+  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1));
+  const std::string id = uploads().front().id;
+  stop();
+  start_validating("");
+  pass(seconds(2));
+  ASSERT_THAT(uploads(), SizeIs(1));
+  EXPECT_EQ(uploads(UploadState::ready).at(0).id, id);
+  EXPECT_EQ(sky_->uploads, 1);
+  EXPECT_EQ(sky_->launches, 2);
+}
+
+TEST_F(ValidationTest, a_graceful_stop_completes_the_attempt) {
+  sky_->launch_time = minutes(2);
+  start_validating("");
+  EXPECT_FALSE(finish());
+  pass(minutes(2));
+  EXPECT_TRUE(has_finished());
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
+TEST_F(ValidationTest, a_graceful_stop_ends_the_attempt_in_an_outage) {
+  sky_->launch_time = minutes(1);
+  start_validating("");
+  store_of().suspend_for_tests();
+  pass(minutes(5));
+  EXPECT_FALSE(finish()) << "the node's record cannot be written";
+  pass(minutes(2));
+  EXPECT_TRUE(has_finished());
+  EXPECT_THAT(log_, Contains(HasSubstr("The store is unreachable: stopping without it")));
+}
+
+TEST_F(ValidationTest, after_an_outage_a_graceful_stop_completes_the_validation) {
+  sky_->upload_time = minutes(10);
+  start_validating("");
+  EXPECT_FALSE(finish());
+  store_of().suspend_for_tests();
+  pass(minutes(2));
+  store_of().resume_for_tests();
+  pass(minutes(9));
+  EXPECT_TRUE(has_finished());
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
 }
 
 TEST(NodeCommandTest, ssh_is_non_interactive_and_trusts_only_the_scanned_keys) {

@@ -12,9 +12,11 @@ namespace {
 
 using telemetry::LogLevel;
 using telemetry::LogOptions;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
+using testing::Pair;
 
 class ConfigCommandTest : public CliTest {
  protected:
@@ -240,6 +242,18 @@ TEST_F(ConfigCommandTest, a_logging_configuration_says_what_goes_where) {
               HasSubstr("INFO nodepool.config_validator: validating"));
 }
 
+TEST_F(ConfigCommandTest, a_logger_without_a_level_has_that_of_its_parent) {
+  const auto levels = [this](const std::string& content) {
+    return program::load_log_config(directory_.write("log.yaml", content)).options.levels;
+  };
+  const std::string loggers =
+      "loggers: {nodepool: {level: INFO}, nodepool.driver: {}, nodepool.web: {level: NOTSET}}\n";
+  EXPECT_THAT(levels(loggers + "root: {handlers: []}\n"),
+              ElementsAre(Pair("", LogLevel::warning), Pair("nodepool", LogLevel::info)));
+  EXPECT_THAT(levels(loggers + "root: {level: NOTSET}\n"),
+              ElementsAre(Pair("", LogLevel::debug), Pair("nodepool", LogLevel::info)));
+}
+
 TEST_F(ConfigCommandTest, a_logging_configuration_may_be_json) {
   const std::string file = directory_.write(
       "log.json",
@@ -268,7 +282,7 @@ TEST_F(ConfigCommandTest, a_logging_configuration_may_rotate_its_file) {
   EXPECT_EQ(weekly.options.rotation.weekday, 2);
   EXPECT_THROW(load("class: logging.handlers.TimedRotatingFileHandler, when: never"),
                std::runtime_error);
-  EXPECT_THAT(load("class: my.OwnHandler").warnings, testing::ElementsAre(HasSubstr("OwnHandler")));
+  EXPECT_THAT(load("class: my.OwnHandler").warnings, ElementsAre(HasSubstr("OwnHandler")));
 }
 
 TEST_F(ConfigCommandTest, a_logging_configuration_that_makes_no_sense_is_an_error) {

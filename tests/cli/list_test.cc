@@ -49,6 +49,12 @@ TEST_F(ListTest, a_listing_that_cannot_be_written_is_a_failure) {
   EXPECT_EQ(err(), "nodepool: cannot write to standard output\n");
 }
 
+TEST_F(ListTest, a_watched_listing_ends_when_it_cannot_be_written) {
+  out_is_full_ = true;
+  EXPECT_EQ(nodepool({"list", "--watch"}), 1);
+  EXPECT_EQ(err(), "nodepool: cannot write to standard output\n");
+}
+
 TEST_F(ListTest, nodes_are_listed_by_id_and_nothing_is_written) {
   run(launcher_.add_node(make_node("small")));
   model::Node held = make_node("large");

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/arguments.h"
+#include "requestor/lease_request.h"
 
 namespace nodepool::cli {
 namespace {
@@ -31,6 +32,26 @@ TEST_F(WaysTest, listings_are_the_same) {
     const std::string by_store = out();
     EXPECT_EQ(perform(Way::api, command), 0) << err();
     EXPECT_EQ(out(), by_store) << command.front();
+  }
+}
+
+TEST_F(WaysTest, all_lease_requests_are_withdrawn_with_the_leases) {
+  const model::LeaseRequest terms{
+      .owner = "ada", .holder = "job 17", .lease = 7200, .expires = clock_.wall_seconds() + 86400};
+  for (const Way way : {Way::store, Way::api}) {
+    launcher_.react(LauncherDouble::Reaction::fulfil);
+    EXPECT_EQ(perform(way, {"request", "small"}), 0) << err();
+    launcher_.react(LauncherDouble::Reaction::ignore);
+    const requestor::NodeRequestSpec of_zuul{{"small"}, "zuul"};
+    const std::string other = run(requestor::create_request(runtime_, store_, of_zuul));
+    const requestor::NodeRequestSpec of_api{{"small"}, "nodepool-api:ada"};
+    const std::optional<model::NodeRequest> waiting =
+        run(requestor::create_lease_request(runtime_, store_, of_api, terms));
+    ASSERT_TRUE(waiting);
+    EXPECT_EQ(perform(way, {"release", "--all"}), 0) << err();
+    EXPECT_THAT(out(), StartsWith("Withdrew " + waiting->id + "\nReleased 000000000"));
+    EXPECT_THAT(run(launcher_.requests()), testing::ElementsAre(other));
+    run(store_.remove(model::request_path(other), coordination::kAnyVersion));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "async/event_loop.h"
 #include "async/random.h"
 #include "driver/cloud_error.h"
+#include "tests/cloud/hurried_clock.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
 
@@ -50,7 +51,7 @@ class BearerTokensTest : public testing::Test {
   }
 
   async::Task<std::string> serve(const http::HttpServer::Call& /*call*/) {
-    co_return http::answer(status_, body_);
+    co_return status_ == 0 ? std::string() : http::answer(status_, body_);
   }
 
   Tokens& tokens(const std::string& only = {}) {
@@ -58,23 +59,23 @@ class BearerTokensTest : public testing::Test {
     return *tokens_;
   }
 
-  std::string error() {
+  std::string error(Kind kind = Kind::auth) {
     try {
       loop_.run(tokens().get());
     } catch (const CloudError& error) {
-      EXPECT_EQ(error.kind(), Kind::auth);
+      EXPECT_EQ(error.kind(), kind);
       return error.what();
     }
     return "none";
   }
 
   async::EventLoop loop_;
-  async::SystemClock clock_;
+  HurriedClock clock_;
   async::Random random_{1};
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   http::HttpServer server_{runtime_,
                            [this](const http::HttpServer::Call& call) { return serve(call); }};
-  int status_ = 200;
+  int status_ = 200;  // 0: the connection is closed
   std::string body_ = R"({"access_token": "TOKEN", "expires_in": 3600})";
   std::unique_ptr<Tokens> tokens_;
 };
@@ -113,6 +114,15 @@ TEST_F(BearerTokensTest, an_error_says_what_the_service_says_without_secrets) {
   EXPECT_EQ(error(), "test: get token: HTTP 400 ");
 }
 
+TEST_F(BearerTokensTest, an_outage_of_the_service_says_nothing_about_the_credentials) {
+  status_ = 0;
+  EXPECT_THAT(error(Kind::transient), testing::EndsWith(" (start it)"));
+  for (const int status : {429, 500, 501, 503}) {
+    status_ = status;
+    EXPECT_THAT(error(Kind::transient), testing::HasSubstr("HTTP " + std::to_string(status)));
+  }
+}
+
 TEST_F(BearerTokensTest, an_error_has_nothing_of_a_response_with_a_token) {
   for (const char* body :
        {R"({"access_token": "TOKEN"})", R"({"expires_in": 1, "token": "TOKEN"})", "TOKEN"}) {
@@ -123,7 +133,7 @@ TEST_F(BearerTokensTest, an_error_has_nothing_of_a_response_with_a_token) {
   }
 }
 
-TEST_F(BearerTokensTest, a_call_without_a_response_has_a_hint) {
+TEST_F(BearerTokensTest, a_call_that_cannot_be_sent_has_a_hint) {
   tokens_ = std::make_unique<Tokens>(runtime_, "nothing://host/");
   try {
     loop_.run(tokens_->get());

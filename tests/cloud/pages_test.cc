@@ -84,6 +84,26 @@ TEST_F(PagesTest, a_listing_that_goes_in_circles_ends) {
   EXPECT_THROW(loop_.run(all_pages(kCall, ask, id_of)), CloudError);
 }
 
+async::Task<http::Response> refused(CloudError::Kind kind) {
+  throw CloudError(kind, "HTTP 404: no such project", {}, "notFound");
+  co_return http::Response();
+}
+
+TEST_F(PagesTest, a_list_that_does_not_exist_says_nothing_about_its_objects) {
+  for (const auto& [kind, becomes] :
+       {std::pair(CloudError::Kind::not_found, CloudError::Kind::failed),
+        std::pair(CloudError::Kind::transient, CloudError::Kind::transient)}) {
+    try {
+      loop_.run(list_response(refused(kind)));
+      ADD_FAILURE();
+    } catch (const CloudError& error) {
+      EXPECT_EQ(error.kind(), becomes);
+      EXPECT_STREQ(error.what(), "HTTP 404: no such project");
+      EXPECT_EQ(error.code(), "notFound");
+    }
+  }
+}
+
 // The machines of the largest users, with all their details.
 TEST_F(PagesTest, the_limits_allow_tens_of_thousands_of_machines) {
   constexpr std::size_t kMachines = 30'000;

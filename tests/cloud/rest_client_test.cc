@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "http/rate_governor.h"
+#include "tests/cloud/hurried_clock.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::cloud {
@@ -44,24 +44,6 @@ class RecordingRateLimit final : public http::RateLimit {
 
  private:
   async::Clock& clock_;
-};
-
-// Passes all pauses at once.
-class HurriedClock final : public async::Clock {
- public:
-  TimePoint now() const override { return TimePoint(real_.now().time_since_epoch() + passed); }
-  double wall_seconds() const override { return real_.wall_seconds(); }
-  Task<> sleep_until(TimePoint when) override {
-    pauses.push_back(when - now());
-    passed += std::max(pauses.back(), async::Duration::zero());
-    co_return;
-  }
-
-  async::Duration passed{};
-  std::vector<async::Duration> pauses;
-
- private:
-  async::SystemClock real_;
 };
 
 // A server with the responses of a script; the last one is repeated. "": the connection is closed.
@@ -322,6 +304,14 @@ TEST_F(RestClientTest, errors_contain_no_secret) {
                "look at it seven: HTTP 400: *** is no name");
 }
 
+TEST(SendingDeadline, suffices_for_a_slow_line_that_calls_share) {
+  using std::chrono::seconds;
+  constexpr std::size_t kPart = std::size_t{4} << 20;
+  EXPECT_EQ(deadline_to_send(0), seconds(60));
+  EXPECT_EQ(deadline_to_send(kPart), seconds(60 + 64));
+  EXPECT_EQ(deadline_to_send(kPart, 10), seconds(60 + 640));
+}
+
 struct StatusMeaning {
   int status;
   Effect effect;
@@ -351,6 +341,23 @@ TEST(RefusalByStatus, is_the_meaning_of_the_status) {
     EXPECT_EQ(refusal.renew_credentials, expected.status == 401);
     EXPECT_EQ(refusal.message, "HTTP " + std::to_string(expected.status));
   }
+}
+
+TEST(RefusalByStatus, names_where_a_redirection_leads_without_secrets) {
+  const auto message = [](int status, const std::string& location) {
+    const http::Response response{
+        .status = status, .headers = {{"location", location}}, .body = "<html>moved</html>"};
+    return refusal_by_status(response, Effect::none).message;
+  };
+  EXPECT_EQ(message(301, "https://a.example:5000/v3/auth/tokens"),
+            "HTTP 301: redirection to https://a.example:5000/v3/auth/tokens is not followed");
+  EXPECT_EQ(message(307, "https://me:secret@a.example/v3?token=secret#secret"),
+            "HTTP 307: redirection to https://a.example/v3 is not followed");
+  EXPECT_EQ(message(302, "https://a.example?next=//b@c/"),
+            "HTTP 302: redirection to https://a.example is not followed");
+  EXPECT_EQ(message(302, "/login?x=@"), "HTTP 302: redirection to /login is not followed");
+  EXPECT_EQ(message(302, ""), "HTTP 302: <html>moved</html>");
+  EXPECT_EQ(message(400, "https://a.example/"), "HTTP 400: <html>moved</html>");
 }
 
 TEST(RefusalByStatus, finds_code_and_message) {

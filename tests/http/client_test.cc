@@ -20,6 +20,7 @@
 #include "tests/support/child.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"
+#include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/virtual_time.h"
 
@@ -566,6 +567,59 @@ TEST_F(HttpClientTest, an_authority_that_is_replaced_counts_at_once) {
             HttpError::Kind::not_sent);
   EXPECT_EQ(send(request, {.transfers = {.ca_file = old + ".crt", .verify = false}}).status, 200)
       << "only where an operator says so";
+}
+
+// Requires a client certificate, answers with its name, and keeps connections open. Arguments: the
+// port, its own certificate, another one that it accepts.
+constexpr char kCertificateServer[] = R"(
+import http.server, ssl, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        subject = dict(part[0] for part in self.connection.getpeercert()["subject"])
+        body = subject["commonName"].encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[2] + ".crt", sys.argv[2])
+context.verify_mode = ssl.CERT_REQUIRED
+for certificate in sys.argv[2:]:
+    context.load_verify_locations(certificate + ".crt")
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print("ready", file=sys.stderr, flush=True)
+server.serve_forever()
+)";
+
+TEST_F(HttpClientTest, a_client_certificate_that_is_replaced_counts_at_once) {
+  const test_support::TemporaryDirectory directory;
+  const std::string old = make_authority(directory, "old");
+  const std::string present = make_authority(directory, "present");
+  const std::string port = std::to_string(test_support::free_port());
+  test_support::Child server({"python3", "-c", kCertificateServer, port, old, present});
+  ASSERT_TRUE(server.error_output_shows("ready", test_support::kPatience))
+      << server.standard_error();
+  const std::filesystem::path used = directory.path() / "used";
+  const auto use = [&used](const std::string& name) {
+    constexpr auto kOverwrite = std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy_file(name + ".crt", used.string() + ".crt", kOverwrite);
+    std::filesystem::copy_file(name, used, kOverwrite);
+  };
+  use(old);
+  const TransferOptions transfers{
+      .ca_file = old + ".crt", .client_cert = used.string() + ".crt", .client_key = used};
+  Client& one = client({.transfers = transfers});
+  const Request request{.url = "https://127.0.0.1:" + port + "/", .name = "get"};
+  EXPECT_EQ(loop_.run(one.send(request)).body, "old");
+  use(present);
+  EXPECT_EQ(loop_.run(one.send(request)).body, "present");
+  std::filesystem::remove(used.string() + ".crt");
+  EXPECT_EQ(failure(request, {.transfers = transfers, .attempts = 1}), HttpError::Kind::not_sent);
 }
 
 }  // namespace

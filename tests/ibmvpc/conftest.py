@@ -52,7 +52,7 @@ def dallas():
             'cloud-images': [{'name': 'debian', 'username': 'ci', 'keys': ['zuul'],
                               'image-filter': {'operating-system': {'family': 'Debian GNU/Linux'},
                                                'owner-type': 'provider', 'status': 'available'}}],
-            'pools': [{'name': 'main', 'host-key-checking': False,
+            'pools': [{'name': 'main', 'max-servers': 100, 'host-key-checking': False,
                        'labels': [{'name': 'small', **of_label}, *({**of_label, **label} for label in labels)],
                        **(pool or {})}],
             **more}

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/support/child.h"
 #include "tests/support/network.h"
@@ -20,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test_support::Completed;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -42,10 +46,18 @@ class BackgroundTest : public testing::TestWithParam<const char*> {
                          "}}\nroot: {level: INFO, handlers: [f]}\n");
   }
 
+  std::vector<std::string> command(const std::string& pid_file) const {
+    return {std::string(NODEPOOL_BINARIES) + "/" + GetParam(),
+            "--no-webapp",
+            "-c",
+            path("nodepool.yaml"),
+            "-l",
+            path("logging.yaml"),
+            "-p",
+            pid_file};
+  }
   Completed start(const std::string& pid_file) const {
-    return test_support::run({std::string(NODEPOOL_BINARIES) + "/" + GetParam(), "--no-webapp",
-                              "-c", path("nodepool.yaml"), "-l", path("logging.yaml"), "-p",
-                              pid_file});
+    return test_support::run(command(pid_file));
   }
   Completed start() const { return start(path("pid")); }
 
@@ -85,7 +97,36 @@ TEST_P(BackgroundTest, it_serves_when_the_command_returns) {
   EXPECT_EQ(started.status, 0);
   EXPECT_EQ(started.error, "");
   EXPECT_THAT(test_support::read_file(path("log")), HasSubstr("Serving "));
-  EXPECT_THAT(start().error, HasSubstr("already running as process " + std::to_string(pid())));
+  end();
+}
+
+TEST_P(BackgroundTest, a_start_waits_for_the_end_of_the_previous_daemon) {
+  ASSERT_EQ(start().status, 0);
+  const pid_t previous = pid();
+  test_support::Child next(command(path("pid")));
+  const std::string waiting = "already running as process " + std::to_string(previous) +
+                              " (PID file " + path("pid") + "); waiting for its end";
+  EXPECT_TRUE(next.error_output_shows(waiting, test_support::kPatience)) << next.standard_error();
+  ::kill(previous, SIGTERM);
+  if (next.wait() != 0) {  // on a busy machine, the end may take longer than it waits
+    await([this] { return !fs::exists(path("pid")); });
+    ASSERT_EQ(start().status, 0);
+  }
+  EXPECT_NE(pid(), previous);
+  end();
+}
+
+TEST_P(BackgroundTest, it_keeps_no_descriptor_of_its_caller) {
+  std::vector<std::string> shell = {"sh", "-c", "exec 7>\"$0\" <&-; \"$@\"", path("lock")};
+  std::ranges::copy(command(path("pid")), std::back_inserter(shell));
+  ASSERT_EQ(test_support::run(shell).status, 0);
+  std::vector<std::string> open_files;
+  for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid()) + "/fd")) {
+    std::error_code closed;  // meanwhile
+    open_files.push_back(fs::read_symlink(entry.path(), closed));
+  }
+  EXPECT_THAT(open_files, Contains(fs::canonical(path("log"))));
+  EXPECT_THAT(open_files, Not(Contains(fs::canonical(path("lock")))));
   end();
 }
 

@@ -4,7 +4,10 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "tests/integration/builder_store.h"
 #include "tests/support/network.h"
@@ -40,6 +43,20 @@ TEST_F(BuilderProcess, sigterm_ends_what_is_under_way) {
   EXPECT_EQ(host_.stop(SIGTERM), 0);
   EXPECT_THAT(host_.records("dib-image-list", "failed"), SizeIs(1));
   EXPECT_THAT(host_.files(), SizeIs(1));
+}
+
+TEST_F(BuilderProcess, programs_do_not_get_the_variables_of_the_service_manager) {
+  host_.replace_script("#!/bin/sh\nenv > variables\necho whole > $DIB_IMAGE_FILENAME.qcow2\n");
+  const std::map<std::string, std::string> variables = {
+      {"NOTIFY_SOCKET", "/nowhere"}, {"WATCHDOG_USEC", "60000000"}, {"WATCHDOG_PID", "1"}};
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  host_.start();
+  for (const auto& [name, value] : variables) ::unsetenv(name.c_str());
+  host_.wait_for("dib-image-list", "ready");
+  const std::string passed = test_support::read_file(host_.directory() / "variables");
+  EXPECT_THAT(passed, HasSubstr("PATH="));
+  for (const auto& [name, value] : variables) EXPECT_THAT(passed, Not(HasSubstr(name)));
+  EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 
 // What the builder serves at its port.

@@ -142,34 +142,6 @@ TEST_F(CloudTest, a_starved_request_is_passed_by_those_that_do_not_need_what_it_
   EXPECT_EQ(state(starved), RequestState::fulfilled);
 }
 
-TEST_F(CloudTest, a_launch_that_is_refused_for_quota_is_tried_again_later) {
-  start(kCloud);
-  cloud_->launch_error.emplace(driver::LaunchError::Kind::quota, "Quota exceeded");
-  const std::string id = request({"small"});
-  EXPECT_EQ(state(id), RequestState::requested);
-  EXPECT_THAT(nodes(), IsEmpty()) << "the aborted node is taken back";
-  EXPECT_EQ(cloud_->launches, 1);
-  pass(seconds(30));
-  EXPECT_EQ(cloud_->launches, 1) << "nothing has changed";
-  cloud_->launch_error.reset();
-  pass(seconds(31));
-  EXPECT_EQ(state(id), RequestState::fulfilled);
-  EXPECT_EQ(cloud_->launches, 2);
-  EXPECT_THAT(cloud_->machines, SizeIs(1));
-}
-
-TEST_F(CloudTest, a_quota_rejection_ends_when_a_machine_is_deleted) {
-  start(kCloud);
-  const std::string user = request({"small"});
-  accept(user);
-  cloud_->launch_error.emplace(driver::LaunchError::Kind::quota, "Quota exceeded");
-  const std::string waiting = request({"small"});
-  cloud_->launch_error.reset();
-  give_back(nodes(NodeState::in_use).front().id);
-  pass(seconds(6));
-  EXPECT_EQ(state(waiting), RequestState::fulfilled);
-}
-
 constexpr auto kTwoAtOnce = R"(
 labels: [{name: small}]
 providers:
@@ -191,6 +163,47 @@ TEST_F(CloudTest, max_concurrency_bounds_the_launches_under_way) {
   pass(seconds(10));
   EXPECT_EQ(state(large), RequestState::fulfilled);
   EXPECT_EQ(state(later), RequestState::fulfilled);
+}
+
+// The changed label replaces the provider.
+TEST_F(CloudTest, a_reload_does_not_exceed_max_concurrency) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
+  request({"small", "small", "small"});
+  pass(seconds(5));
+  std::string changed = kTwoAtOnce;
+  reconfigure(
+      changed.replace(changed.find("labels: [small]}"), 16, "priority: 1, labels: [small]}"));
+  const std::string later = request({"small"});
+  EXPECT_EQ(cloud_->launches, 2);
+  pass(seconds(5));
+  EXPECT_EQ(cloud_->launches, 4) << "two of the first three have ended";
+  pass(seconds(10));
+  EXPECT_EQ(state(later), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, launches_in_progress_count_for_a_changed_max_concurrency) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  request({"small"});
+  pass(seconds(5));
+  const std::string limited = std::string(kCloud) + "    max-concurrency: 1\n";
+  reconfigure(limited);
+  request({"small"});
+  EXPECT_EQ(cloud_->launches, 1);
+  reconfigure(kCloud);
+  EXPECT_EQ(cloud_->launches, 2) << "there is no limit any more";
+}
+
+TEST_F(CloudTest, a_reload_that_forbids_launches_does_not_hasten_those_in_progress) {
+  cloud_->launch_time = seconds(10);
+  start(kTwoAtOnce);
+  request({"small", "small", "small", "small", "small"});
+  std::string changed = kTwoAtOnce;
+  reconfigure(changed.replace(changed.find("max-concurrency: 2"), 18, "max-concurrency: 0"));
+  EXPECT_EQ(cloud_->launches, 2);
+  pass(seconds(10));
+  EXPECT_EQ(cloud_->launches, 4);
 }
 
 TEST_F(CloudTest, a_withdrawn_request_launches_no_further_nodes) {

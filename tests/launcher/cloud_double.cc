@@ -41,7 +41,7 @@ class CloudProvider final : public driver::LaunchingProvider {
   void quiesce() override {}
   Task<> stop() override { co_return; }
 
-  Task<> remove_leaks() override { co_return; }
+  Task<> remove_leaks() override { co_await context_.runtime.clock.sleep_for(cloud_->leak_time); }
   Task<std::vector<driver::Leak>> leaks() override { co_return std::vector<driver::Leak>{}; }
   Task<> remove_leak(driver::Leak /*leak*/) override { co_return; }
 
@@ -70,6 +70,9 @@ class CloudProvider final : public driver::LaunchingProvider {
     ++cloud_->launches;
     co_await context_.runtime.clock.sleep_for(cloud_->launch_time);
     if (cloud_->launch_error) throw driver::LaunchError(*cloud_->launch_error);
+    if (cloud_->refused.contains(launch.node().type.front())) {
+      throw driver::LaunchError(driver::LaunchError::Kind::quota, "no host has enough memory");
+    }
     const std::string id = "machine-" + launch.node().id;
     cloud_->machines.insert(id);
     launch.node().external_id = model::json_string(id);

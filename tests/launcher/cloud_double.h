@@ -23,10 +23,12 @@ struct Cloud {
   std::map<std::string, std::string, std::less<>> label_problems;  // by label
   async::Duration launch_time{};
   std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time
+  std::set<std::string, std::less<>> refused;       // labels, for quota, after launch_time
   async::Duration delete_time{};
   std::string delete_failure;         // thrown by reclaim() after delete_time unless empty
   int deletions = 0;                  // calls of reclaim() so far
   async::Duration check_time{};       // of is_usable()
+  async::Duration leak_time{};        // of remove_leaks()
   std::set<std::string> uncheckable;  // external ids; is_usable() throws after check_time
   std::set<std::string> machines;     // external ids
   // Machines that ended by themselves: external id -> reason. They are not usable.

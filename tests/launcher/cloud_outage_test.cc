@@ -100,6 +100,19 @@ TEST_F(CloudTest, a_cloud_that_responds_but_launches_nothing_has_its_request_dec
   EXPECT_EQ(cloud_->launches, 1);
 }
 
+TEST_F(CloudTest, requests_that_fail_together_share_a_query_of_the_quota) {
+  start(kCloud);
+  cloud_->launch_time = seconds(1);
+  cloud_->limits_time = seconds(10);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(request({"small"}));
+  const int before = cloud_->questions;
+  pass(seconds(12));
+  for (const std::string& id : ids) EXPECT_EQ(state(id), RequestState::failed);
+  EXPECT_EQ(cloud_->questions, before + 1);
+}
+
 // The first pool would serve them, were it not for its cloud.
 TEST_F(CloudTest, another_pool_serves_a_label_that_a_silent_cloud_may_have_again) {
   cloud_->label_problems["large"] = "there is no flavor `big`";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "coordination/lock.h"
+#include "coordination/path.h"
 #include "coordination/tree.h"
 #include "model/lease.h"
 #include "model/paths.h"
@@ -42,6 +43,14 @@ class LeaseExpiryTest : public LauncherFixture {
     node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
     write_node(node);
     return node.id;
+  }
+
+  // The id of a new record like this one.
+  std::string created(const Node& node) {
+    const std::string path =
+        as_requestor(requestor_->create(model::node_path(""), model::to_record(node),
+                                        coordination::CreateMode::persistent_sequential));
+    return std::string(coordination::base_name(path));
   }
 };
 
@@ -147,6 +156,40 @@ TEST_F(LeaseExpiryTest, held_and_ready_nodes_beyond_their_age_are_replaced) {
   for (const Node& each : nodes(NodeState::ready)) {
     if (each.has_label("large")) EXPECT_GT(each.state_time, clock_.wall_seconds() - 61);
   }
+}
+
+constexpr auto kOtherHall = R"(
+labels: [{name: large}]
+max-hold-age: 60
+max-lease: 60
+providers:
+  - {name: hall, driver: static, pools: [{name: main, nodes: [{name: host-z, labels: [large]}]}]}
+)";
+
+// The Python Nodepool serves providers beside these launchers, and does not know leases.
+TEST_F(LeaseExpiryTest, only_leases_end_on_nodes_that_other_launchers_serve) {
+  start(kOneHost);
+  start_another(kOtherHall);
+  Node node = nodes().at(0);
+  node.provider = "elsewhere";
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({"200-1", clock_.wall_seconds() + 600, "me"});
+  node.id = created(node);
+  coordination::Lock lease(*requestor_, random_, model::node_lock_path(node.id),
+                           model::lease_contender("200-1"),
+                           coordination::Lock::Lifetime::persistent);
+  ASSERT_TRUE(as_requestor(lease.try_acquire()));
+  Node held = node;
+  held.set_state(NodeState::hold, clock_.wall_seconds());
+  held.id = created(held);
+
+  pass(minutes(9));
+  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  pass(minutes(1) + seconds(11));
+  EXPECT_EQ(read_node(node.id).state, NodeState::used);
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+  EXPECT_EQ(read_node(held.id).state, NodeState::hold);
+  EXPECT_THAT(log_, IsEmpty());
 }
 
 // The holder of the lock may write its record many times.

@@ -75,6 +75,16 @@ TEST_F(TerminatedMachineDetectorTest, a_node_with_a_terminated_machine_is_not_ha
   EXPECT_THAT(history_of(node.id), Contains(std::string("ended ") + kTakenAway));
 }
 
+TEST_F(TerminatedMachineDetectorTest, leaks_that_take_long_to_delete_delay_nothing) {
+  cloud_->leak_time = minutes(10);
+  pass(minutes(2));  // such a deletion has begun
+  const Node node = nodes(NodeState::ready).at(0);
+  end_machine(node);
+  cloud_->delete_time = minutes(2);
+  pass(minutes(1) + std::chrono::seconds(1));
+  EXPECT_EQ(read_node(node.id).comment, kTakenAway);
+}
+
 TEST_F(TerminatedMachineDetectorTest, a_node_in_use_stays_and_shows_the_reason) {
   const std::string id = request({"small"});
   const Node node = read_node(read_request(id).nodes.at(0));

@@ -29,6 +29,7 @@ using test_support::Sshd;
 using test_support::TcpListener;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 using testing::StartsWith;
 using Attempts = Scanner::Attempts;
 using Behaviour = TcpListener::Behaviour;
@@ -144,9 +145,8 @@ TEST_F(ScannerTest, reads_rsa_keys_whichever_signature_the_server_is_ready_to_ma
 }
 
 TEST_F(ScannerTest, reads_keys_through_every_kind_of_key_exchange) {
-  for (const char* method :
-       {"ecdh-sha2-nistp521", "diffie-hellman-group16-sha512",
-        "diffie-hellman-group-exchange-sha256", "diffie-hellman-group14-sha1"}) {
+  for (const char* method : {"ecdh-sha2-nistp521", "diffie-hellman-group14-sha256",
+                             "diffie-hellman-group16-sha512", "diffie-hellman-group14-sha1"}) {
     SCOPED_TRACE(method);
     const Sshd sshd({.configuration = {std::string("KexAlgorithms ") + method}});
     NetworkScanner scanner(runtime_, pool_);
@@ -202,6 +202,23 @@ TEST_F(ScannerTest, a_server_without_a_common_key_exchange_is_tried_on_and_said_
   run_until([this] { return progress_.last_failure.contains("no match for method kex algos"); });
   run_until([this] { return progress_.attempts >= 3; });
   loop_.run(scope.stop());
+}
+
+// They would block the event loop.
+TEST_F(ScannerTest, a_server_cannot_choose_an_expensive_key_exchange) {
+  for (const char* method :
+       {"diffie-hellman-group-exchange-sha256", "diffie-hellman-group18-sha512"}) {
+    SCOPED_TRACE(method);
+    const Sshd sshd({.configuration = {std::string("KexAlgorithms ") + method}});
+    NetworkScanner scanner(runtime_, pool_, quick());
+    async::TaskScope scope(runtime_, no_errors());
+    Outcome outcome;
+    auto scan = scanner.host_keys(kLoopback, sshd.port(), in(test_support::kPatience), &progress_);
+    scope.spawn("scan", keep_outcome(std::move(scan), outcome));
+    run_until([this] { return progress_.last_failure.contains("no match for method kex algos"); });
+    loop_.run(scope.stop());
+    progress_ = {};
+  }
 }
 
 TEST_F(ScannerTest, servers_that_speak_no_ssh_are_timeouts_and_leave_nothing_open) {
@@ -330,6 +347,59 @@ TEST_F(ScannerTest, the_deadline_may_be_for_the_first_key_alone) {
   loop_.run(second.stop());
   loop_.run(first.join());
   EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+}
+
+// A busy SSH server drops connections for a moment.
+TEST_F(ScannerTest, another_key_is_read_in_a_second_attempt_after_a_pause) {
+  Sshd sshd({.host_keys = {"ed25519", "ecdsa-256"}});
+  const TcpListener silent(Behaviour::silent);
+  async::VirtualClock clock;
+  const async::Runtime runtime{loop_.executor(), clock, random_};
+  NetworkScanner scanner(runtime, pool_,
+                         {.concurrent_scans = 1, .deadline = ScanLimits::Deadline::first_key});
+  async::TaskScope scope(runtime_, no_errors());
+  async::TaskScope between(runtime_, no_errors());
+  Outcome outcomes[2];
+  auto keys = scanner.host_keys(kLoopback, sshd.port(), clock.now() + minutes(10), &progress_);
+  scope.spawn("scan", keep_outcome(std::move(keys), outcomes[0]));
+  keys = scanner.host_keys(kLoopback, silent.port(), clock.now() + minutes(10));
+  between.spawn("between", keep_outcome(std::move(keys), outcomes[1]));
+  run_until([&] { return silent.accepted() == 1; });
+  sshd.stop();
+  loop_.run(between.stop());
+  run_until([&] { return progress_.failed_connections == 1; });
+  sshd.start();
+  while (loop_.poll()) {
+  }
+  EXPECT_EQ(sshd.connections(), 0U);
+  clock.advance_to(clock.now() + seconds(1));
+  loop_.run(scope.join());
+  EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+  EXPECT_THAT(progress_.unread, testing::IsEmpty());
+}
+
+TEST_F(ScannerTest, key_types_that_could_not_be_read_are_reported) {
+  Sshd sshd;
+  const TcpListener silent(Behaviour::silent);
+  ScanLimits limits = quick(1);
+  limits.deadline = ScanLimits::Deadline::first_key;
+  NetworkScanner scanner(runtime_, pool_, limits);
+  async::TaskScope scope(runtime_, no_errors());
+  async::TaskScope between(runtime_, no_errors());
+  Outcome outcomes[2];
+  auto keys = scanner.host_keys(kLoopback, sshd.port(), in(test_support::kPatience), &progress_);
+  scope.spawn("scan", keep_outcome(std::move(keys), outcomes[0]));
+  keys = scanner.host_keys(kLoopback, silent.port(), in(test_support::kPatience));
+  between.spawn("between", keep_outcome(std::move(keys), outcomes[1]));
+  run_until([&] { return silent.accepted() >= 1; });
+  sshd.stop();
+  loop_.run(between.stop());
+  loop_.run(scope.join());
+  EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+  EXPECT_THAT(progress_.unread, ElementsAre(Pair("ecdsa-sha2-nistp256", "Connection refused"),
+                                            Pair("ecdsa-sha2-nistp384", "Connection refused"),
+                                            Pair("ecdsa-sha2-nistp521", "Connection refused"),
+                                            Pair("ssh-rsa", "Connection refused")));
 }
 
 TEST_F(ScannerTest, a_cancelled_scan_passes_its_turn_on) {

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "planning/decision_text.h"
+
 namespace nodepool::planning {
 namespace {
 
@@ -213,11 +215,26 @@ TEST(DecisionTest, a_request_waits_while_the_quota_is_unknown) {
   EXPECT_EQ(situation.decide().until, Until::capacity_is_free);
 }
 
-TEST(DecisionTest, a_request_waits_after_a_quota_rejection) {
+TEST(DecisionTest, a_request_for_a_label_waits_after_a_quota_rejection) {
   Situation situation;
   situation.launches();
-  situation.input.refused = true;
-  EXPECT_EQ(situation.decide().until, Until::capacity_is_free);
+  situation.input.refused = "small";
+  EXPECT_EQ(situation.decide().until, Until::refusal_ends);
+  EXPECT_EQ(situation.decide().shortage, Decision::Shortage::none)
+      << "another node may have nothing that it lacks";
+  EXPECT_EQ(sentence(situation.decide()),
+            "waits: the provider has refused to launch another node with label small (until the "
+            "launcher retries)");
+}
+
+TEST(DecisionTest, a_limit_that_is_reached_says_more_than_a_quota_rejection) {
+  Situation situation;
+  situation.launches();
+  situation.input.refused = "small";
+  situation.input.provider_limits = driver::Limits{{"instances", 5}};
+  situation.input.used_by_provider = instances(5);
+  EXPECT_EQ(situation.decide().reason.code, Reason::Code::provider_full);
+  EXPECT_EQ(situation.decide().shortage, Decision::Shortage::provider);
 }
 
 TEST(DecisionTest, a_min_ready_request_does_not_wait_for_capacity) {

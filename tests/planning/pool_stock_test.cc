@@ -118,9 +118,6 @@ TEST_F(PoolStockTest, the_nodes_of_one_request_share_a_zone) {
 
 TEST_F(PoolStockTest, a_node_with_several_labels_serves_only_one_at_once) {
   stock_.reconfigure(driver::Inventory{{"a"}, {"a", "b"}, {"c"}, {"c", "d"}, {"d", "e"}});
-  EXPECT_EQ(stock_.capacity("a"), 2);
-  EXPECT_EQ(stock_.capacity("b"), 1);
-  EXPECT_EQ(stock_.capacity("z"), 0);
   struct Row {
     std::vector<std::string> labels;
     bool has_all;
@@ -134,6 +131,19 @@ TEST_F(PoolStockTest, a_node_with_several_labels_serves_only_one_at_once) {
     EXPECT_EQ(stock_.has_all_at_once(row.labels), row.has_all)
         << testing::PrintToString(row.labels);
   }
+}
+
+TEST_F(PoolStockTest, the_capacity_is_the_number_of_nodes_with_a_label) {
+  EXPECT_EQ(stock_.capacity("a"), std::nullopt) << "unlimited";
+  stock_.reconfigure(driver::Inventory{{"a"}, {"a", "b", "a"}});
+  EXPECT_EQ(stock_.capacity("a"), 2);
+  EXPECT_EQ(stock_.capacity("b"), 1);
+  EXPECT_EQ(stock_.capacity("z"), 0);
+  stock_.reconfigure(driver::Inventory{{"a"}});
+  EXPECT_EQ(stock_.capacity("a"), 1);
+  EXPECT_EQ(stock_.capacity("b"), 0) << "of the previous configuration";
+  stock_.reconfigure(std::nullopt);
+  EXPECT_EQ(stock_.capacity("a"), std::nullopt);
 }
 
 TEST_F(PoolStockTest, labels_of_the_same_nodes_are_rivals) {

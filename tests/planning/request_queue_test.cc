@@ -182,6 +182,27 @@ TEST_F(RequestQueueTest, a_request_that_stops_waiting_for_capacity_unblocks_thos
   EXPECT_EQ(queue_.next(), small.service_key());
 }
 
+// What the provider refuses to launch says nothing about other labels.
+TEST_F(RequestQueueTest, a_request_with_a_refused_label_is_passed_by_others) {
+  const NodeRequest refused = request(1, {"a"});
+  const NodeRequest other = request(2, {"b"});
+  wait(refused, Until::capacity_is_free);
+  wait_behind(other, refused);
+  queue_.capacity_has_grown();
+  EXPECT_EQ(queue_.next(), refused.service_key());
+  wait(refused, Until::refusal_ends);
+  EXPECT_EQ(queue_.next(), other.service_key());
+  queue_.remove(other.service_key());
+  EXPECT_EQ(first_starved(other.service_key(), 1000, nullptr), std::nullopt);
+  EXPECT_TRUE(queue_.is_short_of_capacity()) << "other pools may serve it";
+  queue_.capacity_has_grown();
+  EXPECT_EQ(queue_.next(), std::nullopt);
+  queue_.refusal_has_ended();
+  EXPECT_EQ(queue_.next(), refused.service_key());
+  queue_.remove(refused.service_key());
+  EXPECT_FALSE(queue_.is_short_of_capacity());
+}
+
 TEST_F(RequestQueueTest, queues_that_waited_for_each_other_do_not_wake_each_other_forever) {
   const NodeRequest first = request(1, {"a"});
   const NodeRequest second = request(2, {"b"});

@@ -34,12 +34,5 @@ TEST_F(StarvedRequestsTest, a_request_comes_after_those_that_lack_a_resource_tha
   EXPECT_EQ(starved_.first_before("sky", plain_, later_), std::nullopt);
 }
 
-TEST_F(StarvedRequestsTest, a_request_comes_after_those_that_may_lack_any_resource) {
-  starved_.add("sky", "gpus", "a", first_);
-  starved_.add("sky", "", "b", second_);
-  EXPECT_EQ(starved_.first_before("sky", plain_, later_), second_);
-  EXPECT_EQ(starved_.first_before("sky", with_gpu_, later_), first_);
-}
-
 }  // namespace
 }  // namespace nodepool::planning

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
@@ -201,6 +202,35 @@ TEST_F(DaemonTest, a_store_that_refuses_writes_is_logged_once_and_an_obstacle_un
               ElementsAre(ElementsAre(HasSubstr("the store refuses writes: "), "still starting"),
                           ElementsAre("still starting")));
   EXPECT_THAT(log_, ElementsAre(HasSubstr("The store refuses writes: ")));
+}
+
+TEST_F(DaemonTest, a_store_whose_file_is_moved_is_logged_and_an_obstacle_until_it_is_in_place) {
+  const auto daemon = this->daemon({});
+  const auto begin = [](TestDaemon& daemon, std::string file,
+                        std::vector<std::vector<std::string>>& obstacles) -> Task<> {
+    std::filesystem::rename(file, file + ".old");
+    try {
+      co_await daemon.store().exists("/");
+      ADD_FAILURE() << "read from a file that is gone";
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.kind(), StoreError::Kind::storage) << error.what();
+    }
+    obstacles.push_back(daemon.health().obstacles);
+    std::filesystem::rename(file + ".old", file);
+    while (daemon.health().obstacles.size() > 1) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+    obstacles.push_back(daemon.health().obstacles);
+  };
+  std::vector<std::vector<std::string>> obstacles;
+  daemon->begin_ = [&] { return begin(*daemon, directory_.path() / "db", obstacles); };
+  daemon->run(report_);
+  EXPECT_THAT(obstacles,
+              ElementsAre(ElementsAre(ContainsRegex("the store has been unusable for 0 s: .*"
+                                                    "the file was removed or replaced"),
+                                      "still starting"),
+                          ElementsAre("still starting")));
+  EXPECT_THAT(log_, ElementsAre(ContainsRegex("The store cannot be used: .*removed or replaced")));
 }
 
 constexpr telemetry::Metric kRings{.name = "rings",

@@ -30,7 +30,7 @@ class MeasuredStoreTest : public testing::Test {
   coordination::MemoryStore inner_{server_, runtime_};
   std::shared_ptr<telemetry::MetricsRegistry> registry_ =
       std::make_shared<telemetry::MetricsRegistry>();
-  MeasuredStore store_{clock_, inner_, telemetry::Metrics().also_to(registry_),
+  MeasuredStore store_{clock_, inner_, false, telemetry::Metrics().also_to(registry_),
                        [](const std::string&) {}};
 };
 
@@ -71,7 +71,7 @@ TEST_F(MeasuredStoreTest, every_write_shows_whether_the_store_accepts_writes) {
   plan.is_full = [&is_full] { return is_full; };
   coordination::FaultyStore faulty(inner_, runtime_, std::move(plan), 1);
   std::vector<std::string> refusals;
-  MeasuredStore store(clock_, faulty, {},
+  MeasuredStore store(clock_, faulty, false, {},
                       [&](const std::string& refusal) { refusals.push_back(refusal); });
   const auto commit = [&store] {
     coordination::Transaction transaction;
@@ -94,6 +94,19 @@ TEST_F(MeasuredStoreTest, every_write_shows_whether_the_store_accepts_writes) {
   loop_.run(store.remove("/a", coordination::kAnyVersion));
   loop_.run(commit());
   EXPECT_THAT(refusals, testing::ElementsAre("", "", "", ""));
+}
+
+TEST_F(MeasuredStoreTest, only_an_embedded_store_refuses_the_writes_that_do_not_reach_it) {
+  coordination::FaultPlan plan;
+  plan.disconnected = 1;
+  coordination::FaultyStore faulty(inner_, runtime_, std::move(plan), 1);
+  for (const bool is_embedded : {true, false}) {
+    std::vector<std::string> refusals;
+    MeasuredStore store(clock_, faulty, is_embedded, {},
+                        [&](const std::string& refusal) { refusals.push_back(refusal); });
+    EXPECT_THROW(loop_.run(store.create("/a", "", CreateMode::persistent)), StoreError);
+    EXPECT_THAT(refusals, testing::SizeIs(is_embedded ? 1 : 0));
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -91,36 +92,70 @@ class PidFileTest : public testing::Test {
  protected:
   PidFileTest() : path_(testing::TempDir() + "pid_file_" + std::to_string(::getpid())) {}
   ~PidFileTest() override { std::filesystem::remove(path_); }
+
+  // Gets the file without a wait.
+  void get() const { PidFile(path_, std::chrono::milliseconds(0), nullptr); }
+  // What is waited for, until `on_waiting` is called, which has to end it.
+  std::string get_after(const std::function<void()>& on_waiting) const {
+    std::string reason;
+    const PidFile file(path_, test_support::kPatience, [&](const std::string& what) {
+      reason = what;
+      on_waiting();
+    });
+    return reason;
+  }
+  pid_t named() const {
+    pid_t pid = 0;
+    std::ifstream(path_) >> pid;
+    return pid;
+  }
+
   std::string path_;
 };
 
 TEST_F(PidFileTest, holds_the_process_id_while_it_exists) {
   {
-    const PidFile file(path_);
-    pid_t pid = 0;
-    std::ifstream(path_) >> pid;
-    EXPECT_EQ(pid, ::getpid());
+    PidFile file(path_, std::chrono::milliseconds(0), nullptr);
+    file.write();
+    EXPECT_EQ(named(), ::getpid());
   }
   EXPECT_FALSE(std::filesystem::exists(path_));
-  PidFile::require_free(path_);
+  get();
 }
 
 TEST_F(PidFileTest, of_two_daemons_that_start_at_the_same_moment_one_gets_it) {
-  PidFile::require_free(path_);
-  const PidFile first(path_);
-  EXPECT_THROW(PidFile{path_}, std::runtime_error);
-  pid_t pid = 0;
-  std::ifstream(path_) >> pid;
-  EXPECT_EQ(pid, ::getpid()) << "the loser does not remove it";
+  PidFile first(path_, std::chrono::milliseconds(0), nullptr);
+  first.write();
+  EXPECT_THROW(get(), std::runtime_error);
+  EXPECT_EQ(named(), ::getpid()) << "the loser does not remove it";
 }
 
-TEST_F(PidFileTest, one_of_a_daemon_that_is_alive_is_not_free) {
-  const test_support::TemporaryDirectory directory;
-  const std::string program = directory.path() / "nodepool-launcher";
-  std::filesystem::create_symlink("/bin/sleep", program);
-  const test_support::Child daemon({program, "1000"});
-  std::ofstream(path_) << daemon.pid() << '\n';
-  EXPECT_THROW(PidFile::require_free(path_), std::runtime_error);
+// A daemon of Nodepool, by its name.
+class PidFileOfDaemonTest : public PidFileTest {
+ protected:
+  PidFileOfDaemonTest() {
+    const std::string program = directory_.path() / "nodepool-launcher";
+    std::filesystem::create_symlink("/bin/sleep", program);
+    daemon_.emplace(std::vector<std::string>{program, "1000"});
+    std::ofstream(path_) << daemon_->pid() << '\n';
+  }
+
+  test_support::TemporaryDirectory directory_;
+  std::optional<test_support::Child> daemon_;
+};
+
+TEST_F(PidFileOfDaemonTest, one_of_a_daemon_that_is_alive_is_not_free) {
+  EXPECT_THROW(get(), std::runtime_error);
+}
+
+TEST_F(PidFileOfDaemonTest, the_end_of_the_previous_daemon_is_waited_for) {
+  const std::string daemon = "process " + std::to_string(daemon_->pid());
+  EXPECT_THAT(get_after([this] { daemon_.reset(); }), HasSubstr(daemon));
+}
+
+TEST_F(PidFileTest, so_is_one_that_has_not_written_its_process_id) {
+  std::optional<PidFile> first(std::in_place, path_, std::chrono::milliseconds(0), nullptr);
+  EXPECT_THAT(get_after([&first] { first.reset(); }), HasSubstr("another daemon is starting"));
 }
 
 TEST_F(PidFileTest, one_left_by_a_dead_process_is_free) {
@@ -128,23 +163,25 @@ TEST_F(PidFileTest, one_left_by_a_dead_process_is_free) {
   if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);
   std::ofstream(path_) << child << '\n';
-  PidFile::require_free(path_);
+  get();
 }
 
 TEST_F(PidFileTest, a_file_with_the_process_id_of_another_program_is_free) {
   const test_support::Child other({"sleep", "1000"});
   std::ofstream(path_) << other.pid() << '\n';
-  PidFile::require_free(path_);
+  get();
 }
 
 TEST_F(PidFileTest, a_full_disk_is_a_problem_and_no_reason_to_end) {
   std::filesystem::create_symlink("/dev/full", path_);
-  const PidFile file(path_);
+  PidFile file(path_, std::chrono::milliseconds(0), nullptr);
+  file.write();
   EXPECT_THAT(file.problem(), HasSubstr("No space left on device"));
 }
 
 TEST_F(PidFileTest, a_place_that_cannot_be_written_is_a_clear_error) {
-  EXPECT_THROW(PidFile("/proc/no/such/place"), std::runtime_error);
+  EXPECT_THROW(PidFile("/proc/no/such/place", test_support::kPatience, nullptr),
+               std::runtime_error);
 }
 
 TEST(DetachTest, the_process_goes_on_in_a_session_of_its_own) {

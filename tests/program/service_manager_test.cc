@@ -36,7 +36,7 @@ class ServiceManagerTest : public testing::Test {
   }
   ~ServiceManagerTest() override {
     ::close(socket_);
-    for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) ::unsetenv(name);
+    for (const char* name : kServiceManagerVariables) ::unsetenv(name);
   }
 
   std::vector<std::string> received() const {

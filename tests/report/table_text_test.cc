@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/node.h"
+
 namespace nodepool::report {
 namespace {
 
@@ -75,6 +77,43 @@ TEST(TableTest, a_column_may_have_a_greatest_width) {
       << "not in JSON";
 }
 
+TEST(TableTest, a_very_long_cell_is_cut_and_widens_no_other_row) {
+  Table table({{"a", "A"}, {"b", "B"}});
+  table.add({Json{"1"}, Json{"2"}});
+  table.add({model::json_string(std::string(20000, 'x')), Json{"3"}});
+  EXPECT_EQ(table_text(table),
+            "+---+---+\n"
+            "| A | B |\n"
+            "+---+---+\n"
+            "| 1 | 2 |\n"
+            "| " +
+                std::string(16384, 'x') +
+                "… | 3 |\n"
+                "+---+---+");
+  EXPECT_THAT(table_json(table), testing::HasSubstr(std::string(20000, 'x')));
+  EXPECT_THAT(table_yaml(table), testing::HasSubstr(std::string(20000, 'x')));
+}
+
+TEST(TableTest, a_cell_that_is_not_very_wide_widens_its_column) {
+  Table table({{"a", "A"}});
+  table.add({model::json_string(std::string(2000, 'x'))});
+  EXPECT_THAT(table_text(table), testing::StartsWith("+" + std::string(2002, '-') + "+\n"));
+}
+
+TEST(TableTest, a_very_long_cell_is_cut_between_characters) {
+  Table table({{"a", "A"}});
+  std::string text;
+  for (int i = 0; i < 6000; ++i) text += "漢";
+  table.add({model::json_string(text)});
+  EXPECT_THAT(table_text(table, {.headers = false}), testing::Eq(text.substr(0, 16383) + "…"));
+}
+
+TEST(TableTest, a_very_long_cell_fills_the_terminal) {
+  Table table({{"a", "A"}});
+  table.add({model::json_string(std::string(5000, 'x'))});
+  EXPECT_EQ(table_text(table, {.headers = false, .width = 14}), std::string(9, 'x') + "…");
+}
+
 TEST(TableTest, the_text_for_an_empty_value_is_only_in_tables) {
   Table table({{.key = "a", .header = "A", .widest = 0, .nothing = "None"}});
   table.add({Json{"null"}});
@@ -111,10 +150,10 @@ TEST(TableTest, yaml_is_a_list_of_maps_in_which_texts_are_quoted) {
 }
 
 TEST(TableTest, durations_for_people) {
-  EXPECT_EQ(duration_text({0.0041}), "0.004 s");
-  EXPECT_EQ(duration_text({59}), "59.000 s");
-  EXPECT_EQ(duration_text({600}), "0:10:00");
-  EXPECT_EQ(duration_text({93784.9}), "26:03:04");
+  EXPECT_EQ(duration_text(Duration{0.0041}), "0.004 s");
+  EXPECT_EQ(duration_text(Duration{59}), "59.000 s");
+  EXPECT_EQ(duration_text(Duration{600}), "0:10:00");
+  EXPECT_EQ(duration_text(Duration{93784.9}), "26:03:04");
 }
 
 TEST(TableTest, wide_characters_take_two_columns) {

@@ -30,6 +30,19 @@ class StoreAway final : public coordination::ForwardingStore {
   bool is_away = false;
 };
 
+// A store that counts the reads of records.
+class CountedReads final : public coordination::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Task<coordination::Entry> get(std::string path) override {
+    ++reads;
+    return ForwardingStore::get(std::move(path));
+  }
+
+  int reads = 0;
+};
+
 class RequestTest : public RequestorTest {
  protected:
   std::string ask_for(std::vector<std::string> labels) {
@@ -215,6 +228,16 @@ TEST_F(RequestTest, a_create_without_an_answer_is_not_repeated) {
   lose_answer_about(model::request_path("200-0000000001"));
   EXPECT_EQ(ask_for({"small"}), "200-0000000001");
   EXPECT_THAT(run(launcher_.requests()), ElementsAre("200-0000000000", "200-0000000001"));
+}
+
+TEST_F(RequestTest, a_create_without_a_response_is_found_among_the_newest_requests) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  for (int i = 0; i < 5; ++i) ask_for({"other"});
+  CountedReads store(*store_);
+  lose_answer_about(model::request_path("200-0000000005"));
+  EXPECT_EQ(run(create_request(runtime_, store, {{"small"}, "nodepool:ada@host"})),
+            "200-0000000005");
+  EXPECT_EQ(store.reads, 1);
 }
 
 TEST_F(RequestTest, a_create_without_a_response_is_found_when_the_store_is_back) {

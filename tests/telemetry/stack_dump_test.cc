@@ -17,6 +17,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "telemetry/thread_stacks.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/support/patience.h"
 
 namespace nodepool::telemetry {
@@ -172,6 +173,36 @@ TEST(StackDumpTest, a_blocked_loop_is_logged_once) {
   // It is blocked again, which is logged again.
   lines.wait_for_two("The event loop has been blocked");
 }
+
+#if !__has_feature(address_sanitizer)
+TEST(StackDumpTest, without_a_free_descriptor_dumps_have_no_threads_and_checks_continue) {
+  LogLines lines;
+  async::EventLoop loop;
+  async::SystemClock clock;
+  async::Random random{1};
+  const async::Runtime runtime{loop.executor(), clock, random};
+  int turns = 0;
+  const StackDump dump(
+      runtime, Logger(lines.sink(), "nodepool.stack_dump"),
+      {.pause = std::chrono::milliseconds(20), .turned = [&turns](async::Duration) { ++turns; }});
+  const auto give_up = std::chrono::steady_clock::now() + test_support::kPatience;
+  const auto run_until_turn = [&](int wanted) {
+    while (turns < wanted && std::chrono::steady_clock::now() < give_up) loop.poll();
+    EXPECT_GE(turns, wanted);
+  };
+  {
+    const test_support::NoDescriptors none;
+    ::kill(::getpid(), SIGUSR2);
+    lines.wait_for("nodepool.stack_dump: threads cannot be listed: ");
+    run_until_turn(1);  // The next check finds it blocked.
+    lines.wait_for(" s: threads cannot be listed: ");
+  }
+
+  ::kill(::getpid(), SIGUSR2);
+  lines.wait_for("nodepool.stack_dump: 1 thread(s)\n");
+  run_until_turn(3);
+}
+#endif
 
 TEST(StackDumpTest, shows_what_tasks_wait_for) {
   using std::chrono::milliseconds;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/as_tuple.hpp>
@@ -24,6 +25,7 @@
 
 #include "async/event.h"
 #include "async/event_loop.h"
+#include "tests/support/allocations.h"
 #include "tests/support/network.h"
 #include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
@@ -108,9 +110,9 @@ class ServerTest : public testing::Test {
   }
 
   // A client that has started to read a stream.
-  Task<tcp::socket> follow() {
+  Task<tcp::socket> follow(
+      std::string_view request = "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n") {
     tcp::socket socket = co_await connect();
-    const std::string request = "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n";
     co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
     std::string begun;
     co_await asio::async_read_until(socket, asio::dynamic_buffer(begun), "tick",
@@ -213,6 +215,49 @@ TEST_F(ServerTest, what_accompanies_the_chunks_of_a_body_has_a_memory_limit) {
   }
   EXPECT_THAT(received(head + "1;a=b\r\nx\r\n0\r\nX: a\r\n\r\nGET /a HTTP/1.0\r\n\r\n"),
               EndsWith("GET /a"));
+}
+
+TEST_F(ServerTest, parameters_and_headers_have_a_limit) {
+  start();
+  const auto repeated = [](const std::string& text, int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  const auto posted = [this](const std::string& target, const std::string& form) {
+    return received(
+        fmt::format("GET {} HTTP/1.0\r\nContent-Length: {}\r\nContent-Type: "
+                    "application/x-www-form-urlencoded\r\n\r\n{}",
+                    target, form.size(), form));
+  };
+  EXPECT_THAT(posted("/a", repeated("a&", 100)), StartsWith("HTTP/1.1 200 "));
+  for (const std::string& refused :
+       {posted("/a", repeated("a&", 30'000)), posted("/a?" + repeated("a&", 101), ""),
+        posted("/a?" + repeated("a&", 100), "a")}) {
+    EXPECT_THAT(refused, StartsWith("HTTP/1.1 400 "));
+    EXPECT_THAT(refused, HasSubstr("The request has more than 100 parameters."));
+  }
+  const auto with_headers = [this, &repeated](int count) {
+    return received("GET /a HTTP/1.0\r\n" + repeated("X: 1\r\n", count) + "\r\n");
+  };
+  EXPECT_THAT(with_headers(100), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(with_headers(101), StartsWith("HTTP/1.1 431 "));
+}
+
+TEST_F(ServerTest, a_request_is_in_memory_once_and_not_during_its_stream) {
+  constexpr std::size_t kBody = std::size_t{8} << 20;
+  start({.body = kBody});
+  const std::string request =
+      fmt::format("POST /stream HTTP/1.1\r\nContent-Length: {}\r\n\r\n", kBody) +
+      std::string(kBody, 'x');
+  const auto follow_three = [this, &request]() -> Task<> {
+    const tcp::socket first = co_await follow(request);
+    const tcp::socket second = co_await follow(request);
+    const tcp::socket third = co_await follow(request);
+  };
+  const test_support::Allocations used =
+      test_support::allocations_of([&] { loop_.run(follow_three()); });
+  EXPECT_LT(used.most, 2 * kBody);
 }
 
 TEST_F(ServerTest, a_failure_is_logged_and_omitted) {

@@ -1,6 +1,7 @@
 #include "cloud/config/loading.h"
 
 #include "config/duration.h"
+#include "config/wording.h"
 
 namespace nodepool::cloud {
 
@@ -150,13 +151,32 @@ void load_limits(const config::Section& section, driver::PoolConfig& pool) {
 driver::MachineLabel load_label(const config::Section& label, const config::Config& config,
                                 const driver::ManagedImages& managed,
                                 const CloudImages& cloud_images) {
+  std::vector<config::Problem> unlisted;
+  driver::MachineLabel machine = load_label(label, config, managed, cloud_images, unlisted);
+  if (!unlisted.empty()) throw config::ConfigError(unlisted.front());
+  return machine;
+}
+
+driver::MachineLabel load_label(const config::Section& label, const config::Config& config,
+                                const driver::ManagedImages& managed,
+                                const CloudImages& cloud_images,
+                                std::vector<config::Problem>& warnings) {
   const auto diskimage = label.optional_text("diskimage");
   if (!diskimage) return load_cloud_image_label(label, config, cloud_images);
   driver::MachineLabel machine = common_label(label, config);
   machine.diskimage = *diskimage;
   machine.access = access_of(config::find_diskimage(config, label, "diskimage", *diskimage));
   const auto uploaded = managed.images.find(*diskimage);
-  if (uploaded != managed.images.end()) machine.access = uploaded->second.access;
+  if (uploaded != managed.images.end()) {
+    machine.access = uploaded->second.access;
+  } else {
+    warnings.push_back(
+        label
+            .error("diskimage",
+                   "the provider's `diskimages` do not have " + config::in_quotes(*diskimage),
+                   config::did_you_mean(*diskimage, config::keys_of(managed.images)))
+            .problem());
+  }
   return machine;
 }
 
@@ -168,7 +188,8 @@ driver::MachineLabel load_cloud_image_label(const config::Section& label,
   if (!name) return machine;
   const auto image = cloud_images.find(*name);
   if (image == cloud_images.end()) {
-    throw label.error("cloud-image", "the provider has no cloud image `" + *name + "`");
+    throw label.error("cloud-image", "the provider has no cloud image `" + *name + "`",
+                      config::did_you_mean(*name, config::keys_of(cloud_images)));
   }
   machine.cloud_image = *name;
   machine.access = image->second;

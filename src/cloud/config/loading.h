@@ -2,8 +2,10 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
+#include "config/problem.h"
 #include "config/section.h"
 #include "driver/statemachine/state_machine_config.h"
 
@@ -46,10 +48,17 @@ void load_validations(const config::Section& provider, const MachinePools& pools
 void load_limits(const config::Section& section, driver::PoolConfig& pool);
 
 // A label, which must be an entry of the top level: its image, how to connect to its machines, and
-// `console-log`, if the schema has it.
+// `console-log`, if the schema has it. The provider must list its diskimage.
 driver::MachineLabel load_label(const config::Section& label, const config::Config& config,
                                 const driver::ManagedImages& managed,
                                 const CloudImages& cloud_images);
+
+// The same, but a diskimage that the provider does not list adds a warning: a builder with another
+// file may upload it.
+driver::MachineLabel load_label(const config::Section& label, const config::Config& config,
+                                const driver::ManagedImages& managed,
+                                const CloudImages& cloud_images,
+                                std::vector<config::Problem>& warnings);
 
 // The same for a label that can only have a cloud image.
 driver::MachineLabel load_cloud_image_label(const config::Section& label,

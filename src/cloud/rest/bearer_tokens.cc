@@ -9,11 +9,13 @@
 #include "cloud/rest/refusal.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "http/error.h"
 
 namespace nodepool::cloud {
 
 using async::Task;
 using driver::CloudError;
+using Kind = CloudError::Kind;
 
 namespace {
 
@@ -65,12 +67,16 @@ Task<Element> BearerTokens::exchange(http::Request request) {
   try {
     response = co_await client_.send(std::move(request));
   } catch (const http::HttpError& error) {
-    throw CloudError(CloudError::Kind::auth,
+    using HttpKind = http::HttpError::Kind;
+    const bool is_unanswered =
+        error.kind() == HttpKind::not_sent || error.kind() == HttpKind::unknown_outcome;
+    throw CloudError(is_unanswered ? Kind::transient : Kind::auth,
                      fmt::format("{}: {}{}", options_.call, error.what(), options_.hint));
   }
   if (!response.is_success()) {
+    const bool may_succeed = response.status == 429 || response.status >= 500;
     const std::string message = http::without_secrets(describe(response), secrets);
-    throw CloudError(CloudError::Kind::auth,
+    throw CloudError(may_succeed ? Kind::transient : Kind::auth,
                      presentable(fmt::format("{}: {}", options_.call, message)));
   }
   co_return parse_answer(std::string(options_.call), response);
@@ -101,7 +107,8 @@ Task<BearerTokens::Token> BearerTokens::ask_or_fail() {
   try {
     co_return co_await ask();
   } catch (const CloudError& error) {
-    throw CloudError(CloudError::Kind::auth, error.what());
+    if (error.kind() == Kind::transient) throw;
+    throw CloudError(Kind::auth, error.what());
   }
 }
 
@@ -112,7 +119,7 @@ std::string read_token_file(const std::string& path) {
   text.resize(static_cast<std::size_t>(file.gcount()));
   while (text.ends_with('\n')) text.pop_back();
   if (text.empty()) {
-    throw CloudError(CloudError::Kind::auth, path + ": cannot be read, or is empty");
+    throw CloudError(Kind::auth, path + ": cannot be read, or is empty");
   }
   return text;
 }

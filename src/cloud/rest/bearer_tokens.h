@@ -29,7 +29,8 @@ class BearerTokens {
   BearerTokens(const BearerTokens&) = delete;
   BearerTokens& operator=(const BearerTokens&) = delete;
 
-  // A valid token. Throws CloudError(auth) if it cannot be obtained.
+  // A valid token. Throws CloudError if it cannot be obtained: `transient` if the service does not
+  // respond or asks for a retry, otherwise `auth`.
   async::Task<Pointer> get() { return cache_.get(); }
 
   // The cloud has rejected this token: the next get() requests a new one.
@@ -57,8 +58,8 @@ class BearerTokens {
   static http::Request form(std::string url,
                             const std::vector<std::pair<std::string, std::string>>& fields);
 
-  // Sends a request without name, and returns the response. Throws CloudError(auth), whose text
-  // has neither the request's secrets nor anything of a successful response.
+  // Sends a request without name, and returns the response. Throws CloudError, `transient` or not
+  // as get(), whose text has neither the request's secrets nor anything of a successful response.
   async::Task<Element> exchange(http::Request request);
 
   // The same, for a response with `access_token` and `expires_in` (RFC 6749 §5.1).
@@ -67,7 +68,7 @@ class BearerTokens {
   const async::Runtime& runtime() const { return runtime_; }
 
  private:
-  // Gets a new token. Any CloudError counts as CloudError(auth).
+  // Gets a new token. Any CloudError but `transient` counts as `auth`.
   virtual async::Task<Token> ask() = 0;
   // What a response other than a success means, with its status. By default, finds the error of
   // RFC 6749 §5.2 ("invalid_client: no such key"), and {"error": {"message": …}}.

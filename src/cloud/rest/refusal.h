@@ -30,7 +30,8 @@ using Classify = Refusal (*)(const http::Response& response, Effect effect);
 
 // The meaning of the status, for clouds without codes for all errors. Finds the message in
 // {"message": …} and {"badRequest": {"message": …}}; otherwise it is the body. The code is the
-// `reason` or `type` beside the message, otherwise the name of its object ("badRequest").
+// `reason` or `type` beside the message, otherwise the name of its object ("badRequest"). The
+// message of a redirection, which is never followed, names its URL without user and query.
 Refusal refusal_by_status(const http::Response& response, Effect effect);
 
 // The message as one line of limited length without control characters.

@@ -23,6 +23,8 @@ namespace {
 constexpr int kUnansweredAttempts = 2;
 // After the first attempt, if the deadline is not longer.
 constexpr async::Duration kRetryWindow = std::chrono::minutes(2);
+constexpr std::chrono::seconds kAnswerLimit{60};          // after the time to send a body
+constexpr std::size_t kMinSpeed = std::size_t{64} << 10;  // bytes a second
 
 std::string name_of(const RestCall& call) {
   return call.about.empty() ? call.request.name : call.request.name + " " + call.about;
@@ -41,6 +43,11 @@ Kind kind_of(http::HttpError::Kind kind, Effect effect) {
 }
 
 }  // namespace
+
+std::chrono::milliseconds deadline_to_send(std::size_t bytes, int concurrent) {
+  const std::size_t all = bytes * static_cast<std::size_t>(concurrent);
+  return kAnswerLimit + std::chrono::seconds(all / kMinSpeed);
+}
 
 // A response, or the error to throw if there is no further attempt.
 struct RestClient::Outcome {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,6 +24,10 @@ struct RestCall {
   std::string about = {};                           // the id of the call's object, for messages
   std::optional<http::Precedence> precedence = {};  // default: by the request's method
 };
+
+// A deadline for a request with a body of so many bytes: long enough for a line of 64 KiB/s, which
+// `concurrent` such requests share.
+std::chrono::milliseconds deadline_to_send(std::size_t bytes, int concurrent = 1);
 
 // What differs from cloud to cloud.
 struct RestOptions {

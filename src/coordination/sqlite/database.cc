@@ -172,6 +172,14 @@ bool Database::in_transaction() const {
   return sqlite3_get_autocommit(connection_.get()) == 0;
 }
 
+void Database::require_in_place() const {
+  int moved = 0;
+  const int code = sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (code != SQLITE_OK || moved == 0) return;
+  throw store_error(Kind::storage, path_,
+                    "the file was removed or replaced while it was open; restart this program");
+}
+
 void Database::fail(int code, std::string_view doing) const {
   std::string detail = "cannot " + std::string(doing) + ": " + sqlite3_errstr(code);
   // Add the operating system's error if it explains more.
@@ -248,6 +256,7 @@ std::string SqlStatement::Rows::text(int column) const {
 }
 
 Unit::Unit(Database& database, Access access) : database_(database) {
+  database_.require_in_place();
   database_.execute(access == Access::write ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 

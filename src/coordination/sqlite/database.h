@@ -34,6 +34,10 @@ class Database {
   // Whether a transaction is open. SQLite itself rolls back after some failures.
   bool in_transaction() const;
 
+  // Throws if the file has been removed or replaced since it was opened: this connection would read
+  // and write a file that no other process can open. Costs one stat().
+  void require_in_place() const;
+
   // Throws the StoreError for an SQLite result code; `doing` completes "cannot …".
   [[noreturn]] void fail(int code, std::string_view doing) const;
 
@@ -115,7 +119,8 @@ class SqlStatement {
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
 };
 
-// A database transaction, rolled back unless it is committed.
+// A database transaction, rolled back unless it is committed. Does not start unless the file is in
+// place (see Database).
 class Unit {
  public:
   enum class Access {

@@ -8,6 +8,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include "async/pace.h"
+
 namespace nodepool::coordination::sqlite {
 
 using Access = Operation::Access;
@@ -22,6 +24,10 @@ constexpr std::size_t kBatchSize = 256;
 
 // The pause before a retry after a failure of the disk or of another program.
 constexpr milliseconds kRetryPause(1000);
+
+// Sessions that are opened without a pause, if another process keeps ending them. Each one costs a
+// sync of the disk.
+constexpr int kSessionsAtOnce = 3;
 
 // The kernel reports that a dead process has closed its session file slightly before it drops the
 // lock. So the lock is checked again after 1, 2, 4, … ms, for about the last pause in total.
@@ -171,7 +177,8 @@ Batch Engine::take_batch() {
 }
 
 void Engine::notify(const Storage::Report& report) {
-  if (report.unreadable) {
+  if (!report.unreadable.empty()) {
+    problem_ = report.unreadable;
     if (state_ == SessionState::connected) enter(SessionState::suspended);
   } else {
     watchers_.notify(report.changes);
@@ -180,7 +187,7 @@ void Engine::notify(const Storage::Report& report) {
       watchers_.resync();
     }
   }
-  if ((report.unreadable || report.unsignalled) && !std::exchange(retry_due_, true)) {
+  if ((!report.unreadable.empty() || report.unsignalled) && !std::exchange(retry_due_, true)) {
     scope_.spawn("retry", retry());
   }
 }
@@ -278,22 +285,25 @@ void Engine::lose_session(std::int64_t session) {
   if (closing_ || session != session_.session) return;
   if (state_ != SessionState::connected && state_ != SessionState::suspended) return;
   state_ = SessionState::expired;
+  problem_ = "the session was ended by another process";
   session_lost_.set();
 }
 
 Task<> Engine::keep_session() {
   const auto self = shared_from_this();
+  async::Pace pace(kRetryPause, kSessionsAtOnce);
   while (true) {
     co_await session_lost_.wait();
     enter(SessionState::expired);
     while (state_ == SessionState::expired) {
+      co_await runtime_.clock.sleep_until(pace.next());
+      pace.done(runtime_.clock.now());
       try {
         co_await open_session();
         break;
-      } catch (const StoreError&) {
-        // Retried below: co_await is not allowed here.
+      } catch (const StoreError& error) {
+        problem_ = error.what();
       }
-      co_await runtime_.clock.sleep_for(kRetryPause);
     }
     if (closing_) co_return;
     enter(SessionState::connected);

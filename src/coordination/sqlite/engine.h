@@ -67,6 +67,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Subscription watch(std::string root, WatchHandler handler);
   Subscription on_session(SessionHandler handler);
   SessionState session_state() const { return state_; }
+  const std::string& problem() const { return problem_; }
   std::int64_t session_id() const { return session_.session; }
 
   static Task<> close(std::shared_ptr<Engine> engine);
@@ -130,6 +131,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::vector<std::weak_ptr<SessionHandler>> session_handlers_;
   SessionLock session_;
   SessionState state_ = SessionState::closed;
+  std::string problem_;  // why it was last suspended or expired
   async::Event session_lost_{"session lost"};
   async::Event sessions_changed_{"other processes may have died"};
 

@@ -65,6 +65,7 @@ class SqliteStore final : public Store {
   }
 
   SessionState session_state() const override { return engine_->session_state(); }
+  std::string problem() const override { return engine_->problem(); }
   std::int64_t session_id() const override { return engine_->session_id(); }
   Task<> close() override { return Engine::close(engine_); }
 

@@ -45,7 +45,7 @@ struct SqliteOptions {
 //
 // Later failures: on a full or failing disk, writes fail with StoreError(storage) and have not
 // happened, and reads continue. Writes recover when there is space again. While the file cannot be
-// read, the session is `suspended`.
+// read, or has been removed or replaced, the session is `suspended`, and operations fail.
 //
 // Destroying the store without close() is like the death of its process. Other processes use the
 // machine's time, so `runtime` must have its clock.

@@ -110,9 +110,10 @@ Storage::Report Storage::report() {
   if (signal_due_) signal_due_ = !directory_.signal();
   report.unsignalled = signal_due_;
   try {
+    database_.require_in_place();
     report.changes = changes_.read_new();
-  } catch (const StoreError&) {
-    report.unreadable = true;
+  } catch (const StoreError& error) {
+    report.unreadable = error.what();
   }
   return report;
 }

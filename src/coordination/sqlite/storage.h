@@ -41,7 +41,7 @@ class Storage {
   // The result of a batch.
   struct Report {
     std::vector<WatchEvent> changes;  // since the last report, of all processes
-    bool unreadable = false;          // the changes could not be read; a later report has them
+    std::string unreadable;           // why the changes could not be read; a later report has them
     bool unsignalled = false;         // other processes have not been notified yet
   };
 

@@ -152,7 +152,7 @@ void ZooKeeperStore::reconfigure(const ZooKeeperOptions& options) {
   session_->reconfigure(options);
 }
 
-const std::string& ZooKeeperStore::problem() const {
+std::string ZooKeeperStore::problem() const {
   return session_->problem();
 }
 

@@ -94,6 +94,8 @@ class ZooKeeperStore final : public Store {
   Subscription watch(std::string root, WatchHandler handler) override;
   Subscription on_session(SessionHandler handler) override;
   SessionState session_state() const override;
+  // Why there is no connection.
+  std::string problem() const override;
   std::int64_t session_id() const override;
   // Throws disconnected or unknown_outcome if no server is reachable: the session then ends at its
   // timeout.
@@ -106,8 +108,6 @@ class ZooKeeperStore final : public Store {
   // nothing has changed then.
   void reconfigure(const ZooKeeperOptions& options);
 
-  // Why there is no connection.
-  const std::string& problem() const;
   // The server of the latest connection, "host:port".
   const std::string& server() const;
   // "HOST:PORT: the server's certificate is for …, not for HOST", of the latest connection; empty

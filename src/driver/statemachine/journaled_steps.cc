@@ -13,6 +13,9 @@ namespace {
 // Between two calls of `find`.
 constexpr auto kFindInterval = std::chrono::seconds(1);
 
+// How long `make` is called again after an unknown outcome, although `find` works.
+constexpr auto kRepeatLimit = std::chrono::minutes(10);
+
 }  // namespace
 
 JournaledSteps::JournaledSteps(const async::Runtime& runtime, NodeRecord& record,
@@ -28,15 +31,22 @@ JournaledSteps::JournaledSteps(const async::Runtime& runtime, NodeRecord& record
 
 Task<std::string> JournaledSteps::step(std::string name, Make make, Find find) {
   if (!scope_.empty()) name = scope_ + ": " + name;
+  Unanswered unanswered;
   while (true) {
     const auto known = steps_.find(name);
     std::optional<LaunchJournal::Step> before;
     if (known != steps_.end()) before = known->second;
     if (before && before->result) co_return *before->result;
     std::optional<std::string> result;
-    if (before) result = co_await find_result(name, find);
-    if (!result) result = co_await make_once(name, make, before);
+    if (before) result = co_await find_result(name, find, unanswered);
+    if (!result && unanswered.time() >= kRepeatLimit) {
+      // The step stays uncertain: the rollback searches once more.
+      const CloudError& last = *unanswered.error;
+      throw CloudError(CloudError::Kind::failed, last.what(), last.launch_result(), last.code());
+    }
+    if (!result) result = co_await make_once(name, make, before, unanswered);
     if (!result) continue;
+    if (unknown_outcome_) unknown_outcome_({});
     co_await end(name, *result);
     co_return *result;
   }
@@ -46,7 +56,8 @@ Task<std::string> JournaledSteps::step(std::string name, Make make, Find find) {
 // unknown outcome left it. It is restored if this call is refused, which says nothing about the
 // earlier one.
 Task<std::optional<std::string>> JournaledSteps::make_once(
-    std::string name, const Make& make, std::optional<LaunchJournal::Step> before) {
+    std::string name, const Make& make, std::optional<LaunchJournal::Step> before,
+    Unanswered& unanswered) {
   co_await begin(name);
   try {
     co_return co_await make();
@@ -57,6 +68,10 @@ Task<std::optional<std::string>> JournaledSteps::make_once(
       throw;
     }
     log_.warning("Outcome of step \"{}\" is unknown: {}", name, error.what());
+    unanswered.last = runtime_.clock.now();
+    if (!unanswered.since) unanswered.since = unanswered.last;
+    unanswered.error = error;
+    if (unknown_outcome_) unknown_outcome_(error.what());
   }
   co_return std::nullopt;
 }
@@ -75,8 +90,10 @@ Task<> JournaledSteps::end(std::string name, std::string result) {
 
 // Returns nothing if the step was not done, for which the cloud must respond after the consistency
 // delay. The attempt's timeout limits the wait. The delay counts from now, not from the beginning
-// of the step: the call may have been queued, and the system clock may have been adjusted.
-Task<std::optional<std::string>> JournaledSteps::find_result(std::string name, const Find& find) {
+// of the step: the call may have been queued, and the system clock may have been adjusted. While
+// the cloud does not respond to `find` either, this is an outage: the limit for `make` begins anew.
+Task<std::optional<std::string>> JournaledSteps::find_result(std::string name, const Find& find,
+                                                             Unanswered& unanswered) {
   const auto shows_until = runtime_.clock.now() + consistency_delay_;
   std::string last_failure;
   while (true) {
@@ -90,6 +107,7 @@ Task<std::optional<std::string>> JournaledSteps::find_result(std::string name, c
     if (lookup.failure != last_failure && !lookup.failure.empty()) {
       log_.warning("Cannot determine whether step \"{}\" was done: {}", name, lookup.failure);
     }
+    if (!lookup.failure.empty()) unanswered.since.reset();
     last_failure = lookup.failure;
     co_await runtime_.clock.sleep_for(kFindInterval);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "async/runtime.h"
+#include "driver/cloud_error.h"
 #include "driver/launch.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/launch_recorder.h"
@@ -33,6 +34,12 @@ class JournaledSteps final : public LaunchSteps {
   // `learn` is called with the machine's boot time, if that is known.
   void on_booted(std::function<void(async::Duration)> learn) { learn_ = std::move(learn); }
 
+  // `report` is called with the error of a step whose outcome has become unknown, and with an empty
+  // text when it is known.
+  void on_unknown_outcome(std::function<void(std::string)> report) {
+    unknown_outcome_ = std::move(report);
+  }
+
   // Prefixes the names of the following steps: for one of several machines of the node.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
 
@@ -55,11 +62,22 @@ class JournaledSteps final : public LaunchSteps {
     std::string failure;  // empty: the cloud has responded
   };
 
+  // The calls of a step's `make` with unknown outcome while `find` works.
+  struct Unanswered {
+    std::optional<async::Clock::TimePoint> since;  // when the first one ended
+    async::Clock::TimePoint last{};
+    std::optional<CloudError> error;  // of the last one
+
+    async::Duration time() const { return since ? last - *since : async::Duration(); }
+  };
+
   async::Task<> begin(std::string name);
   async::Task<> end(std::string name, std::string result);
   async::Task<std::optional<std::string>> make_once(std::string name, const Make& make,
-                                                    std::optional<LaunchJournal::Step> before);
-  async::Task<std::optional<std::string>> find_result(std::string name, const Find& find);
+                                                    std::optional<LaunchJournal::Step> before,
+                                                    Unanswered& unanswered);
+  async::Task<std::optional<std::string>> find_result(std::string name, const Find& find,
+                                                      Unanswered& unanswered);
   async::Task<Lookup> look_up(const Find& find);
   async::Task<> save();
   void accepted();
@@ -70,8 +88,9 @@ class JournaledSteps final : public LaunchSteps {
   std::map<std::string, LaunchJournal::Step>& steps_;  // of the journal
   Purpose purpose_;
   std::string scope_;
-  std::function<void()> accepted_;              // empty: not set, or called already
-  std::function<void(async::Duration)> learn_;  // empty: not set
+  std::function<void()> accepted_;                    // empty: not set, or called already
+  std::function<void(async::Duration)> learn_;        // empty: not set
+  std::function<void(std::string)> unknown_outcome_;  // empty: not set
   async::Duration consistency_delay_;
   telemetry::Logger log_;
   LaunchRecorder* recorder_ = nullptr;  // nullptr: not recorded

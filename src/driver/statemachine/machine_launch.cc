@@ -122,7 +122,9 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
                    !quota && failure.kind() != CloudError::Kind::permanent, !is_unreachable};
   } catch (const async::DeadlineExceeded& failure) {
     // The cloud may not have responded in all that time.
-    return Failure{failure.what(), kLaunchTimedOut, LaunchError::Kind::unanswered};
+    std::string message = failure.what();
+    if (!unknown_outcome_.empty()) message += ": " + unknown_outcome_;
+    return Failure{message, kLaunchTimedOut, LaunchError::Kind::unanswered};
   } catch (const ScanFailed& failure) {
     return Failure{failure.what(), kLaunchKeyScanFailed, LaunchError::Kind::unreachable};
   } catch (const NoAddress& failure) {
@@ -179,6 +181,7 @@ Task<> MachineLaunch::handle_timeout() {
 }
 
 Task<> MachineLaunch::attempt() {
+  unknown_outcome_.clear();
   if (journal_.undo) co_await undo();
   JournaledSteps steps(context_.runtime, launch_, journal_,
                        context_.adapter.traits().consistency_delay, context_.log);
@@ -187,6 +190,7 @@ Task<> MachineLaunch::attempt() {
   stages_.begin();
   if (!is_resumed) steps.on_accepted([this] { stages_.reached("created"); });
   steps.on_booted([this](async::Duration taken) { context_.boot_times.learn(taken); });
+  steps.on_unknown_outcome([this](std::string error) { unknown_outcome_ = std::move(error); });
   steps.record_to(*recorder_);
   const Instance instance = co_await context_.adapter.create(spec(), steps);
   if (!is_resumed) stages_.reached("active");

@@ -69,7 +69,8 @@ class MachineLaunch {
   LaunchMetrics metrics_;
   LaunchStages stages_;
   std::shared_ptr<LaunchRecorder> recorder_;
-  bool resumed_ = false;  // whether another launcher has begun the current attempt
+  std::string unknown_outcome_;  // of a step of this attempt: its error; empty: none
+  bool resumed_ = false;         // whether another launcher has begun the current attempt
 };
 
 }  // namespace nodepool::driver

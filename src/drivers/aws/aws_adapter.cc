@@ -80,15 +80,31 @@ Task<driver::MachineList> AwsAdapter::list() {
   for (const Ec2Instance& instance : list->all()) {
     if (!instance.is_gone()) types.push_back(instance.type);
   }
-  co_await context_.view.types(std::move(types));  // caches all types with one call
+  const auto known_types = co_await context_.view.types(std::move(types));
+  const auto volumes = co_await volumes_of(*list);
   for (const Ec2Instance& instance : list->all()) {
     driver::Machine& machine = machines.machines.emplace_back(aws::describe(*config_, instance));
     machine.state = state_of(instance);
     machine.id = instance.id;
     if (instance.has_ended()) machine.explanation = state_in_words(instance);
-    if (!instance.is_gone()) machine.resources = co_await instance_resources(context_, instance);
+    if (!instance.is_gone())
+      machine.resources = instance_resources(instance, known_types, *volumes);
   }
   co_return machines;
+}
+
+// The listing of volumes may be old, unless it lacks volumes of the instances.
+Task<std::shared_ptr<const cloud::ById<Ec2Volume>>> AwsAdapter::volumes_of(
+    const cloud::ById<Ec2Instance>& instances) {
+  const auto began = context_.runtime.clock.now();
+  const auto volumes = co_await context_.view.volumes(kListAge);
+  const auto is_listed = [&volumes](const std::string& id) { return volumes->find(id) != nullptr; };
+  const bool is_complete =
+      std::ranges::all_of(instances.all(), [&is_listed](const Ec2Instance& instance) {
+        return instance.is_gone() || std::ranges::all_of(instance.volume_ids, is_listed);
+      });
+  if (is_complete) co_return volumes;
+  co_return co_await context_.view.volumes(context_.runtime.clock.now() - began);
 }
 
 Task<std::vector<driver::Resource>> AwsAdapter::other_resources() {

@@ -43,6 +43,9 @@ class AwsAdapter final : public driver::Adapter {
   }
 
  private:
+  // The instances outlive the call.
+  async::Task<std::shared_ptr<const cloud::ById<Ec2Volume>>> volumes_of(
+      const cloud::ById<Ec2Instance>& instances);
   async::Task<driver::Limits> limits();
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
   async::Task<std::vector<driver::Resource>> host_resources();

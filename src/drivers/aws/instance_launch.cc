@@ -38,6 +38,12 @@ CloudError failure_of(const Ec2Instance& instance) {
   return {kind, state_in_words(instance)};
 }
 
+// The refusal of a repetition whose first attempt has an unknown outcome has another kind.
+bool is_missing_template(const CloudError& error) {
+  return error.kind() == CloudError::Kind::not_found &&
+         error.code().starts_with("InvalidLaunchTemplateName.NotFound");
+}
+
 }  // namespace
 
 InstanceLaunch::InstanceLaunch(MachineContext context, driver::CreateSpec spec,
@@ -169,15 +175,21 @@ Task<std::string> InstanceLaunch::run_instance() {
   co_return co_await context_.ec2.run_instance(std::move(query));
 }
 
+// Repeats the call once if the template is gone: a Python Nodepool with the same provider deletes
+// all templates of the provider that it would not create itself. AWS refuses the whole call, so its
+// token is unused.
 Task<std::string> InstanceLaunch::create_fleet(RunInstancesRequest request) {
-  const std::string name = co_await context_.templates.of(spec_.pool, spec_.label);
-  Query query = fleet_query(request, name);
-  requested_at_ = context_.runtime.clock.now();
-  try {
-    co_return co_await context_.ec2.create_fleet(std::move(query));
-  } catch (const CloudError& error) {
-    if (error.kind() == CloudError::Kind::not_found) context_.templates.forget(name);
-    throw;
+  for (bool is_repeated = false;; is_repeated = true) {
+    const std::string name = co_await context_.templates.of(spec_.pool, spec_.label);
+    Query query = fleet_query(request, name);
+    requested_at_ = context_.runtime.clock.now();
+    try {
+      co_return co_await context_.ec2.create_fleet(std::move(query));
+    } catch (const CloudError& error) {
+      if (!is_missing_template(error)) throw;
+      context_.templates.forget(name);
+      if (is_repeated) throw;
+    }
   }
 }
 
@@ -231,28 +243,6 @@ Task<Resources> InstanceLaunch::resources_with(std::string type_name) {
   const auto type = types.find(type_name);
   if (type == types.end()) co_return Resources({{"instances", 1}});
   co_return label_resources(label(), type->second);
-}
-
-Task<Resources> instance_resources(MachineContext context, Ec2Instance instance) {
-  Resources taken = Resources({{"instances", 1}});
-  if (!instance.host_id.empty()) {
-    taken = resources_of_host(instance.type);
-  } else {
-    const auto types = co_await context.view.types({instance.type});
-    const auto type = types.find(instance.type);
-    if (type != types.end()) taken = instance_resources(type->second, instance.is_spot);
-  }
-  auto volumes = co_await context.view.volumes(kListAge);
-  const bool is_new = std::ranges::any_of(instance.volume_ids, [&volumes](const std::string& id) {
-    return volumes->find(id) == nullptr;
-  });
-  if (is_new) volumes = co_await context.view.volumes(kExpectedPollInterval);
-  for (const std::string& id : instance.volume_ids) {
-    const Ec2Volume* volume = volumes->find(id);
-    if (volume == nullptr) continue;  // just attached or detached
-    taken += resources_of_volume(volume->type, volume->size, volume->iops);
-  }
-  co_return taken;
 }
 
 Instance describe(const AwsConfig& config, const Ec2Instance& instance) {

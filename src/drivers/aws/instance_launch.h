@@ -62,10 +62,6 @@ class InstanceLaunch {
   driver::PollWaiter awaited_;
 };
 
-// The resources that an existing instance takes, with its volumes. One on a dedicated host takes
-// the host.
-async::Task<driver::Resources> instance_resources(MachineContext context, Ec2Instance instance);
-
 // Converts an instance to driver::Instance, without resources. The external id omits the dedicated
 // host: AWS may have placed the instance on a host of the operator. Only the step that has
 // allocated a host, and the host's tags, show that it must be released.

@@ -43,6 +43,24 @@ Resources resources_of_volume(const std::string& type, double size, double iops)
   return Resources(std::move(amounts));
 }
 
+Resources instance_resources(const Ec2Instance& instance,
+                             const std::map<std::string, InstanceType>& types,
+                             const cloud::ById<Ec2Volume>& volumes) {
+  Resources taken = Resources({{"instances", 1}});
+  const auto type = types.find(instance.type);
+  if (!instance.host_id.empty()) {
+    taken = resources_of_host(instance.type);
+  } else if (type != types.end()) {
+    taken = instance_resources(type->second, instance.is_spot);
+  }
+  for (const std::string& id : instance.volume_ids) {
+    const Ec2Volume* volume = volumes.find(id);
+    if (volume == nullptr) continue;  // just attached or detached
+    taken += resources_of_volume(volume->type, volume->size, volume->iops);
+  }
+  return taken;
+}
+
 Resources label_resources(const AwsLabel& label, const InstanceType& type) {
   Resources need = label.dedicated_host ? resources_of_host(type.name)
                                         : instance_resources(type, label.use_spot);

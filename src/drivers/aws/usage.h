@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cloud/by_id.h"
 #include "driver/resources.h"
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/config/aws_config.h"
@@ -19,6 +20,12 @@ driver::Resources resources_of_host(const std::string& instance_type);
 
 // The resources of a volume: its size, and its IOPS if these have a quota.
 driver::Resources resources_of_volume(const std::string& type, double size, double iops);
+
+// The resources that an existing instance takes, with its volumes. One on a dedicated host takes
+// the host. `types` by name; unknown types and volumes do not count.
+driver::Resources instance_resources(const Ec2Instance& instance,
+                                     const std::map<std::string, InstanceType>& types,
+                                     const cloud::ById<Ec2Volume>& volumes);
 
 // The resources of an instance with the label and of this type.
 driver::Resources label_resources(const AwsLabel& label, const InstanceType& type);

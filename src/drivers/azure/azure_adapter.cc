@@ -167,7 +167,14 @@ Task<driver::CloudDescription> AzureAdapter::describe(driver::CloudDescription::
 Task<driver::LabelDescription> AzureAdapter::describe_label(std::string pool, std::string label) {
   const AzureLabel& wanted = config_->label(pool, label);
   driver::LabelDescription described;
-  const std::optional<VmSize> size = co_await context_.view.size(wanted.size);
+  std::optional<VmSize> size = co_await context_.view.size(wanted.size, kSizesAge);
+  const bool may_be_new = !size || !size->is_offered;
+  if (may_be_new) size = co_await context_.view.size(wanted.size, kLookupAge);
+  const bool has_sizes = size || co_await context_.view.has_sizes();
+  if (!has_sizes) {
+    throw CloudError(CloudError::Kind::failed, "azure: list sizes: there are none in location " +
+                                                   config_->account().location);
+  }
   described.need = co_await context_.view.taken_by(wanted.size, wanted.use_spot);
   if (!size || !size->is_offered) {
     described.problem =

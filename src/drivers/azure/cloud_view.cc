@@ -36,14 +36,19 @@ Task<CloudView::SizesByName> CloudView::ask_sizes() {
   co_return sizes;
 }
 
-Task<std::optional<VmSize>> CloudView::size(std::string name) {
-  const auto sizes = co_await sizes_.get(kSizesAge);
+Task<std::optional<VmSize>> CloudView::size(std::string name, async::Duration age) {
+  const auto sizes = co_await sizes_.get(age);
   const auto found = sizes->find(lowered(name));
   co_return found == sizes->end() ? std::nullopt : std::optional(found->second);
 }
 
+Task<bool> CloudView::has_sizes() {
+  const auto sizes = co_await sizes_.get(kLookupAge);
+  co_return !sizes->empty();
+}
+
 Task<driver::Resources> CloudView::taken_by(std::string size, bool is_spot) {
-  const std::optional<VmSize> found = co_await this->size(std::move(size));
+  const std::optional<VmSize> found = co_await this->size(std::move(size), kSizesAge);
   if (!found) co_return driver::Resources({{"instances", 1}});
   co_return driver::Resources({{"instances", 1},
                                {"cores", found->cores},
@@ -56,7 +61,7 @@ Task<driver::Resources> CloudView::counted_for_group() {
   driver::Resources counted;
   const auto listed = co_await machines_.get({});
   for (const VirtualMachine& machine : listed->all()) {
-    const std::optional<VmSize> size = co_await this->size(machine.size);
+    const std::optional<VmSize> size = co_await this->size(machine.size, kSizesAge);
     counted += driver::Resources({{"virtualMachines", 1}});
     if (!size) continue;
     counted += machine.is_spot

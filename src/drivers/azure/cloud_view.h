@@ -51,8 +51,11 @@ class CloudView {
     return images_.get(age);
   }
 
-  // A size of the location; nothing if it has none of this name.
-  async::Task<std::optional<VmSize>> size(std::string name);
+  // A size of the location, as it was at most so long ago; nothing if it had none of this name.
+  async::Task<std::optional<VmSize>> size(std::string name, async::Duration age);
+  // Whether Azure shows any size. Every location has sizes: none rather says that Azure does not
+  // know the location by this name.
+  async::Task<bool> has_sizes();
   // What a machine of the size takes; the size may be unknown. A spot machine has its own quota.
   async::Task<driver::Resources> taken_by(std::string size, bool is_spot);
 

@@ -184,6 +184,7 @@ Task<> ManagedImageStore::write(Job job, bool is_begun) {
 
 Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std::string data) {
   const std::string range = fmt::format("bytes={}-{}", offset, offset + data.size() - 1);
+  const std::chrono::milliseconds deadline = cloud::deadline_to_send(data.size(), kSenders);
   const cloud::RestCall writing{.request = {.method = "PUT",
                                             .url = url + "&comp=page",
                                             .headers = {{"Range", range},
@@ -191,10 +192,11 @@ Task<> ManagedImageStore::write_range(std::string url, std::uint64_t offset, std
                                                         {"x-ms-page-write", "Update"}},
                                             .body = std::move(data),
                                             .secrets = secrets_of(url),
-                                            .name = "azure: write to disk"},
+                                            .name = "azure: write to disk",
+                                            .deadline = deadline},
                                 .about = range};
   const std::function<Task<http::Response>()> put = [&] { return storage_.send(writing); };
-  co_await cloud::retry_while_unreachable(runtime_, log_, put);
+  co_await cloud::retry_while_unreachable(runtime_, log_, put, cloud::kRetryLimit + deadline);
 }
 
 // <PageRange><Start>0</Start><End>4194303</End></PageRange>…
@@ -246,11 +248,23 @@ Task<> ManagedImageStore::remove_image(std::string name) {
   if (removing) co_await manager_.finish(std::move(*removing));
 }
 
-// Removes the disk if it carries the tags. A disk that is being written cannot be deleted.
+// Ends the access to a disk, which cannot be deleted before. Azure checks the footer of the VHD and
+// refuses one that is incomplete (InvalidVhd), so after a refusal the deletion decides.
+Task<> ManagedImageStore::abandon_access(std::string disk) {
+  try {
+    co_await end_access(disk);
+  } catch (const CloudError& error) {
+    if (error.kind() == Kind::transient) throw;
+    log_.warning("Error ending the access to disk {}, deleting it all the same: {}", disk,
+                 error.what());
+  }
+}
+
+// Removes the disk if it carries the tags.
 Task<> ManagedImageStore::remove_disk(std::string name, driver::Metadata tags) {
   const std::optional<ManagedDisk> disk = co_await find_disk(name);
   if (!disk || !driver::carries(disk->tags, tags)) co_return;
-  if (disk->disk_state == "ActiveUpload") co_await end_access(name);
+  if (disk->disk_state == "ActiveUpload") co_await abandon_access(name);
   std::optional<LongOperation> removing = co_await manager_.remove(kDiskType, name);
   if (removing) co_await manager_.finish(std::move(*removing));
 }

@@ -57,6 +57,7 @@ class ManagedImageStore final : public driver::ImageSupport {
   async::Task<> make_disk(Job job);
   async::Task<std::string> begin_access(std::string disk);
   async::Task<> end_access(std::string disk);
+  async::Task<> abandon_access(std::string disk);
   async::Task<> write(Job job, bool is_begun);
   async::Task<> write_range(std::string url, std::uint64_t offset, std::string data);
   async::Task<Ranges> written_ranges(std::string url);

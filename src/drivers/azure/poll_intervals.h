@@ -12,7 +12,7 @@ inline constexpr async::Duration kExpectedPollInterval = std::chrono::millisecon
 inline constexpr async::Duration kListAge = std::chrono::seconds(10);
 // How long lists may omit a new resource.
 inline constexpr async::Duration kConsistencyDelay = std::chrono::seconds(30);
-// How long images that match a filter, and limits, are cached.
+// How long images that match a filter, limits, and that a size is not offered are cached.
 inline constexpr async::Duration kLookupAge = std::chrono::seconds(300);
 // How long sizes are cached, and that the resource group exists.
 inline constexpr async::Duration kSizesAge = std::chrono::hours(1);

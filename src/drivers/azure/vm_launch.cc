@@ -83,8 +83,9 @@ Task<std::string> VmLaunch::make() {
   } catch (const CloudError& error) {
     if (error.kind() == Kind::quota || error.kind() == Kind::not_found) context_.view.forget();
     // Names are those of nodes: two installations in a group may want the same. Azure does not
-    // change a machine to one with another disk, so that the other's stays as it is.
-    if (error.code() == kOtherMachine) {
+    // change a machine to one with another disk, so that the other's stays as it is. If an earlier
+    // attempt may have made this machine, its tags decide.
+    if (error.code() == kOtherMachine && error.kind() != Kind::unknown_outcome) {
       throw CloudError(Kind::failed, fmt::format("virtual machine {} exists, and was not made for "
                                                  "this attempt: {}",
                                                  spec_.hostname, error.what()));

@@ -73,7 +73,7 @@ void FakeConfig::load_pool(const config::Section& section, const config::Provide
   for (const config::Section& part : section.sections("labels")) {
     const std::string name = part.text("name");
     driver::MachineLabel machine =
-        cloud::load_label(part, config, *managed_images_, images.cloud_images);
+        cloud::load_label(part, config, *managed_images_, images.cloud_images, config_warnings_);
     machine.host_key_checking =
         part.optional_boolean("host-key-checking").value_or(section.boolean("host-key-checking"));
     FakeLabel label;

@@ -11,7 +11,8 @@ namespace {
 // Minimum between two polls if the expected boot time is known.
 constexpr async::Duration kExpectedPollInterval = std::chrono::milliseconds(250);
 constexpr async::Duration kQuotaAge = std::chrono::seconds(10);
-constexpr async::Duration kImageAge = std::chrono::minutes(5);
+// Of images, and of types that the zone does not have.
+constexpr async::Duration kLookupAge = std::chrono::minutes(5);
 
 // The path of an image that is configured by id, with its project; empty if the id has another
 // form.
@@ -31,10 +32,14 @@ CloudView::CloudView(const async::Runtime& runtime, ComputeEngine& compute)
       quotas_(runtime, "quotas of a region", [this] { return ask_quotas(); }) {}
 
 Task<std::optional<MachineType>> CloudView::machine_type(std::string name) {
+  const auto now = runtime_.clock.now();
   const auto known = types_.find(name);
-  if (known != types_.end()) co_return known->second;
+  if (known != types_.end()) {
+    const KnownType& last = known->second;
+    if (last.type || now - last.asked_at < kLookupAge) co_return last.type;
+  }
   std::optional<MachineType> type = co_await compute_.machine_type(name);
-  types_[name] = type;
+  types_[name] = {.type = type, .asked_at = now};
   co_return type;
 }
 
@@ -56,7 +61,7 @@ Task<CloudView::Image> CloudView::image(ImageReference reference) {
         runtime_, "an image", [this, reference] { return ask_image(reference); });
   }
   async::SharedResult<Image>& answer = *lookup;
-  const std::shared_ptr<const Image> image = co_await answer.get(kImageAge);
+  const std::shared_ptr<const Image> image = co_await answer.get(kLookupAge);
   co_return *image;
 }
 

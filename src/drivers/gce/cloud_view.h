@@ -32,7 +32,7 @@ class CloudView {
   // How long instances take to go, to schedule polls.
   driver::BootTimes& removal_times() { return removal_times_; }
 
-  // Nothing if the zone has no such type.
+  // Nothing if the zone had no such type at most five minutes ago.
   async::Task<std::optional<MachineType>> machine_type(std::string name);
   // The `sourceImage` of new disks; nothing if there is no such image.
   async::Task<std::optional<std::string>> image(ImageReference reference);
@@ -50,6 +50,10 @@ class CloudView {
 
  private:
   using Image = std::optional<std::string>;
+  struct KnownType {
+    std::optional<MachineType> type;  // nothing: the zone had no such type
+    async::Clock::TimePoint asked_at;
+  };
 
   async::Task<Image> ask_image(ImageReference reference);
   async::Task<std::optional<driver::Limits>> ask_quotas();
@@ -63,7 +67,7 @@ class CloudView {
   cloud::UseByOthers use_by_others_;
   // Only references of the configurations.
   std::map<ImageReference, std::unique_ptr<async::SharedResult<Image>>> images_;
-  std::map<std::string, std::optional<MachineType>> types_;  // nothing: unknown type
+  std::map<std::string, KnownType> types_;
 };
 
 }  // namespace nodepool::drivers::gce

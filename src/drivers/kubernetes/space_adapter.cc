@@ -33,6 +33,18 @@ std::string label_of(const Space& space) {
   return driver::value_of(space.attached, kNodeLabelKey);
 }
 
+driver::Machine machine_of(const Space& space, std::string_view word) {
+  driver::Machine machine;
+  machine.external_id = model::json_string(space.name);
+  machine.type = kNodeResource;
+  using State = driver::Machine::State;
+  machine.state = space.is_going ? State::deleting : State::running;
+  if (space.is_going) {
+    machine.explanation = fmt::format("{} {} is being deleted", word, space.name);
+  }
+  return machine;
+}
+
 using PodsByPath = std::map<std::string, const Pod*, std::less<>>;
 
 // The pod of a node; null: none. The Python Nodepool gives it the label's unconverted name.
@@ -114,23 +126,20 @@ Task<driver::MachineList> SpaceAdapter::list() {
   driver::MachineList list;
   for (const Space& space : spaces->all()) {
     if (!is_of_a_node(space)) continue;
-    driver::Machine& machine = list.machines.emplace_back();
-    machine.external_id = model::json_string(space.name);
+    driver::Machine& machine = list.machines.emplace_back(machine_of(space, spaces_->word()));
     machine.metadata = space.attached;
-    machine.type = kNodeResource;
-    using State = driver::Machine::State;
-    machine.state = space.is_going ? State::deleting : State::running;
-    if (space.is_going) {
-      machine.explanation = fmt::format("{} {} is being deleted", spaces_->word(), space.name);
-      continue;
-    }
-    if (!needs_pod(space)) continue;
+    if (space.is_going || !needs_pod(space)) continue;
     const Pod* pod = pod_of(space, by_path);
     if (pod != nullptr) set_state(machine, *pod);
-    if (pod == nullptr || pod->is_going) machine.state = State::stopped;
+    if (pod == nullptr || pod->is_going) machine.state = driver::Machine::State::stopped;
     if (pod == nullptr) machine.explanation = "the pod of " + space.name + " has been deleted";
   }
   if (config_->is_limited_to_capacity()) add_usage(list.machines, pods);
+  // The projects of the Python Nodepool have no tags. Here they take no resources: their pods are
+  // counted above, or with the records of their nodes.
+  for (const Space& space : spaces->all()) {
+    if (!is_of_a_node(space)) list.machines.push_back(machine_of(space, spaces_->word()));
+  }
   co_return list;
 }
 

@@ -32,8 +32,8 @@ BackingNodes::BackingNodes(driver::ProviderContext context, std::string provider
 
 // --- queries
 
-void BackingNodes::follow(std::function<void()> on_lost) {
-  on_lost_ = std::move(on_lost);
+void BackingNodes::follow(std::function<void()> on_end) {
+  on_end_ = std::move(on_end);
   subscription_ =
       context_.nodes.observe([this](const model::NodeTable::Change& change) { on_change(change); });
   for (const auto& [id, node] : context_.nodes.all()) on_change({id, nullptr, &node});
@@ -56,12 +56,14 @@ void BackingNodes::update_backing(const std::string& id, const model::Node* node
   if (!record) {
     turns_.erase(id);
     entries_.erase(known);
-    on_lost_();
+    on_end_();
   } else if (!was_known) {
     entries_.emplace(id, Entry{*std::move(record), now, now});
   } else {
     if (known->second.record.tenants != record->tenants) known->second.quiet_since = now;
+    const bool has_ended = known->second.record.end.empty() && !record->end.empty();
     known->second.record = *std::move(record);
+    if (has_ended) on_end_();
   }
   update_availability(id);
   moved_.set();

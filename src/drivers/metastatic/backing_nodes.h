@@ -27,8 +27,9 @@ class BackingNodes {
   // `context` outlives this.
   BackingNodes(driver::ProviderContext context, std::string provider);
 
-  // Starts to follow the table of nodes. `on_lost` is called when a backing node is none any more.
-  void follow(std::function<void()> on_lost);
+  // Starts to follow the table of nodes. `on_end` is called when a backing node is none any more,
+  // or its machine has ended.
+  void follow(std::function<void()> on_end);
 
   // Whether the table is complete.
   bool is_ready() const { return context_.nodes.ready(); }
@@ -131,7 +132,7 @@ class BackingNodes {
   std::map<std::string, async::Event, std::less<>> changed_;  // by label
   async::Event moved_{"a backing node or a tenant"};
   std::map<std::string, async::Slots, std::less<>> turns_;  // serialize changes of a record
-  std::function<void()> on_lost_;
+  std::function<void()> on_end_;
   coordination::Subscription subscription_;
 };
 

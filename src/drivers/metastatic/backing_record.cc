@@ -82,6 +82,8 @@ std::string owner_of(std::string_view provider) {
   return std::string(kOwnerPrefix).append(provider);
 }
 
+// While a backing node is in use, only a launcher writes a comment: that its machine has ended.
+// Those of operators and requestors come with another state.
 std::optional<BackingRecord> backing_record_of(const model::Node& node, std::string_view owner) {
   if (node.state != model::NodeState::in_use) return std::nullopt;
   if (!node.user_data.text.contains(kOwnerPrefix)) return std::nullopt;  // avoids parsing most data
@@ -92,7 +94,9 @@ std::optional<BackingRecord> backing_record_of(const model::Node& node, std::str
   record.label = text_at(json, "label");
   record.slots = integer_at(json, "slots").value_or(1);
   const auto failed = json.find("failed");
-  record.failed = failed != json.end() && failed->is_boolean() && failed->get<bool>();
+  record.end = node.comment.value_or("");
+  const bool is_marked = failed != json.end() && failed->is_boolean() && failed->get<bool>();
+  record.failed = is_marked || !record.end.empty();
   record.launched = number_at(json, "launched").value_or(0);
   record.used = number_at(json, "used");
   record.tenants = tenants_at(json);

@@ -25,7 +25,7 @@ struct Tenant {
   friend bool operator==(const Tenant&, const Tenant&) = default;
 };
 
-// The `user_data` of a backing node: a text that contains JSON.
+// The state of a backing node: mainly its `user_data`, a text that contains JSON.
 //
 //   {"owner": "NodePool:metastatic:shares", "label": "small", "slots": 4, "failed": false,
 //    "launched": 1700000000.5,
@@ -38,6 +38,7 @@ struct BackingRecord {
   std::string label;  // of the nodes on it
   std::int64_t slots = 1;
   bool failed = false;                     // gets no more nodes
+  std::string end;                         // why its machine has ended; empty: not known to have
   double launched = 0;                     // when it was requested, seconds since the epoch
   std::optional<double> used;              // when a node last came or went
   std::map<std::int64_t, Tenant> tenants;  // by slot
@@ -45,8 +46,8 @@ struct BackingRecord {
   friend bool operator==(const BackingRecord&, const BackingRecord&) = default;
 };
 
-// Reads the record. Returns nothing if the node is not in use, or the `user_data` is not this
-// owner's.
+// Reads the record. One whose machine has ended counts as failed. Returns nothing if the node is
+// not in use, or the `user_data` is not this owner's.
 std::optional<BackingRecord> backing_record_of(const model::Node& node, std::string_view owner);
 
 model::Json to_user_data(const BackingRecord& record);

@@ -226,12 +226,17 @@ Task<driver::MachineList> MetastaticAdapter::list() {
 }
 
 // A node has one slot. Another one with its tags was taken by an attempt with unknown outcome: it
-// gets an id of its own, with which it is no machine of the node.
+// gets an id of its own, with which it is no machine of the node. The backing node is known.
 driver::Machine MetastaticAdapter::machine_in(const Slot& slot, const Tenant& tenant) const {
   driver::Machine machine;
   machine.type = kSlotResource;
   machine.id = to_string(slot);
+  const BackingRecord& backing = *nodes_.find(slot.backing_node);
   machine.state = driver::Machine::State::running;
+  if (!backing.end.empty()) {
+    machine.state = driver::Machine::State::stopped;
+    machine.explanation = fmt::format("backing node {}: {}", slot.backing_node, backing.end);
+  }
   machine.metadata = tenant.metadata;
   machine.resources = driver::Resources({{"instances", 1}});
   machine.external_id = model::json_string(tenant.external_id);

@@ -32,19 +32,24 @@ CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& 
                [this] { return cloud::ById<Server>::of(api_.compute().servers()); }),
       floating_ips_(runtime, "OpenStack floating IPs", [this] { return ask_floating_ips(); }),
       volumes_(runtime, "OpenStack volumes", [this] { return ask_volumes(); }),
-      flavors_(runtime, "OpenStack flavors", [this] { return api_.compute().flavors(); }),
+      flavors_(runtime, "OpenStack flavors",
+               [this] { return Flavors::of(api_.compute().flavors()); }),
       topology_(runtime, "OpenStack networks", [this] { return ask_topology(); }),
       zones_(runtime, "OpenStack zones", [this] { return api_.compute().zones(); }) {}
 
-Task<std::shared_ptr<const std::vector<FloatingIp>>> CloudView::floating_ips() {
+Task<std::shared_ptr<const CloudView::FloatingIps>> CloudView::floating_ips() {
   return floating_ips_.get(poll_policy_.poll);
 }
 
-Task<std::shared_ptr<const std::vector<Volume>>> CloudView::volumes() {
-  return volumes_.get(poll_policy_.poll);
+Task<std::shared_ptr<const CloudView::Volumes>> CloudView::volumes_for(
+    std::span<const Server> servers) {
+  const bool has_volume =
+      std::ranges::any_of(servers, [](const Server& server) { return !server.volumes.empty(); });
+  if (!has_volume) co_return std::make_shared<const Volumes>(std::vector<Volume>{});
+  co_return co_await volumes_.get(poll_policy_.poll);
 }
 
-Task<std::shared_ptr<const std::vector<Flavor>>> CloudView::flavors() {
+Task<std::shared_ptr<const CloudView::Flavors>> CloudView::flavors() {
   return flavors_.get(kUntilForgotten);
 }
 
@@ -56,17 +61,18 @@ Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
   return zones_.get(kUntilForgotten);
 }
 
-Task<std::vector<FloatingIp>> CloudView::ask_floating_ips() {
+Task<CloudView::FloatingIps> CloudView::ask_floating_ips() {
   const bool exists = co_await api_.has_network();
-  if (!exists || !cloud_.has_floating_ips) co_return std::vector<FloatingIp>{};
-  auto addresses = co_await driver::if_exists(api_.network().floating_ips());
-  co_return std::move(addresses).value_or(std::vector<FloatingIp>{});  // nothing without routers
+  if (!exists || !cloud_.has_floating_ips) co_return FloatingIps{};
+  auto listed = co_await driver::if_exists(api_.network().floating_ips());
+  if (!listed) co_return FloatingIps{.all = {}, .is_missing = true};
+  co_return FloatingIps{.all = std::move(*listed)};
 }
 
-Task<std::vector<Volume>> CloudView::ask_volumes() {
+Task<CloudView::Volumes> CloudView::ask_volumes() {
   const bool exists = co_await api_.has_volume();
-  if (!exists) co_return std::vector<Volume>{};
-  co_return co_await api_.volume().volumes();
+  if (!exists) co_return Volumes({});
+  co_return co_await Volumes::of(api_.volume().volumes());
 }
 
 Task<Topology> CloudView::ask_topology() {
@@ -89,7 +95,7 @@ Task<CloudView::ImageId> CloudView::ask_image(std::string name) {
 Task<Flavor> CloudView::flavor(const OpenStackLabel& label) {
   for (const async::Duration max_age : {async::Duration(kUntilForgotten), poll_policy_.missing}) {
     const auto flavors = co_await flavors_.get(max_age);
-    if (const Flavor* chosen = choose_flavor(*flavors, label)) co_return *chosen;
+    if (const Flavor* chosen = choose_flavor(flavors->all(), label)) co_return *chosen;
   }
   throw CloudError(CloudError::Kind::permanent,
                    "the cloud has no flavor " + describe_flavor(label));

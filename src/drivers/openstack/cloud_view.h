@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,11 +29,20 @@ class CloudView {
   using Servers = driver::SharedPoller<cloud::ById<Server>>;
   // Launches and deletions wait for changes in it.
   Servers& servers() { return servers_; }
-  // Both are empty if the cloud does not have the service.
-  async::Task<std::shared_ptr<const std::vector<FloatingIp>>> floating_ips();
-  async::Task<std::shared_ptr<const std::vector<Volume>>> volumes();
+  // Empty if the cloud does not have the service, or no floating IPs are used.
+  struct FloatingIps {
+    std::vector<FloatingIp> all;
+    bool is_missing = false;  // the service does not know the list (404): it has no routers
+  };
+  async::Task<std::shared_ptr<const FloatingIps>> floating_ips();
+  // All volumes. Empty, without a call, if none of these servers has one; also if the cloud does
+  // not have the service. The servers outlive the call.
+  using Volumes = cloud::ById<Volume>;
+  async::Task<std::shared_ptr<const Volumes>> volumes_for(std::span<const Server> servers);
 
-  async::Task<std::shared_ptr<const std::vector<Flavor>>> flavors();
+  // By memory, then by name.
+  using Flavors = cloud::ById<Flavor>;
+  async::Task<std::shared_ptr<const Flavors>> flavors();
   async::Task<std::shared_ptr<const Topology>> topology();
   async::Task<std::shared_ptr<const std::vector<std::string>>> zones();
 
@@ -52,8 +62,8 @@ class CloudView {
  private:
   using ImageId = std::optional<std::string>;
 
-  async::Task<std::vector<FloatingIp>> ask_floating_ips();
-  async::Task<std::vector<Volume>> ask_volumes();
+  async::Task<FloatingIps> ask_floating_ips();
+  async::Task<Volumes> ask_volumes();
   async::Task<Topology> ask_topology();
   async::Task<ImageId> ask_image(std::string name);
 
@@ -62,9 +72,9 @@ class CloudView {
   const Cloud& cloud_;
   const PollPolicy& poll_policy_;
   Servers servers_;
-  async::SharedResult<std::vector<FloatingIp>> floating_ips_;
-  async::SharedResult<std::vector<Volume>> volumes_;
-  async::SharedResult<std::vector<Flavor>> flavors_;
+  async::SharedResult<FloatingIps> floating_ips_;
+  async::SharedResult<Volumes> volumes_;
+  async::SharedResult<Flavors> flavors_;
   async::SharedResult<Topology> topology_;
   async::SharedResult<std::vector<std::string>> zones_;
   // By name; only images of the configuration.

@@ -27,15 +27,15 @@ driver::Resources instance_resources(const Flavor& flavor) {
   return driver::Resources({{"instances", 1}, {"cores", flavor.vcpus}, {"ram", flavor.ram}});
 }
 
-driver::Resources instance_resources(const Server& server, const std::vector<Flavor>& flavors,
-                                     const std::vector<Volume>& volumes) {
-  const auto flavor = std::ranges::find(flavors, server.flavor_id, &Flavor::id);
+driver::Resources instance_resources(const Server& server, const cloud::ById<Flavor>& flavors,
+                                     const cloud::ById<Volume>& volumes) {
+  const Flavor* flavor = flavors.find(server.flavor_id);
   driver::Resources resources =
-      flavor == flavors.end() ? driver::Resources({{"instances", 1}}) : instance_resources(*flavor);
+      flavor == nullptr ? driver::Resources({{"instances", 1}}) : instance_resources(*flavor);
   for (const std::string& id : server.volumes) {
-    const auto volume = std::ranges::find(volumes, id, &Volume::id);
-    resources += driver::Resources(
-        {{"volumes", 1}, {"volume-gb", volume == volumes.end() ? 0 : volume->size}});
+    const Volume* volume = volumes.find(id);
+    resources +=
+        driver::Resources({{"volumes", 1}, {"volume-gb", volume == nullptr ? 0 : volume->size}});
   }
   return resources;
 }

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "cloud/by_id.h"
 #include "driver/resources.h"
 #include "drivers/openstack/api/compute.h"
 #include "drivers/openstack/api/volume.h"
@@ -21,7 +22,7 @@ std::string describe_flavor(const OpenStackLabel& label);
 driver::Resources instance_resources(const Flavor& flavor);
 
 // The resources that a server takes. If its flavor no longer exists, one instance.
-driver::Resources instance_resources(const Server& server, const std::vector<Flavor>& flavors,
-                                     const std::vector<Volume>& volumes);
+driver::Resources instance_resources(const Server& server, const cloud::ById<Flavor>& flavors,
+                                     const cloud::ById<Volume>& volumes);
 
 }  // namespace nodepool::drivers::openstack

@@ -20,6 +20,7 @@ namespace {
 driver::Machine::State state_of(const Server& server) {
   using State = driver::Machine::State;
   if (server.is_deleted()) return State::deleted;
+  if (server.is_going()) return State::deleting;
   if (server.status == "BUILD") return State::building;
   if (server.status == "ERROR") return State::failed;
   return server.status == "SHUTOFF" ? State::stopped : State::running;
@@ -60,13 +61,18 @@ Task<driver::MachineList> OpenStackAdapter::list() {
   driver::MachineList machines{.machines = {}, .is_complete = false};
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
   const auto topology = co_await view_.topology();
+  const auto flavors = co_await view_.flavors();
+  const auto volumes = co_await view_.volumes_for(list->all());
   for (const Server& server : list->all()) {
     driver::Machine& machine =
         machines.machines.emplace_back(openstack::describe(context_, server, *topology));
-    machine.resources = co_await taken_by(context_, server);
+    machine.resources = instance_resources(server, *flavors, *volumes);
     machine.state = state_of(server);
-    if (machine.state == driver::Machine::State::running) continue;
-    machine.explanation = "server " + server.id + " is in state " + server.status;
+    using State = driver::Machine::State;
+    if (machine.state == State::running) continue;
+    machine.explanation = machine.state == State::deleting
+                              ? "server " + server.id + " is being deleted"
+                              : "server " + server.id + " is in state " + server.status;
   }
   co_return machines;
 }

@@ -68,7 +68,7 @@ Task<Instance> ServerLaunch::run() {
     if (floating_ip) add_floating_ip(server.addresses, *floating_ip);
   }
   Instance made = describe(context_, server, *topology);
-  Task<driver::Resources> asking = taken_by(context_, std::move(server));
+  Task<driver::Resources> asking = taken_by(std::move(server));
   made.resources =
       co_await driver::if_answered(std::move(asking), "flavors and volumes", context_.log);
   co_return made;
@@ -142,7 +142,7 @@ Task<std::optional<std::string>> ServerLaunch::find_server() {
   const auto list =
       co_await context_.view.servers().get(std::min(context_.poll_policy.poll, since_request));
   const auto ours = [this](const Server& server) {
-    return driver::carries(server.metadata, spec_.metadata);
+    return !server.is_going() && driver::carries(server.metadata, spec_.metadata);
   };
   const auto found = std::ranges::find_if(list->all(), ours);
   if (found == list->all().end() || spec_.metadata.empty()) co_return std::nullopt;
@@ -155,6 +155,9 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   const auto is_active = [&absence](const Server& server) {
     if (server.status == "ERROR") throw failure_of(server);
     if (server.is_deleted()) throw CloudError(absence);
+    if (server.is_going()) {
+      throw CloudError(CloudError::Kind::failed, "server " + server.id + " is being deleted");
+    }
     return server.status == "ACTIVE";
   };
   // Nova omits the servers of a cell that does not respond.
@@ -213,7 +216,7 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
   while (true) {
     const auto list =
         co_await driver::if_answered(context_.view.floating_ips(), "floating IPs", context_.log);
-    const std::span<const FloatingIp> listed = list ? *list : std::span<const FloatingIp>();
+    const std::span<const FloatingIp> listed = list ? list->all : std::span<const FloatingIp>();
     const auto found = std::ranges::find(listed, id, &FloatingIp::id);
     if (found != listed.end()) {
       if (found->status == "ACTIVE" && !found->port_id.empty()) co_return *found;
@@ -228,11 +231,9 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
       driver::kLaunchAddressTimedOut);
 }
 
-Task<driver::Resources> taken_by(ServerContext context, Server server) {
-  const auto flavors = co_await context.view.flavors();
-  std::shared_ptr<const std::vector<Volume>> volumes =
-      std::make_shared<const std::vector<Volume>>();
-  if (!server.volumes.empty()) volumes = co_await context.view.volumes();
+Task<driver::Resources> ServerLaunch::taken_by(Server server) {
+  const auto flavors = co_await context_.view.flavors();
+  const auto volumes = co_await context_.view.volumes_for({&server, 1});
   co_return instance_resources(server, *flavors, *volumes);
 }
 

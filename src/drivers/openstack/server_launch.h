@@ -47,6 +47,7 @@ class ServerLaunch {
   async::Task<std::string> make_floating_ip(std::string network_id, PortChoice port);
   async::Task<std::optional<std::string>> find_floating_ip(std::string port_id);
   async::Task<FloatingIp> wait_for_floating_ip(std::string id);
+  async::Task<driver::Resources> taken_by(Server server);
 
   ServerContext context_;
   driver::CreateSpec spec_;
@@ -58,8 +59,5 @@ class ServerLaunch {
 // Converts a server to an Instance, without its resources.
 driver::Instance describe(const ServerContext& context, const Server& server,
                           const Topology& topology);
-
-// The resources that a server takes. Throws CloudError.
-async::Task<driver::Resources> taken_by(ServerContext context, Server server);
 
 }  // namespace nodepool::drivers::openstack

@@ -33,30 +33,38 @@ std::set<std::string> floating_addresses(const Server* server) {
   return addresses;
 }
 
+CloudError unknown_floating_ips(const std::string& server_id) {
+  return {CloudError::Kind::transient,
+          "server " + server_id + " has floating IPs that the network service does not know"};
+}
+
 // Includes floating IPs that the server's list entry does not show yet.
 Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string server_id) {
   std::set<std::string> ids;
   const auto list = co_await context.view.floating_ips();
-  if (list->empty()) co_return ids;
+  if (list->all.empty() && !list->is_missing) co_return ids;
   const auto servers = co_await context.view.servers().get(context.poll_policy.poll);
   const std::set<std::string> addresses = floating_addresses(servers->find(server_id));
+  if (list->is_missing && !addresses.empty()) {
+    throw unknown_floating_ips(server_id);
+  }
   // Older clouds do not return the server of a floating IP's port.
   std::set<std::string> ports;
-  const bool is_unclear = std::ranges::any_of(*list, [](const FloatingIp& floating_ip) {
+  const bool is_unclear = std::ranges::any_of(list->all, [](const FloatingIp& floating_ip) {
     return !floating_ip.port_id.empty() && floating_ip.device_id.empty();
   });
   if (is_unclear) {
     const auto of_server = co_await context.api.network().ports_of(server_id);
     for (const Port& port : of_server) ports.insert(port.id);
   }
-  for (const FloatingIp& floating_ip : *list) {
+  for (const FloatingIp& floating_ip : list->all) {
     if (leads_to(floating_ip, server_id, ports, addresses)) ids.insert(floating_ip.id);
   }
   co_return ids;
 }
 
 Task<> remove_floating_ips(ServerContext context, std::string server_id) {
-  const std::set<std::string> ids = co_await floating_ips_of(context, std::move(server_id));
+  const std::set<std::string> ids = co_await floating_ips_of(context, server_id);
   if (ids.empty()) co_return;
   for (const std::string& id : ids) co_await context.api.network().remove_floating_ip(id);
   while (true) {
@@ -64,7 +72,8 @@ Task<> remove_floating_ips(ServerContext context, std::string server_id) {
     const auto list =
         co_await driver::if_answered(context.view.floating_ips(), "floating IPs", context.log);
     if (!list) continue;
-    const bool remains = std::ranges::any_of(*list, [&ids](const FloatingIp& floating_ip) {
+    if (list->is_missing) throw unknown_floating_ips(server_id);
+    const bool remains = std::ranges::any_of(list->all, [&ids](const FloatingIp& floating_ip) {
       return ids.contains(floating_ip.id) && floating_ip.status != "DOWN";
     });
     if (!remains) co_return;
@@ -93,7 +102,7 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   const auto removal_of = [](const Server& server) {
     throw_if_deletion_failed(server);
     if (server.is_deleted()) return driver::Removal::done;
-    return server.task == "deleting" ? driver::Removal::in_progress : driver::Removal::not_begun;
+    return server.is_going() ? driver::Removal::in_progress : driver::Removal::not_begun;
   };
   // Nova omits the servers of a cell that does not respond.
   const std::function<Task<bool>()> is_gone = [&context, &server_id] {

@@ -28,14 +28,23 @@ std::vector<std::string> offered_instead_of(const std::string& key,
   return offered.empty() ? found : offered;
 }
 
-void require_known_keys(const Host& host, const std::vector<std::string>& found) {
+// A busy SSH server drops connections: a key of a type that could not be read may be the right one.
+void require_known_keys(const Host& host, const std::vector<std::string>& found,
+                        const nodescan::Progress& progress) {
+  std::string doubt;
   for (const std::string& key : host.host_keys) {
-    if (std::ranges::find(found, key) == found.end()) {
+    if (std::ranges::find(found, key) != found.end()) continue;
+    const std::string type = key.substr(0, key.find(' '));
+    const auto unread = progress.unread.find(type);
+    if (unread == progress.unread.end()) {
       throw std::runtime_error(fmt::format(
           "host key mismatches: the host does not have the configured key '{}', it offers {}", key,
           fmt::join(offered_instead_of(key, found), ", ")));
     }
+    doubt = fmt::format("Could not read the {} key of {}: {}", type, host.name, unread->second);
   }
+  if (doubt.empty()) return;
+  throw nodescan::ScanError(nodescan::ScanError::Kind::incomplete, doubt);
 }
 
 }  // namespace
@@ -67,8 +76,9 @@ async::Task<HostFacts> HostChecker::check(Host host) {
     co_await scanner_->connectable(facts.address->text, port, until,
                                    nodescan::Scanner::Attempts::until_deadline);
   } else if (host.host_key_checking) {
-    facts.host_keys = co_await scanner_->host_keys(facts.address->text, port, until);
-    require_known_keys(host, facts.host_keys);
+    nodescan::Progress progress;
+    facts.host_keys = co_await scanner_->host_keys(facts.address->text, port, until, &progress);
+    require_known_keys(host, facts.host_keys, progress);
   } else {
     facts.host_keys = host.host_keys;
   }
@@ -82,7 +92,7 @@ async::Task<bool> HostChecker::is_reachable(Host host) {
     co_await scanner_->connectable(address.text, static_cast<std::uint16_t>(host.connection_port),
                                    deadline(host), nodescan::Scanner::Attempts::one);
   } catch (const nodescan::ScanError& error) {
-    co_return error.kind() == nodescan::ScanError::Kind::queued;
+    co_return error.is_inconclusive();
   }
   co_return true;
 }

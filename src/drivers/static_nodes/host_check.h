@@ -35,7 +35,7 @@ class HostChecker {
 
   // Checks that the host's name is resolved within its timeout, that it is reachable within its
   // timeout after that and, for SSH, has the configured host keys. Reading its further keys may
-  // take longer. Throws nodescan::ScanError if not, or if that is unknown (queued), and
+  // take longer. Throws nodescan::ScanError if not, or if that is unknown (is_inconclusive()), and
   // std::runtime_error ("host key mismatches …").
   async::Task<HostFacts> check(Host host);
 

@@ -56,7 +56,7 @@ StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> confi
 
 Task<> StaticProvider::start() {
   for (const auto& [key, host] : config_->hosts()) {
-    states_.try_emplace(key, HostState{.nodes = HostNodes(context_.nodes, host.slots)});
+    states_.try_emplace(key, new_state(host));
   }
   for (const std::string& id : context_.nodes.of_provider(config_->name())) {
     const Node& node = *context_.nodes.find(id);
@@ -84,6 +84,7 @@ void StaticProvider::quiesce() {
   is_quiesced_ = true;
   subscription_.reset();
   scope_.cancel();
+  for (const auto& [key, state] : states_) state.check->cancel();
 }
 
 void StaticProvider::take_over(driver::Provider& predecessor) {
@@ -94,6 +95,7 @@ void StaticProvider::take_over(driver::Provider& predecessor) {
 Task<> StaticProvider::stop() {
   quiesce();
   co_await scope_.join();
+  for (const auto& [key, state] : states_) co_await state.check->stop();
   co_await reports_.stop();
   unhealthy_.clear();
   report_unhealthy_hosts();
@@ -120,18 +122,18 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
   if (is_quiesced_ || configured == nullptr || !node.slot) co_return std::nullopt;
   const Host host = *configured;
   if (*node.slot < 0 || *node.slot >= host.slots) co_return std::nullopt;
-  const HostState& state = states_.at(host.key());
+  HostState& state = states_.at(host.key());
   if (state.backoff.has_failed()) co_return std::nullopt;  // a check is scheduled
   if (!state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
   std::string failure;
-  std::optional<HostFacts> facts;
+  std::shared_ptr<const HostFacts> facts;
   try {
-    facts = co_await checker_.check(host);
+    facts = co_await state.check->get(async::Duration::zero());
   } catch (const std::runtime_error& error) {
     failure = error.what();
   }
   if (!facts) {
-    log_.warning("Error registering {} again: {}", host.name, failure);
+    if (!is_quiesced_) log_.warning("Error registering {} again: {}", host.name, failure);
     co_return std::nullopt;
   }
   if (is_quiesced_ || !state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
@@ -140,6 +142,14 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
 }
 
 // --- slots
+
+// Many slots of a host may be reclaimed at the same time. Its SSH server drops connections, also
+// those of jobs, when too many are open that have not logged in.
+StaticProvider::HostState StaticProvider::new_state(const Host& host) {
+  auto check = std::make_unique<async::SharedResult<HostFacts>>(
+      context_.runtime, "static host check", [this, host] { return checker_.check(host); });
+  return {.nodes = HostNodes(context_.nodes, host.slots), .check = std::move(check)};
+}
 
 // The state of the node's host; nullptr if that is not configured.
 StaticProvider::HostState* StaticProvider::state_of(const Node* node) {
@@ -234,7 +244,10 @@ Task<> StaticProvider::process(HostKey key) {
   } catch (const coordination::StoreError& error) {
     doubt = error.what();
   } catch (const nodescan::ScanError& error) {
-    (error.kind() == nodescan::ScanError::Kind::queued ? doubt : failure) = error.what();
+    // A busy server recovers soon. A key that can never be read is a problem to be reported.
+    const bool is_lasting = error.kind() == nodescan::ScanError::Kind::incomplete &&
+                            (state.backoff.has_failed() || state.doubts.pause() >= kLongestPause);
+    (error.is_inconclusive() && !is_lasting ? doubt : failure) = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
   }
@@ -265,18 +278,18 @@ Task<bool> StaticProvider::restore_host(const Host& host, HostState& state) {
   }
   if (!state.unchecked && before.missing.empty()) co_return false;
 
-  const HostFacts facts = co_await checker_.check(host);
+  const auto facts = co_await state.check->get(async::Duration::zero());
   const SlotPlan now = state.nodes.plan();
   for (const std::int64_t slot : now.missing) {
     co_await async::throw_if_cancelled();
     // Another launcher may have registered it meanwhile.
-    if (state.nodes.is_vacant(slot)) co_await register_slot(host, slot, facts);
+    if (state.nodes.is_vacant(slot)) co_await register_slot(host, slot, *facts);
   }
   if (!state.unchecked) co_return true;
   for (const std::string& id : now.placed) {
     co_await async::throw_if_cancelled();
     const auto moved = now.moved.find(id);
-    co_await update(id, host, facts,
+    co_await update(id, host, *facts,
                     moved == now.moved.end() ? std::nullopt : std::optional(moved->second));
   }
   state.unchecked = false;

@@ -8,6 +8,7 @@
 #include "async/backoff.h"
 #include "async/event.h"
 #include "async/pace.h"
+#include "async/shared_result.h"
 #include "async/slots.h"
 #include "async/task_scope.h"
 #include "driver/driver.h"
@@ -54,6 +55,9 @@ class StaticProvider final : public driver::Provider {
   // The state of one configured host.
   struct HostState {
     HostNodes nodes;
+    // Makes one check at a time, for all slots.
+    std::unique_ptr<async::SharedResult<HostFacts>> check;
+
     bool unchecked = true;  // whether it must be checked
     bool busy = false;      // whether a task works on it
     bool changed = false;   // whether something has changed since that task began
@@ -63,6 +67,7 @@ class StaticProvider final : public driver::Provider {
     async::Pace restores{kRestoreInterval, kRestoresAtOnce};
   };
 
+  HostState new_state(const Host& host);
   HostState* state_of(const model::Node* node);
   void on_node(const model::NodeTable::Change& change);
   void keep_slot(const HostKey& key, const std::string& id);

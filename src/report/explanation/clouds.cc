@@ -28,13 +28,9 @@ std::optional<Resources> label_resources(const MachineRecords& records,
                                          const ProviderFacts& provider,
                                          const model::Component& pool, const std::string& label) {
   if (provider.offer) return provider.offer->label(pool.name, label).need;
-  for (const std::string& id : records.nodes.of_provider(pool.provider_name)) {
-    const Node& node = *records.nodes.find(id);
-    const bool is_alike = node.pool == pool.name && node.type.size() == 1 && node.has_label(label);
-    if (!is_alike) continue;
-    if (auto resources = Resources::parse(node.resources)) return resources;
-  }
-  return std::nullopt;
+  const auto& known = records.usage.of_provider(pool.provider_name).of_label;
+  const auto found = known.find({pool.name, label});
+  return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string describe(const Resources& resources) {
@@ -59,16 +55,10 @@ std::string needs_of_all(const MachineRecords& records, const ProviderFacts& pro
                      fmt::join(unknown, ", "));
 }
 
-// The resources of the provider's nodes by their records; with `pool`, only of its nodes.
-Resources used(const MachineRecords& records, const std::string& provider,
-               const std::optional<std::string>& pool = std::nullopt) {
-  Resources sum;
-  for (const std::string& id : records.nodes.of_provider(provider)) {
-    const Node& node = *records.nodes.find(id);
-    if (pool && node.pool != pool) continue;
-    sum += Resources::parse(node.resources).value_or(one_instance());
-  }
-  return sum;
+Resources used_by_pool(const MachineRecords& records, const model::Component& pool) {
+  const auto& pools = records.usage.of_provider(pool.provider_name).by_pool;
+  const auto found = pools.find(pool.name);
+  return found == pools.end() ? Resources() : found->second;
 }
 
 std::string describe(const Limits& limits, const Resources& used) {
@@ -82,7 +72,7 @@ std::string describe(const Limits& limits, const Resources& used) {
 
 std::string cloud_capacity(const MachineRecords& records, const ProviderFacts& provider,
                            const model::Component& pool) {
-  const Resources of_provider = used(records, pool.provider_name);
+  const Resources& of_provider = records.usage.of_provider(pool.provider_name).all;
   if (provider.available) return describe(*provider.available, of_provider);
   if (!provider.failure.empty()) return "not known: " + provider.failure;
   return fmt::format("{} used; use --online to query its quota", describe(of_provider));
@@ -90,11 +80,7 @@ std::string cloud_capacity(const MachineRecords& records, const ProviderFacts& p
 
 std::string launches(const MachineRecords& records, const ProviderFacts& provider,
                      const model::Component& pool) {
-  const auto ids = records.nodes.of_provider(pool.provider_name);
-  const auto count = std::ranges::count_if(ids, [&records](const std::string& id) {
-    return records.nodes.find(id)->state == model::NodeState::building &&
-           records.nodes.is_locked(id);
-  });
+  const std::int64_t count = records.usage.of_provider(pool.provider_name).launches;
   const std::int64_t most = provider.config->max_concurrency();
   return fmt::format("{} under way{}", count,
                      most < 0 ? "" : fmt::format(", max-concurrency {}", most));
@@ -169,6 +155,24 @@ std::string describe(const MachineRecords& records, const driver::LaunchJournal:
 
 }  // namespace
 
+const RecordedUsage::Usage& RecordedUsage::of_provider(const std::string& provider) {
+  const auto [found, is_new] = usage_.try_emplace(provider);
+  Usage& usage = found->second;
+  if (!is_new) return usage;
+  for (const std::string& id : nodes_.of_provider(provider)) {
+    const Node& node = *nodes_.find(id);
+    const std::string pool = node.pool.value_or("");
+    const std::optional<Resources> resources = Resources::parse(node.resources);
+    usage.all += resources.value_or(one_instance());
+    usage.by_pool[pool] += resources.value_or(one_instance());
+    if (resources && node.type.size() == 1) {
+      usage.of_label.try_emplace({pool, node.type.front()}, *resources);
+    }
+    if (node.state == model::NodeState::building && nodes_.is_locked(id)) ++usage.launches;
+  }
+  return usage;
+}
+
 std::optional<double> usual_boot_time(const ProviderFacts& provider, const std::string& label) {
   const auto known = provider.boot_times.find(label);
   if (known == provider.boot_times.end()) return std::nullopt;
@@ -201,7 +205,7 @@ void explain_capacity(Statements& to, const MachineRecords& records, const Provi
   if (!launches_machines(provider) || found == provider.config->pools().end()) return;
   const PoolConfig& config = found->second;
   say_of(to, "needs", needs_of_all(records, provider, pool, labels));
-  say_of(to, "pool", describe(config.limits, used(records, pool.provider_name, pool.name)));
+  say_of(to, "pool", describe(config.limits, used_by_pool(records, pool)));
   say_of(to, "provider",
          config.ignore_provider_quota ? "its quota is ignored"
                                       : cloud_capacity(records, provider, pool));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +26,8 @@ namespace nodepool::report {
 // The facts about a provider that this process has.
 struct ProviderFacts {
   std::shared_ptr<const driver::ProviderConfig> config;  // nullptr: see failure
-  std::string failure;  // why its configuration is invalid, or its cloud does not respond
+  // Why its configuration is invalid, it could not start, or its cloud does not respond.
+  std::string failure;
   model::BootRecord boot_times;
 
   // From its cloud, with --online.
@@ -39,11 +42,34 @@ struct ProviderFacts {
 // By name.
 using Providers = std::map<std::string, ProviderFacts, std::less<>>;
 
-// The records from which usage is computed.
+// What providers use by the records of their nodes. Reads these once for each provider, when it is
+// first asked for.
+class RecordedUsage {
+ public:
+  struct Usage {
+    driver::Resources all;
+    std::map<std::string, driver::Resources, std::less<>> by_pool;
+    // What the first node with this label only has, by pool and label.
+    std::map<std::pair<std::string, std::string>, driver::Resources> of_label;
+    std::int64_t launches = 0;  // under way
+  };
+
+  // `nodes` outlives it.
+  explicit RecordedUsage(const model::NodeTable& nodes) : nodes_(nodes) {}
+
+  const Usage& of_provider(const std::string& provider);
+
+ private:
+  const model::NodeTable& nodes_;
+  std::map<std::string, Usage> usage_;
+};
+
+// The records by which machines are explained.
 struct MachineRecords {
   double now = 0;  // seconds since the epoch
   const model::NodeTable& nodes;
   const model::ImageTable& images;
+  RecordedUsage& usage;
 };
 
 // Whether the provider launches machines, and another launcher can resume a launch.

@@ -5,27 +5,19 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include "report/explanation/hosts.h"
 #include "report/explanation/leases.h"
+#include "report/explanation/silent_pools.h"
 
 namespace nodepool::report {
 
 namespace {
 
-Providers configured_providers(const Sources& sources) {
-  Providers providers;
-  for (const config::ProviderSection& section : sources.config.providers) {
-    ProviderFacts& facts = providers[section.name];
-    try {
-      auto config = sources.drivers.driver(section.driver).configure(section, sources.config);
-      config->require_files();
-      facts.config = std::move(config);
-    } catch (const config::ConfigError& error) {
-      facts.failure = error.what();
-    }
-  }
-  return providers;
-}
+// The most requests that the explanation of a label shows.
+constexpr std::size_t kMostRequests = 10;
 
 Task<> read_boot_times(const Sources& sources, Providers& providers) {
   for (auto& [name, facts] : providers) {
@@ -76,8 +68,10 @@ std::optional<Explanation> explain_ended(const ExplanationFacts& knowledge,
   return explanation;
 }
 
+// `waiting` gets the requests that belong to the explanation.
 std::optional<Explanation> explanation_of(const ExplanationFacts& knowledge,
-                                          const std::string& subject) {
+                                          const std::string& subject,
+                                          std::vector<std::string>& waiting) {
   if (const model::NodeRequest* request = knowledge.requests.find(subject)) {
     return explain_request(knowledge, *request);
   }
@@ -85,16 +79,34 @@ std::optional<Explanation> explanation_of(const ExplanationFacts& knowledge,
     return explain_node(knowledge, *node);
   }
   if (knows_lease(knowledge, subject)) return explain_lease(knowledge, subject);
-  if (knowledge.config.labels.contains(subject)) return explain_label(knowledge, subject);
+  if (knowledge.config.labels.contains(subject)) {
+    return explain_label(knowledge, subject, waiting);
+  }
   if (knows_host(knowledge, subject)) return explain_host(knowledge, subject);
   return explain_ended(knowledge, subject);
 }
 
 }  // namespace
 
+Providers configured_providers(const config::Config& config,
+                               const driver::DriverRegistry& drivers) {
+  Providers providers;
+  for (const config::ProviderSection& section : config.providers) {
+    ProviderFacts& facts = providers[section.name];
+    try {
+      auto configured = drivers.driver(section.driver).configure(section, config);
+      configured->require_files();
+      facts.config = std::move(configured);
+    } catch (const config::ConfigError& error) {
+      facts.failure = error.what();
+    }
+  }
+  return providers;
+}
+
 Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                                          AskClouds ask_clouds) {
-  Providers providers = configured_providers(sources);
+  Providers providers = std::move(sources.providers);
   const model::NodeRequest* request = sources.requests.find(subject);
   const SimulationInput input{sources.now,
                               sources.nodes,
@@ -112,10 +124,24 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
   }
   co_await read_boot_times(sources, providers);
   std::vector<model::HostReport> hosts = co_await model::read_host_reports(sources.store);
-  const ExplanationFacts knowledge{
+  RecordedUsage usage(sources.nodes);
+  ExplanationFacts knowledge{
       sources.now,    sources.nodes, sources.images,   sources.requests, sources.components.pools(),
-      sources.config, providers,     std::move(hosts), sources.history,  sources.waits};
-  co_return explanation_of(knowledge, subject);
+      sources.config, providers,     std::move(hosts), sources.history,  sources.waits,
+      usage};
+  knowledge.unresponsive = unresponsive_pools(knowledge);
+  std::vector<std::string> waiting;
+  std::optional<Explanation> explanation = explanation_of(knowledge, subject, waiting);
+  const std::size_t shown = std::min(waiting.size(), kMostRequests);
+  for (std::size_t i = 0; i < shown; ++i) {
+    // Each takes a while: other tasks run in between, and may change the records.
+    co_await boost::asio::post(boost::asio::use_awaitable);
+    knowledge.pools = sources.components.pools();
+    const model::NodeRequest* present = sources.requests.find(waiting[i]);
+    if (present != nullptr) explanation->others.push_back(explain_request(knowledge, *present));
+  }
+  if (explanation) explanation->omitted = waiting.size() - shown;
+  co_return explanation;
 }
 
 }  // namespace nodepool::report

@@ -21,6 +21,9 @@ namespace nodepool::report {
 
 using async::Task;
 
+// The providers of the configuration, or why they are invalid on this host. Reads files.
+Providers configured_providers(const config::Config& config, const driver::DriverRegistry& drivers);
+
 // The input of explain(). Everything outlives the call.
 struct Sources {
   double now = 0;  // seconds since the epoch
@@ -30,7 +33,7 @@ struct Sources {
   const model::RequestTable& requests;
   const model::ComponentTable& components;
   const config::Config& config;
-  const driver::DriverRegistry& drivers;
+  Providers providers;
   // The journal entries of this host about a request or node.
   std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
   history::Waits waits = {};  // in the journal of this host

@@ -28,9 +28,6 @@ using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
 
-// The most requests that the explanation of a label shows.
-constexpr std::size_t kMostRequests = 10;
-
 // The most levels of backing nodes that are followed. Bounds cycles in the records.
 constexpr int kDeepest = 4;
 
@@ -41,7 +38,7 @@ bool shares_label(const NodeRequest& request, const NodeRequest& other) {
 }
 
 MachineRecords records_of(const ExplanationFacts& knowledge) {
-  return {knowledge.now, knowledge.nodes, knowledge.images};
+  return {knowledge.now, knowledge.nodes, knowledge.images, knowledge.usage};
 }
 
 // Returns nullptr if the provider is not configured on this host.
@@ -374,7 +371,8 @@ Explanation explain_node(const ExplanationFacts& knowledge, const Node& node) {
   return explain_node_within(knowledge, node, 0);
 }
 
-Explanation explain_label(const ExplanationFacts& knowledge, const std::string& label) {
+Explanation explain_label(const ExplanationFacts& knowledge, const std::string& label,
+                          std::vector<std::string>& waiting) {
   Explanation explanation;
   Statements& statements = explanation.statements;
   Statements& facts = say(statements, "label", "Label " + label).details;
@@ -390,16 +388,11 @@ Explanation explain_label(const ExplanationFacts& knowledge, const std::string& 
   }
   if (!is_offered) explain_missing_pool(statements, knowledge, label);
 
-  std::size_t waiting = 0;
   for (const auto& [key, id] : knowledge.requests.waiting()) {
-    const NodeRequest& request = *knowledge.requests.find(id);
-    const auto& labels = request.node_types;
-    if (std::ranges::find(labels, label) == labels.end()) continue;
-    if (++waiting > kMostRequests) continue;
-    explanation.others.push_back(explain_request(knowledge, request));
+    const auto& labels = knowledge.requests.find(id)->node_types;
+    if (std::ranges::find(labels, label) != labels.end()) waiting.push_back(id);
   }
-  explanation.omitted = waiting - explanation.others.size();
-  say(statements, "waiting", fmt::format("{} request(s) wait for it", waiting));
+  say(statements, "waiting", fmt::format("{} request(s) wait for it", waiting.size()));
   return explanation;
 }
 

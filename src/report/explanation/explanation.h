@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,10 @@ struct ExplanationFacts {
   // The journal entries of this host about a request or node.
   std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
   const history::Waits& waits;  // in the journal of this host
+  // From the above, once for all statements: they would read the records again for each request
+  // and pool.
+  RecordedUsage& usage;
+  std::map<std::string, std::string> unresponsive = {};  // see silent_pools.h
 };
 
 // For a request: its position in the queue, each pool's decision with its figures and what would
@@ -42,7 +47,9 @@ Explanation explain_request(const ExplanationFacts& knowledge, const model::Node
 // For a node: its holder, the progress of its launch, and what happens to it next.
 Explanation explain_node(const ExplanationFacts& knowledge, const model::Node& node);
 
-// For a label: its pools and nodes, and the requests that wait for it, explained.
-Explanation explain_label(const ExplanationFacts& knowledge, const std::string& label);
+// For a label: its pools and nodes. `waiting` gets the ids of the requests that wait for it, in the
+// order of the queue.
+Explanation explain_label(const ExplanationFacts& knowledge, const std::string& label,
+                          std::vector<std::string>& waiting);
 
 }  // namespace nodepool::report

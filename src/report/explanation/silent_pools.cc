@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "planning/decision.h"
 
@@ -36,61 +39,86 @@ bool has_limit(const ExplanationFacts& knowledge, const NodeRequest& request) {
 // Whether a working launcher would have served the request at once. False if that depends on facts
 // that only the launcher has: quotas, limits, and the order of requests.
 bool is_due(const ExplanationFacts& knowledge, const Component& pool, const NodeRequest& request) {
-  if (request.declined(pool.id)) return false;
+  // The cheap tests first: the last one reads all pools.
+  if (request.declined(pool.id) || !request.reuse || has_limit(knowledge, request) ||
+      !pool.supports(request.node_types) || !has_all(knowledge, pool, request)) {
+    return false;
+  }
   const auto provider = knowledge.providers.find(pool.provider_name);
   const bool is_known = provider != knowledge.providers.end() && provider->second.config;
   const std::int64_t concurrency = is_known ? provider->second.config->max_concurrency() : -1;
-  if (planning::check_eligibility(request, {&pool, concurrency}, knowledge.pools)) return false;
-  return pool.supports(request.node_types) && request.reuse && !has_limit(knowledge, request) &&
-         has_all(knowledge, pool, request);
+  return !planning::check_eligibility(request, {&pool, concurrency}, knowledge.pools);
 }
 
-// The request that has waited longest, of those that the pool could serve at once.
-const NodeRequest* unserved_request(const ExplanationFacts& knowledge, const Component& pool) {
-  const NodeRequest* longest = nullptr;
-  std::set<std::string_view> wanted_before;  // earlier requests may come first
+// The requests that have waited for too long, the longest first. Not those that want a label of an
+// earlier request: that may come first.
+std::vector<const NodeRequest*> overdue_requests(const ExplanationFacts& knowledge) {
+  std::vector<const NodeRequest*> overdue;
+  std::set<std::string_view> wanted_before;
   for (const auto& [key, id] : knowledge.requests.waiting()) {
     const NodeRequest& request = *knowledge.requests.find(id);
     const bool is_first = std::ranges::none_of(request.node_types, [&](const std::string& label) {
       return wanted_before.contains(label);
     });
     wanted_before.insert(request.node_types.begin(), request.node_types.end());
-    const bool counts = is_first && knowledge.now - request.state_time > kReactionTimeout &&
-                        (longest == nullptr || request.state_time < longest->state_time);
-    if (counts && is_due(knowledge, pool, request)) longest = &request;
-  }
-  return longest;
-}
-
-const Node* unreclaimed_node(const ExplanationFacts& knowledge, const Component& pool) {
-  for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
-    const Node& node = *knowledge.nodes.find(id);
-    if (node.pool == pool.name && node.state == model::NodeState::used &&
-        !knowledge.nodes.is_locked(id) && knowledge.now - node.state_time > kReactionTimeout) {
-      return &node;
+    if (is_first && knowledge.now - request.state_time > kReactionTimeout) {
+      overdue.push_back(&request);
     }
   }
-  return nullptr;
+  std::ranges::sort(overdue, {}, [](const NodeRequest* request) {
+    return std::pair(request->state_time, std::string_view(request->id));
+  });
+  return overdue;
+}
+
+// By provider and pool: the first node that should have been reclaimed.
+using UnreclaimedNodes = std::map<std::pair<std::string_view, std::string_view>, const Node*>;
+
+UnreclaimedNodes unreclaimed_nodes(const ExplanationFacts& knowledge) {
+  UnreclaimedNodes unreclaimed;
+  for (const auto& [id, node] : knowledge.nodes.all()) {
+    const bool is_late = node.state == model::NodeState::used &&
+                         knowledge.now - node.state_time > kReactionTimeout &&
+                         !knowledge.nodes.is_locked(id);
+    if (is_late && node.provider && node.pool) {
+      unreclaimed.try_emplace({*node.provider, *node.pool}, &node);
+    }
+  }
+  return unreclaimed;
 }
 
 }  // namespace
 
+std::map<std::string, std::string> unresponsive_pools(const ExplanationFacts& knowledge) {
+  const std::vector<const NodeRequest*> overdue = overdue_requests(knowledge);
+  const UnreclaimedNodes unreclaimed = unreclaimed_nodes(knowledge);
+  std::map<std::string, std::string> signs;
+  for (const Component* pool : knowledge.pools) {
+    const auto request = std::ranges::find_if(
+        overdue, [&](const NodeRequest* each) { return is_due(knowledge, *pool, *each); });
+    if (request != overdue.end()) {
+      signs[pool->id] = fmt::format(
+          "does not respond: it has not served request {} for {}, although it could; check whether "
+          "its launcher on {} hangs or is stopped",
+          (*request)->id, duration_text(knowledge.now - (*request)->state_time), pool->hostname);
+      continue;
+    }
+    const auto node = unreclaimed.find({pool->provider_name, pool->name});
+    if (node != unreclaimed.end()) {
+      signs[pool->id] = fmt::format(
+          "does not respond: node {} was released {} ago and is not reclaimed; check whether its "
+          "launcher on {} hangs or is stopped",
+          node->second->id, duration_text(knowledge.now - node->second->state_time),
+          pool->hostname);
+    }
+  }
+  return signs;
+}
+
 std::optional<std::string> why_unresponsive(const ExplanationFacts& knowledge,
                                             const Component& pool) {
-  if (const NodeRequest* request = unserved_request(knowledge, pool)) {
-    return fmt::format(
-        "does not respond: it has not served request {} for {}, although it could; check whether "
-        "its "
-        "launcher on {} hangs or is stopped",
-        request->id, duration_text(knowledge.now - request->state_time), pool.hostname);
-  }
-  if (const Node* node = unreclaimed_node(knowledge, pool)) {
-    return fmt::format(
-        "does not respond: node {} was released {} ago and is not reclaimed; check whether its "
-        "launcher on {} hangs or is stopped",
-        node->id, duration_text(knowledge.now - node->state_time), pool.hostname);
-  }
-  return std::nullopt;
+  const auto sign = knowledge.unresponsive.find(pool.id);
+  return sign == knowledge.unresponsive.end() ? std::nullopt : std::optional(sign->second);
 }
 
 }  // namespace nodepool::report

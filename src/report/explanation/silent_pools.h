@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -7,9 +8,13 @@
 
 namespace nodepool::report {
 
-// A sign that the launcher of a registered pool hangs or is stopped: a request that it could serve
-// still waits, or a used node is not reclaimed. Such a process stays registered as long as its
-// session. Returns nothing without a sign.
+// Signs that the launchers of registered pools hang or are stopped, by pool id: a request that the
+// pool could serve still waits, or a used node is not reclaimed. Such a process stays registered as
+// long as its session. Lacks pools without a sign.
+std::map<std::string, std::string> unresponsive_pools(const ExplanationFacts& knowledge);
+
+// The sign in `knowledge` that the launcher of the pool hangs or is stopped. Returns nothing
+// without one.
 std::optional<std::string> why_unresponsive(const ExplanationFacts& knowledge,
                                             const model::Component& pool);
 

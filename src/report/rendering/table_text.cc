@@ -16,6 +16,13 @@ namespace {
 
 using model::Json;
 
+// The bytes of a cell that are shown.
+constexpr std::size_t kLongestCell = std::size_t{16} << 10U;
+
+// Wider cells do not widen their column: one value of a record would add as many blanks to each
+// row.
+constexpr std::size_t kWidestCell = 2000;
+
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::size_t start = 0;
@@ -94,7 +101,12 @@ std::string wrapped(const std::string& text, std::size_t widest) {
 
 // The cell as shown: lines with '\n' between them.
 std::string shown(const Column& column, const Cell& cell) {
-  const std::string text = text_of(column, cell);
+  std::string text = text_of(column, cell);
+  if (text.size() > kLongestCell) {
+    std::size_t end = kLongestCell;
+    while (end > 0 && continues_character(text[end])) --end;
+    text.replace(end, std::string::npos, "…");
+  }
   return column.widest == 0 ? text : wrapped(text, column.widest);
 }
 
@@ -130,7 +142,9 @@ class Lines {
     }
     for (const TextRow& row : table.rows) {
       for (std::size_t i = 0; i < row.size(); ++i) {
-        natural[i].width = std::max(natural[i].width, widest_line(row[i]));
+        const std::size_t width = widest_line(row[i]);
+        if (width > kWidestCell && style.width == 0) continue;
+        natural[i].width = std::max(natural[i].width, width);
       }
     }
     const std::size_t unlimited = std::numeric_limits<std::size_t>::max();
@@ -174,14 +188,14 @@ class Lines {
       const bool is_last = i + 1 == cells.size();
       std::size_t width = display_width(cells[i]);
       if (style_.headers) text += ' ';
-      if (width > widths_[i]) {
+      if (width > widths_[i] && style_.width > 0) {
         const std::string part = cut(cells[i], widths_[i]);
         width = display_width(part);
         append_cell(text, i, part, is_header);
       } else {
         append_cell(text, i, cells[i], is_header);
       }
-      const std::size_t blanks = widths_[i] - width;
+      const std::size_t blanks = widths_[i] - std::min(width, widths_[i]);
       if (style_.headers) {
         text.append(blanks + 1, ' ').append("|");
       } else if (!is_last) {

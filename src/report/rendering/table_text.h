@@ -16,7 +16,8 @@ struct Style {
 };
 
 // A framed table in the style of PrettyTable 0.7, without a newline at its end. Times are local.
-// Contains no control sequences except for colours.
+// Cells wider than 2000 columns exceed their column; after 16 KiB they are cut. Contains no control
+// sequences except for colours.
 std::string table_text(const Table& table, const Style& style = {});
 
 // The ids of the rows, one a line, without a newline at its end.

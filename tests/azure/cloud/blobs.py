@@ -32,6 +32,9 @@ class Blobs:
                              'ranges': set()}
         return f'{base}{path}?sv=2018-03-28&sr=b&si={secrets.token_hex(8)}&sig={signature}'
 
+    def is_granted(self, file):
+        return any(grant['file'] == file for grant in self.grants.values())
+
     def revoke(self, file):
         self.grants = {path: grant for path, grant in self.grants.items() if grant['file'] != file}
 

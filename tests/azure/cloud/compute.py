@@ -320,7 +320,7 @@ class Disk(ComputeKind):
     def check_unused(self, arm, disk):
         if user := disk.body.get('managedBy'):
             raise Refused(409, 'OperationNotAllowed', f'Disk {disk.body["name"]} is attached to VM {user}.')
-        if disk.properties.get('diskState') == 'ActiveUpload':
+        if arm.blobs.is_granted(disk.private.get('file')):
             raise Refused(409, 'OperationNotAllowed',
                           f'Disk {disk.body["name"]} has an active shared access signature.')
 
@@ -338,6 +338,7 @@ class Disk(ComputeKind):
         def revoke():
             arm.blobs.revoke(disk.private.get('file'))
             if disk.properties['diskState'] == 'ActiveUpload':
+                check_vhd(disk.private['file'])
                 disk.properties['diskState'] = 'Unattached'
         return arm.operation(arm.settings['times']['disk'], 'disk', revoke)
 
@@ -374,8 +375,6 @@ class Image(ComputeKind):
                     'caching': 'None', 'storageAccountType': 'Standard_LRS', **os_disk}}}}, request=body)
 
         def finish():
-            if file := disk.private.get('file'):
-                check_vhd(file)
             image.properties['storageProfile']['osDisk']['diskSizeGB'] = disk.properties['diskSizeGB']
         return image, self.settle(arm, image, arm.settings['times']['image'], finish)
 

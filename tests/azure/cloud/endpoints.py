@@ -56,6 +56,7 @@ class Azure:
     def reset(self):
         self.arm.reset()
         self.identity.tokens.clear()
+        self.identity.federate()
         self.seed()
 
     def seed(self):

@@ -1,6 +1,7 @@
 // Sessions: how several processes handle a dead one.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -16,6 +17,7 @@ namespace {
 
 using conformance::WatchLog;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using Kind = StoreError::Kind;
 
@@ -148,6 +150,70 @@ TEST_F(SqliteSession, a_symbolic_link_to_the_file_leads_to_the_same_sessions) {
   const auto third = fixture_.open();
   EXPECT_NE(run(third->exists("/a")), std::nullopt);
   EXPECT_NE(run(third->exists("/b")), std::nullopt);
+}
+
+TEST_F(SqliteSession, sessions_that_are_ended_in_a_loop_are_opened_once_a_second) {
+  async::VirtualClock clock;
+  const async::Runtime runtime{fixture_.loop().executor(), clock, fixture_.runtime().random};
+  SqliteOptions options;
+  options.path = fixture_.path();
+  const auto store = run(open_store(runtime, options));
+  std::vector<SessionState> states;
+  const auto listening = collect(*store, states);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(fixture_.expire(*store));
+    ASSERT_TRUE(run_until_connected_again(states));
+    states.clear();
+  }
+  ASSERT_TRUE(fixture_.expire(*store));
+  ASSERT_TRUE(fixture_.run_until([&states] { return !states.empty(); }));
+  run(store->exists("/"));  // a session without a pause would be open before this returns
+  run(store->exists("/"));
+  EXPECT_THAT(states, ElementsAre(SessionState::expired));
+  EXPECT_THAT(store->problem(), HasSubstr("ended by another process"));
+  clock.advance_by(std::chrono::seconds(1));
+  EXPECT_TRUE(run_until_connected_again(states));
+  run(store->close());
+}
+
+TEST_F(SqliteSession, a_store_whose_file_was_replaced_ends_no_session_of_the_new_file) {
+  const auto old = fixture_.open();
+  std::vector<SessionState> states_of_old;
+  const auto listening_to_old = collect(*old, states_of_old);
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(fixture_.path() + suffix);
+  }
+  const auto current = fixture_.open();
+  std::vector<SessionState> states_of_current;
+  const auto listening_to_current = collect(*current, states_of_current);
+  ASSERT_EQ(current->session_id(), old->session_id());
+  ASSERT_TRUE(fixture_.run_until([&states_of_old] { return !states_of_old.empty(); }));
+  EXPECT_THAT(states_of_old, ElementsAre(SessionState::suspended));
+  try {
+    run(old->close());
+    ADD_FAILURE() << "written to a file that was removed";
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.kind(), Kind::storage);
+    EXPECT_THAT(error.what(), HasSubstr("removed or replaced"));
+  }
+  EXPECT_TRUE(std::filesystem::exists(fixture_.session_file(*current)));
+  run(current->create("/a", "", CreateMode::ephemeral));
+  EXPECT_THAT(states_of_current, IsEmpty());
+}
+
+TEST_F(SqliteSession, a_store_is_suspended_until_its_file_is_in_place_again) {
+  const auto store = fixture_.open();
+  std::vector<SessionState> states;
+  const auto listening = collect(*store, states);
+  const std::string elsewhere = fixture_.path() + ".old";
+  std::filesystem::rename(fixture_.path(), elsewhere);
+  EXPECT_THROW(run(store->exists("/")), StoreError);
+  EXPECT_THROW(run(store->create("/a", "", CreateMode::persistent)), StoreError);
+  EXPECT_THAT(states, ElementsAre(SessionState::suspended));
+  EXPECT_THAT(store->problem(), HasSubstr("removed or replaced"));
+  std::filesystem::rename(elsewhere, fixture_.path());
+  ASSERT_TRUE(run_until_connected_again(states));
+  run(store->create("/a", "", CreateMode::ephemeral));
 }
 
 TEST_F(SqliteSession, files_without_a_session_are_cleaned_up) {

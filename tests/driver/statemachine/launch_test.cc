@@ -267,6 +267,50 @@ TEST_F(LaunchTest, a_resource_that_does_not_appear_in_the_consistency_delay_is_c
   EXPECT_THAT(cloud_->servers, SizeIs(1));
 }
 
+TEST_F(LaunchTest, a_creation_that_never_gets_a_response_is_repeated_for_ten_minutes) {
+  config_->launch_retries_ = 1;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 1000);
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  const auto time = time_for([&] { process_->run_until_ended(*job); });
+  try {
+    job->result();
+    ADD_FAILURE() << "launched";
+  } catch (const LaunchError& error) {
+    EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
+    EXPECT_STREQ(error.what(), "make server went wrong");
+  }
+  EXPECT_EQ(time, minutes(10) + seconds(30)) << "until the last search has found nothing";
+  EXPECT_EQ(cloud_->count("make server"), 21U);
+  EXPECT_TRUE(LaunchJournal::parse(node(id).launch_journal).is_uncertain());
+}
+
+TEST_F(LaunchTest, an_outage_does_not_count_as_time_in_which_a_creation_is_repeated) {
+  config_->launch_retries_ = 1;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 2);
+  cloud_->fail("find server", {Kind::transient}, 700);
+  EXPECT_EQ(launch_new().state, NodeState::ready);
+  EXPECT_EQ(cloud_->count("make server"), 3U);
+}
+
+TEST_F(LaunchTest, an_attempt_that_times_out_names_the_error_of_a_step_of_unknown_outcome) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->fail("make disk", {.kind = Kind::unknown_outcome});
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 1000);
+  const LaunchError error = launch_error();
+  EXPECT_EQ(error.kind(), LaunchError::Kind::unanswered);
+  EXPECT_STREQ(error.what(), "timed out: launching the machine: make server went wrong");
+}
+
+TEST_F(LaunchTest, an_attempt_that_times_out_names_no_error_of_a_step_that_is_done) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->fail("make disk", {.kind = Kind::unknown_outcome});
+  cloud_->boot_time = minutes(10);
+  EXPECT_STREQ(launch_error().what(), "timed out: launching the machine");
+}
+
 TEST_F(LaunchTest, a_failed_search_does_not_prove_that_nothing_was_created) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->fail("find server", {Kind::transient}, 40);

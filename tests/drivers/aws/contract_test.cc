@@ -356,6 +356,17 @@ TEST_P(AwsContract, what_is_found_nowhere_for_a_while_is_gone) {
   EXPECT_EQ(aws().count("TerminateInstances"), 2) << "again after the consistency delay";
 }
 
+// Listings of a large account take longer than their usual age.
+TEST_P(AwsContract, volumes_are_listed_for_all_instances_together) {
+  start();
+  aws().latency = std::chrono::seconds(15);
+  for (int i = 0; i < 30; ++i) cloud_->add_machine({});
+  aws().volumes.clear();
+  aws().forget_calls();
+  process_->run(provider().launching()->leaks());
+  EXPECT_LE(aws().count("DescribeVolumes"), 3) << "two for the machines, one for the leaks";
+}
+
 // --- what is asked for twice
 
 std::vector<std::string> tokens(const std::vector<StandIn::Parameters>& calls) {
@@ -483,6 +494,26 @@ TEST_P(FleetOfAws, another_launcher_uses_the_template_that_is_there) {
   expect_one_machine(node.id);
   EXPECT_EQ(aws().count("CreateLaunchTemplate"), 2);
   EXPECT_THAT(aws().templates, testing::SizeIs(1));
+}
+
+// The Python Nodepool deletes the templates of a provider that it would not create itself.
+TEST_P(FleetOfAws, a_template_that_others_have_deleted_is_created_again_in_the_same_attempt) {
+  launch_new();
+  aws().templates.clear();
+  const Node node = launch_new();
+  expect_one_machine(node.id);
+  EXPECT_EQ(aws().count("CreateFleet"), 3);
+  EXPECT_EQ(aws().count("CreateLaunchTemplate"), 2);
+  EXPECT_THAT(aws().templates, testing::SizeIs(1));
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
+}
+
+TEST_P(FleetOfAws, a_template_that_is_missing_again_fails_the_attempt) {
+  const std::string code = "InvalidLaunchTemplateName.NotFoundException";
+  aws().fail("CreateFleet", {{400, code}, {400, code}});
+  expect_one_machine(launch_new().id);
+  EXPECT_EQ(aws().count("CreateFleet"), 3);
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "the second attempt succeeds";
 }
 
 TEST_P(UnusableOfAws, what_cannot_be_made_concerns_only_its_label) {

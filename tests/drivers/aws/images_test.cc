@@ -470,6 +470,41 @@ TEST_F(AwsImagesTest, an_image_on_a_later_page_is_not_taken_for_gone) {
   EXPECT_THAT(cloud_.snapshots, IsEmpty());
 }
 
+TEST_F(AwsImagesTest, a_snapshot_that_seems_in_use_is_deleted_with_its_ami) {
+  start("ebs-direct");
+  const std::string id = upload();
+  fail("DeleteSnapshot", {400, "InvalidSnapshot.InUse"}, 8);
+  const int tagged = cloud_.count("CreateTags");
+  process_->run(process_->provider().images()->remove("", id));
+  expect_nothing();
+  EXPECT_EQ(cloud_.count("CreateTags"), tagged) << "it has the tags of its AMI";
+}
+
+TEST_F(AwsImagesTest, a_snapshot_of_the_python_nodepool_without_its_ami_is_a_leak_of_its_own) {
+  start("snapshot");
+  Metadata tags = owner_tags();
+  tags.erase(std::string(driver::kInstallationIdKey));
+  cloud_.own_images["ami-7"].snapshot = "snap-7";
+  cloud_.own_images["ami-7"].tags = {tags.begin(), tags.end()};
+  cloud_.snapshots["snap-7"].tags = {tags.begin(), tags.end()};
+  fail("DeleteSnapshot", {400, "OperationNotPermitted"});
+  EXPECT_THROW(process_->run(process_->provider().images()->remove("", "ami-7")), CloudError);
+  const std::vector<driver::CloudImage> left = listed();
+  ASSERT_THAT(left, ElementsAre(Field(&driver::CloudImage::id, "snap-7")));
+  EXPECT_EQ(left.front().metadata, owner_tags());
+}
+
+TEST_F(AwsImagesTest, an_ami_is_deleted_although_its_snapshot_cannot_be_tagged) {
+  start("snapshot");
+  cloud_.own_images["ami-7"].snapshot = "snap-7";
+  cloud_.own_images["ami-7"].tags = {{std::string(driver::kUploadIdKey), "0000000007"}};
+  cloud_.snapshots["snap-7"] = {};
+  fail("CreateTags", {403, "UnauthorizedOperation"});
+  process_->run(process_->provider().images()->remove("", "ami-7"));
+  expect_nothing();
+  EXPECT_THAT(installation_.log, Contains(HasSubstr("Error tagging the snapshots of ami-7")));
+}
+
 TEST_F(AwsImagesTest, an_object_with_unreadable_tags_hides_no_other) {
   start("snapshot");
   const Metadata ours = owner_tags("0000000001");

@@ -74,6 +74,7 @@ constexpr Meaning kMeanings[] = {
     {"InternalError", 500, Effect::none, ErrorKind::transient, "retry"},
     {"InternalError", 500, Effect::creates, ErrorKind::unknown_outcome, "retry"},
     {"RequestTimeout", 400, Effect::none, ErrorKind::transient, "retry"},
+    {"InvalidSnapshot.InUse", 400, Effect::none, ErrorKind::transient, "retry"},
     {"InvalidParameterValue", 400, Effect::none, ErrorKind::failed},
 };
 
@@ -190,6 +191,19 @@ TEST(Usage, of_a_label_counts_its_disk_where_the_type_is_named) {
                                                      {"L-34B43A08", 2},
                                                      {"L-FD252861", 20},
                                                      {"L-B3A130E6", 500}}));
+}
+
+TEST(Usage, of_an_instance_counts_the_volumes_that_are_listed) {
+  const InstanceType medium{.name = "t3.medium", .vcpus = 2, .cores = 1, .memory = 4096};
+  const cloud::ById<Ec2Volume> volumes(
+      {{.id = "v-1", .state = "in-use", .type = "gp3", .size = 8, .tags = {}}});
+  Ec2Instance instance;
+  instance.type = "t3.medium";
+  instance.volume_ids = {"v-1", "v-2"};
+  const driver::Resources taken = instance_resources(instance, {{"t3.medium", medium}}, volumes);
+  EXPECT_EQ(taken.amount("cores"), 1);
+  EXPECT_EQ(taken.amount("L-7A658B76"), 8);
+  EXPECT_EQ(instance_resources(instance, {}, volumes).amount("cores"), 0) << "an unknown type";
 }
 
 TEST(Usage, of_a_fleet_is_the_least_of_its_types) {

@@ -285,6 +285,11 @@ TEST(AzureNames, a_part_says_whose_it_is) {
   EXPECT_EQ(node_of_part(parts.disk, owner_mark({}, "sky")), std::nullopt);
 }
 
+TEST(AzureNames, a_location_may_be_written_as_in_the_portal) {
+  EXPECT_EQ(location_name("West US 2"), "westus2");
+  EXPECT_EQ(location_name("CanadaEast"), "canadaeast");
+}
+
 TEST(AzureValues, sizes_and_usages_are_read) {
   const VmSize size = read_size(element(
       R"({"resourceType": "virtualMachines", "name": "Standard_B1s", "family": "standardBSFamily",

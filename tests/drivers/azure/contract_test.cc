@@ -211,6 +211,8 @@ class AzureContract : public DriverContract {
  protected:
   StandIn& azure() { return static_cast<AzureFixture&>(*cloud_).cloud(); }
 
+  async::Task<> read_available() { co_await provider().available(); }
+
   std::size_t count_of_all() {
     std::size_t all = 0;
     for (const char* type :
@@ -326,6 +328,17 @@ TEST_P(AzureContract, a_machine_that_lists_omit_is_waited_for_while_it_is_found)
   EXPECT_EQ(finish(job)->failure(), "");
   expect_one_machine(id);
   EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 1U);
+}
+
+// As at an endpoint of something else.
+TEST_P(AzureContract, a_machine_is_not_gone_because_its_list_does_not_exist) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  azure().fail("GET virtualMachines",
+               std::vector<StandIn::Failure>(10, {.status = 404, .code = "NotFound"}));
+  EXPECT_THAT(finish(process_->reclaim(node.id))->failure(), HasSubstr("HTTP 404"));
+  EXPECT_TRUE(is_recorded(node.id));
+  EXPECT_THAT(machines_of(node.id), SizeIs(1));
 }
 
 // As Azure makes an address later than a machine's interface, and may refuse it then.
@@ -473,6 +486,15 @@ TEST_P(AzureContract, a_machine_of_another_installation_with_the_same_name_stays
   EXPECT_EQ(count_of_all(), 1U);
 }
 
+// Azure may refuse a repeated call so.
+TEST_P(AzureContract, a_machine_that_a_call_with_unknown_outcome_has_made_is_found) {
+  azure().fail("PUT virtualMachines/NAME",
+               {{.status = -503}, {.status = 409, .code = "PropertyChangeNotAllowed"}});
+  expect_one_machine(launch_new().id);
+  EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 2U);
+  EXPECT_THAT(installation_.accounts, SizeIs(1)) << "no other attempt";
+}
+
 TEST_P(AzureContract, a_password_is_in_no_record) {
   const Node node = launch_new();
   const StandIn::Json body =
@@ -504,8 +526,8 @@ class AzureUpload : public AzureContract {
   }
 
   test_support::TemporaryDirectory directory_;
-  std::string content_ =
-      std::string(kRange, 'a') + std::string(kRange, '\0') + std::string(kRange + 512, 'b');
+  std::string content_ = std::string(kRange, 'a') + std::string(kRange, '\0') +
+                         std::string(kRange, 'b') + StandIn::vhd_footer();
   std::string path_ = directory_.write("image.vhd", content_);
 };
 
@@ -537,6 +559,43 @@ TEST_P(AzureUpload, it_is_resumed_where_it_was) {
   EXPECT_NE(azure().find("images", "trixie-1"), nullptr);
 }
 
+TEST_P(AzureUpload, a_disk_without_the_footer_of_a_vhd_is_deleted) {
+  directory_.write("image.vhd", std::string(content_.size(), 'c'));
+  start();
+  const auto job = process_->begin(upload());
+  finish(job);
+  EXPECT_THAT(job->failure(), HasSubstr("InvalidVhd"));
+  EXPECT_EQ(azure().find("images", "trixie-1"), nullptr);
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+}
+
+// As the search for leaks does it, after a builder has died.
+TEST_P(AzureUpload, the_disk_of_an_interrupted_upload_is_deleted) {
+  StandIn::Resource& disk =
+      azure().add("disks", "trixie-1", {{"tags", {{"nodepool_upload_id", "1"}}}});
+  disk.disk_state = "ActiveUpload";
+  disk.is_accessible = true;
+  disk.blob = std::string(content_.size(), '\0');
+  start();
+  process_->run(provider().images()->remove("trixie-1", "trixie-1"));
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+}
+
+// A deletion would be refused.
+TEST_P(AzureUpload, a_disk_is_deleted_after_an_outage_while_its_access_ends) {
+  const StandIn::Json tags = {{"nodepool_upload_id", "1"}};
+  azure().add("images", "trixie-1", {{"tags", tags}});
+  StandIn::Resource& disk = azure().add("disks", "trixie-1", {{"tags", tags}});
+  disk.disk_state = "ActiveUpload";
+  disk.is_accessible = true;
+  disk.blob = content_;
+  azure().fail("POST disks/NAME/endGetAccess", std::vector<StandIn::Failure>(kAttempts));
+  start();
+  process_->run(upload());
+  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
+  EXPECT_EQ(azure().count("DELETE disks/NAME"), 1U);
+}
+
 TEST_P(AzureUpload, a_signature_is_in_no_error) {
   azure().fail("PUT blob", std::vector<StandIn::Failure>(
                                3, {.status = 400, .code = "x", .message = "?sig=SIGNATURE"}));
@@ -554,6 +613,27 @@ TEST_P(AzureContract, all_pages_are_listed) {
   expect_one_machine(launch_new().id);
   const driver::Limits available = process_->run(provider().available());
   EXPECT_EQ(available.at("instances"), 100 - 5);
+}
+
+TEST_P(AzureContract, a_size_that_is_offered_now_is_noticed) {
+  azure().offers_size = false;
+  start();
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem,
+            "location l does not offer the subscription size standard_d2s_v3");
+  azure().offers_size = true;
+  process_->pass(std::chrono::minutes(6));
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem, "");
+}
+
+// Azure may not know the location by this name.
+TEST_P(AzureContract, a_location_without_sizes_declines_no_label) {
+  azure().has_size = false;
+  start();
+  const auto job = finish(process_->begin(read_available()));
+  EXPECT_THAT(job->failure(), HasSubstr("there are none in location l"));
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem, "");
 }
 
 TEST_P(AzureContract, what_the_configuration_names_and_the_cloud_lacks_is_reported) {
@@ -601,7 +681,7 @@ class AzureImageContract : public AzureContract {
     driver::ProviderImage image;
     image.name = kDiskimage;
     driver::ImageFile file;
-    file.path = directory_.write("image.vhd", std::string(1024, 'x'));
+    file.path = directory_.write("image.vhd", std::string(512, 'x') + StandIn::vhd_footer());
     file.format = "vhd";
     file.size = 1024;
     return process_->run(provider().images()->upload(image, kName, file, tags(id), {}));
@@ -625,6 +705,14 @@ TEST_P(AzureImageContract, an_upload_survives_an_outage_at_each_step) {
   process_->pass(std::chrono::seconds(10));
   EXPECT_THAT(azure().all("disks"), IsEmpty());
   EXPECT_EQ(azure().count("PUT blob"), 2 * kAttempts + 1);
+}
+
+TEST_P(AzureImageContract, an_upload_survives_an_outage_of_the_login_service) {
+  start();
+  azure().expire_tokens();
+  azure().fail("POST token", std::vector<StandIn::Failure>(2 * kAttempts, {.status = 503}));
+  EXPECT_EQ(upload("1"), kName);
+  EXPECT_THAT(azure().all("images"), SizeIs(1));
 }
 
 TEST_P(AzureImageContract, an_upload_leaves_the_image_of_another_one_with_its_name) {

@@ -126,12 +126,20 @@ TEST_P(DriverContract, a_launch_may_take_longer_than_leak_checks) {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ImageContract);
 
 constexpr const char* kImageName = "trixie-1700000000";
-constexpr std::uint64_t kImageSize = 100'000;
+constexpr std::uint64_t kImageSize = 100'352;
 
 driver::Metadata image_marks() {
   return {{std::string(driver::kBuildIdKey), "b1"},
           {std::string(driver::kUploadIdKey), "0000000000"},
           {std::string(driver::kProviderNameKey), kProvider}};
+}
+
+// It ends as a VHD does: other files are refused by Azure.
+std::string image_content() {
+  std::string content(kImageSize - 512, 'x');
+  content += "conectix";
+  content.resize(kImageSize);
+  return content;
 }
 
 // Uploads a small file.
@@ -140,7 +148,7 @@ async::Task<std::string> upload(driver::Provider& provider) {
   driver::ProviderImage image;
   image.name = kDiskimage;
   driver::ImageFile file;
-  file.path = directory.write("image.raw", std::string(kImageSize, 'x'));
+  file.path = directory.write("image.raw", image_content());
   file.format = "raw";
   file.size = kImageSize;
   std::uint64_t sent = 0;

@@ -353,6 +353,17 @@ TEST_P(GceContract, a_listing_that_google_calls_incomplete_says_nothing) {
   EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
 }
 
+// As of a misspelled project.
+TEST_P(GceContract, a_machine_is_not_gone_because_its_list_does_not_exist) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  gce().fail("GET instances",
+             std::vector<StandIn::Failure>(10, {.status = 404, .reason = "notFound"}));
+  EXPECT_THAT(finish(process_->reclaim(node.id))->failure(), HasSubstr("HTTP 404"));
+  EXPECT_TRUE(is_recorded(node.id));
+  EXPECT_THAT(machines_of(node.id), SizeIs(1));
+}
+
 TEST_P(GceContract, one_late_listing_without_the_machine_fails_no_launch) {
   cloud_->set_boot_time(std::chrono::minutes(10));
   launch_new();  // the next is first polled when it is expected, after more than the patience
@@ -380,6 +391,18 @@ TEST_P(GceContract, a_label_without_its_image_or_type_is_declined) {
   process_->run(provider().available());
   EXPECT_THAT(provider().offer()->label(kPool, kLabel).problem,
               HasSubstr("no image of the family `debian-12` in project `debian-cloud`"));
+}
+
+TEST_P(GceContract, a_machine_type_that_is_new_in_the_zone_is_noticed) {
+  gce().fail("GET machineTypes/NAME", {{.status = 404, .reason = "notFound"}});
+  start();
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem,
+            "zone north-1-a has no machine type e2-small");
+  process_->pass(std::chrono::minutes(6));
+  process_->run(provider().available());
+  EXPECT_EQ(provider().offer()->label(kPool, kLabel).problem, "");
+  EXPECT_EQ(gce().count("GET machineTypes/NAME"), 2U);
 }
 
 TEST_P(GceContract, what_the_configuration_names_and_the_cloud_lacks_is_reported) {

@@ -44,6 +44,7 @@ providers:
       - {{name: debian, image-name: debian, username: ci, keys: [ci]}}
     pools:
       - name: main
+        max-servers: 100
         labels:
           - {{name: small, cloud-image: debian, profile: bx2-2x8, user-data: "#!/bin/sh"}}
           - {{name: built, diskimage: trixie, profile: bx2-2x8}}
@@ -387,6 +388,17 @@ TEST_P(IbmVpcContract, a_machine_that_listings_omit_is_waited_for_while_it_is_fo
   EXPECT_EQ(finish(job)->failure(), "");
   expect_one_machine(id);
   EXPECT_EQ(ibm().count("POST instances"), 1U);
+}
+
+// As at an endpoint of something else.
+TEST_P(IbmVpcContract, a_machine_is_not_gone_because_its_list_does_not_exist) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  ibm().fail("GET instances",
+             std::vector<StandIn::Failure>(10, {.status = 404, .code = "not_found"}));
+  EXPECT_THAT(finish(process_->reclaim(node.id))->failure(), HasSubstr("HTTP 404"));
+  EXPECT_TRUE(is_recorded(node.id));
+  EXPECT_THAT(machines_of(node.id), SizeIs(1));
 }
 
 TEST_P(IbmVpcContract, all_pages_are_listed) {

@@ -95,6 +95,11 @@ TEST(BackingRecord, what_is_written_is_read) {
   node.user_data = to_user_data(record);
   EXPECT_EQ(backing_record_of(node, owner_of("shares")), record);
   EXPECT_EQ(backing_record_of(node, owner_of("share")), std::nullopt);
+  record.failed = false;
+  node.user_data = to_user_data(record);
+  EXPECT_FALSE(backing_record_of(node, owner_of("shares"))->failed);
+  node.comment = "its machine has stopped";
+  EXPECT_TRUE(backing_record_of(node, owner_of("shares"))->failed);
   node.state = model::NodeState::used;
   EXPECT_EQ(backing_record_of(node, owner_of("shares")), std::nullopt);
 }

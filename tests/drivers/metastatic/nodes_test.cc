@@ -14,6 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Key;
+using testing::Pair;
 using testing::SizeIs;
 
 TEST_F(MetastaticTest, a_node_is_used_as_its_backing_node_is) {
@@ -185,6 +186,26 @@ TEST_F(MetastaticTest, a_backing_node_that_lost_its_lock_gets_no_more_nodes) {
   EXPECT_THAT(record_of(installation_.node(lost)).tenants, SizeIs(1));
   EXPECT_THAT(launchers_.lock_holders(lost), IsEmpty());
   reclaim(first);
+}
+
+TEST_F(MetastaticTest, a_backing_node_whose_machine_has_ended_loses_its_nodes) {
+  rules = "max-parallel-jobs: 3";
+  const Node node = launch();
+  process_->pass(minutes(1));
+  EXPECT_THAT(process_->run(process_->provider().terminated()), IsEmpty());
+  Node ended = backing();
+  ended.comment = "instance vm-1 has stopped";
+  installation_.write(ended);
+  process_->settle();
+  EXPECT_THAT(
+      process_->run(process_->provider().terminated()),
+      ElementsAre(Pair(node.id, "backing node " + ended.id + ": instance vm-1 has stopped")));
+  EXPECT_FALSE(process_->run(process_->provider().is_usable(node.id)));
+  const Node next = launch();
+  EXPECT_NE(slot_of(next)->backing_node, ended.id);
+  reclaim(node.id);
+  process_->pass(minutes(1));
+  EXPECT_EQ(installation_.node(ended.id).state, NodeState::used) << "it is released";
 }
 
 TEST_F(MetastaticTest, a_backing_node_that_is_locked_anew_is_used_again) {

@@ -207,6 +207,25 @@ TEST_P(ProjectContract, a_pod_whose_project_cannot_be_listed_for_a_moment_is_not
   EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
 }
 
+// Users cannot set labels of projects, and only this driver writes tags into their descriptions.
+TEST_P(ProjectContract, a_project_of_the_python_nodepool_is_usable_and_no_leak) {
+  start();
+  model::Node node = this->node(add_node());
+  const std::string name = "main-" + node.id;
+  node.external_id = model::json_string(name);
+  node.state = model::NodeState::ready;
+  installation_.write(node);
+  cluster().add("projects/" + name, {{"metadata", {{"labels", {{"team", "ci"}}}}}});
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
+  for (int look = 0; look < 3; ++look) process_->run(provider().launching()->remove_leaks());
+  EXPECT_THAT(process_->run(provider().launching()->leaks()), testing::IsEmpty());
+  EXPECT_THAT(machine_ids(), testing::SizeIs(1));
+  cluster().erase("projects/" + name);
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
+}
+
 // Pods that the cluster refuses for a while.
 class PodContract : public DriverContract {
  protected:

@@ -52,5 +52,31 @@ TEST(Classify, knows_openstack_errors) {
   }
 }
 
+// Bodies of a 404: of Nova and Cinder, of Neutron, of their routers for a wrong URL, of proxies.
+TEST(Classify, knows_what_a_service_itself_does_not_find) {
+  const auto kind_of = [](int status, const char* body, cloud::Classify by) {
+    return by({.status = status, .headers = {}, .body = body}, Effect::none).kind;
+  };
+  for (const char* body :
+       {R"({"itemNotFound": {"code": 404, "message": "Instance a could not be found."}})",
+        R"({"computeFault": {"code": 404, "message": "gone"}})",
+        R"({"NeutronError": {"type": "FloatingIPNotFound", "message": "gone", "detail": ""}})",
+        R"({"NeutronError": {"type": "HTTPNotFound", "message": "not found.", "detail": ""}})"}) {
+    EXPECT_EQ(kind_of(404, body, classify_named), Kind::not_found) << body;
+  }
+  EXPECT_EQ(kind_of(403, R"({"forbidden": {"message": "policy"}})", classify_named),
+            Kind::permanent);
+  EXPECT_EQ(kind_of(403, "<html>quota exceeded</html>", classify_named), Kind::quota);
+  for (const char* body :
+       {"", "{}", "<html>404 Not Found</html>", "404 page not found",
+        R"({"message": "no Route matched with those values"})",
+        R"({"message": "not found.<br />", "code": "404 Not Found", "title": "Not Found"})"}) {
+    EXPECT_EQ(kind_of(404, body, classify_named), Kind::transient) << body;
+    EXPECT_EQ(kind_of(403, body, classify_named), Kind::transient) << body;
+    EXPECT_EQ(kind_of(404, body, classify), Kind::not_found) << body;
+  }
+  EXPECT_EQ(kind_of(400, "", classify_named), Kind::failed);
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::openstack

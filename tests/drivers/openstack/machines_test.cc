@@ -161,6 +161,58 @@ TEST_F(AdapterTest, a_machine_is_deleted_and_again) {
   EXPECT_EQ(failure_of(remove(model::Json{"{\"a\": 1}"}))->kind(), Kind::permanent);
 }
 
+constexpr const char* kProxyPage = "<html>default backend - 404</html>";
+
+TEST_F(AdapterTest, without_a_token_a_machine_is_not_taken_for_missing) {
+  for (const int status : {404, 403, 400}) {
+    for (const char* answer : {kProxyPage, "no such page"}) {
+      cloud_.fail("POST /identity/auth/tokens", {status}, answer);
+      const auto error = failure_of(remove(model::Json{"\"id-1\""}));
+      ASSERT_TRUE(error) << status;
+      EXPECT_EQ(error->kind(), Kind::auth) << status;
+      EXPECT_THAT(error->what(),
+                  HasSubstr("identity: authenticate: HTTP " + std::to_string(status)));
+    }
+  }
+  cloud_.fail("POST /identity/auth/tokens", {503, 503, 503, 503});
+  EXPECT_EQ(failure_of(remove(model::Json{"\"id-1\""}))->kind(), Kind::transient);
+  EXPECT_EQ(cloud_.count("DELETE /compute/servers/ID"), 0);
+}
+
+TEST_F(AdapterTest, the_page_of_a_proxy_does_not_end_a_deletion) {
+  const driver::Instance instance = create();
+  for (const char* call : {"GET /network/floatingips", "DELETE /compute/servers/ID"}) {
+    for (const int status : {404, 403}) {
+      cloud_.fail(call, {status}, kProxyPage);
+      const auto error = failure_of(remove(instance.external_id));
+      ASSERT_TRUE(error) << call << status;
+      EXPECT_EQ(error->kind(), Kind::transient) << call << status;
+    }
+  }
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(AdapterTest, without_routers_there_are_no_floating_ips_to_delete) {
+  cloud_.has_routers = false;
+  const driver::Instance instance = create();
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(AdapterTest, a_server_with_a_floating_ip_is_kept_while_floating_ips_cannot_be_listed) {
+  cloud_.has_routers = false;
+  const std::string id = cloud_.add_server("s", "id-small", Json::object());
+  cloud_.servers[id]["addresses"]["private"].push_back(
+      {{"addr", "198.51.100.1"}, {"version", 4}, {"OS-EXT-IPS:type", "floating"}});
+  const auto error = failure_of(remove(model::json_string(id)));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), Kind::transient);
+  EXPECT_THAT(error->what(), HasSubstr("floating IPs that the network service does not know"));
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+}
+
 TEST_F(AdapterTest, a_quota_error_is_reported_as_such) {
   cloud_.fail("POST /compute/servers", {403},
               "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances");
@@ -321,6 +373,41 @@ TEST_F(AdapterTest, a_machine_that_listings_omit_is_deleted_only_when_the_cloud_
   loop_.run(scope.join());
 }
 
+TEST_F(AdapterTest, a_server_that_is_being_deleted_does_not_run) {
+  const auto state_of = [this](const Json& status, const Json& task) {
+    cloud_.servers.clear();
+    const std::string id = cloud_.add_server("s", "id-small", Json::object());
+    cloud_.servers[id]["status"] = status;
+    cloud_.servers[id]["OS-EXT-STS:task_state"] = task;
+    return loop_.run(adapter().list()).machines.at(0);
+  };
+  poll_policy_.poll = std::chrono::milliseconds(0);
+  using State = driver::Machine::State;
+  EXPECT_EQ(state_of("ACTIVE", nullptr).state, State::running);
+  EXPECT_EQ(state_of("ACTIVE", "powering-off").state, State::running);
+  EXPECT_EQ(state_of("SOFT_DELETED", nullptr).state, State::deleted);
+  for (const char* status : {"ACTIVE", "BUILD", "ERROR", "SHUTOFF"}) {
+    const driver::Machine machine = state_of(status, "deleting");
+    EXPECT_EQ(machine.state, State::deleting) << status;
+    EXPECT_THAT(machine.explanation, HasSubstr("is being deleted"));
+    EXPECT_FALSE(machine.is_there()) << "a leak that needs no other deletion";
+  }
+  EXPECT_EQ(state_of("ACTIVE", "soft-deleting").state, State::deleting);
+}
+
+TEST_F(AdapterTest, a_launch_does_not_wait_for_a_server_that_is_being_deleted) {
+  cloud_.next_task = "deleting";
+  EXPECT_THAT(failure().what(), HasSubstr("is being deleted"));
+}
+
+TEST_F(AdapterTest, a_server_that_is_being_deleted_is_not_adopted) {
+  cloud_.fail("POST /compute/servers", {-1});
+  cloud_.next_task = "deleting";
+  poll_policy_.consistency_delay = std::chrono::milliseconds(1);
+  EXPECT_THAT(failure().what(), HasSubstr("is being deleted"));
+  EXPECT_EQ(cloud_.count("POST /compute/servers"), 2) << "another one was made";
+}
+
 TEST_F(AdapterTest, flavors_and_images_that_are_missing_are_named) {
   EXPECT_THAT(problem("bare"), HasSubstr("`m9`"));
   EXPECT_THAT(problem("none"), HasSubstr("`gone`"));
@@ -334,6 +421,29 @@ TEST_F(AdapterTest, lists_are_read_page_by_page) {
   cloud_.page = 3;
   EXPECT_THAT(loop_.run(adapter().list()).machines, SizeIs(7));
   EXPECT_EQ(cloud_.count("GET /compute/servers/detail"), 3);
+}
+
+TEST_F(AdapterTest, volumes_are_listed_once_for_all_servers) {
+  poll_policy_.poll = std::chrono::milliseconds(0);  // no listing is new enough for another call
+  for (int i = 0; i < 30; ++i) {
+    const std::string id = cloud_.add_server("s", "id-small", Json::object());
+    cloud_.volumes.push_back({{"id", "volume of " + id}, {"size", 20}});
+    cloud_.servers[id]["os-extended-volumes:volumes_attached"] =
+        Json::array({{{"id", "volume of " + id}}});
+  }
+  const driver::MachineList list = loop_.run(adapter().list());
+  EXPECT_THAT(list.machines, SizeIs(30));
+  const driver::Resources taken(
+      {{"instances", 1}, {"cores", 1}, {"ram", 2048}, {"volumes", 1}, {"volume-gb", 20}});
+  EXPECT_THAT(list.machines, testing::Each(testing::Field(&driver::Machine::resources, taken)));
+  EXPECT_EQ(cloud_.count("GET /volume/volumes/detail"), 1);
+  EXPECT_EQ(cloud_.count("GET /compute/flavors/detail"), 1);
+}
+
+TEST_F(AdapterTest, without_volumes_the_volume_service_is_not_asked) {
+  cloud_.add_server("s", "id-small", Json::object());
+  loop_.run(adapter().list());
+  EXPECT_EQ(cloud_.count("GET /volume/volumes/detail"), 0);
 }
 
 TEST_F(AdapterTest, pages_in_a_circle_are_an_error) {

@@ -58,6 +58,15 @@ TEST_F(ProjectTest, a_cloud_may_refuse_to_list_its_zones) {
   EXPECT_THAT(describe().zones, IsEmpty());
 }
 
+TEST_F(ProjectTest, a_proxy_may_refuse_to_list_the_zones) {
+  for (const int status : {403, 404}) {
+    loop_.run(adapter().stop());
+    make_adapter();
+    cloud_.fail("GET /compute/os-availability-zone", {status}, "<html>no</html>");
+    EXPECT_THAT(describe().zones, IsEmpty()) << status;
+  }
+}
+
 TEST_F(ProjectTest, leaked_machines_are_shown_and_deleted) {
   cloud_.add_server("a", "id-big", {{"nodepool_provider_name", "os"}});
   const auto machines = loop_.run(adapter().list()).machines;

@@ -48,6 +48,26 @@ class SlowHost final : public nodescan::Scanner {
   async::Clock& clock_;
 };
 
+// A host that drops connections: only one of its keys can be read.
+class BusyHost final : public nodescan::Scanner {
+ public:
+  Task<nodescan::Address> address(std::string /*host*/, TimePoint /*deadline*/) override {
+    co_return nodescan::Address{"192.0.2.1", false};
+  }
+
+  Task<> connectable(std::string /*host*/, std::uint16_t /*port*/, TimePoint /*deadline*/,
+                     Attempts /*attempts*/) override {
+    co_return;
+  }
+
+  Task<std::vector<std::string>> host_keys(std::string /*host*/, std::uint16_t /*port*/,
+                                           TimePoint /*deadline*/,
+                                           nodescan::Progress* progress) override {
+    progress->unread = {{"ssh-rsa", "Connection reset by peer"}};
+    co_return std::vector<std::string>{"ssh-ed25519 A"};
+  }
+};
+
 class HostCheckerTest : public testing::Test {
  protected:
   HostCheckerTest() {
@@ -93,6 +113,29 @@ TEST_F(HostCheckerTest, keys_that_are_read_after_the_timeout_count) {
   EXPECT_THAT(facts->host_keys, ElementsAre("ssh-ed25519 A", "ssh-rsa B"));
   ASSERT_TRUE(facts->address);
   EXPECT_EQ(facts->address->text, "192.0.2.1");
+}
+
+TEST_F(HostCheckerTest, a_configured_key_that_could_not_be_read_is_no_other_key) {
+  HostChecker checker(runtime_, std::make_unique<BusyHost>());
+  host_.host_keys = {"ssh-rsa B", "ssh-ed25519 A"};
+  try {
+    loop_.run(checker.check(host_));
+    ADD_FAILURE() << "the check succeeded";
+  } catch (const nodescan::ScanError& error) {
+    EXPECT_TRUE(error.is_inconclusive());
+    EXPECT_STREQ(error.what(),
+                 "Could not read the ssh-rsa key of slow.example.org: Connection reset by peer");
+  }
+  host_.host_keys = {"ssh-rsa B", "ssh-ed25519 X"};
+  try {
+    loop_.run(checker.check(host_));
+    ADD_FAILURE() << "the check succeeded";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("host key mismatches: the host does not have the "
+                                                  "configured key 'ssh-ed25519 X'"));
+  }
+  host_.host_keys = {"ssh-ed25519 A"};
+  EXPECT_THAT(loop_.run(checker.check(host_)).host_keys, ElementsAre("ssh-ed25519 A"));
 }
 
 TEST_F(HostCheckerTest, checks_of_slow_hosts_do_not_delay_an_assignment) {

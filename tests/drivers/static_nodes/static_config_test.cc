@@ -16,7 +16,9 @@ using testing::SizeIs;
 
 std::int64_t slots(const StaticProviderConfig& config, const std::string& pool,
                    std::string_view label) {
-  return driver::count(*config.offer().pool(pool).inventory, label);
+  const auto counts = driver::count_by_label(*config.offer().pool(pool).inventory);
+  const auto found = counts.find(label);
+  return found == counts.end() ? 0 : found->second;
 }
 
 class StaticConfigTest : public ProviderConfigTest {

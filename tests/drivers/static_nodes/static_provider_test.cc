@@ -35,11 +35,13 @@ using testing::HasSubstr;
 struct Network {
   std::optional<nodescan::ScanError> lookup_failure;  // nothing: all hosts are healthy
   int lookups = 0;
+  async::Duration scan_time{};
+  int scans = 0;  // of host keys
 };
 
 class TestScanner final : public nodescan::Scanner {
  public:
-  explicit TestScanner(Network& network) : network_(network) {}
+  TestScanner(Network& network, async::Clock& clock) : network_(network), clock_(clock) {}
 
   Task<nodescan::Address> address(std::string /*host*/,
                                   async::Clock::TimePoint /*deadline*/) override {
@@ -56,11 +58,14 @@ class TestScanner final : public nodescan::Scanner {
   Task<std::vector<std::string>> host_keys(std::string /*host*/, std::uint16_t /*port*/,
                                            async::Clock::TimePoint /*deadline*/,
                                            nodescan::Progress* /*progress*/) override {
+    ++network_.scans;
+    co_await clock_.sleep_for(network_.scan_time);
     co_return std::vector<std::string>{"ssh-ed25519 A"};
   }
 
  private:
   Network& network_;
+  async::Clock& clock_;
 };
 
 class StaticProviderTest : public ProviderConfigTest {
@@ -88,7 +93,7 @@ class StaticProviderTest : public ProviderConfigTest {
                                 .threads = threads_,
                                 .log = log_,
                                 .metrics = telemetry::Metrics().also_to(registry_)},
-        std::make_unique<TestScanner>(network_));
+        std::make_unique<TestScanner>(network_, clock_));
   }
 
   void settle() {
@@ -162,6 +167,11 @@ class ReclaimedNode final : public driver::NodeRecord {
   Node node_;
 };
 
+// Counts the node if it may be handed out again.
+Task<> reclaim(StaticProvider& provider, ReclaimedNode node, int& reclaimed) {
+  if (co_await provider.reclaim(node)) ++reclaimed;
+}
+
 constexpr auto kUnhealthy = "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n";
 constexpr auto kHealthy = "nodepool_hosts_unhealthy{provider=\"rack\"} 0\n";
 
@@ -201,6 +211,22 @@ TEST_F(StaticProviderTest, an_unhealthy_host_stays_so_until_a_check_succeeds) {
   loop_.run(rack->stop());
 }
 
+TEST_F(StaticProviderTest, a_host_whose_key_could_not_be_read_keeps_its_nodes) {
+  const std::string id = add_node(NodeState::ready);
+  settle();
+  network_.lookup_failure.emplace(nodescan::ScanError::Kind::incomplete, "a key is unknown");
+  const auto rack = provider();
+  start(*rack);
+  pass(std::chrono::minutes(1));
+  EXPECT_GT(network_.lookups, 1);
+  EXPECT_EQ(state_of(id), NodeState::ready);
+  EXPECT_THAT(metrics(), HasSubstr(kHealthy));
+  EXPECT_THAT(warnings_, testing::ElementsAre(HasSubstr("a key is unknown")));
+  pass(std::chrono::minutes(2));
+  EXPECT_THAT(metrics(), HasSubstr(kUnhealthy)) << "a busy server recovers earlier";
+  loop_.run(rack->stop());
+}
+
 TEST_F(StaticProviderTest, a_replaced_one_registers_no_further_slots) {
   const auto rack = provider(1000);
   loop_.run(rack->start());
@@ -235,6 +261,35 @@ TEST_F(StaticProviderTest, a_node_of_an_unhealthy_host_is_reclaimed_without_anot
   network_.lookup_failure.reset();
   pass(std::chrono::seconds(5));
   EXPECT_TRUE(loop_.run(rack->reclaim(used))) << "it is healthy again";
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, nodes_that_are_reclaimed_together_share_the_scans_of_their_host) {
+  std::vector<std::string> ids;
+  for (int slot = 0; slot < 20; ++slot) ids.push_back(add_node(NodeState::in_use, slot));
+  settle();
+  const auto rack = provider(20);
+  start(*rack);
+  network_.scans = 0;
+  network_.scan_time = std::chrono::seconds(1);
+  int reclaimed = 0;
+  for (const std::string& id : ids) {
+    pass(std::chrono::milliseconds(1));
+    scope_.spawn("reclaim", reclaim(*rack, ReclaimedNode(*records_.nodes.find(id)), reclaimed));
+    settle();
+  }
+  EXPECT_EQ(network_.scans, 1);
+  pass(std::chrono::seconds(3));
+  EXPECT_EQ(reclaimed, 20);
+  EXPECT_EQ(network_.scans, 2) << "a scan that began earlier does not count";
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_stop_ends_a_scan) {
+  network_.scan_time = std::chrono::hours(1);
+  const auto rack = provider();
+  start(*rack);
+  EXPECT_EQ(network_.scans, 1);
   loop_.run(rack->stop());
 }
 

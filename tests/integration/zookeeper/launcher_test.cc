@@ -373,6 +373,22 @@ TEST_F(LauncherOnZooKeeper, it_moves_to_other_servers_and_keeps_its_session) {
   EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
 }
 
+TEST_F(LauncherOnZooKeeper, it_keeps_its_servers_when_a_reload_is_rejected) {
+  host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(0)}, "10.0") + history(host_));
+  host_.configure(hosts(1));
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+  host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(1)}, "10.0") + history(host_));
+  host_.configure(hosts(1) +
+                  "  - name: other\n    driver: static\n    pools:\n"
+                  "      - {name: main, nodes: [{name: 127.0.0.1, labels: [undefined]}]}\n");
+  wait_for_log("the previous one stays in effect");
+  EXPECT_THAT(host_.log(), Not(HasSubstr("Now using 1 ZooKeeper servers")));
+  host_.configure(hosts(1));
+  wait_for_log("Now using 1 ZooKeeper servers");
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+}
+
 TEST_F(LauncherOnZooKeeper, a_change_that_waits_for_a_restart_delays_only_what_belongs_to_it) {
   const auto configure = [this](std::size_t member, const std::string& chroot) {
     std::string keys = zookeeper_keys({ensemble_.tls_port(member)}, member == 0 ? "10.0" : "20.0");

@@ -18,8 +18,6 @@ using async::Task;
 namespace {
 
 constexpr const char* kEc2Version = "2016-11-15";
-constexpr std::chrono::seconds kDeadline{60};  // of each attempt, plus the time to send its body
-constexpr std::size_t kMinSpeed = std::size_t{64} << 10;  // bytes a second
 // The hash of a body, if the caller knows it. sign() adds the header where S3 expects it.
 constexpr const char* kBodyHash = "X-Amz-Content-Sha256";
 
@@ -73,7 +71,7 @@ Task<cloud::RestOptions::Reject> Caller::authorize(ServiceKind service, http::Re
 
 Task<http::Response> Caller::send(Call call) {
   const bool may_repeat = !call.creates || call.has_token;
-  const std::chrono::seconds sending(call.body.size() / kMinSpeed);
+  const std::chrono::milliseconds deadline = cloud::deadline_to_send(call.body.size());
   http::Request request{
       .method = std::move(call.method),
       .url = state_.account().endpoint(call.service) + call.path,
@@ -82,7 +80,7 @@ Task<http::Response> Caller::send(Call call) {
       .secrets = std::move(call.secrets),
       .name = name_of(call),
       .repeatable = may_repeat ? http::Request::Repeatable::yes : http::Request::Repeatable::no,
-      .deadline = kDeadline + sending};
+      .deadline = deadline};
   if (!call.body_hash.empty()) request.headers.emplace_back(kBodyHash, call.body_hash);
   cloud::RestCall rest_call{.request = std::move(request),
                             .effect = call.creates ? cloud::Effect::creates : cloud::Effect::none,

@@ -126,8 +126,8 @@ Kind kind_of(const ErrorResponse& refusal, int status, bool creates) {
   if (code == "InvalidInstanceType") return Kind::permanent;
   if (is_one_of(kGone, code) || is_of_no_thing(code)) return Kind::not_found;
   if (status == 404 && code.empty()) return Kind::not_found;
-  if (code == "RequestTimeout")
-    return Kind::transient;  // S3 did not receive the whole body in time
+  // S3 did not receive the whole body in time; EC2 has not noticed the end of the AMI.
+  if (code == "RequestTimeout" || code == "InvalidSnapshot.InUse") return Kind::transient;
   if (status >= 500) return creates ? Kind::unknown_outcome : Kind::transient;
   return Kind::failed;
 }

@@ -22,6 +22,7 @@ using driver::Metadata;
 namespace {
 
 constexpr const char* kDevice = "/dev/sda1";
+constexpr async::Duration kSnapshotPatience = std::chrono::minutes(1);
 constexpr std::string_view kSnapshotPrefix = "snap-";
 constexpr std::string_view kImportPrefix = "import-";
 
@@ -61,8 +62,9 @@ AmiStore::AmiStore(const async::Runtime& runtime, const AwsConfig& config, const
       apis_(apis),
       threads_(threads),
       log_(log),
+      installation_(std::move(installation)),
       imports_(runtime, apis.imports, apis.ec2, log),
-      bucket_(apis.s3, config.name(), std::move(installation), log) {}
+      bucket_(apis.s3, config.name(), installation_, log) {}
 
 Task<std::string> AmiStore::upload(driver::ProviderImage image, std::string name,
                                    driver::ImageFile file, Metadata metadata, Progress progress) {
@@ -224,10 +226,34 @@ Task<> AmiStore::remove_begun(Metadata metadata) {
   }
 }
 
+// After a failure, a snapshot without its AMI is a leak, which its tags have to show.
 Task<> AmiStore::remove_image(Ami image) {
+  co_await tag_snapshots(image);
   co_await apis_.ec2.deregister_image(image.id);
   for (const std::string& snapshot : image.snapshot_ids) {
-    co_await apis_.ec2.delete_snapshot(snapshot);
+    // EC2 may still count the AMI as its user. Another AMI may be one for ever.
+    const std::function<Task<>()> remove = [this, &snapshot] {
+      return apis_.ec2.delete_snapshot(snapshot);
+    };
+    co_await cloud::retry_while_unreachable(runtime_, log_, remove, kSnapshotPatience);
+  }
+}
+
+// Adds the owner tags of this installation to the snapshots of an AMI without them, such as one of
+// the Python Nodepool.
+Task<> AmiStore::tag_snapshots(Ami image) {
+  const std::string upload = driver::value_of(image.tags, driver::kUploadIdKey);
+  const bool is_tagged = image.tags.contains(driver::kInstallationIdKey);
+  if (is_tagged || upload.empty() || image.snapshot_ids.empty()) co_return;
+  const Metadata tags{
+      {std::string(driver::kInstallationIdKey), installation_->id},
+      {std::string(driver::kProviderNameKey), config_.name()},
+      {std::string(driver::kBuildIdKey), driver::value_of(image.tags, driver::kBuildIdKey)},
+      {std::string(driver::kUploadIdKey), upload}};
+  try {
+    co_await apis_.ec2.create_tags(image.snapshot_ids, tags);
+  } catch (const CloudError& error) {
+    log_.warning("Error tagging the snapshots of {}: {}", image.id, error.what());
   }
 }
 

@@ -78,12 +78,14 @@ class AmiStore final : public driver::ImageSupport {
   async::Task<> remove_object(Job job);
   async::Task<> remove_begun(driver::Metadata metadata);
   async::Task<> remove_image(Ami image);
+  async::Task<> tag_snapshots(Ami image);
 
   async::Runtime runtime_;
   const AwsConfig& config_;
   ImageApis apis_;
   async::ThreadPool& threads_;
   telemetry::Logger log_;
+  std::shared_ptr<const model::Installation> installation_;
   ImageImport imports_;
   BucketView bucket_;
 };

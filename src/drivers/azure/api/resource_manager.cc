@@ -181,6 +181,7 @@ Task<std::optional<Element>> ResourceManager::finish(LongOperation operation) {
     } catch (const CloudError& error) {
       if (operation.is_result || error.kind() != CloudError::Kind::transient) throw;
       log_.warning("Error polling an operation ({}): {}", operation.what, error.what());
+      operation.pause = std::max(operation.pause, kUsualPause);
       continue;
     }
     operation.pause = pause_in(response);
@@ -203,7 +204,7 @@ Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, 
   cloud::RestCall listing = this->call(call, {}, next.empty() ? std::move(path) : std::move(next));
   http::Response response;
   try {
-    response = co_await rest_.send(std::move(listing));
+    response = co_await cloud::list_response(rest_.send(std::move(listing)));
   } catch (const CloudError& error) {
     if (error.code() != "ResourceGroupNotFound") throw;
     co_return cloud::Page{};
@@ -215,15 +216,16 @@ Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, 
 }
 
 Task<std::vector<VmSize>> ResourceManager::sizes() {
-  const std::string filter = url_text("location eq '" + account_.location + "'");
+  const std::string filter = url_text("location eq '" + location_name(account_.location) + "'");
   const std::string path =
       subscription_path() + "/providers/Microsoft.Compute/skus?$filter=" + filter;
   return list_at("azure: list sizes", with_version(path, kSizesVersion), &read_size);
 }
 
 Task<std::vector<Usage>> ResourceManager::usages() {
-  const std::string path = fmt::format("{}/providers/Microsoft.Compute/locations/{}/usages",
-                                       subscription_path(), url_text(account_.location));
+  const std::string path =
+      fmt::format("{}/providers/Microsoft.Compute/locations/{}/usages", subscription_path(),
+                  url_text(location_name(account_.location)));
   return list_at("azure: list usages", with_version(path, kUsagesVersion), &read_usage);
 }
 

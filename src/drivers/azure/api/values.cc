@@ -28,6 +28,11 @@ std::string lowered(std::string text) {
   return text;
 }
 
+std::string location_name(std::string location) {
+  std::erase(location, ' ');
+  return lowered(std::move(location));
+}
+
 std::string name_in(const std::string& id) {
   return lowered(id.substr(id.rfind('/') + 1));
 }

@@ -103,4 +103,7 @@ std::string name_in(const std::string& id);
 // A text in lower case: names of resources and sizes do not depend on the case.
 std::string lowered(std::string text);
 
+// Azure's name of a location, for queries: "westeurope" for "West Europe".
+std::string location_name(std::string location);
+
 }  // namespace nodepool::drivers::azure

@@ -99,7 +99,7 @@ Task<cloud::Page> ComputeEngine::ask_page(std::string token) {
   std::string path = fmt::format("{}/instances?maxResults={}", zone_path(), kPageSize);
   if (!token.empty()) path += "&pageToken=" + url_text(token);
   cloud::RestCall listing = call(kList, {}, path);
-  const http::Response response = co_await rest_.send(std::move(listing));
+  const http::Response response = co_await cloud::list_response(rest_.send(std::move(listing)));
   const Element answer = cloud::parse_answer(kList, response);
   throw_if_incomplete(answer);
   co_return cloud::Page{.items = answer.list("items"),

@@ -12,9 +12,7 @@ using driver::CloudError;
 
 namespace {
 
-constexpr std::chrono::seconds kDeadline{60};  // of each attempt, plus the time to send its body
-constexpr std::size_t kMinSpeed = std::size_t{64} << 10;  // bytes a second
-constexpr int kLateFailure = 500;                         // the status of an error that came late
+constexpr int kLateFailure = 500;  // the status of an error that came late
 
 }  // namespace
 
@@ -36,7 +34,7 @@ cloud::Bucket ObjectStorage::bucket(std::string name) {
 }
 
 Task<http::Response> ObjectStorage::send(cloud::BucketCall call) {
-  const std::chrono::seconds sending(call.body.size() / kMinSpeed);
+  const std::chrono::milliseconds deadline = cloud::deadline_to_send(call.body.size());
   const std::string name = "cos: " + call.action;
   const std::string about = call.about;
   const bool may_fail_late = call.may_fail_late;
@@ -47,7 +45,7 @@ Task<http::Response> ObjectStorage::send(cloud::BucketCall call) {
       .body = std::move(call.body),
       .name = name,
       .repeatable = call.creates ? http::Request::Repeatable::no : http::Request::Repeatable::yes,
-      .deadline = kDeadline + sending};
+      .deadline = deadline};
   cloud::RestCall rest_call{.request = std::move(request),
                             .effect = call.creates ? cloud::Effect::creates : cloud::Effect::none,
                             .about = std::move(call.about),

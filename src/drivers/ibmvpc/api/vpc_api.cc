@@ -139,7 +139,7 @@ Task<cloud::Page> VpcApi::ask_page(Listing listing, std::string start) {
   std::string url = fmt::format("{}&limit={}{}", vpc_url(listing.path), kPageSize, listing.filter);
   if (!start.empty()) url += "&start=" + start;
   cloud::RestCall reading = call(listing.name, {}, std::move(url));
-  const http::Response response = co_await rest_.send(std::move(reading));
+  const http::Response response = co_await cloud::list_response(rest_.send(std::move(reading)));
   const Element answer = cloud::parse_answer(listing.name, response);
   co_return cloud::Page{.items = answer.list(listing.items),
                         .next = start_of_next(answer),
@@ -211,7 +211,7 @@ Task<std::optional<VpcImage>> VpcApi::image(std::string id) {
 Task<std::vector<VpcProfile>> VpcApi::profiles() {
   constexpr const char* kName = "vpc: list instance profiles";
   cloud::RestCall reading = call(kName, {}, vpc_url("/instance/profiles"));
-  const http::Response response = co_await rest_.send(std::move(reading));
+  const http::Response response = co_await cloud::list_response(rest_.send(std::move(reading)));
   std::vector<VpcProfile> profiles;
   for (const Element& profile : cloud::parse_answer(kName, response).list("profiles")) {
     profiles.push_back(read_profile(profile));
@@ -222,7 +222,7 @@ Task<std::vector<VpcProfile>> VpcApi::profiles() {
 Task<std::vector<VpcThing>> VpcApi::groups() {
   constexpr const char* kName = "resource manager: list groups";
   cloud::RestCall reading = call(kName, {}, account_.groups_url + "/v2/resource_groups");
-  const http::Response response = co_await rest_.send(std::move(reading));
+  const http::Response response = co_await cloud::list_response(rest_.send(std::move(reading)));
   std::vector<VpcThing> groups;
   for (const Element& group : cloud::parse_answer(kName, response).list("resources")) {
     groups.push_back(read_thing(group));

@@ -132,6 +132,12 @@ const Schema& pool_schema() {
                     .type = name_without_underscores(),
                     .required = Required::always,
                     .description = "Name of the pool, unique in the provider. No underscores."},
+                   {.key = "max-servers",
+                    .type = integer(),
+                    .required = Required::always,
+                    .unit = "instances",
+                    .description = "Maximum number of nodes of the pool. 0 or a negative number: "
+                                   "the pool accepts no requests."},
                    {.key = "security-groups",
                     .type = list_of(string()),
                     .default_note = "the VPC's default one",

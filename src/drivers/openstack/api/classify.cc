@@ -18,4 +18,15 @@ cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
   return refusal;
 }
 
+cloud::Refusal classify_named(const http::Response& response, cloud::Effect effect) {
+  using Kind = driver::CloudError::Kind;
+  cloud::Refusal refusal = classify(response, effect);
+  const bool may_be_foreign = response.status == 403 || response.status == 404;
+  if (may_be_foreign && refusal.code.empty() && refusal.kind != Kind::quota) {
+    refusal.kind = Kind::transient;
+    refusal.code = kForeign;
+  }
+  return refusal;
+}
+
 }  // namespace nodepool::drivers::openstack

@@ -12,4 +12,12 @@ bool speaks_of_quota(std::string_view message);
 // The meaning of a response, see cloud::Classify.
 cloud::Refusal classify(const http::Response& response, cloud::Effect effect);
 
+// The code of a 403 or 404 that the service itself has not named.
+inline constexpr std::string_view kForeign = "foreign";
+
+// The same for a service that names its errors ("itemNotFound", "NeutronError"). A 403 or 404
+// without a name is from a proxy or for a wrong URL: it says nothing about the call's object, and
+// counts as CloudError::transient, with code kForeign.
+cloud::Refusal classify_named(const http::Response& response, cloud::Effect effect);
+
 }  // namespace nodepool::drivers::openstack

@@ -8,6 +8,7 @@
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
 #include "driver/if_exists.h"
+#include "drivers/openstack/api/classify.h"
 #include "drivers/openstack/api/limits.h"
 #include "drivers/openstack/api/service.h"
 
@@ -166,11 +167,11 @@ async::Task<std::vector<std::string>> Compute::zones() {
       }
     }
   } catch (const CloudError& error) {
-    // Clouds may forbid or lack this call.
-    if (error.kind() != CloudError::Kind::permanent &&
-        error.kind() != CloudError::Kind::not_found) {
-      throw;
-    }
+    // Clouds, or proxies before them, may forbid or lack this call.
+    const bool is_inaccessible = error.kind() == CloudError::Kind::permanent ||
+                                 error.kind() == CloudError::Kind::not_found ||
+                                 error.code() == kForeign;
+    if (!is_inaccessible) throw;
   }
   co_return zones;
 }

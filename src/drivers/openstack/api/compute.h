@@ -45,6 +45,8 @@ struct Server {
 
   // Whether it is gone. Some clouds keep a deleted server for a while, so that it can be restored.
   bool is_deleted() const { return status == "DELETED" || status == "SOFT_DELETED"; }
+  // Whether it is gone, or Nova is deleting it: its status is still ACTIVE, BUILD or ERROR then.
+  bool is_going() const { return is_deleted() || task == "deleting" || task == "soft-deleting"; }
 };
 
 struct Flavor {

@@ -66,6 +66,16 @@ async::Task<Identity::Token> Identity::ask() {
   } catch (const CloudsError& error) {
     throw CloudError(CloudError::Kind::permanent, error.what());
   }
+  try {
+    co_return co_await request_token(std::move(request));
+  } catch (const CloudError& error) {
+    using Kind = CloudError::Kind;
+    if (error.kind() == Kind::transient || error.kind() == Kind::quota) throw;
+    throw CloudError(Kind::auth, error.what(), {}, error.code());
+  }
+}
+
+async::Task<Identity::Token> Identity::request_token(http::Request request) {
   const async::Clock::TimePoint asked_at = runtime_.clock.now();
   cloud::RestCall call{.request = std::move(request)};
   const http::Response response = co_await calls_.send(std::move(call));

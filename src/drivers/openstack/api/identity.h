@@ -31,8 +31,9 @@ class Identity {
            http::RateLimit& rate_limit, const telemetry::Logger& log,
            http::Client::Observer on_attempt);
 
-  // A valid token. Throws CloudError: `auth` if the credentials are rejected, `permanent` if they
-  // are incomplete.
+  // A valid token. Throws CloudError, which never concerns the object of the call that needs the
+  // token: `permanent` if the credentials are incomplete; `transient` without a response; `quota`;
+  // otherwise `auth`, such as for rejected credentials and a wrong URL.
   async::Task<TokenPointer> token() { return token_.get(); }
 
   // A service has rejected this token: the next token() requests a new one.
@@ -42,6 +43,7 @@ class Identity {
 
  private:
   async::Task<Token> ask();
+  async::Task<Token> request_token(http::Request request);
 
   async::Runtime runtime_;
   const Cloud& cloud_;

@@ -26,6 +26,12 @@ std::string next_page(const Element& answer, const std::string& key) {
   return query_of(answer.text_or("next"));  // the Image API
 }
 
+// Glance's errors are HTML. Of Cinder, only lists are read.
+cloud::Classify classifier_of(ServiceKind kind) {
+  const bool names_errors = kind == ServiceKind::compute || kind == ServiceKind::network;
+  return names_errors ? classify_named : classify;
+}
+
 }  // namespace
 
 Service::Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& cloud,
@@ -37,7 +43,7 @@ Service::Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& c
       client_(runtime, std::move(options), log, std::move(on_attempt)),
       calls_(runtime, client_, rate_limit,
              {.authorize = [this](http::Request& request) { return authorize(request); },
-              .classify = classify},
+              .classify = classifier_of(kind)},
              log) {}
 
 async::Task<bool> Service::exists() {

@@ -96,7 +96,8 @@ void OpenStackConfig::load_label(const config::Section& section,
                                  const Images& images, MachinePool& machine_pool,
                                  OpenStackPool& pool) {
   const std::string name = section.text("name");
-  MachineLabel machine = cloud::load_label(section, config, *managed_images_, images.cloud_images);
+  MachineLabel machine =
+      cloud::load_label(section, config, *managed_images_, images.cloud_images, config_warnings_);
   OpenStackLabel label;
   if (!machine.cloud_image.empty()) {
     label.cloud_image = images.references.at(machine.cloud_image);

@@ -218,6 +218,16 @@ TEST_F(AwsConfigTest, references_and_conditions_are_checked) {
               HasSubstr("the provider has no cloud image `gone`"));
 }
 
+TEST_F(AwsConfigTest, a_label_needs_a_diskimage_that_the_provider_lists) {
+  const std::string top_level = "diskimages: [{name: built}, {name: build}]";
+  std::string text = top_level + changed("cloud-image: jammy", "diskimage: build");
+  EXPECT_THAT(load_error(text),
+              HasSubstr("labels[0].diskimage: the provider's `diskimages` do not have `build`"));
+  text.insert(text.find("    pools:"),
+              "    diskimages: [{name: built, import-method: ebs-direct}]\n");
+  EXPECT_THAT(load_error(text), HasSubstr("do not have `build` (did you mean `built`?)"));
+}
+
 TEST_F(AwsConfigTest, a_label_without_an_image_loads) {
   const auto none = load(changed("image-id: ami-1", "python-path: auto"));
   EXPECT_FALSE(none->label("main", "small").cloud_image);

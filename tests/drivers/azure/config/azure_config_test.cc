@@ -214,6 +214,10 @@ TEST_F(AzureConfigTest, mistakes_are_reported_with_their_position) {
               HasSubstr("providers[0] (sky).pools[0]: the key `max-servers` is missing"));
   EXPECT_THAT(load_error(changed("cloud-image: jammy", "cloud-image: gone")),
               HasSubstr("the provider has no cloud image `gone`"));
+  std::string unlisted = changed("cloud-image: jammy", "diskimage: built");
+  const std::string list = "    diskimages: [{name: built}]\n";
+  unlisted.erase(unlisted.find(list), list.size());
+  EXPECT_THAT(load_error(unlisted), HasSubstr("the provider's `diskimages` do not have `built`"));
   // Read by daemons only, as by the Python Nodepool.
   EXPECT_THAT(problems(changed("{name: built}]", "{name: built, password: p}]")).size(), 1U);
   EXPECT_EQ(load_error(changed("{name: built}]", "{name: built, password: p}]")), "accepted");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace nodepool::drivers::azure {
 
@@ -87,6 +88,12 @@ std::string id_of_part(const std::string& type, const Json& configuration) {
 }
 
 }  // namespace
+
+std::string StandIn::vhd_footer() {
+  std::string footer = "conectix";
+  footer.resize(512);
+  return footer;
+}
 
 std::string StandIn::auth_file() const {
   return Json{{"clientId", "client"},
@@ -247,8 +254,8 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     --held_back_;
   }
   if (!failure) co_return http::answer(reply.status, reply.body, reply.headers + headers);
-  if (failure->status <= 0) co_return std::string();
-  const Reply refused = refusal(failure->status, failure->code, failure->message);
+  if (failure->status == 0 || failure->status == -1) co_return std::string();
+  const Reply refused = refusal(std::abs(failure->status), failure->code, failure->message);
   co_return http::answer(refused.status, refused.body, failure->headers);
 }
 
@@ -327,11 +334,12 @@ StandIn::Reply StandIn::serve_subscription(const Request& request) {
     }
     items.push_back({{"limit", 1}, {"name", {{"value", "availabilitySets"}}}});
   } else {
-    items.push_back({{"resourceType", "virtualMachines"},
+    items.push_back({{"resourceType", has_size ? "virtualMachines" : "disks"},
                      {"name", "Standard_D2s_v3"},
                      {"family", "standardDSv3Family"},
                      {"capabilities", Json::array({{{"name", "vCPUs"}, {"value", "2"}},
                                                    {{"name", "MemoryGB"}, {"value", "8"}}})}});
+    if (!offers_size) items.back()["restrictions"] = Json::array({{{"type", "Location"}}});
   }
   return {200, Json{{"value", items}}.dump()};
 }
@@ -428,7 +436,7 @@ StandIn::Reply StandIn::remove(Resource& resource) {
       }
     }
   }
-  if (resource.disk_state == "ActiveUpload") {
+  if (resource.is_accessible) {
     return refusal(409, "OperationNotAllowed", "it has an active shared access signature");
   }
   if (!resource.deleted) resource.deleted = runtime_.clock.now();
@@ -437,21 +445,27 @@ StandIn::Reply StandIn::remove(Resource& resource) {
       "Azure-AsyncOperation: " + begin(*resource.deleted + operation_time, "", nullptr) + "\r\n"};
 }
 
+// The end of an access checks what has been written.
 StandIn::Reply StandIn::act(const Request& request, Resource& disk) {
-  const bool begins = request.path.at(2) == "beginGetAccess";
-  disk.disk_state = begins ? "ActiveUpload" : "Unattached";
-  const Json result =
-      begins ? Json{{"accessSAS", fmt::format("{}/blobs/disk-{}?sig=SIGNATURE", url(), disk.name)}}
-             : Json();
-  return {
-      202, "",
-      "Azure-AsyncOperation: " + begin(runtime_.clock.now() + operation_time, "", result) + "\r\n"};
+  disk.is_accessible = request.path.at(2) == "beginGetAccess";
+  std::string error;
+  Json result;
+  if (disk.is_accessible) {
+    disk.disk_state = "ActiveUpload";
+    result = {{"accessSAS", fmt::format("{}/blobs/disk-{}?sig=SIGNATURE", url(), disk.name)}};
+  } else if (disk.blob.ends_with(vhd_footer())) {
+    disk.disk_state = "Unattached";
+  } else {
+    error = "InvalidVhd";
+  }
+  return {202, "",
+          "Azure-AsyncOperation: " + begin(runtime_.clock.now() + operation_time, error, result) +
+              "\r\n"};
 }
 
 StandIn::Reply StandIn::serve_blob(const Request& request) {
   Resource* disk = find("disks", request.path.at(1).substr(5));
-  if (disk == nullptr || disk->disk_state != "ActiveUpload" ||
-      request.query.at("sig") != "SIGNATURE") {
+  if (disk == nullptr || !disk->is_accessible || request.query.at("sig") != "SIGNATURE") {
     return {403, "<Error><Code>AuthenticationFailed</Code></Error>"};
   }
   if (request.query.at("comp") == "pagelist") {

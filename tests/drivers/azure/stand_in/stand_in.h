@@ -23,6 +23,9 @@ class StandIn {
       : runtime_(runtime),
         server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
 
+  // The end of a disk's file, without which an upload is refused.
+  static std::string vhd_footer();
+
   std::string url() const { return server_.url(); }
   // The credentials file of the service principal that the login service knows.
   std::string auth_file() const;
@@ -35,7 +38,9 @@ class StandIn {
 
   // Instead of an answer.
   struct Failure {
-    int status = 503;  // 0: the connection is cut; -1: the same, once the call has been carried out
+    // 0: the connection is cut; -1: the same, once the call has been carried out; -503: the answer,
+    // once it has been carried out.
+    int status = 503;
     std::string code = "ServerBusy";
     std::string message = "as the test wants it";
     std::string headers = {};
@@ -61,6 +66,7 @@ class StandIn {
     std::string power = "running";
     std::optional<async::Clock::TimePoint> deleted = {};
     std::string disk_state = {};
+    bool is_accessible = false;  // by a URL with a signature
     std::string blob = {};
     std::set<std::pair<std::size_t, std::size_t>> written = {};
   };
@@ -77,6 +83,8 @@ class StandIn {
   async::Duration address_time{};  // until an address is assigned, after the machine is made
   std::size_t capacity = 100;      // machines
   std::size_t others = 0;          // machines in other groups
+  bool has_size = true;            // the only one
+  bool offers_size = true;         // to the subscription
   std::size_t page = 1000;         // resources
   std::string headers;             // of each answer
   bool lacks_cascade = false;      // nothing goes with a machine

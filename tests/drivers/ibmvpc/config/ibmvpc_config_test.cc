@@ -156,6 +156,7 @@ providers:
     cloud-images: [{name: jammy, username: ci, image-id: i-1}]
     pools:
       - name: main
+        max-servers: 3
         labels: [{name: small, cloud-image: jammy, profile: bx2-2x8}]
 )";
 
@@ -226,6 +227,9 @@ TEST_F(IbmVpcConfigTest, mistakes_are_named_with_their_place) {
   EXPECT_THAT(problems(changed(", image-id: i-1", "")), Not(IsEmpty()));
   EXPECT_THAT(problems(changed("region: north", "region: north\n    image-format: raw")),
               Not(IsEmpty()));
+  const std::string unlimited = changed("        max-servers: 3\n", "");
+  EXPECT_THAT(problems(unlimited), ElementsAre(HasSubstr("the key `max-servers` is missing")));
+  EXPECT_THAT(load_error(unlimited), HasSubstr("pools[0]: the key `max-servers` is missing"));
   EXPECT_THAT(load_error(changed("name: main", "name: ma_in")), HasSubstr("underscores"));
   EXPECT_THAT(load_error(changed("zone: north-1", "max-concurrency: 3")),
               HasSubstr("set `zone` in the pool or the provider"));
@@ -233,6 +237,9 @@ TEST_F(IbmVpcConfigTest, mistakes_are_named_with_their_place) {
               HasSubstr("set `subnet` in the pool or the provider"));
   EXPECT_THAT(load_error(changed("cloud-image: jammy", "cloud-image: focal")),
               HasSubstr("no cloud image `focal`"));
+  EXPECT_THAT(
+      load_error("diskimages: [{name: built}]" + changed("cloud-image: jammy", "diskimage: built")),
+      HasSubstr("the provider's `diskimages` do not have `built`"));
   EXPECT_THAT(load_error(changed(", image-id: i-1", "")), HasSubstr("set one of `image-id`"));
 }
 

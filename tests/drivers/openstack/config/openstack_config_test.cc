@@ -214,6 +214,19 @@ providers:
   EXPECT_TRUE(load(text)->managed_images()->images.at("jammy").pause);
 }
 
+// Like the Python Nodepool.
+TEST_F(OpenStackConfigTest, a_diskimage_that_the_provider_does_not_list_is_a_warning) {
+  const auto config = load(R"(
+labels: [{name: l}]
+diskimages: [{name: built, username: ci}]
+providers: [{name: p, cloud: fake, pools: [{name: q, labels: [{name: l, diskimage: built}]}]}]
+)");
+  ASSERT_EQ(config->config_warnings().size(), 1U);
+  EXPECT_THAT(to_string(config->config_warnings().front()),
+              HasSubstr("the provider's `diskimages` do not have `built`"));
+  EXPECT_EQ(config->machine_label("q", "l").access.username, "ci");
+}
+
 TEST_F(OpenStackConfigTest, the_properties_of_an_image_can_be_any_values) {
   const std::string text = R"(
 diskimages: [{name: jammy, elements: [vm]}]

@@ -28,6 +28,13 @@ bool is_id(const std::string& part) {
   return part.starts_with("id-");
 }
 
+// As Nova says that something does not exist.
+constexpr const char* kItemNotFound = R"({"itemNotFound": {"code": 404, "message": "not there"}})";
+
+// The same of Neutron.
+constexpr const char* kNeutronNotFound =
+    R"({"NeutronError": {"type": "HTTPNotFound", "message": "not there", "detail": ""}})";
+
 // The things whose members are what the query says.
 Json filtered(const std::map<std::string, Json>& things,
               const std::map<std::string, std::string>& query) {
@@ -94,6 +101,7 @@ std::string StandIn::add_server(const std::string& name, const std::string& flav
                  {"status", "BUILD"},
                  {"flavor", {{"id", flavor}}},
                  {"hostId", "host-1"},
+                 {"OS-EXT-STS:task_state", next_task},
                  {"accessIPv4", ""},
                  {"accessIPv6", ""},
                  {"addresses", Json::object()},
@@ -170,8 +178,10 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   if (*failure <= 0) co_return std::string();
   std::string message = failures_[name].message;
   if (message == "REQUEST") message = fmt::format("{} {}", fmt::join(call.headers, " "), call.body);
-  co_return http::answer(*failure, Json{{"error", {{"message", message}}}}.dump(),
-                         (*failure == 429 ? "Retry-After: 0\r\n" : "") + id);
+  const bool is_proxy = message.starts_with("<");
+  co_return http::answer(
+      *failure, is_proxy ? message : Json{{"error", {{"message", message}}}}.dump(),
+      (*failure == 429 ? "Retry-After: 0\r\n" : "") + (is_proxy ? std::string() : id));
 }
 
 StandIn::Reply StandIn::route(const Request& request, const http::HttpServer::Call& call) {
@@ -280,13 +290,13 @@ StandIn::Reply StandIn::compute(const Request& request) {
         "maxTotalCores": -1, "maxTotalRAMSize": {}}}}}}})",
                              room, ram)};
   }
-  if (what != "servers") return {404, "{}"};
+  if (what != "servers") return {404, kItemNotFound};
   if (request.method == "POST" && request.path.size() == 1) return create_server(request);
   if (request.path.size() > 2) return {200, R"({"output": "login:"})"};
   if (request.method == "GET" && request.path[1] == "detail") return list_servers(request);
   if (request.method == "GET") {
     const auto found = servers.find(request.path[1]);
-    if (found == servers.end()) return {404, "{}"};
+    if (found == servers.end()) return {404, kItemNotFound};
     return {200, Json{{"server", found->second}}.dump()};
   }
   if (servers.contains(request.path[1]) && failing_deletions > 0) {
@@ -295,9 +305,7 @@ StandIn::Reply StandIn::compute(const Request& request) {
     servers[request.path[1]]["fault"] = {{"message", "the host does not answer"}};
     return {204, ""};
   }
-  if (servers.erase(request.path[1]) == 0) {
-    return {404, R"({"itemNotFound": {"code": 404, "message": "no such server"}})"};
-  }
+  if (servers.erase(request.path[1]) == 0) return {404, kItemNotFound};
   std::erase_if(ports,
                 [&](const auto& port) { return port.second["device_id"] == request.path[1]; });
   return {204, ""};
@@ -319,8 +327,12 @@ StandIn::Reply StandIn::network(const Request& request) {
   const std::string& what = request.path[0];
   if (what == "networks") return {200, Json{{"networks", networks}}.dump()};
   if (what == "subnets") return {200, Json{{"subnets", subnets}}.dump()};
+  if (what != "ports" && !has_routers) return {404, kNeutronNotFound};
   auto& things = what == "ports" ? ports : floating_ips;
-  if (request.method == "DELETE") return {things.erase(request.path[1]) == 0 ? 404 : 204, ""};
+  if (request.method == "DELETE" && things.erase(request.path[1]) == 0) {
+    return {404, kNeutronNotFound};
+  }
+  if (request.method == "DELETE") return {204, ""};
   if (request.method == "POST") return create_floating_ip(request);
   Json answer;
   answer[what] = filtered(things, request.query);

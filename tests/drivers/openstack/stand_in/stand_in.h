@@ -38,7 +38,8 @@ class StandIn {
 
   // The next calls of this kind get these statuses; 0: the connection is cut, -1: the same once the
   // call has been carried out, -2: it has been carried out, and the answer is nonsense. Then all is
-  // well again. "REQUEST" as the message: what the call has sent, headers and body.
+  // well again. "REQUEST" as the message: what the call has sent, headers and body. A message that
+  // begins with "<" is the body, as a proxy's.
   void fail(const std::string& call, std::vector<int> statuses,
             const std::string& message = "busy");
   // The same for the next calls of any kind, but for those that authenticate.
@@ -57,12 +58,14 @@ class StandIn {
   std::vector<Json> subnets;
   std::vector<Json> flavors;
   std::vector<Json> volumes;
+  bool has_routers = true;
 
   async::Duration latency{};    // of each answer
   async::Duration boot_time{};  // of a server, at least
   int looks_until_active = 2;   // how often a server is listed in BUILD
   std::string next_status = "ACTIVE";
   std::string next_fault;
+  std::string next_task;           // of servers that are made; empty: none
   std::size_t broken_servers = 0;  // so many of those that are made next do not come up
   std::size_t room = 10;           // for servers
   int ram = 51200;                 // the quota; -1: none

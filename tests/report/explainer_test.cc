@@ -1,0 +1,150 @@
+// Tests the cost of explanations. Their texts: tests/cli/explain_test.cc.
+
+#include "report/explanation/explainer.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "model/records.h"
+#include "tests/support/allocations.h"
+
+namespace nodepool::report {
+namespace {
+
+using testing::IsEmpty;
+using testing::Lt;
+using testing::Not;
+using testing::SizeIs;
+
+// Provider `sky` launches machines in pool `main` with label `small`.
+class SkyConfig final : public driver::ProviderConfig {
+ public:
+  SkyConfig() : ProviderConfig({.name = "sky"}) {
+    pools_["main"].name = "main";
+    pools_["main"].labels = {"small"};
+  }
+  driver::Offer offer() const override {
+    driver::Offer offer = ProviderConfig::offer();
+    offer.launches = true;
+    offer.launch_attempts = 3;
+    return offer;
+  }
+};
+
+class ExplainerTest : public testing::Test {
+ protected:
+  ExplainerTest() {
+    config_.labels.try_emplace("small");
+    model::Component pool;
+    pool.kind = model::Component::Kind::pool;
+    pool.id = "l1-PoolWorker.sky-main-" + std::string(32, 'a');
+    pool.hostname = "l1";
+    pool.name = "main";
+    pool.provider_name = "sky";
+    pool.supported_labels = {"small"};
+    records_.components.seen("pool/l10000000000", entry(to_record(pool)));
+  }
+  ~ExplainerTest() override { loop_.run(scope_.stop()); }
+
+  coordination::Entry entry(std::string record) {
+    return {std::move(record), {.mzxid = ++transactions_}};
+  }
+
+  void add_node() {
+    model::Node node;
+    node.set_state(model::NodeState::building, clock_.wall_seconds());
+    node.provider = "sky";
+    node.pool = "main";
+    node.type = {"small"};
+    node.resources = driver::Resources({{"instances", 1}}).to_json();
+    records_.nodes.seen(fmt::format("{:010}", transactions_), entry(to_record(node)));
+  }
+
+  // Returns its id.
+  std::string add_request() {
+    model::NodeRequest request;
+    request.set_state(model::RequestState::requested, clock_.wall_seconds());
+    request.node_types = {"small"};
+    std::string id = fmt::format("200-{:010}", transactions_);
+    records_.requests.seen(id, entry(to_record(request)));
+    return id;
+  }
+
+  Explanation explain_label() {
+    Sources sources{.now = clock_.wall_seconds(),
+                    .store = store_,
+                    .nodes = records_.nodes,
+                    .images = records_.images,
+                    .requests = records_.requests,
+                    .components = records_.components,
+                    .config = config_,
+                    .providers = {},
+                    .history = [this](const std::string&) {
+                      ++explained_;
+                      return std::vector<history::JournalEntry>();
+                    }};
+    sources.providers["sky"].config = std::make_shared<const SkyConfig>();
+    return loop_.run(explain(std::move(sources), "small", {})).value();
+  }
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  coordination::MemoryServer server_;
+  coordination::MemoryStore store_{server_, runtime_};
+  telemetry::Logger log_{
+      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      "test"};
+  model::Records records_{runtime_, store_, log_};
+  config::Config config_;
+  int explained_ = 0;  // requests
+  std::int64_t transactions_ = 0;
+  async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
+                            ADD_FAILURE() << name << ": " << error;
+                          }};
+};
+
+// Ends the requests as soon as one of them is explained.
+async::Task<> end_requests(model::RequestTable& requests, std::vector<std::string> ids,
+                           const int& explained) {
+  while (explained == 0) co_await boost::asio::post(boost::asio::use_awaitable);
+  for (const std::string& id : ids) requests.removed(id);
+}
+
+TEST_F(ExplainerTest, other_tasks_run_between_the_requests_of_a_label) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 10; ++i) ids.push_back(add_request());
+  scope_.spawn("requestor", end_requests(records_.requests, ids, explained_));
+  const Explanation explanation = explain_label();
+  EXPECT_THAT(explanation.others, Not(IsEmpty()));
+  EXPECT_THAT(explanation.others, SizeIs(Lt(ids.size())));
+  EXPECT_EQ(explanation.omitted, 0U);
+}
+
+TEST_F(ExplainerTest, the_usage_of_a_provider_is_computed_once_for_all_requests_of_a_label) {
+  for (int i = 0; i < 2000; ++i) add_node();
+  const auto allocations = [this] {
+    return test_support::allocations_of([this] { explain_label(); }).count;
+  };
+  add_request();
+  const std::size_t for_one = allocations();
+  for (int i = 1; i < 10; ++i) add_request();
+  EXPECT_LT(allocations(), 2 * for_one);
+}
+
+}  // namespace
+}  // namespace nodepool::report
