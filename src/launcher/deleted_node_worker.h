@@ -23,8 +23,8 @@ namespace nodepool::launcher {
 class DeletedNodeWorker {
  public:
   // `own_pools`: component ids of the pools of this launcher.
-  DeletedNodeWorker(const WorkerContext& context, const Providers& providers,
-                    const std::set<std::string>& own_pools);
+  DeletedNodeWorker(const WorkerContext& context, HistoryRecorder& history,
+                    const Providers& providers, const std::set<std::string>& own_pools);
 
   // Starts the work.
   void start();
@@ -43,6 +43,7 @@ class DeletedNodeWorker {
     async::Backoff pauses;
     async::Clock::TimePoint retry_at = {};
     std::string reason = {};
+    async::Clock::TimePoint recorded_at = {};  // in the history
   };
 
   void reevaluate(const std::string& id);
@@ -61,6 +62,7 @@ class DeletedNodeWorker {
   Task<> reclaim(model::Node node, coordination::Lock& lock);
 
   const WorkerContext& context_;
+  HistoryRecorder& history_;
   const Providers& providers_;
   const std::set<std::string>& own_pools_;
   telemetry::Logger log_;

@@ -344,6 +344,31 @@ TEST_F(ExplainTest, a_failed_node_shows_the_reason_and_its_history) {
                         id + "`)"));
 }
 
+TEST_F(ExplainTest, a_node_whose_deletion_fails_shows_the_reason_and_no_lease) {
+  add_pool("rack", {"small"});
+  model::Node node = make_node("small");
+  node.set_state(NodeState::deleting, clock_.wall_seconds() - 600);
+  node.user_data = model::lease_user_data({"200-0000000007", clock_.wall_seconds() + 90, "ada"});
+  const std::string id = run(launcher_.add_node(node));
+  for (const auto& [ago, failure] : {std::pair{600, "conflict"}, std::pair{60, "still in use"}}) {
+    history::append({.directory = directory_.path()},
+                    history::to_line({clock_.wall_seconds() - ago,
+                                      history::JournalEntry::Subject::node,
+                                      id,
+                                      "reclaim-failed",
+                                      {},
+                                      failure}));
+  }
+  EXPECT_THAT(explain(id), HasSubstr("  its provider has failed to reclaim it for 0:10:00, and "
+                                     "retries: still in use\n"));
+  EXPECT_THAT(out(), Not(HasSubstr("expires")));
+  const std::string waiting = add_request({"small"});
+  add_decision(waiting, "rack", "waits: it has 1 of 1", "pool-full");
+  EXPECT_THAT(explain(waiting), HasSubstr("  advice      check why node " + id +
+                                          " is not deleted yet: `nodepool explain " + id + "`\n"));
+  EXPECT_THAT(out(), HasSubstr("    node " + id + " is deleting for 0:10:00\n"));
+}
+
 TEST_F(ExplainTest, a_node_of_a_provider_without_a_launcher_is_marked) {
   EXPECT_THAT(explain(run(launcher_.add_node(make_node("small")))),
               HasSubstr("no registered launcher serves its provider"));

@@ -121,6 +121,17 @@ void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, 
                   failed, duration_text(knowledge.now - last->time), last->details, node.id));
 }
 
+// The failures of the node's provider to reclaim it, in the journal of this host.
+void explain_failed_reclaims(Statements& to, const ExplanationFacts& knowledge, const Node& node) {
+  if (node.state != NodeState::deleting) return;
+  std::vector<history::JournalEntry> failures = knowledge.history(node.id);
+  std::erase_if(failures, [](const auto& entry) { return entry.event != "reclaim-failed"; });
+  if (failures.empty()) return;
+  say(to, "reclaim-failed",
+      fmt::format("its provider has failed to reclaim it for {}, and retries: {}",
+                  duration_text(knowledge.now - failures.front().time), failures.back().details));
+}
+
 void explain_nodes(Statements& to, const ExplanationFacts& knowledge,
                    const std::string& request_id) {
   for (const std::string& id : knowledge.nodes.allocated_to(request_id)) {
@@ -346,7 +357,9 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
   }
   say_of(facts, "tenant", node.tenant_name.value_or(""));
   say_of(facts, "requestor", node.requestor.value_or(""));
-  if (const std::optional<model::Lease> lease = model::lease_of(node)) {
+  // Afterwards, the record still has the lease that has ended.
+  const std::optional<model::Lease> lease = model::lease_of(node);
+  if (lease && node.state == NodeState::in_use) {
     say_of(facts, "lease",
            fmt::format("{} of {}, expires in {}", lease->id, lease->holder,
                        duration_text(lease->expires - knowledge.now)));
@@ -355,6 +368,7 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
   explain_launch(facts, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
                  node);
   explain_failed_attempts(facts, knowledge, node);
+  explain_failed_reclaims(facts, knowledge, node);
   explain_backing(facts, knowledge, node);
   say_of(facts, "next", what_next(knowledge, node, locked));
   explain_backing_chain(explanation, knowledge, node, depth);

@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "planning/decision_text.h"
 #include "report/explanation/departed_pools.h"
+#include "report/explanation/leases.h"
 #include "report/explanation/silent_pools.h"
 
 namespace nodepool::report {
@@ -23,6 +24,9 @@ using model::Node;
 using model::NodeRequest;
 using model::RequestState;
 using planning::Decision;
+
+// Seconds after which a deletion is worth a look.
+constexpr double kSlowDeletion = 120;
 
 // The last decision of this pool in the journal of this host, without the name of the pool. Pools
 // are compared by their titles: a restarted pool has another id.
@@ -103,28 +107,36 @@ std::string reason_name(const history::Decided& decided) {
 }
 
 // By the stable name of the reason for a decision.
-std::string advice_about(std::string_view reason) {
+std::string advice_about(const ExplanationFacts& knowledge, const NodeRequest& request,
+                         const Component& pool, std::string_view reason) {
   using Code = planning::Reason::Code;
   constexpr std::array kFull{Code::nodes_not_free, Code::pool_full, Code::provider_full};
   const bool is_full = std::ranges::find(kFull, reason, planning::name_of) != kFull.end();
-  return is_full ? "release leases that are not needed (`nodepool lease-list`), raise the limit, "
-                   "or add hosts"
-                 : "";
+  if (!is_full) return {};
+  const std::vector<const Node*> deleting = nodes_in_deletion(knowledge, pool, request.node_types);
+  if (!deleting.empty() && knowledge.now - deleting.front()->state_time > kSlowDeletion) {
+    return fmt::format("check why node {0} is not deleted yet: `nodepool explain {0}`",
+                       deleting.front()->id);
+  }
+  return "release leases that are not needed (`nodepool lease-list`), raise the limit, or add "
+         "hosts";
 }
 
 // The pool's decision as far as this host knows it. Empty if it is unknown, or not to serve it.
-ReasonToWait known_decision(const ExplanationFacts& knowledge,
+ReasonToWait known_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
                             const std::vector<history::JournalEntry>& history,
                             const Component& pool) {
   if (const Decision* decision = simulated_decision(knowledge, pool)) {
     const bool is_due = decision->kind == Decision::Kind::accept;
     if (is_due && why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
     if (decision->kind == Decision::Kind::ignore) return {};
-    return {sentence(*decision), advice_about(planning::name_of(decision->reason.code))};
+    return {sentence(*decision),
+            advice_about(knowledge, request, pool, planning::name_of(decision->reason.code))};
   }
   const std::optional<history::JournalEntry> last = last_decision(history, pool);
   if (!last) return {};
-  return {last->details, advice_about(reason_name(std::get<history::Decided>(last->facts)))};
+  return {last->details, advice_about(knowledge, request, pool,
+                                      reason_name(std::get<history::Decided>(last->facts)))};
 }
 
 // What is to be expected of a pool without a known decision. Empty if it does not serve the
@@ -139,8 +151,9 @@ ReasonToWait prospect(const ExplanationFacts& knowledge, const NodeRequest& requ
   if (why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
   const auto where = fmt::format("its decisions are known on {}: use --url", pool.hostname);
   if (!pool.paused) return {"may serve it; " + where};
-  return {"is paused: at capacity; " + where,
-          advice_about(planning::name_of(planning::Reason::Code::pool_full))};
+  return {
+      "is paused: at capacity; " + where,
+      advice_about(knowledge, request, pool, planning::name_of(planning::Reason::Code::pool_full))};
 }
 
 // Why the request waits although no pool is about to serve it.
@@ -201,7 +214,7 @@ ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest
   std::vector<ReasonToWait> possible;
   for (const Component* pool : knowledge.pools) {
     if (!pool->supports(request.node_types) || request.declined(pool->id)) continue;
-    ReasonToWait reason = known_decision(knowledge, history, *pool);
+    ReasonToWait reason = known_decision(knowledge, request, history, *pool);
     std::vector<ReasonToWait>& reasons = reason.text.empty() ? possible : known;
     if (reason.text.empty()) reason = prospect(knowledge, request, *pool);
     if (reason.text.empty()) continue;

@@ -225,6 +225,7 @@ TEST_F(FakeDriverTest, an_image_can_be_made_to_fail) {
     return process_->run(images.upload({}, "image", {}, metadata, [](std::uint64_t) {}));
   };
   EXPECT_THROW(upload({{"SHOULD_FAIL", "true"}}), driver::CloudError);
+  EXPECT_THROW(upload({{"SHOULD_FAIL", "True"}}), driver::CloudError) << "a boolean as metadata";
   EXPECT_FALSE(upload({{"SHOULD_FAIL", "false"}}).empty());
 }
 
