@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "program/daemon.h"
 #include "program/host_names.h"
 #include "program/service_manager.h"
+#include "telemetry/health.h"
 #include "telemetry/log_errors.h"
 #include "web/error_pages.h"
 #include "web/metrics_page.h"
@@ -59,7 +62,7 @@ class BuilderDaemon final : public program::Daemon {
   Task<web::Response> answer(web::Request request) {
     if (request.path == "/live") co_return web::text_page("OK");
     if (request.path == "/ready") {
-      telemetry::Health health = Daemon::health();
+      telemetry::Health health = all_health();
       if (!anonymous_read_) health = web::without_reasons(std::move(health));
       co_return web::readiness_page(health, request);
     }
@@ -72,8 +75,15 @@ class BuilderDaemon final : public program::Daemon {
     co_return co_await metrics_page_.answer();
   }
 
-  telemetry::MetricsRegistry all_metrics() {
+  telemetry::Health all_health() const {
+    telemetry::Health all = health();
+    if (builder_) std::ranges::move(builder_->problems(), std::back_inserter(all.warnings));
+    return all;
+  }
+
+  telemetry::MetricsRegistry all_metrics() const {
     telemetry::MetricsRegistry all = registry();
+    telemetry::add_health(all, all_health());
     if (builder_) builder_->add_metrics(all);
     return all;
   }

@@ -90,7 +90,11 @@ TEST_F(BuilderPages, liveness_readiness_and_metrics_are_served) {
   start();
   EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
-  EXPECT_THAT(page("/metrics"), HasSubstr("\nprocess_cpu_seconds_total "));
+  const std::string metrics = page("/metrics");
+  for (const char* line :
+       {"\nprocess_cpu_seconds_total ", "\nnodepool_ready 1\n", "\nnodepool_problems 0\n"}) {
+    EXPECT_THAT(metrics, HasSubstr(line));
+  }
   host_.commands().wait_until("the image's size", [this] {
     return page("/metrics").contains("\nnodepool_image_size_bytes{");
   });
