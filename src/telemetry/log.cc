@@ -109,7 +109,6 @@ bool Log::enabled(std::string_view logger, LogLevel level) const {
 }
 
 void Log::write(std::string_view logger, LogLevel level, std::string_view message) {
-  if (!enabled(logger, level)) return;
   const std::lock_guard lock(output_->mutex);
   Losses& losses = output_->losses;
   try {
@@ -158,6 +157,10 @@ Logger Logger::about(std::string_view event_id, std::string_view request_id,
   if (!request_id.empty()) logger.prefix_ += fmt::format("[node_request: {}] ", request_id);
   if (!node_id.empty()) logger.prefix_ += fmt::format("[node: {}] ", node_id);
   return logger;
+}
+
+void Logger::requested(const std::string& message) const {
+  log_->write(name_, LogLevel::info, prefix_ + message);
 }
 
 void Logger::write(LogLevel level, fmt::string_view format, fmt::format_args args) const {
