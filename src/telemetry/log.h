@@ -38,7 +38,9 @@ class Logger;
 //   2026-11-21 04:40:12,345 INFO nodepool.PoolWorker.rack-main: [e: 5f0c…] [node_request: 200-…]
 //   text
 //
-// Further lines of a message repeat the prefix and indent the text by two spaces.
+// Further lines of a message repeat the prefix and indent the text by two spaces. On a stream to
+// systemd's journal, each line begins with its priority, such as "<6>", which the journal takes
+// off.
 class Log {
  public:
   // Throws std::runtime_error if the file cannot be opened, except on a full file system.
