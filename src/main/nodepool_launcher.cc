@@ -18,7 +18,7 @@
 #include "program/host_names.h"
 #include "program/journal.h"
 #include "report/explanation/explainer.h"
-#include "telemetry/process_metrics.h"
+#include "telemetry/health.h"
 
 namespace {
 
@@ -101,6 +101,10 @@ class LauncherDaemon final : public program::Daemon {
     launcher_.reset();
   }
 
+  std::vector<std::string> early_problems() const override {
+    return web_ ? web_->problems() : std::vector<std::string>();
+  }
+
   void state_has_changed() override {
     if (launcher_) launcher_->set_state(state());
   }
@@ -128,10 +132,7 @@ class LauncherDaemon final : public program::Daemon {
 
   telemetry::MetricsRegistry all_metrics() {
     telemetry::MetricsRegistry all = registry();
-    const telemetry::Health health = all_health();
-    all.gauge(telemetry::series<telemetry::kReady>(), health.obstacles.empty() ? 1 : 0);
-    all.gauge(telemetry::series<telemetry::kProblems>(),
-              static_cast<double>(health.warnings.size()));
+    telemetry::add_health(all, all_health());
     if (launcher_) launcher_->add_metrics(all);
     return all;
   }

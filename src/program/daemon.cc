@@ -157,7 +157,8 @@ void Daemon::update_problems() {
     problems.push_back(
         fmt::format("changed keys that wait for a restart: {}", fmt::join(not_in_force_, ", ")));
   }
-  for (std::string& warning : store_.warnings()) problems.push_back(std::move(warning));
+  std::ranges::move(early_problems(), std::back_inserter(problems));
+  std::ranges::move(store_.warnings(), std::back_inserter(problems));
   if (problems == state_.problems) return;
   state_.problems = std::move(problems);
   state_has_changed();
@@ -174,6 +175,10 @@ void Daemon::loop_turned(async::Duration lag) {
 
 std::vector<std::string> Daemon::fixed_keys_changed(const config::Config& /*begun*/,
                                                     const config::Config& /*now*/) const {
+  return {};
+}
+
+std::vector<std::string> Daemon::early_problems() const {
   return {};
 }
 

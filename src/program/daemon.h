@@ -61,6 +61,9 @@ class Daemon {
                                                       const config::Config& now) const;
   // Stops everything, also after a start that failed, or without start().
   virtual Task<> stop() = 0;
+  // Problems of the parts that start_without_store() has started, as sentences, for the component's
+  // record. Called every few seconds. None by default.
+  virtual std::vector<std::string> early_problems() const;
   // Called when state() has changed.
   virtual void state_has_changed() {}
   // Returns when the daemon has to end: by default at the first SIGINT, SIGTERM or SIGUSR1.

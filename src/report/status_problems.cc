@@ -35,6 +35,13 @@ bool is_running(const StatusSources& sources, Component::Kind kind) {
                              [kind](const auto& entry) { return entry.second.kind == kind; });
 }
 
+// Several daemons of one kind and configuration may run on a host: a problem that all report is
+// listed once.
+void add_of_daemon(Problems& to, std::string about, std::string text, const std::string& id) {
+  if (std::ranges::find(to, text, &StatusProblem::text) != to.end()) return;
+  add(to, std::move(about), std::move(text), "component", id);
+}
+
 void add_daemons(Problems& to, const StatusSources& sources) {
   if (!is_running(sources, Component::Kind::launcher)) {
     add(to, "no-launcher",
@@ -48,11 +55,11 @@ void add_daemons(Problems& to, const StatusSources& sources) {
     const std::string daemon =
         fmt::format("{} on {}", to_string(component.kind), component.hostname);
     if (!component.configuration_problem.empty()) {
-      add(to, "configuration-rejected",
-          daemon + ": " + model::rejection_text(component.configuration_problem), "component", id);
+      add_of_daemon(to, "configuration-rejected",
+                    daemon + ": " + model::rejection_text(component.configuration_problem), id);
     }
     for (const std::string& problem : component.problems) {
-      add(to, "daemon", fmt::format("{}: {}", daemon, problem), "component", id);
+      add_of_daemon(to, "daemon", fmt::format("{}: {}", daemon, problem), id);
     }
   }
 }

@@ -116,7 +116,9 @@ TEST_F(HealthTest, an_unreachable_store_is_reported) {
   EXPECT_THAT(page("/ready"), StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(page("/node-list"), StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
-  EXPECT_THAT(page("/metrics"), HasSubstr("\nnodepool_ready 0\n"));
+  const std::string metrics = page("/metrics");
+  EXPECT_THAT(metrics, HasSubstr("\nnodepool_ready 0\n"));
+  EXPECT_THAT(metrics, HasSubstr("\nnodepool_problems 1\n"));
   EXPECT_EQ(site_.nodepool({"status"}).status, 2);
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }

@@ -38,6 +38,7 @@ class TestDaemon final : public Daemon {
 
   std::vector<std::string> calls_;
   std::vector<std::int64_t> sessions_;
+  std::vector<std::string> early_problems_;
   std::function<void()> block_;    // is called on the loop
   std::function<Task<>()> begin_;  // in the start
 
@@ -70,6 +71,7 @@ class TestDaemon final : public Daemon {
     calls_.emplace_back("reconfigure");
     co_return;
   }
+  std::vector<std::string> early_problems() const override { return early_problems_; }
   Task<> stop() override {
     calls_.emplace_back("stop");
     co_await store().exists("/");
@@ -168,6 +170,20 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   EXPECT_THAT(daemon.health().warnings, ElementsAre(daemon.state().problems.front()));
   EXPECT_THAT(daemon.registry().prometheus_text(),
               Not(HasSubstr("nodepool_log_messages_dropped_total 0\n")));
+}
+
+TEST_F(DaemonTest, problems_of_what_starts_without_the_store_are_published_with_the_start) {
+  const auto daemon = this->daemon({});
+  daemon->early_problems_ = {"the port is in use"};
+  std::vector<std::string> published;
+  const auto begin = [](TestDaemon& daemon, std::vector<std::string>& published) -> Task<> {
+    published = daemon.state().problems;
+    co_return;
+  };
+  daemon->begin_ = [&] { return begin(*daemon, published); };
+  daemon->run(report_);
+  EXPECT_THAT(published, ElementsAre("the port is in use"));
+  EXPECT_THAT(daemon->health().warnings, ElementsAre("the port is in use"));
 }
 
 TEST_F(DaemonTest, a_store_that_refuses_writes_is_logged_once_and_an_obstacle_until_it_does_not) {

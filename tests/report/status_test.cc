@@ -37,8 +37,8 @@ class StatusTest : public testing::Test {
     loop_.poll();
   }
 
-  void add_launcher(const model::Component& launcher) {
-    add(coordination::join_path(model::kComponentsRoot, "launcher/l10000000000"),
+  void add_launcher(const model::Component& launcher, const char* id = "l10000000000") {
+    add(coordination::join_path(model::kComponentsRoot, std::string("launcher/") + id),
         to_record(launcher));
   }
 
@@ -137,6 +137,20 @@ TEST_F(StatusTest, problems_reported_by_daemons_are_included) {
                   "nodepool.yaml:3:1: labels: missing",
                   "launcher on l1: provider sky is not in service: no such cloud",
                   "provider sky is configured here, but no launcher serves it"));
+}
+
+TEST_F(StatusTest, a_problem_that_two_launchers_of_a_host_report_is_listed_once) {
+  model::Component launcher = well();
+  launcher.configuration_problem = "labels: missing";
+  launcher.problems = {"the disk is full"};
+  add_launcher(launcher);
+  add_launcher(launcher, "l10000000001");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("labels: missing"), HasSubstr("the disk is full")));
+  launcher.hostname = "l2";
+  launcher.configuration_problem.clear();
+  add_launcher(launcher, "l20000000002");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("labels: missing"), HasSubstr("the disk is full"),
+                                      "launcher on l2: the disk is full"));
 }
 
 TEST_F(StatusTest, a_daemon_whose_start_is_unknown_reports_its_problems) {
