@@ -79,6 +79,11 @@ Task<> LauncherWeb::stop() {
   if (api_) co_await api_->stop();
 }
 
+std::vector<std::string> LauncherWeb::problems() {
+  if (!api_ || api_->authorizer().problem().empty()) return {};
+  return {api_->authorizer().problem()};
+}
+
 Task<web::Response> LauncherWeb::answer(web::Request request) {
   if (request.path == "/live") co_return web::text_page("OK");
   const page::StatusPage::Part page = page::StatusPage::part_of(request);

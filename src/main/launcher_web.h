@@ -39,6 +39,9 @@ class LauncherWeb {
 
   async::Task<> stop();
 
+  // Problems that need attention, as sentences.
+  std::vector<std::string> problems();
+
  private:
   async::Task<web::Response> answer(web::Request request);
   async::Task<web::Response> answer_reader(web::Request request, page::StatusPage::Part page);

@@ -101,6 +101,10 @@ class LauncherDaemon final : public program::Daemon {
     launcher_.reset();
   }
 
+  std::vector<std::string> service_problems() override {
+    return web_ ? web_->problems() : std::vector<std::string>();
+  }
+
   void state_has_changed() override {
     if (launcher_) launcher_->set_state(state());
   }

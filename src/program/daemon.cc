@@ -158,6 +158,7 @@ void Daemon::update_problems() {
         fmt::format("changed keys that wait for a restart: {}", fmt::join(not_in_force_, ", ")));
   }
   for (std::string& warning : store_.warnings()) problems.push_back(std::move(warning));
+  for (std::string& problem : service_problems()) problems.push_back(std::move(problem));
   if (problems == state_.problems) return;
   state_.problems = std::move(problems);
   state_has_changed();

@@ -61,6 +61,8 @@ class Daemon {
                                                       const config::Config& now) const;
   // Stops everything, also after a start that failed, or without start().
   virtual Task<> stop() = 0;
+  // Problems of the service for state(), as sentences. Called every few seconds; none by default.
+  virtual std::vector<std::string> service_problems() { return {}; }
   // Called when state() has changed.
   virtual void state_has_changed() {}
   // Returns when the daemon has to end: by default at the first SIGINT, SIGTERM or SIGUSR1.
