@@ -79,6 +79,9 @@ std::vector<std::string> LauncherWeb::problems() const {
       problems.push_back(std::move(problem));
     }
   }
+  if (api_ && !api_->authorizer().problem().empty()) {
+    problems.push_back(api_->authorizer().problem());
+  }
   return problems;
 }
 

@@ -141,8 +141,10 @@ class BuilderDaemon final : public program::Daemon {
   }
 
   std::vector<std::string> early_problems() const override {
-    if (!web_ || web_->problem().empty()) return {};
-    return {web_->problem()};
+    std::vector<std::string> problems;
+    if (web_ && !web_->problem().empty()) problems.push_back(web_->problem());
+    if (authorizer_ && !authorizer_->problem().empty()) problems.push_back(authorizer_->problem());
+    return problems;
   }
 
   void state_has_changed() override {

@@ -133,14 +133,23 @@ void add_uploads(Problems& to, const StatusSources& sources) {
   }
 }
 
+// "90 s", "12 min", "3 h 05 min".
+std::string wait_text(double seconds) {
+  constexpr double kFewSeconds = 120;
+  if (seconds < kFewSeconds) return fmt::format("{:.0f} s", seconds);
+  const auto minutes = static_cast<std::int64_t>(seconds) / 60;
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+}
+
 void add_requests(Problems& to, const StatusSources& sources) {
   const auto requests = overdue(sources);
   for (std::size_t i = 0; i < std::min(requests.size(), kMaxOfOneKind); ++i) {
     const NodeRequest& request = *requests[i];
     add(to, "request-waits",
-        fmt::format("request {} for {} has been waiting for {:.0f} s: see `nodepool explain {}`",
+        fmt::format("request {} for {} has been waiting for {}: see `nodepool explain {}`",
                     request.id, fmt::join(request.node_types, ", "),
-                    sources.now - request.stat.created(), request.id),
+                    wait_text(sources.now - request.stat.created()), request.id),
         "request", request.id);
   }
   if (requests.size() > kMaxOfOneKind) {

@@ -105,6 +105,19 @@ TEST_F(HealthTest, all_interfaces_report_the_same_problems) {
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
+TEST_F(HealthTest, an_unreadable_token_file_is_reported) {
+  const std::string tokens = site_.directory().write("tokens.yaml", "tokens: [\n");
+  site_.configure(std::string(kUnreachableHost) + "api: {tokens: " + tokens + "}\n");
+  site_.start_launcher();
+  const std::string said = "reading the token file failed, keeping the previous 0 tokens: ";
+  wait_for_page("/ready?detail", said + tokens);
+  site_.wait_until("the store has it",
+                   [&] { return site_.nodepool({"status"}).output.contains(said); });
+  site_.directory().write("tokens.yaml", "tokens: []\n");
+  site_.wait_until("it is solved", [&] { return !page("/ready?detail").contains(said); });
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
 TEST_F(HealthTest, an_unreachable_store_is_reported) {
   const test_support::ReservedPort unused_port;
   site_.keep_records_in(

@@ -209,9 +209,11 @@ TEST_F(StatusTest, a_request_may_wait_for_a_while) {
   EXPECT_THAT(problems(), IsEmpty());
   clock_.advance_by(std::chrono::seconds(601));
   EXPECT_THAT(problems(),
-              ElementsAre("request 200-0000000001 for small has been waiting for 601 s: "
+              ElementsAre("request 200-0000000001 for small has been waiting for 10 min: "
                           "see `nodepool explain 200-0000000001`"));
   EXPECT_THAT(status_as(Format::text, status()), HasSubstr("| 200-0000000001 | requested | small"));
+  clock_.advance_by(std::chrono::hours(2));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr(" has been waiting for 2 h 10 min: ")));
 }
 
 }  // namespace
