@@ -150,6 +150,16 @@ void Launcher::on_component(const model::ComponentTable::Change& change) {
   if (change.after == nullptr && change.before->kind == model::Component::Kind::pool) {
     mark_departed(*change.before);
   }
+  if (change.before == nullptr || change.after == nullptr) warn_of_python_launchers();
+}
+
+void Launcher::warn_of_python_launchers() {
+  std::map<std::string, std::string> now = records_.components.providers_of_both_kinds();
+  std::erase_if(now, [this](const auto& each) { return !providers_.contains(each.first); });
+  for (const auto& [provider, sentence] : now) {
+    if (!of_both_kinds_.contains(provider)) log_.warning("{}", sentence);
+  }
+  of_both_kinds_ = std::move(now);
 }
 
 void Launcher::mark_departed(const model::Component& pool) {

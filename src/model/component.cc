@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "model/record_io.h"
 
@@ -18,6 +20,15 @@ std::string_view to_string(Component::Kind kind) {
       return "pool";
   }
   return "";
+}
+
+Program program_of(const Component& component) {
+  constexpr int kFirstVersion = 12;  // of this Nodepool
+  const std::string& version = component.version;
+  int major = 0;
+  const auto parsed = std::from_chars(version.data(), version.data() + version.size(), major);
+  if (parsed.ec != std::errc()) return Program::unknown;
+  return major < kFirstVersion ? Program::python_nodepool : Program::this_nodepool;
 }
 
 bool Component::supports(std::string_view label) const {

@@ -1,5 +1,7 @@
 #include "model/component_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/paths.h"
@@ -31,6 +33,26 @@ std::vector<const Component*> ComponentTable::pools() const {
     if (component.kind == Component::Kind::pool) pools.push_back(&component);
   }
   return pools;
+}
+
+std::map<std::string, std::string> ComponentTable::providers_of_both_kinds() const {
+  std::set<std::string_view> own;
+  std::map<std::string, const Component*> of_python;
+  for (const Component* pool : pools()) {
+    const Program program = program_of(*pool);
+    if (program == Program::this_nodepool) own.insert(pool->provider_name);
+    if (program == Program::python_nodepool) of_python.try_emplace(pool->provider_name, pool);
+  }
+  std::map<std::string, std::string> sentences;
+  for (const auto& [provider, pool] : of_python) {
+    if (!own.contains(provider)) continue;
+    sentences[provider] = fmt::format(
+        "provider {} is also served by {} (version {}): launches are discarded and nodes in use "
+        "may "
+        "be lost as long as launchers of both kinds serve it",
+        provider, pool->hostname, pool->version);
+  }
+  return sentences;
 }
 
 std::set<std::string_view> ComponentTable::supported_labels() const {

@@ -74,6 +74,9 @@ void add_providers(Problems& to, const StatusSources& sources) {
         fmt::format("provider {} is configured here, but no launcher serves it", provider),
         "provider", provider);
   }
+  for (const auto& [provider, sentence] : sources.components.providers_of_both_kinds()) {
+    add(to, "provider-of-both-kinds", sentence, "provider", provider);
+  }
 }
 
 void add_hosts(Problems& to, const StatusSources& sources) {

@@ -75,6 +75,27 @@ TEST_F(ConfigCommandTest, certificates_for_zookeeper_may_be_in_the_secure_file) 
   EXPECT_THAT(error, HasSubstr("zookeeper-tls: missing `cert` and `key`"));
 }
 
+TEST_F(ConfigCommandTest, a_missing_certificate_for_zookeeper_is_a_warning) {
+  const std::string there = directory_.write("key.pem", "");
+  config_ =
+      "zookeeper-servers: [{host: a}]\nzookeeper-tls: {ca: /no/ca, cert: /no/cert, key: " + there +
+      "}\n";
+  const auto [status, log] = validate();
+  EXPECT_EQ(status, 0);
+  const std::string begin = "WARNING nodepool.config_validator: ";
+  EXPECT_THAT(log, HasSubstr(begin + file() + ":2:21: zookeeper-tls.ca: /no/ca does not exist"));
+  EXPECT_THAT(log,
+              HasSubstr(begin + file() + ":2:35: zookeeper-tls.cert: /no/cert does not exist"));
+  EXPECT_THAT(log, Not(HasSubstr("zookeeper-tls.key")));
+  const std::string secure = directory_.write(
+      "secret.conf", "zookeeper-tls: {ca: /no/other, cert: " + there + ", key: " + there + "}\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(nodepool({"-s", secure, "config-validate"}), 0);
+  const std::string replaced = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(replaced, HasSubstr(secure + ":1:21: zookeeper-tls.ca: /no/other does not exist"));
+  EXPECT_THAT(replaced, Not(HasSubstr("/no/ca")));
+}
+
 TEST_F(ConfigCommandTest, what_is_on_other_machines_is_a_warning) {
   config_ =
       "labels: [{name: l}]\n"

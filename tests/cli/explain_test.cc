@@ -35,8 +35,9 @@ class ExplainTest : public CliTest {
   }
 
   void add_pool(const std::string& provider, std::vector<std::string> labels,
-                std::int64_t priority = 100, bool paused = false) {
+                std::int64_t priority = 100, bool paused = false, std::string version = "12.0.0") {
     model::Component pool;
+    pool.version = std::move(version);
     pool.kind = model::Component::Kind::pool;
     pool.hostname = "l1";
     pool.id = "l1-PoolWorker." + provider + "-main-" + std::string(32, 'a');
@@ -174,6 +175,13 @@ TEST_F(ExplainTest, without_a_known_decision_the_reason_is_the_pool_that_may_ser
                 "l1: use --url\n"));
   EXPECT_THAT(explain(add_request({"small", "huge"})),
               HasSubstr("  reason      no registered pool offers all of its labels\n"));
+}
+
+TEST_F(ExplainTest, the_decisions_of_a_python_launcher_are_in_its_log) {
+  add_pool("rack", {"small"}, 100, /*paused=*/false, "11.0.0");
+  EXPECT_THAT(explain(add_request({"small"})),
+              HasSubstr("  reason      rack-main on l1 may serve it; its launcher is a Python "
+                        "Nodepool: see its log on l1\n"));
 }
 
 TEST_F(ExplainTest, a_request_that_no_longer_exists_is_explained_by_the_journal) {

@@ -1,5 +1,6 @@
 #include "report/status.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -175,6 +176,26 @@ TEST_F(StatusTest, a_python_launcher_reports_less) {
   EXPECT_THAT(status_as(Format::json, status()),
               HasSubstr(R"("started": null, "configuration_loaded": null, )"
                         R"("configuration_rejected": null)"));
+}
+
+TEST_F(StatusTest, a_provider_that_launchers_of_both_kinds_serve_needs_attention) {
+  add_launcher(well());
+  const auto add_pool = [this](const char* host, const char* provider, const char* version) {
+    model::Component pool;
+    pool.kind = model::Component::Kind::pool;
+    pool.hostname = host;
+    pool.provider_name = provider;
+    pool.version = version;
+    add(fmt::format("{}/pool/{}{}", model::kComponentsRoot, host, provider), to_record(pool));
+  };
+  add_pool("pylauncher", "vexxhost", "11.0.0");
+  add_pool("pylauncher", "old", "11.0.0");
+  add_pool("l1", "rack", "12.0.0");
+  add_pool("odd", "vexxhost", "");
+  EXPECT_THAT(problems(), IsEmpty());
+  add_pool("l1", "vexxhost", "12.0.0");
+  EXPECT_THAT(problems(), ElementsAre(testing::StartsWith("provider vexxhost is also served by "
+                                                          "pylauncher (version 11.0.0): ")));
 }
 
 TEST_F(StatusTest, images_need_attention_when_the_last_build_or_upload_failed) {

@@ -149,7 +149,10 @@ ReasonToWait prospect(const ExplanationFacts& knowledge, const NodeRequest& requ
     return {};
   }
   if (why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
-  const auto where = fmt::format("its decisions are known on {}: use --url", pool.hostname);
+  const auto where =
+      program_of(pool) == model::Program::python_nodepool
+          ? fmt::format("its launcher is a Python Nodepool: see its log on {}", pool.hostname)
+          : fmt::format("its decisions are known on {}: use --url", pool.hostname);
   if (!pool.paused) return {"may serve it; " + where};
   return {
       "is paused: at capacity; " + where,
