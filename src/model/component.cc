@@ -22,13 +22,13 @@ std::string_view to_string(Component::Kind kind) {
   return "";
 }
 
-Program program_of(const Component& component) {
+Implementation implementation_of(const Component& component) {
   constexpr int kFirstVersion = 12;  // of this Nodepool
   const std::string& version = component.version;
   int major = 0;
   const auto parsed = std::from_chars(version.data(), version.data() + version.size(), major);
-  if (parsed.ec != std::errc()) return Program::unknown;
-  return major < kFirstVersion ? Program::python_nodepool : Program::this_nodepool;
+  if (parsed.ec != std::errc()) return Implementation::unknown;
+  return major < kFirstVersion ? Implementation::python_nodepool : Implementation::this_nodepool;
 }
 
 bool Component::supports(std::string_view label) const {

@@ -45,10 +45,10 @@ struct Component {
 
 std::string_view to_string(Component::Kind kind);
 
-enum class Program { unknown, python_nodepool, this_nodepool };
+enum class Implementation { unknown, python_nodepool, this_nodepool };
 
-// Which program wrote the record, by its version: those of the Python Nodepool are below 12.
-Program program_of(const Component& component);
+// Which implementation wrote the record, by its version: those of the Python Nodepool are below 12.
+Implementation implementation_of(const Component& component);
 
 // Parses a component's record. Throws RecordError.
 Component parse_component(Component::Kind kind, const coordination::Entry& entry);

@@ -216,14 +216,14 @@ TEST(ComponentRecordTest, the_version_tells_the_program_that_wrote_it) {
   const auto program = [](const std::string& version) {
     Component pool;
     pool.version = version;
-    return program_of(pool);
+    return implementation_of(pool);
   };
-  EXPECT_EQ(program("11.0.0"), Program::python_nodepool);
-  EXPECT_EQ(program("9.0.1.dev12"), Program::python_nodepool);
-  EXPECT_EQ(program("12.0.0~debug"), Program::this_nodepool);
-  EXPECT_EQ(program("13.1.0"), Program::this_nodepool);
-  EXPECT_EQ(program(""), Program::unknown);
-  EXPECT_EQ(program("unknown"), Program::unknown);
+  EXPECT_EQ(program("11.0.0"), Implementation::python_nodepool);
+  EXPECT_EQ(program("9.0.1.dev12"), Implementation::python_nodepool);
+  EXPECT_EQ(program("12.0.0~debug"), Implementation::this_nodepool);
+  EXPECT_EQ(program("13.1.0"), Implementation::this_nodepool);
+  EXPECT_EQ(program(""), Implementation::unknown);
+  EXPECT_EQ(program("unknown"), Implementation::unknown);
 }
 
 TEST(ComponentRecordTest, a_daemon_that_knows_no_times_still_says_its_problems) {

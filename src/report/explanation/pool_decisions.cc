@@ -150,7 +150,7 @@ ReasonToWait prospect(const ExplanationFacts& knowledge, const NodeRequest& requ
   }
   if (why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
   const auto where =
-      program_of(pool) == model::Program::python_nodepool
+      implementation_of(pool) == model::Implementation::python_nodepool
           ? fmt::format("its launcher is a Python Nodepool: see its log on {}", pool.hostname)
           : fmt::format("its decisions are known on {}: use --url", pool.hostname);
   if (!pool.paused) return {"may serve it; " + where};
