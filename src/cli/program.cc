@@ -157,12 +157,16 @@ int perform_arguments(Context& context) {
 
 }  // namespace
 
+std::string process_hostname() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
 std::string process_identity() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   const passwd* user = ::getpwuid(::getuid());
   const std::string name = user == nullptr ? std::to_string(::getuid()) : user->pw_name;
-  return name + "@" + host.data();
+  return name + "@" + process_hostname();
 }
 
 std::size_t terminal_width() {

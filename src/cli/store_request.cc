@@ -48,12 +48,12 @@ std::string shortage(const std::vector<const model::Component*>& pools,
   }
   if (pools.empty()) return "no launcher serves a pool at present; waiting for one";
   if (!missing.empty()) {
-    return fmt::format("no pool offers {} at present; waiting for one{}", fmt::join(missing, ", "),
+    return fmt::format("no pool offers {} at present{}", fmt::join(missing, ", "),
                        suggestion(pools, missing));
   }
   const bool together = std::ranges::any_of(
       pools, [&labels](const model::Component* pool) { return pool->supports(labels); });
-  return together ? "" : "no single pool offers all of these labels at present; waiting for one";
+  return together ? "" : "no single pool offers all of these labels at present";
 }
 
 // Reports the progress of a request, as it changes in the tables.

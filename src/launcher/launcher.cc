@@ -41,8 +41,7 @@ void add_problems(std::vector<std::string>& problems, const ProviderInService& s
   for (const auto& [pool, offered] : offer->pools) {
     for (const auto& [label, of_label] : offered.labels) {
       if (of_label.problem.empty() || problems.size() >= kMost) continue;
-      problems.push_back(
-          fmt::format("pool {}-{} cannot serve label {}: {}", name, pool, label, of_label.problem));
+      problems.push_back(model::label_problem_text(name, pool, label, of_label.problem));
     }
   }
 }
@@ -198,7 +197,7 @@ void Launcher::add_metrics(telemetry::MetricsRegistry& registry) {
 std::vector<std::string> Launcher::problems() const {
   std::vector<std::string> problems;
   if (!history_.problem().empty()) {
-    problems.push_back("the history cannot be written: " + history_.problem());
+    problems.push_back(std::string(model::kHistoryProblem) + history_.problem());
   }
   for (const auto& [provider, reason] : provider_set_.failures()) {
     problems.push_back(fmt::format("provider {} is not in service: {}", provider, reason));

@@ -172,30 +172,31 @@ class LauncherDaemon final : public program::Daemon {
     const std::shared_ptr<const config::Config> config = config_;
     model::Records& records = launcher_->records();
     // Only the subject's own history and recent waits are read, on a thread: reading blocks.
-    using History = std::pair<std::vector<history::JournalEntry>, history::Waits>;
+    using History = std::pair<history::SubjectHistory, history::Waits>;
     Task<History> reading = threads_.run(
         "reading the history",
         [journal = program::journal_of(*config), subject, now = runtime().clock.wall_seconds()] {
-          return History(history::entries_of(journal, subject, now),
+          return History(history::history_of(journal, subject, now),
                          history::recent_waits(journal));
         });
     const History known = co_await std::move(reading);
-    report::Sources sources{.now = runtime().clock.wall_seconds(),
-                            .store = store(),
-                            .nodes = records.nodes,
-                            .images = records.images,
-                            .requests = records.requests,
-                            .components = records.components,
-                            .config = *config,
-                            .providers = providers(),
-                            .history =
-                                [&known, &subject](const std::string& id) {
-                                  return id == subject ? known.first
-                                                       : std::vector<history::JournalEntry>();
-                                },
-                            .waits = known.second};
-    const auto* decisions = launcher_->history().decisions_about(subject);
-    if (decisions != nullptr) sources.decisions = *decisions;
+    report::Sources sources{
+        .now = runtime().clock.wall_seconds(),
+        .store = store(),
+        .nodes = records.nodes,
+        .images = records.images,
+        .requests = records.requests,
+        .components = records.components,
+        .config = *config,
+        .providers = providers(),
+        .history =
+            [&known, &subject](const std::string& id) {
+              return id == subject ? known.first : history::SubjectHistory();
+            },
+        .waits = known.second,
+        .own_host = {.name = host_names_.short_name},
+        .decisions =
+            [this](const std::string& id) { return launcher_->history().decisions_about(id); }};
     Task<std::optional<report::Explanation>> explaining =
         report::explain(std::move(sources), subject, {});
     co_return co_await std::move(explaining);

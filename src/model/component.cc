@@ -111,6 +111,11 @@ std::string pool_title(std::string_view id) {
   return title_of(id.substr(name, random_part - name), id.substr(0, kind));
 }
 
+std::string label_problem_text(std::string_view provider, std::string_view pool,
+                               std::string_view label, std::string_view problem) {
+  return fmt::format("pool {}-{} cannot serve label {}: {}", provider, pool, label, problem);
+}
+
 std::string rejection_text(const std::string& configuration_problem) {
   return "the configuration file was rejected, the previous one stays in effect: " +
          configuration_problem;

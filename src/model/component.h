@@ -61,6 +61,13 @@ std::string to_record(const Component& component);
 std::string pool_title(const Component& pool);
 std::string pool_title(std::string_view id);
 
+// The start of the problem of a launcher that drops entries of its history.
+inline constexpr std::string_view kHistoryProblem = "the history cannot be written: ";
+
+// The problem of a launcher whose pool cannot serve a label, for people. Ends with `problem`.
+std::string label_problem_text(std::string_view provider, std::string_view pool,
+                               std::string_view label, std::string_view problem);
+
 // The problem of a component with this `configuration_problem`, for people.
 std::string rejection_text(const std::string& configuration_problem);
 

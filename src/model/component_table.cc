@@ -39,9 +39,9 @@ std::map<std::string, std::string> ComponentTable::providers_of_both_kinds() con
   std::set<std::string_view> own;
   std::map<std::string, const Component*> of_python;
   for (const Component* pool : pools()) {
-    const Program program = implementation_of(*pool);
-    if (program == Implementation::this_nodepool) own.insert(pool->provider_name);
-    if (program == Implementation::python_nodepool) of_python.try_emplace(pool->provider_name, pool);
+    const Implementation kind = implementation_of(*pool);
+    if (kind == Implementation::this_nodepool) own.insert(pool->provider_name);
+    if (kind == Implementation::python_nodepool) of_python.try_emplace(pool->provider_name, pool);
   }
   std::map<std::string, std::string> sentences;
   for (const auto& [provider, pool] : of_python) {

@@ -64,6 +64,42 @@ void add_daemons(Problems& to, const StatusSources& sources) {
   }
 }
 
+struct Remains {
+  std::size_t nodes = 0;
+  std::set<std::string> requests;  // to which the nodes are allocated
+};
+
+// By provider, if it is not configured here and no launcher serves it.
+std::map<std::string, Remains> remains_of_removed_providers(const StatusSources& sources,
+                                                            const std::set<std::string>& served) {
+  std::map<std::string, Remains> all;
+  for (const auto& [id, node] : sources.nodes.all()) {
+    const std::string provider = node.provider.value_or("");
+    if (provider.empty() || served.contains(provider) || sources.providers.contains(provider)) {
+      continue;
+    }
+    Remains& remains = all[provider];
+    ++remains.nodes;
+    const bool is_waited_for =
+        node.allocated_to && sources.requests.find(*node.allocated_to) != nullptr;
+    if (is_waited_for) remains.requests.insert(*node.allocated_to);
+  }
+  return all;
+}
+
+void add_removed_providers(Problems& to, const StatusSources& sources,
+                           const std::set<std::string>& served) {
+  for (const auto& [provider, remains] : remains_of_removed_providers(sources, served)) {
+    const std::string requests =
+        remains.requests.empty() ? "" : fmt::format(" and {} request(s)", remains.requests.size());
+    add(to, "provider-removed",
+        fmt::format("provider {} is not configured here and no launcher serves it: {} node(s){} of "
+                    "it remain",
+                    provider, remains.nodes, requests),
+        "provider", provider);
+  }
+}
+
 void add_providers(Problems& to, const StatusSources& sources) {
   if (!is_running(sources, Component::Kind::launcher)) return;  // reported by add_daemons()
   std::set<std::string> served;
@@ -77,6 +113,7 @@ void add_providers(Problems& to, const StatusSources& sources) {
   for (const auto& [provider, sentence] : sources.components.providers_of_both_kinds()) {
     add(to, "provider-of-both-kinds", sentence, "provider", provider);
   }
+  add_removed_providers(to, sources, served);
 }
 
 void add_hosts(Problems& to, const StatusSources& sources) {

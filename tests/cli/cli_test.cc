@@ -114,6 +114,7 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
                   .terminal_width = [this] { return terminal_width_; },
                   .environment = environment_,
                   .identity = identity_,
+                  .hostname = hostname_,
                   .loop = loop_,
                   .runtime = runtime_,
                   .drivers = drivers_,

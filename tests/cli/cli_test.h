@@ -73,6 +73,7 @@ class CliTest : public testing::Test {
   bool out_is_full_ = false;  // standard output is a file on a full disk
   std::size_t terminal_width_ = 0;
   std::string identity_ = "ada@build1";
+  std::string hostname_ = "build1";
   config::Environment environment_{{"PATH", "/usr/bin:/bin"}};
   async::TaskScope scope_;
 

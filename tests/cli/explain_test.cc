@@ -69,16 +69,44 @@ class ExplainTest : public CliTest {
     return {.pool = std::move(pool), .json = std::move(json)};
   }
 
+  void append(const history::JournalEntry& entry) {
+    history::append({.directory = directory_.path()}, history::to_line(entry));
+  }
+
+  void add_event(const std::string& request_id, const std::string& event,
+                 const std::string& details = {}, history::Facts facts = {}) {
+    append({clock_.wall_seconds() - 5,
+            history::JournalEntry::Subject::request,
+            request_id,
+            event,
+            {},
+            details,
+            std::move(facts)});
+  }
+
   void add_decision(const std::string& request_id, const std::string& provider,
                     const std::string& decision, const std::string& reason = {}) {
-    history::append({.directory = directory_.path()},
-                    history::to_line({clock_.wall_seconds() - 5,
-                                      history::JournalEntry::Subject::request,
-                                      request_id,
-                                      "decision",
-                                      {},
-                                      provider + "-main on l1 " + decision,
-                                      decided(provider, reason)}));
+    add_event(request_id, "decision", provider + "-main on l1 " + decision,
+              decided(provider, reason));
+  }
+
+  // `reason` is empty if another launcher has recorded it.
+  void add_decline(const std::string& request_id, const std::string& provider,
+                   const std::string& reason, const std::string& text) {
+    const std::string pool = "l1-PoolWorker." + provider + "-main-" + std::string(32, 'b');
+    add_event(request_id, "declined", provider + "-main on l1: " + text,
+              history::Declined{pool, reason});
+  }
+
+  void add_attempt(const std::string& node_id, const std::string& request_id,
+                   const std::string& failure) {
+    append({clock_.wall_seconds() - 6,
+            history::JournalEntry::Subject::node,
+            node_id,
+            "launch",
+            {request_id},
+            "attempt failed: " + failure,
+            history::Attempted{failure, fmt::format(R"({{"failure":"{}"}})", failure)}});
   }
 
   std::string explain(const std::string& subject) {
@@ -164,7 +192,7 @@ TEST_F(ExplainTest, without_a_known_decision_the_reason_is_the_pool_that_may_ser
                 "use --url\n"));
   EXPECT_THAT(explain(add_request({"large"})),
               HasSubstr("  reason      far-main on l1 may serve it; its decisions are known on l1: "
-                        "use --url (and 1 other pools)\n"));
+                        "use --url (and 1 other pool)\n"));
   EXPECT_THAT(
       explain(add_request({"large"},
                           [](NodeRequest& request) {
@@ -187,8 +215,158 @@ TEST_F(ExplainTest, the_decisions_of_a_python_launcher_are_in_its_log) {
 TEST_F(ExplainTest, a_request_that_no_longer_exists_is_explained_by_the_journal) {
   add_decision("200-0000000009", "rack", "declines: it would exceed quota");
   EXPECT_EQ(explain("200-0000000009"),
-            "Request 200-0000000009 no longer exists. Its last events:\n"
-            "  decision    0:00:05 ago: rack-main on l1 declines: it would exceed quota\n");
+            "Request 200-0000000009 no longer exists\n"
+            "  decision    0:00:05 ago: rack-main on l1 declines: it would exceed quota\n"
+            "  history     `nodepool history 200-0000000009` shows all events\n");
+}
+
+TEST_F(ExplainTest, a_failed_request_that_no_longer_exists_has_the_declines_that_matter) {
+  const std::string id = "200-0000000009";
+  add_event(id, "requested", "label(s) small");
+  add_decline(id, "big", "beyond-limit-of-pool", "it would exceed quota: in this pool it needs");
+  add_decline(id, "off", "pool-disabled", "pool is disabled by max_servers");
+  add_attempt("0000000006", id, "creating server: refused");
+  add_decline(id, "sky", "launch-failed", "launch failed: creating server: refused");
+  for (int i = 0; i < 6; ++i) {
+    const std::string other = fmt::format("other{}", i);
+    add_decline(id, other, i == 0 ? "" : "labels-not-offered",
+                "node type(s) [small] not available");
+    add_decision(id, other, "waits: this pool has declined it", "declined-by-this-pool");
+  }
+  add_event(id, "failed");
+  add_event(id, "gone");
+  EXPECT_EQ(explain(id),
+            "Request 200-0000000009 failed and no longer exists\n"
+            "  reason      sky-main on l1: launch failed: creating server: refused\n"
+            "  reason      big-main on l1: it would exceed quota: in this pool it needs\n"
+            "  reason      off-main on l1: pool is disabled: max-servers is 0\n"
+            "  advice      request fewer or smaller nodes, or raise the limit\n"
+            "  node        0000000006 could not be launched: see `nodepool history 0000000006`\n"
+            "  declined    0:00:05 ago: big-main on l1: it would exceed quota: in this pool it "
+            "needs\n"
+            "  declined    0:00:05 ago: off-main on l1: pool is disabled: max-servers is 0\n"
+            "  declined    0:00:05 ago: sky-main on l1: launch failed: creating server: refused\n"
+            "  failed      0:00:05 ago\n"
+            "  gone        0:00:05 ago\n"
+            "  history     `nodepool history 200-0000000009` shows all events\n");
+}
+
+TEST_F(ExplainTest, a_failed_request_that_no_pool_offered_says_so) {
+  add_decline("200-0000000009", "sky", "labels-not-offered", "node type(s) [smal] not available");
+  add_event("200-0000000009", "failed");
+  EXPECT_THAT(explain("200-0000000009"),
+              HasSubstr("  reason      no registered pool offered all of its labels\n"
+                        "  advice      add them to one pool, or request labels that "));
+}
+
+TEST_F(ExplainTest, a_request_that_was_served_after_a_failed_launch_has_no_reason) {
+  add_attempt("0000000006", "200-0000000009", "no boot");
+  add_decline("200-0000000009", "sky", "launch-failed", "launch failed: no boot");
+  add_event("200-0000000009", "fulfilled");
+  EXPECT_THAT(explain("200-0000000009"),
+              testing::StartsWith("Request 200-0000000009 no longer exists\n  declined "));
+}
+
+TEST_F(ExplainTest, a_failed_node_that_no_longer_exists_has_the_last_failure) {
+  add_attempt("0000000006", "200-0000000009", "no boot");
+  add_attempt("0000000006", "200-0000000009", "no room");
+  append({clock_.wall_seconds() - 5,
+          history::JournalEntry::Subject::node,
+          "0000000006",
+          "failed",
+          {},
+          {}});
+  EXPECT_THAT(explain("0000000006"),
+              testing::StartsWith("Node 0000000006 failed and no longer exists\n"
+                                  "  reason      attempt failed: no room\n"
+                                  "  request     200-0000000009: see `nodepool explain "
+                                  "200-0000000009`\n"));
+}
+
+TEST_F(ExplainTest, a_pending_request_without_its_launcher_says_what_resumes_it) {
+  const std::string id =
+      add_request({"small"}, [](NodeRequest& request) { request.state = RequestState::pending; });
+  model::Node building = make_node("small");
+  building.state = NodeState::building;
+  building.allocated_to = id;
+  const std::string node = run(launcher_.add_node(building));
+  EXPECT_THAT(explain(id),
+              HasSubstr("  reason      node " + node +
+                        " is building, but its launcher is gone: the request resumes when a "
+                        "launcher serves pool main of provider rack\n"
+                        "  advice      start a launcher whose configuration has provider rack\n"));
+  EXPECT_THAT(out(), HasSubstr("\nIts nodes:\n  node " + node + " building for 0:01:05"));
+  add_pool("rack", {"small"});
+  EXPECT_THAT(explain(id), HasSubstr("  reason      node " + node +
+                                     " is building, but its launcher is gone or restarts: "
+                                     "rack-main on l1 resumes the request\nIts nodes:\n"));
+  coordination::Lock lock(store_, random_, model::node_lock_path(node));
+  ASSERT_TRUE(run(lock.try_acquire()));
+  EXPECT_THAT(explain(id), HasSubstr("  reason      node " + node +
+                                     " is building\n"
+                                     "  advice      allow more time (--timeout)"));
+  EXPECT_THAT(out(), HasSubstr("\nA launcher is serving it:\n"));
+}
+
+TEST_F(ExplainTest, a_launch_that_has_not_begun_is_not_interrupted) {
+  add_pool("rack", {"small"});
+  const std::string id =
+      add_request({"small"}, [](NodeRequest& request) { request.state = RequestState::pending; });
+  model::Node node = make_node("small");
+  node.state = NodeState::init;
+  node.allocated_to = id;
+  run(launcher_.add_node(node));
+  EXPECT_THAT(explain(id), Not(HasSubstr("is gone")));
+}
+
+TEST_F(ExplainTest, a_launcher_of_this_host_that_records_nothing_does_not_respond) {
+  hostname_ = "l1";
+  add_pool("rack", {"small"});
+  add_pool("sky", {"large"}, 100, /*paused=*/true);
+  add_event("200-0000000009", "gone");
+  const auto fresh = [this](NodeRequest& request) { request.state_time = clock_.wall_seconds(); };
+  const std::string first = add_request({"small"}, fresh);
+  const std::string second = add_request({"large"}, fresh);
+  EXPECT_THAT(explain(first), HasSubstr("  reason      rack-main on l1 has not decided about it "
+                                        "yet\n"));
+  EXPECT_THAT(explain(second), HasSubstr("  reason      sky-main on l1 is paused: at capacity\n"));
+  clock_.advance_by(std::chrono::seconds(16));
+  const std::string text =
+      "-main on l1 does not respond: check whether its launcher on l1 hangs or is stopped\n";
+  EXPECT_THAT(explain(first), HasSubstr("  reason      rack" + text));
+  EXPECT_THAT(out(),
+              HasSubstr("    does not respond: the history of l1 has no entry of request " + first +
+                        ", which waits for 0:00:16; check whether its launcher on "
+                        "l1 hangs or is stopped\n"));
+  EXPECT_THAT(explain(second), HasSubstr("  reason      sky" + text));
+
+  model::Component launcher;
+  launcher.hostname = "l1";
+  launcher.problems = {"the history cannot be written: the disk is full"};
+  run(coordination::ensure_path(store_, "/nodepool/components/launcher"));
+  const std::string path =
+      run(store_.create("/nodepool/components/launcher/l1", to_record(launcher),
+                        coordination::CreateMode::ephemeral_sequential));
+  EXPECT_THAT(explain(first), Not(HasSubstr("does not respond")));
+  run(store_.remove(path, coordination::kAnyVersion));
+  EXPECT_THAT(explain(first), HasSubstr("does not respond"));
+
+  hostname_ = "other";
+  EXPECT_THAT(explain(first), HasSubstr("may serve it; its decisions are known on l1: use --url"));
+  hostname_ = "l1";
+  add_event(first, "requested");
+  EXPECT_THAT(explain(first), Not(HasSubstr("does not respond")));
+}
+
+TEST_F(ExplainTest, pools_without_the_labels_are_one_line) {
+  add_pool("rack", {"small"});
+  add_pool("sky", {"large"});
+  add_pool("far", {"large"});
+  EXPECT_THAT(
+      explain(add_request({"small"})),
+      testing::EndsWith("    free nodes: 0 small; this host has no record of a decision by "
+                        "this pool\n"
+                        "  2 pool(s) without its labels: sky-main on l1, far-main on l1\n"));
 }
 
 TEST_F(ExplainTest, a_waiting_request_shows_when_the_next_lease_of_such_a_node_ends) {
@@ -275,6 +453,16 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
                         "(pool-timeout); then it fails.\n"));
   EXPECT_THAT(out(), HasSubstr("  reason      every registered pool has declined it: it waits for "
                                "pool sky-main, which is not registered now, until "));
+  add_decision(id, "rack", "waits: pool sky-main may return", "pool-may-be-back");
+  EXPECT_THAT(explain(id), Not(HasSubstr("at most"))) << "decided before a restart";
+  const std::string rack = "l1-PoolWorker.rack-main-" + std::string(32, 'a');
+  add_event(id, "decision", "rack-main on l1 waits: it may return",  // 5 s ago
+            {history::Decided{
+                rack, fmt::format(R"({{"pool":"{}","reason":"pool-may-be-back"}})", rack)}});
+  EXPECT_THAT(explain(id), HasSubstr("not registered now, for at most 0:01:55 more (pool-timeout); "
+                                     "then it fails.\n"));
+  EXPECT_THAT(out(), HasSubstr("  reason      every registered pool has declined it: it waits for "
+                               "pool sky-main, which is not registered now, until 0:02:00 after"));
   EXPECT_THAT(explain("small"),
               HasSubstr("No registered pool offers it: requests for it wait for pool sky-main, "
                         "which is not registered now, until 0:02:00 after it deregistered "
@@ -400,7 +588,9 @@ TEST_F(ExplainTest, a_label_shows_its_pools_and_waiting_requests) {
   EXPECT_THAT(out(), HasSubstr("Label small\n  min-ready   2\n"));
   EXPECT_THAT(out(), HasSubstr("rack-main on l1: priority 100\n"
                                "    nodes: 1 ready; 1 can be handed out now\n"));
-  EXPECT_THAT(out(), HasSubstr("1 request(s) wait for it\n\nRequest " + id));
+  EXPECT_THAT(out(), testing::EndsWith("1 request(s) wait for it\n  " + id +
+                                       ": rack-main on l1 may serve it; its decisions are known "
+                                       "on l1: use --url\n"));
   EXPECT_THAT(explain("large"), HasSubstr("No registered pool offers it"));
 }
 

@@ -154,6 +154,30 @@ TEST_F(StatusTest, a_problem_that_two_launchers_of_a_host_report_is_listed_once)
                                       "launcher on l2: the disk is full"));
 }
 
+TEST_F(StatusTest, nodes_of_a_provider_that_was_removed_are_a_problem) {
+  model::Component pool;
+  pool.kind = model::Component::Kind::pool;
+  pool.provider_name = "served";
+  add_launcher(well());
+  add(coordination::join_path(model::kComponentsRoot, "pool/l10000000000"), to_record(pool));
+  add(model::request_path("200-0000000001"),
+      R"({"state": "pending", "state_time": 1, "node_types": ["small"], "requestor": "zuul"})");
+  const auto add_node = [this](const char* id, const char* provider, const char* request) {
+    add(model::node_path(id), fmt::format(R"({{"state": "building", "state_time": 1, "type": )"
+                                          R"(["small"], "provider": "{}", "allocated_to": "{}"}})",
+                                          provider, request));
+  };
+  add_node("0000000001", "served", "200-0000000001");
+  EXPECT_THAT(problems(), IsEmpty());
+  add_node("0000000002", "gone", "200-0000000001");
+  add_node("0000000003", "gone", "200-0000000009");
+  EXPECT_THAT(problems(), ElementsAre("provider gone is not configured here and no launcher serves "
+                                      "it: 2 node(s) and 1 request(s) of it remain"));
+  providers_ = {"gone"};
+  EXPECT_THAT(problems(),
+              ElementsAre("provider gone is configured here, but no launcher serves it"));
+}
+
 TEST_F(StatusTest, a_daemon_whose_start_is_unknown_reports_its_problems) {
   model::Component launcher = well();
   launcher.started = 0;

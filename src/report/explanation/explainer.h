@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +12,6 @@
 #include "driver/driver.h"
 #include "history/waits.h"
 #include "model/component_table.h"
-#include "planning/decision.h"
 #include "report/explanation/explanation.h"
 #include "report/explanation/simulated_decisions.h"
 
@@ -34,12 +32,13 @@ struct Sources {
   const model::ComponentTable& components;
   const config::Config& config;
   Providers providers;
-  // The journal entries of this host about a request or node.
-  std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
+  // What the journal of this host has of a request or node.
+  std::function<history::SubjectHistory(const std::string& id)> history;
   history::Waits waits = {};  // in the journal of this host
-  // In a launcher: the last decisions of its own pools about the request, by pool id. They replace
-  // simulated ones.
-  std::map<std::string, planning::Decision, std::less<>> decisions = {};
+  OwnHost own_host = {};
+  // In a launcher: the last decisions of its own pools about a request, which replace simulated
+  // ones; nullptr: there are none.
+  std::function<const PoolDecisions*(const std::string& request_id)> decisions = {};
 };
 
 // Adds the facts that only a cloud knows about these labels to `providers`. `input` is nullptr
