@@ -66,6 +66,10 @@ std::string findings(const Context& context, const Arguments& arguments,
   std::string text;
   try {
     text = config::read_file(path);
+  } catch (const config::ConfigError& error) {
+    return error.what();
+  }
+  try {
     config::parse_document(text, context.environment, path);
   } catch (const config::ConfigError& error) {
     return std::string("YAML parsing failed\n") + error.what();

@@ -1,8 +1,11 @@
+#include <grp.h>
 #include <pwd.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <exception>
 #include <optional>
 #include <ostream>
@@ -31,13 +34,30 @@ telemetry::LogOptions log_options(const Arguments& arguments) {
   return options;
 }
 
+// What helps a user whose command cannot use this configuration file.
+std::string advice_about(const std::string& file) {
+  if (::eaccess(file.c_str(), R_OK) == 0 || errno != EACCES) {
+    return "a running launcher keeps its previous configuration; `--url` or NODEPOOL_URL asks it";
+  }
+  struct stat status{};
+  const bool has_group = ::stat(file.c_str(), &status) == 0 && (status.st_mode & S_IRGRP) != 0;
+  const group* readers = has_group ? ::getgrgid(status.st_gid) : nullptr;
+  const std::string members =
+      readers == nullptr ? "" : std::string(" and members of the group ") + readers->gr_name;
+  return "root" + members + " may read it; other users set NODEPOOL_URL to a launcher's address";
+}
+
 config::Config load_config(const Context& context, const Arguments& arguments,
                            const telemetry::Logger& log) {
   config::LoadOptions options{arguments.config, arguments.secure, context.environment,
                               context.drivers.schemas()};
-  config::LoadResult loaded = config::load(options);
-  for (const config::Problem& problem : loaded.warnings) log.debug("{}", to_string(problem));
-  return std::move(loaded.config);
+  try {
+    config::LoadResult loaded = config::load(options);
+    for (const config::Problem& problem : loaded.warnings) log.debug("{}", to_string(problem));
+    return std::move(loaded.config);
+  } catch (const config::ConfigError& error) {
+    throw std::runtime_error(std::string(error.what()) + "; " + advice_about(error.problem().file));
+  }
 }
 
 // What a command needs, as its perform() states.

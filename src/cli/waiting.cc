@@ -93,12 +93,13 @@ Task<> request_and_print(Context& context, Installation& installation,
   ProgressPrinter printer(context, request.labels);
   ReasonFollower follower(context.runtime, installation,
                           [&printer](const std::string& line) { printer.print(line); });
+  const async::Duration timeout = request.timeout;
   std::string request_id;  // another one if it had to be created again
   async::TaskScope scope(context.runtime, [](const std::string&, const std::string&) {});
   const Installation::Observer observer = [&](const Installation::Progress& progress) {
     const bool is_first = request_id.empty();
     request_id = progress.id;
-    if (is_first) scope.spawn("reason", follower.follow(request_id));
+    if (is_first) scope.spawn("reason", follower.follow(request_id, timeout));
     printer.show(progress);
   };
   Task<Installation::Outcome> requesting = installation.request(std::move(request), observer);

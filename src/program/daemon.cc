@@ -263,8 +263,8 @@ Task<> Daemon::begin() {
   }
 }
 
-// Starts the service; returns whether it serves. If the store becomes unreachable meanwhile, undoes
-// the start, for a retry with a new session: so no registration is left.
+// Starts the service; returns whether it serves. If the store fails meanwhile, but may recover,
+// undoes the start, for a retry with a new session: so no registration is left.
 Task<bool> Daemon::try_to_begin() {
   const std::function<void(const std::string&)> on_waiting = [this](const std::string& what) {
     report_->waiting(what);
@@ -281,11 +281,14 @@ Task<bool> Daemon::try_to_begin() {
     is_config_newer_ = false;
     co_await start(config_);
   } catch (const coordination::StoreError& error) {
-    if (!coordination::is_outage(error)) throw;
+    if (!coordination::is_openable_later(error)) throw;
     failure = error.what();
   }
   if (!failure.empty()) {
-    log_.warning("The store became unreachable during the start, retrying: {}", failure);
+    if (failure != start_failure_) {
+      log_.warning("The store failed during the start, retrying: {}", failure);
+    }
+    start_failure_ = failure;
     co_await stop();
     has_begun_ = false;
     co_await store_.close();

@@ -51,7 +51,7 @@ class Daemon {
   // default.
   virtual Task<> start_without_store(const config::Config& config);
   // Starts the service; the store is open. If this throws, the daemon exits, unless the store has
-  // become unreachable. Then stop() follows, and another start() with a new store().
+  // become unreachable or full. Then stop() follows, and another start() with a new store().
   virtual Task<> start(config::Config config) = 0;
   // Applies another configuration. Throws: the previous one stays in effect.
   virtual Task<> reconfigure(config::Config config) = 0;
@@ -132,6 +132,7 @@ class Daemon {
   std::vector<std::string> warnings_;      // of the last load
   std::vector<std::string> not_in_force_;  // changed keys that wait for a restart
   bool has_begun_ = false;                 // start_without_store() was called, stop() not since
+  std::string start_failure_;              // of the store, during the last attempt; logged
   bool serves_ = false;
   async::TaskScope main_scope_;
   async::TaskScope scope_;

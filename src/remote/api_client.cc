@@ -134,6 +134,9 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
     } catch (const http::HttpError& error) {
       if (error.kind() == http::HttpError::Kind::invalid) throw RequestError(error.what());
       failure = "no launcher responds: " + std::string(error.what());
+      if (base.starts_with(kUnix) && error.kind() == http::HttpError::Kind::not_sent) {
+        failure += "; check that the launcher runs, that its `api` has a `socket`, and its mode";
+      }
     }
     if (!response) continue;
     // Another launcher, or the same one later, may respond otherwise: it or its store is

@@ -116,6 +116,14 @@ void add_providers(Problems& to, const StatusSources& sources) {
   add_removed_providers(to, sources, served);
 }
 
+// Unless a daemon has recorded the same.
+void add_store(Problems& to, const StatusSources& sources) {
+  const std::string& problem = sources.store.problem;
+  const bool is_known = std::ranges::any_of(
+      to, [&problem](const StatusProblem& each) { return each.text.ends_with(problem); });
+  if (!problem.empty() && !is_known) add(to, "store", problem);
+}
+
 void add_hosts(Problems& to, const StatusSources& sources) {
   std::size_t count = 0;
   for (const model::HostReport& host : sources.hosts) {
@@ -218,6 +226,7 @@ std::vector<const NodeRequest*> overdue(const StatusSources& sources) {
 std::vector<StatusProblem> status_problems(const StatusSources& sources) {
   Problems problems;
   add_daemons(problems, sources);  // first, as these may be critical
+  add_store(problems, sources);
   add_providers(problems, sources);
   add_hosts(problems, sources);
   add_builds(problems, sources);

@@ -614,8 +614,14 @@ TEST_F(ExplainTest, unhealthy_hosts_are_shown_with_the_reason_and_the_next_check
       explain("small"),
       HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: Could not contact "
                 "host7 on port 2222: Connection refused; l1 checks it again within 0:01:00\n"));
-  EXPECT_THAT(explain(add_request({"small"})),
+  const std::string request = add_request({"small"});
+  add_decision(request, "rack", "waits: 0 of 1 nodes with label small are free", "nodes-not-free");
+  EXPECT_THAT(explain(request),
               HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: "));
+  EXPECT_THAT(out(), HasSubstr("  reason      rack-main on l1 waits: 0 of 1 nodes with label small "
+                               "are free; host7 is unhealthy: Could not contact host7 on port "
+                               "2222: Connection refused\n"
+                               "  advice      repair unhealthy hosts, release leases"));
   EXPECT_THAT(explain("large"), Not(HasSubstr("host7")));
   EXPECT_EQ(explain("host7"),
             "Host host7\n"

@@ -68,8 +68,8 @@ TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their
             "| windows | 0000000002 | 192.0.2.3 | 5986 | ada      | winrm      |\n"
             "+---------+------------+-----------+------+----------+------------+\n"
             "\n"
-            "ssh ada@192.0.2.1    # small-1\n"
-            "ssh -p 2222 ada@192.0.2.2    # small-2\n"
+            "ssh ada@192.0.2.1    # node 0000000000\n"
+            "ssh -p 2222 ada@192.0.2.2    # node 0000000001\n"
             "\n"
             "Lease 200-0000000000 until 2023-11-14 23:13:20 +0000\n"
             "Renew:        nodepool renew 200-0000000000\n"
@@ -196,6 +196,13 @@ TEST_F(RequestCommandTest, without_known_decisions_the_pool_that_may_serve_is_na
       "rack-main on host may serve it; its decisions are known on host: use --url\n";
   EXPECT_THAT(err(), StartsWith("nodepool: waiting: " + reason));
   EXPECT_THAT(err(), HasSubstr("\n  last reason: " + reason));
+}
+
+TEST_F(RequestCommandTest, a_short_timeout_comes_with_the_reason_as_well) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small", "--timeout", "3"}), 3);
+  EXPECT_THAT(err(), HasSubstr("  last reason: no launcher serves a pool\n"));
 }
 
 TEST_F(RequestCommandTest, a_timeout_without_a_launcher_says_that_one_must_be_started) {
@@ -430,6 +437,7 @@ TEST_F(RequestCommandTest, files_for_ssh_and_ansible_are_written) {
   const std::string inventory = directory_.path() / "hosts.yaml";
   EXPECT_EQ(nodepool({"request", "small", "--ssh-config", ssh_config, "--inventory", inventory}), 0)
       << err();
+  EXPECT_THAT(out(), HasSubstr("    # node 0000000000, small-1\n"));
   EXPECT_THAT(out(), HasSubstr("\nSSH:          ssh -F " + ssh_config + " HOST\n"));
   EXPECT_THAT(read_file(ssh_config),
               HasSubstr("UserKnownHostsFile \"" + ssh_config + ".known_hosts\""));

@@ -199,7 +199,11 @@ TEST(Load, ChoosesTheStore) {
   EXPECT_FALSE(zookeeper.is_default);
 
   const StoreChoice sqlite = load_text("store: sqlite:///srv/nodepool.db").config.store;
-  EXPECT_EQ(sqlite, (StoreChoice{.sqlite_path = "/srv/nodepool.db", .is_default = false}));
+  EXPECT_EQ(sqlite, StoreChoice{.sqlite_path = "/srv/nodepool.db"});
+  EXPECT_FALSE(sqlite.is_default);
+  const StoreChoice usual = load_text("store: sqlite:///var/lib/nodepool/nodepool.db").config.store;
+  EXPECT_FALSE(usual.is_default);
+  EXPECT_EQ(usual, load_text("{}").config.store) << "another store";
 
   constexpr std::string_view kBoth = "store: sqlite:///n.db\nzookeeper-servers: [{host: a}]\n";
   EXPECT_EQ(load_text(kBoth).config.store.sqlite_path, "/n.db");

@@ -17,6 +17,7 @@
 #include "coordination/error.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/patience.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::program {
@@ -114,6 +115,36 @@ TEST_F(DaemonTest, a_store_that_is_broken_does) {
   const auto daemon = this->daemon({StoreError(StoreError::Kind::storage, "the disk is full")});
   EXPECT_THROW(daemon->run(report_), StoreError);
   EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop"));
+}
+
+TEST_F(DaemonTest, a_disk_that_fills_up_during_the_start_delays_it_and_is_logged_once) {
+  const StoreError failure(StoreError::Kind::no_space, "the disk is full");
+  const auto daemon = this->daemon({failure, failure});
+  daemon->run(report_);
+  EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop", "start", "stop", "start", "stop"));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("the disk is full")));
+}
+
+TEST_F(DaemonTest, a_full_disk_delays_the_start_and_little_space_is_a_problem) {
+  test_support::SmallDisk disk("size=1m");
+  if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
+  disk.fill();
+  Options options;
+  options.config = directory_.write("nodepool.yaml", "store: sqlite://" + disk / "db" + "\n");
+  options.foreground = true;
+  std::unique_ptr<TestDaemon> daemon;
+  std::vector<std::string> obstacles;
+  auto log = telemetry::Log::to_consumer(
+      [&](telemetry::LogLevel, std::string_view, std::string_view message) {
+        if (!message.starts_with("Waiting for the store: ")) return;
+        obstacles = daemon->health().obstacles;
+        std::filesystem::remove(disk / "ballast");
+      });
+  daemon = std::make_unique<TestDaemon>(options, std::move(log), std::vector<StoreError>());
+  daemon->run(report_);
+  EXPECT_THAT(obstacles, ElementsAre(ContainsRegex("waiting for the store: .*; free space on")));
+  EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop"));
+  EXPECT_THAT(daemon->state().problems, ElementsAre(HasSubstr("less than 16 MiB are free")));
 }
 
 // Says at its end whether the daemon was still there.

@@ -213,6 +213,13 @@ TEST_F(InstallationTest, a_launcher_that_never_responds_is_reported_long_before_
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; retrying")));
 }
 
+TEST_F(InstallationTest, a_unix_socket_that_does_not_exist_is_named) {
+  const std::string path = directory_.path() / "missing";
+  RemoteInstallation installation(runtime_, {.url = "unix://" + path}, log_, keep_);
+  EXPECT_FALSE(in_time(installation.nodes()));
+  EXPECT_THAT(failure_, HasSubstr(path + ": No such file or directory; check that the launcher"));
+}
+
 TEST_F(InstallationTest, an_error_that_is_not_the_apis_is_reported_with_its_status) {
   struct Case {
     unsigned status;

@@ -59,7 +59,7 @@ class StatusTest : public testing::Test {
                       .components = records_.components,
                       .images = records_.images,
                       .hosts = hosts_,
-                      .store = {"sqlite", "/db", 4096},
+                      .store = {"sqlite", "/db", 4096, store_problem_},
                       .providers = providers_,
                       .diskimages = diskimages_,
                       .now = clock_.wall_seconds(),
@@ -88,6 +88,7 @@ class StatusTest : public testing::Test {
       "test"};
   model::Records records_{runtime_, store_, log_};
   std::vector<model::HostReport> hosts_;
+  std::string store_problem_;
   std::set<std::string> providers_;
   std::set<std::string> diskimages_;
   async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
@@ -176,6 +177,17 @@ TEST_F(StatusTest, nodes_of_a_provider_that_was_removed_are_a_problem) {
   providers_ = {"gone"};
   EXPECT_THAT(problems(),
               ElementsAre("provider gone is configured here, but no launcher serves it"));
+}
+
+TEST_F(StatusTest, a_problem_of_the_store_is_listed_once) {
+  store_problem_ = "less than 16 MiB are free";
+  model::Component launcher = well();
+  add_launcher(launcher);
+  EXPECT_THAT(problems(), ElementsAre("less than 16 MiB are free"));
+  launcher.problems = {"less than 16 MiB are free"};
+  add(coordination::join_path(model::kComponentsRoot, "launcher/l20000000001"),
+      to_record(launcher));
+  EXPECT_THAT(problems(), ElementsAre("launcher on l1: less than 16 MiB are free"));
 }
 
 TEST_F(StatusTest, a_daemon_whose_start_is_unknown_reports_its_problems) {

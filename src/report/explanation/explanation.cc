@@ -123,7 +123,7 @@ void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, 
 // The failures of the node's provider to reclaim it, in the journal of this host.
 void explain_failed_reclaims(Statements& to, const ExplanationFacts& knowledge, const Node& node) {
   if (node.state != NodeState::deleting) return;
-  std::vector<history::JournalEntry> failures = knowledge.history(node.id);
+  std::vector<history::JournalEntry> failures = knowledge.history(node.id).entries;
   std::erase_if(failures, [](const auto& entry) { return entry.event != "reclaim-failed"; });
   if (failures.empty()) return;
   say(to, "reclaim-failed",

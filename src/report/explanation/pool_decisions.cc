@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "planning/decision_text.h"
 #include "report/explanation/departed_pools.h"
+#include "report/explanation/hosts.h"
 #include "report/explanation/leases.h"
 #include "report/explanation/pending_requests.h"
 #include "report/explanation/silent_pools.h"
@@ -255,6 +256,12 @@ ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest
     if (reason.text.empty()) reason = prospect(knowledge, request, *pool);
     if (reason.text.empty()) continue;
     reason.text = fmt::format("{} {}", pool_title(*pool), reason.text);
+    const std::string host = unhealthy_host(knowledge, *pool, request.node_types);
+    if (!host.empty()) {
+      reason.text += "; " + host;
+      reason.advice =
+          "repair unhealthy hosts" + (reason.advice.empty() ? "" : ", " + reason.advice);
+    }
     reasons.push_back(std::move(reason));
   }
   const std::vector<ReasonToWait>& reasons = known.empty() ? possible : known;
