@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -452,6 +453,41 @@ TEST_F(RequestCommandTest, files_that_cannot_be_written_are_noticed_before_nodes
   EXPECT_EQ(nodepool({"request", "small", "--ssh-config", directory_.path() / "100%"}), 1);
   EXPECT_THAT(err(), HasSubstr("100%: the path of the file must not contain quotes, %, $ or"));
   EXPECT_FALSE(run(store_.exists("/nodepool/nodes/0000000000")));
+}
+
+TEST_F(RequestCommandTest, only_regular_files_are_replaced_by_files_for_ssh_and_ansible) {
+  run(launcher_.add_pool("rack", {"small"}));
+  const std::filesystem::path folder = directory_.path();
+  const std::string device = folder / "device";
+  ASSERT_EQ(::mkfifo(device.c_str(), 0600), 0);
+  std::filesystem::create_symlink(device, folder / "link-to-device");
+  std::filesystem::create_symlink(folder / "nothing", folder / "broken-link");
+  for (const char* name : {"device", "link-to-device", "broken-link"}) {
+    const std::string path = folder / name;
+    EXPECT_EQ(nodepool({"request", "small", "--inventory", path}), 1);
+    EXPECT_EQ(err(), "nodepool: " + path + " is not a regular file\n");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(device));
+  const std::string same = folder / "same";
+  std::filesystem::create_symlink(same, folder / "link-to-same");
+  directory_.write("same", "kept");
+  for (const std::string other : {"same", "link-to-same"}) {
+    EXPECT_EQ(nodepool({"request", "small", "--ssh-config", same, "--inventory", folder / other}),
+              1);
+    EXPECT_THAT(err(), HasSubstr(other + ": two files cannot have the same path\n"));
+  }
+  EXPECT_EQ(read_file(same), "kept");
+  EXPECT_FALSE(run(store_.exists("/nodepool/nodes/0000000000"))) << "nothing was requested";
+}
+
+TEST_F(RequestCommandTest, a_link_to_a_file_remains_and_its_target_is_replaced) {
+  run(launcher_.add_pool("rack", {"small"}));
+  const std::string link = directory_.path() / "link";
+  const std::string target = directory_.write("target", "old");
+  std::filesystem::create_symlink(target, link);
+  EXPECT_EQ(nodepool({"request", "small", "--ssh-config", link}), 0) << err();
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_THAT(read_file(target), HasSubstr(link + ".known_hosts"));
 }
 
 TEST_F(RequestCommandTest, leases_are_listed) {
