@@ -515,6 +515,10 @@ TEST_F(RequestCommandTest, leases_are_listed) {
   EXPECT_EQ(out(), "200-0000000000\n");
   EXPECT_EQ(nodepool({"lease-list", "-o", "yaml", "--label", "large"}), 0);
   EXPECT_THAT(out(), HasSubstr("  expires: 1700003600.000\n"));
+  EXPECT_EQ(nodepool({"lease-list", "--json"}), 0);
+  const auto listed = nlohmann::json::parse(out());
+  EXPECT_EQ(listed.at(1).at("id"), "200-0000000001");
+  EXPECT_EQ(listed.at(1).at("lease"), "200-0000000001") << "as in the output of `request`";
   EXPECT_EQ(nodepool({"explain", "200-0000000001"}), 0);
   EXPECT_THAT(out(), StartsWith("Lease 200-0000000001 expires in 2:00:00\n"));
   EXPECT_THAT(out(), HasSubstr("0000000002 (small) is in-use for 0:00:00\n"));
