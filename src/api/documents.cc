@@ -69,6 +69,10 @@ struct Leased {
   const Node* node;
 };
 
+std::string first_label(const Node& node) {
+  return node.type.empty() ? std::string() : node.type.front();
+}
+
 // In the order of the request's labels.
 std::vector<Leased> leased_nodes(const LeaseIndex::Entry& entry, const model::NodeTable& nodes) {
   std::vector<Leased> list;
@@ -76,8 +80,7 @@ std::vector<Leased> leased_nodes(const LeaseIndex::Entry& entry, const model::No
     const Node* node = nodes.find(id);
     const std::optional<model::Lease> lease = node == nullptr ? std::nullopt : lease_of(*node);
     if (!lease) continue;
-    const std::string first = node->type.empty() ? std::string() : node->type.front();
-    list.push_back({lease->index, lease->label.empty() ? first : lease->label, node});
+    list.push_back({lease->index, lease->label.empty() ? first_label(*node) : lease->label, node});
   }
   std::ranges::sort(list, {},
                     [](const Leased& each) { return std::pair(each.index, each.node->id); });
@@ -127,6 +130,10 @@ std::string lease_request_document(const std::string& id, const NodeRequest& req
 std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
                            const model::NodeTable& nodes, LoginData login_data, double now) {
   return json::to_text(lease_json(id, entry, nodes, login_data, now));
+}
+
+std::string login_document(const Node& node) {
+  return json::to_text(full_node(node, first_label(node)));
 }
 
 std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& entry,

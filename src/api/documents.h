@@ -23,6 +23,9 @@ enum class LoginData { hidden, shown };
 std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
                            const model::NodeTable& nodes, LoginData login_data, double now);
 
+// The record of a node with login data, in the form of `nodepool request --json`.
+std::string login_document(const model::Node& node);
+
 // A lease request whose nodes have been leased.
 std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& entry,
                                const model::NodeTable& nodes, LoginData login_data, double now);

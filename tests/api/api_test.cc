@@ -147,6 +147,24 @@ TEST_F(ApiTest, held_nodes_count_until_their_hold_ends) {
   EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", kSmall).status, 201);
 }
 
+TEST_F(ApiTest, a_held_node_shows_its_login_data_to_its_owner) {
+  const Got done = leased("gitlab");
+  const std::string id = done.body.at("lease").at("nodes").at(0).at("id");
+  const std::string path = "/api/v1/nodes/" + id;
+  EXPECT_FALSE(call("GET", path, "gitlab").body.contains("login")) << "the lease has it";
+  EXPECT_EQ(call("POST", "/api/v1/leases/" + done.id() + "/hold", "gitlab").status, 204);
+  // At once: the call returns when this launcher knows of the hold.
+  const json login = call("GET", path, "gitlab").body.at("login");
+  EXPECT_EQ(login.at("id"), id);
+  EXPECT_EQ(login.at("label"), "small");
+  EXPECT_TRUE(login.contains("host_keys"));
+  EXPECT_EQ(login.at("hold_expiration"), 24 * 3600);
+  EXPECT_TRUE(call("GET", path, "boss").body.contains("login"));
+  for (const char* other : {"jenkins", "viewer", ""}) {
+    EXPECT_FALSE(call("GET", path, other).body.contains("login")) << other;
+  }
+}
+
 TEST_F(ApiTest, a_hold_ends_after_a_day_or_what_a_lease_may_last) {
   const std::string jenkins = leased("jenkins").id();
   EXPECT_EQ(call("POST", "/api/v1/leases/" + jenkins + "/hold", "jenkins").status, 204);

@@ -192,7 +192,7 @@ TEST_F(RunCommandTest, what_has_failed_is_held_on_demand) {
   EXPECT_EQ(
       err(),
       "nodepool: the command exited with status 3; 0000000000 held: log in with `nodepool ssh "
-      "ID`, release with `nodepool delete ID`\n");
+      "ID`, release with `nodepool release ID`\n");
   const model::Node held = run(launcher_.node("0000000000"));
   EXPECT_EQ(held.state, NodeState::hold);
   EXPECT_EQ(held.comment, "the command of nodepool:ada@build1 exited with status 3");
@@ -275,7 +275,7 @@ TEST_F(RunCommandTest, the_other_nodes_are_held_if_one_is_gone) {
       3);
   EXPECT_EQ(err(),
             "nodepool: the command exited with status 3; 0000000001 held: log in with `nodepool "
-            "ssh ID`, release with `nodepool delete ID`\n"
+            "ssh ID`, release with `nodepool release ID`\n"
             "nodepool: 0000000000 lost, and not held\n");
   EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::hold);
 }

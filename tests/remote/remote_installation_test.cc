@@ -47,6 +47,32 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
               HasSubstr("there is no lease or leased node"));
 }
 
+TEST_F(InstallationTest, a_node_that_was_held_from_a_lease_is_found_and_its_hold_is_ended) {
+  RemoteInstallation installation = client("gitlab");
+  const Installation::Outcome outcome =
+      run(installation.request({.labels = {"small", "small"}}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const std::string id = outcome.leased->nodes[0].id;
+  EXPECT_THAT(run(installation.release(id, "look")), ElementsAre(id));
+  const std::vector<model::Node> found = run(installation.find_nodes(id));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].state, model::NodeState::hold);
+  EXPECT_EQ(found[0].interface_ip, outcome.leased->nodes[0].interface_ip);
+  // Its former lease has another node.
+  EXPECT_EQ(refusal(client("gitlab").release(id, std::nullopt)), "node " + id + " is not leased");
+  EXPECT_TRUE(run(installation.end_hold(id)));
+  settle();
+  EXPECT_EQ(node(id).state, model::NodeState::used);
+  EXPECT_FALSE(run(installation.end_hold(id)));
+}
+
+TEST_F(InstallationTest, a_nodes_record_has_no_key_of_the_api) {
+  const Installation::Outcome outcome =
+      run(client("gitlab").request({.labels = {"small"}}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  EXPECT_TRUE(outcome.leased->nodes[0].unknown.empty());
+}
+
 TEST_F(InstallationTest, two_requests_with_one_key_get_one_lease) {
   RemoteInstallation installation = client("gitlab");
   const Installation::Request order{.labels = {"small"}, .key = "job 4"};
