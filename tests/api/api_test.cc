@@ -268,6 +268,36 @@ TEST_F(ApiTest, an_idempotency_key_is_valid_at_every_launcher) {
   EXPECT_EQ(ended.status, 409);
 }
 
+TEST_F(ApiTest, a_key_of_a_request_or_lease_for_other_labels_is_refused) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const auto place = [this](const json& labels) {
+    const json body = {{"labels", labels}, {"idempotency_key", "pipeline 4711"}};
+    return call("POST", "/api/v1/requests", "gitlab", body);
+  };
+  const std::string id = place({"small", "large"}).id();
+  const auto expect_refusals = [&] {
+    for (const json& other :
+         {json::array({"small"}), json::array({"large"}), json::array({"large", "small"})}) {
+      const Got refused = place(other);
+      EXPECT_EQ(refused.status, 409) << refused.text;
+      EXPECT_THAT(refused.text, HasSubstr("key belongs to " + id + " for small, large"));
+    }
+    EXPECT_EQ(place({"small", "large"}).id(), id);
+  };
+  expect_refusals();
+  run(launcher_.fulfil_now(id));
+  pass(seconds(3));
+  const Got lease = call("GET", "/api/v1/leases/" + id, "gitlab");
+  ASSERT_EQ(lease.status, 200);
+  expect_refusals();
+  // The labels of released nodes are not known.
+  const std::string first = lease.body.at("nodes").at(0).at("id");
+  EXPECT_EQ(call("DELETE", "/api/v1/leases/" + id + "?node=" + first, "gitlab").status, 204);
+  settle();
+  EXPECT_EQ(place({"small", "large"}).id(), id);
+  EXPECT_EQ(place({"small", "small"}).status, 409);
+}
+
 TEST_F(ApiTest, concurrent_calls_with_the_same_key_create_one_request) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   json body = kSmall;

@@ -159,11 +159,26 @@ TEST_F(WaysTest, a_named_configuration_has_precedence_over_the_environment) {
 TEST_F(WaysTest, a_repeated_key_prints_the_whole_lease_with_the_labels_of_its_nodes) {
   EXPECT_EQ(perform(Way::api, {"request", "large", "small", "--key", "job"}), 0) << err();
   const std::string first = out();
-  EXPECT_EQ(perform(Way::api, {"request", "small", "--key", "job"}), 0) << err();
+  const std::vector<std::string> again = {"request", "large", "small", "--key", "job"};
+  EXPECT_EQ(perform(Way::api, again), 0) << err();
   EXPECT_EQ(out(), first);
-  EXPECT_EQ(perform(Way::api, {"request", "small", "--key", "job", "--json"}), 0) << err();
+  EXPECT_EQ(perform(Way::api, {"request", "large", "small", "--key", "job", "--json"}), 0) << err();
   EXPECT_THAT(out(), HasSubstr(R"({"id": "0000000000", "label": "large", )"));
   EXPECT_THAT(out(), HasSubstr(R"({"id": "0000000001", "label": "small", )"));
+  EXPECT_EQ(perform(Way::api, {"release", "0000000000"}), 0) << err();
+  EXPECT_EQ(perform(Way::api, again), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("| small | 0000000001 |"));
+}
+
+TEST_F(WaysTest, a_key_of_a_lease_for_other_labels_is_refused) {
+  EXPECT_EQ(perform(Way::api, {"request", "large", "small", "--key", "job"}), 0) << err();
+  for (const std::vector<std::string>& labels :
+       {std::vector<std::string>{"small"}, {"large"}, {"small", "large"}}) {
+    std::vector<std::string> command = {"request", "--key", "job"};
+    command.insert(command.end(), labels.begin(), labels.end());
+    EXPECT_EQ(perform(Way::api, command), 1);
+    EXPECT_EQ(err(), "nodepool: This idempotency key belongs to 200-0000000000 for large, small\n");
+  }
 }
 
 TEST_F(WaysTest, an_interrupted_request_is_withdrawn_and_reported_in_this_order) {
