@@ -44,7 +44,8 @@ Declaration request() {
                        .read = into(&RequestNodes::key)}},
           .notes =
               "Exit status: 0 if the nodes are leased, 2 if no pool can provide them, 3 if the\n"
-              "request timed out."};
+              "request timed out, 4 if the token, its rights or a limit do not allow it, or the\n"
+              "launcher's certificate is not trusted."};
 }
 
 Declaration run() {

@@ -37,14 +37,14 @@ std::optional<std::chrono::seconds> StoreInstallation::longest_lease() const {
   return std::chrono::seconds(*session_.config().max_lease);
 }
 
-// Throws std::runtime_error if the wanted length exceeds the maximum.
+// Throws requestor::Refused if the wanted length exceeds the maximum.
 std::chrono::seconds StoreInstallation::lease_length(
     std::optional<std::chrono::seconds> wanted) const {
   const std::optional<std::chrono::seconds> longest = longest_lease();
   if (!longest) return wanted.value_or(kUsualLease);
   if (!wanted) return std::min(*longest, kUsualLease);
   if (*wanted <= *longest) return *wanted;
-  throw std::runtime_error(fmt::format("a lease of {} is too long: at most {} (max-lease)",
+  throw requestor::Refused(fmt::format("a lease of {} is too long: at most {} (max-lease)",
                                        config::duration_words(*wanted),
                                        config::duration_words(*longest)));
 }

@@ -406,7 +406,7 @@ TEST_F(RequestCommandTest, the_queue_position_is_shown_as_it_changes) {
 TEST_F(RequestCommandTest, a_site_may_limit_leases) {
   run(launcher_.add_pool("rack", {"small"}));
   config_ += "max-lease: 5400\n";
-  EXPECT_EQ(nodepool({"request", "small", "--lease", "2h"}), 1);
+  EXPECT_EQ(nodepool({"request", "small", "--lease", "2h"}), 4);
   EXPECT_EQ(err(), "nodepool: a lease of 2h is too long: at most 90m (max-lease)\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
   EXPECT_EQ(nodepool({"request", "small"}), 0);

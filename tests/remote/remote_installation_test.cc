@@ -7,6 +7,7 @@
 #include "report/lease_listing.h"
 #include "report/listings.h"
 #include "tests/remote/installation_test.h"
+#include "tests/support/child.h"
 
 namespace nodepool::remote {
 namespace {
@@ -237,6 +238,41 @@ TEST_F(InstallationTest, a_launcher_that_never_responds_is_reported_long_before_
   EXPECT_LT(clock_.now(), begun + hours(1));
   EXPECT_THAT(failure_, HasSubstr("no launcher responds: "));
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; retrying")));
+}
+
+TEST_F(InstallationTest, a_launcher_without_a_trusted_certificate_is_refused_at_once) {
+  const std::string key = directory_.path() / "key";
+  const test_support::Completed made = test_support::run(
+      {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+       "-days", "2", "-subj", "/CN=own", "-keyout", key, "-out", key + ".crt"});
+  ASSERT_EQ(made.status, 0) << made.error;
+  web::Server launcher(runtime_, log_,
+                       [this](web::Request call) { return first_->api().answer(std::move(call)); });
+  run(launcher.start({.kind = web::ListenAddress::Kind::tls,
+                      .host = "127.0.0.1",
+                      .certificate = key + ".crt",
+                      .key = key}));
+  const std::string address = "https://127.0.0.1:" + std::to_string(launcher.port());
+  RemoteInstallation installation(runtime_, {.url = address}, log_, keep_);
+  EXPECT_FALSE(outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)}));
+  EXPECT_THAT(failure_, HasSubstr("certificate"));
+  EXPECT_THAT(failure_, HasSubstr("--ca-file or NODEPOOL_CA_FILE"));
+  EXPECT_THAT(warnings_, testing::IsEmpty()) << "it is not retried";
+  // Another launcher serves the request.
+  RemoteInstallation either(runtime_, {.url = address + "," + url(0), .token = "secret of gitlab"},
+                            log_, keep_);
+  const std::optional<Installation::Outcome> outcome =
+      outcome_in_time(either, {.labels = {"small"}, .timeout = hours(20)});
+  ASSERT_TRUE(outcome) << failure_;
+  EXPECT_TRUE(outcome->leased);
+  run(launcher.stop());
+}
+
+TEST_F(InstallationTest, what_is_refused_until_something_is_changed_has_an_error_of_its_own) {
+  EXPECT_THROW(run(client("unknown").request({.labels = {"small"}}, nullptr)), requestor::Refused);
+  EXPECT_THROW(run(client("viewer").request({.labels = {"small"}}, nullptr)), requestor::Refused);
+  EXPECT_THROW(run(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
+               requestor::Refused);
 }
 
 TEST_F(InstallationTest, an_error_that_is_not_the_apis_is_reported_with_its_status) {
