@@ -8,6 +8,7 @@
 #include "json/json.h"
 #include "report/listings.h"
 #include "report/rendering/table_text.h"
+#include "report/shortage.h"
 
 namespace nodepool::api {
 
@@ -109,7 +110,8 @@ Json lease_json(const std::string& id, const LeaseIndex::Entry& entry,
 
 std::string lease_request_document(const std::string& id, const NodeRequest& request,
                                    const model::LeaseRequest& lease_request,
-                                   const model::RequestTable& requests) {
+                                   const model::RequestTable& requests,
+                                   const std::vector<const model::Component*>& pools) {
   Json document = Json::object();
   document["id"] = id;
   // Its nodes are ready, but not leased yet: to the client it is still pending.
@@ -123,6 +125,11 @@ std::string lease_request_document(const std::string& id, const NodeRequest& req
   document["expires"] = lease_request.expires;
   document["position"] = position_in_queue(request, requests);
   document["declined"] = declines(request);
+  const bool is_served =
+      request.state == RequestState::pending || request.state == RequestState::fulfilled;
+  const std::string shortage =
+      is_served ? std::string() : report::shortage(pools, request.node_types);
+  document["shortage"] = shortage.empty() ? Json() : Json(shortage);
   document["lease"] = Json();
   return json::to_text(document);
 }
@@ -151,6 +158,7 @@ std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& e
   document["expires"] = entry.lease->expires;
   document["position"] = Json();
   document["declined"] = Json::array();
+  document["shortage"] = Json();
   document["lease"] = lease_json(id, entry, nodes, login_data, now);
   return json::to_text(document);
 }

@@ -48,7 +48,8 @@ std::string document_of(const Call& call) {
   const NodeRequest* request = call.context.records.requests.find(call.id);
   if (entry.lease_request && request != nullptr && !entry.lease) {
     return lease_request_document(call.id, *request, *entry.lease_request,
-                                  call.context.records.requests);
+                                  call.context.records.requests,
+                                  call.context.records.components.pools());
   }
   return fulfilled_document(call.id, entry, call.context.records.nodes,
                             call.view.may_change(entry) ? LoginData::shown : LoginData::hidden,

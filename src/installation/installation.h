@@ -49,7 +49,7 @@ class Installation {
     std::size_t pools = 0;                                           // all; 0: unknown
     std::optional<std::size_t> position = {};                        // in the queue, from 1
     std::size_t queue = 0;                                           // its length; 0: unknown
-    std::string shortage = {};  // why no pool can serve it at present; empty: one can, or unknown
+    std::string shortage = {};  // report::shortage(); empty also if it is unknown
   };
   using Observer = std::function<void(const Progress&)>;
 

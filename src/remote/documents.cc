@@ -10,7 +10,8 @@ using requestor::RequestError;
 namespace {
 
 Installation::Progress read_progress(const Json& document) {
-  Installation::Progress progress{.id = text_at(document, "id")};
+  Installation::Progress progress{.id = text_at(document, "id"),
+                                  .shortage = text_at(document, "shortage")};
   const auto state = model::parse_request_state(text_at(document, "state"));
   if (!state) throw invalid_response("no state");
   progress.state = *state;

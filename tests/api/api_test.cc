@@ -227,6 +227,21 @@ TEST_F(ApiTest, a_failed_request_reports_its_reasons_for_a_while) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
+TEST_F(ApiTest, a_request_says_why_no_pool_can_serve_it) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  run(launcher_.add_pool("cloud", {"large"}));
+  settle();
+  const auto shortage = [this](const json& labels) {
+    return call("POST", "/api/v1/requests", "gitlab", {{"labels", labels}}).body.at("shortage");
+  };
+  EXPECT_EQ(shortage({"small", "small"}), nullptr);
+  EXPECT_EQ(shortage({"smal", "large", "smal"}), "no pool offers smal; did you mean `small`?");
+  EXPECT_THAT(shortage({"small", "large"}), HasSubstr("come from one pool"));
+  launcher_.react(LauncherDouble::Reaction::fulfil);
+  EXPECT_EQ(leased("gitlab", {{"labels", {"huge"}}}).body.at("shortage"), nullptr);
+}
+
 TEST_F(ApiTest, a_request_is_withdrawn_at_its_timeout) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   json body = kSmall;

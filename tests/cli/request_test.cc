@@ -132,18 +132,18 @@ TEST_F(RequestCommandTest, a_label_that_no_pool_offers_is_reported_at_once) {
   run(launcher_.add_pool("cloud", {"large"}));
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "smal", "large", "huge"}), 3);
-  EXPECT_THAT(err(), StartsWith("nodepool: no pool offers smal, huge at present; waiting for one; "
-                                "did you mean `small`?\nnodepool: "));
+  EXPECT_THAT(err(), StartsWith("nodepool: at present, no pool offers smal, huge; did you mean "
+                                "`small`?\nnodepool: "));
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "small", "large"}), 3);
-  EXPECT_THAT(err(), StartsWith("nodepool: no single pool offers all of these labels at present"));
+  EXPECT_THAT(err(), StartsWith("nodepool: at present, no pool offers all of these labels, and the "
+                                "nodes of a request come from one pool\n"));
 }
 
 TEST_F(RequestCommandTest, without_a_launcher_the_command_says_so_and_waits) {
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "small"}), 3);
-  EXPECT_THAT(err(),
-              StartsWith("nodepool: no launcher serves a pool at present; waiting for one\n"));
+  EXPECT_THAT(err(), StartsWith("nodepool: at present, no launcher serves a pool\n"));
 }
 
 // Lets time pass in steps until the reason is printed, and then longer than the timeout.

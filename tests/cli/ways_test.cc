@@ -84,6 +84,21 @@ TEST_F(WaysTest, a_request_without_the_api_is_not_withdrawn_by_its_id) {
   EXPECT_THAT(run(launcher_.requests()), testing::ElementsAre(id));
 }
 
+TEST_F(WaysTest, labels_that_no_pool_offers_are_named_while_the_request_waits_and_when_it_fails) {
+  run(launcher_.add_pool("cloud", {"large"}));
+  for (const Way way : {Way::store, Way::api}) {
+    launcher_.react(LauncherDouble::Reaction::ignore);
+    when_it_waits(way, [this] { return pass_at_once(seconds(21)); });
+    EXPECT_EQ(perform(way, {"request", "smal", "--timeout", "20s"}), 3);
+    EXPECT_THAT(err(), StartsWith("nodepool: at present, no pool offers smal; did you mean "
+                                  "`small`?\n"));
+    launcher_.react(LauncherDouble::Reaction::decline);
+    EXPECT_EQ(perform(way, {"request", "small", "large"}), 2);
+    EXPECT_THAT(err(), HasSubstr(" failed: every pool declined it; no pool offers all of these "
+                                 "labels, and the nodes of a request come from one pool\n  "));
+  }
+}
+
 TEST_F(WaysTest, nodes_of_a_failed_command_are_used_and_released_by_the_printed_commands) {
   const std::string bin = directory_.path() / "bin";
   std::filesystem::create_directory(bin);
