@@ -504,6 +504,19 @@ TEST_F(ApiTest, a_form_is_refused_as_a_whole) {
   EXPECT_THAT(answer.body.at("detail"), HasSubstr("send JSON"));
 }
 
+TEST_F(ApiTest, a_parameter_that_the_call_does_not_have_is_refused) {
+  const Got done = leased("gitlab", {{"labels", {"small", "small"}}});
+  const std::string path = "/api/v1/leases/" + done.id();
+  const std::string node = done.body.at("lease").at("nodes").at(0).at("id");
+  const Got refused = call("DELETE", path + "?nodes=" + node, "gitlab");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.text, HasSubstr("Unknown parameter `nodes`"));
+  EXPECT_THAT(call("GET", path, "gitlab").body.at("nodes"), SizeIs(2));
+  EXPECT_EQ(call("GET", "/api/v1/nodes?limit=5&after=0&label=a&state=hold&provider=b", "").status,
+            200);
+  EXPECT_EQ(call("GET", "/api/v1/labels?limit=1000", "").status, 200);
+}
+
 TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {
   const Got done = leased("gitlab");
   call("POST", "/api/v1/leases/" + done.id() + "/renew", "boss");

@@ -48,13 +48,25 @@ class RequestCommandTest : public CliTest {
   std::string shown() const { return err(); }
 };
 
-TEST_F(RequestCommandTest, a_lease_that_cannot_be_printed_is_named_on_standard_error) {
+TEST_F(RequestCommandTest, a_lease_that_cannot_be_printed_is_released) {
   run(launcher_.add_pool("rack", {"small"}));
   out_is_full_ = true;
   EXPECT_EQ(nodepool({"request", "small", "--json"}), 1);
-  EXPECT_THAT(err(), EndsWith("nodepool: lease 200-0000000000 could not be printed. Release it "
-                              "with `nodepool release 200-0000000000`\n"
+  EXPECT_THAT(err(), EndsWith("nodepool: lease 200-0000000000 has been released\n"
                               "nodepool: cannot write to standard output\n"));
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
+}
+
+TEST_F(RequestCommandTest, a_lease_whose_files_cannot_be_written_is_released_and_not_printed) {
+  run(launcher_.add_pool("rack", {"small"}));
+  const std::filesystem::path folder = directory_.path() / "folder";
+  std::filesystem::create_directory(folder);
+  launcher_.adorn = [&folder](model::Node&, std::size_t) { std::filesystem::remove_all(folder); };
+  EXPECT_EQ(nodepool({"request", "small", "--json", "--ssh-config", folder / "ssh"}), 1);
+  EXPECT_EQ(out(), "");
+  EXPECT_EQ(err(), "nodepool: lease 200-0000000000 has been released\nnodepool: cannot write " +
+                       (folder / "ssh.known_hosts").string() + ": No such file or directory\n");
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
 }
 
 TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their_lease) {

@@ -324,7 +324,10 @@ TEST_F(ShellCommandTest, a_single_node_must_be_selected) {
   EXPECT_EQ(nodepool({"ssh", "0000000009"}), 255);
   EXPECT_EQ(err(), "nodepool: there is no node or lease 0000000009\n");
   EXPECT_EQ(nodepool({"ssh", "0000000001"}), 17);
-  EXPECT_FALSE(nodepool({"ssh", "0000000001", "ls"}) == 17);  // the command comes after --
+  EXPECT_EQ(nodepool({"ssh", "0000000001", "ls"}), 2);
+  EXPECT_THAT(err(), HasSubstr("; write -- before the command\n"));
+  EXPECT_EQ(nodepool({"renew", "200-0000000000", "--oops"}), 2);
+  EXPECT_THAT(err(), testing::Not(HasSubstr("write --")));
 }
 
 TEST_F(ShellCommandTest, a_node_without_ssh_is_reported) {

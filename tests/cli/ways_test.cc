@@ -185,6 +185,20 @@ TEST_F(WaysTest, a_repeated_key_prints_the_whole_lease_with_the_labels_of_its_no
   EXPECT_THAT(out(), HasSubstr("| small | 0000000001 |"));
 }
 
+TEST_F(WaysTest, a_lease_with_a_key_remains_if_it_cannot_be_printed) {
+  out_is_full_ = true;
+  EXPECT_EQ(perform(Way::api, {"request", "small", "--key", "job"}), 1);
+  EXPECT_EQ(err(),
+            "nodepool: lease 200-0000000000 remains for other jobs with its key. Release it with "
+            "`nodepool release 200-0000000000`\nnodepool: cannot write to standard output\n");
+  out_is_full_ = false;
+  EXPECT_EQ(perform(Way::api, {"request", "small", "--key", "job"}), 0) << err();
+  EXPECT_EQ(perform(Way::api, {"release", "200-0000000000"}), 0) << err();
+  out_is_full_ = true;
+  EXPECT_EQ(perform(Way::api, {"request", "small"}), 1);
+  EXPECT_THAT(err(), HasSubstr("nodepool: lease 200-0000000001 has been released\n"));
+}
+
 TEST_F(WaysTest, a_key_of_a_lease_for_other_labels_is_refused) {
   EXPECT_EQ(perform(Way::api, {"request", "large", "small", "--key", "job"}), 0) << err();
   for (const std::vector<std::string>& labels :

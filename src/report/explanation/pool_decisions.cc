@@ -103,13 +103,21 @@ std::string reason_name(const history::Decided& decided) {
 }
 
 // By the stable name of the reason for a decision.
-std::string advice_about(std::string_view reason) {
+std::string advice_about(const ExplanationFacts& knowledge, const Component& pool,
+                         std::string_view reason) {
   using Code = planning::Reason::Code;
   constexpr std::array kFull{Code::nodes_not_free, Code::pool_full, Code::provider_full};
   const bool is_full = std::ranges::find(kFull, reason, planning::name_of) != kFull.end();
-  return is_full ? "release leases that are not needed (`nodepool lease-list`), raise the limit, "
-                   "or add hosts"
-                 : "";
+  if (!is_full) return {};
+  std::string advice =
+      "release leases that are not needed (`nodepool lease-list`), raise the limit, or add hosts";
+  const auto held = std::ranges::count_if(
+      knowledge.nodes.of_provider(pool.provider_name), [&](const std::string& id) {
+        return knowledge.nodes.find(id)->state == model::NodeState::hold;
+      });
+  if (held == 0) return advice;
+  return fmt::format("end holds that are not needed (`nodepool list --state hold`): {} {} held; {}",
+                     held, held == 1 ? "node is" : "nodes are", advice);
 }
 
 // The pool's decision as far as this host knows it. Empty if it is unknown, or not to serve it.
@@ -120,11 +128,13 @@ ReasonToWait known_decision(const ExplanationFacts& knowledge,
     const bool is_due = decision->kind == Decision::Kind::accept;
     if (is_due && why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
     if (decision->kind == Decision::Kind::ignore) return {};
-    return {sentence(*decision), advice_about(planning::name_of(decision->reason.code))};
+    return {sentence(*decision),
+            advice_about(knowledge, pool, planning::name_of(decision->reason.code))};
   }
   const std::optional<history::JournalEntry> last = last_decision(history, pool);
   if (!last) return {};
-  return {last->details, advice_about(reason_name(std::get<history::Decided>(last->facts)))};
+  return {last->details,
+          advice_about(knowledge, pool, reason_name(std::get<history::Decided>(last->facts)))};
 }
 
 // What is to be expected of a pool without a known decision. Empty if it does not serve the
@@ -140,7 +150,7 @@ ReasonToWait prospect(const ExplanationFacts& knowledge, const NodeRequest& requ
   const auto where = fmt::format("its decisions are known on {}: use --url", pool.hostname);
   if (!pool.paused) return {"may serve it; " + where};
   return {"is paused: at capacity; " + where,
-          advice_about(planning::name_of(planning::Reason::Code::pool_full))};
+          advice_about(knowledge, pool, planning::name_of(planning::Reason::Code::pool_full))};
 }
 
 // Why the request waits although no pool is about to serve it.
