@@ -158,6 +158,8 @@ Task<std::vector<std::string>> StoreInstallation::release(std::string id,
 
 Task<bool> StoreInstallation::end_hold(std::string id) {
   model::NodeTable* nodes = co_await session_.nodes();
+  const model::Node* node = nodes->find(id);
+  if (node == nullptr || node->state != model::NodeState::hold) co_return false;
   co_return co_await requestor::end_hold(session_.runtime(), session_.store(), *nodes,
                                          std::move(id));
 }
