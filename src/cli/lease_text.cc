@@ -61,15 +61,10 @@ void print_lease(Context& context, const requestor::LeasedNodes& leased,
                  const RequestNodes& command, LeaseFiles& files) {
   const std::vector<std::string> labels = labels_of(leased.nodes, command.labels);
   const std::vector<NodeAccess> nodes = access_to(leased.nodes, labels);
+  files.write(nodes);
   context.out << (command.json ? lease_json(leased, labels) + "\n"
                                : lease_text(leased, nodes, files));
-  context.out.flush();  // the lease is printed even if the files fail
-  if (!context.out) {
-    context.err << fmt::format(
-        "nodepool: lease {} could not be printed. Release it with `nodepool release {}`\n",
-        leased.lease.id, leased.lease.id);
-  }
-  files.write(nodes);
+  context.out.flush();
 }
 
 void print_renewal(Context& context, const model::Lease& lease, double before) {

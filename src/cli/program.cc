@@ -18,8 +18,10 @@
 #include "cli/remote_address.h"
 #include "cli/sanitized_output.h"
 #include "cli/store_installation.h"
+#include "cli/waiting.h"
 #include "config/load.h"
 #include "program/log_config.h"
+#include "requestor/error.h"
 #include "telemetry/version.h"
 
 namespace nodepool::cli {
@@ -156,7 +158,9 @@ int perform_any(Context& context, const Arguments& arguments) {
 constexpr int kSshFailed = 255;
 
 // The exit status if the command has thrown an exception.
-int failure_status(const Arguments& arguments) {
+int failure_status(const Arguments& arguments, const std::exception& error) {
+  const bool is_refused = dynamic_cast<const requestor::Refused*>(&error) != nullptr;
+  if (is_refused && std::holds_alternative<RequestNodes>(arguments.command)) return kRefused;
   if (std::holds_alternative<RunCommand>(arguments.command)) return kNotRun;
   if (std::holds_alternative<ShowStatus>(arguments.command)) return kCritical;
   return std::holds_alternative<UseShell>(arguments.command) ? kSshFailed : 1;
@@ -171,7 +175,7 @@ int perform_arguments(Context& context) {
     return perform_any(context, arguments);
   } catch (const std::exception& error) {
     context.err << "nodepool: " << error.what() << '\n';
-    return failure_status(arguments);
+    return failure_status(arguments, error);
   }
 }
 

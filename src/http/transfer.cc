@@ -327,7 +327,9 @@ HttpError Transfer::failure() const {
   long sent = 0;  // bytes, headers included
   curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &sent);
   const bool not_sent = is_before_sending(code_) || sent == 0;
-  return {not_sent ? Kind::not_sent : Kind::unknown_outcome, text};
+  const bool is_untrusted =
+      code_ == CURLE_PEER_FAILED_VERIFICATION || code_ == CURLE_SSL_CACERT_BADFILE;
+  return {not_sent ? Kind::not_sent : Kind::unknown_outcome, text, is_untrusted};
 }
 
 }  // namespace nodepool::http

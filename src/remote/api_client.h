@@ -51,7 +51,8 @@ class Unavailable : public requestor::RequestError {
 
 // Calls the request API of the launcher that responded last, then of the others. Calls are
 // idempotent, some by their key, so they are retried. All functions throw RequestError with the
-// API's message if it refuses the call, Unavailable, and Cancelled.
+// API's message if it rejects the call, Refused if it does so until something is changed, or if no
+// launcher has a trusted certificate, Unavailable, and Cancelled.
 class ApiClient {
  public:
   // Throws RequestError if the URL is invalid.

@@ -178,6 +178,13 @@ TEST_F(ExplainTest, a_full_pool_comes_with_advice) {
   add_decision(id, "rack", "waits: it has 2 of 2", "pool-full");
   EXPECT_THAT(explain(id), HasSubstr("  reason      rack-main on l1 waits: it has 2 of 2\n"
                                      "  advice      release leases that are not needed"));
+  model::Node held = make_node("small");
+  held.state = model::NodeState::hold;
+  run(launcher_.add_node(held));
+  EXPECT_THAT(explain(id), HasSubstr("  advice      end holds that are not needed (`nodepool list "
+                                     "--state hold`): 1 node is held; release leases that are "));
+  run(launcher_.add_node(held));
+  EXPECT_THAT(explain(id), HasSubstr(": 2 nodes are held; "));
   add_decision(id, "rack", "waits: it comes after another", "comes-after");
   EXPECT_THAT(explain(id), Not(HasSubstr("advice")));
 }

@@ -7,6 +7,7 @@
 #include "report/lease_listing.h"
 #include "report/listings.h"
 #include "tests/remote/installation_test.h"
+#include "tests/support/child.h"
 
 namespace nodepool::remote {
 namespace {
@@ -45,6 +46,32 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
   doors_[0] = open_late([this] { return pass_at_once(seconds(0)); });
   EXPECT_THAT(refusal(client("gitlab").release(leased.lease.id, std::nullopt)),
               HasSubstr("there is no lease or leased node"));
+}
+
+TEST_F(InstallationTest, a_node_that_was_held_from_a_lease_is_found_and_its_hold_is_ended) {
+  RemoteInstallation installation = client("gitlab");
+  const Installation::Outcome outcome =
+      run(installation.request({.labels = {"small", "small"}}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const std::string id = outcome.leased->nodes[0].id;
+  EXPECT_THAT(run(installation.release(id, "look")), ElementsAre(id));
+  const std::vector<model::Node> found = run(installation.find_nodes(id));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].state, model::NodeState::hold);
+  EXPECT_EQ(found[0].interface_ip, outcome.leased->nodes[0].interface_ip);
+  // Its former lease has another node.
+  EXPECT_EQ(refusal(client("gitlab").release(id, std::nullopt)), "node " + id + " is not leased");
+  EXPECT_TRUE(run(installation.end_hold(id)));
+  settle();
+  EXPECT_EQ(node(id).state, model::NodeState::used);
+  EXPECT_FALSE(run(installation.end_hold(id)));
+}
+
+TEST_F(InstallationTest, a_nodes_record_has_no_key_of_the_api) {
+  const Installation::Outcome outcome =
+      run(client("gitlab").request({.labels = {"small"}}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  EXPECT_TRUE(outcome.leased->nodes[0].unknown.empty());
 }
 
 TEST_F(InstallationTest, two_requests_with_one_key_get_one_lease) {
@@ -218,6 +245,41 @@ TEST_F(InstallationTest, a_unix_socket_that_does_not_exist_is_named) {
   RemoteInstallation installation(runtime_, {.url = "unix://" + path}, log_, keep_);
   EXPECT_FALSE(in_time(installation.nodes()));
   EXPECT_THAT(failure_, HasSubstr(path + ": No such file or directory; check that the launcher"));
+}
+
+TEST_F(InstallationTest, a_launcher_without_a_trusted_certificate_is_refused_at_once) {
+  const std::string key = directory_.path() / "key";
+  const test_support::Completed made = test_support::run(
+      {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+       "-days", "2", "-subj", "/CN=own", "-keyout", key, "-out", key + ".crt"});
+  ASSERT_EQ(made.status, 0) << made.error;
+  web::Server launcher(runtime_, log_,
+                       [this](web::Request call) { return first_->api().answer(std::move(call)); });
+  run(launcher.start({.kind = web::ListenAddress::Kind::tls,
+                      .host = "127.0.0.1",
+                      .certificate = key + ".crt",
+                      .key = key}));
+  const std::string address = "https://127.0.0.1:" + std::to_string(launcher.port());
+  RemoteInstallation installation(runtime_, {.url = address}, log_, keep_);
+  EXPECT_FALSE(outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)}));
+  EXPECT_THAT(failure_, HasSubstr("certificate"));
+  EXPECT_THAT(failure_, HasSubstr("--ca-file or NODEPOOL_CA_FILE"));
+  EXPECT_THAT(warnings_, testing::IsEmpty()) << "it is not retried";
+  // Another launcher serves the request.
+  RemoteInstallation either(runtime_, {.url = address + "," + url(0), .token = "secret of gitlab"},
+                            log_, keep_);
+  const std::optional<Installation::Outcome> outcome =
+      outcome_in_time(either, {.labels = {"small"}, .timeout = hours(20)});
+  ASSERT_TRUE(outcome) << failure_;
+  EXPECT_TRUE(outcome->leased);
+  run(launcher.stop());
+}
+
+TEST_F(InstallationTest, what_is_refused_until_something_is_changed_has_an_error_of_its_own) {
+  EXPECT_THROW(run(client("unknown").request({.labels = {"small"}}, nullptr)), requestor::Refused);
+  EXPECT_THROW(run(client("viewer").request({.labels = {"small"}}, nullptr)), requestor::Refused);
+  EXPECT_THROW(run(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
+               requestor::Refused);
 }
 
 TEST_F(InstallationTest, an_error_that_is_not_the_apis_is_reported_with_its_status) {

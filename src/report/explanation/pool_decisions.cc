@@ -94,6 +94,18 @@ bool accepts_nothing(const ExplanationFacts& knowledge, const Component& pool) {
   return max_concurrency_of(knowledge.providers, pool.provider_name) == 0;
 }
 
+// Held nodes count, too, and are not in the list of leases.
+std::string with_holds(const ExplanationFacts& knowledge, const Component& pool,
+                       const std::string& advice) {
+  const auto held = std::ranges::count_if(
+      knowledge.nodes.of_provider(pool.provider_name), [&knowledge](const std::string& id) {
+        return knowledge.nodes.find(id)->state == model::NodeState::hold;
+      });
+  if (held == 0) return advice;
+  return fmt::format("end holds that are not needed (`nodepool list --state hold`): {} {} held; {}",
+                     held, held == 1 ? "node is" : "nodes are", advice);
+}
+
 // By the stable name of the reason for a decision.
 std::string advice_for(const ExplanationFacts& knowledge, const NodeRequest& request,
                        const Component& pool, std::string_view reason) {
@@ -104,7 +116,7 @@ std::string advice_for(const ExplanationFacts& knowledge, const NodeRequest& req
   }
   const std::vector<const Node*> deleting = nodes_in_deletion(knowledge, pool, request.node_types);
   if (deleting.empty() || knowledge.now - deleting.front()->state_time <= kSlowDeletion) {
-    return advice_about(reason);
+    return with_holds(knowledge, pool, advice_about(reason));
   }
   return fmt::format("check why node {0} is not deleted yet: `nodepool explain {0}`",
                      deleting.front()->id);
