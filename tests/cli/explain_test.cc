@@ -266,6 +266,32 @@ TEST_F(ExplainTest, a_failed_request_that_no_pool_offered_says_so) {
                         "  advice      add them to one pool, or request labels that "));
 }
 
+TEST_F(ExplainTest, a_failed_request_without_entries_of_declines_has_those_of_its_failure) {
+  const std::string id = "200-0000000009";
+  add_event(id, "failed");
+  EXPECT_THAT(explain(id), Not(HasSubstr("  reason "))) << "it is unknown";
+  const std::string other = "200-0000000010";
+  add_decline(other, "far", "labels-not-offered", "node type(s) [small] not available");
+  add_event(other, "failed", "sky-main on l1: pool is disabled by max_servers; and 1 other pools",
+            history::DeclinedByAll{
+                .declines = {history::Declined{.pool = "sky", .reason = ""},
+                             history::Declined{.pool = "big", .reason = "beyond-limit-of-pool"}}});
+  EXPECT_THAT(explain(other), HasSubstr("  reason      sky-main on l1: pool is disabled: "
+                                        "max-servers is 0; and 1 other pools\n"
+                                        "  advice      request fewer or smaller nodes, or raise "));
+  EXPECT_THAT(out(), Not(HasSubstr("no registered pool offered")));
+}
+
+TEST_F(ExplainTest, a_fulfilled_request_that_no_lease_can_answer_has_the_reason) {
+  const std::string id = "200-0000000009";
+  add_event(id, "fulfilled");
+  add_decline(id, "sky", "", "the request has too many nodes for one lease");
+  add_event(id, "failed");
+  EXPECT_THAT(explain(id),
+              HasSubstr("  reason      sky-main on l1: the request has too many nodes for one "
+                        "lease\n"));
+}
+
 TEST_F(ExplainTest, a_request_that_was_served_after_a_failed_launch_has_no_reason) {
   add_attempt("0000000006", "200-0000000009", "no boot");
   add_decline("200-0000000009", "sky", "launch-failed", "launch failed: no boot");

@@ -23,8 +23,10 @@ constexpr std::size_t kMostEvents = 5;
 constexpr std::size_t kMostDeclines = 10;
 constexpr std::size_t kMostNodes = 5;
 
-bool has_event(const Entries& entries, std::string_view event) {
-  return std::ranges::find(entries, event, &JournalEntry::event) != entries.end();
+// Returns nullptr if there is no such event.
+const JournalEntry* find_event(const Entries& entries, std::string_view event) {
+  const auto entry = std::ranges::find(entries, event, &JournalEntry::event);
+  return entry == entries.end() ? nullptr : &*entry;
 }
 
 // Of a decline. Only the launcher of the pool records the name of the reason.
@@ -54,23 +56,42 @@ Entries declines_of(const Entries& entries) {
   return launches;
 }
 
-std::string advice_about_any(const Entries& declines) {
-  for (const JournalEntry& entry : declines) {
-    std::string advice = advice_about(std::get<history::Declined>(entry.facts).reason);
+std::string advice_about_any(const std::vector<history::Declined>& declines) {
+  for (const history::Declined& decline : declines) {
+    std::string advice = advice_about(decline.reason);
     if (!advice.empty()) return advice;
   }
   return {};
 }
 
-// Nothing for a request that was served.
-void explain_ended_request(Statements& to, const history::SubjectHistory& history) {
-  const Entries& entries = history.entries;
-  if (has_event(entries, to_string(model::RequestState::fulfilled))) return;
-  const Entries declines = declines_of(entries);
-  const bool has_failed = has_event(entries, to_string(model::RequestState::failed));
-  if (declines.empty() && has_failed) {
+// A failure without entries of declines that matter. Other launchers can decline a request before
+// this host has seen it: only the entry of the failure has these declines.
+void explain_failure(Statements& to, const Entries& entries, const JournalEntry& failure) {
+  const auto* all = std::get_if<history::DeclinedByAll>(&failure.facts);
+  const auto matters = [](const history::Declined& decline) {
+    return decline.reason != history::Declined::kNotOffered;
+  };
+  if (all != nullptr && std::ranges::any_of(all->declines, matters)) {
+    say_of(to, "declined", "reason", decline_text(failure.details));
+    say_of(to, "advice", advice_about_any(all->declines));
+  } else if (all != nullptr || find_event(entries, "declined") != nullptr) {
     say_of(to, "declined", "reason", "no registered pool offered all of its labels");
     say_of(to, "advice", advice_without_pool());
+  }
+}
+
+// Nothing for a request that was served. A fulfilled one can fail: no lease can have all its nodes.
+void explain_ended_request(Statements& to, const history::SubjectHistory& history) {
+  const Entries& entries = history.entries;
+  const JournalEntry* failure = find_event(entries, to_string(model::RequestState::failed));
+  const bool was_fulfilled =
+      find_event(entries, to_string(model::RequestState::fulfilled)) != nullptr;
+  if (was_fulfilled && failure == nullptr) return;
+  const Entries declines = declines_of(entries);
+  if (declines.empty() && failure != nullptr) explain_failure(to, entries, *failure);
+  std::vector<history::Declined> facts;
+  for (const JournalEntry& entry : declines) {
+    facts.push_back(std::get<history::Declined>(entry.facts));
   }
   for (std::size_t i = 0; i < std::min(declines.size(), kMostDeclines); ++i) {
     say_of(to, "declined", "reason", decline_text(declines[i].details));
@@ -78,7 +99,7 @@ void explain_ended_request(Statements& to, const history::SubjectHistory& histor
   if (declines.size() > kMostDeclines) {
     say(to, "declines", fmt::format("… and {} more pools", declines.size() - kMostDeclines));
   }
-  say_of(to, "advice", advice_about_any(declines));
+  say_of(to, "advice", advice_about_any(facts));
   for (std::size_t i = 0; i < std::min(history.failed_nodes.size(), kMostNodes); ++i) {
     say_of(to, "node",
            fmt::format("{0} could not be launched: see `nodepool history {0}`",
@@ -124,7 +145,7 @@ std::optional<Explanation> explain_ended(const ExplanationFacts& knowledge,
   const history::SubjectHistory history = knowledge.history(subject);
   if (history.entries.empty()) return std::nullopt;
   const bool is_node = history.entries.front().subject == JournalEntry::Subject::node;
-  const bool has_failed = has_event(history.entries, "failed");
+  const bool has_failed = find_event(history.entries, "failed") != nullptr;
   Explanation explanation;
   Statements& facts = say(explanation.statements, "ended",
                           fmt::format("{} {} {}no longer exists", is_node ? "Node" : "Request",
