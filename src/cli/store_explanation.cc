@@ -131,7 +131,8 @@ Task<report::Explanation> explain_by_store(Session& session, std::string subject
       .history = [&history](const std::string& id) { return history.of(id); },
       .waits = history.waits()};
   if (const std::optional<double> last_entry = history.last_time()) {
-    sources.own_host = {.name = session.context().hostname, .last_entry = last_entry};
+    sources.own_host =
+        report::OwnHost{.name = session.context().hostname, .last_entry = *last_entry};
   }
   report::AskClouds ask;
   if (online) {

@@ -73,6 +73,8 @@ class Launcher : private lifecycle::ProviderSet::User {
   // Also the providers that are not in service, and why they could not start.
   const lifecycle::ProviderSet& provider_set() const { return provider_set_; }
   HistoryRecorder& history() { return history_; }
+  // The component ids of the pools that it serves.
+  const std::set<std::string>& own_pools() const { return own_pools_; }
 
   // Adds the current values of gauges and counters.
   void add_metrics(telemetry::MetricsRegistry& registry);

@@ -194,7 +194,7 @@ class LauncherDaemon final : public program::Daemon {
               return id == subject ? known.first : history::SubjectHistory();
             },
         .waits = known.second,
-        .own_host = {.name = host_names_.short_name},
+        .own_pools = launcher_->own_pools(),
         .decisions =
             [this](const std::string& id) { return launcher_->history().decisions_about(id); }};
     Task<std::optional<report::Explanation>> explaining =

@@ -50,6 +50,16 @@ class ExplainTest : public CliTest {
                       coordination::CreateMode::ephemeral_sequential));
   }
 
+  // Returns the path of its record.
+  std::string add_launcher_that_drops_entries() {
+    model::Component launcher;
+    launcher.hostname = "l1";
+    launcher.problems = {"the history cannot be written: the disk is full"};
+    run(coordination::ensure_path(store_, "/nodepool/components/launcher"));
+    return run(store_.create("/nodepool/components/launcher/l1", to_record(launcher),
+                             coordination::CreateMode::ephemeral_sequential));
+  }
+
   std::string add_request(std::vector<std::string> labels,
                           const std::function<void(NodeRequest&)>& change = {}) {
     NodeRequest request;
@@ -214,9 +224,37 @@ TEST_F(ExplainTest, without_a_known_decision_the_reason_is_the_pool_that_may_ser
 
 TEST_F(ExplainTest, the_decisions_of_a_python_launcher_are_in_its_log) {
   add_pool("rack", {"small"}, 100, /*paused=*/false, "11.0.0");
-  EXPECT_THAT(explain(add_request({"small"})),
-              HasSubstr("  reason      rack-main on l1 may serve it; its launcher is a Python "
-                        "Nodepool: see its log on l1\n"));
+  const std::string id = add_request({"small"});
+  const std::string reason =
+      "  reason      rack-main on l1 may serve it; its launcher is a Python Nodepool: see its log "
+      "on l1\n";
+  EXPECT_THAT(explain(id), HasSubstr(reason));
+  hostname_ = "l1";
+  add_event("200-0000000099", "gone");  // by a launcher that served before
+  clock_.advance_by(std::chrono::seconds(16));
+  EXPECT_THAT(explain(id), HasSubstr(reason)) << "it does not write the history of its host";
+  EXPECT_THAT(out(), HasSubstr("this host has no record of a decision by this pool"));
+  EXPECT_THAT(out(), Not(HasSubstr("does not respond")));
+}
+
+TEST_F(ExplainTest, a_pool_has_not_decided_only_if_the_history_has_the_whole_request) {
+  hostname_ = "l1";
+  add_pool("rack", {"small"});
+  const std::string id = add_request({"small"});
+  add_event("200-0000000099", "gone");
+  const std::string unknown =
+      "  reason      rack-main on l1 may serve it; its decisions are known on l1: use --url\n";
+  EXPECT_THAT(explain(id), HasSubstr(unknown)) << "its entries may have been too old";
+  add_event(id, "priority");
+  EXPECT_THAT(explain(id), HasSubstr(unknown)) << "rotation may have deleted the earlier ones";
+  EXPECT_THAT(out(), HasSubstr("this host has no record of a decision by this pool"));
+  const std::string other = add_request({"small"});
+  add_event(other, "requested");
+  EXPECT_THAT(explain(other), HasSubstr("  reason      rack-main on l1 has not decided about it "
+                                        "yet\n"));
+  EXPECT_THAT(out(), HasSubstr("it has not decided about it yet"));
+  add_launcher_that_drops_entries();
+  EXPECT_THAT(explain(other), HasSubstr(unknown));
 }
 
 TEST_F(ExplainTest, a_request_that_no_longer_exists_is_explained_by_the_journal) {
@@ -373,13 +411,7 @@ TEST_F(ExplainTest, a_launcher_of_this_host_that_records_nothing_does_not_respon
                         "l1 hangs or is stopped\n"));
   EXPECT_THAT(explain(second), HasSubstr("  reason      sky" + text));
 
-  model::Component launcher;
-  launcher.hostname = "l1";
-  launcher.problems = {"the history cannot be written: the disk is full"};
-  run(coordination::ensure_path(store_, "/nodepool/components/launcher"));
-  const std::string path =
-      run(store_.create("/nodepool/components/launcher/l1", to_record(launcher),
-                        coordination::CreateMode::ephemeral_sequential));
+  const std::string path = add_launcher_that_drops_entries();
   EXPECT_THAT(explain(first), Not(HasSubstr("does not respond")));
   run(store_.remove(path, coordination::kAnyVersion));
   EXPECT_THAT(explain(first), HasSubstr("does not respond"));

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,7 +99,7 @@ class ExplainerTest : public testing::Test {
                           ++explained_;
                           return history::SubjectHistory();
                         },
-                    .own_host = own_host_,
+                    .own_pools = own_pools_,
                     .decisions =
                         [this](const std::string& id) {
                           const auto found = decisions_.find(id);
@@ -120,7 +121,7 @@ class ExplainerTest : public testing::Test {
       "test"};
   model::Records records_{runtime_, store_, log_};
   config::Config config_;
-  OwnHost own_host_;
+  std::set<std::string> own_pools_ = {pool_id_};
   std::map<std::string, PoolDecisions> decisions_;  // by request
   int explained_ = 0;                               // requests
   std::int64_t transactions_ = 0;
@@ -130,7 +131,6 @@ class ExplainerTest : public testing::Test {
 };
 
 TEST_F(ExplainerTest, a_launcher_knows_its_decisions_about_all_requests_of_a_label) {
-  own_host_.name = "l1";
   const std::string decided = add_request();
   const std::string undecided = add_request();
   decisions_[decided][pool_id_] = {.kind = planning::Decision::Kind::wait,
@@ -140,6 +140,16 @@ TEST_F(ExplainerTest, a_launcher_knows_its_decisions_about_all_requests_of_a_lab
   ASSERT_THAT(requests, SizeIs(2));
   EXPECT_EQ(requests[0].text, decided + ": sky-main on l1 waits (until a launch ends)");
   EXPECT_EQ(requests[1].text, undecided + ": sky-main on l1 has not decided about it yet");
+}
+
+TEST_F(ExplainerTest, a_launcher_does_not_know_the_decisions_of_another_one_on_its_host) {
+  own_pools_.clear();
+  const std::string id = add_request();
+  const Explanation explanation = explain_label();
+  const Statements& requests = explanation.statements.back().details;
+  ASSERT_THAT(requests, SizeIs(1));
+  EXPECT_EQ(requests[0].text, id + ": sky-main on l1 may serve it; its decisions are known on l1: "
+                                   "use --url");
 }
 
 // Ends the requests as soon as one of them is explained.

@@ -103,6 +103,7 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                              .history = sources.history,
                              .waits = sources.waits,
                              .own_host = sources.own_host,
+                             .own_pools = sources.own_pools,
                              .decisions = sources.decisions,
                              .subject = subject,
                              .usage = usage};

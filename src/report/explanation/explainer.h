@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,9 @@ struct Sources {
   // What the journal of this host has of a request or node.
   std::function<history::SubjectHistory(const std::string& id)> history;
   history::Waits waits = {};  // in the journal of this host
-  OwnHost own_host = {};
+  // Nothing: the history has no entries, or a launcher explains.
+  std::optional<OwnHost> own_host = {};
+  std::set<std::string> own_pools = {};  // in a launcher: the ids of its pools
   // In a launcher: the last decisions of its own pools about a request, which replace simulated
   // ones; nullptr: there are none.
   std::function<const PoolDecisions*(const std::string& request_id)> decisions = {};

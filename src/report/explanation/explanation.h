@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +23,10 @@
 // (planning/decision.h) and the decisions in the journal.
 namespace nodepool::report {
 
-// The host whose launchers' decisions are at hand: in its history, or because one of them explains.
+// The host of the history.
 struct OwnHost {
-  std::string name = {};  // as its components have it; empty: no decisions are at hand
-  // The time of the last entry of its history, in seconds since the epoch; nothing: a launcher
-  // explains.
-  std::optional<double> last_entry = {};
+  std::string name;       // as its components have it
+  double last_entry = 0;  // the time of the last entry, in seconds since the epoch
 };
 
 // The input of an explanation. Outlives it.
@@ -44,7 +43,9 @@ struct ExplanationFacts {
   // What the journal of this host has of a request or node.
   std::function<history::SubjectHistory(const std::string& id)> history;
   const history::Waits& waits;  // in the journal of this host
-  OwnHost own_host;
+  // Nothing: the history has no entries, or a launcher explains.
+  std::optional<OwnHost> own_host;
+  std::set<std::string> own_pools;  // in a launcher: the ids of its pools
   // In a launcher: the last decisions of its own pools about a request; nullptr: there are none.
   std::function<const PoolDecisions*(const std::string& request_id)> decisions;
   std::string subject;  // the id of the explained request, node, lease, label or host

@@ -14,6 +14,7 @@
 #include "report/explanation/departed_pools.h"
 #include "report/explanation/hosts.h"
 #include "report/explanation/leases.h"
+#include "report/explanation/own_history.h"
 #include "report/explanation/pending_requests.h"
 #include "report/explanation/silent_pools.h"
 
@@ -78,11 +79,6 @@ const Decision* present_decision(const ExplanationFacts& knowledge, const NodeRe
                                  const Component& pool) {
   const Decision* own = own_decision(knowledge, request, pool);
   return own != nullptr ? own : simulated_decision(knowledge, request, pool);
-}
-
-// Whether its launcher's decisions are at hand, as far as there are any.
-bool is_of_own_host(const ExplanationFacts& knowledge, const Component& pool) {
-  return pool.hostname == knowledge.own_host.name;
 }
 
 std::string text_if_nothing_accepted(const Component& pool) {
@@ -159,18 +155,18 @@ std::string where_decisions_are(const Component& pool) {
 // What is to be expected of a pool without a known decision. Empty if it does not serve the
 // request.
 ReasonToWait prospect(const ExplanationFacts& knowledge, const NodeRequest& request,
-                      const Component& pool) {
+                      const std::vector<history::JournalEntry>& history, const Component& pool) {
   const bool ignores = present_decision(knowledge, request, pool) != nullptr;
   if (ignores || ineligible(knowledge, request, pool)) return {};
   if (why_unresponsive(knowledge, pool)) return {unresponsive_text(pool)};
-  const bool is_own = is_of_own_host(knowledge, pool);
-  const std::string where = is_own ? "" : "; " + where_decisions_are(pool);
+  const bool is_undecided = knows_all_decisions(knowledge, request, history, pool);
+  const std::string where = is_undecided ? "" : "; " + where_decisions_are(pool);
   if (pool.paused) {
     return {
         "is paused: at capacity" + where,
         advice_for(knowledge, request, pool, planning::name_of(planning::Reason::Code::pool_full))};
   }
-  return {is_own ? "has not decided about it yet" : "may serve it" + where};
+  return {is_undecided ? "has not decided about it yet" : "may serve it" + where};
 }
 
 // Why the request waits although no pool is about to serve it.
@@ -244,7 +240,7 @@ Statement pool_decision(const ExplanationFacts& knowledge, const NodeRequest& re
   }
   return statement("not-decided",
                    fmt::format("{}; {}", free_nodes(knowledge, request, pool),
-                               is_of_own_host(knowledge, pool)
+                               knows_all_decisions(knowledge, request, history, pool)
                                    ? "it has not decided about it yet"
                                    : "this host has no record of a decision by this pool"));
 }
@@ -265,7 +261,7 @@ ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest
     if (!pool->supports(request.node_types) || request.declined(pool->id)) continue;
     ReasonToWait reason = known_decision(knowledge, request, history, *pool);
     std::vector<ReasonToWait>& reasons = reason.text.empty() ? possible : known;
-    if (reason.text.empty()) reason = prospect(knowledge, request, *pool);
+    if (reason.text.empty()) reason = prospect(knowledge, request, history, *pool);
     if (reason.text.empty()) continue;
     reason.text = fmt::format("{} {}", pool_title(*pool), reason.text);
     const std::string host = unhealthy_host(knowledge, *pool, request.node_types);

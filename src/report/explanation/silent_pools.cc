@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planning/decision.h"
+#include "report/explanation/own_history.h"
 
 namespace nodepool::report {
 
@@ -76,27 +77,16 @@ double waits_since(const NodeRequest& request) {
   return std::max(request.state_time, request.stat.created());
 }
 
-// Whether a launcher of this host drops entries of its history.
-bool drops_entries(const ExplanationFacts& knowledge) {
-  return std::ranges::any_of(knowledge.components.all(), [&knowledge](const auto& entry) {
-    const Component& component = entry.second;
-    return component.hostname == knowledge.own_host.name &&
-           std::ranges::any_of(component.problems, [](const std::string& problem) {
-             return problem.starts_with(model::kHistoryProblem);
-           });
-  });
-}
-
 // A request of which the launchers of this host have recorded nothing for too long. Returns nullptr
 // if there is none, or if it is not known what they record.
 const NodeRequest* unrecorded_request(const ExplanationFacts& knowledge) {
-  if (!knowledge.own_host.last_entry || drops_entries(knowledge)) return nullptr;
+  if (!knowledge.own_host || drops_entries(knowledge)) return nullptr;
   const NodeRequest* first = nullptr;
   for (const auto& [key, id] : knowledge.requests.waiting()) {
     const NodeRequest& request = *knowledge.requests.find(id);
     const double since = waits_since(request);
     const bool is_suspect =
-        since > *knowledge.own_host.last_entry && knowledge.now - since > kReactionTimeout;
+        since > knowledge.own_host->last_entry && knowledge.now - since > kReactionTimeout;
     if (is_suspect && (first == nullptr || since < waits_since(*first))) first = &request;
   }
   const bool is_unrecorded = first != nullptr && knowledge.history(first->id).entries.empty();
@@ -151,7 +141,7 @@ std::map<std::string, std::string> unresponsive_pools(const ExplanationFacts& kn
           "launcher on {} hangs or is stopped",
           node->second->id, duration_text(knowledge.now - node->second->state_time),
           pool->hostname);
-    } else if (unrecorded != nullptr && pool->hostname == knowledge.own_host.name) {
+    } else if (unrecorded != nullptr && writes_own_history(knowledge, *pool)) {
       signs[pool->id] = sign_of_silence(knowledge, *pool, *unrecorded);
     }
   }
