@@ -15,6 +15,7 @@
 #include "program/journal.h"
 #include "report/listings.h"
 #include "requestor/error.h"
+#include "requestor/lease_request.h"
 
 namespace nodepool::cli {
 
@@ -178,8 +179,9 @@ Task<bool> StoreInstallation::withdraw(std::string id) {
   const model::RequestTable* requests = co_await session_.requests();
   const model::NodeRequest* request = requests->find(id);
   if (request == nullptr || !model::lease_request_of(*request)) co_return false;
-  co_await requestor::withdraw(session_.store(), std::move(id));
-  co_return true;
+  const requestor::RequestEnd end = co_await requestor::end_lease_request(
+      session_.store(), std::move(id), coordination::kAnyVersion);
+  co_return end == requestor::RequestEnd::removed;
 }
 
 Task<std::vector<requestor::LeasedNodes>> StoreInstallation::leases() {

@@ -76,6 +76,17 @@ TEST_F(WaysTest, waiting_requests_of_this_user_are_withdrawn_by_mine_and_any_by_
   }
 }
 
+TEST_F(WaysTest, a_request_that_becomes_a_lease_is_not_said_to_be_withdrawn) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const model::LeaseRequest terms{
+      .owner = "ada", .holder = "job 17", .lease = 7200, .expires = clock_.wall_seconds() + 86400};
+  const requestor::NodeRequestSpec spec{{"small"}, "nodepool-api:ada"};
+  const std::string id = run(requestor::create_lease_request(runtime_, store_, spec, terms))->id;
+  vanishing_ = model::request_path(id);
+  EXPECT_EQ(perform(Way::store, {"release", "--all"}), 0) << err();
+  EXPECT_EQ(out(), "There are no leases to release\n");
+}
+
 TEST_F(WaysTest, a_request_without_the_api_is_not_withdrawn_by_its_id) {
   const requestor::NodeRequestSpec of_zuul{{"small"}, "zuul"};
   launcher_.react(LauncherDouble::Reaction::ignore);
