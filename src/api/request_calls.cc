@@ -180,10 +180,13 @@ void require_nodes(const Call& call, const InFlightQuota& in_flight, std::size_t
   const std::size_t has =
       call.context.lease_index.nodes_of(call.client.name) + in_flight.of(call.client.name);
   if (has + wanted <= *call.client.max_nodes) return;
+  web::Headers headers;  // none: the request exceeds the limit by itself
+  if (wanted <= *call.client.max_nodes) headers.emplace_back("Retry-After", "10");
   throw CallError(403,
                   fmt::format("Node limit of {} exceeded (max-nodes {}): {} are leased, held or "
                               "requested, this request is for {} more",
-                              call.client.name, *call.client.max_nodes, has, wanted));
+                              call.client.name, *call.client.max_nodes, has, wanted),
+                  std::move(headers));
 }
 
 // The labels of a request or lease by their index in the request. Those of released nodes are

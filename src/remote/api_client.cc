@@ -77,10 +77,12 @@ std::string problem_detail(const std::string& body) {
   }
 }
 
-// Whether the same call fails likewise until the token, its rights or the call is changed.
-bool is_refusal(int status) {
+// Whether the same call fails likewise until the token, its rights or the call is changed. With
+// Retry-After, it may succeed later: the token has no more nodes than its limit then.
+bool is_refusal(const http::Response& response) {
   constexpr std::array kRefusals{401, 403, 422};
-  return std::ranges::find(kRefusals, status) != kRefusals.end();
+  return std::ranges::find(kRefusals, response.status) != kRefusals.end() &&
+         response.header("retry-after").empty();
 }
 
 // What the response to a failed call says, in words. If it is not the API's, but a proxy's or web
@@ -162,7 +164,7 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
     ApiReply reply{.status = response->status};
     // A 404 of a proxy says nothing about the thing.
     const bool is_known = reply.is_missing() && !problem_detail(response->body).empty();
-    if (is_refusal(reply.status)) throw requestor::Refused(failure_in(*response));
+    if (is_refusal(*response)) throw requestor::Refused(failure_in(*response));
     if (!response->is_success() && !is_known) throw RequestError(failure_in(*response));
     if (!response->body.empty()) reply.document = parse_response(response->body);
     co_return reply;

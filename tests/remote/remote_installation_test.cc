@@ -282,6 +282,23 @@ TEST_F(InstallationTest, what_is_refused_until_something_is_changed_has_an_error
                requestor::Refused);
 }
 
+TEST_F(InstallationTest, a_token_that_has_all_its_nodes_is_refused_until_it_releases_some) {
+  RemoteInstallation installation = client("jenkins");  // at most three
+  const auto request_nodes = [&installation](std::size_t nodes) {
+    return run(installation.request({.labels = std::vector<std::string>(nodes, "small")}, nullptr));
+  };
+  const Installation::Outcome outcome = request_nodes(3);
+  ASSERT_TRUE(outcome.leased);
+  const auto request_more = [&request_nodes] { request_nodes(1); };
+  EXPECT_THAT(request_more, testing::ThrowsMessage<RequestError>(HasSubstr("(max-nodes 3)")));
+  EXPECT_THAT(request_more, testing::Not(testing::Throws<requestor::Refused>()));
+  // Other calls are not delayed: the time stands still.
+  run(installation.release(outcome.leased->lease.id, std::nullopt));
+  settle();
+  EXPECT_THROW(request_nodes(4), requestor::Refused) << "that never fits";
+  EXPECT_TRUE(request_nodes(1).leased);
+}
+
 TEST_F(InstallationTest, an_error_that_is_not_the_apis_is_reported_with_its_status) {
   struct Case {
     unsigned status;
