@@ -125,7 +125,7 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
                                    std::string key) {
   std::string failure;
   bool is_answered = false;
-  bool is_untrusted = true;  // each launcher
+  bool is_untrusted = !has_responded_;  // each launcher, always
   for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
     const std::string& base = bases_.at((current_ + attempt) % bases_.size());
     http::Request request;
@@ -153,6 +153,7 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
     }
     if (!response) continue;
     is_untrusted = false;
+    has_responded_ = true;
     // Another launcher, or the same one later, may respond otherwise: it or its store is
     // unavailable, or the launcher behind a proxy, or the client is above its rate limit.
     if (http::is_retryable_status(response->status)) {

@@ -84,6 +84,27 @@ TEST_F(InstallationTest, a_use_that_cannot_be_ended_ends_with_its_lease) {
   }
 }
 
+TEST_F(InstallationTest, a_certificate_that_is_no_longer_trusted_is_an_outage) {
+  const std::string trusted = new_certificate("trusted");
+  std::unique_ptr<web::Server> launcher = open_with_certificate(trusted);
+  const std::uint16_t port = launcher->port();
+  RemoteInstallation installation(runtime_,
+                                  {.url = "https://127.0.0.1:" + std::to_string(port),
+                                   .token = "secret of gitlab",
+                                   .ca_file = trusted + ".crt"},
+                                  log_, keep_);
+  use_node(installation);
+  run(launcher->stop());
+  launcher = open_with_certificate(new_certificate("another"), port);
+  const async::Clock::TimePoint begun = clock_.now();
+  EXPECT_FALSE(in_time(installation.end_use("look")));
+  EXPECT_THAT(failure_, HasSubstr("the launcher's certificate is not trusted: "));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; retrying")));
+  EXPECT_GE(clock_.now() - begun, seconds(590)) << "until the lease ends";
+  run(installation.close());
+  run(launcher->stop());
+}
+
 TEST_F(InstallationTest, a_release_or_hold_whose_response_is_lost_has_been_done) {
   for (const bool is_hold : {false, true}) {
     const auto reason = is_hold ? std::optional<std::string>("look") : std::nullopt;
