@@ -125,7 +125,7 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
                                    std::string key) {
   std::string failure;
   bool is_answered = false;
-  bool is_untrusted = !has_responded_;  // each launcher, always
+  bool is_none_trusted = !has_responded_;  // of the launchers, so far
   for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
     const std::string& base = bases_.at((current_ + attempt) % bases_.size());
     http::Request request;
@@ -149,10 +149,10 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
       if (base.starts_with(kUnix) && error.kind() == http::HttpError::Kind::not_sent) {
         failure += "; check that the launcher runs, that its `api` has a `socket`, and its mode";
       }
-      is_untrusted = is_untrusted && error.is_untrusted();
+      is_none_trusted = is_none_trusted && error.is_untrusted();
     }
     if (!response) continue;
-    is_untrusted = false;
+    is_none_trusted = false;
     has_responded_ = true;
     // Another launcher, or the same one later, may respond otherwise: it or its store is
     // unavailable, or the launcher behind a proxy, or the client is above its rate limit.
@@ -170,7 +170,7 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
     if (!response->body.empty()) reply.document = parse_response(response->body);
     co_return reply;
   }
-  if (is_untrusted) {
+  if (is_none_trusted) {
     throw requestor::Refused(failure +
                              "; name the file of the certificates to trust with "
                              "--ca-file or NODEPOOL_CA_FILE");

@@ -72,8 +72,8 @@ class ApiClient {
   std::vector<std::string> bases_;  // "https://launcher1:8006"
   std::size_t current_ = 0;         // index in bases_ of the launcher that responded last
   std::string token_;
-  // Whether any launcher has. Then the trusted certificates are the right ones, and another one of
-  // a launcher may be corrected.
+  // Whether any launcher has: so the trusted certificates are the right ones, and a launcher whose
+  // certificate is not trusted later may get another one.
   bool has_responded_ = false;
   http::Client client_;
 };
