@@ -143,6 +143,29 @@ TEST_F(InstallationTest, a_release_or_hold_whose_response_is_lost_has_been_done)
   }
 }
 
+TEST_F(InstallationTest, the_end_of_a_hold_or_request_whose_response_is_lost_has_been_done) {
+  const auto lose_response = [this] {
+    run(doors_[0]->stop());
+    doors_[0] = open_losing([](const web::Request& call) { return call.method == "DELETE"; });
+  };
+  const Installation::Outcome outcome =
+      run(client("gitlab").request({.labels = {"small"}}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const std::string id = outcome.leased->nodes[0].id;
+  run(client("gitlab").release(id, "look"));
+  lose_response();
+  EXPECT_THAT(in_time(client("gitlab").end_hold(id)), Optional(true)) << failure_;
+  EXPECT_EQ(node(id).state, model::NodeState::used);
+  EXPECT_THAT(in_time(client("gitlab").end_hold(id)), Optional(false)) << failure_;
+
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const std::string waiting = call("POST", "/api/v1/requests", "gitlab", api::kSmall).id();
+  lose_response();
+  EXPECT_THAT(in_time(client("gitlab").withdraw(waiting)), Optional(true)) << failure_;
+  EXPECT_THAT(run(launcher_.requests()), testing::IsEmpty());
+  EXPECT_THAT(in_time(client("gitlab").withdraw(waiting)), Optional(false)) << failure_;
+}
+
 TEST_F(InstallationTest, a_hold_of_a_node_that_is_released_at_the_same_time_is_an_error) {
   const Installation::Outcome outcome =
       run(client("gitlab").request({.labels = {"small"}}, nullptr));
