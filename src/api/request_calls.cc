@@ -208,12 +208,15 @@ std::map<std::size_t, std::string> known_labels(const Call& call) {
   return known;
 }
 
-// Throws CallError (409) if the request or lease is known to be for other labels.
+// Throws CallError (409) if the request or lease is known to be for other labels. A lease may have
+// had more nodes than it has now, a request has not.
 void require_labels(const Call& call, const std::vector<std::string>& labels) {
   const std::map<std::size_t, std::string> known = known_labels(call);
-  const bool is_same = std::ranges::all_of(known, [&labels](const auto& each) {
-    return each.first < labels.size() && labels[each.first] == each.second;
-  });
+  const bool is_lease = call.context.records.requests.find(call.id) == nullptr;
+  const bool is_same = (is_lease || known.size() == labels.size()) &&
+                       std::ranges::all_of(known, [&labels](const auto& each) {
+                         return each.first < labels.size() && labels[each.first] == each.second;
+                       });
   if (is_same) return;
   throw CallError(
       409,

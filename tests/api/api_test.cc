@@ -300,6 +300,7 @@ TEST_F(ApiTest, a_key_of_a_request_or_lease_for_other_labels_is_refused) {
     EXPECT_EQ(place({"small", "large"}).id(), id);
   };
   expect_refusals();
+  EXPECT_EQ(place({"small", "large", "small"}).status, 409);
   run(launcher_.fulfil_now(id));
   pass(seconds(3));
   const Got lease = call("GET", "/api/v1/leases/" + id, "gitlab");
