@@ -273,7 +273,7 @@ TEST_F(InstallationTest, what_is_refused_until_something_is_changed_has_an_error
 
 TEST_F(InstallationTest, a_token_that_has_all_its_nodes_is_refused_until_it_releases_some) {
   RemoteInstallation installation = client("jenkins");  // at most three
-  const auto request_nodes = [&installation](std::size_t nodes) {
+  const auto request_nodes = [this, &installation](std::size_t nodes) {
     return run(installation.request({.labels = std::vector<std::string>(nodes, "small")}, nullptr));
   };
   const Installation::Outcome outcome = request_nodes(3);
