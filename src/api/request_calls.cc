@@ -180,10 +180,13 @@ void require_nodes(const Call& call, const InFlightQuota& in_flight, std::size_t
   const std::size_t has =
       call.context.lease_index.nodes_of(call.client.name) + in_flight.of(call.client.name);
   if (has + wanted <= *call.client.max_nodes) return;
+  web::Headers headers;  // none: the request exceeds the limit by itself
+  if (wanted <= *call.client.max_nodes) headers.emplace_back("Retry-After", "10");
   throw CallError(403,
                   fmt::format("Node limit of {} exceeded (max-nodes {}): {} are leased, held or "
                               "requested, this request is for {} more",
-                              call.client.name, *call.client.max_nodes, has, wanted));
+                              call.client.name, *call.client.max_nodes, has, wanted),
+                  std::move(headers));
 }
 
 // The labels of a request or lease by their index in the request. Those of released nodes are
@@ -205,12 +208,15 @@ std::map<std::size_t, std::string> known_labels(const Call& call) {
   return known;
 }
 
-// Throws CallError (409) if the request or lease is known to be for other labels.
+// Throws CallError (409) if the request or lease is known to be for other labels. A lease may have
+// had more nodes than it has now, a request has not.
 void require_labels(const Call& call, const std::vector<std::string>& labels) {
   const std::map<std::size_t, std::string> known = known_labels(call);
-  const bool is_same = std::ranges::all_of(known, [&labels](const auto& each) {
-    return each.first < labels.size() && labels[each.first] == each.second;
-  });
+  const bool is_lease = call.context.records.requests.find(call.id) == nullptr;
+  const bool is_same = (is_lease || known.size() == labels.size()) &&
+                       std::ranges::all_of(known, [&labels](const auto& each) {
+                         return each.first < labels.size() && labels[each.first] == each.second;
+                       });
   if (is_same) return;
   throw CallError(
       409,

@@ -156,8 +156,9 @@ class BuilderDaemon final : public program::Daemon {
     std::vector<std::string> keys;
     if (begun.images_dir != now.images_dir) keys.emplace_back("images-dir");
     if (begun.webapp != now.webapp) keys.emplace_back("webapp");
+    // Tokens are used without `anonymous-read` only.
     const bool is_api_changed = begun.api.anonymous_read != now.api.anonymous_read ||
-                                begun.api.tokens != now.api.tokens ||
+                                (!begun.api.anonymous_read && begun.api.tokens != now.api.tokens) ||
                                 begun.api.host_names != now.api.host_names;
     if (begun.webapp.builder_port && is_api_changed) keys.emplace_back("api");
     return keys;

@@ -77,10 +77,12 @@ std::string problem_detail(const std::string& body) {
   }
 }
 
-// Whether the same call fails likewise until the token, its rights or the call is changed.
-bool is_refusal(int status) {
+// Whether the same call fails likewise until the token, its rights or the call is changed. With
+// Retry-After, it may succeed later: the token has no more nodes than its limit then.
+bool is_refusal(const http::Response& response) {
   constexpr std::array kRefusals{401, 403, 422};
-  return std::ranges::find(kRefusals, status) != kRefusals.end();
+  return std::ranges::find(kRefusals, response.status) != kRefusals.end() &&
+         response.header("retry-after").empty();
 }
 
 // What the response to a failed call says, in words. If it is not the API's, but a proxy's or web
@@ -123,7 +125,7 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
                                    std::string key) {
   std::string failure;
   bool is_answered = false;
-  bool is_untrusted = true;  // each launcher
+  bool is_none_trusted = !has_responded_;  // of the launchers, so far
   for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
     const std::string& base = bases_.at((current_ + attempt) % bases_.size());
     http::Request request;
@@ -147,10 +149,11 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
       if (base.starts_with(kUnix) && error.kind() == http::HttpError::Kind::not_sent) {
         failure += "; check that the launcher runs, that its `api` has a `socket`, and its mode";
       }
-      is_untrusted = is_untrusted && error.is_untrusted();
+      is_none_trusted = is_none_trusted && error.is_untrusted();
     }
     if (!response) continue;
-    is_untrusted = false;
+    is_none_trusted = false;
+    has_responded_ = true;
     // Another launcher, or the same one later, may respond otherwise: it or its store is
     // unavailable, or the launcher behind a proxy, or the client is above its rate limit.
     if (http::is_retryable_status(response->status)) {
@@ -162,12 +165,12 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
     ApiReply reply{.status = response->status};
     // A 404 of a proxy says nothing about the thing.
     const bool is_known = reply.is_missing() && !problem_detail(response->body).empty();
-    if (is_refusal(reply.status)) throw requestor::Refused(failure_in(*response));
+    if (is_refusal(*response)) throw requestor::Refused(failure_in(*response));
     if (!response->is_success() && !is_known) throw RequestError(failure_in(*response));
     if (!response->body.empty()) reply.document = parse_response(response->body);
     co_return reply;
   }
-  if (is_untrusted) {
+  if (is_none_trusted) {
     throw requestor::Refused(failure +
                              "; name the file of the certificates to trust with "
                              "--ca-file or NODEPOOL_CA_FILE");

@@ -34,6 +34,9 @@ constexpr auto kFirstContact = std::chrono::seconds(10);
 // How long nodes that are no longer used wait for a launcher to release them.
 constexpr auto kReleasePatience = std::chrono::minutes(1);
 
+// The key with the login data of a held node whose hold this client may end.
+constexpr const char* kLogin = "login";
+
 std::vector<std::string> ids_of(const std::vector<model::Node>& nodes) {
   std::vector<std::string> ids;
   ids.reserve(nodes.size());
@@ -163,7 +166,7 @@ Task<> RemoteInstallation::find_and_withdraw(Submission submission, Warn report)
                       id));
       co_return;
     }
-    co_await withdraw(id);
+    co_await withdraw_if_present(id);
     report(fmt::format("request {} has been withdrawn", id));
   } catch (const Unavailable& error) {
     report(std::string("the request may be served until its timeout: ") + error.what());
@@ -182,7 +185,7 @@ Task<Installation::Outcome> RemoteInstallation::follow(ApiReply reply,
     const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - runtime_.clock.now());
     const bool is_over = outcome.leased || outcome.progress.state == model::RequestState::failed;
     if (is_over || left <= std::chrono::seconds(0)) {
-      if (!outcome.leased) co_await withdraw(outcome.progress.id);
+      if (!outcome.leased) co_await withdraw_if_present(outcome.progress.id);
       co_return outcome;
     }
     // When the launchers withdraw it, in seconds since the epoch.
@@ -214,12 +217,16 @@ Task<Installation::Outcome> RemoteInstallation::follow(ApiReply reply,
 }
 
 Task<> RemoteInstallation::withdraw_if_present(std::string id) {
-  co_await withdraw(std::move(id));
+  co_await api_.try_call("DELETE", "requests/" + escaped(id));
 }
 
+// Looks first: the deletion says that there is none also if it is a repetition of one whose
+// response was lost.
 Task<bool> RemoteInstallation::withdraw(std::string id) {
-  const ApiReply withdrawn = co_await api_.try_call("DELETE", "requests/" + escaped(id));
-  co_return !withdrawn.is_missing();
+  const ApiReply request = co_await api_.try_call("GET", "requests/" + escaped(id));
+  if (request.is_missing()) co_return false;
+  co_await withdraw_if_present(std::move(id));
+  co_return true;
 }
 
 // Renews the lease of the nodes in use until it is cancelled, or the lease has ended.
@@ -355,15 +362,17 @@ Task<requestor::LeasedNodes> RemoteInstallation::find_lease(std::string id) {
 
 Task<std::vector<model::Node>> RemoteInstallation::find_nodes(std::string id) {
   const ApiReply node = co_await api_.try_call("GET", "nodes/" + escaped(id));
-  const auto login = node.document.find("login");  // of a held node
+  const auto login = node.document.find(kLogin);
   if (login != node.document.end()) co_return std::vector<model::Node>{read_node(*login)};
   requestor::LeasedNodes leased = co_await find_lease(std::move(id));
   co_return std::move(leased.nodes);
 }
 
+// Looks first, like withdraw().
 Task<bool> RemoteInstallation::end_hold(std::string id) {
+  const ApiReply node = co_await api_.try_call("GET", "nodes/" + escaped(id));
   const ApiReply ended = co_await api_.try_call("DELETE", "nodes/" + escaped(id) + "/hold");
-  co_return !ended.is_missing();
+  co_return node.document.contains(kLogin) || !ended.is_missing();
 }
 
 Task<std::vector<Installation::LeaseRequest>> RemoteInstallation::lease_requests() {

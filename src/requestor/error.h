@@ -11,7 +11,8 @@ class RequestError : public std::runtime_error {
 };
 
 // The operation is refused until the token or its rights, the limits, the operation or the trusted
-// certificates are changed.
+// certificates are changed. A request for more nodes than the token may have now is not: it is
+// another RequestError, because it may succeed after a release.
 class Refused : public RequestError {
  public:
   using RequestError::RequestError;

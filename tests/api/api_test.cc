@@ -300,6 +300,7 @@ TEST_F(ApiTest, a_key_of_a_request_or_lease_for_other_labels_is_refused) {
     EXPECT_EQ(place({"small", "large"}).id(), id);
   };
   expect_refusals();
+  EXPECT_EQ(place({"small", "large", "small"}).status, 409);
   run(launcher_.fulfil_now(id));
   pass(seconds(3));
   const Got lease = call("GET", "/api/v1/leases/" + id, "gitlab");
@@ -340,11 +341,17 @@ TEST_F(ApiTest, a_client_has_no_more_nodes_and_no_longer_leases_than_it_may) {
   const Got two = leased("jenkins", {{"labels", {"small", "small"}}});
   EXPECT_DOUBLE_EQ(two.body.at("lease").at("expires").get<double>(), clock_.wall_seconds() + 3600);
   const json more = {{"labels", {"small", "small"}}};
-  EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 403);
+  const Got refused = call("POST", "/api/v1/requests", "jenkins", more);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_TRUE(refused.headers.contains("Retry-After")) << "it has nodes to release";
   EXPECT_EQ(call("GET", "/api/v1/client", "jenkins").body.at("nodes"), 2);
   call("DELETE", "/api/v1/leases/" + two.id(), "jenkins");
   settle();
   EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 201);
+  const json too_many = {{"labels", {"small", "small", "small", "small"}}};
+  const Got never = call("POST", "/api/v1/requests", "jenkins", too_many);
+  EXPECT_EQ(never.status, 403);
+  EXPECT_FALSE(never.headers.contains("Retry-After"));
 }
 
 TEST_F(ApiTest, a_request_that_gets_another_owner_counts_for_that_one_only) {

@@ -62,9 +62,10 @@ TEST_F(BuilderProcess, programs_do_not_get_the_variables_of_the_service_manager)
 // What the builder serves at its port.
 class BuilderPages : public BuilderProcess {
  protected:
-  void configure(const std::string& keys) {
+  // `web`: further keys of `webapp`.
+  void configure(const std::string& keys, const std::string& web = "") {
     host_.configure({.more = "webapp: {listen_address: 127.0.0.1, builder-port: " +
-                             std::to_string(port_.number()) + "}\n" + keys});
+                             std::to_string(port_.number()) + web + "}\n" + keys});
   }
 
   void start(const std::string& keys = "") {
@@ -145,10 +146,16 @@ TEST_F(BuilderPages, a_port_that_is_in_use_is_a_problem_of_the_builder) {
 
 TEST_F(BuilderPages, changed_keys_that_wait_for_a_restart_are_reported) {
   start();
+  const auto wait_for_report_of = [this](const std::string& keys) {
+    host_.commands().wait_until("the report", [this, &keys] {
+      return page("/ready?detail").contains("changed keys that wait for a restart: " + keys + "\n");
+    });
+  };
   configure("api: {anonymous-read: false}\n");
-  host_.commands().wait_until("the report", [this] {
-    return page("/ready?detail").contains("changed keys that wait for a restart: api\n");
-  });
+  wait_for_report_of("api");
+  // With anonymous-read, tokens are not used.
+  configure("api: {tokens: /tokens.yaml}\n", ", port: 1");
+  wait_for_report_of("webapp");
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 

@@ -7,7 +7,6 @@
 #include "report/lease_listing.h"
 #include "report/listings.h"
 #include "tests/remote/installation_test.h"
-#include "tests/support/child.h"
 
 namespace nodepool::remote {
 namespace {
@@ -248,18 +247,8 @@ TEST_F(InstallationTest, a_unix_socket_that_does_not_exist_is_named) {
 }
 
 TEST_F(InstallationTest, a_launcher_without_a_trusted_certificate_is_refused_at_once) {
-  const std::string key = directory_.path() / "key";
-  const test_support::Completed made = test_support::run(
-      {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-       "-days", "2", "-subj", "/CN=own", "-keyout", key, "-out", key + ".crt"});
-  ASSERT_EQ(made.status, 0) << made.error;
-  web::Server launcher(runtime_, log_,
-                       [this](web::Request call) { return first_->api().answer(std::move(call)); });
-  run(launcher.start({.kind = web::ListenAddress::Kind::tls,
-                      .host = "127.0.0.1",
-                      .certificate = key + ".crt",
-                      .key = key}));
-  const std::string address = "https://127.0.0.1:" + std::to_string(launcher.port());
+  const std::unique_ptr<web::Server> launcher = open_with_certificate(new_certificate("own"));
+  const std::string address = "https://127.0.0.1:" + std::to_string(launcher->port());
   RemoteInstallation installation(runtime_, {.url = address}, log_, keep_);
   EXPECT_FALSE(outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)}));
   EXPECT_THAT(failure_, HasSubstr("certificate"));
@@ -272,7 +261,7 @@ TEST_F(InstallationTest, a_launcher_without_a_trusted_certificate_is_refused_at_
       outcome_in_time(either, {.labels = {"small"}, .timeout = hours(20)});
   ASSERT_TRUE(outcome) << failure_;
   EXPECT_TRUE(outcome->leased);
-  run(launcher.stop());
+  run(launcher->stop());
 }
 
 TEST_F(InstallationTest, what_is_refused_until_something_is_changed_has_an_error_of_its_own) {
@@ -280,6 +269,23 @@ TEST_F(InstallationTest, what_is_refused_until_something_is_changed_has_an_error
   EXPECT_THROW(run(client("viewer").request({.labels = {"small"}}, nullptr)), requestor::Refused);
   EXPECT_THROW(run(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
                requestor::Refused);
+}
+
+TEST_F(InstallationTest, a_token_that_has_all_its_nodes_is_refused_until_it_releases_some) {
+  RemoteInstallation installation = client("jenkins");  // at most three
+  const auto request_nodes = [this, &installation](std::size_t nodes) {
+    return run(installation.request({.labels = std::vector<std::string>(nodes, "small")}, nullptr));
+  };
+  const Installation::Outcome outcome = request_nodes(3);
+  ASSERT_TRUE(outcome.leased);
+  const auto request_more = [&request_nodes] { request_nodes(1); };
+  EXPECT_THAT(request_more, testing::ThrowsMessage<RequestError>(HasSubstr("(max-nodes 3)")));
+  EXPECT_THAT(request_more, testing::Not(testing::Throws<requestor::Refused>()));
+  // Other calls are not delayed: the time stands still.
+  run(installation.release(outcome.leased->lease.id, std::nullopt));
+  settle();
+  EXPECT_THROW(request_nodes(4), requestor::Refused) << "that never fits";
+  EXPECT_TRUE(request_nodes(1).leased);
 }
 
 TEST_F(InstallationTest, an_error_that_is_not_the_apis_is_reported_with_its_status) {
