@@ -333,6 +333,7 @@ void StaticProvider::connection_failed(const Host& host, const std::string& node
                host.username, host.connection_port, reason);
   HostState& state = states_.at(host.key());
   report(host, state, reason);
+  if (state.backoff.has_failed() || state.doubts.has_failed()) return;  // a check is scheduled
   state.unchecked = true;
   reevaluate(host.key());
 }
