@@ -369,7 +369,8 @@ void StaticProvider::report(const Host& host, HostState& state, const std::strin
   report.labels = host.labels;
   report.problem = reason;
   report.since = state.failing_since;
-  report.next_check = std::chrono::duration<double>(state.backoff.pause()).count();
+  const async::Duration pause = state.backoff.has_failed() ? state.backoff.pause() : kLongestPause;
+  report.next_check = std::chrono::duration<double>(pause).count();
   reports_.report(host.key(), std::move(report));
 }
 

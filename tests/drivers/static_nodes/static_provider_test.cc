@@ -325,6 +325,7 @@ TEST_F(StaticProviderTest, a_host_that_refuses_a_connection_is_unhealthy_until_a
   ASSERT_EQ(reports.size(), 1U);
   EXPECT_EQ(reports.front().problem, "h refuses");
   EXPECT_EQ(reports.front().since, clock_.wall_seconds());
+  EXPECT_EQ(reports.front().next_check, 60) << "no check has failed yet";
   EXPECT_EQ(state_of(id), NodeState::ready) << "it is the caller's";
   pass(std::chrono::seconds(10));
   EXPECT_THAT(metrics(), HasSubstr(kHealthy));
