@@ -135,6 +135,7 @@ telemetry::Health Daemon::health() const {
   if (std::string trouble = store_.problem(); !trouble.empty()) {
     health.obstacles.push_back(std::move(trouble));
   }
+  if (!start_failure_.empty() && !serves_) health.obstacles.push_back(start_failure_);
   if (store_.is_open() && !serves_) health.obstacles.emplace_back("still starting");
   if (!state_.configuration_problem.empty()) {
     health.warnings.push_back(model::rejection_text(state_.configuration_problem));
@@ -282,13 +283,12 @@ Task<bool> Daemon::try_to_begin() {
     co_await start(config_);
   } catch (const coordination::StoreError& error) {
     if (!coordination::is_openable_later(error)) throw;
-    failure = error.what();
+    failure = std::string("the store failed during the start: ") + error.what();
   }
   if (!failure.empty()) {
-    if (failure != start_failure_) {
-      log_.warning("The store failed during the start, retrying: {}", failure);
-    }
+    if (failure != start_failure_) log_.warning("Retrying: {}", failure);
     start_failure_ = failure;
+    on_waiting(failure);
     co_await stop();
     has_begun_ = false;
     co_await store_.close();

@@ -132,7 +132,7 @@ class Daemon {
   std::vector<std::string> warnings_;      // of the last load
   std::vector<std::string> not_in_force_;  // changed keys that wait for a restart
   bool has_begun_ = false;                 // start_without_store() was called, stop() not since
-  std::string start_failure_;              // of the store, during the last attempt; logged
+  std::string start_failure_;              // the last one, by the store; empty: none
   bool serves_ = false;
   async::TaskScope main_scope_;
   async::TaskScope scope_;

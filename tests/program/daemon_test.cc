@@ -15,6 +15,7 @@
 #include <boost/asio/post.hpp>
 
 #include "coordination/error.h"
+#include "tests/program/notify_socket.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/patience.h"
 #include "tests/support/small_disk.h"
@@ -112,7 +113,7 @@ TEST_F(DaemonTest, a_store_that_goes_away_during_the_start_does_not_end_it) {
 }
 
 TEST_F(DaemonTest, a_store_that_is_broken_does) {
-  const auto daemon = this->daemon({StoreError(StoreError::Kind::storage, "the disk is full")});
+  const auto daemon = this->daemon({StoreError(StoreError::Kind::storage, "the disk is broken")});
   EXPECT_THROW(daemon->run(report_), StoreError);
   EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop"));
 }
@@ -123,6 +124,20 @@ TEST_F(DaemonTest, a_disk_that_fills_up_during_the_start_delays_it_and_is_logged
   daemon->run(report_);
   EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop", "start", "stop", "start", "stop"));
   EXPECT_THAT(log_, ElementsAre(HasSubstr("the disk is full")));
+}
+
+TEST_F(DaemonTest, a_start_that_waits_because_the_store_failed_is_reported_as_waiting) {
+  const NotifySocket service_manager;
+  service_manager.publish();
+  const auto daemon = this->daemon({StoreError(StoreError::Kind::no_space, "the disk is full")});
+  std::vector<std::vector<std::string>> obstacles;
+  daemon->block_ = [&] { obstacles.push_back(daemon->health().obstacles); };
+  daemon->run(report_);
+  const std::string reason = "the store failed during the start: the disk is full";
+  EXPECT_THAT(service_manager.received(), Contains("READY=1\nSTATUS=" + reason));
+  EXPECT_THAT(obstacles,
+              ElementsAre(ElementsAre("still starting"), ElementsAre(reason, "still starting")));
+  EXPECT_THAT(daemon->health().obstacles, Not(Contains(reason))) << "it has served since";
 }
 
 TEST_F(DaemonTest, a_full_disk_delays_the_start_and_little_space_is_a_problem) {

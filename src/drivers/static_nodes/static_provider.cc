@@ -333,6 +333,7 @@ void StaticProvider::connection_failed(const Host& host, const std::string& node
                host.username, host.connection_port, reason);
   HostState& state = states_.at(host.key());
   report(host, state, reason);
+  if (state.backoff.has_failed() || state.doubts.has_failed()) return;  // a check is scheduled
   state.unchecked = true;
   reevaluate(host.key());
 }
@@ -368,7 +369,8 @@ void StaticProvider::report(const Host& host, HostState& state, const std::strin
   report.labels = host.labels;
   report.problem = reason;
   report.since = state.failing_since;
-  report.next_check = std::chrono::duration<double>(state.backoff.pause()).count();
+  const async::Duration pause = state.backoff.has_failed() ? state.backoff.pause() : kLongestPause;
+  report.next_check = std::chrono::duration<double>(pause).count();
   reports_.report(host.key(), std::move(report));
 }
 

@@ -37,6 +37,7 @@ struct Network {
   std::optional<nodescan::ScanError> lookup_failure;  // nothing: all hosts are healthy
   int lookups = 0;
   std::optional<nodescan::ScanError> connection_failure;  // nothing: all accept connections
+  std::optional<nodescan::ScanError> scan_failure;        // nothing: their keys can be read
   async::Duration scan_time{};
   int scans = 0;  // of host keys
 };
@@ -63,6 +64,7 @@ class TestScanner final : public nodescan::Scanner {
                                            nodescan::Progress* /*progress*/) override {
     ++network_.scans;
     co_await clock_.sleep_for(network_.scan_time);
+    if (network_.scan_failure) throw nodescan::ScanError(*network_.scan_failure);
     co_return std::vector<std::string>{"ssh-ed25519 A"};
   }
 
@@ -323,11 +325,38 @@ TEST_F(StaticProviderTest, a_host_that_refuses_a_connection_is_unhealthy_until_a
   ASSERT_EQ(reports.size(), 1U);
   EXPECT_EQ(reports.front().problem, "h refuses");
   EXPECT_EQ(reports.front().since, clock_.wall_seconds());
+  EXPECT_EQ(reports.front().next_check, 60) << "no check has failed yet";
   EXPECT_EQ(state_of(id), NodeState::ready) << "it is the caller's";
   pass(std::chrono::seconds(10));
   EXPECT_THAT(metrics(), HasSubstr(kHealthy));
   EXPECT_EQ(loop_.run(model::read_host_reports(inner_)).size(), 0U);
   loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_refused_connection_adds_no_check_to_one_that_is_scheduled) {
+  const std::string id = add_node(NodeState::ready);
+  settle();
+  using Kind = nodescan::ScanError::Kind;
+  for (const Kind kind : {Kind::incomplete, Kind::unreachable}) {
+    network_.connection_failure.reset();
+    network_.scan_failure.reset();
+    const auto rack = provider();
+    start(*rack);
+    network_.connection_failure.emplace(Kind::unreachable, "h refuses");
+    network_.scan_failure.emplace(kind, "no key");
+    network_.scans = 0;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      EXPECT_FALSE(loop_.run(rack->is_usable(id)));
+      settle();
+    }
+    EXPECT_EQ(network_.scans, 1);
+    EXPECT_THAT(metrics(), HasSubstr(kUnhealthy));
+    pass(std::chrono::seconds(2));
+    EXPECT_EQ(network_.scans, 2);
+    pass(std::chrono::seconds(4));
+    EXPECT_EQ(network_.scans, 3) << "the pause was doubled once";
+    loop_.run(rack->stop());
+  }
 }
 
 TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_refuses_writes) {
