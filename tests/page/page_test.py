@@ -278,12 +278,12 @@ def test_everything_is_done_by_keyboard(site, browser, request_of_three):
 
 
 def test_the_keyboard_leads_to_the_rows(site, browser):
-    browser.open(site, '#/nodes')
+    browser.open(site, '#/nodes?provider=rack')
     browser.wait('the nodes', lambda: browser.ids())
     first, last = browser.ids()[0], browser.ids()[-1]
     browser.press(Keys.END)
     assert browser.focused() == last
-    browser.open(site, '#/nodes')
+    browser.open(site, '#/nodes?provider=rack')
     browser.wait('the nodes', lambda: browser.ids())
     browser.press(Keys.ARROW_DOWN)
     assert browser.focused() == first
@@ -296,7 +296,16 @@ def test_the_keyboard_leads_to_the_rows(site, browser):
     assert browser.focused() == 'Filter nodes'
     browser.press(Keys.ESCAPE)
     assert browser.run('return document.activeElement === document.body')
-    assert browser.address() == '#/nodes?q=no-such-node'
+    assert browser.address() == '#/nodes?provider=rack&q=no-such-node'
+
+
+def test_keys_belong_to_open_details(site, browser):
+    browser.open(site, '#/nodes?provider=rack')
+    browser.wait('the nodes', lambda: browser.ids())
+    browser.open(site, f'#/nodes/{browser.ids()[0]}?provider=rack')
+    browser.wait('its details', lambda: browser.find('#detail').is_displayed() and browser.ids())
+    browser.press(Keys.PAGE_DOWN)
+    assert browser.run('return document.activeElement === document.body')
 
 
 @pytest.mark.parametrize('width', [390, 1280])

@@ -335,8 +335,8 @@ document.addEventListener('keydown', (event) => {
     leaveFilter(event);
   } else if (event.key === 'Escape' && !element('detail').hidden) {
     closeDetail();
-  } else if (event.target === document.body || event.target === element('main')) {
-    view?.table?.onKey(event, -1);
+  } else if (view?.table && element('detail').hidden && (event.target === document.body || event.target === element('main'))) {
+    view.table.onKey(event, view.table.firstVisible - 1);
   }
 });
 window.addEventListener('hashchange', onRouteChange);
