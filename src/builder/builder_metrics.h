@@ -42,10 +42,12 @@ inline constexpr telemetry::Metric kNewestReadyBuild{
         "End time of the newest ready build of any builder, in seconds since 1970; missing "
         "without one."};
 
-inline constexpr telemetry::Metric kRebuildAge{.name = "nodepool_image_rebuild_age_seconds",
-                                               .kind = telemetry::Metric::Kind::gauge,
-                                               .labels = {{{"image"}}},
-                                               .help = "Configured `rebuild-age`."};
+inline constexpr telemetry::Metric kRebuildAge{
+    .name = "nodepool_image_rebuild_age_seconds",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"image"}}},
+    .help =
+        "Configured `rebuild-age`; missing if the image has no `formats` and no provider uses it."};
 
 inline constexpr telemetry::Metric kImageSize{
     .name = "nodepool_image_size_bytes",

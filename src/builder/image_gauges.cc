@@ -72,7 +72,9 @@ ImageGauges::Gauges ImageGauges::gauges() const {
     gauges[series<kBuildState>(context_.fqdn, name)] = building ? kBuilding
                                                        : paused ? kPaused
                                                                 : kIdle;
-    gauges[series<kRebuildAge>(name)] = static_cast<double>(image.rebuild_age);
+    if (!context_.settings.wanted_formats.at(name).empty()) {
+      gauges[series<kRebuildAge>(name)] = static_cast<double>(image.rebuild_age);
+    }
     if (const model::ImageBuild* newest = newest_ready(context_.images.builds_of(name))) {
       gauges[series<kNewestReadyBuild>(name)] = newest->state_time;
     }

@@ -26,8 +26,10 @@ constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 // Machines that cannot be deleted must not take the rate limit from others.
 constexpr auto kLongestReturnRetryPause = std::chrono::minutes(1);
 
-// How often the history gets a failure that lasts.
+// How often the history gets a failure that lasts, and at most one whose reason has changed: some
+// clouds word it differently each time, for example with a code for each refusal.
 constexpr auto kReturnRecordPause = std::chrono::hours(1);
+constexpr auto kReturnChangePause = std::chrono::minutes(10);
 
 // How long an interrupted launch is left to launchers that may resume it.
 constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
@@ -175,8 +177,8 @@ Task<> DeletedNodeWorker::process(std::string id) {
   reevaluate(id);  // may be due again
 }
 
-// A provider's failure is logged as an error unless it is the same as the last one, and recorded
-// again while it lasts. The store's failures say nothing about the machine.
+// A provider's failure is logged as an error unless it is the same as the last one. The history
+// gets the first one, and others at intervals. The store's failures say nothing about the machine.
 void DeletedNodeWorker::note_failure(const std::string& id, const std::exception& error) {
   constexpr std::string_view kWhat = "Could not reclaim the node, retrying";
   const Node* node = context_.records.nodes.find(id);
@@ -188,12 +190,14 @@ void DeletedNodeWorker::note_failure(const std::string& id, const std::exception
   Failure& failure = failures_.try_emplace(id, none).first->second;
   const auto now = context_.runtime.clock.now();
   failure.retry_at = now + failure.pauses.failed();
-  const bool is_new = failure.reason != error.what();
-  if (is_new || now >= failure.recorded_at + kReturnRecordPause) {
+  const bool is_recorded = failure.recorded == error.what();
+  const auto pause = is_recorded ? kReturnRecordPause : kReturnChangePause;
+  if (!failure.recorded_at || now >= *failure.recorded_at + pause) {
     failure.recorded_at = now;
+    failure.recorded = error.what();
     history_.reclaim_failed(id, error.what());
   }
-  if (is_new) {
+  if (failure.reason != error.what()) {
     failure.reason = error.what();
     log.error("{}: {}", kWhat, error.what());
   } else {

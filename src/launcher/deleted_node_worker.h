@@ -43,7 +43,9 @@ class DeletedNodeWorker {
     async::Backoff pauses;
     async::Clock::TimePoint retry_at = {};
     std::string reason = {};
-    async::Clock::TimePoint recorded_at = {};  // in the history
+    // The newest one in the history.
+    std::string recorded = {};
+    std::optional<async::Clock::TimePoint> recorded_at = {};
   };
 
   void reevaluate(const std::string& id);

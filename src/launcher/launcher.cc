@@ -153,12 +153,12 @@ void Launcher::on_component(const model::ComponentTable::Change& change) {
 }
 
 void Launcher::warn_of_python_launchers() {
-  std::map<std::string, std::string> now = records_.components.providers_of_both_kinds();
-  std::erase_if(now, [this](const auto& each) { return !providers_.contains(each.first); });
-  for (const auto& [provider, sentence] : now) {
-    if (!of_both_kinds_.contains(provider)) log_.warning("{}", sentence);
+  const auto of_python = records_.components.python_pools();
+  std::erase_if(of_both_kinds_, [&](const auto& each) { return !of_python.contains(each); });
+  for (const auto& [provider, sentence] : records_.components.providers_of_both_kinds()) {
+    if (!providers_.contains(provider)) continue;
+    if (of_both_kinds_.insert(provider).second) log_.warning("{}", sentence);
   }
-  of_both_kinds_ = std::move(now);
 }
 
 void Launcher::mark_departed(const model::Component& pool) {

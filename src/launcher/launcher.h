@@ -105,7 +105,8 @@ class Launcher : private lifecycle::ProviderSet::User {
                                            std::string_view label) const;
   void on_node(const model::NodeTable::Change& change);
   void on_component(const model::ComponentTable::Change& change);
-  // Logs a warning for each provider that a Python launcher has begun to serve, too.
+  // Logs a warning for each provider that a Python launcher has begun to serve, too. Own pools that
+  // leave and come back, for example with a new session, do not repeat it.
   void warn_of_python_launchers();
   // Requests wait for the pool from now on.
   void mark_departed(const model::Component& pool);
@@ -149,8 +150,7 @@ class Launcher : private lifecycle::ProviderSet::User {
   coordination::Subscription machines_;
   coordination::Subscription images_;
   std::map<std::string, coordination::Subscription> problem_sources_;  // by provider
-  std::map<std::string, std::string>
-      of_both_kinds_;  // providers that a Python launcher serves, too
+  std::set<std::string> of_both_kinds_;  // providers whose Python launcher has been logged
   coordination::Subscription pools_;
   async::TaskScope tables_scope_;
   bool ready_ = false;

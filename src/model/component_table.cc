@@ -35,22 +35,26 @@ std::vector<const Component*> ComponentTable::pools() const {
   return pools;
 }
 
-std::map<std::string, std::string> ComponentTable::providers_of_both_kinds() const {
-  std::set<std::string_view> own;
-  std::map<std::string, const Component*> of_python;
+std::map<std::string_view, const Component*> ComponentTable::python_pools() const {
+  std::map<std::string_view, const Component*> of_python;
   for (const Component* pool : pools()) {
-    const Implementation kind = implementation_of(*pool);
-    if (kind == Implementation::this_nodepool) own.insert(pool->provider_name);
-    if (kind == Implementation::python_nodepool) of_python.try_emplace(pool->provider_name, pool);
+    if (implementation_of(*pool) != Implementation::python_nodepool) continue;
+    of_python.try_emplace(pool->provider_name, pool);
   }
+  return of_python;
+}
+
+std::map<std::string, std::string> ComponentTable::providers_of_both_kinds() const {
+  const std::map<std::string_view, const Component*> of_python = python_pools();
   std::map<std::string, std::string> sentences;
-  for (const auto& [provider, pool] : of_python) {
-    if (!own.contains(provider)) continue;
-    sentences[provider] = fmt::format(
+  for (const Component* pool : pools()) {
+    const auto found = of_python.find(pool->provider_name);
+    if (found == of_python.end()) continue;
+    if (implementation_of(*pool) != Implementation::this_nodepool) continue;
+    sentences[pool->provider_name] = fmt::format(
         "provider {} is also served by {} (version {}): launches are discarded and nodes in use "
-        "may "
-        "be lost as long as launchers of both kinds serve it",
-        provider, pool->hostname, pool->version);
+        "may be lost as long as launchers of both kinds serve it",
+        pool->provider_name, found->second->hostname, found->second->version);
   }
   return sentences;
 }

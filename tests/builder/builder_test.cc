@@ -498,6 +498,13 @@ TEST_F(BuilderTest, the_age_of_images_survives_restarts_and_failures) {
   EXPECT_EQ(line_of(after, kReadyUpload), line_of(before, kReadyUpload));
 }
 
+// It is not built again, so its age needs no attention.
+TEST_F(BuilderTest, an_image_that_no_provider_uses_has_no_rebuild_age) {
+  start_with_one();
+  reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, image-format: qcow2, diskimages: []}\n"));
+  EXPECT_THAT(scraped(), Not(HasSubstr("nodepool_image_rebuild_age_seconds{image=\"deb\"}")));
+}
+
 TEST_F(BuilderTest, results_of_builds_and_uploads_are_counted_from_0_on) {
   const std::string of_build = "nodepool_image_builds_total{image=\"deb\",result=";
   const std::string of_upload =

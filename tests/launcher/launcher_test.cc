@@ -387,30 +387,6 @@ TEST_F(LauncherTest, a_lost_session_is_survived) {
   EXPECT_EQ(read_request(id).state, RequestState::fulfilled);
 }
 
-TEST_F(LauncherTest, a_python_launcher_of_the_same_provider_is_logged_once) {
-  const auto add_pool = [this](const char* name, const char* provider) {
-    model::Component pool;
-    pool.kind = model::Component::Kind::pool;
-    pool.hostname = "pylauncher";
-    pool.id = std::string("pylauncher-PoolWorker.") + name;
-    pool.provider_name = provider;
-    pool.version = "11.0.0";
-    as_requestor(coordination::ensure_path(*requestor_, "/nodepool/components/pool"));
-    as_requestor(requestor_->create("/nodepool/components/pool/pylauncher", to_record(pool),
-                                    coordination::CreateMode::ephemeral_sequential));
-    settle();
-  };
-  const auto warning =
-      HasSubstr("provider rack is also served by pylauncher (version 11.0.0): launches are ");
-  add_pool("sky-main", "sky");
-  add_pool("rack-main", "rack");
-  start(kTwoHosts);
-  EXPECT_THAT(log_, ElementsAre(warning)) << "it was there before";
-  add_pool("rack-other", "rack");
-  reconfigure(kTwoHosts);
-  EXPECT_THAT(log_, SizeIs(1));
-}
-
 constexpr auto kOtherHosts = R"(
 labels: [{name: small}, {name: large}, {name: huge}]
 providers:

@@ -188,17 +188,34 @@ def test_a_build_without_a_builder_is_only_requested(site, browser, admin):
     browser.press(Keys.ESCAPE)
 
 
+def texts_of_deletion(browser, *nodes):
+    """What the dialog says of each, if "cloud", "shares" and "rack" are providers of this launcher."""
+    return browser.driver.execute_async_script("""
+        const [nodes, done] = arguments;
+        Promise.all([import('/page/operator.js'), import('/page/records.js')]).then(([{Operator}, {Records}]) => {
+          const operator = Object.assign(new Operator(), {client: {scope: 'admin'}});
+          const records = new Records();
+          records.change({revision: 1, gone: {}, set: {provider: [{id: 'cloud', makes_machines: true},
+                                                                  {id: 'shares', makes_machines: true}, {id: 'rack'}]}});
+          done(nodes.map((node) => operator.actions('nodes', {id: '1', state: 'ready', ...node}, records)
+            .find(({label}) => label === 'Delete').text));
+        }, (error) => done(String(error)));""", nodes)
+
+
 def test_the_request_of_a_held_node_is_over(browser, site):
     browser.open(site)
-    texts = browser.driver.execute_async_script("""
-        const done = arguments[0];
-        import('/page/operator.js').then(({Operator}) => {
-          const operator = Object.assign(new Operator(), {client: {scope: 'admin'}});
-          done(['ready', 'hold'].map((state) => operator.actions('nodes', {id: '1', state, request: '200-1'})
-            .find(({label}) => label === 'Delete').text));
-        }, (error) => done(String(error)));""")
-    assert texts == ['The node is reclaimed: its machine is deleted. It is allocated to request 200-1.',
-                     'The node is reclaimed: its machine is deleted.']
+    node = {'provider': 'cloud', 'request': '200-1'}
+    assert texts_of_deletion(browser, node, {**node, 'state': 'hold'}) == [
+        'The node is reclaimed: its machine is deleted. It is allocated to request 200-1.',
+        'The node is reclaimed: its machine is deleted.']
+
+
+def test_what_happens_to_the_machine_depends_on_the_provider(browser, site):
+    browser.open(site)
+    nodes = [{'provider': 'shares', 'static': True}, {'provider': 'rack', 'static': True}, {'provider': 'elsewhere', 'static': True}]
+    assert texts_of_deletion(browser, *nodes) == ['The node is reclaimed: its slot on a machine becomes free.',
+                                                  'The node is reclaimed: its host becomes ready again.',
+                                                  'The node is reclaimed.']
 
 
 @pytest.mark.smoke

@@ -174,18 +174,34 @@ def test_providers_have_bars_for_what_they_may_take(site, browser, request_of_th
     assert 'allocates static hosts' in browser.text('#provider-rack')
 
 
+LATE_TRENDS = r"""
+    const ask = window.fetch;
+    const due = new Promise((resolve) => { window.sendTrends = resolve; });
+    window.fetch = async (path, options) => {
+      if (!String(path).startsWith('page/trends')) return ask(path, options);
+      await due;
+      const begin = Math.floor(Date.now() / 1000) - 1200;
+      const [waiting, in_use, ready, launching, failed] = [[0, 0], [1, 2], [3, 1], [0, 1], [0, 1]];
+      const series = ['cellar', 'cloud-north', 'cloud-south', 'rack'].map((name) => ({name, waiting, in_use, ready, launching, failed}));
+      return Response.json({begin, first: begin, steps: 2, step: 600, series});
+    };"""
+
+
 def test_a_link_to_a_provider_shows_its_card(site, browser):
+    """Also after the charts have arrived, with which all cards grow."""
     browser.size(390, 844)
-    browser.open(site, '#/providers/rack')
-    chosen = 'return document.querySelector(".card.chosen").getBoundingClientRect()'
-    browser.wait('the card is marked', lambda: browser.texts('.card.chosen h2') == ['rack'])
-    assert browser.focused() == 'rack'
-    browser.wait('the charts of the cards above', lambda: 'Loading…' not in browser.text('.cards'))
-    place = browser.run(chosen)
-    assert 0 <= place['top'] and place['bottom'] <= 844
-    browser.run('location.hash = "#/providers/cellar"')
-    browser.wait('the other card', lambda: browser.texts('.card.chosen h2') == ['cellar'])
-    assert browser.focused() == 'cellar'
+    with browser.before_pages(LATE_TRENDS):
+        browser.open(site, '#/providers/rack')
+        browser.wait('the card is marked', lambda: browser.texts('.card.chosen h2') == ['rack'])
+        assert browser.focused() == 'rack'
+        assert browser.count('.card.chosen .chart') == 0
+        browser.run('window.sendTrends()')
+        browser.wait('the charts', lambda: browser.count('.card.chosen .chart') == 2)
+        place = browser.run('return document.querySelector(".card.chosen").getBoundingClientRect()')
+        assert 0 <= place['top'] and place['bottom'] <= 844
+        browser.run('location.hash = "#/providers/cellar"')
+        browser.wait('the other card', lambda: browser.texts('.card.chosen h2') == ['cellar'])
+        assert browser.focused() == 'cellar'
 
 
 def test_an_image_that_was_never_built_is_listed_with_the_next_step(site, browser):
@@ -262,12 +278,12 @@ def test_everything_is_done_by_keyboard(site, browser, request_of_three):
 
 
 def test_the_keyboard_leads_to_the_rows(site, browser):
-    browser.open(site, '#/nodes')
+    browser.open(site, '#/nodes?provider=rack')
     browser.wait('the nodes', lambda: browser.ids())
     first, last = browser.ids()[0], browser.ids()[-1]
     browser.press(Keys.END)
     assert browser.focused() == last
-    browser.open(site, '#/nodes')
+    browser.open(site, '#/nodes?provider=rack')
     browser.wait('the nodes', lambda: browser.ids())
     browser.press(Keys.ARROW_DOWN)
     assert browser.focused() == first
@@ -280,7 +296,16 @@ def test_the_keyboard_leads_to_the_rows(site, browser):
     assert browser.focused() == 'Filter nodes'
     browser.press(Keys.ESCAPE)
     assert browser.run('return document.activeElement === document.body')
-    assert browser.address() == '#/nodes?q=no-such-node'
+    assert browser.address() == '#/nodes?provider=rack&q=no-such-node'
+
+
+def test_keys_belong_to_open_details(site, browser):
+    browser.open(site, '#/nodes?provider=rack')
+    browser.wait('the nodes', lambda: browser.ids())
+    browser.open(site, f'#/nodes/{browser.ids()[0]}?provider=rack')
+    browser.wait('its details', lambda: browser.find('#detail').is_displayed() and browser.ids())
+    browser.press(Keys.PAGE_DOWN)
+    assert browser.run('return document.activeElement === document.body')
 
 
 @pytest.mark.parametrize('width', [390, 1280])

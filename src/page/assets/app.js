@@ -123,14 +123,17 @@ function cardView(name, title, content) {
   let pointedTo = null;  // id of the card that was scrolled to
   return {name, update() {
     const {id} = route();
-    const top = chosen()?.getBoundingClientRect().top;
+    const before = chosen()?.getBoundingClientRect();
+    const area = scroll.getBoundingClientRect();
+    const wasWhole = before && before.top >= area.top && before.bottom <= area.bottom;
     keepFocus(scroll, () => scroll.replaceChildren(content()));
     const card = chosen();
     if (card && id !== pointedTo) {
       card.scrollIntoView();
       card.querySelector('h2').focus({preventScroll: true});
-    } else if (card && top !== undefined) {
-      scroll.scrollTop += card.getBoundingClientRect().top - top;  // the cards above it may have grown
+    } else if (card && before) {
+      scroll.scrollTop += card.getBoundingClientRect().top - before.top;  // the cards above it may have grown
+      if (wasWhole) card.scrollIntoView({block: 'nearest'});  // it may have grown, too
     }
     if (card || id === null) pointedTo = id;
   }};
@@ -332,8 +335,8 @@ document.addEventListener('keydown', (event) => {
     leaveFilter(event);
   } else if (event.key === 'Escape' && !element('detail').hidden) {
     closeDetail();
-  } else if (event.target === document.body || event.target === element('main')) {
-    view?.table?.onKey(event, -1);
+  } else if (view?.table && element('detail').hidden && (event.target === document.body || event.target === element('main'))) {
+    view.table.onKey(event, view.table.firstVisible - 1);
   }
 });
 window.addEventListener('hashchange', onRouteChange);

@@ -22,11 +22,18 @@ export class Operator {
 
 const ACTIONS = {nodes: nodeActions, requests: requestActions, images: imageActions};
 
+// What happens to the machine. Only the launcher of the provider knows: it has a row of it.
+function afterReclaim(provider, hasSlot) {
+  if (!provider) return '';
+  if (!provider.makes_machines) return ': its host becomes ready again';
+  return hasSlot ? ': its slot on a machine becomes free' : ': its machine is deleted';
+}
+
 // A locked node is in use, or being launched or deleted. Nodes of a lease are locked, too, but can be taken out of it.
-function nodeActions({id, state, lease, locked, request, static: isHost}) {
+function nodeActions({id, state, lease, locked, request, provider, static: hasSlot}, records) {
   const path = `api/v1/nodes/${encodeURIComponent(id)}`;
   if (state === 'deleting' || state === 'deleted' || (locked && !lease)) return [];
-  const reclaimed = isHost ? 'reclaimed: its host becomes ready again' : 'reclaimed: its machine is deleted';
+  const reclaimed = `reclaimed${afterReclaim(records.find('provider', provider), hasSlot)}`;
   const hold = {label: 'Hold', title: `Hold node ${id}?`, reason: 'Reason (optional)',
                 text: 'It is kept for inspection until its hold is ended or it is deleted, and counts against the quota.',
                 perform: (reason) => send('POST', `${path}/hold`, reason ? {reason} : {})};

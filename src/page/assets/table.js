@@ -82,6 +82,9 @@ export class RowTable {
     });
   }
 
+  // The index of the first row that is visible as a whole.
+  get firstVisible() { return Math.ceil(this.element.scrollTop / this.rowHeight); }
+
   range() {
     const height = this.rowHeight;
     const first = Math.max(0, Math.floor(this.element.scrollTop / height) - OVERSCAN);
@@ -161,7 +164,7 @@ export class RowTable {
     }
   }
 
-  // `from`: the index of the row that has the focus; -1: none has it.
+  // `from`: the index of the row that has the focus. If none has it: of the one before the first visible row.
   onKey(event, from = this.current) {
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 2);
     const last = this.rows.length - 1;
