@@ -106,6 +106,38 @@ class ScannerTest : public testing::Test {
     };
   }
 
+  // A scan that waits between its first key and its others: the scanner's only slot is taken by a
+  // scan of a silent host.
+  class InterruptedScan {
+   public:
+    InterruptedScan(ScannerTest& test, Scanner& scanner, const Sshd& sshd,
+                    async::Clock::TimePoint deadline, async::Clock::TimePoint other_deadline)
+        : loop_(test.loop_),
+          scan_(test.runtime_, test.no_errors()),
+          other_(test.runtime_, test.no_errors()) {
+      auto keys = scanner.host_keys(kLoopback, sshd.port(), deadline, &test.progress_);
+      scan_.spawn("scan", keep_outcome(std::move(keys), outcome_));
+      keys = scanner.host_keys(kLoopback, silent_.port(), other_deadline);
+      other_.spawn("other", keep_outcome(std::move(keys), other_outcome_));
+      test.run_until([this] { return silent_.accepted() >= 1; });
+    }
+
+    void resume() { loop_.run(other_.stop()); }
+    const Outcome& outcome() const { return outcome_; }
+    const Outcome& final_outcome() {
+      loop_.run(scan_.join());
+      return outcome_;
+    }
+
+   private:
+    const TcpListener silent_{Behaviour::silent};
+    async::EventLoop& loop_;
+    Outcome outcome_;
+    Outcome other_outcome_;
+    async::TaskScope scan_;
+    async::TaskScope other_;
+  };
+
   async::EventLoop loop_;
   async::SystemClock clock_;
   async::Random random_{1};
@@ -328,74 +360,47 @@ TEST_F(ScannerTest, no_more_scans_run_than_allowed_and_the_wait_counts_against_t
 
 TEST_F(ScannerTest, the_deadline_may_be_for_the_first_key_alone) {
   const Sshd sshd({.host_keys = {"ed25519", "ecdsa-256"}});
-  const TcpListener silent(Behaviour::silent);
   async::VirtualClock clock;
   const async::Runtime runtime{loop_.executor(), clock, random_};
   NetworkScanner scanner(runtime, pool_,
                          {.concurrent_scans = 1, .deadline = ScanLimits::Deadline::first_key});
-  async::TaskScope first(runtime_, no_errors());
-  async::TaskScope second(runtime_, no_errors());
-  Outcome outcomes[2];
-  auto keys = scanner.host_keys(kLoopback, sshd.port(), clock.now() + seconds(5));
-  first.spawn("first", keep_outcome(std::move(keys), outcomes[0]));
-  keys = scanner.host_keys(kLoopback, silent.port(), clock.now() + minutes(10));
-  second.spawn("second", keep_outcome(std::move(keys), outcomes[1]));
-  // The second scan's turn is between the first scan's first key and its others.
-  run_until([&] { return silent.accepted() == 1; });
-  EXPECT_THAT(outcomes[0].keys, testing::IsEmpty());
+  InterruptedScan scan(*this, scanner, sshd, clock.now() + seconds(5), clock.now() + minutes(10));
+  EXPECT_THAT(scan.outcome().keys, testing::IsEmpty());
   clock.advance_to(clock.now() + seconds(6));
-  loop_.run(second.stop());
-  loop_.run(first.join());
-  EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+  scan.resume();
+  EXPECT_EQ(scan.final_outcome().keys, sshd.host_keys()) << scan.outcome().text;
 }
 
 // A busy SSH server drops connections for a moment.
 TEST_F(ScannerTest, another_key_is_read_in_a_second_attempt_after_a_pause) {
   Sshd sshd({.host_keys = {"ed25519", "ecdsa-256"}});
-  const TcpListener silent(Behaviour::silent);
   async::VirtualClock clock;
   const async::Runtime runtime{loop_.executor(), clock, random_};
   NetworkScanner scanner(runtime, pool_,
                          {.concurrent_scans = 1, .deadline = ScanLimits::Deadline::first_key});
-  async::TaskScope scope(runtime_, no_errors());
-  async::TaskScope between(runtime_, no_errors());
-  Outcome outcomes[2];
-  auto keys = scanner.host_keys(kLoopback, sshd.port(), clock.now() + minutes(10), &progress_);
-  scope.spawn("scan", keep_outcome(std::move(keys), outcomes[0]));
-  keys = scanner.host_keys(kLoopback, silent.port(), clock.now() + minutes(10));
-  between.spawn("between", keep_outcome(std::move(keys), outcomes[1]));
-  run_until([&] { return silent.accepted() == 1; });
+  InterruptedScan scan(*this, scanner, sshd, clock.now() + minutes(10), clock.now() + minutes(10));
   sshd.stop();
-  loop_.run(between.stop());
+  scan.resume();
   run_until([&] { return progress_.failed_connections == 1; });
   sshd.start();
   while (loop_.poll()) {
   }
   EXPECT_EQ(sshd.connections(), 0U);
   clock.advance_to(clock.now() + seconds(1));
-  loop_.run(scope.join());
-  EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+  EXPECT_EQ(scan.final_outcome().keys, sshd.host_keys()) << scan.outcome().text;
   EXPECT_THAT(progress_.unread, testing::IsEmpty());
 }
 
 TEST_F(ScannerTest, key_types_that_could_not_be_read_are_reported) {
   Sshd sshd;
-  const TcpListener silent(Behaviour::silent);
   ScanLimits limits = quick(1);
   limits.deadline = ScanLimits::Deadline::first_key;
   NetworkScanner scanner(runtime_, pool_, limits);
-  async::TaskScope scope(runtime_, no_errors());
-  async::TaskScope between(runtime_, no_errors());
-  Outcome outcomes[2];
-  auto keys = scanner.host_keys(kLoopback, sshd.port(), in(test_support::kPatience), &progress_);
-  scope.spawn("scan", keep_outcome(std::move(keys), outcomes[0]));
-  keys = scanner.host_keys(kLoopback, silent.port(), in(test_support::kPatience));
-  between.spawn("between", keep_outcome(std::move(keys), outcomes[1]));
-  run_until([&] { return silent.accepted() >= 1; });
+  InterruptedScan scan(*this, scanner, sshd, in(test_support::kPatience),
+                       in(test_support::kPatience));
   sshd.stop();
-  loop_.run(between.stop());
-  loop_.run(scope.join());
-  EXPECT_EQ(outcomes[0].keys, sshd.host_keys()) << outcomes[0].text;
+  scan.resume();
+  EXPECT_EQ(scan.final_outcome().keys, sshd.host_keys()) << scan.outcome().text;
   EXPECT_THAT(progress_.unread, ElementsAre(Pair("ecdsa-sha2-nistp256", "Connection refused"),
                                             Pair("ecdsa-sha2-nistp384", "Connection refused"),
                                             Pair("ecdsa-sha2-nistp521", "Connection refused"),
