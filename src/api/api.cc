@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "api/embedded_files.h"
@@ -50,21 +51,26 @@ struct Api::Route {
   std::string_view path;  // "{id}" stands for one component
   Scope scope;
   Task<web::Response> (*call)(Call&);  // null: create_request, which takes one argument more
+  std::vector<std::string_view> parameters = {};  // of the query
 };
 
 const std::vector<Api::Route>& Api::routes() {
   static const std::vector<Route> kRoutes{
-      {"POST", "/api/v1/requests", Scope::request, nullptr},
-      {"GET", "/api/v1/requests", Scope::read, list_requests},
-      {"GET", "/api/v1/requests/{id}", Scope::read, show_request},
+      {"POST", "/api/v1/requests", Scope::request, nullptr, {"wait"}},
+      {"GET", "/api/v1/requests", Scope::read, list_requests, {"limit", "after"}},
+      {"GET", "/api/v1/requests/{id}", Scope::read, show_request, {"wait"}},
       {"GET", "/api/v1/requests/{id}/events", Scope::read, stream_request},
-      {"DELETE", "/api/v1/requests/{id}", Scope::request, delete_request},
-      {"GET", "/api/v1/leases", Scope::read, list_leases},
+      {"DELETE", "/api/v1/requests/{id}", Scope::request, delete_request, {"node"}},
+      {"GET", "/api/v1/leases", Scope::read, list_leases, {"limit", "after"}},
       {"GET", "/api/v1/leases/{id}", Scope::read, show_lease},
       {"POST", "/api/v1/leases/{id}/renew", Scope::request, renew_lease},
       {"POST", "/api/v1/leases/{id}/hold", Scope::request, hold_nodes},
-      {"DELETE", "/api/v1/leases/{id}", Scope::request, release_lease},
-      {"GET", "/api/v1/nodes", Scope::read, list_nodes},
+      {"DELETE", "/api/v1/leases/{id}", Scope::request, release_lease, {"node"}},
+      {"GET",
+       "/api/v1/nodes",
+       Scope::read,
+       list_nodes,
+       {"limit", "after", "label", "state", "provider"}},
       {"GET", "/api/v1/nodes/{id}", Scope::read, show_node},
       {"DELETE", "/api/v1/nodes/{id}", Scope::admin, delete_node},
       {"POST", "/api/v1/nodes/{id}/hold", Scope::admin, hold_node},
@@ -72,7 +78,8 @@ const std::vector<Api::Route>& Api::routes() {
       {"POST", "/api/v1/images/{id}/build", Scope::admin, build_image},
       {"POST", "/api/v1/images/{id}/pause", Scope::admin, pause_image},
       {"DELETE", "/api/v1/images/{id}/pause", Scope::admin, unpause_image},
-      {"GET", "/api/v1/labels", Scope::read, list_labels},
+      // The list has no pages, but clients send the parameters.
+      {"GET", "/api/v1/labels", Scope::read, list_labels, {"limit", "after"}},
       {"GET", "/api/v1/explain/{id}", Scope::read, explain_subject},
       {"GET", "/api/v1/history/{id}", Scope::read, show_history},
       {"GET", "/api/v1/client", Scope::none, show_client},
@@ -205,6 +212,10 @@ Task<web::Response> Api::perform(web::Request request) {
 void Api::check(const Route& route, const Call& call) {
   authorizer_.require(call.client, route.scope, call.request);
   if (call.request.has_form) throw CallError(415, "The body is a form; send JSON");
+  for (const auto& [name, value] : call.request.parameters) {
+    if (std::ranges::find(route.parameters, name) != route.parameters.end()) continue;
+    throw CallError(422, fmt::format("Unknown parameter `{}`", name.substr(0, kLongestText)));
+  }
   constexpr std::size_t kLongestId = 256;
   if (call.id.size() > kLongestId)
     throw CallError(404, fmt::format("id too long (at most {} characters)", kLongestId));

@@ -44,6 +44,7 @@ class Api {
 
   // It also decides about requests outside kRoot: pages and metrics.
   Authorizer& authorizer() { return authorizer_; }
+  const Authorizer& authorizer() const { return authorizer_; }
 
   // All calls, each as "GET /api/v1/nodes/{id}".
   static std::vector<std::string> calls();

@@ -91,10 +91,12 @@ Task<> Authorizer::stop() {
 void Authorizer::read_tokens() {
   try {
     tokens_ = Tokens::read(options_.tokens);
+    problem_.clear();
     log_.info("Loaded {} tokens from {}", tokens_.size(), options_.tokens);
   } catch (const std::exception& error) {
-    log_.error("Reading the token file failed, keeping the previous {} tokens: {}", tokens_.size(),
-               error.what());
+    problem_ = fmt::format("reading the token file failed, keeping the previous {} tokens: {}",
+                           tokens_.size(), error.what());
+    log_.error("Request API: {}", problem_);
   }
   tokens_changed_.notify();
 }
@@ -132,7 +134,7 @@ Client Authorizer::identify(const web::Request& request) const {
     }
     const Client* client =
         tokens_.find(header->substr(kBearer.size()), runtime_.clock.wall_seconds());
-    if (client == nullptr) throw CallError(401, "The token is unknown or no longer valid");
+    if (client == nullptr) throw CallError(401, unknown_token());
     return *client;
   }
   if (request.peer.user) {
@@ -144,6 +146,14 @@ Client Authorizer::identify(const web::Request& request) const {
   return {.name = {},
           .scope = options_.anonymous_read ? Scope::read : Scope::none,
           .rate = kAnonymousRate};
+}
+
+std::string Authorizer::unknown_token() const {
+  if (options_.tokens.empty()) {
+    return "This launcher accepts no tokens: its configuration has no `tokens` in `api`";
+  }
+  const std::string text = "The token is unknown or no longer valid";
+  return problem_.empty() ? text : text + ", or new: this launcher cannot read its token file";
 }
 
 // Throws CallError (429) above the rate limit.

@@ -37,6 +37,9 @@ class Authorizer {
   void start();
   async::Task<> stop();
 
+  // Why the token file could not be read at the last attempt; empty: it could, or there is none.
+  const std::string& problem() const { return problem_; }
+
   // The client that sends the request; without a token, an anonymous one. Throws CallError: 401 if
   // the token is not valid, 429 if the request's origin sends too many of these, 403 if it was sent
   // over an unencrypted connection from another host.
@@ -76,6 +79,7 @@ class Authorizer {
   Client identify(const web::Request& request) const;
   void count_call(const std::string& bucket, double rate);
   bool may_read_without_token(Subject subject) const;
+  std::string unknown_token() const;
   void read_tokens();
   async::Task<> follow_tokens(async::FileChanges changes);
   async::Task<> until_unauthorized(web::Request head, Client client);
@@ -86,6 +90,7 @@ class Authorizer {
   telemetry::Logger log_;
   Options options_;
   Tokens tokens_;
+  std::string problem_;
   TokenBucket rate_limit_;
   web::RateLimitedLog refusals_;
   web::RateLimitedLog wrong_tokens_;

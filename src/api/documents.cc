@@ -8,6 +8,7 @@
 #include "json/json.h"
 #include "report/listings.h"
 #include "report/rendering/table_text.h"
+#include "report/shortage.h"
 
 namespace nodepool::api {
 
@@ -69,6 +70,10 @@ struct Leased {
   const Node* node;
 };
 
+std::string first_label(const Node& node) {
+  return node.type.empty() ? std::string() : node.type.front();
+}
+
 // In the order of the request's labels.
 std::vector<Leased> leased_nodes(const LeaseIndex::Entry& entry, const model::NodeTable& nodes) {
   std::vector<Leased> list;
@@ -76,8 +81,7 @@ std::vector<Leased> leased_nodes(const LeaseIndex::Entry& entry, const model::No
     const Node* node = nodes.find(id);
     const std::optional<model::Lease> lease = node == nullptr ? std::nullopt : lease_of(*node);
     if (!lease) continue;
-    const std::string first = node->type.empty() ? std::string() : node->type.front();
-    list.push_back({lease->index, lease->label.empty() ? first : lease->label, node});
+    list.push_back({lease->index, lease->label.empty() ? first_label(*node) : lease->label, node});
   }
   std::ranges::sort(list, {},
                     [](const Leased& each) { return std::pair(each.index, each.node->id); });
@@ -106,7 +110,8 @@ Json lease_json(const std::string& id, const LeaseIndex::Entry& entry,
 
 std::string lease_request_document(const std::string& id, const NodeRequest& request,
                                    const model::LeaseRequest& lease_request,
-                                   const model::RequestTable& requests) {
+                                   const model::RequestTable& requests,
+                                   const std::vector<const model::Component*>& pools) {
   Json document = Json::object();
   document["id"] = id;
   // Its nodes are ready, but not leased yet: to the client it is still pending.
@@ -120,6 +125,11 @@ std::string lease_request_document(const std::string& id, const NodeRequest& req
   document["expires"] = lease_request.expires;
   document["position"] = position_in_queue(request, requests);
   document["declined"] = declines(request);
+  const bool is_served =
+      request.state == RequestState::pending || request.state == RequestState::fulfilled;
+  const std::string shortage =
+      is_served ? std::string() : report::shortage(pools, request.node_types);
+  document["shortage"] = shortage.empty() ? Json() : Json(shortage);
   document["lease"] = Json();
   return json::to_text(document);
 }
@@ -127,6 +137,10 @@ std::string lease_request_document(const std::string& id, const NodeRequest& req
 std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
                            const model::NodeTable& nodes, LoginData login_data, double now) {
   return json::to_text(lease_json(id, entry, nodes, login_data, now));
+}
+
+std::string login_document(const Node& node) {
+  return json::to_text(full_node(node, first_label(node)));
 }
 
 std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& entry,
@@ -144,6 +158,7 @@ std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& e
   document["expires"] = entry.lease->expires;
   document["position"] = Json();
   document["declined"] = Json::array();
+  document["shortage"] = Json();
   document["lease"] = lease_json(id, entry, nodes, login_data, now);
   return json::to_text(document);
 }

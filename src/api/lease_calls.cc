@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "api/arriving_records.h"
@@ -166,6 +167,14 @@ Task<web::Response> hold_nodes(Call& call) {
     call.outcome =
         fmt::format("held {} of {} for {} s", fmt::join(held, ", "), call.id, duration.count());
   }
+  // The client's next call, such as for login data, finds them held.
+  const std::function<bool()> is_seen = [&call, &held] {
+    return std::ranges::none_of(held, [&call](const std::string& id) {
+      const model::Node* node = call.context.records.nodes.find(id);
+      return node != nullptr && node->state == model::NodeState::in_use;
+    });
+  };
+  co_await wait_for_records(call, is_seen);
   co_return web::Response{204};
 }
 

@@ -131,7 +131,11 @@ Task<web::Response> show_node(Call& call) {
   report::add_node(table, *node, nodes.is_locked(call.id),
                    call.context.runtime.clock.wall_seconds(), report::Detail::wide);
   table = public_columns(table);
-  co_return json_response(200, report::row_json(table, table.rows().front()) + "\n");
+  std::string document = report::row_json(table, table.rows().front());
+  if (node->state == model::NodeState::hold && call.view.may_change(*node)) {
+    document.insert(document.size() - 1, R"(, "login": )" + login_document(*node));
+  }
+  co_return json_response(200, document + "\n");
 }
 
 Task<web::Response> list_labels(Call& call) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "api/arriving_records.h"
@@ -13,6 +15,7 @@
 #include "api/token_file.h"
 #include "async/event.h"
 #include "async/finally.h"
+#include "model/lease.h"
 #include "report/listings.h"
 #include "report/rendering/table_text.h"
 #include "requestor/error.h"
@@ -45,7 +48,8 @@ std::string document_of(const Call& call) {
   const NodeRequest* request = call.context.records.requests.find(call.id);
   if (entry.lease_request && request != nullptr && !entry.lease) {
     return lease_request_document(call.id, *request, *entry.lease_request,
-                                  call.context.records.requests);
+                                  call.context.records.requests,
+                                  call.context.records.components.pools());
   }
   return fulfilled_document(call.id, entry, call.context.records.nodes,
                             call.view.may_change(entry) ? LoginData::shown : LoginData::hidden,
@@ -176,10 +180,49 @@ void require_nodes(const Call& call, const InFlightQuota& in_flight, std::size_t
   const std::size_t has =
       call.context.lease_index.nodes_of(call.client.name) + in_flight.of(call.client.name);
   if (has + wanted <= *call.client.max_nodes) return;
+  web::Headers headers;  // none: the request exceeds the limit by itself
+  if (wanted <= *call.client.max_nodes) headers.emplace_back("Retry-After", "10");
   throw CallError(403,
                   fmt::format("Node limit of {} exceeded (max-nodes {}): {} are leased, held or "
                               "requested, this request is for {} more",
-                              call.client.name, *call.client.max_nodes, has, wanted));
+                              call.client.name, *call.client.max_nodes, has, wanted),
+                  std::move(headers));
+}
+
+// The labels of a request or lease by their index in the request. Those of released nodes are
+// missing, and so are those of older leases, which did not record them.
+std::map<std::size_t, std::string> known_labels(const Call& call) {
+  std::map<std::size_t, std::string> known;
+  if (const NodeRequest* request = call.context.records.requests.find(call.id)) {
+    for (const std::string& label : request->node_types) known.emplace(known.size(), label);
+    return known;
+  }
+  const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
+  if (entry == nullptr) return known;
+  for (const std::string& id : entry->nodes) {
+    const model::Node* node = call.context.records.nodes.find(id);
+    const std::optional<model::Lease> lease = node == nullptr ? std::nullopt : lease_of(*node);
+    if (!lease || lease->label.empty()) continue;
+    known.emplace(static_cast<std::size_t>(lease->index), lease->label);
+  }
+  return known;
+}
+
+// Throws CallError (409) if the request or lease is known to be for other labels. A lease may have
+// had more nodes than it has now, a request has not.
+void require_labels(const Call& call, const std::vector<std::string>& labels) {
+  const std::map<std::size_t, std::string> known = known_labels(call);
+  const bool is_lease = call.context.records.requests.find(call.id) == nullptr;
+  const bool is_same = (is_lease || known.size() == labels.size()) &&
+                       std::ranges::all_of(known, [&labels](const auto& each) {
+                         return each.first < labels.size() && labels[each.first] == each.second;
+                       });
+  if (is_same) return;
+  throw CallError(
+      409,
+      fmt::format(
+          "This idempotency key belongs to {} for {}", call.id,
+          fmt::format("{}", fmt::join(std::views::values(known), ", ")).substr(0, kLongestText)));
 }
 
 // Finds the earlier request with this key: sets call.id. Waits until `deadline` for complete
@@ -200,10 +243,8 @@ Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels,
   }
   if (!id) throw CallError(409, "The request with this idempotency key has ended");
   call.id = *id;
-  const NodeRequest* request = call.context.records.requests.find(*id);
-  if (request != nullptr && request->node_types != labels) {
-    throw CallError(409, "The request with this idempotency key has other labels");
-  }
+  co_await wait_for_nodes(call);
+  require_labels(call, labels);
 }
 
 // Throws CallError unless the client sees the request or lease and may change it.

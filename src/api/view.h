@@ -40,7 +40,7 @@ class View {
   // Whether the client may release, renew or withdraw it, and read its login data.
   bool may_change(const LeaseIndex::Entry& entry) const;
 
-  // Whether the client may end the hold of this node.
+  // Whether the client may end the hold of this node, and read its login data.
   bool may_change(const model::Node& node) const;
 
  private:

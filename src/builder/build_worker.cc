@@ -219,7 +219,9 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
     build.formats.clear();
     co_await context_.records.write(build);
   }
-  if (made && written) {
+  const bool is_done = made && written;
+  context_.metrics.count(telemetry::series<kBuildResults>(build.image, is_done ? kDone : kFailed));
+  if (is_done) {
     schedule_.succeeded(build.image);
     schedule_.jobs().end(build.image, build.id, "");
     log_.info("Build {} of image {} is ready", build.id, build.image);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -149,18 +150,23 @@ void NodePoolBuilder::set_state(const model::DaemonState& state) {
   publish_state();
 }
 
-// Reports the configured providers that could not be started.
-void NodePoolBuilder::publish_state() {
-  model::Component component = registration_.component();
-  state_.describe(component);
+std::vector<std::string> NodePoolBuilder::problems() const {
+  std::vector<std::string> problems;
   for (const auto& [provider, reason] : provider_set_.failures()) {
-    component.problems.push_back(
+    problems.push_back(
         fmt::format("provider {} could not be started for images: {}", provider, reason));
   }
   for (const auto& [provider, reason] : provider_set_.outdated()) {
-    component.problems.push_back(
+    problems.push_back(
         fmt::format("provider {} keeps its previous configuration: {}", provider, reason));
   }
+  return problems;
+}
+
+void NodePoolBuilder::publish_state() {
+  model::Component component = registration_.component();
+  state_.describe(component);
+  std::ranges::move(problems(), std::back_inserter(component.problems));
   registration_.update(std::move(component));
 }
 

@@ -63,6 +63,9 @@ class NodePoolBuilder : private lifecycle::ProviderSet::User {
   // Publishes the state of the daemon.
   void set_state(const model::DaemonState& state);
 
+  // Its problems: the configured providers that could not be started.
+  std::vector<std::string> problems() const;
+
   // Adds the current gauges of images, and removes those of images that are no longer configured.
   void add_metrics(telemetry::MetricsRegistry& registry) const { gauges_.add_metrics(registry); }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "telemetry/metric.h"
 
 // Metrics of builders.
@@ -24,7 +26,28 @@ inline constexpr telemetry::Metric kLastBuild{
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.last_build"},
-    .help = "End time of the last build, in seconds since 1970."};
+    .help = "End time of the last build, also of a failed one, in seconds since 1970."};
+
+inline constexpr telemetry::Metric kBuildResults{
+    .name = "nodepool_image_builds_total",
+    .kind = telemetry::Metric::Kind::counter,
+    .labels = {{{"image"}, {"result"}}},
+    .help = "Builds that have ended on this builder, by result: `done` or `failed`."};
+
+inline constexpr telemetry::Metric kNewestReadyBuild{
+    .name = "nodepool_image_newest_ready_build_timestamp_seconds",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"image"}}},
+    .help =
+        "End time of the newest ready build of any builder, in seconds since 1970; missing "
+        "without one."};
+
+inline constexpr telemetry::Metric kRebuildAge{
+    .name = "nodepool_image_rebuild_age_seconds",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"image"}}},
+    .help =
+        "Configured `rebuild-age`; missing if the image has no `formats` and no provider uses it."};
 
 inline constexpr telemetry::Metric kImageSize{
     .name = "nodepool_image_size_bytes",
@@ -39,6 +62,24 @@ inline constexpr telemetry::Metric kImageUploads{
     .labels = {{{"image"}, {"provider"}}},
     .statsd = {"nodepool.image_update.<image>.<provider>"},
     .help = "Duration of successful uploads."};
+
+inline constexpr telemetry::Metric kUploadResults{
+    .name = "nodepool_image_uploads_total",
+    .kind = telemetry::Metric::Kind::counter,
+    .labels = {{{"image"}, {"provider"}, {"result"}}},
+    .help = "Uploads that have ended on this builder, by result: `done` or `failed`."};
+
+inline constexpr telemetry::Metric kNewestReadyUpload{
+    .name = "nodepool_image_newest_ready_upload_timestamp_seconds",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"image"}, {"provider"}}},
+    .help =
+        "End time of the newest ready upload of any builder, in seconds since 1970; missing "
+        "without one."};
+
+// The values of the label `result`.
+inline constexpr std::string_view kDone = "done";
+inline constexpr std::string_view kFailed = "failed";
 
 inline constexpr telemetry::Metric kBuildRequests{.name = "nodepool_build_requests",
                                                   .kind = telemetry::Metric::Kind::gauge,
@@ -66,14 +107,10 @@ inline constexpr telemetry::Metric kUploadState{
     .statsd = {"nodepool.builder.<host>.image.<image>.provider.<provider>.upload.state"},
     .help = "0: idle, 2: uploading, 3: paused."};
 
-inline constexpr const telemetry::Metric* kBuilderMetrics[] = {&kBuildExitCode,
-                                                               &kBuildTime,
-                                                               &kLastBuild,
-                                                               &kImageSize,
-                                                               &kImageUploads,
-                                                               &kBuildRequests,
-                                                               &kBuildRequestsOfImage,
-                                                               &kBuildState,
-                                                               &kUploadState};
+inline constexpr const telemetry::Metric* kBuilderMetrics[] = {
+    &kBuildExitCode,    &kBuildTime,         &kLastBuild,     &kBuildResults,
+    &kNewestReadyBuild, &kRebuildAge,        &kImageSize,     &kImageUploads,
+    &kUploadResults,    &kNewestReadyUpload, &kBuildRequests, &kBuildRequestsOfImage,
+    &kBuildState,       &kUploadState};
 
 }  // namespace nodepool::builder

@@ -28,9 +28,12 @@ Builds kept_builds(const CleanupInput& input) {
   return kept;
 }
 
-// Failures are kept until the next attempt.
+// Failures are kept until the next attempt. By the order of the store: a failed build that is
+// marked for deletion meanwhile has a later time of its state than the attempt that replaces it.
 bool is_latest_attempt(const CleanupInput& input, const ImageBuild* build) {
-  return input.configured && build == input.builds.front();
+  return input.configured && std::ranges::none_of(input.builds, [build](const ImageBuild* other) {
+           return other->stat.czxid > build->stat.czxid;
+         });
 }
 bool is_latest_attempt(const CleanupInput& input, const ImageUpload* upload) {
   return std::ranges::none_of(input.uploads, [upload](const ImageUpload* other) {

@@ -1,8 +1,10 @@
 #include "builder/image_gauges.h"
 
 #include <chrono>
+#include <string_view>
 
 #include "builder/builder_metrics.h"
+#include "builder/decisions.h"
 
 namespace nodepool::builder {
 
@@ -44,6 +46,16 @@ void ImageGauges::add_metrics(telemetry::MetricsRegistry& registry) const {
     });
   }
   for (const auto& [series, value] : gauges()) registry.gauge(series, value);
+  for (const std::string_view result : {kDone, kFailed}) {
+    for (const auto& [image, settings] : context_.settings.diskimages) {
+      registry.count(series<kBuildResults>(image, result), 0);
+    }
+    for (const auto& [provider, managed] : context_.settings.managed_images) {
+      for (const auto& [image, use] : managed.images) {
+        registry.count(series<kUploadResults>(image, provider, result), 0);
+      }
+    }
+  }
 }
 
 ImageGauges::Gauges ImageGauges::gauges() const {
@@ -60,6 +72,12 @@ ImageGauges::Gauges ImageGauges::gauges() const {
     gauges[series<kBuildState>(context_.fqdn, name)] = building ? kBuilding
                                                        : paused ? kPaused
                                                                 : kIdle;
+    if (!context_.settings.wanted_formats.at(name).empty()) {
+      gauges[series<kRebuildAge>(name)] = static_cast<double>(image.rebuild_age);
+    }
+    if (const model::ImageBuild* newest = newest_ready(context_.images.builds_of(name))) {
+      gauges[series<kNewestReadyBuild>(name)] = newest->state_time;
+    }
   }
   for (const auto& [name, managed] : context_.settings.managed_images) {
     for (const auto& [image, use] : managed.images) {
@@ -67,6 +85,9 @@ ImageGauges::Gauges ImageGauges::gauges() const {
       gauges[series<kUploadState>(context_.fqdn, image, name)] = uploading   ? kUploading
                                                                  : use.pause ? kPaused
                                                                              : kIdle;
+      if (const model::ImageUpload* newest = context_.images.newest_ready_upload(image, name)) {
+        gauges[series<kNewestReadyUpload>(image, name)] = newest->state_time;
+      }
     }
   }
   return gauges;

@@ -8,13 +8,15 @@
 
 namespace nodepool::builder {
 
-// The image gauges of the Python Nodepool. Sends them to statsd every minute, because statsd
-// servers drop gauges without updates, and provides them to add_metrics().
+// The image gauges: those of the Python Nodepool, and the age of what is ready. Sends the former to
+// statsd every minute, because statsd servers drop gauges without updates, and provides all of them
+// to add_metrics().
 class ImageGauges {
  public:
   ImageGauges(const BuilderContext& context, BuildSchedule& builds, UploadSchedule& uploads);
 
-  // Adds the current values, and removes those of images that are no longer configured.
+  // Adds the current values, and removes those of images that are no longer configured. Counters of
+  // results begin with 0, so that the first failure is an increase.
   void add_metrics(telemetry::MetricsRegistry& registry) const;
 
   // Reports until it is cancelled. Returns at once without statsd.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "builder/conversion.h"
 #include "config/command_line.h"
@@ -55,7 +56,14 @@ Task<ProgramEnd> DibImageBuilder::make(const BuildJob& job, const std::set<std::
                                        const BuildLog& log) {
   std::vector<std::string> command = dib_command(job, formats);
   const Environment environment = environment_of(job, context().environment);
-  co_return co_await run(job, std::move(command), environment, log);
+  try {
+    co_return co_await run(job, std::move(command), environment, log);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    throw std::runtime_error(
+        std::string(error.what()) +
+        "; install diskimage-builder (Debian: python3-diskimage-builder), or set `dib-cmd`");
+  }
 }
 
 Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job,

@@ -246,6 +246,8 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
     // The driver has deleted an incomplete upload, unless it was cancelled.
     if (cancelled || !job.external_id.empty()) co_await undo(images, job);
     co_await record_failure(upload, cancelled ? "the builder was stopped" : failure);
+    context_.metrics.count(
+        telemetry::series<kUploadResults>(upload.image, upload.provider, kFailed));
     if (cancelled) std::rethrow_exception(cancelled);
     const async::Duration pause = schedule_.failed(pair, upload.build_id);
     log_.error("Uploading build {} of image {} to {} failed: {}; retrying in {} s", upload.build_id,
@@ -265,6 +267,7 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
   }
   schedule_.succeeded(pair);
   schedule_.jobs().end(pair, upload.build_id, "");
+  context_.metrics.count(telemetry::series<kUploadResults>(upload.image, upload.provider, kDone));
   context_.metrics.time(telemetry::series<kImageUploads>(upload.image, upload.provider),
                         context_.runtime.clock.now() - began);
   log_.info("Build {} of image {} is ready in {} as {}", upload.build_id, upload.image,

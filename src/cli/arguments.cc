@@ -72,6 +72,10 @@ class Parser {
     } catch (const CLI::CallForHelp&) {
       out << app_.help();
       return Exit{0};
+    } catch (const CLI::ExtrasError& error) {
+      const bool has_rest = command_ != nullptr && command_->read_rest;
+      const std::string hint = has_rest ? "; write -- before the command" : "";
+      return usage_error(chosen(), error.what() + hint, err);
     } catch (const CLI::ParseError& error) {
       return usage_error(chosen(), error.what(), err);
     } catch (const UsageError& error) {

@@ -41,13 +41,16 @@ config::Config load_as_a_daemon(const Context& context, const Arguments& argumen
 }
 
 // Checks `zookeeper-tls`. It may be in the secure file, which need not be given: then this only
-// warns. Throws ConfigError.
-void check_tls(const config::Config& config, const Arguments& arguments,
+// warns, as of files that are not on this host. Throws ConfigError.
+void check_tls(const config::Config& config, const Context& context, const Arguments& arguments,
                const telemetry::Logger& log) {
   if (config.store.kind != config::StoreChoice::Kind::zookeeper) return;
   const config::ZooKeeperTls& tls = config.zookeeper.tls;
   const std::string missing = tls.missing();
-  if (missing.empty()) return;
+  if (missing.empty()) {
+    warn(config::absent_certificates(arguments.config, arguments.secure, context.environment), log);
+    return;
+  }
   const config::Problem problem{
       .file = arguments.config, .path = "zookeeper-tls", .message = missing};
   const config::ZooKeeperTls no_files{.verify_hostname = tls.verify_hostname};
@@ -63,6 +66,10 @@ std::string findings(const Context& context, const Arguments& arguments,
   std::string text;
   try {
     text = config::read_file(path);
+  } catch (const config::ConfigError& error) {
+    return error.what();
+  }
+  try {
     config::parse_document(text, context.environment, path);
   } catch (const config::ConfigError& error) {
     return std::string("YAML parsing failed\n") + error.what();
@@ -75,7 +82,7 @@ std::string findings(const Context& context, const Arguments& arguments,
     return list;
   }
   try {
-    check_tls(load_as_a_daemon(context, arguments, log), arguments, log);
+    check_tls(load_as_a_daemon(context, arguments, log), context, arguments, log);
     warn(config::unserved_labels(text, path, context.environment, context.drivers.schemas()), log);
   } catch (const config::OutsideError& error) {
     log.warning("{}: unless the secure file (-s) has others, the daemons refuse to start",

@@ -29,6 +29,7 @@ struct Context {
   std::function<std::size_t()> terminal_width = [] { return std::size_t{0}; };
   config::Environment environment;  // of commands that are run, and for the configuration
   std::string identity;             // the user: "ada@build1"
+  std::string hostname;             // of this host, as its daemons register: "build1"
   async::EventLoop& loop;
   async::Runtime runtime;
   const driver::DriverRegistry& drivers;
@@ -43,6 +44,9 @@ struct Context {
 
 // The user and the host of this process, as "ada@build1".
 std::string process_identity();
+
+// The host of this process, without a look-up of its name.
+std::string process_hostname();
 
 // The number of columns of the terminal on standard output; 0 if there is none.
 std::size_t terminal_width();

@@ -44,7 +44,8 @@ Declaration request() {
                        .read = into(&RequestNodes::key)}},
           .notes =
               "Exit status: 0 if the nodes are leased, 2 if no pool can provide them, 3 if the\n"
-              "request timed out."};
+              "request timed out, 4 if the token, its rights or a limit do not allow it, or the\n"
+              "launcher's certificate is not trusted."};
 }
 
 Declaration run() {
@@ -119,23 +120,26 @@ Declaration release() {
     const int ways = (given.ids.empty() ? 0 : 1) + (given.all ? 1 : 0) + (given.mine ? 1 : 0);
     return ways == 1 ? "" : "give either IDs, or --mine, or --all";
   };
-  return {.name = "release",
-          .group = Group::use,
-          .summary = "Release leases or single nodes",
-          .command = ReleaseNodes{},
-          .operands = {{.value = lease_value("LEASE|NODE"),
-                        .help = "IDs of leases or nodes",
-                        .read = into(&ReleaseNodes::ids),
-                        .count = Operand::Count::any}},
-          .options = {flag("--mine", "Release all leases that this user made on this host",
-                           into(&ReleaseNodes::mine)),
-                      flag("--all", "Release all leases, and withdraw all lease requests",
-                           into(&ReleaseNodes::all)),
-                      {.names = "--hold",
-                       .value = {.name = "REASON"},
-                       .help = "Hold the nodes for inspection instead of releasing them",
-                       .read = into(&ReleaseNodes::hold_reason)}},
-          .validation_error = validation_error};
+  return {
+      .name = "release",
+      .group = Group::use,
+      .summary = "Release leases or nodes, end holds, or withdraw lease requests",
+      .command = ReleaseNodes{},
+      .operands = {{.value = lease_value("LEASE|NODE"),
+                    .help = "IDs of leases, leased or held nodes, or lease requests",
+                    .read = into(&ReleaseNodes::ids),
+                    .count = Operand::Count::any}},
+      .options =
+          {flag("--mine",
+                "Release all leases that this user made on this host, and withdraw their requests",
+                into(&ReleaseNodes::mine)),
+           flag("--all", "Release all leases, and withdraw all lease requests",
+                into(&ReleaseNodes::all)),
+           {.names = "--hold",
+            .value = {.name = "REASON"},
+            .help = "Hold the nodes for inspection instead of releasing them",
+            .read = into(&ReleaseNodes::hold_reason)}},
+      .validation_error = validation_error};
 }
 
 }  // namespace

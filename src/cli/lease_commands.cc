@@ -9,6 +9,7 @@
 #include "cli/lease_text.h"
 #include "cli/show.h"
 #include "report/lease_listing.h"
+#include "requestor/error.h"
 
 namespace nodepool::cli {
 
@@ -30,23 +31,50 @@ Task<int> renew(Context& context, Installation& installation, std::string id,
   co_return 0;
 }
 
-Task<int> withdraw(Context& context, Installation& installation, std::string id) {
-  co_await installation.withdraw(id);
+// Returns false if there is no such lease request.
+Task<bool> try_withdraw(Context& context, Installation& installation, std::string id) {
+  if (!co_await installation.withdraw(id)) co_return false;
   context.out << fmt::format("Withdrew {}\n", id);
+  co_return true;
+}
+
+Task<int> withdraw(Context& context, Installation& installation, std::string id) {
+  co_await try_withdraw(context, installation, std::move(id));
   co_return 0;
 }
 
+// Releases or holds a lease or a node of it. If there is none, ends the hold of the node, or
+// withdraws the request.
 Task<int> release(Context& context, Installation& installation, std::string id,
                   std::optional<std::string> hold_reason) {
-  const std::vector<std::string> released =
-      co_await installation.release(std::move(id), hold_reason);
+  std::vector<std::string> released;
+  std::string failure;
+  try {
+    released = co_await installation.release(id, hold_reason);
+  } catch (const requestor::NoSuchLease& error) {
+    if (hold_reason) throw;
+    failure = error.what();
+  }
+  if (!failure.empty()) {
+    if (co_await installation.end_hold(id)) {
+      released.push_back(id);
+    } else {
+      if (co_await try_withdraw(context, installation, id)) co_return 0;
+      throw requestor::NoSuchLease(failure);
+    }
+  }
   context.out << fmt::format("{} {}\n", hold_reason ? "Held" : "Released",
                              fmt::join(released, ", "));
   co_return 0;
 }
 
-Task<int> withdraw_all(Context& context, Installation& installation) {
-  std::vector<std::string> ids = co_await installation.lease_requests();
+// Withdraws the lease requests of all users, or this user's.
+Task<int> withdraw_requests(Context& context, Installation& installation, bool is_of_all) {
+  std::vector<std::string> ids;
+  const std::vector<Installation::LeaseRequest> requests = co_await installation.lease_requests();
+  for (const Installation::LeaseRequest& request : requests) {
+    if (is_of_all || request.holder == context.holder()) ids.push_back(request.id);
+  }
   const Act act = [&context, &installation](std::string id) {
     return withdraw(context, installation, std::move(id));
   };
@@ -76,7 +104,9 @@ Task<int> perform(Context& context, Installation& installation, ListLeases comma
 Task<int> perform(Context& context, Installation& installation, ReleaseNodes command) {
   int status = 0;
   // Before the leases are listed: until it is withdrawn, a lease request may become one.
-  if (command.all && !command.hold_reason) status = co_await withdraw_all(context, installation);
+  if (command.ids.empty() && !command.hold_reason) {
+    status = co_await withdraw_requests(context, installation, command.all);
+  }
   const std::vector<std::string> ids = co_await ids_of(context, installation, command);
   const Act act = [&context, &installation, &command](std::string id) {
     return release(context, installation, std::move(id), command.hold_reason);

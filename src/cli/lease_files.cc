@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 namespace nodepool::cli {
@@ -32,6 +33,11 @@ LeaseFiles::LeaseFiles(const std::string& ssh_config, const std::string& invento
                              ": the path of the file must not contain quotes, %, $ or \\");
   }
   known_hosts_ = file_at(first->path() + ".known_hosts");
+  std::set<std::string> targets;
+  for (const AtomicFile* file : {ssh_config_.get(), inventory_.get(), known_hosts_.get()}) {
+    if (file == nullptr || targets.insert(file->target()).second) continue;
+    throw std::runtime_error(file->path() + ": two files cannot have the same path");
+  }
 }
 
 void LeaseFiles::write(const std::vector<NodeAccess>& nodes) {

@@ -14,7 +14,8 @@ namespace nodepool::cli {
 class LeaseFiles {
  public:
   // An empty path: no such file. Throws std::system_error if a file cannot be written, and
-  // std::runtime_error if the path has a character that the files cannot contain.
+  // std::runtime_error if two files have the same path, if there is something else than a regular
+  // file, or if the path has a character that the files cannot contain.
   LeaseFiles(const std::string& ssh_config, const std::string& inventory);
 
   // Writes them. Throws std::system_error.

@@ -21,6 +21,7 @@ std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<N
                        {"port", "Port"},
                        {"username", "Username"},
                        {"connection", "Connection"}});
+  const std::string file_summary = files.summary();
   std::string logins;
   for (const NodeAccess& node : nodes) {
     table.add({model::json_string(node.label), model::json_string(node.id),
@@ -28,14 +29,16 @@ std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<N
                node.port ? model::Json{std::to_string(*node.port)} : model::Json{},
                model::json_string(node.username), model::json_string(node.connection_type)});
     const std::string login = ssh_command(node);
-    if (!login.empty()) logins += fmt::format("{}    # {}\n", login, node.name);
+    // The name is known only to the programs that read the files.
+    const std::string name = file_summary.empty() ? "" : ", " + node.name;
+    if (!login.empty()) logins += fmt::format("{}    # node {}{}\n", login, node.id, name);
   }
   if (!logins.empty()) logins = "\n" + logins;
   const std::string& id = leased.lease.id;
   return fmt::format(
       "{}\n{}\n{}Lease {} until {}\nRenew:        nodepool renew {}\nRelease:      nodepool "
       "release {}\n",
-      report::table_text(table), logins, files.summary(), id,
+      report::table_text(table), logins, file_summary, id,
       report::time_text_in_seconds({leased.lease.expires}), id, id);
 }
 
@@ -58,15 +61,10 @@ void print_lease(Context& context, const requestor::LeasedNodes& leased,
                  const RequestNodes& command, LeaseFiles& files) {
   const std::vector<std::string> labels = labels_of(leased.nodes, command.labels);
   const std::vector<NodeAccess> nodes = access_to(leased.nodes, labels);
+  files.write(nodes);
   context.out << (command.json ? lease_json(leased, labels) + "\n"
                                : lease_text(leased, nodes, files));
-  context.out.flush();  // the lease is printed even if the files fail
-  if (!context.out) {
-    context.err << fmt::format(
-        "nodepool: lease {} could not be printed. Release it with `nodepool release {}`\n",
-        leased.lease.id, leased.lease.id);
-  }
-  files.write(nodes);
+  context.out.flush();
 }
 
 void print_renewal(Context& context, const model::Lease& lease, double before) {

@@ -16,7 +16,7 @@ namespace nodepool::cli {
 std::string lease_json(const requestor::LeasedNodes& leased,
                        const std::vector<std::string>& labels);
 
-// Prints the lease, and writes its files. If it cannot be printed, names it on Context::err. Throws
+// Writes the files of the lease, then prints it: Context::out shows whether that has failed. Throws
 // std::system_error if the files cannot be written.
 void print_lease(Context& context, const requestor::LeasedNodes& leased,
                  const RequestNodes& command, LeaseFiles& files);

@@ -25,7 +25,7 @@ struct NodeAccess {
 };
 
 // The labels for which the nodes were requested: by their leases, or else `requested`, in the same
-// order. A repeated idempotency key finds a lease that may have more nodes, and other labels.
+// order. A repeated idempotency key finds a lease that may have fewer nodes: some are released.
 std::vector<std::string> labels_of(const std::vector<model::Node>& nodes,
                                    const std::vector<std::string>& requested);
 

@@ -1,8 +1,11 @@
+#include <grp.h>
 #include <pwd.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <exception>
 #include <optional>
 #include <ostream>
@@ -15,8 +18,10 @@
 #include "cli/remote_address.h"
 #include "cli/sanitized_output.h"
 #include "cli/store_installation.h"
+#include "cli/waiting.h"
 #include "config/load.h"
 #include "program/log_config.h"
+#include "requestor/error.h"
 #include "telemetry/version.h"
 
 namespace nodepool::cli {
@@ -31,13 +36,30 @@ telemetry::LogOptions log_options(const Arguments& arguments) {
   return options;
 }
 
+// What helps a user whose command cannot use this configuration file.
+std::string advice_about(const std::string& file) {
+  if (::eaccess(file.c_str(), R_OK) == 0 || errno != EACCES) {
+    return "a running launcher keeps its previous configuration; `--url` or NODEPOOL_URL asks it";
+  }
+  struct stat status{};
+  const bool has_group = ::stat(file.c_str(), &status) == 0 && (status.st_mode & S_IRGRP) != 0;
+  const group* readers = has_group ? ::getgrgid(status.st_gid) : nullptr;
+  const std::string members =
+      readers == nullptr ? "" : std::string(" and members of the group ") + readers->gr_name;
+  return "root" + members + " may read it; other users set NODEPOOL_URL to a launcher's address";
+}
+
 config::Config load_config(const Context& context, const Arguments& arguments,
                            const telemetry::Logger& log) {
   config::LoadOptions options{arguments.config, arguments.secure, context.environment,
                               context.drivers.schemas()};
-  config::LoadResult loaded = config::load(options);
-  for (const config::Problem& problem : loaded.warnings) log.debug("{}", to_string(problem));
-  return std::move(loaded.config);
+  try {
+    config::LoadResult loaded = config::load(options);
+    for (const config::Problem& problem : loaded.warnings) log.debug("{}", to_string(problem));
+    return std::move(loaded.config);
+  } catch (const config::ConfigError& error) {
+    throw std::runtime_error(std::string(error.what()) + "; " + advice_about(error.problem().file));
+  }
 }
 
 // What a command needs, as its perform() states.
@@ -136,7 +158,9 @@ int perform_any(Context& context, const Arguments& arguments) {
 constexpr int kSshFailed = 255;
 
 // The exit status if the command has thrown an exception.
-int failure_status(const Arguments& arguments) {
+int failure_status(const Arguments& arguments, const std::exception& error) {
+  const bool is_refused = dynamic_cast<const requestor::Refused*>(&error) != nullptr;
+  if (is_refused && std::holds_alternative<RequestNodes>(arguments.command)) return kRefused;
   if (std::holds_alternative<RunCommand>(arguments.command)) return kNotRun;
   if (std::holds_alternative<ShowStatus>(arguments.command)) return kCritical;
   return std::holds_alternative<UseShell>(arguments.command) ? kSshFailed : 1;
@@ -151,18 +175,22 @@ int perform_arguments(Context& context) {
     return perform_any(context, arguments);
   } catch (const std::exception& error) {
     context.err << "nodepool: " << error.what() << '\n';
-    return failure_status(arguments);
+    return failure_status(arguments, error);
   }
 }
 
 }  // namespace
 
+std::string process_hostname() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
 std::string process_identity() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   const passwd* user = ::getpwuid(::getuid());
   const std::string name = user == nullptr ? std::to_string(::getuid()) : user->pw_name;
-  return name + "@" + host.data();
+  return name + "@" + process_hostname();
 }
 
 std::size_t terminal_width() {

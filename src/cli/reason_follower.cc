@@ -29,8 +29,8 @@ ReasonFollower::ReasonFollower(const async::Runtime& runtime, Installation& inst
                                Print print)
     : runtime_(runtime), installation_(installation), print_(std::move(print)) {}
 
-Task<> ReasonFollower::follow(const std::string& request_id) {
-  async::Duration interval = kFirstInterval;
+Task<> ReasonFollower::follow(const std::string& request_id, async::Duration timeout) {
+  async::Duration interval = std::min(kFirstInterval, timeout / 2);
   while (true) {
     co_await runtime_.clock.sleep_for(interval);
     interval = std::min(2 * interval, kLongestInterval);

@@ -21,10 +21,10 @@ class ReasonFollower {
   // Everything outlives the follower.
   ReasonFollower(const async::Runtime& runtime, Installation& installation, Print print);
 
-  // Asks for the reason after a few seconds, then at growing intervals of up to a minute, until it
-  // is cancelled. A failure to explain is ignored: the next explanation may succeed. `request_id`
-  // may change meanwhile.
-  Task<> follow(const std::string& request_id);
+  // Asks for the reason after a few seconds, or after half of `timeout` if that is less, then at
+  // growing intervals of up to a minute, until it is cancelled. A failure to explain is ignored:
+  // the next explanation may succeed. `request_id` may change meanwhile.
+  Task<> follow(const std::string& request_id, async::Duration timeout);
 
   // Why the request waits, and what would help. Either may be empty: unknown.
   struct Reason {

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/private_directory.h"
 #include "cli/waiting.h"
+#include "report/rendering/table_text.h"
 
 namespace nodepool::cli {
 
@@ -77,17 +78,39 @@ Task<int> run_on_nodes(Context& context, Installation& installation, RunCommand 
   co_return end.status;
 }
 
-void print_held(Context& context, Failure failure, const std::vector<std::string>& held) {
+// When the hold of a node ends, as part of a sentence; empty: never, or it is unknown.
+Task<std::string> end_of_hold(Installation& installation, std::string id) {
+  std::vector<model::Node> nodes;
+  try {
+    nodes = co_await installation.find_nodes(std::move(id));
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception&) {
+    co_return std::string();
+  }
+  const model::Node& node = nodes.front();
+  const std::int64_t length = node.hold_expiration.value_or(0);
+  if (node.state != model::NodeState::hold || length == 0) co_return std::string();
+  co_return fmt::format(
+      " until {} at the latest",
+      report::time_text_in_seconds({node.state_time + static_cast<double>(length)}));
+}
+
+Task<> print_held(Context& context, Installation& installation, Failure failure,
+                  std::vector<std::string> held) {
+  // All holds begin at the same time.
+  std::string end;
+  if (!held.empty()) end = co_await end_of_hold(installation, held.front());
   context.err << fmt::format("nodepool: the command exited with status {}; ", failure.status);
   if (!held.empty()) {
     context.err << fmt::format(
-        "{} held: log in with `nodepool ssh ID`, release with `nodepool delete ID`\n",
-        fmt::join(held, ", "));
+        "{} held{}: log in with `nodepool ssh ID`, release with `nodepool release ID`\n",
+        fmt::join(held, ", "), end);
   }
   std::erase_if(failure.nodes, [&held](const std::string& id) {
     return std::ranges::find(held, id) != held.end();
   });
-  if (failure.nodes.empty()) return;
+  if (failure.nodes.empty()) co_return;
   context.err << fmt::format("{}{} lost, and not held\n",
                              held.empty() ? "" : "nodepool: ", fmt::join(failure.nodes, ", "));
 }
@@ -101,8 +124,10 @@ Task<> release_used(Context& context, Installation& installation, std::optional<
         fmt::format("the command of {} exited with status {}", context.holder(), failure->status);
   }
   try {
-    const std::vector<std::string> ended = co_await installation.end_use(std::move(reason));
-    if (failure) print_held(context, *std::move(failure), ended);
+    std::vector<std::string> ended = co_await installation.end_use(std::move(reason));
+    if (failure) {
+      co_await print_held(context, installation, *std::move(failure), std::move(ended));
+    }
   } catch (const std::exception& error) {
     context.err << "nodepool: the nodes could not be released; " << error.what() << '\n';
   }

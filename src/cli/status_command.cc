@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "cli/commands.h"
+#include "coordination/sqlite/free_space.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "report/rendering/status_text.h"
 #include "report/status.h"
@@ -25,11 +26,16 @@ std::int64_t size_of(const std::string& path) {
 report::StoreDescription describe_store(Session& session) {
   const config::StoreChoice& choice = session.config().store;
   if (choice.kind == config::StoreChoice::Kind::sqlite) {
-    return {"sqlite", choice.sqlite_path, size_of(choice.sqlite_path)};
+    return {.kind = "sqlite",
+            .place = choice.sqlite_path,
+            .size = size_of(choice.sqlite_path),
+            .problem = coordination::sqlite::space_problem(choice.sqlite_path)};
   }
   const auto* store =
       dynamic_cast<const coordination::zookeeper::ZooKeeperStore*>(&session.store());
-  return {"zookeeper", store == nullptr ? std::string() : store->server(), std::nullopt};
+  return {.kind = "zookeeper",
+          .place = store == nullptr ? std::string() : store->server(),
+          .size = std::nullopt};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 
@@ -69,8 +70,12 @@ class OwnHistory {
   explicit OwnHistory(const Session& session)
       : journal_(program::journal_of(session.config())), now_(session.now()) {}
 
-  std::vector<history::JournalEntry> entries_of(const std::string& id) {
-    return read([&] { return history::entries_of(journal_, id, now_); });
+  history::SubjectHistory of(const std::string& id) {
+    return read([&] { return history::history_of(journal_, id, now_); });
+  }
+  // Nothing also if it has no entries.
+  std::optional<double> last_time() {
+    return read([&] { return history::last_time(journal_); });
   }
   history::Waits waits() {
     return read([&] { return history::recent_waits(journal_); });
@@ -123,8 +128,12 @@ Task<report::Explanation> explain_by_store(Session& session, std::string subject
       .components = *components,
       .config = session.config(),
       .providers = report::configured_providers(session.config(), session.context().drivers),
-      .history = [&history](const std::string& id) { return history.entries_of(id); },
+      .history = [&history](const std::string& id) { return history.of(id); },
       .waits = history.waits()};
+  if (const std::optional<double> last_entry = history.last_time()) {
+    sources.own_host =
+        report::OwnHost{.name = session.context().hostname, .last_entry = *last_entry};
+  }
   report::AskClouds ask;
   if (online) {
     ask = [&session](std::vector<std::string> labels, const SimulationInput* input,

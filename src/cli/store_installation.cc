@@ -15,6 +15,7 @@
 #include "program/journal.h"
 #include "report/listings.h"
 #include "requestor/error.h"
+#include "requestor/lease_request.h"
 
 namespace nodepool::cli {
 
@@ -37,14 +38,14 @@ std::optional<std::chrono::seconds> StoreInstallation::longest_lease() const {
   return std::chrono::seconds(*session_.config().max_lease);
 }
 
-// Throws std::runtime_error if the wanted length exceeds the maximum.
+// Throws requestor::Refused if the wanted length exceeds the maximum.
 std::chrono::seconds StoreInstallation::lease_length(
     std::optional<std::chrono::seconds> wanted) const {
   const std::optional<std::chrono::seconds> longest = longest_lease();
   if (!longest) return wanted.value_or(kUsualLease);
   if (!wanted) return std::min(*longest, kUsualLease);
   if (*wanted <= *longest) return *wanted;
-  throw std::runtime_error(fmt::format("a lease of {} is too long: at most {} (max-lease)",
+  throw requestor::Refused(fmt::format("a lease of {} is too long: at most {} (max-lease)",
                                        config::duration_words(*wanted),
                                        config::duration_words(*longest)));
 }
@@ -156,18 +157,31 @@ Task<std::vector<std::string>> StoreInstallation::release(std::string id,
                                               std::move(id), std::move(hold_reason));
 }
 
-Task<std::vector<std::string>> StoreInstallation::lease_requests() {
-  const model::RequestTable* requests = co_await session_.requests();
-  std::vector<std::string> ids;
-  for (const auto& [id, request] : requests->all()) {
-    if (model::lease_request_of(request)) ids.push_back(id);
-  }
-  co_return ids;
+Task<bool> StoreInstallation::end_hold(std::string id) {
+  model::NodeTable* nodes = co_await session_.nodes();
+  const model::Node* node = nodes->find(id);
+  if (node == nullptr || node->state != model::NodeState::hold) co_return false;
+  co_return co_await requestor::end_hold(session_.runtime(), session_.store(), *nodes,
+                                         std::move(id));
 }
 
-Task<> StoreInstallation::withdraw(std::string id) {
-  co_await session_.open();
-  co_await requestor::withdraw(session_.store(), std::move(id));
+Task<std::vector<Installation::LeaseRequest>> StoreInstallation::lease_requests() {
+  const model::RequestTable* requests = co_await session_.requests();
+  std::vector<LeaseRequest> found;
+  for (const auto& [id, request] : requests->all()) {
+    const std::optional<model::LeaseRequest> terms = model::lease_request_of(request);
+    if (terms) found.push_back({id, terms->holder});
+  }
+  co_return found;
+}
+
+Task<bool> StoreInstallation::withdraw(std::string id) {
+  const model::RequestTable* requests = co_await session_.requests();
+  const model::NodeRequest* request = requests->find(id);
+  if (request == nullptr || !model::lease_request_of(*request)) co_return false;
+  const requestor::RequestEnd end = co_await requestor::end_lease_request(
+      session_.store(), std::move(id), coordination::kAnyVersion);
+  co_return end == requestor::RequestEnd::removed;
 }
 
 Task<std::vector<requestor::LeasedNodes>> StoreInstallation::leases() {

@@ -31,8 +31,10 @@ class StoreInstallation final : public Installation {
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,
                                          std::optional<std::string> hold_reason) override;
-  Task<std::vector<std::string>> lease_requests() override;
-  Task<> withdraw(std::string id) override;
+  // Whether a client or an operator holds the node.
+  Task<bool> end_hold(std::string id) override;
+  Task<std::vector<LeaseRequest>> lease_requests() override;
+  Task<bool> withdraw(std::string id) override;
   Task<std::vector<requestor::LeasedNodes>> leases() override;
   Task<std::vector<model::Node>> find_nodes(std::string id) override;
   Task<report::Table> nodes() override;

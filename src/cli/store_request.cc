@@ -1,8 +1,5 @@
 #include "cli/store_request.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -10,7 +7,7 @@
 #include "async/event.h"
 #include "async/finally.h"
 #include "async/task_scope.h"
-#include "config/wording.h"
+#include "report/shortage.h"
 
 namespace nodepool::cli {
 
@@ -21,40 +18,6 @@ using model::NodeRequest;
 
 // The minimum interval between two reports of the position: people do not read faster.
 constexpr auto kUpdateInterval = std::chrono::milliseconds(200);
-
-// A "did you mean" with an offered label that resembles a missing one, for the end of a sentence.
-std::string suggestion(const std::vector<const model::Component*>& pools,
-                       const std::vector<std::string>& missing) {
-  std::vector<std::string_view> offered;
-  for (const model::Component* pool : pools) {
-    offered.insert(offered.end(), pool->supported_labels.begin(), pool->supported_labels.end());
-  }
-  for (const std::string& label : missing) {
-    const std::string meant = config::did_you_mean(label, offered);
-    if (!meant.empty()) return "; " + meant;
-  }
-  return {};
-}
-
-// Why the labels cannot be provided at present; empty if a pool offers all of them.
-std::string shortage(const std::vector<const model::Component*>& pools,
-                     const std::vector<std::string>& labels) {
-  std::vector<std::string> missing;
-  for (const std::string& label : labels) {
-    const bool offered = std::ranges::any_of(
-        pools, [&label](const model::Component* pool) { return pool->supports(label); });
-    const bool is_listed = std::ranges::find(missing, label) != missing.end();
-    if (!offered && !is_listed) missing.push_back(label);
-  }
-  if (pools.empty()) return "no launcher serves a pool at present; waiting for one";
-  if (!missing.empty()) {
-    return fmt::format("no pool offers {} at present; waiting for one{}", fmt::join(missing, ", "),
-                       suggestion(pools, missing));
-  }
-  const bool together = std::ranges::any_of(
-      pools, [&labels](const model::Component* pool) { return pool->supports(labels); });
-  return together ? "" : "no single pool offers all of these labels at present; waiting for one";
-}
 
 // Reports the progress of a request, as it changes in the tables.
 class ProgressReporter {
@@ -70,7 +33,7 @@ class ProgressReporter {
   void report(const NodeRequest& request) {
     progress_ = progress_of(request);
     progress_.pools = std::max(progress_.declined.size(), components_.pools().size());
-    progress_.shortage = shortage(components_.pools(), request.node_types);
+    progress_.shortage = report::shortage(components_.pools(), request.node_types);
     report_with_position();
   }
 

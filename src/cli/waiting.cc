@@ -30,8 +30,9 @@ class ProgressPrinter {
 
   void show(const Installation::Progress& progress) {
     // Once, so that a mistyped label is noticed before the timeout.
-    if (!progress.shortage.empty() && !std::exchange(hinted_, true)) {
-      print("nodepool: " + progress.shortage);
+    const bool is_over = progress.state == model::RequestState::failed;
+    if (!progress.shortage.empty() && !is_over && !std::exchange(hinted_, true)) {
+      print("nodepool: at present, " + progress.shortage);
     }
     if (!context_.err_is_terminal) return;
     std::string line = text_of(progress);
@@ -82,9 +83,10 @@ class ProgressPrinter {
   bool line_shown_ = false;
 };
 
-// The result of a request, and why it waited last.
+// The result of a request, and why it waited or failed.
 struct Answer {
   std::optional<Installation::Outcome> outcome;
+  std::string shortage;  // the last one
   ReasonFollower::Reason reason;
 };
 
@@ -93,12 +95,14 @@ Task<> request_and_print(Context& context, Installation& installation,
   ProgressPrinter printer(context, request.labels);
   ReasonFollower follower(context.runtime, installation,
                           [&printer](const std::string& line) { printer.print(line); });
+  const async::Duration timeout = request.timeout;
   std::string request_id;  // another one if it had to be created again
   async::TaskScope scope(context.runtime, [](const std::string&, const std::string&) {});
   const Installation::Observer observer = [&](const Installation::Progress& progress) {
     const bool is_first = request_id.empty();
     request_id = progress.id;
-    if (is_first) scope.spawn("reason", follower.follow(request_id));
+    if (is_first) scope.spawn("reason", follower.follow(request_id, timeout));
+    answer.shortage = progress.shortage;
     printer.show(progress);
   };
   Task<Installation::Outcome> requesting = installation.request(std::move(request), observer);
@@ -119,8 +123,9 @@ int print_failure(Context& context, const Answer& answer, const std::string& lab
     return kTimedOut;
   }
   context.err << fmt::format(
-      "nodepool: request {} failed: {}\n", progress.id,
-      progress.declined.empty() ? "no pool gave a reason" : "every pool declined it");
+      "nodepool: request {} failed: {}{}{}\n", progress.id,
+      progress.declined.empty() ? "no pool gave a reason" : "every pool declined it",
+      answer.shortage.empty() ? "" : "; ", answer.shortage);
   for (const auto& [pool, reason] : progress.declined) {
     context.err << fmt::format("  {}{}{}\n", model::pool_title(pool), reason.empty() ? "" : ": ",
                                reason);

@@ -11,9 +11,11 @@ namespace nodepool::cli {
 using async::Task;
 using installation::Installation;
 
-// The exit statuses of `request` without nodes: every pool declined, or it timed out.
+// The exit statuses of `request` without nodes: every pool declined, it timed out, or
+// requestor::Refused.
 inline constexpr int kNoNodes = 2;
 inline constexpr int kTimedOut = 3;
+inline constexpr int kRefused = 4;
 
 // Requests nodes and waits for them; a signal withdraws the request. Meanwhile it prints why the
 // request waits, a hint if no pool can serve it, and a status line on the terminal. From then on,

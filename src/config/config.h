@@ -100,7 +100,10 @@ struct StoreChoice {
   std::string sqlite_path = "/var/lib/nodepool/nodepool.db";  // absolute; empty for zookeeper
   bool is_default = true;  // neither `store` nor `zookeeper-servers` was given
 
-  friend bool operator==(const StoreChoice&, const StoreChoice&) = default;
+  // Whether both are the same store.
+  friend bool operator==(const StoreChoice& one, const StoreChoice& other) {
+    return one.kind == other.kind && one.sqlite_path == other.sqlite_path;
+  }
 };
 
 // The launcher's history of requests and nodes.

@@ -101,13 +101,11 @@ std::vector<Problem> duplicate_pools(const Section& root) {
   return problems;
 }
 
-ConfigError default_driver(const Section& provider) {
-  return provider.section_error("has no `driver`: the default is " + in_quotes(kDefaultDriver));
-}
-
 ConfigError unknown_driver(const Section& provider, std::string_view driver,
                            const DriverSchemas& drivers) {
-  if (!provider.has("driver")) return default_driver(provider);
+  if (!provider.has("driver")) {
+    return provider.section_error("has no `driver`: the default is " + in_quotes(kDefaultDriver));
+  }
   const std::vector<std::string_view> names = keys_of(drivers.schemas);
   std::string hint = did_you_mean(driver, names);
   if (hint.empty()) hint = "must be " + alternatives(names);

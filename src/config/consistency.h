@@ -22,9 +22,6 @@ std::vector<Problem> duplicates(const Section& root);
 // Pools of one provider with the same name. The Python Nodepool accepts these.
 std::vector<Problem> duplicate_pools(const Section& root);
 
-// An error for a provider without `driver` that does not fit the default driver.
-ConfigError default_driver(const Section& provider);
-
 // An error for a provider whose driver is not in `drivers`.
 ConfigError unknown_driver(const Section& provider, std::string_view driver,
                            const DriverSchemas& drivers);

@@ -1,6 +1,8 @@
 #include "config/load.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "config/check.h"
@@ -322,6 +324,19 @@ StoreChoice choose_store(const Section& root, const Config& config,
           .is_default = false};
 }
 
+// The servers of many installations of the Python Nodepool are in this file. Without the option for
+// it, the daemons would serve another store than the others.
+void warn_of_unread_secure_file(const LoadOptions& options, std::vector<Problem>& warnings) {
+  const std::filesystem::path file =
+      std::filesystem::path(options.path).parent_path() / "secure.conf";
+  std::error_code unknown;
+  if (options.secure_path || !std::filesystem::exists(file, unknown)) return;
+  warnings.push_back({.file = options.path,
+                      .message = "has neither `store` nor `zookeeper-servers`, and " +
+                                 file.string() + " is not read",
+                      .hint = "pass it with `-s` if it has the servers"});
+}
+
 HistorySettings read_history(const Section& root, const StoreChoice& store) {
   HistorySettings history;
   if (!store.sqlite_path.empty()) {
@@ -394,6 +409,7 @@ LoadResult load(const LoadOptions& options) {
   // The secure file's servers replace the main file's, even if these are invalid.
   if (!has_other_servers) read_servers_of_main_file(root, options, result.config.zookeeper);
   result.config.store = choose_store(root, result.config, result.warnings);
+  if (result.config.store.is_default) warn_of_unread_secure_file(options, result.warnings);
   result.config.history = read_history(root, result.config.store);
   sort_by_position(result.warnings);
   return result;

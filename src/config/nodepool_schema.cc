@@ -29,7 +29,8 @@ Schema webapp_schema() {
                .type = integer_between(1, kHighestPort),
                .default_note = "none",
                .description = "TCP port at which the builders with this file serve `/live`, "
-                              "`/ready` and `/metrics`. Read at start only."},
+                              "`/ready` and `/metrics`; on the host of a launcher, not its `port`. "
+                              "Read at start only."},
               {.key = "dashboard-url",
                .type = string(),
                .default_note = "none",

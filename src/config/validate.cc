@@ -1,7 +1,9 @@
 #include "config/validate.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <tuple>
 
 #include "config/check.h"
@@ -20,6 +22,11 @@ void append(std::vector<Problem>& problems, std::vector<Problem> more) {
   std::ranges::move(more, std::back_inserter(problems));
 }
 
+void add_default_driver(std::string& hint) {
+  const std::string separator = hint.empty() ? "" : "; ";
+  hint = "without `driver`, the provider is " + in_quotes(kDefaultDriver) + separator + hint;
+}
+
 void check_providers(const Section& root, const DriverSchemas& drivers, const DefinedNames& defined,
                      std::vector<Problem>& problems) {
   for (const Section& provider : provider_sections(root)) {
@@ -31,7 +38,7 @@ void check_providers(const Section& root, const DriverSchemas& drivers, const De
       std::vector<Problem> own = check(provider.value(), provider_schema(*found->second), options);
       const bool is_by_default = !provider.has("driver") && driver == kDefaultDriver;
       // Without this, the problems of its keys are hard to understand.
-      if (!own.empty() && is_by_default) own.push_back(default_driver(provider).problem());
+      if (!own.empty() && is_by_default) add_default_driver(own.front().hint);
       append(problems, std::move(own));
       continue;
     }
@@ -119,6 +126,29 @@ std::vector<Problem> unserved_labels(std::string_view text, std::string_view fil
             .problem());
   }
   return problems;
+}
+
+std::vector<Problem> absent_certificates(const std::string& path,
+                                         const std::optional<std::string>& secure_path,
+                                         const Environment& environment) {
+  for (const std::optional<std::string>& file : {secure_path, std::optional(path)}) {
+    if (!file) continue;
+    const Value document = parse_document(read_file(*file), environment, *file);
+    if (document.is_null()) continue;
+    const Section root(document, secure_schema(), *file, "");  // the section is the same in both
+    const auto tls = root.section("zookeeper-tls");
+    if (!tls || !tls->value().truthy()) continue;
+    std::vector<Problem> problems;
+    for (const std::string_view key : {"ca", "cert", "key"}) {
+      const std::optional<std::string> certificate = tls->optional_text(key);
+      std::error_code unknown;
+      if (!certificate || std::filesystem::exists(*certificate, unknown) || unknown) continue;
+      problems.push_back(
+          tls->error(key, *certificate + " does not exist", "the daemons need it").problem());
+    }
+    return problems;
+  }
+  return {};
 }
 
 std::vector<Problem> validate_file(const std::string& path, const Environment& environment,

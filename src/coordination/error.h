@@ -22,7 +22,8 @@ class StoreError : public std::runtime_error {
     unknown_outcome,  // it may have happened: check before retrying
     disconnected,     // it has not happened; the store is unreachable
     session_expired,  // the session and its ephemeral nodes are gone
-    storage,          // the store is broken or full: an operator must act
+    storage,          // the store is broken or refuses this: an operator must act
+    no_space,         // the disk of the embedded store is full; it has not happened
     not_permitted,    // an access control list forbids it; it has not happened
     closed,           // the store has been closed by this process
   };

@@ -21,7 +21,13 @@ inline bool is_outage(const StoreError& error) {
 inline bool may_recover(const StoreError& error) {
   using Kind = StoreError::Kind;
   return error.kind() == Kind::disconnected || error.kind() == Kind::unknown_outcome ||
-         error.kind() == Kind::storage || error.kind() == Kind::not_permitted;
+         error.kind() == Kind::storage || error.kind() == Kind::no_space ||
+         error.kind() == Kind::not_permitted;
+}
+
+// Whether opening the store again may succeed: after an outage, or when its disk has space.
+inline bool is_openable_later(const StoreError& error) {
+  return is_outage(error) || error.kind() == StoreError::Kind::no_space;
 }
 
 // Waits until the store is back, at most a second, before a retry. Throws Cancelled.

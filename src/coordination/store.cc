@@ -26,6 +26,8 @@ std::string_view to_string(StoreError::Kind kind) {
       return "session expired";
     case StoreError::Kind::storage:
       return "storage failure";
+    case StoreError::Kind::no_space:
+      return "disk full";
     case StoreError::Kind::not_permitted:
       return "not permitted";
     case StoreError::Kind::closed:

@@ -11,6 +11,18 @@ namespace {
 
 using json::Json;
 
+Json json_of(const Declined& facts) {
+  Json json{{"pool", facts.pool}};
+  if (!facts.reason.empty()) json["reason"] = facts.reason;
+  return json;
+}
+
+// Throws Json::exception if `data` does not have the form.
+Declined declined_of(const Json& data) {
+  return {.pool = data.at("pool").get<std::string>(),
+          .reason = data.value("reason", std::string())};
+}
+
 // Throws Json::exception if `data` does not have the form.
 using Reader = Facts (*)(const Json& data);
 
@@ -21,10 +33,14 @@ const std::map<std::string_view, Reader>& readers() {
          return Waited{.labels = data.at("labels").get<std::vector<std::string>>(),
                        .seconds = data.at("seconds").get<double>()};
        }},
-      {"declined",
+      {"declined", [](const Json& data) -> Facts { return declined_of(data); }},
+      {"failed",
        [](const Json& data) -> Facts {
-         return Declined{.pool = data.at("pool").get<std::string>(),
-                         .reason = data.value("reason", std::string())};
+         DeclinedByAll failed;
+         for (const Json& decline : data.at("declines")) {
+           failed.declines.push_back(declined_of(decline));
+         }
+         return failed;
        }},
       {"decision",
        [](const Json& data) -> Facts {
@@ -52,10 +68,11 @@ struct Writer {
   std::string operator()(const Waited& facts) const {
     return json::to_text({{"labels", facts.labels}, {"seconds", facts.seconds}});
   }
-  std::string operator()(const Declined& facts) const {
-    Json json{{"pool", facts.pool}};
-    if (!facts.reason.empty()) json["reason"] = facts.reason;
-    return json::to_text(json);
+  std::string operator()(const Declined& facts) const { return json::to_text(json_of(facts)); }
+  std::string operator()(const DeclinedByAll& facts) const {
+    Json declines = Json::array();
+    for (const Declined& decline : facts.declines) declines.push_back(json_of(decline));
+    return json::to_text({{"declines", std::move(declines)}});
   }
   std::string operator()(const AskedFor& facts) const {
     return json::to_text({{"request", facts.request}});

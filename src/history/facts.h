@@ -19,13 +19,24 @@ struct Waited {
 
 // "declined".
 struct Declined {
-  // The reason after launches that failed.
+  // Reasons that readers distinguish.
   static constexpr std::string_view kLaunchFailed = "launch-failed";
+  static constexpr std::string_view kNotOffered = "labels-not-offered";
+  static constexpr std::string_view kPoolFull = "pool-full";
+  static constexpr std::string_view kProviderFull = "provider-full";
 
   std::string pool;    // its id
-  std::string reason;  // name of planning::Reason::Code; empty: known to another launcher only
+  std::string reason;  // name of planning::Reason::Code; empty: another launcher knows it
 
   friend bool operator==(const Declined&, const Declined&) = default;
+};
+
+// "failed", of a request.
+struct DeclinedByAll {
+  // Those that decided: without the pools that do not offer the labels, unless there are no others.
+  std::vector<Declined> declines;
+
+  friend bool operator==(const DeclinedByAll&, const DeclinedByAll&) = default;
 };
 
 // "decision".
@@ -66,8 +77,8 @@ struct OtherFacts {
 };
 
 // std::monostate: there is only text.
-using Facts = std::variant<std::monostate, Waited, Declined, Decided, Attempted, AskedFor, PlacedOn,
-                           OtherFacts>;
+using Facts = std::variant<std::monostate, Waited, Declined, DeclinedByAll, Decided, Attempted,
+                           AskedFor, PlacedOn, OtherFacts>;
 
 // A JSON object; empty: there are none.
 std::string to_json(const Facts& facts);

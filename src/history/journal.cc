@@ -22,6 +22,12 @@ bool is_repetition(const JournalEntry& a, const JournalEntry& b) {
   return a.event == b.event && a.related == b.related && a.details == b.details;
 }
 
+bool is_failed_launch_for(const JournalEntry& entry, std::string_view request) {
+  const auto* attempt = std::get_if<Attempted>(&entry.facts);
+  return attempt != nullptr && !attempt->failure.empty() &&
+         std::ranges::find(entry.related, request) != entry.related.end();
+}
+
 // A newline if the last line was torn by a crash or a full disk.
 std::string_view separator(const LockedFile& file) {
   const std::string last = file.tail(1);
@@ -77,21 +83,28 @@ void read_lines(const Journal& journal, const std::function<void(std::string_vie
   }
 }
 
-std::vector<JournalEntry> entries_of(const Journal& journal, std::string_view id,
-                                     std::optional<double> now) {
-  std::vector<JournalEntry> found;
+SubjectHistory history_of(const Journal& journal, std::string_view id, std::optional<double> now) {
+  const double oldest = journal.max_age > 0 && now ? *now - journal.max_age : 0;
+  SubjectHistory found;
   read_lines(journal, [&](std::string_view line) {
     if (!line.contains(id)) return;  // much cheaper than parsing
     std::optional<JournalEntry> entry = parse_line(line);
-    if (entry && entry->id == id) found.push_back(std::move(*entry));
+    if (!entry || entry->time < oldest) return;
+    if (entry->id == id) {
+      found.entries.push_back(std::move(*entry));
+    } else if (is_failed_launch_for(*entry, id) &&
+               std::ranges::find(found.failed_nodes, entry->id) == found.failed_nodes.end()) {
+      found.failed_nodes.push_back(std::move(entry->id));
+    }
   });
-  if (journal.max_age > 0 && now) {
-    const double oldest = *now - journal.max_age;
-    std::erase_if(found, [oldest](const JournalEntry& entry) { return entry.time < oldest; });
-  }
-  const auto repeated = std::ranges::unique(found, is_repetition);
-  found.erase(repeated.begin(), repeated.end());
+  const auto repeated = std::ranges::unique(found.entries, is_repetition);
+  found.entries.erase(repeated.begin(), repeated.end());
   return found;
+}
+
+std::vector<JournalEntry> entries_of(const Journal& journal, std::string_view id,
+                                     std::optional<double> now) {
+  return history_of(journal, id, now).entries;
 }
 
 std::optional<double> last_time(const Journal& journal) {

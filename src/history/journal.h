@@ -36,9 +36,20 @@ void append(const Journal& journal, std::string_view lines);
 // Blocks. Throws std::system_error.
 void read_lines(const Journal& journal, const std::function<void(std::string_view line)>& use);
 
-// The entries about one request or node, oldest first, without repetitions, and without entries
-// older than max_age at `now` (seconds since the epoch; nothing: entries of any age). A missing
-// journal counts as empty. Blocks. Throws std::system_error.
+// What a journal has of one request or node.
+struct SubjectHistory {
+  std::vector<JournalEntry> entries;  // oldest first, without repetitions
+  // Of a request: the nodes with a failed launch for it, in the order of their first failures.
+  std::vector<std::string> failed_nodes = {};
+};
+
+// The history of one request or node, without entries older than max_age at `now` (seconds since
+// the epoch; nothing: entries of any age). A missing journal counts as empty. Blocks. Throws
+// std::system_error.
+SubjectHistory history_of(const Journal& journal, std::string_view id,
+                          std::optional<double> now = {});
+
+// Its entries alone.
 std::vector<JournalEntry> entries_of(const Journal& journal, std::string_view id,
                                      std::optional<double> now = {});
 

@@ -44,6 +44,7 @@ struct Client::Outcome {
       return response->status == 429 ||
              (is_retryable_status(response->status) && is_repeatable(request));
     }
+    if (error->is_untrusted()) return false;
     if (error->kind() == HttpError::Kind::not_sent) return true;
     return error->kind() == HttpError::Kind::unknown_outcome && is_repeatable(request);
   }
@@ -94,7 +95,8 @@ async::Task<Client::Outcome> Client::attempt(const Request& request, async::Dura
         co_await transfers_.perform(request, std::chrono::ceil<std::chrono::milliseconds>(left));
   } catch (const HttpError& error) {
     outcome.error.emplace(error.kind(),
-                          request.method + " " + without_query(request.url) + ": " + error.what());
+                          request.method + " " + without_query(request.url) + ": " + error.what(),
+                          error.is_untrusted());
   }
   const async::Duration taken = runtime_.clock.now() - start;
   report(request, outcome, seconds(taken));

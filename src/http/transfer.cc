@@ -9,6 +9,7 @@
 #include <cctype>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <tuple>
 
 namespace nodepool::http {
@@ -316,12 +317,19 @@ HttpError Transfer::failure() const {
                                          options_.largest_body, options_.largest_headers)};
   }
   const std::string detail(error_text_.c_str());
-  const std::string text = detail.empty() ? curl_easy_strerror(code_) : detail;
+  std::string text = detail.empty() ? curl_easy_strerror(code_) : detail;
+  if (code_ == CURLE_COULDNT_CONNECT && !options_.unix_socket.empty()) {
+    long reason = 0;  // libcurl's text names the host of the URL
+    curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &reason);
+    text = options_.unix_socket + ": " + std::generic_category().message(static_cast<int>(reason));
+  }
   if (is_invalid(code_)) return {Kind::invalid, text};
   long sent = 0;  // bytes, headers included
   curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &sent);
   const bool not_sent = is_before_sending(code_) || sent == 0;
-  return {not_sent ? Kind::not_sent : Kind::unknown_outcome, text};
+  const bool is_untrusted =
+      code_ == CURLE_PEER_FAILED_VERIFICATION || code_ == CURLE_SSL_CACERT_BADFILE;
+  return {not_sent ? Kind::not_sent : Kind::unknown_outcome, text, is_untrusted};
 }
 
 }  // namespace nodepool::http

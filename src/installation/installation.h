@@ -49,7 +49,7 @@ class Installation {
     std::size_t pools = 0;                                           // all; 0: unknown
     std::optional<std::size_t> position = {};                        // in the queue, from 1
     std::size_t queue = 0;                                           // its length; 0: unknown
-    std::string shortage = {};  // why no pool can serve it at present; empty: one can, or unknown
+    std::string shortage = {};  // report::shortage(); empty also if it is unknown
   };
   using Observer = std::function<void(const Progress&)>;
 
@@ -63,6 +63,12 @@ class Installation {
   struct Renewal {
     model::Lease lease;
     double before = 0;  // when it would have ended, in seconds since the epoch
+  };
+
+  // A request of the API that is not a lease yet.
+  struct LeaseRequest {
+    std::string id;
+    std::string holder;  // for people
   };
 
   Installation() = default;
@@ -92,20 +98,25 @@ class Installation {
   virtual Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) = 0;
 
   // Releases the lease with this id, or the leased node; with a reason, holds the nodes for
-  // inspection instead. Returns their ids.
+  // inspection instead. Returns their ids. Throws requestor::NoSuchLease.
   virtual Task<std::vector<std::string>> release(std::string id,
                                                  std::optional<std::string> hold_reason) = 0;
 
-  // The ids of all lease requests: the requests of the API that are not leases yet.
-  virtual Task<std::vector<std::string>> lease_requests() = 0;
+  // Ends the hold of the node with this id. Returns false if it is not held.
+  virtual Task<bool> end_hold(std::string id) = 0;
 
-  // Withdraws the lease request with this id, unless it has ended: it may have become a lease.
-  virtual Task<> withdraw(std::string id) = 0;
+  // All requests of the API that are not leases yet.
+  virtual Task<std::vector<LeaseRequest>> lease_requests() = 0;
+
+  // Withdraws the lease request with this id. Returns false if there is none: it has ended, and may
+  // have become a lease.
+  virtual Task<bool> withdraw(std::string id) = 0;
 
   // All leases. Nodes may have only id, provider and labels.
   virtual Task<std::vector<requestor::LeasedNodes>> leases() = 0;
 
-  // The nodes of the lease with this id, or the node with it, with their connection data.
+  // The nodes of the lease with this id, or the node with it, with their connection data and the
+  // end of their hold.
   virtual Task<std::vector<model::Node>> find_nodes(std::string id) = 0;
 
   // Listings of the records, with all columns.

@@ -26,6 +26,11 @@ constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 // Machines that cannot be deleted must not take the rate limit from others.
 constexpr auto kLongestReturnRetryPause = std::chrono::minutes(1);
 
+// How often the history gets a failure that lasts, and at most one whose reason has changed: some
+// clouds word it differently each time, for example with a code for each refusal.
+constexpr auto kReturnRecordPause = std::chrono::hours(1);
+constexpr auto kReturnChangePause = std::chrono::minutes(10);
+
 // How long an interrupted launch is left to launchers that may resume it.
 constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
 
@@ -43,9 +48,11 @@ double released_at(const Node& node, double now) {
 
 }  // namespace
 
-DeletedNodeWorker::DeletedNodeWorker(const WorkerContext& context, const Providers& providers,
+DeletedNodeWorker::DeletedNodeWorker(const WorkerContext& context, HistoryRecorder& history,
+                                     const Providers& providers,
                                      const std::set<std::string>& own_pools)
     : context_(context),
+      history_(history),
       providers_(providers),
       own_pools_(own_pools),
       log_(context.log.child("DeletedNodeWorker")),
@@ -170,8 +177,8 @@ Task<> DeletedNodeWorker::process(std::string id) {
   reevaluate(id);  // may be due again
 }
 
-// A provider's failure is logged as an error unless it is the same as the last one. The store's
-// failures say nothing about the machine.
+// A provider's failure is logged as an error unless it is the same as the last one. The history
+// gets the first one, and others at intervals. The store's failures say nothing about the machine.
 void DeletedNodeWorker::note_failure(const std::string& id, const std::exception& error) {
   constexpr std::string_view kWhat = "Could not reclaim the node, retrying";
   const Node* node = context_.records.nodes.find(id);
@@ -181,12 +188,20 @@ void DeletedNodeWorker::note_failure(const std::string& id, const std::exception
   }
   const Failure none{.pauses = {kReturnRetryPause, kLongestReturnRetryPause}};
   Failure& failure = failures_.try_emplace(id, none).first->second;
-  failure.retry_at = context_.runtime.clock.now() + failure.pauses.failed();
-  if (failure.reason == error.what()) {
-    log.debug("{}: {}", kWhat, error.what());
-  } else {
+  const auto now = context_.runtime.clock.now();
+  failure.retry_at = now + failure.pauses.failed();
+  const bool is_recorded = failure.recorded == error.what();
+  const auto pause = is_recorded ? kReturnRecordPause : kReturnChangePause;
+  if (!failure.recorded_at || now >= *failure.recorded_at + pause) {
+    failure.recorded_at = now;
+    failure.recorded = error.what();
+    history_.reclaim_failed(id, error.what());
+  }
+  if (failure.reason != error.what()) {
     failure.reason = error.what();
     log.error("{}: {}", kWhat, error.what());
+  } else {
+    log.debug("{}: {}", kWhat, error.what());
   }
 }
 

@@ -23,8 +23,8 @@ namespace nodepool::launcher {
 class DeletedNodeWorker {
  public:
   // `own_pools`: component ids of the pools of this launcher.
-  DeletedNodeWorker(const WorkerContext& context, const Providers& providers,
-                    const std::set<std::string>& own_pools);
+  DeletedNodeWorker(const WorkerContext& context, HistoryRecorder& history,
+                    const Providers& providers, const std::set<std::string>& own_pools);
 
   // Starts the work.
   void start();
@@ -43,6 +43,9 @@ class DeletedNodeWorker {
     async::Backoff pauses;
     async::Clock::TimePoint retry_at = {};
     std::string reason = {};
+    // The newest one in the history.
+    std::string recorded = {};
+    std::optional<async::Clock::TimePoint> recorded_at = {};
   };
 
   void reevaluate(const std::string& id);
@@ -61,6 +64,7 @@ class DeletedNodeWorker {
   Task<> reclaim(model::Node node, coordination::Lock& lock);
 
   const WorkerContext& context_;
+  HistoryRecorder& history_;
   const Providers& providers_;
   const std::set<std::string>& own_pools_;
   telemetry::Logger log_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "config/duration.h"
@@ -27,6 +28,9 @@ constexpr auto kWriteDelay = std::chrono::milliseconds(100);
 
 // Bytes that may wait to be written.
 constexpr std::size_t kMostWaiting = 4 << 20;
+
+// Declines that the entry of a failed request names.
+constexpr std::size_t kMostDeclines = 3;
 
 JournalEntry about_node(const std::string& id, double time, std::string_view event) {
   return {time, JournalEntry::Subject::node, id, std::string(event), {}, {}};
@@ -61,6 +65,26 @@ history::Waited waited_for(const NodeRequest& request, double seconds) {
 // The lease that holds the node now.
 std::optional<model::Lease> lease_on(const Node& node) {
   return node.state == model::NodeState::in_use ? lease_of(node) : std::nullopt;
+}
+
+// "rack-main on l1: the pool is full: …". Only the name of the pool if no reason is recorded.
+std::string decline_text(const NodeRequest& request, const std::string& pool_id) {
+  const auto reason = request.decline_reasons.find(pool_id);
+  std::string text = model::pool_title(pool_id);
+  if (reason != request.decline_reasons.end()) text += ": " + reason->second;
+  return text;
+}
+
+// The name of a reason that is certain by its sentence, whichever launcher has written it. Empty if
+// it is not.
+std::string_view recognized_reason(const NodeRequest& request, const std::string& pool_id) {
+  using Code = planning::Reason::Code;
+  const auto reason = request.decline_reasons.find(pool_id);
+  if (reason == request.decline_reasons.end()) return {};
+  for (const Code code : {Code::labels_not_offered, Code::pool_full, Code::provider_full}) {
+    if (planning::begins_like(code, reason->second)) return planning::name_of(code);
+  }
+  return {};
 }
 
 // "for 2h".
@@ -120,8 +144,13 @@ void HistoryRecorder::on_request(const model::RequestTable::Change& change) {
   } else {
     // The requestor has taken the nodes, or has withdrawn the request.
     const bool is_answered = change.before->state == model::RequestState::fulfilled;
-    record(
-        about_request(change.id, runtime_.clock.wall_seconds(), is_answered ? "answered" : "gone"));
+    JournalEntry entry =
+        about_request(change.id, runtime_.clock.wall_seconds(), is_answered ? "answered" : "gone");
+    if (!is_answered && change.before->state != model::RequestState::failed) {
+      // A later state may have been missed.
+      entry.details = fmt::format("withdrawn, last seen as {}", to_string(change.before->state));
+    }
+    record(entry);
     decisions_.erase(change.id);
   }
 }
@@ -133,6 +162,7 @@ void HistoryRecorder::on_new_request(const NodeRequest& request) {
   entry.related = request.nodes;
   entry.details =
       model::failure_text(description(request));  // its length is the requestor's choice
+  if (request.state == model::RequestState::failed) explain_failure(entry, request);
   record(entry);
   // For the node that waits for a backing node.
   if (const auto purpose = driver::backing_purpose_of(request)) {
@@ -149,10 +179,8 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
   for (const std::string& pool : after.declined_by) {
     if (before.declined(pool)) continue;
     JournalEntry entry = about_request(after.id, now, "declined");
-    const auto reason = after.decline_reasons.find(pool);
-    entry.details = model::pool_title(pool);
-    if (reason != after.decline_reasons.end()) entry.details += ": " + reason->second;
-    entry.facts = history::Declined{pool, reason_to_decline(after.id, pool)};
+    entry.details = decline_text(after, pool);
+    entry.facts = decline_by(pool, after);
     record(entry);
   }
   if (before.relative_priority != after.relative_priority) {
@@ -167,6 +195,7 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
     if (after.state == model::RequestState::fulfilled && wait) {
       entry.facts = waited_for(after, *wait);
     }
+    if (after.state == model::RequestState::failed) explain_failure(entry, after);
     record(entry);
   }
 }
@@ -199,14 +228,37 @@ void HistoryRecorder::declines(const std::string& request_id, std::string_view p
       planning::Decision{.kind = planning::Decision::Kind::decline, .reason = std::move(reason)});
 }
 
-// Returns the name of the reason; empty: another launcher decided.
-std::string HistoryRecorder::reason_to_decline(const std::string& request_id,
-                                               const std::string& pool_id) const {
-  const Decisions* decisions = decisions_about(request_id);
-  if (decisions == nullptr) return {};
-  const auto decision = decisions->find(pool_id);
-  return decision == decisions->end() ? std::string()
-                                      : std::string(name_of(decision->second.reason.code));
+history::Declined HistoryRecorder::decline_by(const std::string& pool_id,
+                                              const NodeRequest& request) const {
+  const Decisions* decisions = decisions_about(request.id);
+  const bool is_own = decisions != nullptr && decisions->contains(pool_id);
+  return {pool_id, std::string(is_own ? name_of(decisions->find(pool_id)->second.reason.code)
+                                      : recognized_reason(request, pool_id))};
+}
+
+// The declines that decided, as facts and as text.
+void HistoryRecorder::explain_failure(JournalEntry& entry, const NodeRequest& request) const {
+  history::DeclinedByAll failed;
+  for (const std::string& pool : request.declined_by) {
+    failed.declines.push_back(decline_by(pool, request));
+  }
+  const auto is_bystander = [](const history::Declined& decline) {
+    return decline.reason == history::Declined::kNotOffered;
+  };
+  if (!std::ranges::all_of(failed.declines, is_bystander)) {
+    std::erase_if(failed.declines, is_bystander);
+  }
+  if (failed.declines.empty()) return;
+  std::vector<std::string> texts;
+  if (!entry.details.empty()) texts.push_back(entry.details);
+  for (const history::Declined& decline : failed.declines | std::views::take(kMostDeclines)) {
+    texts.push_back(decline_text(request, decline.pool));
+  }
+  const std::size_t others =
+      failed.declines.size() - std::min(failed.declines.size(), kMostDeclines);
+  if (others > 0) texts.push_back(fmt::format("and {} other pools", others));
+  entry.details = model::failure_text(fmt::format("{}", fmt::join(texts, "; ")));
+  entry.facts = std::move(failed);
 }
 
 void HistoryRecorder::resumed(const std::string& request_id, std::string_view pool_id) {
@@ -229,6 +281,13 @@ void HistoryRecorder::attempt_ended(const std::string& node_id, const std::strin
 void HistoryRecorder::machine_ended(const std::string& node_id, const std::string& reason) {
   if (!journal_) return;
   JournalEntry entry = about_node(node_id, runtime_.clock.wall_seconds(), "ended");
+  entry.details = model::failure_text(reason);  // its length is the cloud's choice
+  record(entry);
+}
+
+void HistoryRecorder::reclaim_failed(const std::string& node_id, const std::string& reason) {
+  if (!journal_) return;
+  JournalEntry entry = about_node(node_id, runtime_.clock.wall_seconds(), "reclaim-failed");
   entry.details = model::failure_text(reason);  // its length is the cloud's choice
   record(entry);
 }
@@ -326,7 +385,8 @@ void HistoryRecorder::on_lease(const Node& node_before, const Node* node_after) 
   JournalEntry entry = about_request(before->id, now, "released");
   entry.related = {node_before.id};
   entry.details =
-      fmt::format("the node is {}", node_after == nullptr ? "gone" : to_string(node_after->state));
+      fmt::format("{}the node is {}", before->expires <= now ? "the lease has expired; " : "",
+                  node_after == nullptr ? "gone" : to_string(node_after->state));
   record(entry);
   const auto is_leased = [this, &before](const std::string& id) {
     const Node* other = nodes_.find(id);

@@ -75,6 +75,9 @@ class HistoryRecorder {
   // Records that a node's machine ended by itself, and why.
   void machine_ended(const std::string& node_id, const std::string& reason);
 
+  // Records that a node's provider could not reclaim it, and why. The caller limits the rate.
+  void reclaim_failed(const std::string& node_id, const std::string& reason);
+
   // Records the outcome of a launch attempt.
   void attempt_ended(const std::string& node_id, const std::string& request_id,
                      const driver::LaunchTrace& trace);
@@ -82,7 +85,8 @@ class HistoryRecorder {
  private:
   void record_decision(const std::string& request_id, std::string_view pool_id,
                        std::string_view text, std::string json);
-  std::string reason_to_decline(const std::string& request_id, const std::string& pool_id) const;
+  history::Declined decline_by(const std::string& pool_id, const model::NodeRequest& request) const;
+  void explain_failure(history::JournalEntry& entry, const model::NodeRequest& request) const;
   void on_request(const model::RequestTable::Change& change);
   void on_new_request(const model::NodeRequest& request);
   void on_changed_request(const model::NodeRequest& before, const model::NodeRequest& after);

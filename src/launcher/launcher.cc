@@ -41,8 +41,7 @@ void add_problems(std::vector<std::string>& problems, const ProviderInService& s
   for (const auto& [pool, offered] : offer->pools) {
     for (const auto& [label, of_label] : offered.labels) {
       if (of_label.problem.empty() || problems.size() >= kMost) continue;
-      problems.push_back(
-          fmt::format("pool {}-{} cannot serve label {}: {}", name, pool, label, of_label.problem));
+      problems.push_back(model::label_problem_text(name, pool, label, of_label.problem));
     }
   }
 }
@@ -89,7 +88,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       serving_{context_,   options.hostname,       options.fqdn,    history_,          usage_,
                deletions_, tenant_limits_,         departed_pools_, handled_requests_, starved_,
                own_pools_, installation_.current()},
-      deleted_nodes_(context_, providers_, own_pools_),
+      deleted_nodes_(context_, history_, providers_, own_pools_),
       expiry_(context_, providers_),
       cleanup_(context_, departed_pools_),
       min_ready_(context_, providers_),
@@ -150,6 +149,16 @@ void Launcher::on_component(const model::ComponentTable::Change& change) {
   if (change.after == nullptr && change.before->kind == model::Component::Kind::pool) {
     mark_departed(*change.before);
   }
+  if (change.before == nullptr || change.after == nullptr) warn_of_python_launchers();
+}
+
+void Launcher::warn_of_python_launchers() {
+  const auto of_python = records_.components.python_pools();
+  std::erase_if(of_both_kinds_, [&](const auto& each) { return !of_python.contains(each); });
+  for (const auto& [provider, sentence] : records_.components.providers_of_both_kinds()) {
+    if (!providers_.contains(provider)) continue;
+    if (of_both_kinds_.insert(provider).second) log_.warning("{}", sentence);
+  }
 }
 
 void Launcher::mark_departed(const model::Component& pool) {
@@ -188,7 +197,7 @@ void Launcher::add_metrics(telemetry::MetricsRegistry& registry) {
 std::vector<std::string> Launcher::problems() const {
   std::vector<std::string> problems;
   if (!history_.problem().empty()) {
-    problems.push_back("the history cannot be written: " + history_.problem());
+    problems.push_back(std::string(model::kHistoryProblem) + history_.problem());
   }
   for (const auto& [provider, reason] : provider_set_.failures()) {
     problems.push_back(fmt::format("provider {} is not in service: {}", provider, reason));

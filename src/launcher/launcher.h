@@ -73,6 +73,8 @@ class Launcher : private lifecycle::ProviderSet::User {
   // Also the providers that are not in service, and why they could not start.
   const lifecycle::ProviderSet& provider_set() const { return provider_set_; }
   HistoryRecorder& history() { return history_; }
+  // The component ids of the pools that it serves.
+  const std::set<std::string>& own_pools() const { return own_pools_; }
 
   // Adds the current values of gauges and counters.
   void add_metrics(telemetry::MetricsRegistry& registry);
@@ -103,6 +105,9 @@ class Launcher : private lifecycle::ProviderSet::User {
                                            std::string_view label) const;
   void on_node(const model::NodeTable::Change& change);
   void on_component(const model::ComponentTable::Change& change);
+  // Logs a warning for each provider that a Python launcher has begun to serve, too. Own pools that
+  // leave and come back, for example with a new session, do not repeat it.
+  void warn_of_python_launchers();
   // Requests wait for the pool from now on.
   void mark_departed(const model::Component& pool);
   Task<> wait_for_departed_pools();
@@ -145,6 +150,7 @@ class Launcher : private lifecycle::ProviderSet::User {
   coordination::Subscription machines_;
   coordination::Subscription images_;
   std::map<std::string, coordination::Subscription> problem_sources_;  // by provider
+  std::set<std::string> of_both_kinds_;  // providers whose Python launcher has been logged
   coordination::Subscription pools_;
   async::TaskScope tables_scope_;
   bool ready_ = false;

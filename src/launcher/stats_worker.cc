@@ -152,11 +152,12 @@ Task<> StatsWorker::lead() {
       context_.records.components.observe(
           [&changed](const model::ComponentTable::Change&) { changed.set(); })};
   NodeCounts::Values reported;
+  async::Clock& clock = context_.runtime.clock;
   while (true) {
+    const async::Clock::TimePoint repetition = clock.now() + kRepeatInterval;
     if (context_.records.ready()) report_counts(node_counts, reported);
-    co_await context_.runtime.clock.sleep_for(kShortestCountsPause);
-    co_await changed.wait_until(context_.runtime.clock,
-                                context_.runtime.clock.now() + kRepeatInterval);
+    co_await clock.sleep_for(kShortestCountsPause);
+    co_await changed.wait_until(clock, repetition);
   }
 }
 

@@ -72,6 +72,19 @@ Task<> LauncherWeb::open(web::ListenAddress listen_address) {
   co_await servers_.back()->start(std::move(listen_address));
 }
 
+std::vector<std::string> LauncherWeb::problems() const {
+  std::vector<std::string> problems;
+  for (const auto& server : servers_) {
+    if (std::string problem = server->problem(); !problem.empty()) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  if (api_ && !api_->authorizer().problem().empty()) {
+    problems.push_back(api_->authorizer().problem());
+  }
+  return problems;
+}
+
 Task<> LauncherWeb::stop() {
   for (const auto& server : servers_) co_await server->stop();
   servers_.clear();

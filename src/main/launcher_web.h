@@ -37,6 +37,9 @@ class LauncherWeb {
   void show(model::Records& records, coordination::Store& store, const telemetry::Logger& audit,
             api::Api::Options api, page::StatusPage::Options page);
 
+  // Why it does not listen at one of them or more, or cannot read its tokens, as sentences.
+  std::vector<std::string> problems() const;
+
   async::Task<> stop();
 
  private:

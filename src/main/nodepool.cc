@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
       .terminal_width = nodepool::cli::terminal_width,
       .environment = nodepool::config::process_environment(),
       .identity = nodepool::cli::process_identity(),
+      .hostname = nodepool::cli::process_hostname(),
       .loop = loop,
       .runtime = runtime,
       .drivers = drivers,

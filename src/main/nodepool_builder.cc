@@ -2,10 +2,13 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "api/authorizer.h"
 #include "async/supervisor.h"
 #include "builder/builder.h"
 #include "config/environment.h"
@@ -14,6 +17,7 @@
 #include "program/daemon.h"
 #include "program/host_names.h"
 #include "program/service_manager.h"
+#include "telemetry/health.h"
 #include "telemetry/log_errors.h"
 #include "web/error_pages.h"
 #include "web/metrics_page.h"
@@ -46,6 +50,11 @@ class BuilderDaemon final : public program::Daemon {
   Task<> start_without_store(const config::Config& config) override {
     if (!config.webapp.builder_port) co_return;
     anonymous_read_ = config.api.anonymous_read;
+    api::Authorizer::Options access{.anonymous_read = anonymous_read_};
+    if (!anonymous_read_) access.tokens = config.api.tokens;  // otherwise nothing needs one
+    authorizer_.emplace(runtime(), log().child("WebApp"),
+                        telemetry::Logger(log_sink(), "nodepool.audit"), std::move(access));
+    authorizer_->start();
     web_.emplace(
         runtime(), log().child("WebApp"),
         [this](web::Request request) { return answer(std::move(request)); }, web::Server::Limits(),
@@ -55,25 +64,40 @@ class BuilderDaemon final : public program::Daemon {
                           .names = config.api.host_names});
   }
 
-  // Builders have no tokens: without `anonymous-read`, only liveness and readiness are shown.
+  // Without `anonymous-read`, clients without a token are shown only liveness and readiness.
   Task<web::Response> answer(web::Request request) {
     if (request.path == "/live") co_return web::text_page("OK");
-    if (request.path == "/ready") {
-      telemetry::Health health = Daemon::health();
-      if (!anonymous_read_) health = web::without_reasons(std::move(health));
-      co_return web::readiness_page(health, request);
-    }
+    if (request.path == "/ready") co_return readiness(request);
     if (request.path != "/metrics") {
       co_return web::error_page(404, "A builder serves /live, /ready and /metrics.", request);
     }
-    if (!anonymous_read_) {
-      co_return web::error_page(403, "The metrics of a builder need anonymous-read.", request);
+    using Subject = api::Authorizer::Subject;
+    if (auto refusal = authorizer_->refuse_reading(request, Subject::records)) {
+      co_return std::move(*refusal);
     }
-    co_return co_await metrics_page_.answer();
+    web::Response response = co_await metrics_page_.answer();
+    if (!anonymous_read_) web::make_private(response);
+    co_return response;
   }
 
-  telemetry::MetricsRegistry all_metrics() {
+  web::Response readiness(const web::Request& request) const {
+    telemetry::Health health = all_health();
+    const bool is_reader = authorizer_->may_read(request);
+    if (!is_reader) health = web::without_reasons(std::move(health));
+    web::Response response = web::readiness_page(health, request);
+    if (is_reader && !anonymous_read_) web::make_private(response);
+    return response;
+  }
+
+  telemetry::Health all_health() const {
+    telemetry::Health all = health();
+    if (builder_) std::ranges::move(builder_->problems(), std::back_inserter(all.warnings));
+    return all;
+  }
+
+  telemetry::MetricsRegistry all_metrics() const {
     telemetry::MetricsRegistry all = registry();
+    telemetry::add_health(all, all_health());
     if (builder_) builder_->add_metrics(all);
     return all;
   }
@@ -116,6 +140,13 @@ class BuilderDaemon final : public program::Daemon {
     completed_.set();
   }
 
+  std::vector<std::string> early_problems() const override {
+    std::vector<std::string> problems;
+    if (web_ && !web_->problem().empty()) problems.push_back(web_->problem());
+    if (authorizer_ && !authorizer_->problem().empty()) problems.push_back(authorizer_->problem());
+    return problems;
+  }
+
   void state_has_changed() override {
     if (builder_) builder_->set_state(state());
   }
@@ -125,7 +156,9 @@ class BuilderDaemon final : public program::Daemon {
     std::vector<std::string> keys;
     if (begun.images_dir != now.images_dir) keys.emplace_back("images-dir");
     if (begun.webapp != now.webapp) keys.emplace_back("webapp");
+    // Tokens are used without `anonymous-read` only.
     const bool is_api_changed = begun.api.anonymous_read != now.api.anonymous_read ||
+                                (!begun.api.anonymous_read && begun.api.tokens != now.api.tokens) ||
                                 begun.api.host_names != now.api.host_names;
     if (begun.webapp.builder_port && is_api_changed) keys.emplace_back("api");
     return keys;
@@ -134,6 +167,8 @@ class BuilderDaemon final : public program::Daemon {
   Task<> stop() override {
     if (web_) co_await web_->stop();
     web_.reset();
+    if (authorizer_) co_await authorizer_->stop();
+    authorizer_.reset();
     if (builder_) co_await builder_->stop();
     co_await finishing_.join();
     builder_.reset();
@@ -144,6 +179,7 @@ class BuilderDaemon final : public program::Daemon {
   BuilderChoices choices_;
   driver::DriverRegistry drivers_;
   web::MetricsPage metrics_page_{runtime(), [this] { return all_metrics(); }};
+  std::optional<api::Authorizer> authorizer_;
   std::optional<web::Server> web_;
   bool anonymous_read_ = false;
   std::optional<builder::NodePoolBuilder> builder_;

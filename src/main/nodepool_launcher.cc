@@ -18,7 +18,7 @@
 #include "program/host_names.h"
 #include "program/journal.h"
 #include "report/explanation/explainer.h"
-#include "telemetry/process_metrics.h"
+#include "telemetry/health.h"
 
 namespace {
 
@@ -101,6 +101,10 @@ class LauncherDaemon final : public program::Daemon {
     launcher_.reset();
   }
 
+  std::vector<std::string> early_problems() const override {
+    return web_ ? web_->problems() : std::vector<std::string>();
+  }
+
   void state_has_changed() override {
     if (launcher_) launcher_->set_state(state());
   }
@@ -128,10 +132,7 @@ class LauncherDaemon final : public program::Daemon {
 
   telemetry::MetricsRegistry all_metrics() {
     telemetry::MetricsRegistry all = registry();
-    const telemetry::Health health = all_health();
-    all.gauge(telemetry::series<telemetry::kReady>(), health.obstacles.empty() ? 1 : 0);
-    all.gauge(telemetry::series<telemetry::kProblems>(),
-              static_cast<double>(health.warnings.size()));
+    telemetry::add_health(all, all_health());
     if (launcher_) launcher_->add_metrics(all);
     return all;
   }
@@ -171,30 +172,31 @@ class LauncherDaemon final : public program::Daemon {
     const std::shared_ptr<const config::Config> config = config_;
     model::Records& records = launcher_->records();
     // Only the subject's own history and recent waits are read, on a thread: reading blocks.
-    using History = std::pair<std::vector<history::JournalEntry>, history::Waits>;
+    using History = std::pair<history::SubjectHistory, history::Waits>;
     Task<History> reading = threads_.run(
         "reading the history",
         [journal = program::journal_of(*config), subject, now = runtime().clock.wall_seconds()] {
-          return History(history::entries_of(journal, subject, now),
+          return History(history::history_of(journal, subject, now),
                          history::recent_waits(journal));
         });
     const History known = co_await std::move(reading);
-    report::Sources sources{.now = runtime().clock.wall_seconds(),
-                            .store = store(),
-                            .nodes = records.nodes,
-                            .images = records.images,
-                            .requests = records.requests,
-                            .components = records.components,
-                            .config = *config,
-                            .providers = providers(),
-                            .history =
-                                [&known, &subject](const std::string& id) {
-                                  return id == subject ? known.first
-                                                       : std::vector<history::JournalEntry>();
-                                },
-                            .waits = known.second};
-    const auto* decisions = launcher_->history().decisions_about(subject);
-    if (decisions != nullptr) sources.decisions = *decisions;
+    report::Sources sources{
+        .now = runtime().clock.wall_seconds(),
+        .store = store(),
+        .nodes = records.nodes,
+        .images = records.images,
+        .requests = records.requests,
+        .components = records.components,
+        .config = *config,
+        .providers = providers(),
+        .history =
+            [&known, &subject](const std::string& id) {
+              return id == subject ? known.first : history::SubjectHistory();
+            },
+        .waits = known.second,
+        .own_pools = launcher_->own_pools(),
+        .decisions =
+            [this](const std::string& id) { return launcher_->history().decisions_about(id); }};
     Task<std::optional<report::Explanation>> explaining =
         report::explain(std::move(sources), subject, {});
     co_return co_await std::move(explaining);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "model/record_io.h"
 
@@ -18,6 +20,15 @@ std::string_view to_string(Component::Kind kind) {
       return "pool";
   }
   return "";
+}
+
+Implementation implementation_of(const Component& component) {
+  constexpr int kFirstVersion = 12;  // of this Nodepool
+  const std::string& version = component.version;
+  int major = 0;
+  const auto parsed = std::from_chars(version.data(), version.data() + version.size(), major);
+  if (parsed.ec != std::errc()) return Implementation::unknown;
+  return major < kFirstVersion ? Implementation::python_nodepool : Implementation::this_nodepool;
 }
 
 bool Component::supports(std::string_view label) const {
@@ -98,6 +109,11 @@ std::string pool_title(std::string_view id) {
   if (kind == std::string_view::npos || random_part < kind + kKind.size()) return std::string(id);
   const std::size_t name = kind + kKind.size();
   return title_of(id.substr(name, random_part - name), id.substr(0, kind));
+}
+
+std::string label_problem_text(std::string_view provider, std::string_view pool,
+                               std::string_view label, std::string_view problem) {
+  return fmt::format("pool {}-{} cannot serve label {}: {}", provider, pool, label, problem);
 }
 
 std::string rejection_text(const std::string& configuration_problem) {

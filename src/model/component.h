@@ -45,6 +45,11 @@ struct Component {
 
 std::string_view to_string(Component::Kind kind);
 
+enum class Implementation { unknown, python_nodepool, this_nodepool };
+
+// Which implementation wrote the record, by its version: those of the Python Nodepool are below 12.
+Implementation implementation_of(const Component& component);
+
 // Parses a component's record. Throws RecordError.
 Component parse_component(Component::Kind kind, const coordination::Entry& entry);
 
@@ -55,6 +60,13 @@ std::string to_record(const Component& component);
 // as it is.
 std::string pool_title(const Component& pool);
 std::string pool_title(std::string_view id);
+
+// The start of the problem of a launcher that drops entries of its history.
+inline constexpr std::string_view kHistoryProblem = "the history cannot be written: ";
+
+// The problem of a launcher whose pool cannot serve a label, for people. Ends with `problem`.
+std::string label_problem_text(std::string_view provider, std::string_view pool,
+                               std::string_view label, std::string_view problem);
 
 // The problem of a component with this `configuration_problem`, for people.
 std::string rejection_text(const std::string& configuration_problem);

@@ -1,5 +1,7 @@
 #include "model/component_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/paths.h"
@@ -31,6 +33,30 @@ std::vector<const Component*> ComponentTable::pools() const {
     if (component.kind == Component::Kind::pool) pools.push_back(&component);
   }
   return pools;
+}
+
+std::map<std::string_view, const Component*> ComponentTable::python_pools() const {
+  std::map<std::string_view, const Component*> of_python;
+  for (const Component* pool : pools()) {
+    if (implementation_of(*pool) != Implementation::python_nodepool) continue;
+    of_python.try_emplace(pool->provider_name, pool);
+  }
+  return of_python;
+}
+
+std::map<std::string, std::string> ComponentTable::providers_of_both_kinds() const {
+  const std::map<std::string_view, const Component*> of_python = python_pools();
+  std::map<std::string, std::string> sentences;
+  for (const Component* pool : pools()) {
+    const auto found = of_python.find(pool->provider_name);
+    if (found == of_python.end()) continue;
+    if (implementation_of(*pool) != Implementation::this_nodepool) continue;
+    sentences[pool->provider_name] = fmt::format(
+        "provider {} is also served by {} (version {}): launches are discarded and nodes in use "
+        "may be lost as long as launchers of both kinds serve it",
+        pool->provider_name, found->second->hostname, found->second->version);
+  }
+  return sentences;
 }
 
 std::set<std::string_view> ComponentTable::supported_labels() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +18,13 @@ class ComponentTable final : public RecordTable<Component> {
 
   // The registered pools of all launchers.
   std::vector<const Component*> pools() const;
+
+  // By provider, a pool of a launcher of the Python Nodepool. Valid until the next change.
+  std::map<std::string_view, const Component*> python_pools() const;
+
+  // The providers that launchers of both this Nodepool and the Python Nodepool serve, each with a
+  // sentence for people.
+  std::map<std::string, std::string> providers_of_both_kinds() const;
 
   // The labels that they support. Valid until the next change.
   std::set<std::string_view> supported_labels() const;

@@ -33,15 +33,26 @@ constexpr auto kIdleTimeout = std::chrono::seconds(60);
 
 constexpr std::size_t kMostFailures = 200;
 
-// Nodes whose failed launch attempts are remembered.
-constexpr std::size_t kMostAttempts = 1000;
+// Nodes and requests whose last reasons are remembered.
+constexpr std::size_t kMostReasons = 1000;
 
 // The events that are failures, or have their reasons.
-constexpr std::array kFailureEvents{"failed", "aborted", "declined", "launch"};
+constexpr std::array kFailureEvents{"failed", "aborted", "declined", "launch", "reclaim-failed"};
+
+// Only requests of `min-ready` fail when a pool is full: all others wait.
+bool is_for_lack_of_capacity(const history::DeclinedByAll& failed) {
+  return std::ranges::any_of(failed.declines, [](const history::Declined& decline) {
+    return decline.reason == history::Declined::kPoolFull ||
+           decline.reason == history::Declined::kProviderFull;
+  });
+}
 
 bool is_failure(const history::JournalEntry& entry) {
-  if (entry.event == "failed" || entry.event == "aborted") return true;
-  if (entry.event != "declined") return false;
+  if (const auto* failed = std::get_if<history::DeclinedByAll>(&entry.facts)) {
+    return !is_for_lack_of_capacity(*failed);
+  }
+  if (entry.event == "launch") return false;
+  if (entry.event != "declined") return true;
   const auto* declined = std::get_if<history::Declined>(&entry.facts);
   if (declined != nullptr && !declined->reason.empty()) {
     return declined->reason == history::Declined::kLaunchFailed;
@@ -132,7 +143,7 @@ void Feed::end() {
   providers_.clear();
   configured_images_.clear();
   failures_.clear();
-  failed_attempts_.clear();
+  last_reasons_.clear();
   journal_news_.reset();
   published_.set();
 }
@@ -301,15 +312,21 @@ Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
   }
 }
 
-// Adds the reasons of failed launches, which are in the entries of their last attempts.
+// Adds the reasons of failed launches, which are in the entries of their last attempts, and of
+// requests that an earlier release has failed: in those of their declines.
 void Feed::add_reasons(std::vector<history::JournalEntry>& entries) {
   for (history::JournalEntry& entry : entries) {
-    if (const auto* attempt = std::get_if<history::Attempted>(&entry.facts)) {
-      if (attempt->failure.empty()) continue;
-      if (failed_attempts_.size() >= kMostAttempts) failed_attempts_.clear();
-      failed_attempts_[entry.id] = entry.details;
-    } else if (const auto last = failed_attempts_.find(entry.id);
-               entry.details.empty() && last != failed_attempts_.end()) {
+    const auto* attempt = std::get_if<history::Attempted>(&entry.facts);
+    if (attempt != nullptr && attempt->failure.empty()) continue;
+    if (attempt != nullptr || entry.event == "declined") {
+      if (last_reasons_.size() >= kMostReasons) last_reasons_.clear();
+      const auto last = last_reasons_.try_emplace(entry.id, entry.details).first;
+      const auto* declined = std::get_if<history::Declined>(&entry.facts);
+      const bool is_bystander =
+          declined != nullptr && declined->reason == history::Declined::kNotOffered;
+      if (!is_bystander) last->second = entry.details;
+    } else if (const auto last = last_reasons_.find(entry.id);
+               entry.details.empty() && last != last_reasons_.end()) {
       entry.details = last->second;
     }
   }

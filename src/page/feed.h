@@ -99,8 +99,8 @@ class Feed {
   Ids providers_;
   Ids configured_images_;
   std::shared_ptr<history::JournalNews> journal_news_;
-  std::map<std::string, std::string, std::less<>> failed_attempts_;  // of nodes: the last one
-  std::deque<std::string> failures_;                                 // ids of their rows
+  std::map<std::string, std::string, std::less<>> last_reasons_;  // of nodes and requests
+  std::deque<std::string> failures_;                              // ids of their rows
   std::size_t viewers_ = 0;
   async::Clock::TimePoint last_activated_{};
   async::Event changed_{"records of the status page changed"};

@@ -94,13 +94,14 @@ std::string Trends::all(Kind kind, TimePoint now, double wall_seconds) const {
   return json(kind, nullptr, kLongStep, offset(now, wall_seconds));
 }
 
-// The last step ends with the newest sample. The first one may be incomplete.
 std::string Trends::json(Kind kind, const std::string* name, Minute step,
                          double clock_offset) const {
   const Minute oldest = std::max(first_, first_kept());
   const Minute steps = newest_ < 0 ? 0 : (newest_ - oldest + step) / step;
   const Minute begin = newest_ - steps * step + 1;
-  const double seconds = std::chrono::duration<double>(std::chrono::minutes(begin)).count();
+  const auto time_of = [clock_offset](Minute minute) {
+    return std::chrono::duration<double>(std::chrono::minutes(minute)).count() + clock_offset;
+  };
   std::string list = "[";
   const auto names = series_.find(kind);
   if (names != series_.end()) {
@@ -115,7 +116,8 @@ std::string Trends::json(Kind kind, const std::string* name, Minute step,
     }
   }
   RowText text;
-  text.time("begin", seconds + clock_offset).number("steps", static_cast<double>(steps));
+  text.time("begin", time_of(begin)).time("first", time_of(oldest));
+  text.number("steps", static_cast<double>(steps));
   text.number("step", std::chrono::duration<double>(std::chrono::minutes(step)).count());
   text.json("series", {.text = list + "]"});
   text.truth("incomplete", refused_ >= 0 && refused_ >= first_kept());

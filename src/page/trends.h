@@ -43,15 +43,16 @@ class Trends {
   void add(TimePoint now, const Sample& sample);
 
   // A series as JSON, with a value for each minute since the first sample. Unknown ones are null:
-  //   {"begin":1700000000.00,"steps":3,"step":60,
+  //   {"begin":1700000000.00,"first":1700000000.00,"steps":3,"step":60,
   //    "series":[{"name":"debian","waiting":[0,null,2],…}]}
-  // "begin" is the time of the first of so many values. A series whose counts were all 0 is
-  // missing. So is one above kMostSeries, with "incomplete":true. `wall_seconds` is the present
-  // time.
+  // "begin" is the time of the first of so many values, "first" the time of the oldest sample that
+  // is kept. A series whose counts were all 0 is missing. So is one above kMostSeries, with
+  // "incomplete":true. `wall_seconds` is the present time.
   std::string one(Kind kind, const std::string& name, TimePoint now, double wall_seconds) const;
 
   // The same for all series of a kind, with a value for every ten minutes: the highest number of
-  // waiting requests, the last numbers of nodes, the sum of the failures.
+  // waiting requests, the last numbers of nodes, the sum of the failures. The last step ends with
+  // the newest sample; the first one may begin before the oldest sample.
   std::string all(Kind kind, TimePoint now, double wall_seconds) const;
 
  private:

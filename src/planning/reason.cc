@@ -20,7 +20,7 @@ std::string listed(const Reason& reason) {
 }
 
 // The texts of a code. In `sentence`, {subject}, {provider} and {labels} are members of the reason,
-// {used}, {needed} and {limit} its figures, {figures} and {excess} texts of all figures.
+// {used}, {needed} and {limit} its figures, {figures}, {required} and {excess} texts of them.
 struct Wording {
   Code code;
   std::string_view name;
@@ -58,7 +58,8 @@ constexpr Wording kWordings[] = {
     {Code::beyond_limit_of_tenant, "beyond-limit-of-tenant",
      "it would exceed quota: for its tenant it needs {excess}"},
     {Code::beyond_limit_of_provider, "beyond-limit-of-provider",
-     "it would exceed quota: in this provider it needs {excess}"},
+     "it would exceed quota: in this provider it needs {required}, the limit minus the usage of "
+     "others is {limit}"},
     {Code::tenant_full, "tenant-full", "tenant {subject} has reached its limit: {figures}"},
     {Code::comes_after, "comes-after", "request {subject} has waited too long and is served first"},
     {Code::nodes_not_free, "nodes-not-free",
@@ -103,15 +104,21 @@ std::string_view name_of(Code code) {
   return wording_of(code).name;
 }
 
+bool begins_like(Code code, std::string_view text) {
+  const std::string_view sentence = wording_of(code).sentence;
+  return text.starts_with(sentence.substr(0, sentence.find('{')));
+}
+
 std::string sentence(const Reason& reason) {
   const driver::LimitExceeded& figures = reason.figures;
-  const std::string excess =
-      fmt::format("{} {:g}, the limit is {:g}", figures.resource, figures.needed, figures.limit);
+  const std::string required = fmt::format("{} {:g}", figures.resource, figures.needed);
+  const std::string excess = fmt::format("{}, the limit is {:g}", required, figures.limit);
   return fmt::format(fmt::runtime(wording_of(reason.code).sentence),
                      fmt::arg("subject", reason.subject), fmt::arg("provider", reason.provider),
                      fmt::arg("labels", listed(reason)), fmt::arg("used", figures.used),
                      fmt::arg("needed", figures.needed), fmt::arg("limit", figures.limit),
-                     fmt::arg("figures", to_string(figures)), fmt::arg("excess", excess));
+                     fmt::arg("figures", to_string(figures)), fmt::arg("required", required),
+                     fmt::arg("excess", excess));
 }
 
 }  // namespace nodepool::planning

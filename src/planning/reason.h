@@ -64,6 +64,10 @@ Reason about_labels(Reason::Code code, const std::vector<std::string>& labels);
 // "pool-full": stable, for programs. Empty for `none`.
 std::string_view name_of(Reason::Code code);
 
+// Whether the text, for example of another launcher, begins like a sentence() of the code. Always
+// true for codes whose sentences begin with a value.
+bool begins_like(Reason::Code code, std::string_view text);
+
 // "the pool is full: instances: 9 used + 2 needed, limit 10". Empty for `none`.
 std::string sentence(const Reason& reason);
 

@@ -135,6 +135,7 @@ telemetry::Health Daemon::health() const {
   if (std::string trouble = store_.problem(); !trouble.empty()) {
     health.obstacles.push_back(std::move(trouble));
   }
+  if (!start_failure_.empty() && !serves_) health.obstacles.push_back(start_failure_);
   if (store_.is_open() && !serves_) health.obstacles.emplace_back("still starting");
   if (!state_.configuration_problem.empty()) {
     health.warnings.push_back(model::rejection_text(state_.configuration_problem));
@@ -157,7 +158,8 @@ void Daemon::update_problems() {
     problems.push_back(
         fmt::format("changed keys that wait for a restart: {}", fmt::join(not_in_force_, ", ")));
   }
-  for (std::string& warning : store_.warnings()) problems.push_back(std::move(warning));
+  std::ranges::move(early_problems(), std::back_inserter(problems));
+  std::ranges::move(store_.warnings(), std::back_inserter(problems));
   if (problems == state_.problems) return;
   state_.problems = std::move(problems);
   state_has_changed();
@@ -174,6 +176,10 @@ void Daemon::loop_turned(async::Duration lag) {
 
 std::vector<std::string> Daemon::fixed_keys_changed(const config::Config& /*begun*/,
                                                     const config::Config& /*now*/) const {
+  return {};
+}
+
+std::vector<std::string> Daemon::early_problems() const {
   return {};
 }
 
@@ -258,8 +264,8 @@ Task<> Daemon::begin() {
   }
 }
 
-// Starts the service; returns whether it serves. If the store becomes unreachable meanwhile, undoes
-// the start, for a retry with a new session: so no registration is left.
+// Starts the service; returns whether it serves. If the store fails meanwhile, but may recover,
+// undoes the start, for a retry with a new session: so no registration is left.
 Task<bool> Daemon::try_to_begin() {
   const std::function<void(const std::string&)> on_waiting = [this](const std::string& what) {
     report_->waiting(what);
@@ -276,11 +282,13 @@ Task<bool> Daemon::try_to_begin() {
     is_config_newer_ = false;
     co_await start(config_);
   } catch (const coordination::StoreError& error) {
-    if (!coordination::is_outage(error)) throw;
-    failure = error.what();
+    if (!coordination::is_openable_later(error)) throw;
+    failure = std::string("the store failed during the start: ") + error.what();
   }
   if (!failure.empty()) {
-    log_.warning("The store became unreachable during the start, retrying: {}", failure);
+    if (failure != start_failure_) log_.warning("Retrying: {}", failure);
+    start_failure_ = failure;
+    on_waiting(failure);
     co_await stop();
     has_begun_ = false;
     co_await store_.close();

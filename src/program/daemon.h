@@ -51,7 +51,7 @@ class Daemon {
   // default.
   virtual Task<> start_without_store(const config::Config& config);
   // Starts the service; the store is open. If this throws, the daemon exits, unless the store has
-  // become unreachable. Then stop() follows, and another start() with a new store().
+  // become unreachable or full. Then stop() follows, and another start() with a new store().
   virtual Task<> start(config::Config config) = 0;
   // Applies another configuration. Throws: the previous one stays in effect.
   virtual Task<> reconfigure(config::Config config) = 0;
@@ -61,6 +61,9 @@ class Daemon {
                                                       const config::Config& now) const;
   // Stops everything, also after a start that failed, or without start().
   virtual Task<> stop() = 0;
+  // Problems of the parts that start_without_store() has started, as sentences, for the component's
+  // record. Called every few seconds. None by default.
+  virtual std::vector<std::string> early_problems() const;
   // Called when state() has changed.
   virtual void state_has_changed() {}
   // Returns when the daemon has to end: by default at the first SIGINT, SIGTERM or SIGUSR1.
@@ -129,6 +132,7 @@ class Daemon {
   std::vector<std::string> warnings_;      // of the last load
   std::vector<std::string> not_in_force_;  // changed keys that wait for a restart
   bool has_begun_ = false;                 // start_without_store() was called, stop() not since
+  std::string start_failure_;              // the last one, by the store; empty: none
   bool serves_ = false;
   async::TaskScope main_scope_;
   async::TaskScope scope_;

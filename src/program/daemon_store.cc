@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "coordination/outage.h"
+#include "coordination/sqlite/free_space.h"
 #include "coordination/zookeeper/watch_probe.h"
 #include "model/paths.h"
 #include "program/open_store.h"
@@ -61,7 +62,7 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
       opened_.store = std::move(store);
       break;
     } catch (const StoreError& error) {
-      if (!coordination::is_outage(error)) throw;
+      if (!coordination::is_openable_later(error)) throw;
       const async::Clock::TimePoint now = runtime_.clock.now();
       waiting_ = error.what();
       if (!warned) on_waiting(std::string("waiting for the store: ") + error.what());
@@ -115,7 +116,12 @@ void DaemonStore::warn_of_name() {
 
 std::vector<std::string> DaemonStore::warnings() const {
   std::vector<std::string> warnings;
-  if (zookeeper_ == nullptr) return warnings;
+  if (zookeeper_ == nullptr) {
+    std::string space;
+    if (is_open()) space = coordination::sqlite::space_problem(choice_.sqlite_path);
+    if (!space.empty()) warnings.push_back(std::move(space));
+    return warnings;
+  }
   if (!zookeeper_->name_mismatch().empty()) {
     warnings.push_back("ZooKeeper: " + zookeeper_->name_mismatch());
   }

@@ -30,9 +30,9 @@ class DaemonStore {
   void measure_with(telemetry::Metrics metrics) { metrics_ = std::move(metrics); }
 
   // Opens the store of `config`; a missing embedded store is created. Retries without limit while
-  // servers are unreachable; logs that, and calls `on_waiting` once. `config` may be replaced
-  // meanwhile; then `changed` is set. Throws StoreError like open_store() for permanent errors,
-  // also for servers without reliable watches, and Cancelled.
+  // servers are unreachable or the embedded store's disk is full; logs that, and calls `on_waiting`
+  // once. `config` may be replaced meanwhile; then `changed` is set. Throws StoreError like
+  // open_store() for permanent errors, also for servers without reliable watches, and Cancelled.
   async::Task<> open(const config::Config& config, async::Event& changed,
                      const std::function<void(const std::string&)>& on_waiting);
 

@@ -53,8 +53,10 @@ Task<Result> MeasuredStore::reported(Task<Result> write) {
       co_return result;
     }
   } catch (const StoreError& error) {
-    const bool is_locked = is_embedded_ && error.kind() == StoreError::Kind::disconnected;
-    if (error.kind() == StoreError::Kind::storage || is_locked) on_write_(error.what());
+    using Kind = StoreError::Kind;
+    const bool is_locked = is_embedded_ && error.kind() == Kind::disconnected;
+    const bool is_broken = error.kind() == Kind::storage || error.kind() == Kind::no_space;
+    if (is_broken || is_locked) on_write_(error.what());
     throw;
   }
 }

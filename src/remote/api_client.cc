@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -76,6 +77,14 @@ std::string problem_detail(const std::string& body) {
   }
 }
 
+// Whether the same call fails likewise until the token, its rights or the call is changed. With
+// Retry-After, it may succeed later: the token has no more nodes than its limit then.
+bool is_refusal(const http::Response& response) {
+  constexpr std::array kRefusals{401, 403, 422};
+  return std::ranges::find(kRefusals, response.status) != kRefusals.end() &&
+         response.header("retry-after").empty();
+}
+
 // What the response to a failed call says, in words. If it is not the API's, but a proxy's or web
 // server's: its status, and the first line of plain text.
 std::string failure_in(const http::Response& response) {
@@ -116,6 +125,7 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
                                    std::string key) {
   std::string failure;
   bool is_answered = false;
+  bool is_none_trusted = !has_responded_;  // of the launchers, so far
   for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
     const std::string& base = bases_.at((current_ + attempt) % bases_.size());
     http::Request request;
@@ -133,9 +143,17 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
       response = co_await client_.send(std::move(request));
     } catch (const http::HttpError& error) {
       if (error.kind() == http::HttpError::Kind::invalid) throw RequestError(error.what());
-      failure = "no launcher responds: " + std::string(error.what());
+      failure = error.is_untrusted() ? "the launcher's certificate is not trusted: "
+                                     : "no launcher responds: ";
+      failure += error.what();
+      if (base.starts_with(kUnix) && error.kind() == http::HttpError::Kind::not_sent) {
+        failure += "; check that the launcher runs, that its `api` has a `socket`, and its mode";
+      }
+      is_none_trusted = is_none_trusted && error.is_untrusted();
     }
     if (!response) continue;
+    is_none_trusted = false;
+    has_responded_ = true;
     // Another launcher, or the same one later, may respond otherwise: it or its store is
     // unavailable, or the launcher behind a proxy, or the client is above its rate limit.
     if (http::is_retryable_status(response->status)) {
@@ -147,9 +165,15 @@ Task<ApiReply> ApiClient::try_call(std::string method, std::string path, std::st
     ApiReply reply{.status = response->status};
     // A 404 of a proxy says nothing about the thing.
     const bool is_known = reply.is_missing() && !problem_detail(response->body).empty();
+    if (is_refusal(*response)) throw requestor::Refused(failure_in(*response));
     if (!response->is_success() && !is_known) throw RequestError(failure_in(*response));
     if (!response->body.empty()) reply.document = parse_response(response->body);
     co_return reply;
+  }
+  if (is_none_trusted) {
+    throw requestor::Refused(failure +
+                             "; name the file of the certificates to trust with "
+                             "--ca-file or NODEPOOL_CA_FILE");
   }
   throw Unavailable(failure, is_answered);
 }

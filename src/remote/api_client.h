@@ -51,7 +51,8 @@ class Unavailable : public requestor::RequestError {
 
 // Calls the request API of the launcher that responded last, then of the others. Calls are
 // idempotent, some by their key, so they are retried. All functions throw RequestError with the
-// API's message if it refuses the call, Unavailable, and Cancelled.
+// API's message if it rejects the call, Refused if it does so until something is changed, or if no
+// launcher has a trusted certificate and none has ever responded, Unavailable, and Cancelled.
 class ApiClient {
  public:
   // Throws RequestError if the URL is invalid.
@@ -71,6 +72,9 @@ class ApiClient {
   std::vector<std::string> bases_;  // "https://launcher1:8006"
   std::size_t current_ = 0;         // index in bases_ of the launcher that responded last
   std::string token_;
+  // Whether any launcher has: so the trusted certificates are the right ones, and a launcher whose
+  // certificate is not trusted later may get another one.
+  bool has_responded_ = false;
   http::Client client_;
 };
 

@@ -9,23 +9,9 @@ using requestor::RequestError;
 
 namespace {
 
-// A node's record. Of another client's node only id, provider and labels are known.
-model::Node read_node(const Json& document) {
-  if (document.contains("type")) {
-    return model::parse_node(text_at(document, "id"), {document.dump(), {}});
-  }
-  model::Node node;
-  node.id = text_at(document, "id");
-  node.provider = text_at(document, "provider");
-  const auto labels = document.find("label");
-  if (labels != document.end() && labels->is_array()) {
-    node.type = labels->get<std::vector<std::string>>();
-  }
-  return node;
-}
-
 Installation::Progress read_progress(const Json& document) {
-  Installation::Progress progress{.id = text_at(document, "id")};
+  Installation::Progress progress{.id = text_at(document, "id"),
+                                  .shortage = text_at(document, "shortage")};
   const auto state = model::parse_request_state(text_at(document, "state"));
   if (!state) throw invalid_response("no state");
   progress.state = *state;
@@ -72,6 +58,26 @@ double number_at(const Json& object, const char* key) {
   return found->get<double>();
 }
 
+model::Node read_node(const Json& document) {
+  if (document.contains("type")) {
+    Json record = document;
+    record.erase("label");  // the API's own, beside the record's keys
+    try {
+      return model::parse_node(text_at(document, "id"), {record.dump(), {}});
+    } catch (const model::RecordError& error) {
+      throw invalid_response(error.what());
+    }
+  }
+  model::Node node;
+  node.id = text_at(document, "id");
+  node.provider = text_at(document, "provider");
+  const auto labels = document.find("label");
+  if (labels != document.end() && labels->is_array()) {
+    node.type = labels->get<std::vector<std::string>>();
+  }
+  return node;
+}
+
 requestor::LeasedNodes read_lease(const Json& document) {
   requestor::LeasedNodes leased;
   leased.lease.id = text_at(document, "id");
@@ -81,8 +87,6 @@ requestor::LeasedNodes read_lease(const Json& document) {
     leased.lease.expires = document.at("expires").get<double>();
     for (const Json& node : document.at("nodes")) leased.nodes.push_back(read_node(node));
   } catch (const Json::exception& error) {
-    throw invalid_response(error.what());
-  } catch (const model::RecordError& error) {
     throw invalid_response(error.what());
   }
   return leased;

@@ -21,6 +21,9 @@ std::string text_at(const json::Json& object, const char* key);
 // The number at the key.
 double number_at(const json::Json& object, const char* key);
 
+// A node's record. Of another client's node only id, provider and labels are known.
+model::Node read_node(const json::Json& document);
+
 // Nodes of other clients have only id, provider and labels.
 requestor::LeasedNodes read_lease(const json::Json& document);
 

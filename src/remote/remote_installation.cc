@@ -12,6 +12,7 @@
 namespace nodepool::remote {
 
 using json::Json;
+using requestor::NoSuchLease;
 using requestor::RequestError;
 
 namespace {
@@ -32,6 +33,9 @@ constexpr auto kFirstContact = std::chrono::seconds(10);
 
 // How long nodes that are no longer used wait for a launcher to release them.
 constexpr auto kReleasePatience = std::chrono::minutes(1);
+
+// The key with the login data of a held node whose hold this client may end.
+constexpr const char* kLogin = "login";
 
 std::vector<std::string> ids_of(const std::vector<model::Node>& nodes) {
   std::vector<std::string> ids;
@@ -108,7 +112,7 @@ Task<Installation::Outcome> RemoteInstallation::submit_and_follow(Submission sub
     throw Unavailable(fmt::format("request {} could not be withdrawn: {}", id, error.what()),
                       error.is_answered());
   } catch (const RequestError&) {
-    withdrawals_.spawn("withdrawing request " + id, withdraw(id));
+    withdrawals_.spawn("withdrawing request " + id, withdraw_if_present(id));
     throw;
   }
 }
@@ -162,7 +166,7 @@ Task<> RemoteInstallation::find_and_withdraw(Submission submission, Warn report)
                       id));
       co_return;
     }
-    co_await withdraw(id);
+    co_await withdraw_if_present(id);
     report(fmt::format("request {} has been withdrawn", id));
   } catch (const Unavailable& error) {
     report(std::string("the request may be served until its timeout: ") + error.what());
@@ -181,7 +185,7 @@ Task<Installation::Outcome> RemoteInstallation::follow(ApiReply reply,
     const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - runtime_.clock.now());
     const bool is_over = outcome.leased || outcome.progress.state == model::RequestState::failed;
     if (is_over || left <= std::chrono::seconds(0)) {
-      if (!outcome.leased) co_await withdraw(outcome.progress.id);
+      if (!outcome.leased) co_await withdraw_if_present(outcome.progress.id);
       co_return outcome;
     }
     // When the launchers withdraw it, in seconds since the epoch.
@@ -212,8 +216,17 @@ Task<Installation::Outcome> RemoteInstallation::follow(ApiReply reply,
   }
 }
 
-Task<> RemoteInstallation::withdraw(std::string id) {
+Task<> RemoteInstallation::withdraw_if_present(std::string id) {
   co_await api_.try_call("DELETE", "requests/" + escaped(id));
+}
+
+// Looks first: the deletion says that there is none also if it is a repetition of one whose
+// response was lost.
+Task<bool> RemoteInstallation::withdraw(std::string id) {
+  const ApiReply request = co_await api_.try_call("GET", "requests/" + escaped(id));
+  if (request.is_missing()) co_return false;
+  co_await withdraw_if_present(std::move(id));
+  co_return true;
 }
 
 // Renews the lease of the nodes in use until it is cancelled, or the lease has ended.
@@ -236,7 +249,7 @@ Task<> RemoteInstallation::keep_lease(model::Lease lease,
       if (lease_end_ + kClockTolerance < wanted && !std::exchange(is_limit_reported, true)) {
         warn_("the launchers limit the lease (max-lease): it ends soon, and its nodes are lost");
       }
-    } catch (const requestor::NoSuchLease&) {
+    } catch (const NoSuchLease&) {
       is_lost = true;
     } catch (const RequestError& error) {
       if (!std::exchange(is_failure_reported, true)) {
@@ -276,7 +289,7 @@ Task<model::Lease> RemoteInstallation::extend(std::string lease,
   std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
   const ApiReply renewed =
       co_await api_.try_call("POST", "leases/" + escaped(lease) + "/renew", std::move(body));
-  if (renewed.is_missing()) throw requestor::NoSuchLease(text_at(renewed.document, "detail"));
+  if (renewed.is_missing()) throw NoSuchLease(text_at(renewed.document, "detail"));
   co_return model::Lease{
       .id = lease, .expires = number_at(renewed.document, "expires"), .holder = {}};
 }
@@ -330,34 +343,47 @@ Task<std::vector<std::string>> RemoteInstallation::release(std::string id,
   co_return released;
 }
 
-// The lease with this id, or the lease of the node with this id, with this node only.
+// The lease with this id, or the lease of the node with this id, with this node only. Throws
+// NoSuchLease.
 Task<requestor::LeasedNodes> RemoteInstallation::find_lease(std::string id) {
   const ApiReply lease = co_await api_.try_call("GET", "leases/" + escaped(id));
   if (!lease.is_missing()) co_return read_lease(lease.document);
   const ApiReply node = co_await api_.try_call("GET", "nodes/" + escaped(id));
   const std::string lease_id =
       node.is_missing() ? std::string() : text_at(node.document, "allocated_to");
-  if (lease_id.empty()) throw RequestError("there is no lease or leased node " + id);
+  if (lease_id.empty()) throw NoSuchLease("there is no lease or leased node " + id);
   const ApiReply of_node = co_await api_.try_call("GET", "leases/" + escaped(lease_id));
-  if (of_node.is_missing()) throw RequestError("node " + id + " is not leased");
-  requestor::LeasedNodes leased = read_lease(of_node.document);
+  requestor::LeasedNodes leased;
+  if (!of_node.is_missing()) leased = read_lease(of_node.document);
   std::erase_if(leased.nodes, [&id](const model::Node& each) { return each.id != id; });
+  if (leased.nodes.empty()) throw NoSuchLease("node " + id + " is not leased");
   co_return leased;
 }
 
 Task<std::vector<model::Node>> RemoteInstallation::find_nodes(std::string id) {
+  const ApiReply node = co_await api_.try_call("GET", "nodes/" + escaped(id));
+  const auto login = node.document.find(kLogin);
+  if (login != node.document.end()) co_return std::vector<model::Node>{read_node(*login)};
   requestor::LeasedNodes leased = co_await find_lease(std::move(id));
   co_return std::move(leased.nodes);
 }
 
-Task<std::vector<std::string>> RemoteInstallation::lease_requests() {
-  std::vector<std::string> ids;
+// Looks first, like withdraw().
+Task<bool> RemoteInstallation::end_hold(std::string id) {
+  const ApiReply node = co_await api_.try_call("GET", "nodes/" + escaped(id));
+  const ApiReply ended = co_await api_.try_call("DELETE", "nodes/" + escaped(id) + "/hold");
+  co_return node.document.contains(kLogin) || !ended.is_missing();
+}
+
+Task<std::vector<Installation::LeaseRequest>> RemoteInstallation::lease_requests() {
+  std::vector<LeaseRequest> found;
   const std::vector<Json> rows = co_await api_.rows("requests");
   for (const Json& row : rows) {
     const std::string requestor = text_at(row, "requestor");
-    if (requestor.starts_with(model::kLeaseRequestorPrefix)) ids.push_back(text_at(row, "id"));
+    if (!requestor.starts_with(model::kLeaseRequestorPrefix)) continue;
+    found.push_back({text_at(row, "id"), text_at(row, "holder")});
   }
-  co_return ids;
+  co_return found;
 }
 
 Task<std::vector<requestor::LeasedNodes>> RemoteInstallation::leases() {

@@ -39,11 +39,13 @@ class RemoteInstallation final : public Installation {
   Task<Renewal> renew(std::string lease, std::optional<std::chrono::seconds> duration) override;
   Task<std::vector<std::string>> release(std::string id,
                                          std::optional<std::string> hold_reason) override;
-  Task<std::vector<std::string>> lease_requests() override;
-  Task<> withdraw(std::string id) override;
+  Task<bool> end_hold(std::string id) override;
+  Task<std::vector<LeaseRequest>> lease_requests() override;
+  // Releases the request's lease if it has become one meanwhile.
+  Task<bool> withdraw(std::string id) override;
   // The nodes of other clients' leases have only id, provider and labels.
   Task<std::vector<requestor::LeasedNodes>> leases() override;
-  // Finds leased nodes only.
+  // Finds only leased nodes, and nodes whose hold this client may end.
   Task<std::vector<model::Node>> find_nodes(std::string id) override;
   Task<report::Table> nodes() override;
   Task<report::Table> requests() override;
@@ -77,6 +79,7 @@ class RemoteInstallation final : public Installation {
   Task<Outcome> submit_and_follow(Submission submission, async::Clock::TimePoint deadline,
                                   Observer observer);
   Task<> find_and_withdraw(Submission submission, Warn report);
+  Task<> withdraw_if_present(std::string id);
   Task<requestor::LeasedNodes> find_lease(std::string id);
   Task<model::Lease> extend(std::string lease, std::optional<std::chrono::seconds> duration);
   Task<std::vector<std::string>> release_from(std::string lease, std::vector<std::string> nodes,

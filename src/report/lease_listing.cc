@@ -33,7 +33,9 @@ Table lease_columns() {
                 {"nodes", "Nodes"},
                 {.key = "providers", .header = "Providers", .since = Detail::wide},
                 {.key = "owner", .header = "Owner", .since = Detail::wide},
-                {.key = "tenants", .header = "Tenants", .since = Detail::wide}});
+                {.key = "tenants", .header = "Tenants", .since = Detail::wide},
+                // The id again, by the name that other documents use.
+                {.key = "lease", .header = "", .since = Detail::wide}});
 }
 
 void add_lease(Table& table, const model::Lease& lease, const std::vector<Node>& nodes) {
@@ -49,7 +51,7 @@ void add_lease(Table& table, const model::Lease& lease, const std::vector<Node>&
   table.add({json_string(lease.id), json_string(lease.holder), Time{lease.expires}, json_of(labels),
              json_of(ids), all_of(nodes, &Node::provider),
              lease.owner.empty() ? model::Json() : json_string(lease.owner),
-             all_of(nodes, &Node::tenant_name)});
+             all_of(nodes, &Node::tenant_name), json_string(lease.id)});
 }
 
 }  // namespace nodepool::report

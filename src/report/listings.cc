@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "model/lease.h"
+#include "model/lease_request.h"
 #include "report/values.h"
 
 namespace nodepool::report {
@@ -138,15 +139,18 @@ Table request_columns() {
                 {"event_id", "Event ID"},
                 {.key = "provider", .header = "Provider", .since = wide},
                 {.key = "tenant", .header = "Tenant", .since = wide},
+                {.key = "holder", .header = "Holder", .since = wide},
                 {.key = "age", .header = "Age", .since = wide},
                 {.key = "age_seconds", .header = "", .since = wide}});
 }
 
 void add_request(Table& table, const model::NodeRequest& request, double now) {
+  const std::optional<model::LeaseRequest> lease_request = lease_request_of(request);
   table.add({json_string(request.id), json_of(request.relative_priority),
              json_string(to_string(request.state)), json_of(request.requestor),
              json_of(request.node_types), json_of(request.nodes), json_of(request.declined_by),
              json_of(request.event_id), json_of(request.provider), json_of(request.tenant_name),
+             lease_request ? json_string(lease_request->holder) : Json(),
              request.created_time ? json_string(age_text(now, *request.created_time)) : Json(),
              request.created_time ? age_in_seconds(now, *request.created_time) : Json()});
 }

@@ -22,6 +22,7 @@ struct StoreDescription {
   std::string kind;                  // "sqlite", "zookeeper"
   std::string place;                 // the file, or the connected server
   std::optional<std::int64_t> size;  // bytes on disk; nothing: unknown to clients
+  std::string problem = {};          // a sentence; empty: none
 };
 
 // The input of status_of(). Everything outlives the call.

@@ -35,6 +35,13 @@ bool is_running(const StatusSources& sources, Component::Kind kind) {
                              [kind](const auto& entry) { return entry.second.kind == kind; });
 }
 
+// Several daemons of one kind and configuration may run on a host: a problem that all report is
+// listed once.
+void add_of_daemon(Problems& to, std::string about, std::string text, const std::string& id) {
+  if (std::ranges::find(to, text, &StatusProblem::text) != to.end()) return;
+  add(to, std::move(about), std::move(text), "component", id);
+}
+
 void add_daemons(Problems& to, const StatusSources& sources) {
   if (!is_running(sources, Component::Kind::launcher)) {
     add(to, "no-launcher",
@@ -48,12 +55,48 @@ void add_daemons(Problems& to, const StatusSources& sources) {
     const std::string daemon =
         fmt::format("{} on {}", to_string(component.kind), component.hostname);
     if (!component.configuration_problem.empty()) {
-      add(to, "configuration-rejected",
-          daemon + ": " + model::rejection_text(component.configuration_problem), "component", id);
+      add_of_daemon(to, "configuration-rejected",
+                    daemon + ": " + model::rejection_text(component.configuration_problem), id);
     }
     for (const std::string& problem : component.problems) {
-      add(to, "daemon", fmt::format("{}: {}", daemon, problem), "component", id);
+      add_of_daemon(to, "daemon", fmt::format("{}: {}", daemon, problem), id);
     }
+  }
+}
+
+struct Remains {
+  std::size_t nodes = 0;
+  std::set<std::string> requests;  // to which the nodes are allocated
+};
+
+// By provider, if it is not configured here and no launcher serves it.
+std::map<std::string, Remains> remains_of_removed_providers(const StatusSources& sources,
+                                                            const std::set<std::string>& served) {
+  std::map<std::string, Remains> all;
+  for (const auto& [id, node] : sources.nodes.all()) {
+    const std::string provider = node.provider.value_or("");
+    if (provider.empty() || served.contains(provider) || sources.providers.contains(provider)) {
+      continue;
+    }
+    Remains& remains = all[provider];
+    ++remains.nodes;
+    const bool is_waited_for =
+        node.allocated_to && sources.requests.find(*node.allocated_to) != nullptr;
+    if (is_waited_for) remains.requests.insert(*node.allocated_to);
+  }
+  return all;
+}
+
+void add_removed_providers(Problems& to, const StatusSources& sources,
+                           const std::set<std::string>& served) {
+  for (const auto& [provider, remains] : remains_of_removed_providers(sources, served)) {
+    const std::string requests =
+        remains.requests.empty() ? "" : fmt::format(" and {} request(s)", remains.requests.size());
+    add(to, "provider-removed",
+        fmt::format("provider {} is not configured here and no launcher serves it: {} node(s){} of "
+                    "it remain",
+                    provider, remains.nodes, requests),
+        "provider", provider);
   }
 }
 
@@ -67,6 +110,18 @@ void add_providers(Problems& to, const StatusSources& sources) {
         fmt::format("provider {} is configured here, but no launcher serves it", provider),
         "provider", provider);
   }
+  for (const auto& [provider, sentence] : sources.components.providers_of_both_kinds()) {
+    add(to, "provider-of-both-kinds", sentence, "provider", provider);
+  }
+  add_removed_providers(to, sources, served);
+}
+
+// Unless a daemon has recorded the same.
+void add_store(Problems& to, const StatusSources& sources) {
+  const std::string& problem = sources.store.problem;
+  const bool is_known = std::ranges::any_of(
+      to, [&problem](const StatusProblem& each) { return each.text.ends_with(problem); });
+  if (!problem.empty() && !is_known) add(to, "store", problem);
 }
 
 void add_hosts(Problems& to, const StatusSources& sources) {
@@ -126,14 +181,23 @@ void add_uploads(Problems& to, const StatusSources& sources) {
   }
 }
 
+// "90 s", "12 min", "3 h 05 min".
+std::string wait_text(double seconds) {
+  constexpr double kFewSeconds = 120;
+  if (seconds < kFewSeconds) return fmt::format("{:.0f} s", seconds);
+  const auto minutes = static_cast<std::int64_t>(seconds) / 60;
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+}
+
 void add_requests(Problems& to, const StatusSources& sources) {
   const auto requests = overdue(sources);
   for (std::size_t i = 0; i < std::min(requests.size(), kMaxOfOneKind); ++i) {
     const NodeRequest& request = *requests[i];
     add(to, "request-waits",
-        fmt::format("request {} for {} has been waiting for {:.0f} s: see `nodepool explain {}`",
+        fmt::format("request {} for {} has been waiting for {}: see `nodepool explain {}`",
                     request.id, fmt::join(request.node_types, ", "),
-                    sources.now - request.stat.created(), request.id),
+                    wait_text(sources.now - request.stat.created()), request.id),
         "request", request.id);
   }
   if (requests.size() > kMaxOfOneKind) {
@@ -162,6 +226,7 @@ std::vector<const NodeRequest*> overdue(const StatusSources& sources) {
 std::vector<StatusProblem> status_problems(const StatusSources& sources) {
   Problems problems;
   add_daemons(problems, sources);  // first, as these may be critical
+  add_store(problems, sources);
   add_providers(problems, sources);
   add_hosts(problems, sources);
   add_builds(problems, sources);

@@ -10,6 +10,14 @@ class RequestError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The operation is refused until the token or its rights, the limits, the operation or the trusted
+// certificates are changed. A request for more nodes than the token may have now is not: it is
+// another RequestError, because it may succeed after a release.
+class Refused : public RequestError {
+ public:
+  using RequestError::RequestError;
+};
+
 // The request has ended with the session that created it.
 class RequestLost : public RequestError {
  public:

@@ -1,6 +1,7 @@
 #include "telemetry/log.h"
 
 #include <spdlog/details/os.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <mutex>
 #include <optional>
@@ -23,6 +25,9 @@ namespace {
 constexpr std::array<std::string_view, 6> kLevelNames = {"DEBUG", "INFO",     "WARNING",
                                                          "ERROR", "CRITICAL", "OFF"};
 
+// By the level, for lines in the journal. Reference: sd-daemon(3).
+constexpr std::array<std::string_view, 5> kPriorities = {"<7>", "<6>", "<4>", "<3>", "<2>"};
+
 std::string line_prefix(std::string_view logger, LogLevel level) {
   const auto now = std::chrono::system_clock::now();
   const auto milliseconds =
@@ -34,8 +39,19 @@ std::string line_prefix(std::string_view logger, LogLevel level) {
                      kLevelNames.at(static_cast<std::size_t>(level)), logger);
 }
 
-std::string render(std::string_view logger, LogLevel level, std::string_view message) {
-  const std::string prefix = line_prefix(logger, level);
+// Whether the descriptor is a stream to systemd's journal. Reference: $JOURNAL_STREAM in
+// systemd.exec(5).
+bool is_journal(int descriptor) {
+  const char* const journal = std::getenv("JOURNAL_STREAM");
+  struct ::stat status{};
+  if (journal == nullptr || ::fstat(descriptor, &status) != 0) return false;
+  return fmt::format("{}:{}", status.st_dev, status.st_ino) == journal;
+}
+
+std::string render(std::string_view logger, LogLevel level, std::string_view message,
+                   bool has_priority) {
+  std::string prefix = line_prefix(logger, level);
+  if (has_priority) prefix.insert(0, kPriorities.at(static_cast<std::size_t>(level)));
   std::string text;
   for (std::size_t start = 0; start <= message.size();) {
     const std::size_t end = std::min(message.find('\n', start), message.size());
@@ -72,6 +88,8 @@ std::optional<LogLevel> parse_log_level(std::string_view name) {
 struct Log::Output {
   std::mutex mutex;  // worker threads log too
   std::optional<LogFile> file;
+  int stream = STDERR_FILENO;  // without a file
+  bool is_journal = false;     // the stream
   Losses losses;
   std::uint64_t reported = 0;  // of the dropped messages
 };
@@ -82,7 +100,12 @@ Log::Log(LogOptions options, Consumer consume)
     : options_(std::move(options)),
       consume_(std::move(consume)),
       output_(std::make_unique<Output>()) {
-  if (options_.target != LogOptions::Target::file) return;
+  if (options_.target != LogOptions::Target::file) {
+    const bool is_output = options_.target == LogOptions::Target::standard_output;
+    output_->stream = is_output ? STDOUT_FILENO : STDERR_FILENO;
+    output_->is_journal = is_journal(output_->stream);
+    return;
+  }
   try {
     output_->file.emplace(options_.file, options_.rotation, std::time(nullptr));
   } catch (const std::exception& error) {
@@ -109,7 +132,6 @@ bool Log::enabled(std::string_view logger, LogLevel level) const {
 }
 
 void Log::write(std::string_view logger, LogLevel level, std::string_view message) {
-  if (!enabled(logger, level)) return;
   const std::lock_guard lock(output_->mutex);
   Losses& losses = output_->losses;
   try {
@@ -130,13 +152,12 @@ void Log::write(std::string_view logger, LogLevel level, std::string_view messag
 
 void Log::put(std::string_view logger, LogLevel level, std::string_view message) {
   if (consume_) return consume_(level, logger, message);
-  const std::string harmless = sanitized_text(render(logger, level, message));
+  const std::string harmless = sanitized_text(render(logger, level, message, output_->is_journal));
   if (output_->file) {
     output_->file->write(harmless, std::time(nullptr));
     return;
   }
-  const bool is_output = options_.target == LogOptions::Target::standard_output;
-  write_to_stream(is_output ? STDOUT_FILENO : STDERR_FILENO, harmless);
+  write_to_stream(output_->stream, harmless);
 }
 
 Log::Losses Log::losses() const {
@@ -158,6 +179,10 @@ Logger Logger::about(std::string_view event_id, std::string_view request_id,
   if (!request_id.empty()) logger.prefix_ += fmt::format("[node_request: {}] ", request_id);
   if (!node_id.empty()) logger.prefix_ += fmt::format("[node: {}] ", node_id);
   return logger;
+}
+
+void Logger::requested(const std::string& message) const {
+  log_->write(name_, LogLevel::info, prefix_ + message);
 }
 
 void Logger::write(LogLevel level, fmt::string_view format, fmt::format_args args) const {

@@ -38,14 +38,16 @@ class Logger;
 //   2026-11-21 04:40:12,345 INFO nodepool.PoolWorker.rack-main: [e: 5f0c…] [node_request: 200-…]
 //   text
 //
-// Further lines of a message repeat the prefix and indent the text by two spaces.
+// Further lines of a message repeat the prefix and indent the text by two spaces. On a stream to
+// systemd's journal, each line begins with its priority, such as "<6>", which the journal takes
+// off.
 class Log {
  public:
   // Throws std::runtime_error if the file cannot be opened, except on a full file system.
   explicit Log(LogOptions options);
 
-  // Passes every enabled message to `consume` instead, for tests. `consume` may throw, like an
-  // output that fails.
+  // Passes every message that would be written to `consume` instead, for tests. `consume` may
+  // throw, like an output that fails.
   using Consumer =
       std::function<void(LogLevel level, std::string_view logger, std::string_view message)>;
   static std::shared_ptr<Log> to_consumer(Consumer consume, LogLevel level = LogLevel::debug);
@@ -56,8 +58,9 @@ class Log {
 
   bool enabled(std::string_view logger, LogLevel level) const;
 
-  // Writes one message. Callable from any thread. Does not throw if the output fails: the message
-  // is dropped and counted, and the number is logged before the next message that can be written.
+  // Writes one message, also at a level that is not enabled. Callable from any thread. Does not
+  // throw if the output fails: the message is dropped and counted, and the number is logged before
+  // the next message that can be written.
   void write(std::string_view logger, LogLevel level, std::string_view message);
 
   struct Losses {
@@ -107,6 +110,9 @@ class Logger {
   void error(fmt::format_string<Args...> format, Args&&... args) const {
     write(LogLevel::error, format, fmt::make_format_args(args...));
   }
+
+  // Writes at level info, even if that is not enabled: for what an operator has requested.
+  void requested(const std::string& message) const;
 
  private:
   void write(LogLevel level, fmt::string_view format, fmt::format_args args) const;

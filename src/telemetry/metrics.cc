@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,7 +44,6 @@ class StatsdSocket {
  public:
   StatsdSocket(const std::string& host, const std::string& port) {
     addrinfo hints{};
-    hints.ai_family = AF_INET;
     hints.ai_socktype = SOCK_DGRAM;
     hints.ai_flags = AI_NUMERICSERV;
     addrinfo* found = nullptr;
@@ -54,12 +52,14 @@ class StatsdSocket {
       throw std::runtime_error(fmt::format("cannot resolve the statsd server {}, port {}: {}", host,
                                            port, ::gai_strerror(error)));
     }
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, &::freeaddrinfo);
-    descriptor_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
+    const addrinfo& server = preferred(*found);
+    descriptor_ = ::socket(server.ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor_ < 0) {
       throw std::system_error(errno, std::generic_category(), "cannot open a socket for statsd");
     }
-    std::memcpy(&server_, found->ai_addr, sizeof(server_));
+    std::memcpy(&server_, server.ai_addr, server.ai_addrlen);
+    size_ = server.ai_addrlen;
   }
   ~StatsdSocket() { ::close(descriptor_); }
   StatsdSocket(const StatsdSocket&) = delete;
@@ -67,12 +67,21 @@ class StatsdSocket {
 
   void send(std::string_view datagram) const {
     ::sendto(descriptor_, datagram.data(), datagram.size(), MSG_NOSIGNAL,
-             reinterpret_cast<const sockaddr*>(&server_), sizeof(server_));
+             reinterpret_cast<const sockaddr*>(&server_), size_);
   }
 
  private:
+  // The first IPv4 address, the only kind that the Python Nodepool uses; else the first one.
+  static const addrinfo& preferred(const addrinfo& found) {
+    for (const addrinfo* each = &found; each != nullptr; each = each->ai_next) {
+      if (each->ai_family == AF_INET) return *each;
+    }
+    return found;
+  }
+
   int descriptor_ = -1;
-  sockaddr_in server_{};
+  sockaddr_storage server_{};
+  socklen_t size_ = 0;  // of the address
 };
 
 void require_port(const std::string& port) {

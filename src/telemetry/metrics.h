@@ -30,8 +30,8 @@ class Metrics {
 
   // Sends to a statsd server over UDP. `host` and `port` are the values of STATSD_HOST and
   // STATSD_PORT: either may be empty, for "localhost" and 8125; if both are, emits nothing.
-  // Resolves the name, which blocks. Throws std::runtime_error if the name has no IPv4 address, or
-  // `port` is not a port.
+  // Resolves the name, which blocks, and prefers its IPv4 addresses. Throws std::runtime_error if
+  // the name has no address, or `port` is not a port.
   static Metrics to_statsd(const std::string& host, const std::string& port);
 
   // A copy that also updates `registry`.

@@ -30,14 +30,13 @@ inline constexpr Metric kProcessMostFiles{.name = "process_max_fds",
                                           .kind = Metric::Kind::gauge,
                                           .help = "Maximum number of open file descriptors."};
 
-inline constexpr Metric kReady{
-    .name = "nodepool_ready",
-    .kind = Metric::Kind::gauge,
-    .help = "1: the launcher serves requests, as reported by `/ready`; else 0."};
+inline constexpr Metric kReady{.name = "nodepool_ready",
+                               .kind = Metric::Kind::gauge,
+                               .help = "1: the daemon is ready, as reported by `/ready`; else 0."};
 
 inline constexpr Metric kProblems{.name = "nodepool_problems",
                                   .kind = Metric::Kind::gauge,
-                                  .help = "Number of problems in `/ready?detail`."};
+                                  .help = "Number of obstacles and warnings in `/ready?detail`."};
 
 inline constexpr Metric kConfigurationLoaded{
     .name = "nodepool_configuration_loaded_seconds",

@@ -106,7 +106,7 @@ struct StackDump::Responder {
   }
 
   void dump() {
-    log.info("{}", describe_threads());
+    log.requested(describe_threads());
     describe_tasks();
   }
 
@@ -121,7 +121,7 @@ struct StackDump::Responder {
 
   void describe_tasks() const {
     boost::asio::post(runtime.executor, [runtime = runtime, log = log] {
-      log.info("{}", telemetry::describe(async::live_tasks(runtime.executor)));
+      log.requested(telemetry::describe(async::live_tasks(runtime.executor)));
     });
   }
 

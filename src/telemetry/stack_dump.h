@@ -28,8 +28,8 @@ class StackDump {
     std::function<void(async::Duration lag)> turned = {};
   };
 
-  // `log` gets dumps at level info, and those of a blocked loop at level error. `runtime` is the
-  // one of the tasks. Takes over SIGUSR2 and SIGRTMIN.
+  // `log` gets dumps at level info, even if that is not enabled, and those of a blocked loop at
+  // level error. `runtime` is the one of the tasks. Takes over SIGUSR2 and SIGRTMIN.
   StackDump(const async::Runtime& runtime, Logger log, LoopWatch watch);
   StackDump(const async::Runtime& runtime, Logger log)
       : StackDump(runtime, std::move(log), LoopWatch{}) {}

@@ -27,11 +27,11 @@ struct Peer {
 struct Request {
   std::string method;  // "GET"
   std::string path;    // decoded, without the query: "/node-list"
-  // Of the query, then of a form in the body; decoded, in order.
+  // Of the query, then of a URL-encoded form in the body; decoded, in order.
   std::vector<std::pair<std::string, std::string>> parameters;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body = {};
-  bool has_form = false;  // the body is a form; its parameters are in `parameters`
+  bool has_form = false;  // the body is a form, URL-encoded or multipart
   Peer peer = {};
 
   // Returns the header's value; null if it is missing.

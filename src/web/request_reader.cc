@@ -56,12 +56,18 @@ std::optional<BadRequest> refusal_of_framing(const Message& message) {
   return std::nullopt;
 }
 
-bool is_form(const Request& request, std::string_view body) {
-  constexpr std::string_view kForm = "application/x-www-form-urlencoded";
-  const std::string* type = request.header("content-type");
-  if (type == nullptr || !lower_case(*type).starts_with(kForm)) return false;
+enum class Form { none, url_encoded, multipart };
+
+// JSON is no form, whatever its type: curl sends it as one.
+Form form_of(const Request& request, std::string_view body) {
+  const std::string* given = request.header("content-type");
+  const std::string type = given == nullptr ? std::string() : lower_case(*given);
   const std::size_t begin = body.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos && body[begin] != '{' && body[begin] != '[';
+  const bool is_json =
+      begin != std::string_view::npos && (body[begin] == '{' || body[begin] == '[');
+  if (begin == std::string_view::npos || is_json) return Form::none;
+  if (type.starts_with("multipart/form-data")) return Form::multipart;
+  return type.starts_with("application/x-www-form-urlencoded") ? Form::url_encoded : Form::none;
 }
 
 }  // namespace
@@ -78,8 +84,9 @@ std::optional<BadRequest> read_request(const boost::system::error_code& error, M
     request.headers.emplace(lower_case(field.name_string()), std::string(field.value()));
   }
   if (!parse_target(message.target(), request)) return BadRequest{400, "The request is malformed."};
-  request.has_form = is_form(request, message.body());
-  if (request.has_form) add_parameters(message.body(), request);
+  const Form form = form_of(request, message.body());
+  request.has_form = form != Form::none;
+  if (form == Form::url_encoded) add_parameters(message.body(), request);
   if (request.parameters.size() > kMostParameters) {
     return BadRequest{400,
                       fmt::format("The request has more than {} parameters.", kMostParameters)};

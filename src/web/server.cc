@@ -1,5 +1,7 @@
 #include "web/server.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <optional>
@@ -117,22 +119,28 @@ std::uint16_t Server::port() const {
   return listener_ ? listener_->port() : std::uint16_t{0};
 }
 
+std::string Server::problem() const {
+  if (problem_.empty()) return {};
+  return fmt::format("the web server cannot listen at {}: {}", listener_->listen_address().text(),
+                     problem_);
+}
+
 Task<> Server::stop() {
   co_await scope_.stop();
   co_await refusals_.stop();
   listener_.reset();
+  problem_.clear();
 }
 
 Task<bool> Server::listen() {
   const std::string problem = co_await listener_->open();
   const std::string where = listener_->listen_address().text();
+  const bool is_known = std::exchange(problem_, problem) == problem;
   if (problem.empty()) {
     log_.info("Web server listening at {}", where);
     co_return true;
   }
-  if (std::exchange(problem_, problem) != problem) {
-    log_.error("Web server cannot listen at {}, retrying: {}", where, problem);
-  }
+  if (!is_known) log_.error("Web server cannot listen at {}, retrying: {}", where, problem);
   co_return false;
 }
 

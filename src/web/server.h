@@ -50,6 +50,9 @@ class Server {
   // The TCP port at which it listens; 0 if it does not yet.
   std::uint16_t port() const;
 
+  // Why it does not listen, as a sentence; empty: it listens, or has not tried to.
+  std::string problem() const;
+
   // Closes all connections.
   async::Task<> stop();
 
@@ -87,7 +90,7 @@ class Server {
   Limits limits_;
   std::shared_ptr<ClientLimits> client_limits_;
   std::unique_ptr<Listener> listener_;
-  std::string problem_;  // why it does not listen, as last logged
+  std::string problem_;  // why it does not listen; empty: it listens
   RateLimitedLog refusals_;
   async::TaskScope scope_;
 };

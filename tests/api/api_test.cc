@@ -147,6 +147,24 @@ TEST_F(ApiTest, held_nodes_count_until_their_hold_ends) {
   EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", kSmall).status, 201);
 }
 
+TEST_F(ApiTest, a_held_node_shows_its_login_data_to_its_owner) {
+  const Got done = leased("gitlab");
+  const std::string id = done.body.at("lease").at("nodes").at(0).at("id");
+  const std::string path = "/api/v1/nodes/" + id;
+  EXPECT_FALSE(call("GET", path, "gitlab").body.contains("login")) << "the lease has it";
+  EXPECT_EQ(call("POST", "/api/v1/leases/" + done.id() + "/hold", "gitlab").status, 204);
+  // At once: the call returns when this launcher knows of the hold.
+  const json login = call("GET", path, "gitlab").body.at("login");
+  EXPECT_EQ(login.at("id"), id);
+  EXPECT_EQ(login.at("label"), "small");
+  EXPECT_TRUE(login.contains("host_keys"));
+  EXPECT_EQ(login.at("hold_expiration"), 24 * 3600);
+  EXPECT_TRUE(call("GET", path, "boss").body.contains("login"));
+  for (const char* other : {"jenkins", "viewer", ""}) {
+    EXPECT_FALSE(call("GET", path, other).body.contains("login")) << other;
+  }
+}
+
 TEST_F(ApiTest, a_hold_ends_after_a_day_or_what_a_lease_may_last) {
   const std::string jenkins = leased("jenkins").id();
   EXPECT_EQ(call("POST", "/api/v1/leases/" + jenkins + "/hold", "jenkins").status, 204);
@@ -209,6 +227,21 @@ TEST_F(ApiTest, a_failed_request_reports_its_reasons_for_a_while) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
+TEST_F(ApiTest, a_request_says_why_no_pool_can_serve_it) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  run(launcher_.add_pool("cloud", {"large"}));
+  settle();
+  const auto shortage = [this](const json& labels) {
+    return call("POST", "/api/v1/requests", "gitlab", {{"labels", labels}}).body.at("shortage");
+  };
+  EXPECT_EQ(shortage({"small", "small"}), nullptr);
+  EXPECT_EQ(shortage({"smal", "large", "smal"}), "no pool offers smal; did you mean `small`?");
+  EXPECT_THAT(shortage({"small", "large"}), HasSubstr("come from one pool"));
+  launcher_.react(LauncherDouble::Reaction::fulfil);
+  EXPECT_EQ(leased("gitlab", {{"labels", {"huge"}}}).body.at("shortage"), nullptr);
+}
+
 TEST_F(ApiTest, a_request_is_withdrawn_at_its_timeout) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   json body = kSmall;
@@ -250,6 +283,37 @@ TEST_F(ApiTest, an_idempotency_key_is_valid_at_every_launcher) {
   EXPECT_EQ(ended.status, 409);
 }
 
+TEST_F(ApiTest, a_key_of_a_request_or_lease_for_other_labels_is_refused) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const auto place = [this](const json& labels) {
+    const json body = {{"labels", labels}, {"idempotency_key", "pipeline 4711"}};
+    return call("POST", "/api/v1/requests", "gitlab", body);
+  };
+  const std::string id = place({"small", "large"}).id();
+  const auto expect_refusals = [&] {
+    for (const json& other :
+         {json::array({"small"}), json::array({"large"}), json::array({"large", "small"})}) {
+      const Got refused = place(other);
+      EXPECT_EQ(refused.status, 409) << refused.text;
+      EXPECT_THAT(refused.text, HasSubstr("key belongs to " + id + " for small, large"));
+    }
+    EXPECT_EQ(place({"small", "large"}).id(), id);
+  };
+  expect_refusals();
+  EXPECT_EQ(place({"small", "large", "small"}).status, 409);
+  run(launcher_.fulfil_now(id));
+  pass(seconds(3));
+  const Got lease = call("GET", "/api/v1/leases/" + id, "gitlab");
+  ASSERT_EQ(lease.status, 200);
+  expect_refusals();
+  // The labels of released nodes are not known.
+  const std::string first = lease.body.at("nodes").at(0).at("id");
+  EXPECT_EQ(call("DELETE", "/api/v1/leases/" + id + "?node=" + first, "gitlab").status, 204);
+  settle();
+  EXPECT_EQ(place({"small", "large"}).id(), id);
+  EXPECT_EQ(place({"small", "small"}).status, 409);
+}
+
 TEST_F(ApiTest, concurrent_calls_with_the_same_key_create_one_request) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   json body = kSmall;
@@ -277,11 +341,17 @@ TEST_F(ApiTest, a_client_has_no_more_nodes_and_no_longer_leases_than_it_may) {
   const Got two = leased("jenkins", {{"labels", {"small", "small"}}});
   EXPECT_DOUBLE_EQ(two.body.at("lease").at("expires").get<double>(), clock_.wall_seconds() + 3600);
   const json more = {{"labels", {"small", "small"}}};
-  EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 403);
+  const Got refused = call("POST", "/api/v1/requests", "jenkins", more);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_TRUE(refused.headers.contains("Retry-After")) << "it has nodes to release";
   EXPECT_EQ(call("GET", "/api/v1/client", "jenkins").body.at("nodes"), 2);
   call("DELETE", "/api/v1/leases/" + two.id(), "jenkins");
   settle();
   EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 201);
+  const json too_many = {{"labels", {"small", "small", "small", "small"}}};
+  const Got never = call("POST", "/api/v1/requests", "jenkins", too_many);
+  EXPECT_EQ(never.status, 403);
+  EXPECT_FALSE(never.headers.contains("Retry-After"));
 }
 
 TEST_F(ApiTest, a_request_that_gets_another_owner_counts_for_that_one_only) {
@@ -439,6 +509,19 @@ TEST_F(ApiTest, a_form_is_refused_as_a_whole) {
   const Got answer = call(*first_, form);
   EXPECT_EQ(answer.status, 415U);
   EXPECT_THAT(answer.body.at("detail"), HasSubstr("send JSON"));
+}
+
+TEST_F(ApiTest, a_parameter_that_the_call_does_not_have_is_refused) {
+  const Got done = leased("gitlab", {{"labels", {"small", "small"}}});
+  const std::string path = "/api/v1/leases/" + done.id();
+  const std::string node = done.body.at("lease").at("nodes").at(0).at("id");
+  const Got refused = call("DELETE", path + "?nodes=" + node, "gitlab");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.text, HasSubstr("Unknown parameter `nodes`"));
+  EXPECT_THAT(call("GET", path, "gitlab").body.at("nodes"), SizeIs(2));
+  EXPECT_EQ(call("GET", "/api/v1/nodes?limit=5&after=0&label=a&state=hold&provider=b", "").status,
+            200);
+  EXPECT_EQ(call("GET", "/api/v1/labels?limit=1000", "").status, 200);
 }
 
 TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {

@@ -275,6 +275,34 @@ TEST_F(ApiTest, a_token_file_that_an_editor_replaces_revokes_no_token) {
   EXPECT_EQ(status(), 401);
 }
 
+TEST_F(ApiTest, a_token_file_that_cannot_be_read_is_a_problem) {
+  const auto problem = [this] { return first_->api().authorizer().problem(); };
+  const auto refusal = [this] {
+    const Got refused = call("GET", "/api/v1/client", "stranger");
+    EXPECT_EQ(refused.status, 401);
+    return refused.body.at("detail").get<std::string>();
+  };
+  EXPECT_EQ(problem(), "");
+  EXPECT_EQ(refusal(), "The token is unknown or no longer valid");
+  directory_.write("tokens.yaml", "tokens: [\n");
+  pass(std::chrono::seconds(12));  // longer than changes without an event take
+  EXPECT_THAT(problem(), HasSubstr("keeping the previous 5 tokens: " + token_file_));
+  EXPECT_THAT(refusal(), HasSubstr("cannot read its token file"));
+  EXPECT_EQ(call("GET", "/api/v1/client", "gitlab").status, 200);
+  write_tokens();
+  pass(std::chrono::seconds(12));
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(ApiTest, a_launcher_without_a_token_file_says_so) {
+  token_file_.clear();
+  const std::unique_ptr<ApiServer> server = serve();
+  const Got refused = call(*server, request("GET", "/api/v1/client", "gitlab"));
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_THAT(refused.text, HasSubstr("its configuration has no `tokens` in `api`"));
+  run(server->stop());
+}
+
 TEST_F(ApiTest, a_token_of_a_tenant_is_limited_to_its_tenant) {
   leased("gitlab");
   leased("acme");

@@ -219,6 +219,10 @@ coordination::MemoryStore& BuilderFixture::store_of(const std::string& name) {
   return *processes_.at(name)->store;
 }
 
+std::vector<std::string> BuilderFixture::problems(const std::string& name) const {
+  return processes_.at(name)->builder->problems();
+}
+
 std::string BuilderFixture::scraped(const std::string& name) {
   const Process& process = *processes_.at(name);
   telemetry::MetricsRegistry all = *process.registry;

@@ -49,6 +49,8 @@ class BuilderFixture : public testing::Test {
   void kill(const std::string& name = "nb1");
   coordination::MemoryStore& store_of(const std::string& name = "nb1");
 
+  std::vector<std::string> problems(const std::string& name = "nb1") const;
+
   // Its metrics for Prometheus.
   std::string scraped(const std::string& name = "nb1");
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <string>
 #include <thread>
 
 #include "model/change_image.h"
@@ -468,6 +469,64 @@ TEST_F(BuilderTest, figures_are_current_whenever_they_are_scraped) {
   all = scraped();
   EXPECT_THAT(all, HasSubstr("\nnodepool_build_requests 1\n"));
   EXPECT_THAT(all, HasSubstr("nodepool_image_build_state{host=\"nb1.example\",image=\"deb\"} 1\n"));
+}
+
+// The line of /metrics that begins like this; empty without one.
+std::string line_of(const std::string& metrics, const std::string& begin) {
+  const std::size_t found = metrics.find("\n" + begin + " ");
+  if (found == std::string::npos) return "";
+  return metrics.substr(found + 1, metrics.find('\n', found + 1) - found - 1);
+}
+
+constexpr auto kReadyBuild = "nodepool_image_newest_ready_build_timestamp_seconds{image=\"deb\"}";
+constexpr auto kReadyUpload =
+    "nodepool_image_newest_ready_upload_timestamp_seconds{image=\"deb\",provider=\"sky1\"}";
+
+TEST_F(BuilderTest, the_age_of_images_survives_restarts_and_failures) {
+  start_with_one();
+  const std::string before = scraped();
+  EXPECT_NE(line_of(before, kReadyBuild), "");
+  EXPECT_NE(line_of(before, kReadyUpload), "");
+  EXPECT_THAT(before, HasSubstr("nodepool_image_rebuild_age_seconds{image=\"deb\"} 3600\n"));
+  stop();
+  workshop_->exit_codes["deb"] = 1;
+  start(yaml(kDeb, kSky));
+  pass(hours(2));
+  ASSERT_THAT(builds(BuildState::failed), Not(IsEmpty()));
+  const std::string after = scraped();
+  EXPECT_EQ(line_of(after, kReadyBuild), line_of(before, kReadyBuild));
+  EXPECT_EQ(line_of(after, kReadyUpload), line_of(before, kReadyUpload));
+}
+
+// It is not built again, so its age needs no attention.
+TEST_F(BuilderTest, an_image_that_no_provider_uses_has_no_rebuild_age) {
+  start_with_one();
+  reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, image-format: qcow2, diskimages: []}\n"));
+  EXPECT_THAT(scraped(), Not(HasSubstr("nodepool_image_rebuild_age_seconds{image=\"deb\"}")));
+}
+
+TEST_F(BuilderTest, results_of_builds_and_uploads_are_counted_from_0_on) {
+  const std::string of_build = "nodepool_image_builds_total{image=\"deb\",result=";
+  const std::string of_upload =
+      "nodepool_image_uploads_total{image=\"deb\",provider=\"sky1\",result=";
+  workshop_->cannot_start = true;
+  start(yaml(kDeb, kSky));
+  std::string all = scraped();
+  EXPECT_THAT(all, HasSubstr(of_build + "\"done\"} 0\n"));
+  EXPECT_THAT(all, HasSubstr(of_build + "\"failed\"} 1\n"));
+  EXPECT_THAT(all, HasSubstr(of_upload + "\"failed\"} 0\n"));
+  EXPECT_EQ(line_of(all, kReadyBuild), "");
+  workshop_->cannot_start = false;
+  sky_->broken = {"sky1"};
+  pass(minutes(1));
+  all = scraped();
+  EXPECT_THAT(all, HasSubstr(of_build + "\"done\"} 1\n"));
+  EXPECT_THAT(all, HasSubstr(of_upload + "\"done\"} 0\n"));
+  EXPECT_THAT(all, Not(HasSubstr(of_upload + "\"failed\"} 0\n")));
+  EXPECT_EQ(line_of(all, kReadyUpload), "");
+  sky_->broken.clear();
+  pass(minutes(30));
+  EXPECT_THAT(scraped(), HasSubstr(of_upload + "\"done\"} 1\n"));
 }
 
 TEST_F(BuilderTest, figures_of_removed_images_and_providers_disappear) {

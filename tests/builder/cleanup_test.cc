@@ -201,9 +201,11 @@ TEST_F(CleanUpTest, a_provider_that_cannot_start_is_tried_again) {
   start(yaml("  - {name: deb}\n", kSky));
   pass(minutes(10));
   EXPECT_THAT(uploads(UploadState::ready), IsEmpty());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("sky1 could not be started for images: ")));
   sky_->cannot_start = {};
   pass(minutes(6));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(problems(), IsEmpty());
 }
 
 TEST_F(CleanUpTest, formats_stay_for_a_provider_that_is_being_replaced) {

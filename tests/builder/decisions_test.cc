@@ -423,6 +423,14 @@ TEST(CleanupDecision, the_records_of_the_last_failures_stay) {
               ElementsAre("unwanted b1/sky/1", "unwanted build b2", "unwanted build b3"));
 }
 
+// The attempt may fail before the failed build that it replaces has been marked.
+TEST(CleanupDecision, the_last_failure_stays_while_the_failure_before_it_is_deleted) {
+  Records records;
+  records.build("b1", BuildState::deleting, 3);
+  records.build("b2", BuildState::failed, 2);
+  EXPECT_THAT(plan_for(records, kListed), ElementsAre("gone b1"));
+}
+
 TEST(CleanupDecision, a_provider_that_lists_the_image_no_longer_loses_all_its_uploads) {
   Records records;
   records.build("b1", BuildState::ready, 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "config/nodepool_schema.h"
 #include "driver/cloud_error.h"
@@ -176,6 +177,7 @@ std::unique_ptr<driver::Provider> SkyDriver::provider(
 
 Task<ProgramEnd> BuilderDouble::make(const BuildJob& job, const std::set<std::string>& formats,
                                      const BuildLog& log) {
+  if (workshop_->cannot_start) throw std::runtime_error("no such program");
   workshop_->built.push_back(job.image.name);
   workshop_->most_under_way = std::max(workshop_->most_under_way, ++workshop_->under_way);
   for (const std::string& format : formats) {

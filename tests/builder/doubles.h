@@ -62,6 +62,7 @@ class SkyDriver final : public driver::Driver {
 struct Workshop {
   async::Duration build_time{};
   std::map<std::string, int> exit_codes;  // of images whose builds fail
+  bool cannot_start = false;              // the program
   std::vector<std::string> built;         // names, in order of their starts
   int under_way = 0;
   int most_under_way = 0;

@@ -228,7 +228,7 @@ TEST_F(InterruptionTest, a_graceful_stop_in_an_outage_does_not_wait_to_remove_a_
 TEST_F(InterruptionTest, a_full_store_delays_a_build_without_backoff) {
   start_with_one();
   pass(minutes(59));
-  refusal_ = Refusal{coordination::StoreError::Kind::storage};
+  refusal_ = Refusal{coordination::StoreError::Kind::no_space};
   pass(hours(5));
   EXPECT_THAT(workshop_->built, SizeIs(1));
   EXPECT_EQ(std::ranges::count_if(
@@ -241,7 +241,7 @@ TEST_F(InterruptionTest, a_full_store_delays_a_build_without_backoff) {
 
 TEST_F(InterruptionTest, a_full_store_delays_an_upload) {
   start_with_one();
-  refusal_ = Refusal{coordination::StoreError::Kind::storage};
+  refusal_ = Refusal{coordination::StoreError::Kind::no_space};
   reconfigure(
       yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
   pass(minutes(10));

@@ -208,6 +208,9 @@ TEST_F(ProgramsTest, a_missing_program_is_an_error) {
   EXPECT_EQ(result.kind, BuildResult::Kind::broken);
   EXPECT_THAT(result.problem, HasSubstr("cannot run /no/such/program"));
   EXPECT_THAT(read_file(log()), HasSubstr("cannot run /no/such/program"));
+  DibImageBuilder builder(site());
+  EXPECT_THAT(loop_.run(builder.build(job("/no/such/program"))).problem,
+              HasSubstr("No such file or directory; install diskimage-builder"));
   EXPECT_EQ(build(job("'open quotation")).kind, BuildResult::Kind::broken);
 }
 

@@ -28,15 +28,17 @@ std::vector<std::unique_ptr<driver::Driver>> drivers_for(
   return drivers;
 }
 
-// A store with a path whose access control list forbids to read it.
+// A store with a path whose access control list forbids to read it, and one that another process
+// removes just before a command does.
 class RestrictedStore final : public coordination::ForwardingStore {
  public:
   // `reads` gets the paths that are read.
   RestrictedStore(std::unique_ptr<coordination::Store> inner, std::string forbidden,
-                  std::vector<std::string>& reads)
+                  std::string vanishing, std::vector<std::string>& reads)
       : ForwardingStore(*inner),
         inner_(std::move(inner)),
         forbidden_(std::move(forbidden)),
+        vanishing_(std::move(vanishing)),
         reads_(reads) {}
 
   async::Task<coordination::Entry> get(std::string path) override {
@@ -46,6 +48,10 @@ class RestrictedStore final : public coordination::ForwardingStore {
   async::Task<std::vector<std::string>> children(std::string path) override {
     read(path);
     return ForwardingStore::children(std::move(path));
+  }
+  async::Task<> remove(std::string path, std::int32_t expected) override {
+    if (path == vanishing_) co_await ForwardingStore::remove(path, coordination::kAnyVersion);
+    co_await ForwardingStore::remove(std::move(path), expected);
   }
 
  private:
@@ -57,6 +63,7 @@ class RestrictedStore final : public coordination::ForwardingStore {
 
   std::unique_ptr<coordination::Store> inner_;
   std::string forbidden_;
+  std::string vanishing_;
   std::vector<std::string>& reads_;
 };
 
@@ -103,7 +110,7 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
     auto store =
         std::make_unique<coordination::MemoryStore>(other ? other_server_ : server_, runtime_);
     command_store_ = store.get();
-    co_return std::make_unique<RestrictedStore>(std::move(store), forbidden_, reads_);
+    co_return std::make_unique<RestrictedStore>(std::move(store), forbidden_, vanishing_, reads_);
   };
   Context context{.arguments = std::move(arguments),
                   .in = in,
@@ -114,6 +121,7 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
                   .terminal_width = [this] { return terminal_width_; },
                   .environment = environment_,
                   .identity = identity_,
+                  .hostname = hostname_,
                   .loop = loop_,
                   .runtime = runtime_,
                   .drivers = drivers_,

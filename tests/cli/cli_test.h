@@ -65,6 +65,7 @@ class CliTest : public testing::Test {
   driver::DriverRegistry drivers_;
   std::string config_ = "store: sqlite:///unused\nlabels: [{name: small}]\nproviders: []\n";
   std::string forbidden_;           // a path that commands may not read; empty: none
+  std::string vanishing_;           // a path that is removed just before a command does; or empty
   std::vector<std::string> reads_;  // the paths that commands have read in the store
   std::string store_failure_;       // why the store cannot be opened; empty: it can
   std::string input_;
@@ -73,6 +74,7 @@ class CliTest : public testing::Test {
   bool out_is_full_ = false;  // standard output is a file on a full disk
   std::size_t terminal_width_ = 0;
   std::string identity_ = "ada@build1";
+  std::string hostname_ = "build1";
   config::Environment environment_{{"PATH", "/usr/bin:/bin"}};
   async::TaskScope scope_;
 

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -75,6 +77,27 @@ TEST_F(ConfigCommandTest, certificates_for_zookeeper_may_be_in_the_secure_file) 
   EXPECT_THAT(error, HasSubstr("zookeeper-tls: missing `cert` and `key`"));
 }
 
+TEST_F(ConfigCommandTest, a_missing_certificate_for_zookeeper_is_a_warning) {
+  const std::string there = directory_.write("key.pem", "");
+  config_ =
+      "zookeeper-servers: [{host: a}]\nzookeeper-tls: {ca: /no/ca, cert: /no/cert, key: " + there +
+      "}\n";
+  const auto [status, log] = validate();
+  EXPECT_EQ(status, 0);
+  const std::string begin = "WARNING nodepool.config_validator: ";
+  EXPECT_THAT(log, HasSubstr(begin + file() + ":2:21: zookeeper-tls.ca: /no/ca does not exist"));
+  EXPECT_THAT(log,
+              HasSubstr(begin + file() + ":2:35: zookeeper-tls.cert: /no/cert does not exist"));
+  EXPECT_THAT(log, Not(HasSubstr("zookeeper-tls.key")));
+  const std::string secure = directory_.write(
+      "secret.conf", "zookeeper-tls: {ca: /no/other, cert: " + there + ", key: " + there + "}\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(nodepool({"-s", secure, "config-validate"}), 0);
+  const std::string replaced = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(replaced, HasSubstr(secure + ":1:21: zookeeper-tls.ca: /no/other does not exist"));
+  EXPECT_THAT(replaced, Not(HasSubstr("/no/ca")));
+}
+
 TEST_F(ConfigCommandTest, what_is_on_other_machines_is_a_warning) {
   config_ =
       "labels: [{name: l}]\n"
@@ -135,13 +158,18 @@ TEST_F(ConfigCommandTest, a_probable_mistake_is_a_warning) {
                                      "already defined on line 6"));
   EXPECT_THAT(log, HasSubstr(begin + ":10:20: providers[0] (rack).pools[1].nodes[0].name: the "
                                      "provider lists zuul@host1 with port 22 twice"));
-  EXPECT_EQ(std::ranges::count(log, '\n'), 6) << log;
+  EXPECT_THAT(log,
+              HasSubstr(begin + ":11:20: providers[0] (rack).pools[1].nodes[1].name: the "
+                                "provider lists host1 with port 22 for the users zuul and ci"));
+  EXPECT_EQ(std::ranges::count(log, '\n'), 7) << log;
 }
 
 TEST_F(ConfigCommandTest, a_missing_file_is_a_problem) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(nodepool_bare({"-c", "/no/such/file.yaml", "config-validate"}), 1);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("/no/such/file.yaml"));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("/no/such/file.yaml: cannot be opened: No such file or directory"));
+  EXPECT_THAT(log, Not(HasSubstr("YAML parsing failed")));
 }
 
 TEST_F(ConfigCommandTest, the_environment_is_substituted) {
@@ -206,7 +234,24 @@ TEST_F(ConfigCommandTest, other_commands_need_a_file_that_can_be_loaded) {
   EXPECT_THAT(err(), MatchesRegex("nodepool: [^\n]*/no/such/file.yaml[^\n]*\n"));
   config_ = "providers: [{name: rack, driver: nonsense}]\n";
   EXPECT_EQ(nodepool({"list"}), 1);
-  EXPECT_THAT(err(), MatchesRegex("nodepool: [^\n]*nodepool.yaml:1:[^\n]*nonsense[^\n]*\n"));
+  EXPECT_THAT(err(), MatchesRegex("nodepool: [^\n]*nodepool.yaml:1:[^\n]*nonsense[^\n]*; a running "
+                                  "launcher keeps its previous configuration[^\n]*\n"));
+}
+
+TEST_F(ConfigCommandTest, a_file_that_the_user_may_not_read_comes_with_advice) {
+  if (::geteuid() != 0) GTEST_SKIP() << "requires root to become another user";
+  const std::string file = directory_.write("nodepool.yaml", config_);
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0755});
+  std::filesystem::permissions(file, std::filesystem::perms{0640});
+  constexpr gid_t kDaemon = 1;
+  constexpr uid_t kOther = 65534;
+  ASSERT_EQ(::chown(file.c_str(), 0, kDaemon), 0);
+  ASSERT_EQ(::seteuid(kOther), 0);
+  const int status = nodepool_bare({"-c", file, "list"});
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(err(), HasSubstr("Permission denied; root and members of the group daemon may read "
+                               "it; other users set NODEPOOL_URL"));
 }
 
 TEST_F(ConfigCommandTest, a_logging_configuration_that_cannot_be_read_is_an_error) {

@@ -57,9 +57,17 @@ TEST_P(ExitStatusTest, is_1_when_the_request_is_removed_meanwhile) {
   EXPECT_EQ(err(), "nodepool: request 200-0000000000 was removed by another client\n");
 }
 
-TEST_P(ExitStatusTest, is_1_when_more_is_asked_for_than_may_be_had) {
-  EXPECT_EQ(perform({"request", "small", "--lease", "2h"}), 1);
+TEST_P(ExitStatusTest, is_4_when_more_is_asked_for_than_may_be_had) {
+  EXPECT_EQ(perform({"request", "small", "--lease", "2h"}), 4);
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_P(ExitStatusTest, is_4_when_the_token_is_unknown) {
+  if (GetParam() == Way::store) GTEST_SKIP() << "the store has no tokens";
+  environment_.back().second = "wrong";
+  EXPECT_EQ(perform({"request", "small"}), 4);
+  EXPECT_THAT(err(), HasSubstr("token"));
+  EXPECT_EQ(perform({"release", "200-0000000009"}), 1);
 }
 
 TEST_P(ExitStatusTest, is_1_when_there_is_no_such_lease) {

@@ -106,9 +106,8 @@ TEST_F(ExplainCloudsTest, a_cloud_that_was_not_asked_may_serve_a_request) {
 }
 
 TEST_F(ExplainCloudsTest, values_that_only_the_cloud_knows_are_marked) {
-  EXPECT_THAT(
-      explain(add_request({"small"})),
-      HasSubstr("needs     1 instances, plus what the cloud knows of small (use --online)"));
+  EXPECT_THAT(explain(add_request({"small"})),
+              HasSubstr("needs     1 instance, plus what the cloud knows of small (use --online)"));
 }
 
 TEST_F(ExplainCloudsTest, with_online_the_rest_comes_from_the_cloud) {
@@ -240,6 +239,8 @@ TEST_F(ExplainCloudsTest, a_request_that_is_served_shows_its_launches) {
   Node node = model::parse_node(id, run(store_.get(model::node_path(id))));
   node.allocated_to = request;
   run(store_.set(model::node_path(id), to_record(node), coordination::kAnyVersion));
+  coordination::Lock lock(store_, random_, model::node_lock_path(id));
+  ASSERT_TRUE(run(lock.try_acquire()));
   model::NodeRequest served =
       model::parse_node_request(request, run(store_.get(model::request_path(request))));
   served.set_state(model::RequestState::pending, clock_.wall_seconds());
@@ -249,6 +250,50 @@ TEST_F(ExplainCloudsTest, a_request_that_is_served_shows_its_launches) {
                                " is building, attempt 1 of 3\n"
                                "  advice      allow more time (--timeout): a launch is under "
                                "way\n"));
+}
+
+TEST_F(ExplainCloudsTest, a_provider_without_concurrency_accepts_nothing) {
+  config_.replace(config_.find("max-concurrency: 5"), 18, "max-concurrency: 0");
+  const std::string id = add_request({"small"});
+  const std::string why = "accepts no requests: max-concurrency of provider north is 0\n";
+  EXPECT_THAT(explain(id), HasSubstr("  reason      north-main on l1 " + why +
+                                     "  advice      raise max-concurrency of provider north\n"));
+  EXPECT_THAT(out(), HasSubstr("  north-main on l1\n    " + why));
+  EXPECT_THAT(explain("small"), HasSubstr("  " + id + ": north-main on l1 " + why));
+}
+
+TEST_F(ExplainCloudsTest, launches_are_named_if_they_are_all_that_is_allowed) {
+  config_.replace(config_.find("max-concurrency: 5"), 18, "max-concurrency: 1");
+  const std::string building = add_node(NodeState::building, "");
+  coordination::Lock lock(store_, random_, model::node_lock_path(building));
+  ASSERT_TRUE(run(lock.try_acquire()));
+  EXPECT_THAT(explain("small"),
+              HasSubstr("    launches  1 under way, max-concurrency 1: node " + building + "\n"));
+  EXPECT_THAT(
+      explain(add_request({"small"}), /*online=*/true),
+      HasSubstr("max-concurrency is 1 (until a launch ends)\n"
+                "  advice      allow more time (--timeout), or raise max-concurrency of the "
+                "provider\n"));
+}
+
+TEST_F(ExplainCloudsTest, a_disabled_pool_is_not_over_its_limit) {
+  config_.replace(config_.find("max-servers: 4"), 14, "max-servers: 0");
+  add_node(NodeState::ready, R"({"instances": 1, "cores": 4, "ram": 8192})");
+  EXPECT_THAT(explain("small"), HasSubstr("    pool      disabled: max-servers is 0; 4 cores, 1 "
+                                          "instance, 8192 ram used\n"));
+  EXPECT_THAT(explain(add_request({"small", "small"}), /*online=*/true),
+              HasSubstr("declines: pool is disabled: max-servers is 0\n"));
+}
+
+TEST_F(ExplainCloudsTest, the_problem_of_a_label_is_what_the_launcher_reports) {
+  model::Component launcher;
+  launcher.hostname = "l1";
+  launcher.problems = {"pool north-main cannot serve label lost: there is no image Nowhere"};
+  run(coordination::ensure_path(store_, "/nodepool/components/launcher"));
+  run(store_.create("/nodepool/components/launcher/l1", to_record(launcher),
+                    coordination::CreateMode::ephemeral_sequential));
+  EXPECT_THAT(explain("lost"), HasSubstr("    label     lost: there is no image Nowhere\n"));
+  EXPECT_THAT(explain("small"), Not(HasSubstr("    label ")));
 }
 
 }  // namespace

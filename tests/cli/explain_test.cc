@@ -35,8 +35,9 @@ class ExplainTest : public CliTest {
   }
 
   void add_pool(const std::string& provider, std::vector<std::string> labels,
-                std::int64_t priority = 100, bool paused = false) {
+                std::int64_t priority = 100, bool paused = false, std::string version = "12.0.0") {
     model::Component pool;
+    pool.version = std::move(version);
     pool.kind = model::Component::Kind::pool;
     pool.hostname = "l1";
     pool.id = "l1-PoolWorker." + provider + "-main-" + std::string(32, 'a');
@@ -47,6 +48,16 @@ class ExplainTest : public CliTest {
     pool.paused = paused;
     run(store_.create("/nodepool/components/pool/l1", to_record(pool),
                       coordination::CreateMode::ephemeral_sequential));
+  }
+
+  // Returns the path of its record.
+  std::string add_launcher_that_drops_entries() {
+    model::Component launcher;
+    launcher.hostname = "l1";
+    launcher.problems = {"the history cannot be written: the disk is full"};
+    run(coordination::ensure_path(store_, "/nodepool/components/launcher"));
+    return run(store_.create("/nodepool/components/launcher/l1", to_record(launcher),
+                             coordination::CreateMode::ephemeral_sequential));
   }
 
   std::string add_request(std::vector<std::string> labels,
@@ -68,16 +79,44 @@ class ExplainTest : public CliTest {
     return {.pool = std::move(pool), .json = std::move(json)};
   }
 
+  void append(const history::JournalEntry& entry) {
+    history::append({.directory = directory_.path()}, history::to_line(entry));
+  }
+
+  void add_event(const std::string& request_id, const std::string& event,
+                 const std::string& details = {}, history::Facts facts = {}) {
+    append({clock_.wall_seconds() - 5,
+            history::JournalEntry::Subject::request,
+            request_id,
+            event,
+            {},
+            details,
+            std::move(facts)});
+  }
+
   void add_decision(const std::string& request_id, const std::string& provider,
                     const std::string& decision, const std::string& reason = {}) {
-    history::append({.directory = directory_.path()},
-                    history::to_line({clock_.wall_seconds() - 5,
-                                      history::JournalEntry::Subject::request,
-                                      request_id,
-                                      "decision",
-                                      {},
-                                      provider + "-main on l1 " + decision,
-                                      decided(provider, reason)}));
+    add_event(request_id, "decision", provider + "-main on l1 " + decision,
+              decided(provider, reason));
+  }
+
+  // `reason` is empty if another launcher has recorded it.
+  void add_decline(const std::string& request_id, const std::string& provider,
+                   const std::string& reason, const std::string& text) {
+    const std::string pool = "l1-PoolWorker." + provider + "-main-" + std::string(32, 'b');
+    add_event(request_id, "declined", provider + "-main on l1: " + text,
+              history::Declined{pool, reason});
+  }
+
+  void add_attempt(const std::string& node_id, const std::string& request_id,
+                   const std::string& failure) {
+    append({clock_.wall_seconds() - 6,
+            history::JournalEntry::Subject::node,
+            node_id,
+            "launch",
+            {request_id},
+            "attempt failed: " + failure,
+            history::Attempted{failure, fmt::format(R"({{"failure":"{}"}})", failure)}});
   }
 
   std::string explain(const std::string& subject) {
@@ -149,6 +188,13 @@ TEST_F(ExplainTest, a_full_pool_comes_with_advice) {
   add_decision(id, "rack", "waits: it has 2 of 2", "pool-full");
   EXPECT_THAT(explain(id), HasSubstr("  reason      rack-main on l1 waits: it has 2 of 2\n"
                                      "  advice      release leases that are not needed"));
+  model::Node held = make_node("small");
+  held.state = model::NodeState::hold;
+  run(launcher_.add_node(held));
+  EXPECT_THAT(explain(id), HasSubstr("  advice      end holds that are not needed (`nodepool list "
+                                     "--state hold`): 1 node is held; release leases that are "));
+  run(launcher_.add_node(held));
+  EXPECT_THAT(explain(id), HasSubstr(": 2 nodes are held; "));
   add_decision(id, "rack", "waits: it comes after another", "comes-after");
   EXPECT_THAT(explain(id), Not(HasSubstr("advice")));
 }
@@ -163,7 +209,7 @@ TEST_F(ExplainTest, without_a_known_decision_the_reason_is_the_pool_that_may_ser
                 "use --url\n"));
   EXPECT_THAT(explain(add_request({"large"})),
               HasSubstr("  reason      far-main on l1 may serve it; its decisions are known on l1: "
-                        "use --url (and 1 other pools)\n"));
+                        "use --url (and 1 other pool)\n"));
   EXPECT_THAT(
       explain(add_request({"large"},
                           [](NodeRequest& request) {
@@ -176,11 +222,216 @@ TEST_F(ExplainTest, without_a_known_decision_the_reason_is_the_pool_that_may_ser
               HasSubstr("  reason      no registered pool offers all of its labels\n"));
 }
 
+TEST_F(ExplainTest, the_decisions_of_a_python_launcher_are_in_its_log) {
+  add_pool("rack", {"small"}, 100, /*paused=*/false, "11.0.0");
+  const std::string id = add_request({"small"});
+  const std::string reason =
+      "  reason      rack-main on l1 may serve it; its launcher is a Python Nodepool: see its log "
+      "on l1\n";
+  EXPECT_THAT(explain(id), HasSubstr(reason));
+  hostname_ = "l1";
+  add_event("200-0000000099", "gone");  // by a launcher that served before
+  clock_.advance_by(std::chrono::seconds(16));
+  EXPECT_THAT(explain(id), HasSubstr(reason)) << "it does not write the history of its host";
+  EXPECT_THAT(out(), HasSubstr("this host has no record of a decision by this pool"));
+  EXPECT_THAT(out(), Not(HasSubstr("does not respond")));
+}
+
+TEST_F(ExplainTest, a_pool_has_not_decided_only_if_the_history_has_the_whole_request) {
+  hostname_ = "l1";
+  add_pool("rack", {"small"});
+  const std::string id = add_request({"small"});
+  add_event("200-0000000099", "gone");
+  const std::string unknown =
+      "  reason      rack-main on l1 may serve it; its decisions are known on l1: use --url\n";
+  EXPECT_THAT(explain(id), HasSubstr(unknown)) << "its entries may have been too old";
+  add_event(id, "priority");
+  EXPECT_THAT(explain(id), HasSubstr(unknown)) << "rotation may have deleted the earlier ones";
+  EXPECT_THAT(out(), HasSubstr("this host has no record of a decision by this pool"));
+  const std::string other = add_request({"small"});
+  add_event(other, "requested");
+  EXPECT_THAT(explain(other), HasSubstr("  reason      rack-main on l1 has not decided about it "
+                                        "yet\n"));
+  EXPECT_THAT(out(), HasSubstr("it has not decided about it yet"));
+  add_launcher_that_drops_entries();
+  EXPECT_THAT(explain(other), HasSubstr(unknown));
+}
+
 TEST_F(ExplainTest, a_request_that_no_longer_exists_is_explained_by_the_journal) {
   add_decision("200-0000000009", "rack", "declines: it would exceed quota");
   EXPECT_EQ(explain("200-0000000009"),
-            "Request 200-0000000009 no longer exists. Its last events:\n"
-            "  decision    0:00:05 ago: rack-main on l1 declines: it would exceed quota\n");
+            "Request 200-0000000009 no longer exists\n"
+            "  decision    0:00:05 ago: rack-main on l1 declines: it would exceed quota\n"
+            "  history     `nodepool history 200-0000000009` shows all events\n");
+}
+
+TEST_F(ExplainTest, a_failed_request_that_no_longer_exists_has_the_declines_that_matter) {
+  const std::string id = "200-0000000009";
+  add_event(id, "requested", "label(s) small");
+  add_decline(id, "big", "beyond-limit-of-pool", "it would exceed quota: in this pool it needs");
+  add_decline(id, "off", "pool-disabled", "pool is disabled by max_servers");
+  add_attempt("0000000006", id, "creating server: refused");
+  add_decline(id, "sky", "launch-failed", "launch failed: creating server: refused");
+  for (int i = 0; i < 6; ++i) {
+    const std::string other = fmt::format("other{}", i);
+    add_decline(id, other, i == 0 ? "" : "labels-not-offered",
+                "node type(s) [small] not available");
+    add_decision(id, other, "waits: this pool has declined it", "declined-by-this-pool");
+  }
+  add_event(id, "failed");
+  add_event(id, "gone");
+  EXPECT_EQ(explain(id),
+            "Request 200-0000000009 failed and no longer exists\n"
+            "  reason      sky-main on l1: launch failed: creating server: refused\n"
+            "  reason      big-main on l1: it would exceed quota: in this pool it needs\n"
+            "  reason      off-main on l1: pool is disabled: max-servers is 0\n"
+            "  advice      request fewer or smaller nodes, or raise the limit\n"
+            "  node        0000000006 could not be launched: see `nodepool history 0000000006`\n"
+            "  declined    0:00:05 ago: big-main on l1: it would exceed quota: in this pool it "
+            "needs\n"
+            "  declined    0:00:05 ago: off-main on l1: pool is disabled: max-servers is 0\n"
+            "  declined    0:00:05 ago: sky-main on l1: launch failed: creating server: refused\n"
+            "  failed      0:00:05 ago\n"
+            "  gone        0:00:05 ago\n"
+            "  history     `nodepool history 200-0000000009` shows all events\n");
+}
+
+TEST_F(ExplainTest, a_failed_request_that_no_pool_offered_says_so) {
+  add_decline("200-0000000009", "sky", "labels-not-offered", "node type(s) [smal] not available");
+  add_event("200-0000000009", "failed");
+  EXPECT_THAT(explain("200-0000000009"),
+              HasSubstr("  reason      no registered pool offered all of its labels\n"
+                        "  advice      add them to one pool, or request labels that "));
+}
+
+TEST_F(ExplainTest, a_failed_request_without_entries_of_declines_has_those_of_its_failure) {
+  const std::string id = "200-0000000009";
+  add_event(id, "failed");
+  EXPECT_THAT(explain(id), Not(HasSubstr("  reason "))) << "it is unknown";
+  const std::string other = "200-0000000010";
+  add_decline(other, "far", "labels-not-offered", "node type(s) [small] not available");
+  add_event(other, "failed", "sky-main on l1: pool is disabled by max_servers; and 1 other pools",
+            history::DeclinedByAll{
+                .declines = {history::Declined{.pool = "sky", .reason = ""},
+                             history::Declined{.pool = "big", .reason = "beyond-limit-of-pool"}}});
+  EXPECT_THAT(explain(other), HasSubstr("  reason      sky-main on l1: pool is disabled: "
+                                        "max-servers is 0; and 1 other pools\n"
+                                        "  advice      request fewer or smaller nodes, or raise "));
+  EXPECT_THAT(out(), Not(HasSubstr("no registered pool offered")));
+}
+
+TEST_F(ExplainTest, a_fulfilled_request_that_no_lease_can_answer_has_the_reason) {
+  const std::string id = "200-0000000009";
+  add_event(id, "fulfilled");
+  add_decline(id, "sky", "", "the request has too many nodes for one lease");
+  add_event(id, "failed");
+  EXPECT_THAT(explain(id),
+              HasSubstr("  reason      sky-main on l1: the request has too many nodes for one "
+                        "lease\n"));
+}
+
+TEST_F(ExplainTest, a_request_that_was_served_after_a_failed_launch_has_no_reason) {
+  add_attempt("0000000006", "200-0000000009", "no boot");
+  add_decline("200-0000000009", "sky", "launch-failed", "launch failed: no boot");
+  add_event("200-0000000009", "fulfilled");
+  EXPECT_THAT(explain("200-0000000009"),
+              testing::StartsWith("Request 200-0000000009 no longer exists\n  declined "));
+}
+
+TEST_F(ExplainTest, a_failed_node_that_no_longer_exists_has_the_last_failure) {
+  add_attempt("0000000006", "200-0000000009", "no boot");
+  add_attempt("0000000006", "200-0000000009", "no room");
+  append({clock_.wall_seconds() - 5,
+          history::JournalEntry::Subject::node,
+          "0000000006",
+          "failed",
+          {},
+          {}});
+  EXPECT_THAT(explain("0000000006"),
+              testing::StartsWith("Node 0000000006 failed and no longer exists\n"
+                                  "  reason      attempt failed: no room\n"
+                                  "  request     200-0000000009: see `nodepool explain "
+                                  "200-0000000009`\n"));
+}
+
+TEST_F(ExplainTest, a_pending_request_without_its_launcher_says_what_resumes_it) {
+  const std::string id =
+      add_request({"small"}, [](NodeRequest& request) { request.state = RequestState::pending; });
+  model::Node building = make_node("small");
+  building.state = NodeState::building;
+  building.allocated_to = id;
+  const std::string node = run(launcher_.add_node(building));
+  EXPECT_THAT(explain(id),
+              HasSubstr("  reason      node " + node +
+                        " is building, but its launcher is gone: the request resumes when a "
+                        "launcher serves pool main of provider rack\n"
+                        "  advice      start a launcher whose configuration has provider rack\n"));
+  EXPECT_THAT(out(), HasSubstr("\nIts nodes:\n  node " + node + " building for 0:01:05"));
+  add_pool("rack", {"small"});
+  EXPECT_THAT(explain(id), HasSubstr("  reason      node " + node +
+                                     " is building, but its launcher is gone or restarts: "
+                                     "rack-main on l1 resumes the request\nIts nodes:\n"));
+  coordination::Lock lock(store_, random_, model::node_lock_path(node));
+  ASSERT_TRUE(run(lock.try_acquire()));
+  EXPECT_THAT(explain(id), HasSubstr("  reason      node " + node +
+                                     " is building\n"
+                                     "  advice      allow more time (--timeout)"));
+  EXPECT_THAT(out(), HasSubstr("\nA launcher is serving it:\n"));
+}
+
+TEST_F(ExplainTest, a_launch_that_has_not_begun_is_not_interrupted) {
+  add_pool("rack", {"small"});
+  const std::string id =
+      add_request({"small"}, [](NodeRequest& request) { request.state = RequestState::pending; });
+  model::Node node = make_node("small");
+  node.state = NodeState::init;
+  node.allocated_to = id;
+  run(launcher_.add_node(node));
+  EXPECT_THAT(explain(id), Not(HasSubstr("is gone")));
+}
+
+TEST_F(ExplainTest, a_launcher_of_this_host_that_records_nothing_does_not_respond) {
+  hostname_ = "l1";
+  add_pool("rack", {"small"});
+  add_pool("sky", {"large"}, 100, /*paused=*/true);
+  add_event("200-0000000009", "gone");
+  const auto fresh = [this](NodeRequest& request) { request.state_time = clock_.wall_seconds(); };
+  const std::string first = add_request({"small"}, fresh);
+  const std::string second = add_request({"large"}, fresh);
+  EXPECT_THAT(explain(first), HasSubstr("  reason      rack-main on l1 has not decided about it "
+                                        "yet\n"));
+  EXPECT_THAT(explain(second), HasSubstr("  reason      sky-main on l1 is paused: at capacity\n"));
+  clock_.advance_by(std::chrono::seconds(16));
+  const std::string text =
+      "-main on l1 does not respond: check whether its launcher on l1 hangs or is stopped\n";
+  EXPECT_THAT(explain(first), HasSubstr("  reason      rack" + text));
+  EXPECT_THAT(out(),
+              HasSubstr("    does not respond: the history of l1 has no entry of request " + first +
+                        ", which waits for 0:00:16; check whether its launcher on "
+                        "l1 hangs or is stopped\n"));
+  EXPECT_THAT(explain(second), HasSubstr("  reason      sky" + text));
+
+  const std::string path = add_launcher_that_drops_entries();
+  EXPECT_THAT(explain(first), Not(HasSubstr("does not respond")));
+  run(store_.remove(path, coordination::kAnyVersion));
+  EXPECT_THAT(explain(first), HasSubstr("does not respond"));
+
+  hostname_ = "other";
+  EXPECT_THAT(explain(first), HasSubstr("may serve it; its decisions are known on l1: use --url"));
+  hostname_ = "l1";
+  add_event(first, "requested");
+  EXPECT_THAT(explain(first), Not(HasSubstr("does not respond")));
+}
+
+TEST_F(ExplainTest, pools_without_the_labels_are_one_line) {
+  add_pool("rack", {"small"});
+  add_pool("sky", {"large"});
+  add_pool("far", {"large"});
+  EXPECT_THAT(
+      explain(add_request({"small"})),
+      testing::EndsWith("    free nodes: 0 small; this host has no record of a decision by "
+                        "this pool\n"
+                        "  2 pool(s) without its labels: sky-main on l1, far-main on l1\n"));
 }
 
 TEST_F(ExplainTest, a_waiting_request_shows_when_the_next_lease_of_such_a_node_ends) {
@@ -267,6 +518,16 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
                         "(pool-timeout); then it fails.\n"));
   EXPECT_THAT(out(), HasSubstr("  reason      every registered pool has declined it: it waits for "
                                "pool sky-main, which is not registered now, until "));
+  add_decision(id, "rack", "waits: pool sky-main may return", "pool-may-be-back");
+  EXPECT_THAT(explain(id), Not(HasSubstr("at most"))) << "decided before a restart";
+  const std::string rack = "l1-PoolWorker.rack-main-" + std::string(32, 'a');
+  add_event(id, "decision", "rack-main on l1 waits: it may return",  // 5 s ago
+            {history::Decided{
+                rack, fmt::format(R"({{"pool":"{}","reason":"pool-may-be-back"}})", rack)}});
+  EXPECT_THAT(explain(id), HasSubstr("not registered now, for at most 0:01:55 more (pool-timeout); "
+                                     "then it fails.\n"));
+  EXPECT_THAT(out(), HasSubstr("  reason      every registered pool has declined it: it waits for "
+                               "pool sky-main, which is not registered now, until 0:02:00 after"));
   EXPECT_THAT(explain("small"),
               HasSubstr("No registered pool offers it: requests for it wait for pool sky-main, "
                         "which is not registered now, until 0:02:00 after it deregistered "
@@ -344,6 +605,31 @@ TEST_F(ExplainTest, a_failed_node_shows_the_reason_and_its_history) {
                         id + "`)"));
 }
 
+TEST_F(ExplainTest, a_node_whose_deletion_fails_shows_the_reason_and_no_lease) {
+  add_pool("rack", {"small"});
+  model::Node node = make_node("small");
+  node.set_state(NodeState::deleting, clock_.wall_seconds() - 600);
+  node.user_data = model::lease_user_data({"200-0000000007", clock_.wall_seconds() + 90, "ada"});
+  const std::string id = run(launcher_.add_node(node));
+  for (const auto& [ago, failure] : {std::pair{600, "conflict"}, std::pair{60, "still in use"}}) {
+    history::append({.directory = directory_.path()},
+                    history::to_line({clock_.wall_seconds() - ago,
+                                      history::JournalEntry::Subject::node,
+                                      id,
+                                      "reclaim-failed",
+                                      {},
+                                      failure}));
+  }
+  EXPECT_THAT(explain(id), HasSubstr("  its provider has failed to reclaim it for 0:10:00, and "
+                                     "retries: still in use\n"));
+  EXPECT_THAT(out(), Not(HasSubstr("expires")));
+  const std::string waiting = add_request({"small"});
+  add_decision(waiting, "rack", "waits: it has 1 of 1", "pool-full");
+  EXPECT_THAT(explain(waiting), HasSubstr("  advice      check why node " + id +
+                                          " is not deleted yet: `nodepool explain " + id + "`\n"));
+  EXPECT_THAT(out(), HasSubstr("    node " + id + " is deleting for 0:10:00\n"));
+}
+
 TEST_F(ExplainTest, a_node_of_a_provider_without_a_launcher_is_marked) {
   EXPECT_THAT(explain(run(launcher_.add_node(make_node("small")))),
               HasSubstr("no registered launcher serves its provider"));
@@ -367,7 +653,9 @@ TEST_F(ExplainTest, a_label_shows_its_pools_and_waiting_requests) {
   EXPECT_THAT(out(), HasSubstr("Label small\n  min-ready   2\n"));
   EXPECT_THAT(out(), HasSubstr("rack-main on l1: priority 100\n"
                                "    nodes: 1 ready; 1 can be handed out now\n"));
-  EXPECT_THAT(out(), HasSubstr("1 request(s) wait for it\n\nRequest " + id));
+  EXPECT_THAT(out(), testing::EndsWith("1 request(s) wait for it\n  " + id +
+                                       ": rack-main on l1 may serve it; its decisions are known "
+                                       "on l1: use --url\n"));
   EXPECT_THAT(explain("large"), HasSubstr("No registered pool offers it"));
 }
 
@@ -391,8 +679,14 @@ TEST_F(ExplainTest, unhealthy_hosts_are_shown_with_the_reason_and_the_next_check
       explain("small"),
       HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: Could not contact "
                 "host7 on port 2222: Connection refused; l1 checks it again within 0:01:00\n"));
-  EXPECT_THAT(explain(add_request({"small"})),
+  const std::string request = add_request({"small"});
+  add_decision(request, "rack", "waits: 0 of 1 nodes with label small are free", "nodes-not-free");
+  EXPECT_THAT(explain(request),
               HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: "));
+  EXPECT_THAT(out(), HasSubstr("  reason      rack-main on l1 waits: 0 of 1 nodes with label small "
+                               "are free; host7 is unhealthy: Could not contact host7 on port "
+                               "2222: Connection refused\n"
+                               "  advice      repair unhealthy hosts, release leases"));
   EXPECT_THAT(explain("large"), Not(HasSubstr("host7")));
   EXPECT_EQ(explain("host7"),
             "Host host7\n"

@@ -164,8 +164,8 @@ TEST_F(ListTest, requests) {
               HasSubstr(R"({"id": "300-0000000000", "relative_priority": 3, "state": )"
                         R"("requested", "requestor": "zuul", "node_types": ["small", )"
                         R"("large"], "nodes": [], "declined_by": ["pool1"], )"
-                        R"("event_id": "e1", "provider": null, "tenant": null, "age": null, )"
-                        R"("age_seconds": null}])"));
+                        R"("event_id": "e1", "provider": null, "tenant": null, "holder": null, )"
+                        R"("age": null, "age_seconds": null}])"));
 }
 
 TEST_F(ListTest, labels_with_what_there_is_of_each) {

@@ -55,7 +55,8 @@ TEST_F(ListingFormsTest, wide_has_all_columns) {
   EXPECT_THAT(wide, HasSubstr("| Driver Data | Tenant   | Requestor | Lease          | Expires"));
   EXPECT_THAT(wide, HasSubstr("| tenant-a |           | 200-0000000003 | 2023-11-14 23:13:20.000 "
                               "+0000 |\n"));
-  EXPECT_THAT(listed({"request-list", "-o", "wide"}), HasSubstr("| Provider | Tenant | Age |\n"));
+  EXPECT_THAT(listed({"request-list", "-o", "wide"}),
+              HasSubstr("| Provider | Tenant | Holder | Age |\n"));
   EXPECT_THAT(listed({"dib-image-list", "-o", "wide"}),
               HasSubstr("| Build State | Log | Problem |"));
 }

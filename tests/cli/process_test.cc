@@ -209,7 +209,7 @@ TEST_F(ProcessTest, a_lease_outlives_the_program_and_another_one_ends_it) {
   EXPECT_THAT(lock_line(), IsEmpty());
 }
 
-TEST_F(ProcessTest, a_lease_whose_reader_has_ended_is_named_on_standard_error) {
+TEST_F(ProcessTest, a_lease_whose_reader_has_ended_is_released) {
   launcher_->react(requestor::LauncherDouble::Reaction::ignore);
   std::vector<std::string> piped = {"sh", "-c", "\"$@\" | { exec <&-; touch $HERE/closed; }", "sh"};
   for (std::string& argument : command({"request", "small"})) piped.push_back(std::move(argument));
@@ -220,7 +220,8 @@ TEST_F(ProcessTest, a_lease_whose_reader_has_ended_is_named_on_standard_error) {
   loop_.run(launcher_->fulfil_now("200-0000000000"));
   run_until([&] { return !request.running(); });
   EXPECT_THAT(request.standard_error(),
-              HasSubstr("nodepool: lease 200-0000000000 could not be printed. Release it with "));
+              HasSubstr("nodepool: lease 200-0000000000 has been released\n"));
+  EXPECT_EQ(state(), NodeState::used);
 }
 
 TEST_F(ProcessTest, a_listing_is_watched_until_it_is_interrupted) {

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -47,13 +48,25 @@ class RequestCommandTest : public CliTest {
   std::string shown() const { return err(); }
 };
 
-TEST_F(RequestCommandTest, a_lease_that_cannot_be_printed_is_named_on_standard_error) {
+TEST_F(RequestCommandTest, a_lease_that_cannot_be_printed_is_released) {
   run(launcher_.add_pool("rack", {"small"}));
   out_is_full_ = true;
   EXPECT_EQ(nodepool({"request", "small", "--json"}), 1);
-  EXPECT_THAT(err(), EndsWith("nodepool: lease 200-0000000000 could not be printed. Release it "
-                              "with `nodepool release 200-0000000000`\n"
+  EXPECT_THAT(err(), EndsWith("nodepool: lease 200-0000000000 has been released\n"
                               "nodepool: cannot write to standard output\n"));
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
+}
+
+TEST_F(RequestCommandTest, a_lease_whose_files_cannot_be_written_is_released_and_not_printed) {
+  run(launcher_.add_pool("rack", {"small"}));
+  const std::filesystem::path folder = directory_.path() / "folder";
+  std::filesystem::create_directory(folder);
+  launcher_.adorn = [&folder](model::Node&, std::size_t) { std::filesystem::remove_all(folder); };
+  EXPECT_EQ(nodepool({"request", "small", "--json", "--ssh-config", folder / "ssh"}), 1);
+  EXPECT_EQ(out(), "");
+  EXPECT_EQ(err(), "nodepool: lease 200-0000000000 has been released\nnodepool: cannot write " +
+                       (folder / "ssh.known_hosts").string() + ": No such file or directory\n");
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
 }
 
 TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their_lease) {
@@ -68,8 +81,8 @@ TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their
             "| windows | 0000000002 | 192.0.2.3 | 5986 | ada      | winrm      |\n"
             "+---------+------------+-----------+------+----------+------------+\n"
             "\n"
-            "ssh ada@192.0.2.1    # small-1\n"
-            "ssh -p 2222 ada@192.0.2.2    # small-2\n"
+            "ssh ada@192.0.2.1    # node 0000000000\n"
+            "ssh -p 2222 ada@192.0.2.2    # node 0000000001\n"
             "\n"
             "Lease 200-0000000000 until 2023-11-14 23:13:20 +0000\n"
             "Renew:        nodepool renew 200-0000000000\n"
@@ -131,18 +144,18 @@ TEST_F(RequestCommandTest, a_label_that_no_pool_offers_is_reported_at_once) {
   run(launcher_.add_pool("cloud", {"large"}));
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "smal", "large", "huge"}), 3);
-  EXPECT_THAT(err(), StartsWith("nodepool: no pool offers smal, huge at present; waiting for one; "
-                                "did you mean `small`?\nnodepool: "));
+  EXPECT_THAT(err(), StartsWith("nodepool: at present, no pool offers smal, huge; did you mean "
+                                "`small`?\nnodepool: "));
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "small", "large"}), 3);
-  EXPECT_THAT(err(), StartsWith("nodepool: no single pool offers all of these labels at present"));
+  EXPECT_THAT(err(), StartsWith("nodepool: at present, no pool offers all of these labels, and the "
+                                "nodes of a request come from one pool\n"));
 }
 
 TEST_F(RequestCommandTest, without_a_launcher_the_command_says_so_and_waits) {
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "small"}), 3);
-  EXPECT_THAT(err(),
-              StartsWith("nodepool: no launcher serves a pool at present; waiting for one\n"));
+  EXPECT_THAT(err(), StartsWith("nodepool: at present, no launcher serves a pool\n"));
 }
 
 // Lets time pass in steps until the reason is printed, and then longer than the timeout.
@@ -196,6 +209,25 @@ TEST_F(RequestCommandTest, without_known_decisions_the_pool_that_may_serve_is_na
       "rack-main on host may serve it; its decisions are known on host: use --url\n";
   EXPECT_THAT(err(), StartsWith("nodepool: waiting: " + reason));
   EXPECT_THAT(err(), HasSubstr("\n  last reason: " + reason));
+}
+
+// Lets time pass to the explanation at half of a timeout of 3 s, and then to the timeout, each
+// after what is under way.
+async::Task<> pass_three_seconds(LauncherDouble& launcher, async::VirtualClock& clock) {
+  while ((co_await launcher.requests()).empty()) {
+    co_await boost::asio::post(boost::asio::use_awaitable);
+  }
+  for (int turn = 1; turn <= 600; ++turn) {
+    co_await boost::asio::post(boost::asio::use_awaitable);
+    if (turn % 300 == 0) clock.advance_by(std::chrono::seconds(2));
+  }
+}
+
+TEST_F(RequestCommandTest, a_short_timeout_comes_with_the_reason_as_well) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  scope_.spawn("pass time", pass_three_seconds(launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small", "--timeout", "3"}), 3);
+  EXPECT_THAT(err(), HasSubstr("  last reason: no launcher serves a pool\n"));
 }
 
 TEST_F(RequestCommandTest, a_timeout_without_a_launcher_says_that_one_must_be_started) {
@@ -405,7 +437,7 @@ TEST_F(RequestCommandTest, the_queue_position_is_shown_as_it_changes) {
 TEST_F(RequestCommandTest, a_site_may_limit_leases) {
   run(launcher_.add_pool("rack", {"small"}));
   config_ += "max-lease: 5400\n";
-  EXPECT_EQ(nodepool({"request", "small", "--lease", "2h"}), 1);
+  EXPECT_EQ(nodepool({"request", "small", "--lease", "2h"}), 4);
   EXPECT_EQ(err(), "nodepool: a lease of 2h is too long: at most 90m (max-lease)\n");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
   EXPECT_EQ(nodepool({"request", "small"}), 0);
@@ -430,6 +462,7 @@ TEST_F(RequestCommandTest, files_for_ssh_and_ansible_are_written) {
   const std::string inventory = directory_.path() / "hosts.yaml";
   EXPECT_EQ(nodepool({"request", "small", "--ssh-config", ssh_config, "--inventory", inventory}), 0)
       << err();
+  EXPECT_THAT(out(), HasSubstr("    # node 0000000000, small-1\n"));
   EXPECT_THAT(out(), HasSubstr("\nSSH:          ssh -F " + ssh_config + " HOST\n"));
   EXPECT_THAT(read_file(ssh_config),
               HasSubstr("UserKnownHostsFile \"" + ssh_config + ".known_hosts\""));
@@ -452,6 +485,41 @@ TEST_F(RequestCommandTest, files_that_cannot_be_written_are_noticed_before_nodes
   EXPECT_EQ(nodepool({"request", "small", "--ssh-config", directory_.path() / "100%"}), 1);
   EXPECT_THAT(err(), HasSubstr("100%: the path of the file must not contain quotes, %, $ or"));
   EXPECT_FALSE(run(store_.exists("/nodepool/nodes/0000000000")));
+}
+
+TEST_F(RequestCommandTest, only_regular_files_are_replaced_by_files_for_ssh_and_ansible) {
+  run(launcher_.add_pool("rack", {"small"}));
+  const std::filesystem::path folder = directory_.path();
+  const std::string device = folder / "device";
+  ASSERT_EQ(::mkfifo(device.c_str(), 0600), 0);
+  std::filesystem::create_symlink(device, folder / "link-to-device");
+  std::filesystem::create_symlink(folder / "nothing", folder / "broken-link");
+  for (const char* name : {"device", "link-to-device", "broken-link"}) {
+    const std::string path = folder / name;
+    EXPECT_EQ(nodepool({"request", "small", "--inventory", path}), 1);
+    EXPECT_EQ(err(), "nodepool: " + path + " is not a regular file\n");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(device));
+  const std::string same = folder / "same";
+  std::filesystem::create_symlink(same, folder / "link-to-same");
+  directory_.write("same", "kept");
+  for (const std::string other : {"same", "link-to-same"}) {
+    EXPECT_EQ(nodepool({"request", "small", "--ssh-config", same, "--inventory", folder / other}),
+              1);
+    EXPECT_THAT(err(), HasSubstr(other + ": two files cannot have the same path\n"));
+  }
+  EXPECT_EQ(read_file(same), "kept");
+  EXPECT_FALSE(run(store_.exists("/nodepool/nodes/0000000000"))) << "nothing was requested";
+}
+
+TEST_F(RequestCommandTest, a_link_to_a_file_remains_and_its_target_is_replaced) {
+  run(launcher_.add_pool("rack", {"small"}));
+  const std::string link = directory_.path() / "link";
+  const std::string target = directory_.write("target", "old");
+  std::filesystem::create_symlink(target, link);
+  EXPECT_EQ(nodepool({"request", "small", "--ssh-config", link}), 0) << err();
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_THAT(read_file(target), HasSubstr(link + ".known_hosts"));
 }
 
 TEST_F(RequestCommandTest, leases_are_listed) {
@@ -479,6 +547,10 @@ TEST_F(RequestCommandTest, leases_are_listed) {
   EXPECT_EQ(out(), "200-0000000000\n");
   EXPECT_EQ(nodepool({"lease-list", "-o", "yaml", "--label", "large"}), 0);
   EXPECT_THAT(out(), HasSubstr("  expires: 1700003600.000\n"));
+  EXPECT_EQ(nodepool({"lease-list", "--json"}), 0);
+  const auto listed = nlohmann::json::parse(out());
+  EXPECT_EQ(listed.at(1).at("id"), "200-0000000001");
+  EXPECT_EQ(listed.at(1).at("lease"), "200-0000000001") << "as in the output of `request`";
   EXPECT_EQ(nodepool({"explain", "200-0000000001"}), 0);
   EXPECT_THAT(out(), StartsWith("Lease 200-0000000001 expires in 2:00:00\n"));
   EXPECT_THAT(out(), HasSubstr("0000000002 (small) is in-use for 0:00:00\n"));

@@ -192,7 +192,7 @@ TEST_F(RunCommandTest, what_has_failed_is_held_on_demand) {
   EXPECT_EQ(
       err(),
       "nodepool: the command exited with status 3; 0000000000 held: log in with `nodepool ssh "
-      "ID`, release with `nodepool delete ID`\n");
+      "ID`, release with `nodepool release ID`\n");
   const model::Node held = run(launcher_.node("0000000000"));
   EXPECT_EQ(held.state, NodeState::hold);
   EXPECT_EQ(held.comment, "the command of nodepool:ada@build1 exited with status 3");
@@ -275,7 +275,7 @@ TEST_F(RunCommandTest, the_other_nodes_are_held_if_one_is_gone) {
       3);
   EXPECT_EQ(err(),
             "nodepool: the command exited with status 3; 0000000001 held: log in with `nodepool "
-            "ssh ID`, release with `nodepool delete ID`\n"
+            "ssh ID`, release with `nodepool release ID`\n"
             "nodepool: 0000000000 lost, and not held\n");
   EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::hold);
 }
@@ -324,7 +324,10 @@ TEST_F(ShellCommandTest, a_single_node_must_be_selected) {
   EXPECT_EQ(nodepool({"ssh", "0000000009"}), 255);
   EXPECT_EQ(err(), "nodepool: there is no node or lease 0000000009\n");
   EXPECT_EQ(nodepool({"ssh", "0000000001"}), 17);
-  EXPECT_FALSE(nodepool({"ssh", "0000000001", "ls"}) == 17);  // the command comes after --
+  EXPECT_EQ(nodepool({"ssh", "0000000001", "ls"}), 2);
+  EXPECT_THAT(err(), HasSubstr("; write -- before the command\n"));
+  EXPECT_EQ(nodepool({"renew", "200-0000000000", "--oops"}), 2);
+  EXPECT_THAT(err(), testing::Not(HasSubstr("write --")));
 }
 
 TEST_F(ShellCommandTest, a_node_without_ssh_is_reported) {

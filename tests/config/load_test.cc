@@ -12,6 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::SizeIs;
 
 std::vector<std::string> warnings(std::string_view text) {
   std::vector<std::string> texts = lines(load_text(text).warnings);
@@ -198,7 +199,11 @@ TEST(Load, ChoosesTheStore) {
   EXPECT_FALSE(zookeeper.is_default);
 
   const StoreChoice sqlite = load_text("store: sqlite:///srv/nodepool.db").config.store;
-  EXPECT_EQ(sqlite, (StoreChoice{.sqlite_path = "/srv/nodepool.db", .is_default = false}));
+  EXPECT_EQ(sqlite, StoreChoice{.sqlite_path = "/srv/nodepool.db"});
+  EXPECT_FALSE(sqlite.is_default);
+  const StoreChoice usual = load_text("store: sqlite:///var/lib/nodepool/nodepool.db").config.store;
+  EXPECT_FALSE(usual.is_default);
+  EXPECT_EQ(usual, load_text("{}").config.store) << "another store";
 
   constexpr std::string_view kBoth = "store: sqlite:///n.db\nzookeeper-servers: [{host: a}]\n";
   EXPECT_EQ(load_text(kBoth).config.store.sqlite_path, "/n.db");
@@ -410,6 +415,23 @@ TEST(Load, RefusesABrokenSecureFile) {
   EXPECT_THAT(refusal(kMain, "- a"), HasSubstr("must be a mapping"));
   EXPECT_EQ(refusal(kMain, ""), "");
   EXPECT_EQ(load_text(kMain, "password: x").warnings.size(), 1U);
+}
+
+TEST(Load, WarnsOfASecureFileThatIsNotRead) {
+  const Files files;
+  const std::string secure = files.write("secure.conf", "zookeeper-servers: [{host: zk1}]");
+  LoadOptions options{.path = files.write("nodepool.yaml", "labels: []"),
+                      .drivers = test_drivers()};
+  const std::vector<Problem> warnings = load(options).warnings;
+  ASSERT_THAT(warnings, SizeIs(1));
+  EXPECT_EQ(to_string(warnings.front()),
+            options.path + ": has neither `store` nor `zookeeper-servers`, and " + secure +
+                " is not read (pass it with `-s` if it has the servers)");
+  options.secure_path = secure;
+  EXPECT_THAT(load(options).warnings, IsEmpty());
+  options.secure_path = std::nullopt;
+  files.write("nodepool.yaml", "store: sqlite:///var/lib/nodepool/nodepool.db");
+  EXPECT_THAT(load(options).warnings, IsEmpty()) << "the store is chosen";
 }
 
 TEST(Load, DoesNotWaitForAMissingFile) {

@@ -181,8 +181,11 @@ TEST(Validate, SaysWhichDriverIsTheDefault) {
     return lines(validate(text, "f", {}, drivers));
   };
   EXPECT_THAT(problems("providers: [{name: rack, nodes: []}]"),
-              testing::Contains(HasSubstr("providers[0] (rack): has no `driver`: the default is "
-                                          "`openstack`")));
+              ElementsAre(AllOf(HasSubstr("unknown key `nodes`"),
+                                HasSubstr("(without `driver`, the provider is `openstack`"))));
+  EXPECT_THAT(problems("providers: [{name: rack, diskimages: [{nam: a}]}]"),
+              testing::Contains(HasSubstr("without `driver`")).Times(1))
+      << "not with each problem";
   EXPECT_THAT(problems("providers: [{name: rack}]"), IsEmpty());
   EXPECT_THAT(problems("providers: [{name: rack, driver: openstack, nodes: []}]"),
               ElementsAre(HasSubstr("unknown key `nodes`")));

@@ -96,7 +96,7 @@ TEST_F(FaultyStoreTest, a_full_store_is_read_and_not_written) {
   bool is_full = true;
   FaultyStore store(process_.store, process_.runtime, {.is_full = [&is_full] { return is_full; }},
                     1);
-  EXPECT_EQ(failure_of_create(store, "/a"), Kind::storage);
+  EXPECT_EQ(failure_of_create(store, "/a"), Kind::no_space);
   EXPECT_NO_THROW(process_.run(store.children("/")));
   EXPECT_FALSE(exists("/a"));
   EXPECT_EQ(store.counts().full, 1);

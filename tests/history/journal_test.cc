@@ -87,6 +87,24 @@ TEST_F(JournalTest, keeps_the_entries_of_each_id_in_their_order) {
   EXPECT_EQ(last_time(journal_), 3);
 }
 
+TEST_F(JournalTest, a_request_has_the_nodes_whose_launches_for_it_failed) {
+  const auto launch = [](const std::string& node, const std::string& request,
+                         const std::string& failure) {
+    JournalEntry entry = node_entry(node, 1, "launch");
+    entry.related = {request};
+    entry.facts = Attempted{.failure = failure, .json = R"({"failure":")" + failure + R"("})"};
+    return entry;
+  };
+  add(launch("0000000002", "200-0000000001", "refused"));
+  add(launch("0000000001", "200-0000000001", "refused"));
+  add(launch("0000000001", "200-0000000001", "refused again"));
+  add(launch("0000000003", "200-0000000001", ""));
+  add(launch("0000000004", "200-0000000002", "see 200-0000000001"));
+  EXPECT_THAT(history_of(journal_, "200-0000000001").failed_nodes,
+              ElementsAre("0000000002", "0000000001"));
+  EXPECT_THAT(history_of(journal_, "200-0000000001").entries, IsEmpty());
+}
+
 TEST_F(JournalTest, entries_beyond_the_maximum_age_are_not_returned) {
   journal_.max_age = 100;
   add(node_entry("0000000001", 10, "a"));

@@ -565,6 +565,12 @@ TEST_F(HttpClientTest, an_authority_that_is_replaced_counts_at_once) {
   EXPECT_EQ(loop_.run(one.send(request)).status, 200);
   EXPECT_EQ(failure(request, {.transfers = {.ca_file = old + ".crt"}, .attempts = 1}),
             HttpError::Kind::not_sent);
+  try {
+    send(request, {.transfers = {.ca_file = old + ".crt"}});
+    ADD_FAILURE() << "it is not trusted";
+  } catch (const HttpError& error) {
+    EXPECT_TRUE(error.is_untrusted());
+  }
   EXPECT_EQ(send(request, {.transfers = {.ca_file = old + ".crt", .verify = false}}).status, 200)
       << "only where an operator says so";
 }

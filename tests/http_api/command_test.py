@@ -91,8 +91,10 @@ def test_an_interrupted_command_leaves_no_request(site):
 @pytest.mark.smoke
 def test_refusals_and_outages_are_said(site):
     launcher = site.launch()
-    assert 'has scope `read`' in Client(site, launcher, 'viewer').run('request', 'small', status=1)
-    assert '(max-nodes 2)' in Client(site, launcher, 'jenkins').run('request', *['small'] * 3, status=1)
+    assert 'has scope `read`' in Client(site, launcher, 'viewer').run('request', 'small', status=4)
+    assert '(max-nodes 2)' in Client(site, launcher, 'jenkins').run('request', *['small'] * 3, status=4)
+    Client(site, launcher, 'jenkins').run('request', 'small', 'small')
+    assert '(max-nodes 2)' in Client(site, launcher, 'jenkins').run('request', 'small', status=1)
     assert 'every pool declined it' in Client(site, launcher, 'gitlab').run('request', 'smal', status=2)
     assert 'does not work with --url' in Client(site, launcher, 'boss').run('delete', '0000000001', status=1)
     launcher.stop()

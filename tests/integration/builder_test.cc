@@ -62,9 +62,10 @@ TEST_F(BuilderProcess, programs_do_not_get_the_variables_of_the_service_manager)
 // What the builder serves at its port.
 class BuilderPages : public BuilderProcess {
  protected:
-  void configure(const std::string& keys) {
+  // `web`: further keys of `webapp`.
+  void configure(const std::string& keys, const std::string& web = "") {
     host_.configure({.more = "webapp: {listen_address: 127.0.0.1, builder-port: " +
-                             std::to_string(port_.number()) + "}\n" + keys});
+                             std::to_string(port_.number()) + web + "}\n" + keys});
   }
 
   void start(const std::string& keys = "") {
@@ -76,9 +77,11 @@ class BuilderPages : public BuilderProcess {
   // The port as bash opens it.
   std::string file() const { return "/dev/tcp/127.0.0.1/" + std::to_string(port_.number()); }
 
-  std::string page(const std::string& path) const {
+  // `header` ends with \r\n as printf writes it.
+  std::string page(const std::string& path, const std::string& header = "") const {
     const std::string script = "exec 3<>" + file() + " && printf 'GET " + path +
-                               " HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && cat <&3";
+                               " HTTP/1.0\\r\\nHost: localhost\\r\\n" + header +
+                               "\\r\\n' >&3 && cat <&3";
     return test_support::run({"bash", "-c", script}).output;
   }
 
@@ -90,7 +93,11 @@ TEST_F(BuilderPages, liveness_readiness_and_metrics_are_served) {
   start();
   EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
-  EXPECT_THAT(page("/metrics"), HasSubstr("\nprocess_cpu_seconds_total "));
+  const std::string metrics = page("/metrics");
+  for (const char* line :
+       {"\nprocess_cpu_seconds_total ", "\nnodepool_ready 1\n", "\nnodepool_problems 0\n"}) {
+    EXPECT_THAT(metrics, HasSubstr(line));
+  }
   host_.commands().wait_until("the image's size", [this] {
     return page("/metrics").contains("\nnodepool_image_size_bytes{");
   });
@@ -109,20 +116,46 @@ TEST_F(BuilderPages, idle_clients_of_one_address_take_16_descriptors) {
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 
-TEST_F(BuilderPages, metrics_need_anonymous_read) {
-  start("api: {anonymous-read: false}\n");
-  EXPECT_THAT(page("/metrics"), HasSubstr(" 403 "));
+TEST_F(BuilderPages, metrics_need_a_token_without_anonymous_read) {
+  host_.write("tokens.yaml",  // the hash of "secret"
+              "tokens: [{name: prometheus, scope: read, hash: "
+              "sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}]\n");
+  start("api: {anonymous-read: false, tokens: " + (host_.directory() / "tokens.yaml").string() +
+        "}\n");
+  EXPECT_THAT(page("/metrics"), HasSubstr(" 401 "));
   EXPECT_THAT(page("/metrics"), Not(HasSubstr("nodepool_image_size_bytes")));
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK"));
+  EXPECT_THAT(page("/metrics", "Authorization: Bearer wrong\\r\\n"), HasSubstr(" 401 "));
+  const std::string metrics = page("/metrics", "Authorization: Bearer secret\\r\\n");
+  EXPECT_THAT(metrics, HasSubstr("\nnodepool_ready 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("no-store"));
+  EXPECT_EQ(host_.stop(SIGTERM), 0);
+}
+
+TEST_F(BuilderPages, a_port_that_is_in_use_is_a_problem_of_the_builder) {
+  const test_support::TcpListener other(test_support::TcpListener::Behaviour::silent);
+  host_.configure({.more = "webapp: {listen_address: 127.0.0.1, builder-port: " +
+                           std::to_string(other.port()) + "}\n"});
+  host_.start();
+  host_.wait_for("dib-image-list", "ready");
+  EXPECT_THAT(host_.commands().nodepool({"status", "-o", "json"}).output,
+              HasSubstr(": the web server cannot listen at 127.0.0.1, port " +
+                        std::to_string(other.port()) + ": Address already in use"));
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 
 TEST_F(BuilderPages, changed_keys_that_wait_for_a_restart_are_reported) {
   start();
+  const auto wait_for_report_of = [this](const std::string& keys) {
+    host_.commands().wait_until("the report", [this, &keys] {
+      return page("/ready?detail").contains("changed keys that wait for a restart: " + keys + "\n");
+    });
+  };
   configure("api: {anonymous-read: false}\n");
-  host_.commands().wait_until("the report", [this] {
-    return page("/ready?detail").contains("changed keys that wait for a restart: api\n");
-  });
+  wait_for_report_of("api");
+  // With anonymous-read, tokens are not used.
+  configure("api: {tokens: /tokens.yaml}\n", ", port: 1");
+  wait_for_report_of("webapp");
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 

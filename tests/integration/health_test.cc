@@ -105,6 +105,19 @@ TEST_F(HealthTest, all_interfaces_report_the_same_problems) {
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
+TEST_F(HealthTest, an_unreadable_token_file_is_reported) {
+  const std::string tokens = site_.directory().write("tokens.yaml", "tokens: [\n");
+  site_.configure(std::string(kUnreachableHost) + "api: {tokens: " + tokens + "}\n");
+  site_.start_launcher();
+  const std::string said = "reading the token file failed, keeping the previous 0 tokens: ";
+  wait_for_page("/ready?detail", said + tokens);
+  site_.wait_until("the store has it",
+                   [&] { return site_.nodepool({"status"}).output.contains(said); });
+  site_.directory().write("tokens.yaml", "tokens: []\n");
+  site_.wait_until("it is solved", [&] { return !page("/ready?detail").contains(said); });
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
 TEST_F(HealthTest, an_unreachable_store_is_reported) {
   const test_support::ReservedPort unused_port;
   site_.keep_records_in(
@@ -116,7 +129,9 @@ TEST_F(HealthTest, an_unreachable_store_is_reported) {
   EXPECT_THAT(page("/ready"), StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(page("/node-list"), StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
-  EXPECT_THAT(page("/metrics"), HasSubstr("\nnodepool_ready 0\n"));
+  const std::string metrics = page("/metrics");
+  EXPECT_THAT(metrics, HasSubstr("\nnodepool_ready 0\n"));
+  EXPECT_THAT(metrics, HasSubstr("\nnodepool_problems 1\n"));
   EXPECT_EQ(site_.nodepool({"status"}).status, 2);
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }

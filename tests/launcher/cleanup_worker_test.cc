@@ -36,7 +36,7 @@ class RefusingStore final : public coordination::ForwardingStore {
     co_await ForwardingStore::remove(std::move(path), expected);
   }
   Task<std::vector<coordination::OperationResult>> commit(Transaction transaction) override {
-    if (is_full) throw coordination::store_error(StoreError::Kind::storage, "/", "it is full");
+    if (is_full) throw coordination::store_error(StoreError::Kind::no_space, "/", "it is full");
     const bool is_forbidden = std::ranges::any_of(
         transaction.operations(), [this](const auto& part) { return part.path == forbidden; });
     if (is_forbidden) throw coordination::store_error(StoreError::Kind::not_permitted, forbidden);

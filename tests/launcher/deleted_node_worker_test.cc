@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <ranges>
 #include <utility>
 
 #include "config/yaml.h"
@@ -90,6 +91,19 @@ class DeletedNodeWorkerTest : public PartsFixture {
     return add_node(node);
   }
 
+  // The reasons of the failures in the history. Stops the recorder.
+  std::vector<std::string> recorded_reasons() {
+    loop_.run(recorder_.stop());
+    std::vector<std::string> reasons;
+    for (const auto line : std::views::split(journal_lines_, '\n')) {
+      const auto entry = history::parse_line(std::string_view(line));
+      if (!entry) continue;
+      EXPECT_EQ(entry->event, "reclaim-failed");
+      reasons.push_back(entry->details);
+    }
+    return reasons;
+  }
+
   std::vector<std::string> contenders(const std::string& id) {
     return loop_.run(store_.children(model::node_lock_path(id)));
   }
@@ -107,7 +121,16 @@ class DeletedNodeWorkerTest : public PartsFixture {
           telemetry::LogLevel::error),
       "test"};
   WorkerContext worker_context_{runtime_, forgetful_, records_, errors_log_};
-  DeletedNodeWorker worker_{worker_context_, providers_, own_pools_};
+  std::string journal_lines_;
+  HistoryRecorder recorder_{
+      runtime_,
+      nodes_,
+      requests_,
+      threads_,
+      log_,
+      history::Journal{.directory = "",
+                       .consume = [this](std::string_view lines) { journal_lines_ += lines; }}};
+  DeletedNodeWorker worker_{worker_context_, recorder_, providers_, own_pools_};
 };
 
 // A requestor that turns its lock into a lease leaves the lock to the next contender for a moment.
@@ -163,6 +186,32 @@ TEST_F(DeletedNodeWorkerTest, a_machine_that_cannot_be_deleted_is_tried_ever_les
   cloud_->delete_failure.clear();
   pass(minutes(1));
   EXPECT_EQ(nodes_.find(id), nullptr);
+}
+
+TEST_F(DeletedNodeWorkerTest, a_failure_that_lasts_is_recorded_when_it_changes_and_every_hour) {
+  cloud_->delete_failure = "conflict";
+  add_used();
+  worker_.start();
+  pass(minutes(150));
+  cloud_->delete_failure = "still in use";
+  pass(minutes(3));
+  EXPECT_THAT(recorded_reasons(), ElementsAre("conflict", "conflict", "conflict", "still in use"));
+}
+
+// AWS, for example: "Encoded authorization failure message: <another one each time>".
+TEST_F(DeletedNodeWorkerTest, reasons_that_always_change_are_recorded_every_ten_minutes) {
+  add_used();
+  cloud_->delete_failure = "refused, code 0";
+  worker_.start();
+  settle();
+  for (int minute = 1; minute <= 15; ++minute) {
+    cloud_->delete_failure = "refused, code " + std::to_string(minute);
+    pass(minutes(1));
+  }
+  cloud_->delete_failure = "conflict";
+  pass(minutes(30));
+  EXPECT_THAT(recorded_reasons(),
+              ElementsAre("refused, code 0", testing::StartsWith("refused"), "conflict"));
 }
 
 TEST_F(DeletedNodeWorkerTest, a_node_that_is_released_anew_is_tried_at_once) {

@@ -122,6 +122,21 @@ TEST_F(HistoryTest, a_lease_is_recorded_until_its_node_is_released) {
                   "renewed " + nodes + " for 1h", "released " + nodes + " the node is used"));
 }
 
+TEST_F(HistoryTest, the_end_of_an_expired_lease_has_its_cause) {
+  start(std::string(kHostWithHistory));
+  const std::string node_id = nodes().front().id;
+  const std::string id = request({"a"});
+  accept(id);
+  model::Node node = read_node(node_id);
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 60, "me"});
+  write_node(node);
+  pass(std::chrono::minutes(2));
+  give_back(node_id);
+  pass(std::chrono::seconds(1));
+  stop();
+  EXPECT_EQ(lines(id).back(), "released [" + node_id + "] the lease has expired; the node is used");
+}
+
 TEST_F(HistoryTest, a_lease_of_a_node_whose_removal_is_seen_first_is_released) {
   start(std::string(kHostWithHistory));
   const std::string node_id = nodes().front().id;
@@ -207,10 +222,87 @@ TEST_F(HistoryTest, a_request_that_no_pool_can_serve_has_the_reasons) {
   start(std::string(kHostWithHistory));
   const std::string id = request({"b"});
   stop();
-  EXPECT_THAT(
-      lines(id),
-      ElementsAre("requested label(s) b for test",
-                  AllOf(StartsWith("declined rack-main on host: "), HasSubstr("b")), "failed"));
+  EXPECT_THAT(lines(id),
+              ElementsAre("requested label(s) b for test",
+                          AllOf(StartsWith("declined rack-main on host: "), HasSubstr("b")),
+                          "failed rack-main on host: node type(s) [b] not available"));
+}
+
+TEST_F(HistoryTest, a_failed_request_names_the_declines_that_decided) {
+  std::string two_labels = fake_sky("1");
+  two_labels.replace(two_labels.find("{name: small}"), 13, "{name: small}, {name: a}");
+  start(two_labels + R"(
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: host-1, labels: [a]}]}]
+)");
+  const std::string id = request({"small"});
+  pass(std::chrono::minutes(10));
+  stop();
+  const std::vector<history::JournalEntry> entries = history::entries_of(*journal_, id);
+  EXPECT_EQ(std::ranges::count(entries, "declined", &history::JournalEntry::event), 2);
+  const history::JournalEntry& failed = entries.back();
+  EXPECT_EQ(failed.event, "failed");
+  EXPECT_THAT(failed.details, AllOf(StartsWith("fake-sky-main on host: launch failed: "),
+                                    Not(HasSubstr("not available"))));
+  const auto& declines = std::get<history::DeclinedByAll>(failed.facts).declines;
+  ASSERT_EQ(declines.size(), 1U);
+  EXPECT_EQ(declines[0].reason, history::Declined::kLaunchFailed);
+}
+
+TEST_F(HistoryTest, a_request_that_failed_while_no_launcher_ran_has_the_reasons) {
+  start(std::string(kHostWithHistory));
+  stop();
+  pass(std::chrono::seconds(10));
+  const auto fail = [this](model::NodeRequest& request) {
+    const std::string pool = "other-PoolWorker.rack-main-" + std::string(32, 'a');
+    request.set_state(model::RequestState::failed, clock_.wall_seconds());
+    request.declined_by = {pool};
+    request.decline_reasons[pool] = "node type(s) [b] not available";
+  };
+  const std::string id = request({"b"}, fail);
+  start(std::string(kHostWithHistory));
+  stop();
+  EXPECT_THAT(lines(id), ElementsAre("failed label(s) b for test; rack-main on other: "
+                                     "node type(s) [b] not available"));
+  const history::JournalEntry failed = history::entries_of(*journal_, id).at(0);
+  EXPECT_EQ(std::get<history::DeclinedByAll>(failed.facts).declines.at(0).reason,
+            history::Declined::kNotOffered)
+      << "recognized by its sentence";
+}
+
+TEST_F(HistoryTest, the_requests_of_min_ready_that_find_a_full_pool_are_known_by_the_reason) {
+  start(R"(
+labels: [{name: small, min-ready: 2}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, max-servers: 1, labels: [small]}]
+)");
+  pass(std::chrono::minutes(1));
+  stop();
+  std::vector<history::DeclinedByAll> failures;
+  history::read_lines(*journal_, [&failures](std::string_view line) {
+    const auto entry = history::parse_line(line);
+    if (!entry || entry->event != "failed") return;
+    failures.push_back(std::get<history::DeclinedByAll>(entry->facts));
+  });
+  ASSERT_THAT(failures, Not(IsEmpty()));
+  for (const history::DeclinedByAll& failed : failures) {
+    EXPECT_EQ(failed.declines.at(0).reason, history::Declined::kPoolFull);
+  }
+}
+
+TEST_F(HistoryTest, a_withdrawn_request_is_gone_without_an_answer) {
+  start(std::string(kHostWithHistory));
+  request({"a"});
+  const std::string waiting = request({"a"});
+  cancel(waiting);
+  const std::string failed = request({"b"});
+  cancel(failed);
+  stop();
+  EXPECT_EQ(lines(waiting).back(), "gone withdrawn, last seen as requested");
+  EXPECT_EQ(lines(failed).back(), "gone");
 }
 
 TEST_F(HistoryTest, a_pool_without_the_label_says_nothing_of_a_request_for_others) {

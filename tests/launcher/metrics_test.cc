@@ -89,6 +89,13 @@ TEST_F(LauncherMetricsTest, nodes_and_requests_are_counted) {
                                     "nodepool.provider.sky.pool.main.addressable_requests:1|g"}));
 }
 
+TEST_F(LauncherMetricsTest, counts_without_changes_are_sent_every_ten_seconds) {
+  start(kMeasuredSky);
+  lines_.clear();
+  pass(seconds(110));
+  EXPECT_GE(std::ranges::count(lines_, "nodepool.nodes.ready:0|g"), 11);
+}
+
 TEST_F(LauncherMetricsTest, the_wait_of_a_request_is_measured_for_each_of_its_labels) {
   start(kMeasuredSky);
   cloud_->launch_time = seconds(20);

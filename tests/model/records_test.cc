@@ -212,6 +212,20 @@ TEST(ComponentRecordTest, a_daemon_says_more_of_itself_than_the_python_nodepool_
   EXPECT_EQ(parse_component(Component::Kind::launcher, {text, {}}), launcher);
 }
 
+TEST(ComponentRecordTest, the_version_tells_the_program_that_wrote_it) {
+  const auto program = [](const std::string& version) {
+    Component pool;
+    pool.version = version;
+    return implementation_of(pool);
+  };
+  EXPECT_EQ(program("11.0.0"), Implementation::python_nodepool);
+  EXPECT_EQ(program("9.0.1.dev12"), Implementation::python_nodepool);
+  EXPECT_EQ(program("12.0.0~debug"), Implementation::this_nodepool);
+  EXPECT_EQ(program("13.1.0"), Implementation::this_nodepool);
+  EXPECT_EQ(program(""), Implementation::unknown);
+  EXPECT_EQ(program("unknown"), Implementation::unknown);
+}
+
 TEST(ComponentRecordTest, a_daemon_that_knows_no_times_still_says_its_problems) {
   Component launcher;
   launcher.hostname = "vm";

@@ -16,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "builder/builder_metrics.h"
 #include "driver/driver_metrics.h"
 #include "launcher/launcher_metrics.h"
 #include "telemetry/cloud_call_metrics.h"
@@ -66,6 +67,7 @@ std::set<std::string> served() {
   add(telemetry::kCloudCallMetrics);
   add(launcher::kLauncherMetrics);
   add(telemetry::kProcessMetrics);
+  add(builder::kBuilderMetrics);
   return names;
 }
 

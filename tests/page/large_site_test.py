@@ -57,6 +57,15 @@ def test_the_keyboard_reaches_the_last_row(large_site, browser):
     browser.wait('the first one', lambda: browser.run('return document.activeElement.closest("tr").ariaRowIndex') == '2')
 
 
+def test_the_keyboard_begins_at_the_first_visible_row(large_site, browser):
+    browser.open(large_site, '#/nodes')
+    browser.wait('the nodes', lambda: browser.ids())
+    browser.run('document.querySelector(".rows").scrollTop = 3400')
+    browser.wait('others are seen', lambda: '0000000100' in browser.ids())
+    browser.press(Keys.PAGE_DOWN)
+    assert int(browser.run('return document.activeElement.closest("tr").ariaRowIndex')) > 100
+
+
 def test_a_change_among_them_is_shown_and_keeps_the_scroll_position(large_site, browser):
     browser.open(large_site, '#/nodes?sort=-state')
     browser.wait('the nodes', lambda: len(browser.ids()) > 10)

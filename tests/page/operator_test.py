@@ -27,13 +27,20 @@ def buttons(browser):
     return browser.texts('#detail .actions button')
 
 
-def act(browser, label, *reason):
-    """Selects the action, and confirms it."""
+def select(browser, label):
+    """Selects the action; returns what its dialog says."""
     browser.run('[...document.querySelectorAll("#detail .actions button")].find((b) => b.textContent === arguments[0]).click()', label)
     browser.wait('it asks for confirmation', lambda: browser.count('dialog.action[open]') == 1)
+    return browser.text('dialog.action form')
+
+
+def act(browser, label, *reason):
+    """Selects the action, and confirms it; returns what its dialog said."""
+    text = select(browser, label)
     if reason:
         browser.press(*reason)
     browser.find('dialog.action button[type=submit]').click()
+    return text
 
 
 def audited(site, text):
@@ -77,8 +84,22 @@ def test_a_token_that_may_only_read_has_no_actions(site, browser):
     sign_in(browser, TOKEN)
     browser.wait('the page knows whose it is', lambda: browser.text('#client') == 'viewer (read)')
     assert buttons(browser) == []
+    assert 'Scope read: no actions on this page, scope admin is needed.' in browser.texts('#detail p')
     browser.find('#token').click()
     browser.wait('it is forgotten', lambda: browser.text('#token') == 'Enter token' and browser.text('#client') == '')
+
+
+def test_no_token_is_asked_for_where_it_would_be_sent_unencrypted(site, browser):
+    """As over plain HTTP from another host."""
+    with browser.before_pages('Object.defineProperty(window, "isSecureContext", {value: false})'):
+        browser.open(site)
+        browser.find('#token').click()
+        browser.wait('the dialog', lambda: browser.find('#token-dialog').is_displayed())
+        assert 'https://127.0.0.1:PORT/' in browser.text('#token-refusal')
+        assert not browser.find('#token-input').is_displayed()
+        assert not browser.find('#token-continue').is_displayed()
+        browser.press(Keys.ESCAPE)
+        browser.wait('it is closed', lambda: not browser.find('#token-dialog').is_displayed())
 
 
 def test_a_wrong_token_is_refused_and_can_be_cancelled(site, browser):
@@ -97,10 +118,10 @@ def test_a_node_is_held_with_a_reason_and_its_hold_is_ended(site, browser, admin
     node = free_node(site)
     browser.open(site, f'#/nodes/{node}')
     browser.wait('the actions', lambda: buttons(browser) == ['Hold', 'Delete'])
-    act(browser, 'Hold', 'strange clock')
+    assert 'Reason (optional)' in act(browser, 'Hold', 'strange clock')
     browser.wait('it is held', lambda: 'strange clock' in browser.text('#detail') and buttons(browser) == ['End hold', 'Delete'])
     assert browser.text('#detail [role=status]') == 'Hold: done.'
-    act(browser, 'End hold')
+    assert 'its host becomes ready again' in act(browser, 'End hold')
     browser.wait('it is not held any more', lambda: 'strange clock' not in browser.text('#detail'))
     assert audited(site, f'boss from 127.0.0.1: POST /api/v1/nodes/{node}/hold: 204, held {node}')
     assert audited(site, f'boss from 127.0.0.1: DELETE /api/v1/nodes/{node}/hold: 204')
@@ -113,7 +134,7 @@ def test_a_node_is_released_from_its_lease(site, browser, admin, request_of_thre
     node = browser.ids()[0]
     browser.find('.rows tbody a').click()
     browser.wait('the actions', lambda: buttons(browser) == ['Hold', 'Release'])
-    act(browser, 'Release')
+    assert 'its machine is deleted' in act(browser, 'Release')
     browser.wait('it is gone', lambda: len(browser.ids()) == 2 and node not in browser.ids())
 
 
@@ -129,8 +150,7 @@ def test_a_refusal_is_shown_with_its_reason_and_cancelling_does_nothing(site, br
     node = free_node(site)
     browser.open(site, f'#/nodes/{node}')
     browser.wait('the actions', lambda: 'Delete' in buttons(browser))
-    browser.run('[...document.querySelectorAll("#detail .actions button")].find((b) => b.textContent === "Delete").click()')
-    browser.wait('it asks for confirmation', lambda: browser.count('dialog.action[open]') == 1)
+    select(browser, 'Delete')
     request = site.ask(*['bare-metal'] * 6, lease='1h')
     site.wait_for_state(request, 'fulfilled')
     try:
@@ -154,10 +174,48 @@ def test_an_image_is_built_paused_and_unpaused(site, browser, admin):
         act(browser, 'End pause')
         browser.wait('it is not', lambda: buttons(browser) == ['Build', 'Pause'])
         act(browser, 'Build')
+        browser.wait('that is said', lambda: browser.text('#detail [role=status]') == 'Build: requested.')
         browser.wait('it is built', lambda: browser.count('#detail .build') == 2)
     finally:
         site.builder.stop(number=15)
     assert audited(site, 'POST /api/v1/images/debian-image/build: 204, requested a build of debian-image')
+
+
+def test_a_build_without_a_builder_is_only_requested(site, browser, admin):
+    browser.open(site, '#/images/debian-image')
+    browser.wait('the actions', lambda: 'Build' in buttons(browser))
+    assert 'No builder is registered' in select(browser, 'Build')
+    browser.press(Keys.ESCAPE)
+
+
+def texts_of_deletion(browser, *nodes):
+    """What the dialog says of each, if "cloud", "shares" and "rack" are providers of this launcher."""
+    return browser.driver.execute_async_script("""
+        const [nodes, done] = arguments;
+        Promise.all([import('/page/operator.js'), import('/page/records.js')]).then(([{Operator}, {Records}]) => {
+          const operator = Object.assign(new Operator(), {client: {scope: 'admin'}});
+          const records = new Records();
+          records.change({revision: 1, gone: {}, set: {provider: [{id: 'cloud', makes_machines: true},
+                                                                  {id: 'shares', makes_machines: true}, {id: 'rack'}]}});
+          done(nodes.map((node) => operator.actions('nodes', {id: '1', state: 'ready', ...node}, records)
+            .find(({label}) => label === 'Delete').text));
+        }, (error) => done(String(error)));""", nodes)
+
+
+def test_the_request_of_a_held_node_is_over(browser, site):
+    browser.open(site)
+    node = {'provider': 'cloud', 'request': '200-1'}
+    assert texts_of_deletion(browser, node, {**node, 'state': 'hold'}) == [
+        'The node is reclaimed: its machine is deleted. It is allocated to request 200-1.',
+        'The node is reclaimed: its machine is deleted.']
+
+
+def test_what_happens_to_the_machine_depends_on_the_provider(browser, site):
+    browser.open(site)
+    nodes = [{'provider': 'shares', 'static': True}, {'provider': 'rack', 'static': True}, {'provider': 'elsewhere', 'static': True}]
+    assert texts_of_deletion(browser, *nodes) == ['The node is reclaimed: its slot on a machine becomes free.',
+                                                  'The node is reclaimed: its host becomes ready again.',
+                                                  'The node is reclaimed.']
 
 
 @pytest.mark.smoke

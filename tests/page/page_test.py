@@ -1,6 +1,7 @@
 """The status page as people have it: by eye, by keyboard, by screen reader, on a telephone."""
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -106,6 +107,28 @@ def test_an_odd_record_does_not_hide_the_others(site, browser, request_of_three)
         browser.wait('its details', lambda: browser.text('#detail-title') == '100-0000000001')
 
 
+SHADE = 'return getComputedStyle(document.querySelector("main")).filter'
+
+
+def test_data_of_a_launcher_that_is_gone_are_grey_with_their_time(site, browser):
+    with browser.before_pages(r"""
+            const ask = window.fetch;
+            window.fetch = (path, options) => {
+              if (window.isGone) return Promise.reject(new TypeError('no response'));
+              if (!String(path).startsWith('page/changes')) return ask(path, options);
+              return Promise.resolve(new Response(new ReadableStream({start(controller) {
+                controller.enqueue(new TextEncoder().encode(':\n\n'));
+                window.leave = () => { window.isGone = true; controller.error(new TypeError('gone')); };
+              }})));
+            };"""):
+        browser.open(site)
+        assert browser.run(SHADE) == 'none'
+        browser.run('window.leave()')
+        browser.wait('that is said', lambda: browser.text('#connection').startswith('No response, retrying; as of '))
+        assert re.fullmatch(r'\d\d:\d\d:\d\d', browser.text('#connection').split('as of ')[1])
+        assert browser.run(SHADE) == 'grayscale(1)'
+
+
 def test_a_lost_store_is_not_live(site, browser):
     with browser.before_pages(STREAM_OF_THE_TEST):
         browser.open(site)
@@ -149,6 +172,36 @@ def test_providers_have_bars_for_what_they_may_take(site, browser, request_of_th
     meters = {name for role, name in browser.controls() if role == 'meter'}
     assert {'instances', 'volumes'} <= meters
     assert 'allocates static hosts' in browser.text('#provider-rack')
+
+
+LATE_TRENDS = r"""
+    const ask = window.fetch;
+    const due = new Promise((resolve) => { window.sendTrends = resolve; });
+    window.fetch = async (path, options) => {
+      if (!String(path).startsWith('page/trends')) return ask(path, options);
+      await due;
+      const begin = Math.floor(Date.now() / 1000) - 1200;
+      const [waiting, in_use, ready, launching, failed] = [[0, 0], [1, 2], [3, 1], [0, 1], [0, 1]];
+      const series = ['cellar', 'cloud-north', 'cloud-south', 'rack'].map((name) => ({name, waiting, in_use, ready, launching, failed}));
+      return Response.json({begin, first: begin, steps: 2, step: 600, series});
+    };"""
+
+
+def test_a_link_to_a_provider_shows_its_card(site, browser):
+    """Also after the charts have arrived, with which all cards grow."""
+    browser.size(390, 844)
+    with browser.before_pages(LATE_TRENDS):
+        browser.open(site, '#/providers/rack')
+        browser.wait('the card is marked', lambda: browser.texts('.card.chosen h2') == ['rack'])
+        assert browser.focused() == 'rack'
+        assert browser.count('.card.chosen .chart') == 0
+        browser.run('window.sendTrends()')
+        browser.wait('the charts', lambda: browser.count('.card.chosen .chart') == 2)
+        place = browser.run('return document.querySelector(".card.chosen").getBoundingClientRect()')
+        assert 0 <= place['top'] and place['bottom'] <= 844
+        browser.run('location.hash = "#/providers/cellar"')
+        browser.wait('the other card', lambda: browser.texts('.card.chosen h2') == ['cellar'])
+        assert browser.focused() == 'cellar'
 
 
 def test_an_image_that_was_never_built_is_listed_with_the_next_step(site, browser):
@@ -222,6 +275,86 @@ def test_everything_is_done_by_keyboard(site, browser, request_of_three):
     assert browser.focused() == second
     browser.press(Keys.END)
     assert browser.focused() == browser.ids()[-1]
+
+
+def test_the_keyboard_leads_to_the_rows(site, browser):
+    browser.open(site, '#/nodes?provider=rack')
+    browser.wait('the nodes', lambda: browser.ids())
+    first, last = browser.ids()[0], browser.ids()[-1]
+    browser.press(Keys.END)
+    assert browser.focused() == last
+    browser.open(site, '#/nodes?provider=rack')
+    browser.wait('the nodes', lambda: browser.ids())
+    browser.press(Keys.ARROW_DOWN)
+    assert browser.focused() == first
+    for key in (Keys.ARROW_DOWN, Keys.ENTER):
+        browser.press('/')
+        assert browser.focused() == 'Filter nodes'
+        browser.press(key)
+        assert browser.focused() == first
+    browser.press('/', 'no-such-node', Keys.ARROW_DOWN)
+    assert browser.focused() == 'Filter nodes'
+    browser.press(Keys.ESCAPE)
+    assert browser.run('return document.activeElement === document.body')
+    assert browser.address() == '#/nodes?provider=rack&q=no-such-node'
+
+
+def test_keys_belong_to_open_details(site, browser):
+    browser.open(site, '#/nodes?provider=rack')
+    browser.wait('the nodes', lambda: browser.ids())
+    browser.open(site, f'#/nodes/{browser.ids()[0]}?provider=rack')
+    browser.wait('its details', lambda: browser.find('#detail').is_displayed() and browser.ids())
+    browser.press(Keys.PAGE_DOWN)
+    assert browser.run('return document.activeElement === document.body')
+
+
+@pytest.mark.parametrize('width', [390, 1280])
+def test_a_click_anywhere_in_a_row_opens_it(site, browser, width):
+    browser.size(width, 844)
+    browser.open(site, '#/nodes?provider=rack')
+    browser.wait('the nodes', lambda: browser.ids())
+    second = browser.ids()[1]
+    cell = '.rows tbody tr[aria-rowindex="3"] td:nth-child(2)'
+    browser.run('getSelection().selectAllChildren(document.querySelector(arguments[0])); document.querySelector(arguments[0]).click()', cell)
+    assert not browser.find('#detail').is_displayed()  # text is selected
+    browser.run('getSelection().removeAllRanges()')
+    browser.find(cell).click()
+    browser.wait('its details', lambda: browser.text('#detail-title') == second)
+    assert browser.address() == f'#/nodes/{second}?provider=rack'
+    browser.press(Keys.ESCAPE)
+    browser.wait('they are closed', lambda: not browser.find('#detail').is_displayed())
+    assert browser.focused() == second
+
+
+def test_the_section_is_visible_on_a_telephone(site, browser):
+    browser.size(390, 844)
+    browser.open(site, '#/daemons')
+    browser.wait('the section is in the window', lambda: browser.run("""
+        const {left, right} = document.querySelector('nav [aria-current]').getBoundingClientRect();
+        return left >= 0 && right <= innerWidth;"""))
+
+
+def test_the_time_of_a_failed_launch_ends(site, browser):
+    browser.open(site)
+    texts = browser.driver.execute_async_script("""
+        const done = arguments[0];
+        import('/page/story.js').then(({stages}) => {
+          const text = (...events) => stages(events, [], 1000).at(-1).textContent;
+          const begun = [{event: 'init', time: 100}, {event: 'building', time: 101}];
+          done([text(...begun), text(...begun, {event: 'failed', time: 246}, {event: 'deleting', time: 247}),
+                text(...begun, {event: 'ready', time: 130}, {event: 'deleting', time: 247})]);
+        }, (error) => done(String(error)));""")
+    assert texts == ['15 min 00 s from the first to now', '2 min 26 s from the first to the end of the launch',
+                     '30 s from the first to the last']
+
+
+def test_names_of_commands_are_code(site, browser):
+    browser.open(site)
+    html = browser.driver.execute_async_script("""
+        const done = arguments[0];
+        import('/page/format.js').then(({h, prose}) => done(h('p', {}, prose('see `nodepool explain 1`, or `it')).innerHTML),
+                                       (error) => done(String(error)));""")
+    assert html == 'see <code>nodepool explain 1</code>, or `it'
 
 
 def test_the_focus_is_seen(site, browser):

@@ -531,6 +531,21 @@ TEST_F(StatusPageTest, the_latest_failures_of_the_history_are_listed) {
   EXPECT_THAT(until(R"("of":"604")"),
               AllOf(HasSubstr(R"("of":"602")"), HasSubstr(R"("of":"603")"),
                     Not(HasSubstr(R"("of":"600")")), Not(HasSubstr(R"("of":"601")"))));
+  // A failed request has its reason, or gets it from its declines.
+  const auto failed = [](const std::string& reason) {
+    return history::DeclinedByAll{{history::Declined{"rack", reason}}};
+  };
+  add("700", "failed", "rack: pool is disabled", failed("pool-disabled"));
+  add("701", "declined", "rack: pool is disabled", history::Declined{"rack", "pool-disabled"});
+  add("701", "declined", "sky: not available", history::Declined{"sky", "labels-not-offered"});
+  add("701", "failed", "");
+  add("702", "failed", "rack: the pool is full", failed("pool-full"));
+  add("703", "reclaim-failed", "conflict");
+  EXPECT_THAT(until(R"("of":"703")"),
+              AllOf(HasSubstr(R"("of":"700","event":"failed","details":"rack: pool is disabled")"),
+                    HasSubstr(R"("of":"701","event":"failed","details":"rack: pool is disabled")"),
+                    HasSubstr(R"("of":"703","event":"reclaim-failed","details":"conflict")"),
+                    Not(HasSubstr(R"("of":"702")"))));
   loop_.run(scope_.stop());
   loop_.run(page.stop());
 }

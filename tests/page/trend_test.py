@@ -2,19 +2,22 @@
 import pytest
 
 DRAW = '''
-    const [series, steps, done] = arguments;
+    const [series, steps, step, missing, done] = arguments;
     import('/page/chart.js').then(({trendCharts}) => {
-      const trends = {begin: 1700000000, step: 60, steps, series: new Map(series ? [['x', series]] : [])};
+      const begin = 1699999980;  // 22:13 UTC
+      const trends = {begin, first: begin + missing, step, steps, series: new Map(series ? [['x', series]] : [])};
       const element = trendCharts(trends, 'x');
       done({paths: [...element.querySelectorAll('path:not(.known)')].map((path) => path.getAttribute('d')),
+            boxes: [...element.querySelectorAll('svg')].map((plot) => plot.getAttribute('viewBox')),
             names: [...element.querySelectorAll('[role=img]')].map((plot) => plot.getAttribute('aria-label')),
             text: element.textContent});
     }, (error) => done(String(error)));'''
 
 
-def draw(browser, steps, **series):
+def draw(browser, steps, step=60, missing=0, **series):
+    """`missing`: seconds of the first step before the first count."""
     values = {key: [0] * steps for key in ('waiting', 'in_use', 'ready', 'launching', 'failed')}
-    return browser.driver.execute_async_script(DRAW, {**values, **series} if series else None, steps)
+    return browser.driver.execute_async_script(DRAW, {**values, **series} if series else None, steps, step, missing)
 
 
 def test_a_chart_has_steps_layers_and_gaps(site, browser):
@@ -28,6 +31,16 @@ def test_a_chart_has_steps_layers_and_gaps(site, browser):
     assert 'now 2, highest 2 at ' in drawn['names'][0] and drawn['names'][0].startswith('Requests waiting since ')
     assert drawn['names'][2].endswith('now 0, highest 0')
     assert '2 waiting, 0 in use, 3 ready, 0 launching, 0 failed' in drawn['text']
+
+
+def test_values_of_long_steps_have_the_time_of_their_count(site, browser):
+    browser.open(site)
+    drawn = draw(browser, 2, step=600, missing=300, in_use=[1, 4])
+    first, highest = browser.run("""return [1700000280, 1700001120].map((time) =>
+        new Date(time * 1000).toLocaleTimeString([], {hour: '2-digit', minute: '2-digit', hour12: false}))""")
+    assert f'Since {first}; at {highest}: 0 waiting, 4 in use' in drawn['text']
+    assert drawn['names'][1] == f'Nodes since {first}: now 4, highest 4 at {highest}'
+    assert drawn['boxes'][1] == '0.5 0 1.5 4'
 
 
 def test_what_is_not_known_is_said(site, browser):

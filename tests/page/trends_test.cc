@@ -44,6 +44,7 @@ TEST_F(TrendsTest, there_is_a_value_for_each_minute_since_the_first_sample) {
   EXPECT_EQ(answer["step"], 60);
   EXPECT_EQ(answer["steps"], 2);
   EXPECT_EQ(answer["begin"], kWall - 67);  // the minute before the current one, of which 7 s passed
+  EXPECT_EQ(answer["first"], kWall - 67);
   EXPECT_EQ(answer["series"],
             json::parse(R"([{"name": "debian", "waiting": [1, 0], "in_use": [2, 0],
       "ready": [3, 1], "launching": [4, 0], "failed": [5, 0]}])"));
@@ -110,6 +111,8 @@ TEST_F(TrendsTest, long_steps_have_the_most_requests_the_last_nodes_and_all_fail
   }
   const json answer = all();
   EXPECT_EQ(answer["step"], 600);
+  EXPECT_EQ(answer["begin"], kWall - 7 - 29 * 60);  // three steps, the last minute included
+  EXPECT_EQ(answer["first"], kWall - 7 - 24 * 60);
   EXPECT_EQ(answer["series"][0]["waiting"], json::parse("[4, 14, 23]"));
   EXPECT_EQ(answer["series"][0]["ready"], json::parse("[96, 86, 76]"));
   EXPECT_EQ(answer["series"][0]["failed"], json::parse("[5, 10, 10]"));

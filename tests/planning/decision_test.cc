@@ -172,7 +172,8 @@ TEST(DecisionTest, what_can_never_fit_into_the_limits_is_declined) {
   situation.input.pool_limits["instances"] = 2;
   situation.input.provider_limits = driver::Limits{{"instances", 1}};
   EXPECT_EQ(sentence(situation.decide().reason),
-            "it would exceed quota: in this provider it needs instances 2, the limit is 1");
+            "it would exceed quota: in this provider it needs instances 2, the limit minus the "
+            "usage of others is 1");
 }
 
 TEST(DecisionTest, a_request_over_the_limits_waits_and_names_the_limit) {

@@ -33,6 +33,15 @@ TEST(ReasonTest, a_sentence_gives_the_figures) {
             "it would exceed quota: for its tenant it needs cores 4.5, the limit is 12");
 }
 
+TEST(ReasonTest, a_sentence_of_another_launcher_is_recognized) {
+  const std::string full = sentence({.code = Code::pool_full});
+  EXPECT_TRUE(begins_like(Code::pool_full, full));
+  EXPECT_FALSE(begins_like(Code::provider_full, full));
+  EXPECT_TRUE(begins_like(Code::labels_not_offered,
+                          sentence(about_labels(Code::labels_not_offered, {"a", "b"}))));
+  EXPECT_FALSE(begins_like(Code::pool_full, ""));
+}
+
 TEST(ReasonTest, what_others_have_written_is_no_format) {
   EXPECT_EQ(sentence({.code = Code::launch_failed, .subject = "{limit} {"}),
             "launch failed: {limit} {");

@@ -15,8 +15,10 @@
 #include <boost/asio/post.hpp>
 
 #include "coordination/error.h"
+#include "tests/program/notify_socket.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/patience.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::program {
@@ -38,6 +40,7 @@ class TestDaemon final : public Daemon {
 
   std::vector<std::string> calls_;
   std::vector<std::int64_t> sessions_;
+  std::vector<std::string> early_problems_;
   std::function<void()> block_;    // is called on the loop
   std::function<Task<>()> begin_;  // in the start
 
@@ -70,6 +73,7 @@ class TestDaemon final : public Daemon {
     calls_.emplace_back("reconfigure");
     co_return;
   }
+  std::vector<std::string> early_problems() const override { return early_problems_; }
   Task<> stop() override {
     calls_.emplace_back("stop");
     co_await store().exists("/");
@@ -109,9 +113,53 @@ TEST_F(DaemonTest, a_store_that_goes_away_during_the_start_does_not_end_it) {
 }
 
 TEST_F(DaemonTest, a_store_that_is_broken_does) {
-  const auto daemon = this->daemon({StoreError(StoreError::Kind::storage, "the disk is full")});
+  const auto daemon = this->daemon({StoreError(StoreError::Kind::storage, "the disk is broken")});
   EXPECT_THROW(daemon->run(report_), StoreError);
   EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop"));
+}
+
+TEST_F(DaemonTest, a_disk_that_fills_up_during_the_start_delays_it_and_is_logged_once) {
+  const StoreError failure(StoreError::Kind::no_space, "the disk is full");
+  const auto daemon = this->daemon({failure, failure});
+  daemon->run(report_);
+  EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop", "start", "stop", "start", "stop"));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("the disk is full")));
+}
+
+TEST_F(DaemonTest, a_start_that_waits_because_the_store_failed_is_reported_as_waiting) {
+  const NotifySocket service_manager;
+  service_manager.publish();
+  const auto daemon = this->daemon({StoreError(StoreError::Kind::no_space, "the disk is full")});
+  std::vector<std::vector<std::string>> obstacles;
+  daemon->block_ = [&] { obstacles.push_back(daemon->health().obstacles); };
+  daemon->run(report_);
+  const std::string reason = "the store failed during the start: the disk is full";
+  EXPECT_THAT(service_manager.received(), Contains("READY=1\nSTATUS=" + reason));
+  EXPECT_THAT(obstacles,
+              ElementsAre(ElementsAre("still starting"), ElementsAre(reason, "still starting")));
+  EXPECT_THAT(daemon->health().obstacles, Not(Contains(reason))) << "it has served since";
+}
+
+TEST_F(DaemonTest, a_full_disk_delays_the_start_and_little_space_is_a_problem) {
+  test_support::SmallDisk disk("size=1m");
+  if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
+  disk.fill();
+  Options options;
+  options.config = directory_.write("nodepool.yaml", "store: sqlite://" + disk / "db" + "\n");
+  options.foreground = true;
+  std::unique_ptr<TestDaemon> daemon;
+  std::vector<std::string> obstacles;
+  auto log = telemetry::Log::to_consumer(
+      [&](telemetry::LogLevel, std::string_view, std::string_view message) {
+        if (!message.starts_with("Waiting for the store: ")) return;
+        obstacles = daemon->health().obstacles;
+        std::filesystem::remove(disk / "ballast");
+      });
+  daemon = std::make_unique<TestDaemon>(options, std::move(log), std::vector<StoreError>());
+  daemon->run(report_);
+  EXPECT_THAT(obstacles, ElementsAre(ContainsRegex("waiting for the store: .*; free space on")));
+  EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop"));
+  EXPECT_THAT(daemon->state().problems, ElementsAre(HasSubstr("less than 16 MiB are free")));
 }
 
 // Says at its end whether the daemon was still there.
@@ -168,6 +216,20 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   EXPECT_THAT(daemon.health().warnings, ElementsAre(daemon.state().problems.front()));
   EXPECT_THAT(daemon.registry().prometheus_text(),
               Not(HasSubstr("nodepool_log_messages_dropped_total 0\n")));
+}
+
+TEST_F(DaemonTest, problems_of_what_starts_without_the_store_are_published_with_the_start) {
+  const auto daemon = this->daemon({});
+  daemon->early_problems_ = {"the port is in use"};
+  std::vector<std::string> published;
+  const auto begin = [](TestDaemon& daemon, std::vector<std::string>& published) -> Task<> {
+    published = daemon.state().problems;
+    co_return;
+  };
+  daemon->begin_ = [&] { return begin(*daemon, published); };
+  daemon->run(report_);
+  EXPECT_THAT(published, ElementsAre("the port is in use"));
+  EXPECT_THAT(daemon->health().warnings, ElementsAre("the port is in use"));
 }
 
 TEST_F(DaemonTest, a_store_that_refuses_writes_is_logged_once_and_an_obstacle_until_it_does_not) {

@@ -4,19 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "async/event_loop.h"
 #include "async/task_scope.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/program/notify_socket.h"
 #include "tests/support/virtual_time.h"
 
 namespace nodepool::program {
@@ -27,27 +22,6 @@ using testing::IsEmpty;
 
 class ServiceManagerTest : public testing::Test {
  protected:
-  ServiceManagerTest() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, path_.c_str());
-    socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  }
-  ~ServiceManagerTest() override {
-    ::close(socket_);
-    for (const char* name : kServiceManagerVariables) ::unsetenv(name);
-  }
-
-  std::vector<std::string> received() const {
-    std::vector<std::string> messages;
-    std::array<char, 1000> space{};
-    for (ssize_t size = 0; (size = ::recv(socket_, space.data(), space.size(), 0)) > 0;) {
-      messages.emplace_back(space.data(), static_cast<std::size_t>(size));
-    }
-    return messages;
-  }
-
   // The watchdog of a service is fed for that long.
   std::vector<std::string> fed_within(async::Duration duration) {
     ServiceManager manager(runtime_);
@@ -55,12 +29,10 @@ class ServiceManagerTest : public testing::Test {
     scope.spawn("watchdog", manager.feed_watchdog());
     test_support::pass(clock_, duration, [this] { loop_.poll(); });
     loop_.run(scope.stop());
-    return received();
+    return socket_.received();
   }
 
-  test_support::TemporaryDirectory directory_;
-  std::string path_ = directory_.path() / "notify";
-  int socket_ = -1;
+  NotifySocket socket_;
   async::EventLoop loop_;
   async::VirtualClock clock_;
   async::Random random_{3};
@@ -68,11 +40,12 @@ class ServiceManagerTest : public testing::Test {
 };
 
 TEST_F(ServiceManagerTest, it_is_notified_of_the_start_and_the_end) {
-  ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);
+  socket_.publish();
   ServiceManager manager(runtime_);
   manager.started("waiting\nfor the store");
   manager.stopping();
-  EXPECT_THAT(received(), ElementsAre("READY=1\nSTATUS=waiting for the store", "STOPPING=1"));
+  EXPECT_THAT(socket_.received(),
+              ElementsAre("READY=1\nSTATUS=waiting for the store", "STOPPING=1"));
 }
 
 TEST_F(ServiceManagerTest, without_a_valid_socket_nothing_is_sent) {
@@ -80,11 +53,11 @@ TEST_F(ServiceManagerTest, without_a_valid_socket_nothing_is_sent) {
     ::setenv("NOTIFY_SOCKET", socket, 1);
     ServiceManager(runtime_).started("Serving");
   }
-  EXPECT_THAT(received(), IsEmpty());
+  EXPECT_THAT(socket_.received(), IsEmpty());
 }
 
 TEST_F(ServiceManagerTest, a_watchdog_is_fed_in_time) {
-  ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);
+  socket_.publish();
   EXPECT_THAT(fed_within(std::chrono::minutes(1)), IsEmpty());
   ::setenv("WATCHDOG_USEC", "30000000", 1);
   EXPECT_THAT(fed_within(std::chrono::seconds(30)),

@@ -84,6 +84,27 @@ TEST_F(InstallationTest, a_use_that_cannot_be_ended_ends_with_its_lease) {
   }
 }
 
+TEST_F(InstallationTest, a_certificate_that_is_no_longer_trusted_is_an_outage) {
+  const std::string trusted = new_certificate("trusted");
+  std::unique_ptr<web::Server> launcher = open_with_certificate(trusted);
+  const std::uint16_t port = launcher->port();
+  RemoteInstallation installation(runtime_,
+                                  {.url = "https://127.0.0.1:" + std::to_string(port),
+                                   .token = "secret of gitlab",
+                                   .ca_file = trusted + ".crt"},
+                                  log_, keep_);
+  use_node(installation);
+  run(launcher->stop());
+  launcher = open_with_certificate(new_certificate("another"), port);
+  const async::Clock::TimePoint begun = clock_.now();
+  EXPECT_FALSE(in_time(installation.end_use("look")));
+  EXPECT_THAT(failure_, HasSubstr("the launcher's certificate is not trusted: "));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; retrying")));
+  EXPECT_GE(clock_.now() - begun, seconds(590)) << "until the lease ends";
+  run(installation.close());
+  run(launcher->stop());
+}
+
 TEST_F(InstallationTest, a_release_or_hold_whose_response_is_lost_has_been_done) {
   for (const bool is_hold : {false, true}) {
     const auto reason = is_hold ? std::optional<std::string>("look") : std::nullopt;
@@ -120,6 +141,29 @@ TEST_F(InstallationTest, a_release_or_hold_whose_response_is_lost_has_been_done)
     EXPECT_EQ(node(ended->front()).state, state);
     run(installation.close());
   }
+}
+
+TEST_F(InstallationTest, the_end_of_a_hold_or_request_whose_response_is_lost_has_been_done) {
+  const auto lose_response = [this] {
+    run(doors_[0]->stop());
+    doors_[0] = open_losing([](const web::Request& call) { return call.method == "DELETE"; });
+  };
+  const Installation::Outcome outcome =
+      run(client("gitlab").request({.labels = {"small"}}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const std::string id = outcome.leased->nodes[0].id;
+  run(client("gitlab").release(id, "look"));
+  lose_response();
+  EXPECT_THAT(in_time(client("gitlab").end_hold(id)), Optional(true)) << failure_;
+  EXPECT_EQ(node(id).state, model::NodeState::used);
+  EXPECT_THAT(in_time(client("gitlab").end_hold(id)), Optional(false)) << failure_;
+
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const std::string waiting = call("POST", "/api/v1/requests", "gitlab", api::kSmall).id();
+  lose_response();
+  EXPECT_THAT(in_time(client("gitlab").withdraw(waiting)), Optional(true)) << failure_;
+  EXPECT_THAT(run(launcher_.requests()), testing::IsEmpty());
+  EXPECT_THAT(in_time(client("gitlab").withdraw(waiting)), Optional(false)) << failure_;
 }
 
 TEST_F(InstallationTest, a_hold_of_a_node_that_is_released_at_the_same_time_is_an_error) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "remote/remote_installation.h"
 #include "requestor/error.h"
 #include "tests/api/api_test.h"
+#include "tests/support/child.h"
 #include "web/server.h"
 
 namespace nodepool::remote {
@@ -43,6 +45,31 @@ class InstallationTest : public api::ApiTest {
         runtime_, log_,
         [&server](web::Request request) { return server.api().answer(std::move(request)); });
     run(listen_address->start({.host = "127.0.0.1", .port = 0}));
+    return listen_address;
+  }
+
+  // Makes a key and a certificate that it has signed itself. Returns the file of the key; the
+  // certificate is in the file with the same name and ".crt".
+  std::string new_certificate(const std::string& name) {
+    const std::string key = directory_.path() / name;
+    const test_support::Completed made = test_support::run(
+        {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-days", "2", "-subj", "/CN=" + name, "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", key, "-out", key + ".crt"});
+    EXPECT_EQ(made.status, 0) << made.error;
+    return key;
+  }
+
+  std::unique_ptr<web::Server> open_with_certificate(const std::string& key,
+                                                     std::uint16_t port = 0) {
+    auto listen_address = std::make_unique<web::Server>(runtime_, log_, [this](web::Request call) {
+      return first_->api().answer(std::move(call));
+    });
+    run(listen_address->start({.kind = web::ListenAddress::Kind::tls,
+                               .host = "127.0.0.1",
+                               .port = port,
+                               .certificate = key + ".crt",
+                               .key = key}));
     return listen_address;
   }
 

@@ -47,6 +47,32 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
               HasSubstr("there is no lease or leased node"));
 }
 
+TEST_F(InstallationTest, a_node_that_was_held_from_a_lease_is_found_and_its_hold_is_ended) {
+  RemoteInstallation installation = client("gitlab");
+  const Installation::Outcome outcome =
+      run(installation.request({.labels = {"small", "small"}}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const std::string id = outcome.leased->nodes[0].id;
+  EXPECT_THAT(run(installation.release(id, "look")), ElementsAre(id));
+  const std::vector<model::Node> found = run(installation.find_nodes(id));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].state, model::NodeState::hold);
+  EXPECT_EQ(found[0].interface_ip, outcome.leased->nodes[0].interface_ip);
+  // Its former lease has another node.
+  EXPECT_EQ(refusal(client("gitlab").release(id, std::nullopt)), "node " + id + " is not leased");
+  EXPECT_TRUE(run(installation.end_hold(id)));
+  settle();
+  EXPECT_EQ(node(id).state, model::NodeState::used);
+  EXPECT_FALSE(run(installation.end_hold(id)));
+}
+
+TEST_F(InstallationTest, a_nodes_record_has_no_key_of_the_api) {
+  const Installation::Outcome outcome =
+      run(client("gitlab").request({.labels = {"small"}}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  EXPECT_TRUE(outcome.leased->nodes[0].unknown.empty());
+}
+
 TEST_F(InstallationTest, two_requests_with_one_key_get_one_lease) {
   RemoteInstallation installation = client("gitlab");
   const Installation::Request order{.labels = {"small"}, .key = "job 4"};
@@ -211,6 +237,55 @@ TEST_F(InstallationTest, a_launcher_that_never_responds_is_reported_long_before_
   EXPECT_LT(clock_.now(), begun + hours(1));
   EXPECT_THAT(failure_, HasSubstr("no launcher responds: "));
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("; retrying")));
+}
+
+TEST_F(InstallationTest, a_unix_socket_that_does_not_exist_is_named) {
+  const std::string path = directory_.path() / "missing";
+  RemoteInstallation installation(runtime_, {.url = "unix://" + path}, log_, keep_);
+  EXPECT_FALSE(in_time(installation.nodes()));
+  EXPECT_THAT(failure_, HasSubstr(path + ": No such file or directory; check that the launcher"));
+}
+
+TEST_F(InstallationTest, a_launcher_without_a_trusted_certificate_is_refused_at_once) {
+  const std::unique_ptr<web::Server> launcher = open_with_certificate(new_certificate("own"));
+  const std::string address = "https://127.0.0.1:" + std::to_string(launcher->port());
+  RemoteInstallation installation(runtime_, {.url = address}, log_, keep_);
+  EXPECT_FALSE(outcome_in_time(installation, {.labels = {"small"}, .timeout = hours(20)}));
+  EXPECT_THAT(failure_, HasSubstr("certificate"));
+  EXPECT_THAT(failure_, HasSubstr("--ca-file or NODEPOOL_CA_FILE"));
+  EXPECT_THAT(warnings_, testing::IsEmpty()) << "it is not retried";
+  // Another launcher serves the request.
+  RemoteInstallation either(runtime_, {.url = address + "," + url(0), .token = "secret of gitlab"},
+                            log_, keep_);
+  const std::optional<Installation::Outcome> outcome =
+      outcome_in_time(either, {.labels = {"small"}, .timeout = hours(20)});
+  ASSERT_TRUE(outcome) << failure_;
+  EXPECT_TRUE(outcome->leased);
+  run(launcher->stop());
+}
+
+TEST_F(InstallationTest, what_is_refused_until_something_is_changed_has_an_error_of_its_own) {
+  EXPECT_THROW(run(client("unknown").request({.labels = {"small"}}, nullptr)), requestor::Refused);
+  EXPECT_THROW(run(client("viewer").request({.labels = {"small"}}, nullptr)), requestor::Refused);
+  EXPECT_THROW(run(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
+               requestor::Refused);
+}
+
+TEST_F(InstallationTest, a_token_that_has_all_its_nodes_is_refused_until_it_releases_some) {
+  RemoteInstallation installation = client("jenkins");  // at most three
+  const auto request_nodes = [this, &installation](std::size_t nodes) {
+    return run(installation.request({.labels = std::vector<std::string>(nodes, "small")}, nullptr));
+  };
+  const Installation::Outcome outcome = request_nodes(3);
+  ASSERT_TRUE(outcome.leased);
+  const auto request_more = [&request_nodes] { request_nodes(1); };
+  EXPECT_THAT(request_more, testing::ThrowsMessage<RequestError>(HasSubstr("(max-nodes 3)")));
+  EXPECT_THAT(request_more, testing::Not(testing::Throws<requestor::Refused>()));
+  // Other calls are not delayed: the time stands still.
+  run(installation.release(outcome.leased->lease.id, std::nullopt));
+  settle();
+  EXPECT_THROW(request_nodes(4), requestor::Refused) << "that never fits";
+  EXPECT_TRUE(request_nodes(1).leased);
 }
 
 TEST_F(InstallationTest, an_error_that_is_not_the_apis_is_reported_with_its_status) {

@@ -1,4 +1,4 @@
-// Tests the cost of explanations. Their texts: tests/cli/explain_test.cc.
+// Tests the cost of explanations, and those by launchers. Other texts: tests/cli/explain_test.cc.
 
 #include "report/explanation/explainer.h"
 
@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,7 +52,7 @@ class ExplainerTest : public testing::Test {
     config_.labels.try_emplace("small");
     model::Component pool;
     pool.kind = model::Component::Kind::pool;
-    pool.id = "l1-PoolWorker.sky-main-" + std::string(32, 'a');
+    pool.id = pool_id_;
     pool.hostname = "l1";
     pool.name = "main";
     pool.provider_name = "sky";
@@ -92,14 +94,22 @@ class ExplainerTest : public testing::Test {
                     .components = records_.components,
                     .config = config_,
                     .providers = {},
-                    .history = [this](const std::string&) {
-                      ++explained_;
-                      return std::vector<history::JournalEntry>();
-                    }};
+                    .history =
+                        [this](const std::string&) {
+                          ++explained_;
+                          return history::SubjectHistory();
+                        },
+                    .own_pools = own_pools_,
+                    .decisions =
+                        [this](const std::string& id) {
+                          const auto found = decisions_.find(id);
+                          return found == decisions_.end() ? nullptr : &found->second;
+                        }};
     sources.providers["sky"].config = std::make_shared<const SkyConfig>();
     return loop_.run(explain(std::move(sources), "small", {})).value();
   }
 
+  const std::string pool_id_ = "l1-PoolWorker.sky-main-" + std::string(32, 'a');
   async::EventLoop loop_;
   async::VirtualClock clock_;
   async::Random random_{1};
@@ -111,12 +121,36 @@ class ExplainerTest : public testing::Test {
       "test"};
   model::Records records_{runtime_, store_, log_};
   config::Config config_;
-  int explained_ = 0;  // requests
+  std::set<std::string> own_pools_ = {pool_id_};
+  std::map<std::string, PoolDecisions> decisions_;  // by request
+  int explained_ = 0;                               // requests
   std::int64_t transactions_ = 0;
   async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
                             ADD_FAILURE() << name << ": " << error;
                           }};
 };
+
+TEST_F(ExplainerTest, a_launcher_knows_its_decisions_about_all_requests_of_a_label) {
+  const std::string decided = add_request();
+  const std::string undecided = add_request();
+  decisions_[decided][pool_id_] = {.kind = planning::Decision::Kind::wait,
+                                   .until = planning::Decision::Until::launch_ends};
+  const Explanation explanation = explain_label();
+  const Statements& requests = explanation.statements.back().details;
+  ASSERT_THAT(requests, SizeIs(2));
+  EXPECT_EQ(requests[0].text, decided + ": sky-main on l1 waits (until a launch ends)");
+  EXPECT_EQ(requests[1].text, undecided + ": sky-main on l1 has not decided about it yet");
+}
+
+TEST_F(ExplainerTest, a_launcher_does_not_know_the_decisions_of_another_one_on_its_host) {
+  own_pools_.clear();
+  const std::string id = add_request();
+  const Explanation explanation = explain_label();
+  const Statements& requests = explanation.statements.back().details;
+  ASSERT_THAT(requests, SizeIs(1));
+  EXPECT_EQ(requests[0].text, id + ": sky-main on l1 may serve it; its decisions are known on l1: "
+                                   "use --url");
+}
 
 // Ends the requests as soon as one of them is explained.
 async::Task<> end_requests(model::RequestTable& requests, std::vector<std::string> ids,
@@ -130,8 +164,9 @@ TEST_F(ExplainerTest, other_tasks_run_between_the_requests_of_a_label) {
   for (int i = 0; i < 10; ++i) ids.push_back(add_request());
   scope_.spawn("requestor", end_requests(records_.requests, ids, explained_));
   const Explanation explanation = explain_label();
-  EXPECT_THAT(explanation.others, Not(IsEmpty()));
-  EXPECT_THAT(explanation.others, SizeIs(Lt(ids.size())));
+  const Statements& requests = explanation.statements.back().details;
+  EXPECT_THAT(requests, Not(IsEmpty()));
+  EXPECT_THAT(requests, SizeIs(Lt(ids.size())));
   EXPECT_EQ(explanation.omitted, 0U);
 }
 

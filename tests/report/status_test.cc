@@ -1,5 +1,6 @@
 #include "report/status.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,8 +38,8 @@ class StatusTest : public testing::Test {
     loop_.poll();
   }
 
-  void add_launcher(const model::Component& launcher) {
-    add(coordination::join_path(model::kComponentsRoot, "launcher/l10000000000"),
+  void add_launcher(const model::Component& launcher, const char* id = "l10000000000") {
+    add(coordination::join_path(model::kComponentsRoot, std::string("launcher/") + id),
         to_record(launcher));
   }
 
@@ -58,7 +59,7 @@ class StatusTest : public testing::Test {
                       .components = records_.components,
                       .images = records_.images,
                       .hosts = hosts_,
-                      .store = {"sqlite", "/db", 4096},
+                      .store = {"sqlite", "/db", 4096, store_problem_},
                       .providers = providers_,
                       .diskimages = diskimages_,
                       .now = clock_.wall_seconds(),
@@ -87,6 +88,7 @@ class StatusTest : public testing::Test {
       "test"};
   model::Records records_{runtime_, store_, log_};
   std::vector<model::HostReport> hosts_;
+  std::string store_problem_;
   std::set<std::string> providers_;
   std::set<std::string> diskimages_;
   async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
@@ -139,6 +141,55 @@ TEST_F(StatusTest, problems_reported_by_daemons_are_included) {
                   "provider sky is configured here, but no launcher serves it"));
 }
 
+TEST_F(StatusTest, a_problem_that_two_launchers_of_a_host_report_is_listed_once) {
+  model::Component launcher = well();
+  launcher.configuration_problem = "labels: missing";
+  launcher.problems = {"the disk is full"};
+  add_launcher(launcher);
+  add_launcher(launcher, "l10000000001");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("labels: missing"), HasSubstr("the disk is full")));
+  launcher.hostname = "l2";
+  launcher.configuration_problem.clear();
+  add_launcher(launcher, "l20000000002");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("labels: missing"), HasSubstr("the disk is full"),
+                                      "launcher on l2: the disk is full"));
+}
+
+TEST_F(StatusTest, nodes_of_a_provider_that_was_removed_are_a_problem) {
+  model::Component pool;
+  pool.kind = model::Component::Kind::pool;
+  pool.provider_name = "served";
+  add_launcher(well());
+  add(coordination::join_path(model::kComponentsRoot, "pool/l10000000000"), to_record(pool));
+  add(model::request_path("200-0000000001"),
+      R"({"state": "pending", "state_time": 1, "node_types": ["small"], "requestor": "zuul"})");
+  const auto add_node = [this](const char* id, const char* provider, const char* request) {
+    add(model::node_path(id), fmt::format(R"({{"state": "building", "state_time": 1, "type": )"
+                                          R"(["small"], "provider": "{}", "allocated_to": "{}"}})",
+                                          provider, request));
+  };
+  add_node("0000000001", "served", "200-0000000001");
+  EXPECT_THAT(problems(), IsEmpty());
+  add_node("0000000002", "gone", "200-0000000001");
+  add_node("0000000003", "gone", "200-0000000009");
+  EXPECT_THAT(problems(), ElementsAre("provider gone is not configured here and no launcher serves "
+                                      "it: 2 node(s) and 1 request(s) of it remain"));
+  providers_ = {"gone"};
+  EXPECT_THAT(problems(),
+              ElementsAre("provider gone is configured here, but no launcher serves it"));
+}
+
+TEST_F(StatusTest, a_problem_of_the_store_is_listed_once) {
+  store_problem_ = "less than 16 MiB are free";
+  model::Component launcher = well();
+  add_launcher(launcher);
+  EXPECT_THAT(problems(), ElementsAre("less than 16 MiB are free"));
+  launcher.problems = {"less than 16 MiB are free"};
+  add(coordination::join_path(model::kComponentsRoot, "launcher/l20000000001"),
+      to_record(launcher));
+  EXPECT_THAT(problems(), ElementsAre("launcher on l1: less than 16 MiB are free"));
+}
+
 TEST_F(StatusTest, a_daemon_whose_start_is_unknown_reports_its_problems) {
   model::Component launcher = well();
   launcher.started = 0;
@@ -161,6 +212,26 @@ TEST_F(StatusTest, a_python_launcher_reports_less) {
   EXPECT_THAT(status_as(Format::json, status()),
               HasSubstr(R"("started": null, "configuration_loaded": null, )"
                         R"("configuration_rejected": null)"));
+}
+
+TEST_F(StatusTest, a_provider_that_launchers_of_both_kinds_serve_needs_attention) {
+  add_launcher(well());
+  const auto add_pool = [this](const char* host, const char* provider, const char* version) {
+    model::Component pool;
+    pool.kind = model::Component::Kind::pool;
+    pool.hostname = host;
+    pool.provider_name = provider;
+    pool.version = version;
+    add(fmt::format("{}/pool/{}{}", model::kComponentsRoot, host, provider), to_record(pool));
+  };
+  add_pool("pylauncher", "vexxhost", "11.0.0");
+  add_pool("pylauncher", "old", "11.0.0");
+  add_pool("l1", "rack", "12.0.0");
+  add_pool("odd", "vexxhost", "");
+  EXPECT_THAT(problems(), IsEmpty());
+  add_pool("l1", "vexxhost", "12.0.0");
+  EXPECT_THAT(problems(), ElementsAre(testing::StartsWith("provider vexxhost is also served by "
+                                                          "pylauncher (version 11.0.0): ")));
 }
 
 TEST_F(StatusTest, images_need_attention_when_the_last_build_or_upload_failed) {
@@ -195,9 +266,11 @@ TEST_F(StatusTest, a_request_may_wait_for_a_while) {
   EXPECT_THAT(problems(), IsEmpty());
   clock_.advance_by(std::chrono::seconds(601));
   EXPECT_THAT(problems(),
-              ElementsAre("request 200-0000000001 for small has been waiting for 601 s: "
+              ElementsAre("request 200-0000000001 for small has been waiting for 10 min: "
                           "see `nodepool explain 200-0000000001`"));
   EXPECT_THAT(status_as(Format::text, status()), HasSubstr("| 200-0000000001 | requested | small"));
+  clock_.advance_by(std::chrono::hours(2));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr(" has been waiting for 2 h 10 min: ")));
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 #include "telemetry/log.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,10 +21,14 @@
 namespace nodepool::telemetry {
 namespace {
 
+using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::SizeIs;
+using testing::StartsWith;
 
 class LogFileTest : public testing::Test {
  protected:
@@ -153,6 +160,41 @@ TEST_F(LogFileTest, a_torn_line_ends_before_the_next_one) {
   ::waitpid(child, nullptr, 0);
   EXPECT_THAT(lines(path_),
               ElementsAre(testing::SizeIs(60), HasSubstr("1 message(s)"), EndsWith("whole")));
+}
+
+// What a process logs to its standard error, a file. JOURNAL_STREAM names this file or another one.
+class JournalTest : public LogFileTest {
+ protected:
+  std::vector<std::string> logged(bool is_journal) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      ::dup2(file, STDERR_FILENO);
+      struct ::stat status{};
+      ::fstat(file, &status);
+      const std::string inode = std::to_string(status.st_ino + (is_journal ? 0 : 1));
+      ::setenv("JOURNAL_STREAM", (std::to_string(status.st_dev) + ":" + inode).c_str(), 1);
+      LogOptions options;
+      options.levels = {{"", LogLevel::debug}};
+      const Logger logger(std::make_shared<Log>(options), "nodepool");
+      logger.debug("1");
+      logger.info("2\n3");
+      logger.warning("4");
+      logger.error("5");
+      ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+    return lines(path_);
+  }
+};
+
+TEST_F(JournalTest, each_line_has_its_priority) {
+  EXPECT_THAT(logged(true), ElementsAre(StartsWith("<7>2"), StartsWith("<6>2"), StartsWith("<6>2"),
+                                        StartsWith("<4>2"), StartsWith("<3>2")));
+}
+
+TEST_F(JournalTest, other_streams_have_no_priorities) {
+  EXPECT_THAT(logged(false), AllOf(SizeIs(5), Each(StartsWith("2"))));
 }
 
 TEST(LogErrorsTest, the_error_of_a_task_is_logged_with_its_name) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,8 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <vector>
+
+#include "tests/support/network.h"
 
 namespace nodepool::telemetry {
 namespace {
@@ -46,19 +50,18 @@ constexpr Metric kVisits{.name = "visit_seconds",
 // A statsd server that records datagrams.
 class UdpReceiver {
  public:
-  explicit UdpReceiver(const std::string& port = "0")
-      : descriptor_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
-    socklen_t size = sizeof(address);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(descriptor_, generic, size) != 0 ||
-        ::getsockname(descriptor_, generic, &size) != 0) {
+  explicit UdpReceiver(const std::string& port = "0", const char* host = test_support::kLoopback) {
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(host, port.c_str(), nullptr, &found) != 0) throw std::runtime_error(host);
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, &::freeaddrinfo);
+    descriptor_ = ::socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_in6 bound{};  // the port of an IPv4 address is at the same place
+    socklen_t size = sizeof(bound);
+    if (::bind(descriptor_, address->ai_addr, address->ai_addrlen) != 0 ||
+        ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
       throw std::runtime_error("no UDP socket on the loopback interface");
     }
-    port_ = ntohs(address.sin_port);
+    port_ = ntohs(bound.sin6_port);
   }
   ~UdpReceiver() { ::close(descriptor_); }
   UdpReceiver(const UdpReceiver&) = delete;
@@ -76,7 +79,7 @@ class UdpReceiver {
   }
 
  private:
-  int descriptor_;
+  int descriptor_ = -1;
   int port_ = 0;
 };
 
@@ -101,6 +104,14 @@ TEST(Statsd, a_server_receives_every_kind_of_metric) {
 TEST(Statsd, a_host_name_is_resolved) {
   const UdpReceiver server;
   const Metrics metrics = Metrics::to_statsd("", server.port());
+  metrics.count(series<kSongs>());
+  EXPECT_EQ(server.next(), "nodepool.songs:1|c");
+}
+
+TEST(Statsd, an_ipv6_address_will_do) {
+  if (!test_support::has_ipv6_loopback()) GTEST_SKIP() << "this machine has no IPv6";
+  const UdpReceiver server("0", test_support::kLoopback6);
+  const Metrics metrics = Metrics::to_statsd(test_support::kLoopback6, server.port());
   metrics.count(series<kSongs>());
   EXPECT_EQ(server.next(), "nodepool.songs:1|c");
 }

@@ -86,12 +86,13 @@ TEST(ThreadStacksTest, a_thread_that_does_not_answer_is_listed_without_a_stack) 
 // Records log messages, from any thread.
 class LogLines {
  public:
-  std::shared_ptr<Log> sink() {
-    return Log::to_consumer([this](LogLevel, std::string_view logger, std::string_view message) {
+  std::shared_ptr<Log> sink(LogLevel level = LogLevel::debug) {
+    const auto add = [this](LogLevel, std::string_view logger, std::string_view message) {
       const std::lock_guard lock(mutex_);
       text_.append(logger).append(": ").append(message).append("\n");
       changed_.notify_all();
-    });
+    };
+    return Log::to_consumer(add, level);
   }
   std::string wait_for(const std::string& part) {
     std::unique_lock lock(mutex_);
@@ -128,7 +129,8 @@ TEST(StackDumpTest, threads_come_though_the_loop_hangs_and_tasks_when_it_runs_ag
   const async::Runtime runtime{loop.executor(), clock, random};
   async::TaskScope scope(runtime, [](const std::string&, const std::string&) {});
   async::Event event("a node changed");
-  const StackDump dump(runtime, Logger(lines.sink(), "nodepool.stack_dump"));
+  // An operator gets a dump whatever the level is.
+  const StackDump dump(runtime, Logger(lines.sink(LogLevel::warning), "nodepool.stack_dump"));
   scope.spawn("worker", await_event(event));
   while (loop.poll()) {
   }

@@ -1,4 +1,4 @@
-// Tests request targets, content negotiation, and dates.
+// Tests request targets, forms, content negotiation, and dates.
 
 #include "web/message.h"
 
@@ -7,6 +7,7 @@
 
 #include "web/http_date.h"
 #include "web/negotiation.h"
+#include "web/request_reader.h"
 
 namespace nodepool::web {
 namespace {
@@ -97,6 +98,22 @@ TEST(HttpDateTest, what_is_no_date_is_none) {
         "Sun, 06 Nox 1994 08:49:37 GMT", "Sun, \xff\xff Nov 1994 08:49:37 GMT"}) {
     EXPECT_EQ(parse_http_date(text), std::nullopt) << text;
   }
+}
+
+TEST(RequestTest, a_multipart_form_is_a_form_without_parameters) {
+  const auto read = [](const std::string& type, const std::string& body) {
+    Connection::Parser::value_type message;
+    message.target("/a?b=c");
+    message.set(boost::beast::http::field::content_type, type);
+    message.body() = body;
+    Request request;
+    EXPECT_FALSE(read_request({}, message, request));
+    EXPECT_EQ(request.parameters.size(), 1U);
+    return request.has_form;
+  };
+  EXPECT_TRUE(read("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data\r\n"));
+  EXPECT_FALSE(read("multipart/form-data; boundary=x", R"({"labels": ["small"]})"));
+  EXPECT_FALSE(read("application/json", "broken"));
 }
 
 }  // namespace

@@ -353,7 +353,11 @@ TEST_F(ServerTest, a_port_that_is_taken_is_said_once_and_waited_for) {
   loop_.run(other.start({.host = "127.0.0.1", .port = server_->port()}));
   EXPECT_EQ(other.port(), 0);
   EXPECT_THAT(lines_, ElementsAre(HasSubstr("Address already in use")));
+  EXPECT_EQ(server_->problem(), "");
+  EXPECT_EQ(other.problem(), "the web server cannot listen at 127.0.0.1, port " +
+                                 std::to_string(server_->port()) + ": Address already in use");
   loop_.run(other.stop());
+  EXPECT_EQ(other.problem(), "");
 }
 
 TEST_F(ServerTest, localhost_and_no_address_are_the_loopback_address) {

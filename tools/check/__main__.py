@@ -53,7 +53,10 @@ def choose(names, options):
 def main():
     os.chdir(pathlib.Path(__file__).resolve().parents[2])
     # Raise KeyboardInterrupt, so that the process groups that have been started are ended.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
+    # A script ignores this and SIGINT for a command in its background. Tests, which interrupt programs, inherit that.
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     names, options = split(sys.argv[1:])
     if options[:1] == ['--help']:
         print(usage())

@@ -14,7 +14,7 @@ struct FaultPlan {
   double lost_request = 0;  // a write is not executed; the outcome is unknown to the caller
   double lost_answer = 0;   // a write is executed; the outcome is unknown to the caller
   double lost_session = 0;  // lose_session is called just before the operation
-  // While it returns true, writes fail because the store is full. Null: never full.
+  // While it returns true, writes fail with `no_space`. Null: never full.
   std::function<bool()> is_full = nullptr;
 
   // For each event of a watch.

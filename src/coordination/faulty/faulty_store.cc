@@ -93,7 +93,7 @@ Task<> FaultyStore::Link::perform(std::shared_ptr<Link> self, Task<> operation, 
   const bool is_full = access == Access::write && self->plan.is_full && self->plan.is_full();
   if (is_full) {
     ++self->counts.full;
-    failure = std::make_exception_ptr(store_error(Kind::storage, what, "the store is full"));
+    failure = std::make_exception_ptr(store_error(Kind::no_space, what, "the store is full"));
   } else if (fault != Fault::disconnected && fault != Fault::lost_request) {
     try {
       co_await std::move(operation);

@@ -12,6 +12,7 @@
 
 #include "coordination/error.h"
 #include "coordination/sqlite/file_access.h"
+#include "coordination/sqlite/file_error.h"
 
 namespace nodepool::coordination::sqlite {
 
@@ -25,8 +26,6 @@ std::string advice_for(int code, const std::string& path) {
     case SQLITE_LOCKED:
       return "another process holds its lock; `fuser -v " + path +
              "` lists the processes that have it open";
-    case SQLITE_FULL:
-      return "free space on its file system; the store then recovers by itself";
     case SQLITE_IOERR:
       return "check the kernel log for disk errors";
     case SQLITE_CORRUPT:
@@ -45,10 +44,8 @@ std::string advice_for(int code, const std::string& path) {
 // Creates the file without opening it (see FileAccess), accessible for its owner only.
 void create_if_missing(const std::string& path) {
   if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
-  const std::string reason = std::generic_category().message(errno);
-  throw store_error(Kind::storage, path,
-                    "cannot create the file: " + reason +
-                        "; its directory must exist and be writable for this user");
+  throw file_error(path, "create the file", errno,
+                   "its directory must exist and be writable for this user");
 }
 
 void require_file(const std::string& path) {
@@ -60,12 +57,11 @@ void require_file(const std::string& path) {
     throw store_error(Kind::no_node, path,
                       "there is no store; the launcher creates it when it starts");
   }
-  throw store_error(Kind::storage, path,
-                    "cannot open it: " + std::generic_category().message(reason));
+  throw file_error(path, "open it", reason);
 }
 
-// The URI of a file that no process writes, as in SQLite's documentation of URI filenames.
-std::string immutable_uri(const std::string& path) {
+// The URI of a file with a parameter, as in SQLite's documentation of URI filenames.
+std::string uri_of(const std::string& path, std::string_view parameter) {
   constexpr std::string_view kPlain = "/-_.";
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string uri = "file:";
@@ -78,7 +74,7 @@ std::string immutable_uri(const std::string& path) {
       uri += {'%', kDigits[byte >> 4], kDigits[byte & 0xf]};
     }
   }
-  return uri + "?immutable=1";
+  return uri.append("?").append(parameter);
 }
 
 // Whether SQLite could not write its index of the log, which readers need as well.
@@ -134,17 +130,27 @@ void Database::open(const std::string& name, int flags) {
   sqlite3_busy_handler(connection, &Database::wait_for_lock, this);
 }
 
-// Readers need SQLite's index of the log in a file next to the database. If there is no log and the
-// index cannot be created, no process has the database open and the database file is complete.
+// Readers need SQLite's index of the log in a file next to the database. On a full disk, the file
+// exists, at least since the first attempt, but is too short. If it may not be written and no
+// process has the database open, SQLite reads the log into an index of its own. If there is no log
+// and the index cannot be created, no process has the database open and the database file is
+// complete.
 void Database::open_for_reading() {
   open(path_, SQLITE_OPEN_READONLY);
-  const int code =
-      sqlite3_exec(connection_.get(), "PRAGMA schema_version", nullptr, nullptr, nullptr);
+  int code = try_to_read();
+  if (is_denied(code)) {
+    open(uri_of(path_, "readonly_shm=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    code = try_to_read();
+  }
   if (code == SQLITE_OK) return;
   struct stat log{};
   const bool has_no_log = ::stat((path_ + "-wal").c_str(), &log) != 0 && errno == ENOENT;
   if (!is_denied(code) || !has_no_log) fail(code, "read it");
-  open(immutable_uri(path_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  open(uri_of(path_, "immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+int Database::try_to_read() {
+  return sqlite3_exec(connection_.get(), "PRAGMA schema_version", nullptr, nullptr, nullptr);
 }
 
 Database::~Database() = default;
@@ -181,13 +187,15 @@ void Database::require_in_place() const {
 }
 
 void Database::fail(int code, std::string_view doing) const {
-  std::string detail = "cannot " + std::string(doing) + ": " + sqlite3_errstr(code);
-  // Add the operating system's error if it explains more.
-  const int reason = connection_ ? sqlite3_system_errno(connection_.get()) : 0;
   const int primary = code & 0xff;
-  if (reason != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN)) {
-    detail += " (" + std::generic_category().message(reason) + ")";
-  }
+  // The operating system's error, if it explains more.
+  const bool has_reason =
+      connection_ != nullptr && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN);
+  const int reason = has_reason ? sqlite3_system_errno(connection_.get()) : 0;
+  if (primary == SQLITE_FULL) throw file_error(path_, doing, ENOSPC);
+  if (is_lack_of_space(reason)) throw file_error(path_, doing, reason);
+  std::string detail = "cannot " + std::string(doing) + ": " + sqlite3_errstr(code);
+  if (reason != 0) detail += " (" + std::generic_category().message(reason) + ")";
   const std::string advice = advice_for(code, path_);
   if (!advice.empty()) detail += "; " + advice;
   const bool busy = primary == SQLITE_BUSY || primary == SQLITE_LOCKED;

@@ -14,8 +14,8 @@ struct sqlite3_stmt;
 namespace nodepool::coordination::sqlite {
 
 // A connection to one SQLite file, for one thread at a time. All functions of this file throw
-// StoreError: `disconnected` if another process holds the lock past the deadline, otherwise
-// `storage`.
+// StoreError: `disconnected` if another process holds the lock past the deadline, `no_space` if the
+// disk is full, otherwise `storage`.
 class Database {
  public:
   // Opens `path`, which must exist unless `use` is `create`. `lock_deadline` is how long a
@@ -50,6 +50,7 @@ class Database {
 
   void open(const std::string& name, int flags);
   void open_for_reading();
+  int try_to_read();
 
   static int wait_for_lock(void* database, int attempt);
 

@@ -11,17 +11,11 @@
 #include <system_error>
 #include <utility>
 
-#include "coordination/error.h"
+#include "coordination/sqlite/file_error.h"
 
 namespace nodepool::coordination::sqlite {
 
 namespace {
-
-[[noreturn]] void session_file_failed(const std::string& path, std::string_view doing, int reason) {
-  throw store_error(
-      StoreError::Kind::storage, path,
-      "cannot " + std::string(doing) + ": " + std::generic_category().message(reason));
-}
 
 // A signal may interrupt flock().
 bool lock(const Descriptor& file, int operation) {
@@ -47,7 +41,7 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 
 void LiveDirectory::restore() const {
   if (::mkdir(path_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    session_file_failed(
+    throw file_error(
         path_,
         "create the directory (this user must be able to write to the directory of the store)",
         errno);
@@ -74,10 +68,10 @@ SessionLock LiveDirectory::hold(std::int64_t session) const {
   const std::string path = file_of(session);
   drop(session);  // of a process that died before it recorded its session
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file.is_open()) session_file_failed(path, "create the session's file", errno);
+  if (!file.is_open()) throw file_error(path, "create the session's file", errno);
   access().apply_to(path);
   // Waits for processes that are just testing the lock.
-  if (!lock(file, LOCK_EX)) session_file_failed(path, "lock the session's file", errno);
+  if (!lock(file, LOCK_EX)) throw file_error(path, "lock the session's file", errno);
   return {session, std::move(file)};
 }
 
@@ -87,19 +81,19 @@ bool LiveDirectory::is_held(std::int64_t session) const {
   if (!file.is_open()) {
     if (errno == ENOENT) return false;
     if (errno == EACCES || errno == EPERM) return true;
-    session_file_failed(path, "open the session's file", errno);
+    throw file_error(path, "open the session's file", errno);
   }
   // A shared lock, so that concurrent tests do not see each other. The lock belongs to an open
   // file, not to a process, so the test also works for sessions of this process.
   if (lock(file, LOCK_SH | LOCK_NB)) return false;
-  if (errno != EWOULDBLOCK) session_file_failed(path, "test the lock of the session's file", errno);
+  if (errno != EWOULDBLOCK) throw file_error(path, "test the lock of the session's file", errno);
   return true;
 }
 
 void LiveDirectory::drop(std::int64_t session) const {
   const std::string path = file_of(session);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-    session_file_failed(path, "remove the session's file", errno);
+    throw file_error(path, "remove the session's file", errno);
 }
 
 std::vector<std::int64_t> LiveDirectory::sessions() const {
@@ -113,7 +107,7 @@ std::vector<std::int64_t> LiveDirectory::sessions() const {
     if (failure == std::errc() && end == name.data() + name.size()) found.push_back(session);
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    session_file_failed(path_, "list the directory", error.value());
+    throw file_error(path_, "list the directory", error.value());
   }
   return found;
 }

@@ -39,7 +39,7 @@ struct SessionLock {
 // kernel closes the session file of a dead process, and a process that has changed the database
 // opens and closes the bell.
 //
-// Functions throw StoreError(storage).
+// Functions throw StoreError(storage), or StoreError(no_space) on a full disk.
 class LiveDirectory {
  public:
   // Creates nothing.

@@ -41,11 +41,12 @@ struct SqliteOptions {
 // Throws StoreError(no_node) if there is no store in the directory and `use` is not `create`;
 // StoreError(storage) if the file cannot be created or written, is damaged, or belongs to another
 // program or a later version of Nodepool; StoreError(disconnected) if another process holds the
-// lock past the deadline. The message says what to do.
+// lock past the deadline; StoreError(no_space) if the disk is full. The message says what to do.
 //
-// Later failures: on a full or failing disk, writes fail with StoreError(storage) and have not
-// happened, and reads continue. Writes recover when there is space again. While the file cannot be
-// read, or has been removed or replaced, the session is `suspended`, and operations fail.
+// Later failures: on a full disk, writes fail with StoreError(no_space), on a failing one with
+// StoreError(storage). They have not happened, and reads continue. Writes recover when there is
+// space again. While the file cannot be read, or has been removed or replaced, the session is
+// `suspended`, and operations fail.
 //
 // Destroying the store without close() is like the death of its process. Other processes use the
 // machine's time, so `runtime` must have its clock.

@@ -33,9 +33,10 @@ const FakeFlavor& choose_flavor(const FakeLabel& label) {
   const auto& flavors = FakeCloud::flavors();
   const auto found = std::ranges::find_if(flavors, fits);
   if (found == flavors.end()) {
-    throw CloudError(
-        CloudError::Kind::permanent,
-        "no flavor is called \"" + wanted + "\" and has " + std::to_string(label.min_ram) + " MiB");
+    std::string text = "the cloud has no flavor";
+    if (!wanted.empty()) text += " " + wanted;
+    if (label.min_ram > 0) text += " with at least " + std::to_string(label.min_ram) + " MiB";
+    throw CloudError(CloudError::Kind::permanent, text);
   }
   return *found;
 }

@@ -2,6 +2,8 @@
 
 #include <exception>
 
+#include <boost/algorithm/string/predicate.hpp>
+
 namespace nodepool::drivers::fake {
 
 using driver::CloudError;
@@ -9,8 +11,8 @@ using driver::CloudImage;
 
 namespace {
 
-// The upload of an image with this property set to "true" fails. Source: the Python Nodepool's fake
-// driver.
+// The upload of an image with this property set to "true" in any case fails: a boolean of the
+// configuration is "True". Source: the Python Nodepool's fake driver.
 constexpr const char* kShouldFail = "SHOULD_FAIL";
 
 }  // namespace
@@ -98,7 +100,7 @@ Task<std::string> FakeClient::upload_image(std::string name, driver::Metadata me
   const std::string id = runtime_.random.uuid_hex();
   const std::function<void()> act = [&] {
     const auto should_fail = metadata.find(kShouldFail);
-    if (should_fail != metadata.end() && should_fail->second == "true") {
+    if (should_fail != metadata.end() && boost::algorithm::iequals(should_fail->second, "true")) {
       throw CloudError(CloudError::Kind::failed, "image " + name + " has SHOULD_FAIL set");
     }
     cloud_->add_image({.id = id, .name = name, .metadata = metadata});

@@ -85,16 +85,16 @@ async::Task<HostFacts> HostChecker::check(Host host) {
   co_return facts;
 }
 
-async::Task<bool> HostChecker::is_reachable(Host host) {
+async::Task<std::string> HostChecker::connect(Host host) {
   const auto turn = co_await connections_.take();
   try {
     const nodescan::Address address = co_await scanner_->address(host.name, deadline(host));
     co_await scanner_->connectable(address.text, static_cast<std::uint16_t>(host.connection_port),
                                    deadline(host), nodescan::Scanner::Attempts::one);
   } catch (const nodescan::ScanError& error) {
-    co_return error.is_inconclusive();
+    if (!error.is_inconclusive()) co_return error.what();
   }
-  co_return true;
+  co_return std::string();
 }
 
 }  // namespace nodepool::drivers::static_nodes

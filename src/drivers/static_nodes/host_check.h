@@ -27,8 +27,8 @@ struct HostFacts {
   std::optional<nodescan::Address> address;  // nothing: not resolved
 };
 
-// Checks the health of hosts, a limited number at a time. check() and is_reachable() do not wait
-// for each other: checks of dead hosts would delay the assignment of healthy ones.
+// Checks the health of hosts, a limited number at a time. check() and connect() do not wait for
+// each other: checks of dead hosts would delay the assignment of healthy ones.
 class HostChecker {
  public:
   HostChecker(const async::Runtime& runtime, std::unique_ptr<nodescan::Scanner> scanner);
@@ -39,8 +39,9 @@ class HostChecker {
   // std::runtime_error ("host key mismatches …").
   async::Task<HostFacts> check(Host host);
 
-  // Whether the host still accepts connections on its port, or that is unknown.
-  async::Task<bool> is_reachable(Host host);
+  // Tries once to connect to the host's port. Returns the failure; empty if the host accepts
+  // connections, or that is unknown.
+  async::Task<std::string> connect(Host host);
 
  private:
   async::Clock::TimePoint deadline(const Host& host) const;

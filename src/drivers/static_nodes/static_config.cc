@@ -176,6 +176,24 @@ driver::Offer StaticProviderConfig::offer() const {
   return offer;
 }
 
+void StaticProviderConfig::warn_if_listed(const Host& host, const config::Section& entry) {
+  const auto warn = [this, &entry](std::string message, std::string hint) {
+    config_warnings_.push_back(entry.error("name", std::move(message), std::move(hint)).problem());
+  };
+  if (hosts_.contains(host.key())) {
+    return warn(fmt::format("the provider lists {}@{} with port {} twice", host.username, host.name,
+                            host.connection_port),
+                "the last entry counts; `max-parallel-jobs` sets the number of nodes");
+  }
+  for (auto other = hosts_.lower_bound({host.name, "", 0});
+       other != hosts_.end() && other->first.name == host.name; ++other) {
+    if (other->first.port != host.connection_port) continue;
+    return warn(fmt::format("the provider lists {} with port {} for the users {} and {}", host.name,
+                            host.connection_port, other->first.username, host.username),
+                "two jobs may get the machine at the same time");
+  }
+}
+
 void StaticProviderConfig::load_pool(const config::Section& section,
                                      const config::ProviderSection& provider,
                                      const config::Config& config) {
@@ -189,15 +207,7 @@ void StaticProviderConfig::load_pool(const config::Section& section,
                                             "write `<type> <base64>`, without the host's name")
                                      .problem());
     }
-    if (hosts_.contains(host.key())) {
-      config_warnings_.push_back(
-          entry
-              .error("name",
-                     fmt::format("the provider lists {}@{} with port {} twice", host.username,
-                                 host.name, host.connection_port),
-                     "the last entry counts; `max-parallel-jobs` sets the number of nodes")
-              .problem());
-    }
+    warn_if_listed(host, entry);
     pool.labels.insert(host.labels.begin(), host.labels.end());
     hosts_.insert_or_assign(host.key(), std::move(host));
   }

@@ -63,6 +63,8 @@ class StaticProviderConfig final : public driver::ProviderConfig {
  private:
   void load_pool(const config::Section& section, const config::ProviderSection& provider,
                  const config::Config& config);
+  // Warns if the entry's machine is listed already.
+  void warn_if_listed(const Host& host, const config::Section& entry);
 
   std::map<HostKey, Host> hosts_;
 };

@@ -113,7 +113,10 @@ Task<bool> StaticProvider::is_usable(std::string node_id) {
   const Host* host = node == nullptr ? nullptr : find_host(*node);
   if (host == nullptr) co_return false;
   if (!host->host_key_checking) co_return true;
-  co_return co_await checker_.is_reachable(*host);
+  const std::string failure = co_await checker_.connect(*host);
+  if (failure.empty()) co_return true;
+  if (!is_quiesced_ && *context_.is_serving) connection_failed(*host, node_id, failure);
+  co_return false;
 }
 
 Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
@@ -317,12 +320,22 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
     if (is_free(*node)) scope_.spawn("deregister node " + node->id, retire(node->id));
   }
   state.unchecked = false;
-  if (!state.backoff.has_failed()) {
-    state.failing_since = context_.runtime.clock.wall_seconds();
-  }
   const async::Duration pause = state.backoff.failed();
   report(host, state, reason);
   scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(host.key(), pause));
+}
+
+// Its other nodes stay in service until a check, which connects repeatedly, has failed as well.
+void StaticProvider::connection_failed(const Host& host, const std::string& node_id,
+                                       const std::string& reason) {
+  log_.about({}, {}, node_id)
+      .warning("Static node {} (user {}, port {}) cannot be handed out: {}", host.name,
+               host.username, host.connection_port, reason);
+  HostState& state = states_.at(host.key());
+  report(host, state, reason);
+  if (state.backoff.has_failed() || state.doubts.has_failed()) return;  // a check is scheduled
+  state.unchecked = true;
+  reevaluate(host.key());
 }
 
 // A store that refuses writes may do so for days: only the first attempt is a warning. The reasons
@@ -342,7 +355,11 @@ void StaticProvider::check_undecided(const Host& host, HostState& state,
                reevaluate_later(host.key(), state.doubts.failed()));
 }
 
-void StaticProvider::report(const Host& host, const HostState& state, const std::string& reason) {
+void StaticProvider::report(const Host& host, HostState& state, const std::string& reason) {
+  if (unhealthy_.insert(host.key()).second) {
+    state.failing_since = context_.runtime.clock.wall_seconds();
+    report_unhealthy_hosts();
+  }
   model::HostReport report;
   report.provider = config_->name();
   report.pool = host.pool;
@@ -352,9 +369,9 @@ void StaticProvider::report(const Host& host, const HostState& state, const std:
   report.labels = host.labels;
   report.problem = reason;
   report.since = state.failing_since;
-  report.next_check = std::chrono::duration<double>(state.backoff.pause()).count();
+  const async::Duration pause = state.backoff.has_failed() ? state.backoff.pause() : kLongestPause;
+  report.next_check = std::chrono::duration<double>(pause).count();
   reports_.report(host.key(), std::move(report));
-  if (unhealthy_.insert(host.key()).second) report_unhealthy_hosts();
 }
 
 void StaticProvider::report_unhealthy_hosts() const {

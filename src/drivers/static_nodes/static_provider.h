@@ -83,7 +83,9 @@ class StaticProvider final : public driver::Provider {
   void check_succeeded(const HostKey& key, HostState& state);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
   void check_undecided(const Host& host, HostState& state, const std::string& reason);
-  void report(const Host& host, const HostState& state, const std::string& reason);
+  // The host did not accept a connection for one of its nodes.
+  void connection_failed(const Host& host, const std::string& node_id, const std::string& reason);
+  void report(const Host& host, HostState& state, const std::string& reason);
   void report_unhealthy_hosts() const;
 
   const model::Json& attributes(const Host& host) const;

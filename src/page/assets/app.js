@@ -2,7 +2,7 @@
 
 import {Connection, Unauthorized, setToken, token} from './connection.js';
 import {CallRates} from './call_rates.js';
-import {count, h, refreshAges} from './format.js';
+import {count, h, prose, refreshAges} from './format.js';
 import {DetailPanel, hasDetails} from './details.js';
 import {LISTS, filtered, matchCount} from './lists.js';
 import {Operator} from './operator.js';
@@ -75,7 +75,7 @@ function listView(name) {
                     list.columns(records, trends).flatMap(({key, title}) => [h('option', {value: key}, `${title} ↑`), h('option', {value: `-${key}`}, `${title} ↓`)]));
   const matches = h('p', {class: 'found', role: 'status'});
   element('main').replaceChildren(h('h1', {}, list.title), h('div', {class: 'tools', role: 'search'}, search, ...selects.values(), sorting, matches), table.element);
-  return {name, search, update() {
+  return {name, search, table, update() {
     const {id, choices} = route();
     const rows = filtered(list, records, choices);
     const sort = choices.sort || list.sort;
@@ -115,20 +115,39 @@ function setOptions(select, {title, options}, value) {
   select.value = value;
 }
 
+// The card of class "chosen" is the one of the URL.
 function cardView(name, title, content) {
   const scroll = h('div', {class: 'scroll'});
   element('main').replaceChildren(h('h1', {}, title), scroll);
+  const chosen = () => scroll.querySelector('.chosen');
+  let pointedTo = null;  // id of the card that was scrolled to
   return {name, update() {
-    if (scroll.contains(document.activeElement)) keepFocus(scroll, () => scroll.replaceChildren(content()));
-    else scroll.replaceChildren(content());
+    const {id} = route();
+    const before = chosen()?.getBoundingClientRect();
+    const area = scroll.getBoundingClientRect();
+    const wasWhole = before && before.top >= area.top && before.bottom <= area.bottom;
+    keepFocus(scroll, () => scroll.replaceChildren(content()));
+    const card = chosen();
+    if (card && id !== pointedTo) {
+      card.scrollIntoView();
+      card.querySelector('h2').focus({preventScroll: true});
+    } else if (card && before) {
+      scroll.scrollTop += card.getBoundingClientRect().top - before.top;  // the cards above it may have grown
+      if (wasWhole) card.scrollIntoView({block: 'nearest'});  // it may have grown, too
+    }
+    if (card || id === null) pointedTo = id;
   }};
 }
 
-// Runs `change`, which replaces the cards, and restores the focus of the current link.
+// Runs `change`, which replaces the cards, and restores the focus of the current link or heading.
 function keepFocus(scroll, change) {
   const at = document.activeElement;
-  const href = at.getAttribute('href');
-  const same = () => [...scroll.querySelectorAll('a')].filter((anchor) => anchor.getAttribute('href') === href);
+  if (!scroll.contains(at)) {
+    change();
+    return;
+  }
+  const key = (of) => of.getAttribute('href') ?? of.textContent;
+  const same = () => [...scroll.querySelectorAll('a, h2')].filter((each) => key(each) === key(at));
   const index = same().indexOf(at);
   change();
   const again = same();
@@ -170,8 +189,7 @@ function onRouteChange() {
   update();
   const {section, id} = route();
   if (id !== null && hasDetails(section)) detail.focus();
-  else if (before !== section) element('main').focus();
-  if (id !== null && section === 'providers') document.getElementById(`provider-${id}`)?.scrollIntoView();
+  else if (before !== section && !element('main').contains(document.activeElement)) element('main').focus();
 }
 
 // --- frame
@@ -183,16 +201,23 @@ function showFrame(section) {
   }
   for (const anchor of nav.children) {
     const name = anchor.dataset.section;
-    const isCurrent = name === section;
-    if (isCurrent && !anchor.hasAttribute('aria-current')) anchor.scrollIntoView({block: 'nearest', inline: 'nearest'});
-    if (isCurrent) anchor.setAttribute('aria-current', 'page');
+    if (name === section) anchor.setAttribute('aria-current', 'page');
     else anchor.removeAttribute('aria-current');
     const number = records.revision === null ? '' : SECTIONS[name].count?.(records) ?? '';
     anchor.lastChild.textContent = number.toLocaleString('en');
   }
+  showSection(nav, section);
   showToken();
   showDashboard();
   if (records.revision !== null) showSummary();
+}
+
+// Scrolls the sections to the current one; once more when all of them have their numbers, and so their widths.
+function showSection(nav, section) {
+  const shown = `${section} ${records.revision !== null}`;
+  if (nav.dataset.shown === shown) return;
+  nav.dataset.shown = shown;
+  nav.querySelector('[aria-current]').scrollIntoView({block: 'nearest', inline: 'center'});
 }
 
 function showDashboard() {
@@ -230,11 +255,19 @@ function showConnection(state, text) {
   shown.textContent = text;
 }
 
+// The server refuses a token that comes unencrypted from another host, and it then has to be replaced.
+function refuseTokens() {
+  const url = `https://${location.hostname}:PORT/`;
+  const text = `Tokens are accepted over TLS and on loopback addresses only. Open this page at the port of the request API: \`${url}\`, where PORT is \`api: port\` in the configuration of the launcher.`;
+  element('token-entry').before(h('p', {id: 'token-refusal'}, prose(text)));
+  element('token-entry').hidden = element('token-continue').hidden = true;
+}
+
 // Opens the dialog; returns the entered token, or null.
 function enteredToken(problem) {
   const dialog = element('token-dialog');
   const input = element('token-input');
-  element('token-problem').textContent = problem;
+  element('token-problem').replaceChildren(...prose(problem));
   input.value = '';
   dialog.returnValue = '';
   dialog.showModal();
@@ -275,9 +308,17 @@ function askToken(problem) {
   return asking;
 }
 
+// Escape keeps the words of the filter: by default browsers clear the field.
+function leaveFilter(event) {
+  if (!['ArrowDown', 'Enter', 'Escape'].includes(event.key)) return;
+  event.preventDefault();
+  if (event.key === 'Escape') view.search.blur();
+  else view.table.moveTo(0, true);
+}
+
 element('token').addEventListener('click', () => {
   if (token() === null) {
-    askToken('Enter a token with scope admin to hold, release and delete nodes, and to build and pause images.');
+    askToken('With a token of scope admin, this page holds, releases and deletes nodes, and builds and pauses images.');
     return;
   }
   setToken(null);
@@ -285,12 +326,17 @@ element('token').addEventListener('click', () => {
 });
 document.addEventListener('log-toggled', () => detail.refresh());
 document.addEventListener('keydown', (event) => {
+  if (document.querySelector('dialog[open]')) return;
   const isTyping = event.target.matches('input, select, textarea');
   if (event.key === '/' && !isTyping && view?.search) {
     event.preventDefault();
     view.search.focus();
-  } else if (event.key === 'Escape' && !element('detail').hidden && !document.querySelector('dialog[open]')) {
+  } else if (event.target === view?.search) {
+    leaveFilter(event);
+  } else if (event.key === 'Escape' && !element('detail').hidden) {
     closeDetail();
+  } else if (view?.table && element('detail').hidden && (event.target === document.body || event.target === element('main'))) {
+    view.table.onKey(event, view.table.firstVisible - 1);
   }
 });
 window.addEventListener('hashchange', onRouteChange);
@@ -303,6 +349,7 @@ function changed() {
   announce();
 }
 
+if (!window.isSecureContext) refuseTokens();
 showFrame(route().section);
 document.addEventListener('token-needed', async (event) => {
   await askToken(event.detail.problem);

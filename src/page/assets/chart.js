@@ -3,6 +3,7 @@
 import {h} from './format.js';
 
 const NAMESPACE = 'http://www.w3.org/2000/svg';
+const COUNT_INTERVAL = 60;  // seconds between the server's counts
 
 function svg(name, attributes, ...children) {
   const element = document.createElementNS(NAMESPACE, name);
@@ -41,8 +42,15 @@ const sum = (series, layers, index) => (series[layers[0].key][index] === null ? 
 
 function sums(series, layers) { return series[layers[0].key].map((_, index) => sum(series, layers, index)); }
 
-function plot(series, layers, top) {
+// The time of a value: of the last count of its step.
+const timeOf = ({begin, step}, index) => begin + (index + 1) * step - COUNT_INTERVAL;
+
+// Where the first count is, in steps: the first step may begin before it.
+const startOf = ({begin, first, step}) => (first - begin) / step;
+
+function plot(series, layers, top, trends) {
   const length = series.waiting.length;
+  const start = startOf(trends);
   const bases = new Array(length).fill(0);
   const known = svg('path', {class: 'known', d: areaPath(bases, series.waiting.map((value) => (value === null ? null : top)), top)});
   const paths = layers.map(({key, shade}) => {
@@ -50,7 +58,7 @@ function plot(series, layers, top) {
     series[key].forEach((value, index) => { bases[index] += value ?? 0; });
     return path;
   });
-  return svg('svg', {viewBox: `0 0 ${length} ${top}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'}, known, ...paths);
+  return svg('svg', {viewBox: `${start} 0 ${length - start} ${top}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'}, known, ...paths);
 }
 
 const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString([], {hour: '2-digit', minute: '2-digit', hour12: false});
@@ -59,22 +67,23 @@ const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString([], {hour
 const words = (series, layers, index) => layers.map(({key, text}) => `${series[key][index].toLocaleString('en')} ${text}`).join(', ');
 
 // The full hours, or parts of them, with their position in the whole.
-function ticks({begin, step}, length) {
-  const span = length * step;
+function ticks({begin, first, step}, length) {
+  const end = begin + length * step;
+  const span = end - first;
   const distance = [300, 900, 1800, 3600].find((each) => span / each <= 6) ?? 7200;
   const list = [];
-  for (let time = Math.ceil(begin / distance) * distance; time < begin + span; time += distance) {
+  for (let time = Math.ceil(first / distance) * distance; time < end; time += distance) {
     const tick = h('span', {}, clock(time));
-    tick.style.left = `${(time - begin) / span * 100}%`;
+    tick.style.left = `${(time - first) / span * 100}%`;
     list.push(tick);
   }
   return h('div', {class: 'ticks', 'aria-hidden': 'true'}, list);
 }
 
-function summary(title, values, {begin, step}) {
+function summary(title, values, trends) {
   const highest = Math.max(...values);
-  const when = highest > 0 ? ` at ${clock(begin + values.indexOf(highest) * step)}` : '';
-  return `${title} since ${clock(begin)}: now ${values.at(-1) ?? 'unknown'}, highest ${highest}${when}`;
+  const when = highest > 0 ? ` at ${clock(timeOf(trends, values.indexOf(highest)))}` : '';
+  return `${title} since ${clock(trends.first)}: now ${values.at(-1) ?? 'unknown'}, highest ${highest}${when}`;
 }
 
 // One chart with its scale. `show(index)`: the pointer is at a value; undefined: at none.
@@ -82,10 +91,11 @@ function chart({title, layers}, series, trends, show) {
   const values = sums(series, layers);
   const highest = Math.max(1, ...values);
   const line = h('span', {class: 'crosshair', hidden: true});
-  const area = h('div', {class: 'plot', role: 'img', 'aria-label': summary(title, values, trends)}, plot(series, layers, highest), line);
+  const area = h('div', {class: 'plot', role: 'img', 'aria-label': summary(title, values, trends)}, plot(series, layers, highest, trends), line);
+  const start = startOf(trends);
   const indexAt = (event) => {
     const {left, width} = area.getBoundingClientRect();
-    return Math.min(values.length - 1, Math.max(0, Math.floor((event.clientX - left) / width * values.length)));
+    return Math.min(values.length - 1, Math.max(0, Math.floor(start + (event.clientX - left) / width * (values.length - start))));
   };
   area.addEventListener('pointermove', (event) => show(indexAt(event)));
   area.addEventListener('pointerleave', () => show(undefined));
@@ -99,16 +109,16 @@ function charts(names, series, trends) {
   const shown = names.map((name) => CHARTS[name]);
   const readout = h('p', {class: 'readout muted', 'aria-hidden': 'true'});
   const length = series.waiting.length;
+  const start = startOf(trends);
   const show = (index) => {
     for (const {line} of made) {
       line.hidden = index === undefined;
-      if (index !== undefined) line.style.left = `${(index + 0.5) / length * 100}%`;
+      if (index !== undefined) line.style.left = `${((Math.max(index, start) + index + 1) / 2 - start) / (length - start) * 100}%`;
     }
-    if (index === undefined) readout.textContent = latest;
-    else readout.textContent = `${clock(trends.begin + index * trends.step)}: ${at(index)}`;
+    readout.textContent = index === undefined ? latest : `${clock(timeOf(trends, index))}: ${at(index)}`;
   };
   const at = (index) => (series.waiting[index] === null ? 'unknown' : shown.map(({layers}) => words(series, layers, index)).join(', '));
-  const latest = `Since ${clock(trends.begin)}; at ${clock(trends.begin + (length - 1) * trends.step)}: ${at(length - 1)}`;
+  const latest = `Since ${clock(trends.first)}; at ${clock(timeOf(trends, length - 1))}: ${at(length - 1)}`;
   const made = shown.map((each) => chart(each, series, trends, show));
   show(undefined);
   return h('div', {class: 'trend'}, made.map(({element}) => element), ticks(trends, length), readout);
@@ -124,7 +134,7 @@ export function trendCharts(trends, name, names = ALL) {
   const series = trends.series.get(name);
   if (!series) {
     return h('p', {class: 'muted'}, trends.incomplete ? 'Not kept: there were too many labels or providers in the last six hours.'
-      : `${names.includes('waiting') ? 'No waiting requests and no nodes' : 'No nodes'} since ${clock(trends.begin)}, counted once a minute.`);
+      : `${names.includes('waiting') ? 'No waiting requests and no nodes' : 'No nodes'} since ${clock(trends.first)}, counted once a minute.`);
   }
   if (!drawn.has(series)) drawn.set(series, charts(names, series, trends));
   return drawn.get(series);
@@ -142,5 +152,5 @@ export function sparkline(trends, name) {
   if (!series) return '';
   const layers = [...CHARTS.nodes.layers.slice(0, 2), CHARTS.waiting.layers[0]];
   const highest = Math.max(1, ...sums(series, layers));
-  return h('span', {class: 'sparkline', 'aria-hidden': 'true'}, plot(series, layers, highest));
+  return h('span', {class: 'sparkline', 'aria-hidden': 'true'}, plot(series, layers, highest, trends));
 }

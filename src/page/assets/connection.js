@@ -1,6 +1,6 @@
 // Connection to the server: loads all rows once, then follows the changes while the page is visible.
 
-import {setServerTime} from './format.js';
+import {clockTime, now, setServerTime} from './format.js';
 
 const KEY = 'nodepool-token';
 const MIN_BACKOFF = 1000, MAX_BACKOFF = 15000;  // ms
@@ -91,6 +91,7 @@ export class Connection {
   constructor(records, {showState, changed, askToken}) {
     Object.assign(this, {records, showState, changed, askToken, visibility: new Visibility()});
     this.staleness = this.failure = null;  // why the records are out of date, and why they cannot be shown
+    this.currentAt = null;  // when the server last sent something, and the records were up to date
   }
 
   async run() {
@@ -103,12 +104,12 @@ export class Connection {
         continue;
       } catch (error) {
         if (error instanceof Unauthorized) {
-          this.showState('lost', 'A token is required');
+          this.showLost('A token is required');
           await this.askToken(error.message);
           continue;
         }
         if (!this.visibility.isVisible) continue;
-        this.showState('lost', error instanceof Refused ? error.message : 'No response, retrying');
+        this.showLost(error instanceof Refused ? error.message : 'No response, retrying');
       }
       await pause(wait);
       wait = Math.min(wait * 2, MAX_BACKOFF);
@@ -176,6 +177,10 @@ export class Connection {
     }
   }
 
+  showLost(problem) {
+    this.showState('lost', this.currentAt === null ? problem : `${problem}; as of ${clockTime(this.currentAt).textContent}`);
+  }
+
   showConnected() {
     const problem = this.staleness ?? this.failure;
     this.showState(problem ? 'lost' : 'live', problem ?? 'Live');
@@ -199,6 +204,7 @@ export class Connection {
       }
     }
     if (isChanged) this.show();
+    if (!this.staleness) this.currentAt = now();
     this.showConnected();
     return true;
   }

@@ -178,6 +178,7 @@ export class DetailPanel {
   constructor(element, records, trends, operator) {
     Object.assign(this, {element, records, trends, operator});
     this.actions = h('div', {class: 'actions'});
+    this.limitation = h('p', {class: 'muted'});  // why there are no actions
     this.done = h('p', {class: 'muted', role: 'status'});
     this.fromApi = h('div');  // explanation and history
     this.body = h('div');
@@ -205,8 +206,8 @@ export class DetailPanel {
     this.done.textContent = '';
     this.title = h('h2', {id: 'detail-title', tabindex: -1}, this.id);
     this.element.replaceChildren(h('header', {}, h('div', {}, h('span', {class: 'kind'}, DETAILS[this.name].kind), this.title),
-      h('button', {type: 'button', class: 'quiet', 'aria-label': 'Close the details', onclick: onClose}, '✕')), this.actions, this.done, this.body,
-      this.fromApi);
+      h('button', {type: 'button', class: 'quiet', 'aria-label': 'Close the details', onclick: onClose}, '✕')), this.actions, this.limitation, this.done,
+      this.body, this.fromApi);
     this.element.hidden = false;
     this.element.scrollTop = 0;
   }
@@ -220,7 +221,8 @@ export class DetailPanel {
         .flat(Infinity).filter(Boolean));
     }
     if (row && DETAILS[this.name].title) this.title.textContent = DETAILS[this.name].title(row);
-    this.offer(this.operator.actions(this.name, row));
+    this.offer(this.operator.actions(this.name, row, this.records));
+    this.limitation.textContent = this.operator.limitation(this.name);
     if (isExplained && (this.fetched === 0 || row !== this.row)) this.fetchSoon();
     this.row = row;
   }
@@ -238,7 +240,7 @@ export class DetailPanel {
     this.done.textContent = '';
     const {id} = this;
     if (!await confirmed(action) || id !== this.id) return;
-    this.done.textContent = `${action.label}: done.`;
+    this.done.textContent = `${action.label}: ${action.result ?? 'done'}.`;
     this.focus();
   }
 

@@ -17,6 +17,9 @@ export function link(section, id, text = id, attributes = {}) {
   return h('a', {href: `#/${section}/${encodeURIComponent(id)}`, ...attributes}, text);
 }
 
+// The parts of a text, with `code` as elements.
+export function prose(text) { return text.split(/`([^`]+)`/).map((part, index) => (index % 2 ? h('code', {}, part) : part)); }
+
 // Ages are computed with the server's clock, which may differ from the browser's.
 let clockOffset = 0;
 export function setServerTime(seconds) { clockOffset = seconds - Date.now() / 1000; }

@@ -1,6 +1,6 @@
 // The overview and the page of the providers.
 
-import {age, badge, count, duration, h, link, meter, stateBar} from './format.js';
+import {age, badge, count, duration, h, link, meter, prose, stateBar} from './format.js';
 import {trendCharts} from './chart.js';
 import {countStates, whyOf} from './records.js';
 import {LISTS, reasonOf, sectionOf} from './lists.js';
@@ -49,7 +49,7 @@ export function problemsOf(records) {
 
 function problemItem({level, kind, subject, text}) {
   const target = kind ? `#/${sectionOf(kind)}/${encodeURIComponent(subject)}` : '#/daemons';
-  return h('li', {}, h('a', {href: target, class: `problem ${level === 'critical' ? 'bad' : ''}`, title: text}, text));
+  return h('li', {}, h('a', {href: target, class: `problem ${level === 'critical' ? 'bad' : ''}`, title: text}, prose(text)));
 }
 
 function problemsCard(records) {
@@ -127,8 +127,8 @@ export function providers(records, chosen, callRate, trends) {
 
 function providerCard(records, name, facts, nodes, isChosen, callRate, trends) {
   const pools = records.pools.filter((pool) => pool.provider === name);
-  return h('section', {class: 'card', id: `provider-${name}`, 'aria-label': name, tabindex: isChosen ? -1 : undefined},
-           h('header', {}, h('h2', {}, name), h('span', {class: 'muted'}, facts ? (facts.makes_machines ? 'launches nodes' : 'allocates static hosts')
+  return h('section', {class: `card ${isChosen ? 'chosen' : ''}`, id: `provider-${name}`, 'aria-label': name, 'aria-current': isChosen && 'true'},
+           h('header', {}, h('h2', {tabindex: isChosen && -1}, name), h('span', {class: 'muted'}, facts ? (facts.makes_machines ? 'launches nodes' : 'allocates static hosts')
              : 'served by another launcher')),
            facts?.refusing && h('p', {class: 'note bad'}, 'The cloud has just rejected a launch although the quota seemed sufficient. Retrying soon.'),
            facts?.quota_failure && h('p', {class: 'note bad'}, `Reading the quota failed: ${facts.quota_failure}`),

@@ -1,11 +1,11 @@
 // Explanation, launch stages and history of a record.
 
-import {clockTime, duration, h, link} from './format.js';
+import {clockTime, duration, h, link, prose} from './format.js';
 
 // The statements of an explanation, with their details.
 export function statementList(explanation) {
   const list = (statements = []) => h('ul', {class: 'statements'}, statements.map((statement) => h('li', {},
-    statement.name && statement.name !== statement.text && h('span', {class: 'name'}, `${statement.name}: `), statement.text,
+    statement.name && statement.name !== statement.text && h('span', {class: 'name'}, `${statement.name}: `), prose(statement.text),
     statement.details?.length ? list(statement.details) : null)));
   return [list(explanation.statements), ...(explanation.others ?? []).map((other) => list(other.statements)),
           explanation.omitted && h('p', {class: 'muted'}, `and ${explanation.omitted} more`)];
@@ -21,6 +21,9 @@ export function remaining(explanation, keys) {
 const NODE_STAGES = {
   init: 'reserved', building: 'launch started', created: 'created', active: 'active', 'port-open': 'port open', 'key-read': 'key read', ready: 'ready', 'in-use': 'in use',
 };
+
+// Events that end a launch without success.
+const ENDS = ['failed', 'aborted', 'deleting', 'gone'];
 
 function stageTimes(nodeEvents = [], requestEvents = []) {
   const times = new Map();
@@ -41,7 +44,8 @@ export function stages(nodeEvents, requestEvents, until) {
   if (times.length === 0) return null;
   const isOver = times.some(([stage]) => stage === 'ready' || stage === 'in use');
   const begin = times[0][1];
-  const end = isOver ? times.at(-1)[1] : until;
+  const failed = nodeEvents?.find((event) => ENDS.includes(event.event));
+  const end = isOver ? times.at(-1)[1] : failed?.time ?? until;
   const whole = Math.max(end - begin, 0.001);
   return [h('ol', {class: 'stages'}, times.map(([stage, time], index) => {
     const before = index ? times[index - 1][1] : time;
@@ -50,7 +54,7 @@ export function stages(nodeEvents, requestEvents, until) {
     bar.style.width = `${(time - before) / whole * 100}%`;
     return h('li', {}, h('span', {}, stage), h('span', {class: 'lane', 'aria-hidden': 'true'}, bar),
              h('span', {class: 'took'}, index ? `+${duration(time - before)}` : clockTime(time)));
-  })), h('p', {class: 'muted'}, `${duration(end - begin)} from the first to ${isOver ? 'the last' : 'now'}`)];
+  })), h('p', {class: 'muted'}, `${duration(end - begin)} from the first to ${isOver ? 'the last' : failed ? 'the end of the launch' : 'now'}`)];
 }
 
 const MAX_EVENTS = 200;

@@ -17,7 +17,8 @@ export class RowTable {
     this.chosen = null;
     this.above = this.gap();
     this.below = this.gap();
-    this.body = h('tbody', {role: 'rowgroup', onkeydown: (event) => this.onKey(event), onfocusin: (event) => this.onFocus(event)},
+    this.body = h('tbody', {role: 'rowgroup', onkeydown: (event) => this.onKey(event), onfocusin: (event) => this.onFocus(event),
+                            onclick: (event) => this.onClick(event)},
                   this.above, this.below);
     this.heads = columns.map((column) => h('th', {role: 'columnheader', scope: 'col', class: column.class},
                                            h('button', {type: 'button', onclick: () => this.sortBy(column.key)}, column.title)));
@@ -81,6 +82,9 @@ export class RowTable {
     });
   }
 
+  // The index of the first row that is visible as a whole.
+  get firstVisible() { return Math.ceil(this.element.scrollTop / this.rowHeight); }
+
   range() {
     const height = this.rowHeight;
     const first = Math.max(0, Math.floor(this.element.scrollTop / height) - OVERSCAN);
@@ -143,6 +147,14 @@ export class RowTable {
     });
   }
 
+  // A click anywhere in a row follows its link, unless it ends a selection of text.
+  onClick(event) {
+    const anchor = event.target.closest('tr')?.querySelector('a');
+    if (!anchor || event.target.closest('a, button') || !getSelection().isCollapsed) return;
+    anchor.focus({preventScroll: true});
+    anchor.click();
+  }
+
   // --- keyboard
 
   onFocus(event) {
@@ -152,18 +164,19 @@ export class RowTable {
     }
   }
 
-  onKey(event) {
+  // `from`: the index of the row that has the focus. If none has it: of the one before the first visible row.
+  onKey(event, from = this.current) {
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 2);
     const last = this.rows.length - 1;
-    const to = {ArrowDown: this.current + 1, ArrowUp: this.current - 1, PageDown: this.current + page,
-                PageUp: this.current - page, Home: 0, End: last}[event.key];
+    const to = {ArrowDown: from + 1, ArrowUp: from - 1, PageDown: from + page, PageUp: from - page,
+                Home: 0, End: last}[event.key];
     if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     this.moveTo(Math.min(last, Math.max(0, to)), true);
   }
 
   moveTo(index, withFocus) {
-    if (index < 0) return;
+    if (!this.rows[index]) return;
     this.current = index;
     if (withFocus) {
       const height = this.rowHeight;

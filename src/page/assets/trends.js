@@ -10,8 +10,8 @@ export class Trends {
   // `changed()` is called when an answer has arrived.
   constructor(changed) { Object.assign(this, {changed, answers: new Map()}); }
 
-  // The trends of one subject, or of all labels or providers: {begin, steps, step, series, incomplete}, with times in
-  // seconds, and the series by name. Undefined while unknown; older ones are returned while newer ones are loaded.
+  // The trends of one subject, or of all labels or providers: {begin, first, steps, step, series, incomplete}, with
+  // times in seconds, and the series by name. Undefined while unknown; older ones are returned while newer ones are loaded.
   get(of, name) {
     const query = name === undefined ? `of=${of}` : `of=${of}&name=${encodeURIComponent(name)}`;
     const answer = this.answers.get(query) ?? {due: 0};

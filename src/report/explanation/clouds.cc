@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 #include <set>
 
 #include "driver/statemachine/boot_times.h"
@@ -18,6 +19,9 @@ using driver::Limits;
 using driver::PoolConfig;
 using driver::Resources;
 using model::Node;
+
+// The most nodes in launch that are named.
+constexpr std::size_t kMostLaunches = 5;
 
 Resources one_instance() {
   return Resources({{"instances", 1}});
@@ -36,7 +40,8 @@ std::optional<Resources> label_resources(const MachineRecords& records,
 std::string describe(const Resources& resources) {
   std::vector<std::string> parts;
   for (const auto& [name, amount] : resources.amounts()) {
-    parts.push_back(fmt::format("{} {}", amount, name));
+    const bool is_one = amount == 1 && name == "instances";
+    parts.push_back(fmt::format("{} {}", amount, is_one ? "instance" : name));
   }
   return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -64,10 +69,17 @@ Resources used_by_pool(const MachineRecords& records, const model::Component& po
 std::string describe(const Limits& limits, const Resources& used) {
   std::vector<std::string> parts;
   for (const auto& [name, left] : driver::remaining(limits, used)) {
-    parts.push_back(
-        fmt::format("{}: {} used of {}, {} left", name, used.amount(name), limits.at(name), left));
+    parts.push_back(fmt::format("{}: {} used of {}, {} left", name, used.amount(name),
+                                limits.at(name), std::max(left, 0.0)));
   }
   return parts.empty() ? "no limits" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string pool_capacity(const MachineRecords& records, const PoolConfig& config,
+                          const model::Component& pool) {
+  const Resources used = used_by_pool(records, pool);
+  if (!config.max_servers || *config.max_servers > 0) return describe(config.limits, used);
+  return fmt::format("disabled: max-servers is {}; {} used", *config.max_servers, describe(used));
 }
 
 std::string cloud_capacity(const MachineRecords& records, const ProviderFacts& provider,
@@ -80,10 +92,14 @@ std::string cloud_capacity(const MachineRecords& records, const ProviderFacts& p
 
 std::string launches(const MachineRecords& records, const ProviderFacts& provider,
                      const model::Component& pool) {
-  const std::int64_t count = records.usage.of_provider(pool.provider_name).launches;
+  const std::vector<std::string>& ids = records.usage.of_provider(pool.provider_name).launches;
   const std::int64_t most = provider.config->max_concurrency();
-  return fmt::format("{} under way{}", count,
-                     most < 0 ? "" : fmt::format(", max-concurrency {}", most));
+  std::string text = fmt::format("{} under way", ids.size());
+  if (most < 0) return text;
+  text += fmt::format(", max-concurrency {}", most);
+  if (ids.empty() || std::ssize(ids) < most) return text;
+  return fmt::format("{}: node {}{}", text, fmt::join(ids | std::views::take(kMostLaunches), ", "),
+                     ids.size() > kMostLaunches ? ", …" : "");
 }
 
 // As configured; empty: none.
@@ -92,12 +108,27 @@ std::string diskimage_of(const ProviderFacts& provider, const model::Component& 
   return provider.config->offer().label(pool.name, label).diskimage;
 }
 
+// What the launcher of the pool has in its record.
+std::optional<std::string> reported_problem(const MachineRecords& records,
+                                            const model::Component& pool,
+                                            const std::string& label) {
+  const std::string start = model::label_problem_text(pool.provider_name, pool.name, label, "");
+  for (const auto& [id, component] : records.components.all()) {
+    if (component.hostname != pool.hostname) continue;
+    for (const std::string& problem : component.problems) {
+      if (problem.starts_with(start)) return problem.substr(start.size());
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> problem_of(const MachineRecords& records, const ProviderFacts& provider,
                                       const model::Component& pool, const std::string& label) {
   if (provider.offer) {
     const std::string& problem = provider.offer->label(pool.name, label).problem;
     return problem.empty() ? std::nullopt : std::optional(problem);
   }
+  if (auto reported = reported_problem(records, pool, label)) return reported;
   const std::string image = diskimage_of(provider, pool, label);
   const bool is_there =
       image.empty() || records.images.newest_ready_upload(image, pool.provider_name) != nullptr;
@@ -168,9 +199,17 @@ const RecordedUsage::Usage& RecordedUsage::of_provider(const std::string& provid
     if (resources && node.type.size() == 1) {
       usage.of_label.try_emplace({pool, node.type.front()}, *resources);
     }
-    if (node.state == model::NodeState::building && nodes_.is_locked(id)) ++usage.launches;
+    if (node.state == model::NodeState::building && nodes_.is_locked(id)) {
+      usage.launches.push_back(id);
+    }
   }
   return usage;
+}
+
+std::int64_t max_concurrency_of(const Providers& providers, std::string_view provider) {
+  const auto found = providers.find(provider);
+  const bool is_known = found != providers.end() && found->second.config;
+  return is_known ? found->second.config->max_concurrency() : -1;
 }
 
 std::optional<double> usual_boot_time(const ProviderFacts& provider, const std::string& label) {
@@ -205,7 +244,7 @@ void explain_capacity(Statements& to, const MachineRecords& records, const Provi
   if (!launches_machines(provider) || found == provider.config->pools().end()) return;
   const PoolConfig& config = found->second;
   say_of(to, "needs", needs_of_all(records, provider, pool, labels));
-  say_of(to, "pool", describe(config.limits, used_by_pool(records, pool)));
+  say_of(to, "pool", pool_capacity(records, config, pool));
   say_of(to, "provider",
          config.ignore_provider_quota ? "its quota is ignored"
                                       : cloud_capacity(records, provider, pool));

@@ -13,7 +13,7 @@
 #include "driver/driver.h"
 #include "driver/resources.h"
 #include "model/boot_record.h"
-#include "model/component.h"
+#include "model/component_table.h"
 #include "model/image_table.h"
 #include "model/node.h"
 #include "model/node_table.h"
@@ -22,6 +22,9 @@
 
 // Explains the capacity of providers that launch machines.
 namespace nodepool::report {
+
+// Decisions about one request, by the id of the registered pool.
+using PoolDecisions = std::map<std::string, planning::Decision, std::less<>>;
 
 // The facts about a provider that this process has.
 struct ProviderFacts {
@@ -34,9 +37,9 @@ struct ProviderFacts {
   std::optional<driver::Limits> available;     // as Provider::available()
   std::shared_ptr<const driver::Offer> offer;  // nullptr: it was not asked
 
-  // Decisions about the explained request, by the id of the registered pool. Without --online it
-  // lacks pools whose decision depends on the cloud.
-  std::map<std::string, planning::Decision, std::less<>> decisions;
+  // Simulated decisions about the explained request. Without --online it lacks pools whose decision
+  // depends on the cloud.
+  PoolDecisions decisions;
 };
 
 // By name.
@@ -51,7 +54,7 @@ class RecordedUsage {
     std::map<std::string, driver::Resources, std::less<>> by_pool;
     // What the first node with this label only has, by pool and label.
     std::map<std::pair<std::string, std::string>, driver::Resources> of_label;
-    std::int64_t launches = 0;  // under way
+    std::vector<std::string> launches;  // the nodes in launch
   };
 
   // `nodes` outlives it.
@@ -69,8 +72,13 @@ struct MachineRecords {
   double now = 0;  // seconds since the epoch
   const model::NodeTable& nodes;
   const model::ImageTable& images;
+  const model::ComponentTable& components;
   RecordedUsage& usage;
 };
+
+// The `max-concurrency` of the provider: 0 accepts no requests. Negative: unlimited, or the
+// provider is not configured on this host.
+std::int64_t max_concurrency_of(const Providers& providers, std::string_view provider);
 
 // Whether the provider launches machines, and another launcher can resume a launch.
 bool launches_machines(const ProviderFacts& provider);

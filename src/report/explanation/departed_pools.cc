@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "planning/decision.h"
 #include "planning/unregistered_pools.h"
+#include "report/explanation/pool_decisions.h"
 
 namespace nodepool::report {
 
@@ -33,29 +35,64 @@ std::string pool_that_may_be_back(const ExplanationFacts& knowledge, const NodeR
   return {};
 }
 
-std::string deadline_text(const ExplanationFacts& knowledge) {
-  return fmt::format("{} after it deregistered (pool-timeout)",
+// `most_left` in seconds. Only launchers know when a pool deregistered.
+std::string deadline_text(const ExplanationFacts& knowledge, std::optional<double> most_left) {
+  if (most_left) {
+    return fmt::format("for at most {} more (pool-timeout)", duration_text(*most_left));
+  }
+  return fmt::format("until {} after it deregistered (pool-timeout)",
                      duration_text(static_cast<double>(knowledge.config.pool_timeout)));
+}
+
+// Whether the entry is the pool's decision to wait for the departed one.
+bool waits_for_pool(const history::JournalEntry& entry) {
+  const std::string_view name = planning::name_of(planning::Reason::Code::pool_may_be_back);
+  return reason_name(std::get<history::Decided>(entry.facts)) == name;
+}
+
+// By the last decisions of the registered pools. A restarted launcher waits again: its pools have
+// other ids.
+std::optional<double> most_time_left(const ExplanationFacts& knowledge,
+                                     const std::vector<history::JournalEntry>& history) {
+  std::optional<double> left;
+  for (const model::Component* pool : knowledge.pools) {
+    const history::JournalEntry* last = nullptr;
+    for (const history::JournalEntry& entry : history) {
+      const auto* decided = std::get_if<history::Decided>(&entry.facts);
+      if (decided != nullptr && decided->pool == pool->id) last = &entry;
+    }
+    if (last == nullptr || !waits_for_pool(*last)) continue;
+    const double end = last->time + static_cast<double>(knowledge.config.pool_timeout);
+    left = std::min(left.value_or(end - knowledge.now), end - knowledge.now);
+  }
+  return left;
 }
 
 }  // namespace
 
-std::string outcome_of_declines(const ExplanationFacts& knowledge, const NodeRequest& request) {
+void say_no_pools(Statements& to) {
+  say(to, "no-pools", "No pool is registered: no launcher runs, or none has a provider.");
+}
+
+std::string outcome_of_declines(const ExplanationFacts& knowledge, const NodeRequest& request,
+                                std::optional<double> most_left) {
   if (!planning::declined_by_all(request, knowledge.pools)) return {};
   if (knowledge.config.pool_timeout <= 0) return "it fails";
   const std::string pool = pool_that_may_be_back(knowledge, request);
   if (pool.empty()) {
     return "it fails, unless a pool that offers its labels deregistered recently: it waits for "
-           "such a pool until " +
-           deadline_text(knowledge);
+           "such a pool " +
+           deadline_text(knowledge, most_left);
   }
-  return fmt::format("it waits for pool {}, which is not registered now, until {}; then it fails",
-                     pool, deadline_text(knowledge));
+  return fmt::format("it waits for pool {}, which is not registered now, {}; then it fails", pool,
+                     deadline_text(knowledge, most_left));
 }
 
 void explain_wait_for_pools(Statements& to, const ExplanationFacts& knowledge,
-                            const NodeRequest& request) {
-  const std::string outcome = outcome_of_declines(knowledge, request);
+                            const NodeRequest& request,
+                            const std::vector<history::JournalEntry>& history) {
+  const std::string outcome =
+      outcome_of_declines(knowledge, request, most_time_left(knowledge, history));
   if (outcome.empty()) return;
   say(to, knowledge.config.pool_timeout <= 0 ? "fails" : "waits-for-pool",
       fmt::format("Every registered pool has declined it: {}.", outcome));
@@ -68,8 +105,8 @@ std::string outcome_without_pool(const ExplanationFacts& knowledge, const std::s
       knowledge.config.pool_timeout > 0 ? pool_that_may_be_back(knowledge, request) : "";
   if (pool.empty()) return "requests for it fail";
   return fmt::format(
-      "requests for it wait for pool {}, which is not registered now, until {}; then they fail",
-      pool, deadline_text(knowledge));
+      "requests for it wait for pool {}, which is not registered now, {}; then they fail", pool,
+      deadline_text(knowledge, std::nullopt));
 }
 
 }  // namespace nodepool::report

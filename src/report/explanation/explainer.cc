@@ -1,14 +1,14 @@
 #include "report/explanation/explainer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "report/explanation/ended.h"
 #include "report/explanation/hosts.h"
+#include "report/explanation/labels.h"
 #include "report/explanation/leases.h"
 #include "report/explanation/silent_pools.h"
 
@@ -35,40 +35,7 @@ void simulate_without_clouds(const SimulationInput& input, Providers& providers)
   }
 }
 
-void add_decisions(const Sources& sources, Providers& providers) {
-  for (const model::Component* pool : sources.components.pools()) {
-    const auto decision = sources.decisions.find(pool->id);
-    const auto provider = providers.find(pool->provider_name);
-    if (decision == sources.decisions.end() || provider == providers.end()) continue;
-    provider->second.decisions[pool->id] = decision->second;
-  }
-}
-
-// The last events of a request or node that no longer exists. Returns nothing if the journal of
-// this host has none.
-std::optional<Explanation> explain_ended(const ExplanationFacts& knowledge,
-                                         const std::string& subject) {
-  constexpr std::size_t kMostEvents = 5;
-  const std::vector<history::JournalEntry> history = knowledge.history(subject);
-  if (history.empty()) return std::nullopt;
-  const bool is_node = history.front().subject == history::JournalEntry::Subject::node;
-  Explanation explanation;
-  Statements& events =
-      say(explanation.statements, "ended",
-          fmt::format("{} {} no longer exists. Its last events:", is_node ? "Node" : "Request",
-                      subject))
-          .details;
-  for (std::size_t i = history.size() - std::min(history.size(), kMostEvents); i < history.size();
-       ++i) {
-    const history::JournalEntry& entry = history[i];
-    say_of(events, "event", entry.event,
-           fmt::format("{} ago{}{}", duration_text(knowledge.now - entry.time),
-                       entry.details.empty() ? "" : ": ", entry.details));
-  }
-  return explanation;
-}
-
-// `waiting` gets the requests that belong to the explanation.
+// `waiting` gets the requests that wait for the subject, if it is a label.
 std::optional<Explanation> explanation_of(const ExplanationFacts& knowledge,
                                           const std::string& subject,
                                           std::vector<std::string>& waiting) {
@@ -115,7 +82,6 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                               sources.config.tenant_limits,
                               subject};
   if (request != nullptr) simulate_without_clouds(input, providers);
-  add_decisions(sources, providers);
   if (ask_clouds && sources.nodes.find(subject) == nullptr) {
     std::vector<std::string> labels =
         request == nullptr ? std::vector<std::string>{subject} : request->node_types;
@@ -125,10 +91,22 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
   co_await read_boot_times(sources, providers);
   std::vector<model::HostReport> hosts = co_await model::read_host_reports(sources.store);
   RecordedUsage usage(sources.nodes);
-  ExplanationFacts knowledge{
-      sources.now,    sources.nodes, sources.images,   sources.requests, sources.components.pools(),
-      sources.config, providers,     std::move(hosts), sources.history,  sources.waits,
-      usage};
+  ExplanationFacts knowledge{.now = sources.now,
+                             .nodes = sources.nodes,
+                             .images = sources.images,
+                             .requests = sources.requests,
+                             .components = sources.components,
+                             .pools = sources.components.pools(),
+                             .config = sources.config,
+                             .providers = providers,
+                             .hosts = std::move(hosts),
+                             .history = sources.history,
+                             .waits = sources.waits,
+                             .own_host = sources.own_host,
+                             .own_pools = sources.own_pools,
+                             .decisions = sources.decisions,
+                             .subject = subject,
+                             .usage = usage};
   knowledge.unresponsive = unresponsive_pools(knowledge);
   std::vector<std::string> waiting;
   std::optional<Explanation> explanation = explanation_of(knowledge, subject, waiting);
@@ -138,7 +116,7 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
     co_await boost::asio::post(boost::asio::use_awaitable);
     knowledge.pools = sources.components.pools();
     const model::NodeRequest* present = sources.requests.find(waiting[i]);
-    if (present != nullptr) explanation->others.push_back(explain_request(knowledge, *present));
+    if (present != nullptr) add_waiting_request(*explanation, knowledge, *present);
   }
   if (explanation) explanation->omitted = waiting.size() - shown;
   co_return explanation;

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +13,6 @@
 #include "driver/driver.h"
 #include "history/waits.h"
 #include "model/component_table.h"
-#include "planning/decision.h"
 #include "report/explanation/explanation.h"
 #include "report/explanation/simulated_decisions.h"
 
@@ -34,12 +33,15 @@ struct Sources {
   const model::ComponentTable& components;
   const config::Config& config;
   Providers providers;
-  // The journal entries of this host about a request or node.
-  std::function<std::vector<history::JournalEntry>(const std::string& id)> history;
+  // What the journal of this host has of a request or node.
+  std::function<history::SubjectHistory(const std::string& id)> history;
   history::Waits waits = {};  // in the journal of this host
-  // In a launcher: the last decisions of its own pools about the request, by pool id. They replace
-  // simulated ones.
-  std::map<std::string, planning::Decision, std::less<>> decisions = {};
+  // Nothing: the history has no entries, or a launcher explains.
+  std::optional<OwnHost> own_host = {};
+  std::set<std::string> own_pools = {};  // in a launcher: the ids of its pools
+  // In a launcher: the last decisions of its own pools about a request, which replace simulated
+  // ones; nullptr: there are none.
+  std::function<const PoolDecisions*(const std::string& request_id)> decisions = {};
 };
 
 // Adds the facts that only a cloud knows about these labels to `providers`. `input` is nullptr

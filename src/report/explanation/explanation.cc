@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <ranges>
 
 #include "model/lease.h"
 #include "planning/decision.h"
@@ -14,6 +14,7 @@
 #include "report/explanation/departed_pools.h"
 #include "report/explanation/hosts.h"
 #include "report/explanation/leases.h"
+#include "report/explanation/pending_requests.h"
 #include "report/explanation/pool_decisions.h"
 #include "report/explanation/silent_pools.h"
 #include "report/launch_text.h"
@@ -31,20 +32,13 @@ using model::RequestState;
 // The most levels of backing nodes that are followed. Bounds cycles in the records.
 constexpr int kDeepest = 4;
 
+// The most pools that are named in one line.
+constexpr std::size_t kMostPools = 10;
+
 bool shares_label(const NodeRequest& request, const NodeRequest& other) {
   return std::ranges::any_of(request.node_types, [&other](const std::string& label) {
     return std::ranges::find(other.node_types, label) != other.node_types.end();
   });
-}
-
-MachineRecords records_of(const ExplanationFacts& knowledge) {
-  return {knowledge.now, knowledge.nodes, knowledge.images, knowledge.usage};
-}
-
-// Returns nullptr if the provider is not configured on this host.
-const ProviderFacts* facts_of(const ExplanationFacts& knowledge, std::string_view provider) {
-  const auto found = knowledge.providers.find(provider);
-  return found == knowledge.providers.end() ? nullptr : &found->second;
 }
 
 std::string position_in_queue(const ExplanationFacts& knowledge, const NodeRequest& request) {
@@ -74,20 +68,22 @@ std::string usual_wait(const ExplanationFacts& knowledge, const NodeRequest& req
                      duration_text(std::max(1.0, history::usual_wait(waits->second))));
 }
 
-void explain_unresponsiveness(Statements& to, const ExplanationFacts& knowledge,
-                              const Component& pool) {
-  if (const auto sign = why_unresponsive(knowledge, pool)) say(to, "silent", *sign);
-}
-
-void say_no_pools(Statements& to) {
-  say(to, "no-pools", "No pool is registered: no launcher runs, or none has a provider.");
+// The names of the first pools.
+std::string first_titles(const std::vector<const Component*>& pools) {
+  std::vector<std::string> titles;
+  for (const Component* pool : pools | std::views::take(kMostPools)) {
+    titles.push_back(pool_title(*pool));
+  }
+  return fmt::format("{}{}", fmt::join(titles, ", "), pools.size() > kMostPools ? ", …" : "");
 }
 
 void explain_pools(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request,
                    const std::vector<history::JournalEntry>& history) {
   if (knowledge.pools.empty()) return say_no_pools(to);
   Statement& pools = say(to, "pools", "Pools");
+  const std::vector<const Component*> without = pools_without_labels(knowledge, request);
   for (const Component* pool : knowledge.pools) {
+    if (std::ranges::find(without, pool) != without.end()) continue;
     const std::string paused = pool->paused ? " (paused: at capacity)" : "";
     Statements& details = say(pools.details, "pool", pool_title(*pool) + paused).details;
     details.push_back(pool_decision(knowledge, request, history, *pool));
@@ -97,15 +93,18 @@ void explain_pools(Statements& to, const ExplanationFacts& knowledge, const Node
       explain_use(details, knowledge, *pool, request.node_types);
       explain_hosts(details, knowledge, *pool, request.node_types);
     }
-    if (const ProviderFacts* provider = facts_of(knowledge, pool->provider_name)) {
-      explain_capacity(details, records_of(knowledge), *provider, *pool, request.node_types);
+    if (const ProviderFacts* provider = knowledge.provider(pool->provider_name)) {
+      explain_capacity(details, knowledge.machine_records(), *provider, *pool, request.node_types);
     }
   }
+  if (without.empty()) return;
+  say(pools.details, "not-offered",
+      fmt::format("{} pool(s) without its labels: {}", without.size(), first_titles(without)));
 }
 
 // The failed launch attempts in the journal of this host, and the command that shows their traces.
 void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, const Node& node) {
-  const std::vector<history::JournalEntry> history = knowledge.history(node.id);
+  const std::vector<history::JournalEntry> history = knowledge.history(node.id).entries;
   std::size_t failed = 0;
   const history::JournalEntry* last = nullptr;
   for (const history::JournalEntry& entry : history) {
@@ -121,6 +120,17 @@ void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, 
                   failed, duration_text(knowledge.now - last->time), last->details, node.id));
 }
 
+// The failures of the node's provider to reclaim it, in the journal of this host.
+void explain_failed_reclaims(Statements& to, const ExplanationFacts& knowledge, const Node& node) {
+  if (node.state != NodeState::deleting) return;
+  std::vector<history::JournalEntry> failures = knowledge.history(node.id).entries;
+  std::erase_if(failures, [](const auto& entry) { return entry.event != "reclaim-failed"; });
+  if (failures.empty()) return;
+  say(to, "reclaim-failed",
+      fmt::format("its provider has failed to reclaim it for {}, and retries: {}",
+                  duration_text(knowledge.now - failures.front().time), failures.back().details));
+}
+
 void explain_nodes(Statements& to, const ExplanationFacts& knowledge,
                    const std::string& request_id) {
   for (const std::string& id : knowledge.nodes.allocated_to(request_id)) {
@@ -128,7 +138,7 @@ void explain_nodes(Statements& to, const ExplanationFacts& knowledge,
     say_of(to, "node", "node " + id,
            fmt::format("{} for {} ({})", to_string(node.state),
                        duration_text(knowledge.now - node.state_time), fmt::join(node.type, ", ")));
-    explain_launch(to, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
+    explain_launch(to, knowledge.machine_records(), knowledge.provider(node.provider.value_or("")),
                    node);
     explain_failed_attempts(to, knowledge, node);
     explain_backing(to, knowledge, node);
@@ -192,7 +202,7 @@ std::string what_next(const ExplanationFacts& knowledge, const Node& node, bool 
     default:
       break;
   }
-  const ProviderFacts* provider = facts_of(knowledge, node.provider.value_or(""));
+  const ProviderFacts* provider = knowledge.provider(node.provider.value_or(""));
   const bool is_resumable =
       node.state == NodeState::building && provider != nullptr && launches_machines(*provider);
   if (!locked && is_resumable) {
@@ -213,48 +223,6 @@ std::string what_next(const ExplanationFacts& knowledge, const Node& node, bool 
       return "its provider is reclaiming it";
     default:
       return "its provider reclaims it once it is unlocked";
-  }
-}
-
-// --- labels
-
-void explain_pool_of_label(Statements& to, const ExplanationFacts& knowledge, const Component& pool,
-                           const std::string& label) {
-  std::map<std::string_view, std::size_t> by_state;
-  for (const Node* node : nodes_with(knowledge, pool, {label})) ++by_state[to_string(node->state)];
-  std::vector<std::string> counts;
-  counts.reserve(by_state.size());
-  for (const auto& [state, count] : by_state) counts.push_back(fmt::format("{} {}", count, state));
-  Statements& details = say(to, "pool",
-                            fmt::format("{}: priority {}{}", pool_title(pool), pool.priority,
-                                        pool.paused ? ", paused: at capacity" : ""))
-                            .details;
-  const bool is_unresponsive = why_unresponsive(knowledge, pool).has_value();
-  say(details, "nodes",
-      fmt::format("nodes: {}; {} {}",
-                  counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")),
-                  knowledge.nodes.free(pool.provider_name, pool.name, label).size(),
-                  is_unresponsive ? "are free" : "can be handed out now"));
-  explain_unresponsiveness(details, knowledge, pool);
-  explain_hosts(details, knowledge, pool, {label});
-  if (const ProviderFacts* provider = facts_of(knowledge, pool.provider_name)) {
-    explain_capacity(details, records_of(knowledge), *provider, pool, {label});
-  }
-}
-
-void explain_missing_pool(Statements& to, const ExplanationFacts& knowledge,
-                          const std::string& label) {
-  const auto ready = std::ranges::count_if(knowledge.nodes.all(), [&label](const auto& entry) {
-    return entry.second.state == NodeState::ready && entry.second.has_label(label);
-  });
-  if (knowledge.pools.empty()) {
-    say_no_pools(to);
-  } else {
-    say(to, "not-offered",
-        fmt::format("No registered pool offers it: {}.", outcome_without_pool(knowledge, label)));
-  }
-  if (ready > 0) {
-    say(to, "idle-nodes", fmt::format("{} node(s) are ready, but no pool hands them out.", ready));
   }
 }
 
@@ -290,7 +258,7 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
   say_of(facts, "by", request.requestor.value_or(""));
   say_of(facts, "tenant", request.tenant_name.value_or(""));
   say_of(facts, "prefers", request.provider.value_or(""));
-  const std::vector<history::JournalEntry> history = knowledge.history(request.id);
+  const std::vector<history::JournalEntry> history = knowledge.history(request.id).entries;
   const ReasonToWait reason = reason_to_wait(knowledge, request, history);
   say_of(facts, "reason", reason.text);
   say_of(facts, "advice", reason.advice);
@@ -299,11 +267,14 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
     case RequestState::requested:
       say_of(facts, "position", position_in_queue(knowledge, request));
       explain_pools(statements, knowledge, request, history);
-      explain_wait_for_pools(statements, knowledge, request);
+      explain_wait_for_pools(statements, knowledge, request, history);
       break;
     case RequestState::pending:
-      explain_nodes(say(statements, "nodes", "A launcher is serving it:").details, knowledge,
-                    request.id);
+      explain_nodes(
+          say(statements, "nodes",
+              is_interrupted(knowledge, request) ? "Its nodes:" : "A launcher is serving it:")
+              .details,
+          knowledge, request.id);
       break;
     case RequestState::fulfilled:
       explain_nodes(
@@ -314,7 +285,7 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
     case RequestState::failed: {
       Statements& pools = say(statements, "failed", "Every pool has declined it:").details;
       for (const auto& [pool, reason] : request.decline_reasons) {
-        say(say(pools, "pool", model::pool_title(pool)).details, "declined", reason);
+        say(say(pools, "pool", model::pool_title(pool)).details, "declined", decline_text(reason));
       }
       break;
     }
@@ -346,15 +317,18 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
   }
   say_of(facts, "tenant", node.tenant_name.value_or(""));
   say_of(facts, "requestor", node.requestor.value_or(""));
-  if (const std::optional<model::Lease> lease = model::lease_of(node)) {
+  // Afterwards, the record still has the lease that has ended.
+  const std::optional<model::Lease> lease = model::lease_of(node);
+  if (lease && node.state == NodeState::in_use) {
     say_of(facts, "lease",
            fmt::format("{} of {}, expires in {}", lease->id, lease->holder,
                        duration_text(lease->expires - knowledge.now)));
   }
   say_of(facts, "comment", node.comment.value_or(""));
-  explain_launch(facts, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
+  explain_launch(facts, knowledge.machine_records(), knowledge.provider(node.provider.value_or("")),
                  node);
   explain_failed_attempts(facts, knowledge, node);
+  explain_failed_reclaims(facts, knowledge, node);
   explain_backing(facts, knowledge, node);
   say_of(facts, "next", what_next(knowledge, node, locked));
   explain_backing_chain(explanation, knowledge, node, depth);
@@ -363,37 +337,21 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
 
 }  // namespace
 
+const ProviderFacts* ExplanationFacts::provider(std::string_view name) const {
+  const auto found = providers.find(name);
+  return found == providers.end() ? nullptr : &found->second;
+}
+
+MachineRecords ExplanationFacts::machine_records() const {
+  return {now, nodes, images, components, usage};
+}
+
 Explanation explain_request(const ExplanationFacts& knowledge, const NodeRequest& request) {
   return explain_request_within(knowledge, request, 0);
 }
 
 Explanation explain_node(const ExplanationFacts& knowledge, const Node& node) {
   return explain_node_within(knowledge, node, 0);
-}
-
-Explanation explain_label(const ExplanationFacts& knowledge, const std::string& label,
-                          std::vector<std::string>& waiting) {
-  Explanation explanation;
-  Statements& statements = explanation.statements;
-  Statements& facts = say(statements, "label", "Label " + label).details;
-  if (const auto found = knowledge.config.labels.find(label);
-      found != knowledge.config.labels.end() && found->second.min_ready > 0) {
-    say_of(facts, "min-ready", std::to_string(found->second.min_ready));
-  }
-  bool is_offered = false;
-  for (const Component* pool : knowledge.pools) {
-    if (!pool->supports(label)) continue;
-    is_offered = true;
-    explain_pool_of_label(facts, knowledge, *pool, label);
-  }
-  if (!is_offered) explain_missing_pool(statements, knowledge, label);
-
-  for (const auto& [key, id] : knowledge.requests.waiting()) {
-    const auto& labels = knowledge.requests.find(id)->node_types;
-    if (std::ranges::find(labels, label) != labels.end()) waiting.push_back(id);
-  }
-  say(statements, "waiting", fmt::format("{} request(s) wait for it", waiting.size()));
-  return explanation;
 }
 
 }  // namespace nodepool::report

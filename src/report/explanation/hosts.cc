@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 namespace nodepool::report {
@@ -24,6 +25,20 @@ std::string next_poll(const HostReport& report) {
 std::string unhealthy_text(const ExplanationFacts& knowledge, const HostReport& report) {
   return fmt::format("unhealthy for {}: {}", duration_text(knowledge.now - report.since),
                      report.problem);
+}
+
+// The reports of the pool's launcher about hosts with one of the labels.
+std::vector<const HostReport*> reports_of(const ExplanationFacts& knowledge,
+                                          const model::Component& pool,
+                                          const std::vector<std::string>& labels) {
+  std::vector<const HostReport*> reports;
+  for (const HostReport& report : knowledge.hosts) {
+    const bool concerns = report.provider == pool.provider_name && report.pool == pool.name &&
+                          report.launcher == pool.hostname &&
+                          std::ranges::find_first_of(report.labels, labels) != report.labels.end();
+    if (concerns) reports.push_back(&report);
+  }
+  return reports;
 }
 
 // "host1, host2": the first names.
@@ -62,20 +77,26 @@ void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const mode
     if (node->slot && node->hostname) names.insert(*node->hostname);
   }
   say_of(to, "hosts", first_of(names));
-  std::size_t count = 0;
-  for (const HostReport& report : knowledge.hosts) {
-    const bool concerns = report.provider == pool.provider_name && report.pool == pool.name &&
-                          report.launcher == pool.hostname &&
-                          std::ranges::find_first_of(report.labels, labels) != report.labels.end();
-    if (!concerns || ++count > kMostHosts) continue;
+  const std::vector<const HostReport*> reports = reports_of(knowledge, pool, labels);
+  for (const HostReport* report : reports | std::views::take(kMostHosts)) {
     say(to, "unhealthy-host",
-        fmt::format("host {} on port {} is {}; {}", report.host, report.port,
-                    unhealthy_text(knowledge, report), next_poll(report)));
+        fmt::format("host {} on port {} is {}; {}", report->host, report->port,
+                    unhealthy_text(knowledge, *report), next_poll(*report)));
   }
-  if (count > kMostHosts) {
+  if (reports.size() > kMostHosts) {
     say(to, "unhealthy-hosts",
-        fmt::format("… and {} more hosts are unhealthy", count - kMostHosts));
+        fmt::format("… and {} more hosts are unhealthy", reports.size() - kMostHosts));
   }
+}
+
+std::string unhealthy_host(const ExplanationFacts& knowledge, const model::Component& pool,
+                           const std::vector<std::string>& labels) {
+  const std::vector<const HostReport*> reports = reports_of(knowledge, pool, labels);
+  if (reports.empty()) return {};
+  const std::string others =
+      reports.size() > 1 ? fmt::format(" (and {} others)", reports.size() - 1) : "";
+  return fmt::format("{} is unhealthy: {}{}", reports.front()->host, reports.front()->problem,
+                     others);
 }
 
 bool knows_host(const ExplanationFacts& knowledge, std::string_view host) {

@@ -19,6 +19,11 @@ std::vector<const model::Node*> nodes_with(const ExplanationFacts& knowledge,
 void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const model::Component& pool,
                    const std::vector<std::string>& labels);
 
+// "host2 is unhealthy: …": the first unhealthy host of the pool with one of the labels, and how
+// many others there are; empty if there is none.
+std::string unhealthy_host(const ExplanationFacts& knowledge, const model::Component& pool,
+                           const std::vector<std::string>& labels);
+
 // Whether the host has nodes or is unhealthy.
 bool knows_host(const ExplanationFacts& knowledge, std::string_view host);
 

@@ -36,7 +36,7 @@ std::optional<Lease> find_lease(const ExplanationFacts& knowledge, const std::st
   return std::nullopt;
 }
 
-// The most nodes in use that are listed for a pool.
+// The most nodes in use, and the most that are being deleted, that are listed for a pool.
 constexpr std::size_t kMostUses = 5;
 
 struct Use {
@@ -87,6 +87,23 @@ void explain_use(Statements& to, const ExplanationFacts& knowledge, const model:
   if (uses.size() > kMostUses) {
     say(to, "nodes-in-use", fmt::format("… and {} more nodes are in use", uses.size() - kMostUses));
   }
+  for (const model::Node* node :
+       nodes_in_deletion(knowledge, pool, labels) | std::views::take(kMostUses)) {
+    say(to, "node-deleting",
+        fmt::format("node {} is {} for {}", node->id, to_string(node->state),
+                    duration_text(knowledge.now - node->state_time)));
+  }
+}
+
+std::vector<const model::Node*> nodes_in_deletion(const ExplanationFacts& knowledge,
+                                                  const model::Component& pool,
+                                                  const std::vector<std::string>& labels) {
+  std::vector<const model::Node*> nodes = nodes_with(knowledge, pool, labels);
+  std::erase_if(nodes, [](const model::Node* node) { return node->state != NodeState::deleting; });
+  std::ranges::sort(nodes, {}, [](const model::Node* node) {
+    return std::pair(node->state_time, std::string_view(node->id));
+  });
+  return nodes;
 }
 
 Explanation explain_lease(const ExplanationFacts& knowledge, const std::string& id) {

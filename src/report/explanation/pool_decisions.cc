@@ -12,6 +12,10 @@
 #include "json/json.h"
 #include "planning/decision_text.h"
 #include "report/explanation/departed_pools.h"
+#include "report/explanation/hosts.h"
+#include "report/explanation/leases.h"
+#include "report/explanation/own_history.h"
+#include "report/explanation/pending_requests.h"
 #include "report/explanation/silent_pools.h"
 
 namespace nodepool::report {
@@ -23,6 +27,9 @@ using model::Node;
 using model::NodeRequest;
 using model::RequestState;
 using planning::Decision;
+
+// Seconds after which a deletion is worth a look.
+constexpr double kSlowDeletion = 120;
 
 // The last decision of this pool in the journal of this host, without the name of the pool. Pools
 // are compared by their titles: a restarted pool has another id.
@@ -49,98 +56,117 @@ std::string free_nodes(const ExplanationFacts& knowledge, const NodeRequest& req
   return fmt::format("free nodes: {}", fmt::join(counts, ", "));
 }
 
+// The last decision of a pool of the launcher that explains. Returns nullptr if it is unknown.
+const Decision* own_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
+                             const Component& pool) {
+  const PoolDecisions* own = knowledge.decisions ? knowledge.decisions(request.id) : nullptr;
+  if (own == nullptr) return nullptr;
+  const auto decision = own->find(pool.id);
+  return decision == own->end() ? nullptr : &decision->second;
+}
+
 // What the pool would decide by the launcher's own rules. Returns nullptr if this host lacks the
 // facts.
-const Decision* simulated_decision(const ExplanationFacts& knowledge, const Component& pool) {
+const Decision* simulated_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
+                                   const Component& pool) {
   const auto provider = knowledge.providers.find(pool.provider_name);
-  if (provider == knowledge.providers.end()) return nullptr;
+  if (request.id != knowledge.subject || provider == knowledge.providers.end()) return nullptr;
   const auto decision = provider->second.decisions.find(pool.id);
   return decision == provider->second.decisions.end() ? nullptr : &decision->second;
 }
 
-// "node 0000000004 is building, attempt 2 of 3; small: usually ready after 41 s".
-std::string launch_in_progress(const ExplanationFacts& knowledge, const Node& node) {
-  std::string text = fmt::format("node {} is {}", node.id, to_string(node.state));
-  const auto provider = knowledge.providers.find(node.provider.value_or(""));
-  if (provider == knowledge.providers.end()) return text;
-  if (const std::string attempt = attempt_of_launch(provider->second, node); !attempt.empty()) {
-    text += ", " + attempt;
-  }
-  for (const std::string& label : node.type) {
-    const std::optional<double> usual = usual_boot_time(provider->second, label);
-    if (usual) text += fmt::format("; usually ready after {:.0f} s", *usual);
-  }
-  return text;
+const Decision* present_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
+                                 const Component& pool) {
+  const Decision* own = own_decision(knowledge, request, pool);
+  return own != nullptr ? own : simulated_decision(knowledge, request, pool);
 }
 
-ReasonToWait reason_of_launches(const ExplanationFacts& knowledge, const NodeRequest& request) {
-  std::string text;
-  std::size_t others = 0;
-  for (const std::string& id : knowledge.nodes.allocated_to(request.id)) {
-    const Node& node = *knowledge.nodes.find(id);
-    if (node.state == model::NodeState::ready) continue;
-    if (!text.empty()) {
-      ++others;
-    } else {
-      text = launch_in_progress(knowledge, node);
-    }
-  }
-  if (text.empty()) return {};
-  if (others > 0) text += fmt::format(" (and {} more)", others);
-  return {std::move(text), "allow more time (--timeout): a launch is under way"};
+std::string text_if_nothing_accepted(const Component& pool) {
+  return fmt::format("accepts no requests: max-concurrency of provider {} is 0",
+                     pool.provider_name);
 }
 
-// Without the figures of why_unresponsive(), which change with time.
-std::string unresponsive(const Component& pool) {
-  return fmt::format("does not respond: check whether its launcher on {} hangs or is stopped",
-                     pool.hostname);
+bool accepts_nothing(const ExplanationFacts& knowledge, const Component& pool) {
+  return max_concurrency_of(knowledge.providers, pool.provider_name) == 0;
 }
 
-// The stable name of the reason (planning::name_of()); empty: there is none.
-std::string reason_name(const history::Decided& decided) {
-  const json::Json name = json::parse(decided.json).value("reason", json::Json());
-  return name.is_string() ? name.get<std::string>() : std::string();
+// Held nodes count, too, and are not in the list of leases.
+std::string with_holds(const ExplanationFacts& knowledge, const Component& pool,
+                       const std::string& advice) {
+  const auto held = std::ranges::count_if(
+      knowledge.nodes.of_provider(pool.provider_name), [&knowledge](const std::string& id) {
+        return knowledge.nodes.find(id)->state == model::NodeState::hold;
+      });
+  if (held == 0) return advice;
+  return fmt::format("end holds that are not needed (`nodepool list --state hold`): {} {} held; {}",
+                     held, held == 1 ? "node is" : "nodes are", advice);
 }
 
 // By the stable name of the reason for a decision.
-std::string advice_about(std::string_view reason) {
+std::string advice_for(const ExplanationFacts& knowledge, const NodeRequest& request,
+                       const Component& pool, std::string_view reason) {
   using Code = planning::Reason::Code;
   constexpr std::array kFull{Code::nodes_not_free, Code::pool_full, Code::provider_full};
-  const bool is_full = std::ranges::find(kFull, reason, planning::name_of) != kFull.end();
-  return is_full ? "release leases that are not needed (`nodepool lease-list`), raise the limit, "
-                   "or add hosts"
-                 : "";
+  if (std::ranges::find(kFull, reason, planning::name_of) == kFull.end()) {
+    return advice_about(reason);
+  }
+  const std::vector<const Node*> deleting = nodes_in_deletion(knowledge, pool, request.node_types);
+  if (deleting.empty() || knowledge.now - deleting.front()->state_time <= kSlowDeletion) {
+    return with_holds(knowledge, pool, advice_about(reason));
+  }
+  return fmt::format("check why node {0} is not deleted yet: `nodepool explain {0}`",
+                     deleting.front()->id);
+}
+
+std::optional<Decision> ineligible(const ExplanationFacts& knowledge, const NodeRequest& request,
+                                   const Component& pool) {
+  const planning::PoolView view{&pool, max_concurrency_of(knowledge.providers, pool.provider_name)};
+  return planning::check_eligibility(request, view, knowledge.pools);
 }
 
 // The pool's decision as far as this host knows it. Empty if it is unknown, or not to serve it.
-ReasonToWait known_decision(const ExplanationFacts& knowledge,
+ReasonToWait known_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
                             const std::vector<history::JournalEntry>& history,
                             const Component& pool) {
-  if (const Decision* decision = simulated_decision(knowledge, pool)) {
-    const bool is_due = decision->kind == Decision::Kind::accept;
-    if (is_due && why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
+  if (accepts_nothing(knowledge, pool)) return {};  // known ones are older
+  const bool is_silent = why_unresponsive(knowledge, pool).has_value();
+  if (const Decision* decision = present_decision(knowledge, request, pool)) {
     if (decision->kind == Decision::Kind::ignore) return {};
-    return {sentence(*decision), advice_about(planning::name_of(decision->reason.code))};
+    // A simulated one does not show that the launcher responds.
+    const bool is_due = decision->kind == Decision::Kind::accept ||
+                        own_decision(knowledge, request, pool) == nullptr;
+    if (is_silent && is_due) return {unresponsive_text(pool)};
+    return {decline_text(sentence(*decision)),
+            advice_for(knowledge, request, pool, planning::name_of(decision->reason.code))};
   }
   const std::optional<history::JournalEntry> last = last_decision(history, pool);
-  if (!last) return {};
-  return {last->details, advice_about(reason_name(std::get<history::Decided>(last->facts)))};
+  if (!last || is_silent) return {};
+  return {last->details, advice_for(knowledge, request, pool,
+                                    reason_name(std::get<history::Decided>(last->facts)))};
+}
+
+std::string where_decisions_are(const Component& pool) {
+  if (implementation_of(pool) == model::Implementation::python_nodepool) {
+    return fmt::format("its launcher is a Python Nodepool: see its log on {}", pool.hostname);
+  }
+  return fmt::format("its decisions are known on {}: use --url", pool.hostname);
 }
 
 // What is to be expected of a pool without a known decision. Empty if it does not serve the
 // request.
 ReasonToWait prospect(const ExplanationFacts& knowledge, const NodeRequest& request,
-                      const Component& pool) {
-  const bool ignores = simulated_decision(knowledge, pool) != nullptr;
-  if (ignores ||
-      planning::check_eligibility(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools)) {
-    return {};
+                      const std::vector<history::JournalEntry>& history, const Component& pool) {
+  const bool ignores = present_decision(knowledge, request, pool) != nullptr;
+  if (ignores || ineligible(knowledge, request, pool)) return {};
+  if (why_unresponsive(knowledge, pool)) return {unresponsive_text(pool)};
+  const bool is_undecided = knows_all_decisions(knowledge, request, history, pool);
+  const std::string where = is_undecided ? "" : "; " + where_decisions_are(pool);
+  if (pool.paused) {
+    return {
+        "is paused: at capacity" + where,
+        advice_for(knowledge, request, pool, planning::name_of(planning::Reason::Code::pool_full))};
   }
-  if (why_unresponsive(knowledge, pool)) return {unresponsive(pool)};
-  const auto where = fmt::format("its decisions are known on {}: use --url", pool.hostname);
-  if (!pool.paused) return {"may serve it; " + where};
-  return {"is paused: at capacity; " + where,
-          advice_about(planning::name_of(planning::Reason::Code::pool_full))};
+  return {is_undecided ? "has not decided about it yet" : "may serve it" + where};
 }
 
 // Why the request waits although no pool is about to serve it.
@@ -148,50 +174,82 @@ ReasonToWait reason_without_pool(const ExplanationFacts& knowledge, const NodeRe
   if (const std::string outcome = outcome_of_declines(knowledge, request); !outcome.empty()) {
     return {"every registered pool has declined it: " + outcome};
   }
-  const bool is_offered = std::ranges::any_of(
-      knowledge.pools, [&](const Component* pool) { return pool->supports(request.node_types); });
+  bool is_offered = false;
+  for (const Component* pool : knowledge.pools) {
+    if (!pool->supports(request.node_types)) continue;
+    is_offered = true;
+    if (request.declined(pool->id) || !accepts_nothing(knowledge, *pool)) continue;
+    return {pool_title(*pool) + " " + text_if_nothing_accepted(*pool),
+            fmt::format("raise max-concurrency of provider {}", pool->provider_name)};
+  }
   if (is_offered) return {};
-  return {"no registered pool offers all of its labels",
-          "add them to one pool, or request labels that `nodepool label-list` shows"};
+  return {"no registered pool offers all of its labels", advice_without_pool()};
 }
 
 }  // namespace
 
+std::string decline_text(std::string text) {
+  constexpr std::string_view kOfRecords = "disabled by max_servers";
+  const std::size_t found = text.find(kOfRecords);
+  if (found == std::string::npos) return text;
+  return text.replace(found, kOfRecords.size(), "disabled: max-servers is 0");
+}
+
+std::string reason_name(const history::Decided& decided) {
+  const json::Json name = json::parse(decided.json).value("reason", json::Json());
+  return name.is_string() ? name.get<std::string>() : std::string();
+}
+
+std::vector<const Component*> pools_without_labels(const ExplanationFacts& knowledge,
+                                                   const NodeRequest& request) {
+  std::vector<const Component*> pools;
+  for (const Component* pool : knowledge.pools) {
+    const auto reason = request.decline_reasons.find(pool->id);
+    const bool has_other_reason =
+        reason != request.decline_reasons.end() && !reason->second.starts_with("node type(s) [");
+    if (!pool->supports(request.node_types) && !has_other_reason) pools.push_back(pool);
+  }
+  return pools;
+}
+
 Statement pool_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
                         const std::vector<history::JournalEntry>& history, const Component& pool) {
+  const auto statement = [](std::string key, std::string text) {
+    return Statement{.key = std::move(key), .name = {}, .text = std::move(text)};
+  };
   if (const auto reason = request.decline_reasons.find(pool.id);
       reason != request.decline_reasons.end()) {
-    return {.key = "declined", .name = {}, .text = "declined: " + reason->second};
+    return statement("declined", "declined: " + decline_text(reason->second));
   }
   if (request.declined(pool.id)) {
-    return {.key = "declined", .name = {}, .text = "declined, without a reason in the record"};
+    return statement("declined", "declined, without a reason in the record");
   }
-  if (const Decision* decision = simulated_decision(knowledge, pool)) {
-    return {.key = "decides", .name = {}, .text = sentence(*decision)};
+  if (accepts_nothing(knowledge, pool)) {
+    return statement("decides", text_if_nothing_accepted(pool));
   }
-  const auto ineligible =
-      planning::check_eligibility(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
-  if (ineligible) {
-    return {.key = "left-to-another",
-            .name = {},
-            .text = fmt::format("{} (until {})", sentence(ineligible->reason),
-                                to_string(ineligible->until))};
+  if (const Decision* decision = present_decision(knowledge, request, pool)) {
+    return statement("decides", decline_text(sentence(*decision)));
+  }
+  if (const std::optional<Decision> decision = ineligible(knowledge, request, pool)) {
+    return statement("left-to-another", fmt::format("{} (until {})", sentence(decision->reason),
+                                                    to_string(decision->until)));
   }
   if (const std::optional<history::JournalEntry> last = last_decision(history, pool)) {
-    return {.key = "decided",
-            .name = {},
-            .text = fmt::format("{}; decided {} ago", last->details,
-                                duration_text(knowledge.now - last->time))};
+    return statement("decided", fmt::format("{}; decided {} ago", last->details,
+                                            duration_text(knowledge.now - last->time)));
   }
-  return {.key = "not-decided",
-          .name = {},
-          .text = fmt::format("{}; this host has no record of a decision by this pool",
-                              free_nodes(knowledge, request, pool))};
+  return statement("not-decided",
+                   fmt::format("{}; {}", free_nodes(knowledge, request, pool),
+                               knows_all_decisions(knowledge, request, history, pool)
+                                   ? "it has not decided about it yet"
+                                   : "this host has no record of a decision by this pool"));
 }
 
 ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest& request,
                             const std::vector<history::JournalEntry>& history) {
-  if (request.state == RequestState::pending) return reason_of_launches(knowledge, request);
+  if (request.state == RequestState::pending) {
+    return reason_of_pending(knowledge, request);
+  }
   if (request.state != RequestState::requested) return {};
   if (knowledge.pools.empty()) {
     return {"no launcher serves a pool",
@@ -201,17 +259,26 @@ ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest
   std::vector<ReasonToWait> possible;
   for (const Component* pool : knowledge.pools) {
     if (!pool->supports(request.node_types) || request.declined(pool->id)) continue;
-    ReasonToWait reason = known_decision(knowledge, history, *pool);
+    ReasonToWait reason = known_decision(knowledge, request, history, *pool);
     std::vector<ReasonToWait>& reasons = reason.text.empty() ? possible : known;
-    if (reason.text.empty()) reason = prospect(knowledge, request, *pool);
+    if (reason.text.empty()) reason = prospect(knowledge, request, history, *pool);
     if (reason.text.empty()) continue;
     reason.text = fmt::format("{} {}", pool_title(*pool), reason.text);
+    const std::string host = unhealthy_host(knowledge, *pool, request.node_types);
+    if (!host.empty()) {
+      reason.text += "; " + host;
+      reason.advice =
+          "repair unhealthy hosts" + (reason.advice.empty() ? "" : ", " + reason.advice);
+    }
     reasons.push_back(std::move(reason));
   }
   const std::vector<ReasonToWait>& reasons = known.empty() ? possible : known;
   if (reasons.empty()) return reason_without_pool(knowledge, request);
   ReasonToWait reason = reasons.front();
-  if (reasons.size() > 1) reason.text += fmt::format(" (and {} other pools)", reasons.size() - 1);
+  if (reasons.size() > 1) {
+    reason.text +=
+        fmt::format(" (and {} other pool{})", reasons.size() - 1, reasons.size() == 2 ? "" : "s");
+  }
   return reason;
 }
 

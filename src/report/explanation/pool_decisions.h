@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "history/entry.h"
+#include "report/explanation/advice.h"
 #include "report/explanation/explanation.h"
 
 // The decisions of the registered pools about one request.
@@ -15,11 +16,16 @@ Statement pool_decision(const ExplanationFacts& knowledge, const model::NodeRequ
                         const std::vector<history::JournalEntry>& history,
                         const model::Component& pool);
 
-// Why a request is not served yet.
-struct ReasonToWait {
-  std::string text = {};    // one line that stays the same as long as the reason does
-  std::string advice = {};  // what would help; may be empty
-};
+// The text of a decline, in the words of the configuration: records and logs have the Python
+// Nodepool's.
+std::string decline_text(std::string text);
+
+// The stable name of the reason of a decision (planning::name_of()); empty: there is none.
+std::string reason_name(const history::Decided& decided);
+
+// The pools without one of the labels, unless they have declined the request for another reason.
+std::vector<const model::Component*> pools_without_labels(const ExplanationFacts& knowledge,
+                                                          const model::NodeRequest& request);
 
 // The decision of a pool that offers the request's labels, or the node in launch. Where no decision
 // is known: the pool that may serve it, hangs, or is awaited. Empty if the request does not wait

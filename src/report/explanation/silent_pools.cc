@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planning/decision.h"
+#include "report/explanation/own_history.h"
 
 namespace nodepool::report {
 
@@ -20,6 +21,7 @@ using model::Node;
 using model::NodeRequest;
 
 // In seconds. A launcher reacts within milliseconds, or a few seconds if it checks hosts first.
+// It records a new request within a fraction of a second.
 constexpr double kReactionTimeout = 15;
 
 // Whether there is a free node for each label.
@@ -44,9 +46,7 @@ bool is_due(const ExplanationFacts& knowledge, const Component& pool, const Node
       !pool.supports(request.node_types) || !has_all(knowledge, pool, request)) {
     return false;
   }
-  const auto provider = knowledge.providers.find(pool.provider_name);
-  const bool is_known = provider != knowledge.providers.end() && provider->second.config;
-  const std::int64_t concurrency = is_known ? provider->second.config->max_concurrency() : -1;
+  const std::int64_t concurrency = max_concurrency_of(knowledge.providers, pool.provider_name);
   return !planning::check_eligibility(request, {&pool, concurrency}, knowledge.pools);
 }
 
@@ -71,6 +71,36 @@ std::vector<const NodeRequest*> overdue_requests(const ExplanationFacts& knowled
   return overdue;
 }
 
+// When the request was last ready to be served. The clocks of the requestor and of the store may
+// differ: the later one counts.
+double waits_since(const NodeRequest& request) {
+  return std::max(request.state_time, request.stat.created());
+}
+
+// A request of which the launchers of this host have recorded nothing for too long. Returns nullptr
+// if there is none, or if it is not known what they record.
+const NodeRequest* unrecorded_request(const ExplanationFacts& knowledge) {
+  if (!knowledge.own_host || drops_entries(knowledge)) return nullptr;
+  const NodeRequest* first = nullptr;
+  for (const auto& [key, id] : knowledge.requests.waiting()) {
+    const NodeRequest& request = *knowledge.requests.find(id);
+    const double since = waits_since(request);
+    const bool is_suspect =
+        since > knowledge.own_host->last_entry && knowledge.now - since > kReactionTimeout;
+    if (is_suspect && (first == nullptr || since < waits_since(*first))) first = &request;
+  }
+  const bool is_unrecorded = first != nullptr && knowledge.history(first->id).entries.empty();
+  return is_unrecorded ? first : nullptr;
+}
+
+std::string sign_of_silence(const ExplanationFacts& knowledge, const Component& pool,
+                            const NodeRequest& request) {
+  return fmt::format(
+      "does not respond: the history of {0} has no entry of request {1}, which waits for {2}; "
+      "check whether its launcher on {0} hangs or is stopped",
+      pool.hostname, request.id, duration_text(knowledge.now - waits_since(request)));
+}
+
 // By provider and pool: the first node that should have been reclaimed.
 using UnreclaimedNodes = std::map<std::pair<std::string_view, std::string_view>, const Node*>;
 
@@ -92,6 +122,7 @@ UnreclaimedNodes unreclaimed_nodes(const ExplanationFacts& knowledge) {
 std::map<std::string, std::string> unresponsive_pools(const ExplanationFacts& knowledge) {
   const std::vector<const NodeRequest*> overdue = overdue_requests(knowledge);
   const UnreclaimedNodes unreclaimed = unreclaimed_nodes(knowledge);
+  const NodeRequest* unrecorded = unrecorded_request(knowledge);
   std::map<std::string, std::string> signs;
   for (const Component* pool : knowledge.pools) {
     const auto request = std::ranges::find_if(
@@ -110,6 +141,8 @@ std::map<std::string, std::string> unresponsive_pools(const ExplanationFacts& kn
           "launcher on {} hangs or is stopped",
           node->second->id, duration_text(knowledge.now - node->second->state_time),
           pool->hostname);
+    } else if (unrecorded != nullptr && writes_own_history(knowledge, *pool)) {
+      signs[pool->id] = sign_of_silence(knowledge, *pool, *unrecorded);
     }
   }
   return signs;
@@ -119,6 +152,16 @@ std::optional<std::string> why_unresponsive(const ExplanationFacts& knowledge,
                                             const Component& pool) {
   const auto sign = knowledge.unresponsive.find(pool.id);
   return sign == knowledge.unresponsive.end() ? std::nullopt : std::optional(sign->second);
+}
+
+void explain_unresponsiveness(Statements& to, const ExplanationFacts& knowledge,
+                              const Component& pool) {
+  if (const auto sign = why_unresponsive(knowledge, pool)) say(to, "silent", *sign);
+}
+
+std::string unresponsive_text(const Component& pool) {
+  return fmt::format("does not respond: check whether its launcher on {} hangs or is stopped",
+                     pool.hostname);
 }
 
 }  // namespace nodepool::report

@@ -20,10 +20,9 @@ using Statements = std::vector<Statement>;
 // An explanation of a request, a node, a lease, a label or a host.
 struct Explanation {
   Statements statements;
-  // Explanations of related subjects, such as the requests that wait for a label. `omitted` counts
-  // those left out.
+  // Explanations of related subjects, such as the backing nodes of a node.
   std::vector<Explanation> others = {};
-  std::size_t omitted = 0;
+  std::size_t omitted = 0;  // the requests that wait for a label beyond those in the statements
 };
 
 // Adds a statement and returns it, to add details.

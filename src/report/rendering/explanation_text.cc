@@ -10,14 +10,15 @@ namespace {
 
 using model::json_string;
 
-// The column at which texts with a name begin, so that they line up.
+// The column at which texts with a name begin, so that they line up; longer names precede a space.
 constexpr std::size_t kNameEnd = 14;
 
 void render(std::string& text, const Statements& statements, std::size_t indent) {
   for (const Statement& statement : statements) {
     text.append(indent, ' ');
     if (!statement.name.empty()) {
-      text += fmt::format("{:<{}}", statement.name, kNameEnd - indent);
+      const std::size_t width = kNameEnd > indent ? kNameEnd - indent - 1 : 0;
+      text += fmt::format("{:<{}} ", statement.name, width);
     }
     text.append(statement.text).append("\n");
     render(text, statement.details, indent + 2);
@@ -40,10 +41,10 @@ std::string json_of(const Statements& statements) {
 std::string explanation_text(const Explanation& explanation) {
   std::string text;
   render(text, explanation.statements, 0);
+  if (explanation.omitted > 0) text += fmt::format("  … and {} more\n", explanation.omitted);
   for (const Explanation& other : explanation.others) {
     text.append("\n").append(explanation_text(other));
   }
-  if (explanation.omitted > 0) text += fmt::format("\n… and {} more\n", explanation.omitted);
   return text;
 }
 

@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "async/task_scope.h"
+#include "coordination/sqlite/free_space.h"
 #include "tests/coordination/sqlite/raw_sqlite.h"
 #include "tests/coordination/sqlite/sqlite_fixture.h"
 #include "tests/support/file_size_limit.h"
+#include "tests/support/small_disk.h"
 
 namespace nodepool::coordination::sqlite {
 namespace {
 
 using Kind = StoreError::Kind;
+using testing::HasSubstr;
 
 class DiskFull : public testing::Test {
  protected:
@@ -32,10 +35,21 @@ class DiskFull : public testing::Test {
         run(store.create("/" + std::to_string(i), std::string(20'000, 'x'),
                          CreateMode::persistent));
       } catch (const StoreError& error) {
-        EXPECT_EQ(error.kind(), Kind::storage) << error.what();
+        EXPECT_EQ(error.kind(), Kind::no_space) << error.what();
         return i;
       }
     }
+  }
+
+  // Why the store cannot be opened.
+  std::string refusal(const SqliteOptions& options) {
+    try {
+      fixture_.open(options);
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.kind(), Kind::no_space) << error.what();
+      return error.what();
+    }
+    return "opened";
   }
 
   // Expects exactly the nodes /0 … /<count - 1>, complete.
@@ -50,7 +64,7 @@ class DiskFull : public testing::Test {
 };
 
 TEST_F(DiskFull, a_full_disk_refuses_writes_until_there_is_space) {
-  const SmallDisk disk("size=3m");
+  const test_support::SmallDisk disk("size=3m");
   if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
   std::ofstream(disk / "ballast") << std::string(1'000'000, 'x');
   SqliteOptions options;
@@ -77,7 +91,7 @@ TEST_F(DiskFull, a_full_disk_refuses_writes_until_there_is_space) {
 }
 
 TEST_F(DiskFull, the_nodes_of_a_dead_session_vanish_when_there_is_space) {
-  const SmallDisk disk("size=3m");
+  const test_support::SmallDisk disk("size=3m");
   if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
   std::ofstream(disk / "ballast") << std::string(1'000'000, 'x');
   SqliteOptions options;
@@ -94,10 +108,58 @@ TEST_F(DiskFull, the_nodes_of_a_dead_session_vanish_when_there_is_space) {
   try {
     while (true) run(store->set("/0", "", kAnyVersion));
   } catch (const StoreError& error) {
-    EXPECT_EQ(error.kind(), Kind::storage) << error.what();
+    EXPECT_EQ(error.kind(), Kind::no_space) << error.what();
   }
   std::filesystem::remove(disk / "ballast");
   EXPECT_TRUE(log.run_until_last_is("removed /ephemeral"));
+}
+
+TEST_F(DiskFull, opening_for_writing_fails_until_there_is_space) {
+  test_support::SmallDisk disk("size=1m");
+  if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
+  SqliteOptions options;
+  options.path = disk / "store.db";
+  run(fixture_.open(options)->close());
+  disk.fill();
+  EXPECT_THAT(refusal(options), HasSubstr("No space left on device; free space"));
+  options.path = disk / "other.db";
+  EXPECT_THAT(refusal(options), HasSubstr("free space"));
+  std::filesystem::remove(disk / "ballast");
+  run(fixture_.open(options)->close());
+}
+
+TEST_F(DiskFull, reading_needs_no_space_whether_or_not_there_is_a_log) {
+  for (const bool has_log : {false, true}) {
+    test_support::SmallDisk disk("size=1m");
+    if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
+    SqliteOptions options;
+    options.path = disk / "store.db";
+    {
+      const auto store = fixture_.open(options);
+      run(store->create("/a", "1", CreateMode::persistent));
+      // What a process that is killed leaves.
+      for (const char* suffix : {"", "-wal"}) {
+        if (has_log) std::filesystem::copy(options.path + suffix, disk / "killed.db" + suffix);
+      }
+      run(store->close());
+    }
+    if (has_log) options.path = disk / "killed.db";
+    disk.fill();
+    options.use = StoreUse::read;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const auto reader = fixture_.open(options);
+      EXPECT_EQ(run(reader->get("/a")).data, "1");
+      run(reader->close());
+    }
+  }
+}
+
+TEST_F(DiskFull, little_space_is_a_problem) {
+  const test_support::SmallDisk disk("size=1m");
+  if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
+  std::ofstream(disk / "store.db") << "x";
+  EXPECT_THAT(space_problem(disk / "store.db"), HasSubstr("less than 16 MiB are free"));
+  EXPECT_EQ(space_problem(disk / "missing.db"), "");
 }
 
 TEST_F(DiskFull, a_failed_commit_fails_all_its_writes_and_leaves_nothing) {

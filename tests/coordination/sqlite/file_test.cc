@@ -10,6 +10,7 @@
 #include "async/task_scope.h"
 #include "tests/coordination/sqlite/raw_sqlite.h"
 #include "tests/coordination/sqlite/sqlite_fixture.h"
+#include "tests/support/small_disk.h"
 
 namespace nodepool::coordination::sqlite {
 namespace {
@@ -140,7 +141,7 @@ TEST_F(SqliteFile, damage_is_reported_with_what_to_do) {
 }
 
 TEST_F(SqliteFile, a_read_only_file_system_is_reported) {
-  SmallDisk disk("size=4m");
+  test_support::SmallDisk disk("size=4m");
   if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
   SqliteOptions options;
   options.path = disk / "store.db";

@@ -14,6 +14,7 @@
 
 #include "tests/coordination/sqlite/sqlite_fixture.h"
 #include "tests/support/child.h"
+#include "tests/support/small_disk.h"
 
 namespace nodepool::coordination::sqlite {
 namespace {
@@ -206,7 +207,7 @@ TEST_F(SqliteReader, ephemeral_records_of_a_dead_process_are_not_shown) {
 }
 
 TEST_F(SqliteReader, reads_on_a_disk_that_is_read_only) {
-  SmallDisk disk("size=2m");
+  test_support::SmallDisk disk("size=2m");
   if (!disk.mounted()) GTEST_SKIP() << "requires permission to mount";
   SqliteOptions options;
   options.path = disk / "store 100%.db";

@@ -191,7 +191,8 @@ TEST_F(FakeDriverTest, labels_that_cannot_be_served_report_the_reason) {
   start();
   const driver::Provider& provider = process_->provider();
   EXPECT_EQ(provider.offer()->label("main", "small").problem, "");
-  EXPECT_THAT(provider.offer()->label("main", "huge").problem, HasSubstr("no flavor"));
+  EXPECT_EQ(provider.offer()->label("main", "huge").problem,
+            "the cloud has no flavor with at least 100000 MiB");
   EXPECT_EQ(provider.offer()->label("main", "lost").problem,
             "images are not available: the cloud has no image nowhere");
   EXPECT_EQ(provider.offer()->label("main", "by-id").problem, "") << "it is not looked for";
@@ -225,6 +226,7 @@ TEST_F(FakeDriverTest, an_image_can_be_made_to_fail) {
     return process_->run(images.upload({}, "image", {}, metadata, [](std::uint64_t) {}));
   };
   EXPECT_THROW(upload({{"SHOULD_FAIL", "true"}}), driver::CloudError);
+  EXPECT_THROW(upload({{"SHOULD_FAIL", "True"}}), driver::CloudError) << "a boolean as metadata";
   EXPECT_FALSE(upload({{"SHOULD_FAIL", "false"}}).empty());
 }
 

@@ -17,6 +17,7 @@
 #include "driver/launch.h"
 #include "drivers/registry.h"
 #include "drivers/static_nodes/static_config.h"
+#include "model/host_report.h"
 #include "model/paths.h"
 #include "model/records.h"
 #include "nodescan/error.h"
@@ -35,6 +36,8 @@ using testing::HasSubstr;
 struct Network {
   std::optional<nodescan::ScanError> lookup_failure;  // nothing: all hosts are healthy
   int lookups = 0;
+  std::optional<nodescan::ScanError> connection_failure;  // nothing: all accept connections
+  std::optional<nodescan::ScanError> scan_failure;        // nothing: their keys can be read
   async::Duration scan_time{};
   int scans = 0;  // of host keys
 };
@@ -52,6 +55,7 @@ class TestScanner final : public nodescan::Scanner {
 
   Task<> connectable(std::string /*host*/, std::uint16_t /*port*/,
                      async::Clock::TimePoint /*deadline*/, Attempts /*attempts*/) override {
+    if (network_.connection_failure) throw nodescan::ScanError(*network_.connection_failure);
     co_return;
   }
 
@@ -60,6 +64,7 @@ class TestScanner final : public nodescan::Scanner {
                                            nodescan::Progress* /*progress*/) override {
     ++network_.scans;
     co_await clock_.sleep_for(network_.scan_time);
+    if (network_.scan_failure) throw nodescan::ScanError(*network_.scan_failure);
     co_return std::vector<std::string>{"ssh-ed25519 A"};
   }
 
@@ -303,6 +308,55 @@ TEST_F(StaticProviderTest, a_node_is_usable_as_long_as_it_has_a_record) {
   settle();
   EXPECT_FALSE(loop_.run(rack->is_usable(id)));
   loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_host_that_refuses_a_connection_is_unhealthy_until_a_check_succeeds) {
+  const std::string id = add_node(NodeState::ready);
+  settle();
+  const auto rack = provider();
+  start(*rack);
+  network_.connection_failure.emplace(nodescan::ScanError::Kind::unreachable, "h refuses");
+  network_.scan_time = std::chrono::seconds(5);
+  EXPECT_FALSE(loop_.run(rack->is_usable(id)));
+  settle();
+  EXPECT_THAT(warnings_, testing::ElementsAre(HasSubstr("cannot be handed out: h refuses")));
+  EXPECT_THAT(metrics(), HasSubstr(kUnhealthy));
+  const auto reports = loop_.run(model::read_host_reports(inner_));
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports.front().problem, "h refuses");
+  EXPECT_EQ(reports.front().since, clock_.wall_seconds());
+  EXPECT_EQ(reports.front().next_check, 60) << "no check has failed yet";
+  EXPECT_EQ(state_of(id), NodeState::ready) << "it is the caller's";
+  pass(std::chrono::seconds(10));
+  EXPECT_THAT(metrics(), HasSubstr(kHealthy));
+  EXPECT_EQ(loop_.run(model::read_host_reports(inner_)).size(), 0U);
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_refused_connection_adds_no_check_to_one_that_is_scheduled) {
+  const std::string id = add_node(NodeState::ready);
+  settle();
+  using Kind = nodescan::ScanError::Kind;
+  for (const Kind kind : {Kind::incomplete, Kind::unreachable}) {
+    network_.connection_failure.reset();
+    network_.scan_failure.reset();
+    const auto rack = provider();
+    start(*rack);
+    network_.connection_failure.emplace(Kind::unreachable, "h refuses");
+    network_.scan_failure.emplace(kind, "no key");
+    network_.scans = 0;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      EXPECT_FALSE(loop_.run(rack->is_usable(id)));
+      settle();
+    }
+    EXPECT_EQ(network_.scans, 1);
+    EXPECT_THAT(metrics(), HasSubstr(kUnhealthy));
+    pass(std::chrono::seconds(2));
+    EXPECT_EQ(network_.scans, 2);
+    pass(std::chrono::seconds(4));
+    EXPECT_EQ(network_.scans, 3) << "the pause was doubled once";
+    loop_.run(rack->stop());
+  }
 }
 
 TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_refuses_writes) {
