@@ -209,6 +209,11 @@ void HistoryRecorder::decided(const std::string& request_id, std::string_view po
   if (is_of_bystander && (known == nullptr || !known->contains(pool_id))) return;
   const auto [last, is_first] = decisions_[request_id].try_emplace(std::string(pool_id), decision);
   if (!is_first && last->second == decision) return;
+  // The decline's own reason is what explains the request.
+  if (decision.reason.code == planning::Reason::Code::declined_by_this_pool &&
+      last->second.kind == planning::Decision::Kind::decline) {
+    return;
+  }
   last->second = decision;
   record_decision(request_id, pool_id, sentence(decision), to_json(decision, pool_id));
   decided_.notify(request_id);

@@ -514,6 +514,7 @@ TEST_F(RequestCommandTest, only_regular_files_are_replaced_by_files_for_ssh_and_
 
 TEST_F(RequestCommandTest, a_link_to_a_file_remains_and_its_target_is_replaced) {
   run(launcher_.add_pool("rack", {"small"}));
+  launcher_.adorn = [](model::Node& node, std::size_t) { node.host_keys = {"ssh-ed25519 AAAA"}; };
   const std::string link = directory_.path() / "link";
   const std::string target = directory_.write("target", "old");
   std::filesystem::create_symlink(target, link);

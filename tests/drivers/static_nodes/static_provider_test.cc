@@ -315,6 +315,7 @@ TEST_F(StaticProviderTest, a_host_that_refuses_a_connection_is_unhealthy_until_a
   settle();
   const auto rack = provider();
   start(*rack);
+  pass(std::chrono::minutes(1));  // the check at the start is no answer any more
   network_.connection_failure.emplace(nodescan::ScanError::Kind::unreachable, "h refuses");
   network_.scan_time = std::chrono::seconds(5);
   EXPECT_FALSE(loop_.run(rack->is_usable(id)));
@@ -342,6 +343,7 @@ TEST_F(StaticProviderTest, a_refused_connection_adds_no_check_to_one_that_is_sch
     network_.scan_failure.reset();
     const auto rack = provider();
     start(*rack);
+    pass(std::chrono::minutes(1));
     network_.connection_failure.emplace(Kind::unreachable, "h refuses");
     network_.scan_failure.emplace(kind, "no key");
     network_.scans = 0;
