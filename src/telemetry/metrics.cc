@@ -53,13 +53,13 @@ class StatsdSocket {
                                            port, ::gai_strerror(error)));
     }
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
-    const addrinfo& server = preferred(*found);
-    descriptor_ = ::socket(server.ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const addrinfo* server = preferred(found);
+    descriptor_ = ::socket(server->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor_ < 0) {
       throw std::system_error(errno, std::generic_category(), "cannot open a socket for statsd");
     }
-    std::memcpy(&server_, server.ai_addr, server.ai_addrlen);
-    size_ = server.ai_addrlen;
+    std::memcpy(&server_, server->ai_addr, server->ai_addrlen);
+    size_ = server->ai_addrlen;
   }
   ~StatsdSocket() { ::close(descriptor_); }
   StatsdSocket(const StatsdSocket&) = delete;
@@ -72,9 +72,9 @@ class StatsdSocket {
 
  private:
   // The first IPv4 address, the only kind that the Python Nodepool uses; else the first one.
-  static const addrinfo& preferred(const addrinfo& found) {
-    for (const addrinfo* each = &found; each != nullptr; each = each->ai_next) {
-      if (each->ai_family == AF_INET) return *each;
+  static const addrinfo* preferred(const addrinfo* found) {
+    for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+      if (each->ai_family == AF_INET) return each;
     }
     return found;
   }
