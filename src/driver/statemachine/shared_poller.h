@@ -48,7 +48,8 @@ struct PollWaiter {
   bool only_younger = false;
   // How long the request was queued and waited for the cloud's response.
   async::Duration queued{};
-  std::uint64_t seen = 0;  // number of the last listing seen
+  std::uint64_t seen = 0;             // number of the last listing seen
+  async::Clock::TimePoint seen_at{};  // when that listing was received
   // How long before the last listing the change may have happened, at most.
   async::Duration gap{};
   bool too_late = false;  // the cloud could not be polled when a poll was due
@@ -156,6 +157,7 @@ class SharedPoller {
     const async::Duration tolerance = awaited.expected ? awaited.expected->step : awaited.gap / 2;
     awaited.too_late = *polled_at_ > due + std::max(intervals_.unknown, tolerance);
     awaited.seen = number_;
+    awaited.seen_at = *polled_at_;
     const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
     if (tracer) tracer->polled(name_);
     co_return latest_;

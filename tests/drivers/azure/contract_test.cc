@@ -361,6 +361,15 @@ TEST_P(AzureBurst, a_deletion_that_a_list_shows_takes_no_call_of_its_own) {
   EXPECT_LT(azure().count("GET virtualMachines/NAME"), 20U);
 }
 
+TEST_P(AzureBurst, waits_for_turns_do_not_delay_later_deletions) {
+  azure().operation_time = std::chrono::milliseconds(500);
+  reclaim_all(launch(20));
+  const Node node = launch_new();
+  const auto begun = installation_.clock.now();
+  reclaim(node.id);
+  EXPECT_LT(installation_.clock.now() - begun, std::chrono::seconds(6));
+}
+
 TEST_P(AzureContract, a_machine_that_is_not_found_yet_is_deleted_in_the_same_deletion) {
   const Node node = launch_new();
   azure().fail("DELETE virtualMachines/NAME", {{.status = 404, .code = "ResourceNotFound"}});
