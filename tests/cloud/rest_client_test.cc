@@ -261,6 +261,18 @@ TEST_F(RestClientTest, waiting_for_a_turn_takes_nothing_from_the_time_of_a_call)
   EXPECT_EQ(answered, 4);
 }
 
+TEST_F(RestClientTest, a_call_is_told_of_each_turn_before_it_is_sent) {
+  answers_ = {answer(503, ""), answer(200, "yes")};
+  std::vector<std::size_t> sent;
+  RestCall call = look();
+  call.on_turn = [&] {
+    EXPECT_EQ(limit_.precedences.size(), sent.size() + 1);
+    sent.push_back(server_.calls().size());
+  };
+  EXPECT_EQ(body_of(std::move(call)), "yes");
+  EXPECT_THAT(sent, ElementsAre(0, 1));
+}
+
 TEST_F(RestClientTest, a_long_pause_is_left_to_the_caller) {
   answers_ = {answer(503, "", "Retry-After: 200\r\n")};
   EXPECT_EQ(error_of(look()).kind(), Kind::transient);

@@ -74,6 +74,7 @@ Task<http::Response> RestClient::send(RestCall call) {
   bool has_renewed = false;
   for (int number = 1;; ++number) {
     if (number > 1) co_await rate_limit_.turn(precedence_of(call));
+    if (call.on_turn) call.on_turn();
     Outcome outcome = co_await attempt(call);
     if (outcome.response) co_return std::move(*outcome.response);
     const CloudError& error = *outcome.error;

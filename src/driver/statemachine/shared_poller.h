@@ -44,11 +44,12 @@ struct PollWaiter {
   // When the change was requested; nothing: by an earlier launcher.
   std::optional<async::Clock::TimePoint> since;
   std::optional<Expectation> expected;
-  // Ignore listings that were begun before `since`: they may show the previous state.
+  // Ignore listings that were sent before `since`: they may show the previous state.
   bool only_younger = false;
   // How long the request was queued and waited for the cloud's response.
   async::Duration queued{};
-  std::uint64_t seen = 0;  // number of the last listing seen
+  std::uint64_t seen = 0;             // number of the last listing seen
+  async::Clock::TimePoint seen_at{};  // when that listing was received
   // How long before the last listing the change may have happened, at most.
   async::Duration gap{};
   bool too_late = false;  // the cloud could not be polled when a poll was due
@@ -93,7 +94,7 @@ class SharedPoller {
         ask_(std::move(ask)),
         answer_(runtime, name, [this] { return list(); }) {}
 
-  // A listing that was begun at most `max_age` ago. Throws what `ask` throws.
+  // A listing that was sent at most `max_age` ago. Throws what `ask` throws.
   async::Task<Pointer> get(async::Duration max_age) { co_return *co_await answer_.get(max_age); }
 
   // Forgets the last listing: the next get() requests another.
@@ -134,7 +135,7 @@ class SharedPoller {
   // A waiter for a change that an earlier launcher has requested.
   PollWaiter await_earlier() const { return {.since = {}, .expected = {}, .seen = number_}; }
 
-  // A waiter for a deletion that was requested now. Ignores listings begun before.
+  // A waiter for a deletion that was requested now. Ignores listings sent before.
   PollWaiter await_removal() const {
     return {.since = runtime_.clock.now(), .expected = {}, .only_younger = true, .seen = number_};
   }
@@ -156,6 +157,7 @@ class SharedPoller {
     const async::Duration tolerance = awaited.expected ? awaited.expected->step : awaited.gap / 2;
     awaited.too_late = *polled_at_ > due + std::max(intervals_.unknown, tolerance);
     awaited.seen = number_;
+    awaited.seen_at = *polled_at_;
     const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
     if (tracer) tracer->polled(name_);
     co_return latest_;
@@ -165,6 +167,13 @@ class SharedPoller {
   void poll_now() {
     has_changed_ = true;
     waiters_->answered.set();
+  }
+
+  // For `ask`: the request is sent only now, after it has waited for its turn. The age of the
+  // listing counts from now on.
+  void mark_sent() {
+    sent_at_ = runtime_.clock.now();
+    answer_.mark_sent();
   }
 
   // Stops the poller, after all other calls have returned.
@@ -232,6 +241,7 @@ class SharedPoller {
 
   async::Task<Pointer> list() {
     const TimePoint begun = runtime_.clock.now();
+    sent_at_ = begun;
     has_changed_ = false;
     std::exception_ptr failure;
     Pointer listed;
@@ -243,7 +253,7 @@ class SharedPoller {
     if (listed) {
       latest_ = listed;
       ++number_;
-      shown_since_ = begun;
+      shown_since_ = sent_at_;
       polled_before_ = polled_at_.value_or(TimePoint::min());
     }
     failures_ = failure ? failures_ + 1 : 0;
@@ -262,7 +272,8 @@ class SharedPoller {
   std::shared_ptr<Waiters> waiters_ = std::make_shared<Waiters>();  // may outlive this
   Pointer latest_;
   std::uint64_t number_ = 0;                    // of the latest listing
-  TimePoint shown_since_{};                     // when the latest listing was begun
+  TimePoint sent_at_{};                         // when the last poll was sent
+  TimePoint shown_since_{};                     // when the latest listing was sent
   TimePoint polled_before_ = TimePoint::min();  // end of the poll before the latest listing
   std::optional<TimePoint> polled_at_;          // when the last poll ended or failed
   async::Duration poll_took_{};                 // duration of the last poll

@@ -31,6 +31,10 @@ class SharedPollerTest : public testing::Test {
 
   Task<Up> list() {
     asked_.push_back(now());
+    if (queued_ > async::Duration::zero()) {
+      co_await clock_.sleep_for(queued_);
+      listing_.mark_sent();
+    }
     const Up seen = up_;
     co_await clock_.sleep_for(latency_);
     if (is_broken_) throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
@@ -92,6 +96,7 @@ class SharedPollerTest : public testing::Test {
       "test"};
   Up up_;
   bool is_broken_ = false;
+  async::Duration queued_{};  // until a listing is sent
   async::Duration latency_{};
   std::vector<double> asked_;
   std::vector<double> seen_;
@@ -243,6 +248,24 @@ TEST_F(SharedPollerTest, an_older_listing_does_not_prove_a_removal) {
   up_.clear();
   pass(seconds(10));
   EXPECT_THAT(seen_, SizeIs(1));
+}
+
+// The listing is asked for after 1 s, sent after 21 s, and answered after 23 s.
+TEST_F(SharedPollerTest, a_listing_proves_the_removals_before_it_was_sent) {
+  const auto remove = [this](int machine) {
+    scope_.spawn("a test's removal", see_without(*this, machine, listing_.await_removal()));
+  };
+  queued_ = seconds(20);
+  latency_ = seconds(2);
+  remove(1);
+  pass(seconds(10));
+  remove(2);
+  pass(seconds(12));
+  remove(3);
+  pass(seconds(1));
+  EXPECT_THAT(seen_, ElementsAre(23, 23));
+  pass(seconds(60));
+  EXPECT_THAT(seen_, SizeIs(3)) << "a later listing";
 }
 
 TEST_F(SharedPollerTest, a_machine_of_an_earlier_launcher_is_polled_at_once) {

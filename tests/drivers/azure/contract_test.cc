@@ -61,7 +61,7 @@ class AzureFixture : public CloudFixture {
     const azure::AzureDriver driver(
         {{"AZURE_AUTH_LOCATION", directory_.write("auth.json", cloud_.auth_file())}});
     launcher_ = context.runtime.executor;
-    return driver.provider(read_provider(driver, kConfiguration), std::move(context));
+    return driver.provider(read_provider(driver, configuration()), std::move(context));
   }
 
   std::string machine_of(const Node& node) override {
@@ -150,6 +150,7 @@ class AzureFixture : public CloudFixture {
   StandIn& cloud() { return cloud_; }
 
  protected:
+  virtual std::string configuration() const { return kConfiguration; }
   // Names are used again, ids are not.
   virtual std::string id_of(const StandIn::Resource& machine) const { return machine.id; }
 
@@ -192,6 +193,19 @@ class SlowFixture final : public AzureFixture {
  public:
   explicit SlowFixture(harness::Installation& installation) : AzureFixture(installation) {
     cloud().latency = std::chrono::milliseconds(500);
+  }
+};
+
+// With the default rate, of one call a second.
+class PacedFixture final : public AzureFixture {
+ public:
+  using AzureFixture::AzureFixture;
+
+ private:
+  std::string configuration() const override {
+    std::string text = kConfiguration;
+    const std::string rate = "    rate: 0\n";
+    return text.erase(text.find(rate), rate.size());
   }
 };
 
@@ -298,6 +312,62 @@ TEST_P(AzureContract, one_call_makes_all_parts_and_one_deletes_them) {
   EXPECT_EQ(azure().count("GET virtualMachines/NAME"), 0U);
   EXPECT_EQ(azure().count("GET networkInterfaces"), 1U);
   EXPECT_EQ(azure().count("GET publicIPAddresses"), 1U);
+}
+
+// Bursts with the default rate.
+class AzureBurst : public AzureContract {
+ protected:
+  std::vector<std::string> launch(std::size_t nodes) {
+    std::vector<std::string> ids;
+    std::vector<std::shared_ptr<harness::Job>> jobs;
+    start();
+    for (std::size_t i = 0; i < nodes; ++i) {
+      ids.push_back(add_node());
+      jobs.push_back(process_->launch(ids.back()));
+    }
+    for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
+    return ids;
+  }
+
+  void reclaim_all(const std::vector<std::string>& ids) {
+    std::vector<std::shared_ptr<harness::Job>> jobs;
+    for (const std::string& id : ids) jobs.push_back(process_->reclaim(id));
+    for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
+    EXPECT_THAT(machine_ids(), IsEmpty());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(azure, AzureBurst, testing::Values(backend<PacedFixture>()));
+
+// Each machine is gone before a list can show that it is being deleted.
+TEST_P(AzureBurst, one_list_serves_all_launches_and_one_all_deletions) {
+  azure().operation_time = std::chrono::milliseconds(500);
+  reclaim_all(launch(20));
+  EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 20U);
+  EXPECT_EQ(azure().count("DELETE virtualMachines/NAME"), 20U);
+  EXPECT_EQ(azure().count("GET virtualMachines/NAME"), 20U);
+  EXPECT_EQ(azure().count("GET virtualMachines"), 2U);
+  EXPECT_EQ(azure().count("GET networkInterfaces"), 1U);
+  EXPECT_EQ(azure().count("GET publicIPAddresses"), 1U);
+}
+
+// A list gets its turn after 50 deletions, when the first machines are gone.
+TEST_P(AzureBurst, a_deletion_that_a_list_shows_takes_no_call_of_its_own) {
+  azure().operation_time = std::chrono::milliseconds(500);
+  const std::vector<std::string> ids = launch(60);
+  azure().operation_time = std::chrono::seconds(40);
+  reclaim_all(ids);
+  EXPECT_EQ(azure().count("DELETE virtualMachines/NAME"), 60U);
+  EXPECT_LT(azure().count("GET virtualMachines/NAME"), 20U);
+}
+
+TEST_P(AzureBurst, waits_for_turns_do_not_delay_later_deletions) {
+  azure().operation_time = std::chrono::milliseconds(500);
+  reclaim_all(launch(20));
+  const Node node = launch_new();
+  const auto begun = installation_.clock.now();
+  reclaim(node.id);
+  EXPECT_LT(installation_.clock.now() - begun, std::chrono::seconds(6));
 }
 
 TEST_P(AzureContract, a_machine_that_is_not_found_yet_is_deleted_in_the_same_deletion) {

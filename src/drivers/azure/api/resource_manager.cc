@@ -200,8 +200,10 @@ Task<std::optional<Element>> ResourceManager::finish(LongOperation operation) {
 }
 
 // A group that does not exist has no resources.
-Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, std::string next) {
+Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, std::string next,
+                                            std::function<void()> on_turn) {
   cloud::RestCall listing = this->call(call, {}, next.empty() ? std::move(path) : std::move(next));
+  listing.on_turn = std::move(on_turn);
   http::Response response;
   try {
     response = co_await cloud::list_response(rest_.send(std::move(listing)));
