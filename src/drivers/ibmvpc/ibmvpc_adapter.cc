@@ -57,8 +57,10 @@ Task<> IbmVpcAdapter::remove(model::Json external_id, driver::LaunchSteps& steps
     throw CloudError(CloudError::Kind::not_found,
                      "invalid external id of an instance: " + external_id.text);
   }
-  std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
-  co_await remove_machine(context_, ownership_, std::move(name), std::move(accepted));
+  MachineRemoval removal{.name = std::move(name),
+                         .has_no_floating_ip = steps.is_known_private(),
+                         .accepted = [&steps] { steps.removal_accepted(); }};
+  co_await remove_machine(context_, ownership_, std::move(removal));
 }
 
 Task<driver::MachineList> IbmVpcAdapter::list() {

@@ -18,6 +18,8 @@ using Kind = CloudError::Kind;
 
 namespace {
 
+constexpr const char* kFloatingIpStep = "floating ip";
+
 // The id of what the configuration calls `name`. Throws if there is none.
 std::string id_of(const std::map<std::string, std::string, std::less<>>& ids,
                   const std::string& name, const char* kind) {
@@ -51,7 +53,9 @@ Task<driver::Instance> VpcLaunch::run() {
   const CloudView::Catalog catalog =
       co_await driver::if_answered(std::move(asking), "profiles", context_.log);
   if (catalog) described.resources = resources_of(find_profile(*catalog, instance.profile));
-  if (label_.public_ipv4) {
+  // A floating IP that was begun is finished though the configuration has changed: the record must
+  // have it.
+  if (label_.public_ipv4 || steps_.has_begun(kFloatingIpStep)) {
     described.public_ipv4 = co_await add_floating_ip(instance.interface_id);
     described.interface_ip = described.public_ipv4;
   }
@@ -191,7 +195,7 @@ Task<std::string> VpcLaunch::add_floating_ip(std::string interface_id) {
   const driver::LaunchSteps::Find find = [this, interface_id] {
     return find_floating_ip(interface_id);
   };
-  const std::string id = co_await steps_.step("floating ip", make, find);
+  const std::string id = co_await steps_.step(kFloatingIpStep, make, find);
   steps_.enter("waiting for the floating IP");
   const auto is_attached = [interface_id](const VpcFloatingIp& ip) {
     if (ip.status == "failed" || ip.status == "deleting") {

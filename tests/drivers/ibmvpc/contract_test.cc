@@ -328,6 +328,103 @@ TEST_P(IbmVpcContract, two_launchers_may_make_the_resource_group_at_the_same_tim
   expect_one_machine(launch_new().id);
 }
 
+// --- the calls of a node
+
+TEST_P(IbmVpcContract, a_node_without_a_floating_ip_takes_five_calls) {
+  ibm().operation_time = {};
+  reclaim(launch_new().id);  // reads names, makes the resource group, learns the times
+  const auto before = ibm().count();
+  const auto floating_ip_lists = ibm().count("GET floating_ips");
+  reclaim(launch_new().id);
+  EXPECT_EQ(ibm().count() - before, 5U) << "create, list, delete, list, get";
+  EXPECT_EQ(ibm().count("GET floating_ips"), floating_ip_lists);
+}
+
+TEST_P(IbmVpcContract, a_deletion_that_a_list_has_shown_needs_no_further_call) {
+  ibm().operation_time = std::chrono::seconds(10);
+  const Node node = launch_new();
+  reclaim(node.id);
+  EXPECT_EQ(ibm().count("DELETE instances/ID"), 1U);
+  EXPECT_EQ(ibm().count("GET instances/ID"), 0U);
+}
+
+TEST_P(IbmVpcContract, the_end_of_a_floating_ip_takes_one_call) {
+  fixture().has_floating_ips = true;
+  const Node node = launch_new();
+  process_->pass(std::chrono::milliseconds(1));  // the last listing is older now
+  const auto before = ibm().count("GET floating_ips");
+  reclaim(node.id);
+  EXPECT_EQ(ibm().count("GET floating_ips") - before, 1U) << "finds it by name";
+  EXPECT_EQ(ibm().count("GET floating_ips/ID"), 1U);
+  EXPECT_THAT(ibm().floating_ips, IsEmpty());
+}
+
+TEST_P(IbmVpcContract, a_floating_ip_that_outlasts_its_machine_is_waited_for) {
+  fixture().has_floating_ips = true;
+  const Node node = launch_new();
+  ibm().ip_removal_time = std::chrono::minutes(1);
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::seconds(50));
+  EXPECT_FALSE(job->ended);
+  EXPECT_EQ(finish(job)->failure(), "");
+  ibm().settle();
+  EXPECT_THAT(ibm().floating_ips, IsEmpty());
+}
+
+// As of a launch that the Python Nodepool has begun.
+TEST_P(IbmVpcContract, a_floating_ip_that_is_not_recorded_is_deleted) {
+  fixture().has_floating_ips = true;
+  Node node = launch_new();
+  node.public_ipv4 = {};
+  node.private_ipv4 = {};
+  installation_.write(node);
+  reclaim(node.id);
+  ibm().settle();
+  EXPECT_THAT(ibm().floating_ips, IsEmpty());
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(IbmVpcContract, a_floating_ip_that_was_begun_is_recorded_though_none_is_wanted_any_more) {
+  fixture().has_floating_ips = true;
+  const std::string id = add_node();
+  start().launch(id);
+  while (ibm().floating_ips.empty()) ASSERT_TRUE(process_->step());
+  process_->pass(std::chrono::milliseconds(1));  // its id is recorded
+  fixture().has_floating_ips = false;
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");
+  EXPECT_THAT(node(id).public_ipv4.value_or(""), HasSubstr("192.0.2."));
+  reclaim(id);
+  ibm().settle();
+  EXPECT_THAT(ibm().floating_ips, IsEmpty());
+}
+
+// --- names
+
+// Ids in the last list may be of an instance that another launcher has replaced.
+TEST_P(IbmVpcContract, a_machine_that_has_replaced_the_listed_one_is_deleted) {
+  const Node node = launch_new();
+  StandIn::Instance other = ibm().instances.begin()->second;
+  ibm().instances.clear();
+  ibm().add_instance(std::move(other));
+  reclaim(node.id);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(IbmVpcContract, a_machine_that_the_last_list_lacks_is_looked_for_in_another) {
+  const Node node = launch_new();
+  StandIn::Instance machine = ibm().instances.begin()->second;
+  ibm().instances.clear();
+  process_->pass(std::chrono::seconds(3));
+  process_->run(provider().available());  // lists no machine
+  ibm().add_instance(std::move(machine));
+  process_->pass(std::chrono::milliseconds(1));
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::seconds(1));
+  EXPECT_EQ(ibm().count("DELETE instances/ID"), 1U) << "without waiting for later lists";
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
 // Names of machines are those of nodes.
 TEST_P(IbmVpcContract, a_machine_of_another_installation_with_the_same_name_stays) {
   const std::string id = add_node();
@@ -359,7 +456,7 @@ TEST_P(IbmVpcContract, what_cannot_be_deleted_while_it_is_made_is_deleted_later)
 
 TEST_P(IbmVpcContract, a_machine_that_is_not_listed_yet_is_deleted_in_the_same_deletion) {
   const Node node = launch_new();
-  process_->pass(std::chrono::milliseconds(1));  // the last listing is older now
+  process_->pass(std::chrono::seconds(25));  // the last listing is too old to delete from
   ibm().stale_instance_lists = 1;
   reclaim(node.id);
   EXPECT_EQ(ibm().stale_instance_lists, 0U);
