@@ -54,12 +54,12 @@ struct PollWaiter {
   async::Duration gap{};
   bool too_late = false;  // the cloud could not be polled when a poll was due
 
-  // How long the change has taken, if the last listing is the first that shows it. The error is at
-  // most one step of polling, in both directions. Returns nothing if the start is unknown, or if
-  // the poll was too late.
-  std::optional<async::Duration> taken(async::Clock::TimePoint now) const {
+  // How long the change has taken, if the last listing is the first that shows it. Does not contain
+  // waits after it, such as for a call that confirms it. The error is at most one step of polling,
+  // in both directions. Returns nothing if the start is unknown, or if the poll was too late.
+  std::optional<async::Duration> taken() const {
     if (!since || too_late) return std::nullopt;
-    return now - *since - (expected ? std::min(gap / 2, expected->step) : gap / 2);
+    return seen_at - *since - (expected ? std::min(gap / 2, expected->step) : gap / 2);
   }
 };
 

@@ -159,7 +159,7 @@ Task<VpcInstance> VpcLaunch::wait_until_running(std::string id) {
   const CloudError absence(Kind::failed, "instance " + spec_.hostname + " has disappeared");
   const VpcInstance instance = co_await driver::wait_in_listing(
       wait, context_.view.instances(), awaited_, id, is_up, kConsistencyDelay, absence, is_gone);
-  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken());
   co_return instance;
 }
 
@@ -211,7 +211,7 @@ Task<std::string> VpcLaunch::add_floating_ip(std::string interface_id) {
   const VpcFloatingIp ip =
       co_await driver::wait_in_listing(wait, context_.view.floating_ips(), awaited_ip_, id,
                                        is_attached, kConsistencyDelay, absence, is_gone);
-  const auto taken = awaited_ip_.taken(context_.runtime.clock.now());
+  const auto taken = awaited_ip_.taken();
   if (taken) context_.view.ip_times().learn(*taken);
   co_return ip.address;
 }

@@ -121,7 +121,7 @@ Task<> wait_for_end(VpcContext context, driver::SharedPoller<Things>& listing, s
   const driver::ListingWait wait{context.runtime, context.log, kThings};
   co_await driver::wait_until_gone(wait, listing, awaited, id, removal_of, kConsistencyDelay,
                                    confirm);
-  if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
+  if (const auto taken = awaited.taken()) times.learn(*taken);
 }
 
 // The same for a floating IP. Most are gone before their instance, so that no listing would show
