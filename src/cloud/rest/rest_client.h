@@ -23,8 +23,6 @@ struct RestCall {
   Effect effect = Effect::none;
   std::string about = {};                           // the id of the call's object, for messages
   std::optional<http::Precedence> precedence = {};  // default: by the request's method
-  // Called when an attempt has its turn: what it reads is not older.
-  std::function<void()> on_turn = {};
 };
 
 // A deadline for a request with a body of so many bytes: long enough for a line of 64 KiB/s, which

@@ -85,7 +85,9 @@ class SharedPoller {
   using Pointer = std::shared_ptr<const T>;
   using Ask = std::function<async::Task<T>()>;
 
-  // `name` is for stack dumps and traces; a literal. `ask` requests the listing.
+  // `name` is for stack dumps and traces; a literal. `ask` requests the listing: its age counts
+  // from when the first call is sent, after it has waited for its turn. Calls of cloud::RestClient
+  // and TaskManager report that.
   SharedPoller(const async::Runtime& runtime, std::string_view name, PollIntervals intervals,
                Ask ask)
       : runtime_(runtime),
@@ -169,13 +171,6 @@ class SharedPoller {
     waiters_->answered.set();
   }
 
-  // For `ask`: the request is sent only now, after it has waited for its turn. The age of the
-  // listing counts from now on.
-  void mark_sent() {
-    sent_at_ = runtime_.clock.now();
-    answer_.mark_sent();
-  }
-
   // Stops the poller, after all other calls have returned.
   async::Task<> stop() { return answer_.stop(); }
 
@@ -211,6 +206,23 @@ class SharedPoller {
     std::multiset<TimePoint>::iterator entry_;
   };
 
+  // Notices when the first call of a poll is sent. It may be retried; later pages do not count.
+  class SendingTracer final : public async::CallTracer {
+   public:
+    explicit SendingTracer(SharedPoller& poller) : poller_(poller) {}
+
+    void sending(bool is_retry) override {
+      if (!is_retry) ++calls_;
+      if (calls_ > 1) return;
+      poller_.sent_at_ = poller_.runtime_.clock.now();
+      poller_.answer_.mark_sent();
+    }
+
+   private:
+    SharedPoller& poller_;
+    int calls_ = 0;
+  };
+
   bool is_new_for(const PollWaiter& awaited) const {
     if (!latest_ || number_ <= awaited.seen) return false;
     return !awaited.only_younger || !awaited.since || shown_since_ > *awaited.since;
@@ -243,6 +255,8 @@ class SharedPoller {
     const TimePoint begun = runtime_.clock.now();
     sent_at_ = begun;
     has_changed_ = false;
+    const auto tracer = std::make_shared<SendingTracer>(*this);
+    async::set_tracer(co_await boost::asio::this_coro::executor, tracer);
     std::exception_ptr failure;
     Pointer listed;
     try {

@@ -1,7 +1,6 @@
 #include "drivers/azure/cloud_view.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "driver/cloud_error.h"
 #include "driver/statemachine/adapter.h"
@@ -15,10 +14,7 @@ CloudView::CloudView(const async::Runtime& runtime, ResourceManager& manager)
     : manager_(manager),
       machines_(runtime, "virtual machines",
                 {.unknown = kPollInterval, .least = kExpectedPollInterval},
-                [this] {
-                  const std::function<void()> on_turn = [this] { machines_.mark_sent(); };
-                  return MachineIndex::of(manager_.list(kMachineType, &read_machine, on_turn));
-                }),
+                [this] { return MachineIndex::of(manager_.list(kMachineType, &read_machine)); }),
       power_states_(runtime, "states of virtual machines", [this] { return ask_power_states(); }),
       interfaces_(
           runtime, "network interfaces",

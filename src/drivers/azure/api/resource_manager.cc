@@ -200,10 +200,8 @@ Task<std::optional<Element>> ResourceManager::finish(LongOperation operation) {
 }
 
 // A group that does not exist has no resources.
-Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, std::string next,
-                                            std::function<void()> on_turn) {
+Task<cloud::Page> ResourceManager::ask_page(std::string call, std::string path, std::string next) {
   cloud::RestCall listing = this->call(call, {}, next.empty() ? std::move(path) : std::move(next));
-  listing.on_turn = std::move(on_turn);
   http::Response response;
   try {
     response = co_await cloud::list_response(rest_.send(std::move(listing)));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,12 +74,10 @@ class ResourceManager {
   // Returns the result of an operation once it has succeeded; nothing if it has none.
   async::Task<std::optional<cloud::Element>> finish(LongOperation operation);
 
-  // All resources of a type in the group. `on_turn`: see cloud::RestCall, of the first page.
+  // All resources of a type in the group.
   template <typename Read>
-  async::Task<std::vector<cloud::ReadItem<Read>>> list(ResourceType type, Read read,
-                                                       std::function<void()> on_turn = {}) {
-    return list_at("azure: list " + std::string(type.what) + "s", list_path(type), read,
-                   std::move(on_turn));
+  async::Task<std::vector<cloud::ReadItem<Read>>> list(ResourceType type, Read read) {
+    return list_at("azure: list " + std::string(type.what) + "s", list_path(type), read);
   }
 
   // The sizes and quotas of the location.
@@ -104,12 +101,9 @@ class ResourceManager {
  private:
   template <typename Read>
   async::Task<std::vector<cloud::ReadItem<Read>>> list_at(std::string call, std::string path,
-                                                          Read read,
-                                                          std::function<void()> on_turn = {}) {
-    const cloud::AskPage ask = [this, call, path = std::move(path),
-                                on_turn = std::move(on_turn)](std::string next) {
-      const bool is_first = next.empty();
-      return ask_page(call, path, std::move(next), is_first ? on_turn : nullptr);
+                                                          Read read) {
+    const cloud::AskPage ask = [this, call, path = std::move(path)](std::string next) {
+      return ask_page(call, path, std::move(next));
     };
     return cloud::all_pages(std::move(call), ask, read);
   }
@@ -120,8 +114,7 @@ class ResourceManager {
   cloud::RestCall call(std::string name, std::string about, std::string path) const;
   async::Task<std::optional<cloud::Element>> read(std::string name, std::string about,
                                                   std::string path);
-  async::Task<cloud::Page> ask_page(std::string call, std::string path, std::string next,
-                                    std::function<void()> on_turn);
+  async::Task<cloud::Page> ask_page(std::string call, std::string path, std::string next);
   LongOperation operation_in(const http::Response& response, std::string what) const;
   async::Duration pause_in(const http::Response& response) const;
 
