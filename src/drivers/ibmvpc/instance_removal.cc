@@ -52,9 +52,9 @@ Namesakes namesakes_in(const CloudView::InstanceList& list, const driver::Owners
   return found;
 }
 
-// From a listing that was begun at most `max_age` ago if that shows an instance to delete. Names
+// From a listing that was sent at most `max_age` ago if that shows an instance to delete. Names
 // are unique: if its deletion is accepted, no other instance has the name. Otherwise from a listing
-// that was begun after this call.
+// that was sent after this call.
 Task<Namesakes> find_namesakes(VpcContext context, const driver::Ownership& ownership,
                                std::string name, async::Duration max_age) {
   const auto begun = context.runtime.clock.now();
