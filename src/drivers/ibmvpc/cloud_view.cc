@@ -124,14 +124,10 @@ Task<driver::Resources> CloudView::taken_by(std::string profile) {
   co_return driver::Resources(std::move(amounts));
 }
 
-Task<std::optional<VpcImage>> CloudView::image(VpcImageSource source, async::Duration max_age) {
-  const auto find = [&source](const Images& images) {
-    return std::ranges::find_if(images,
-                                [&](const VpcImage& image) { return is_of(image, source); });
-  };
-  const auto has_it = [&find](const Images& images) { return find(images) != images.end(); };
-  const auto images = co_await look_up(images_, max_age, has_it);
-  const auto found = find(*images);
+Task<std::optional<VpcImage>> CloudView::image(VpcImageSource source) {
+  const auto images = co_await images_.get(kCatalogAge);
+  const auto found =
+      std::ranges::find_if(*images, [&](const VpcImage& image) { return is_of(image, source); });
   co_return found == images->end() ? std::nullopt : std::optional(*found);
 }
 

@@ -22,9 +22,10 @@ inline constexpr async::Duration kPollInterval = std::chrono::seconds(2);
 // How long listings may omit what has been made.
 inline constexpr async::Duration kConsistencyDelay = std::chrono::seconds(30);
 
-// How old VPCs, subnets, keys, images and profiles are at most when the cloud is described.
+// How old VPCs, subnets, keys and profiles are at most when the cloud is described, and images
+// always: a name can be moved to another image, and IBM does not refuse the earlier one.
 inline constexpr async::Duration kCatalogAge = std::chrono::minutes(5);
-// For launches: they use what they find, however old it is.
+// For launches: they use what they find, however old it is. After a refusal, they read it again.
 inline constexpr async::Duration kAnyAge = async::Duration::max();
 
 // What labels name in a region.
@@ -67,7 +68,7 @@ class CloudView {
   // What an instance of the profile takes, with `ram` in GB. The profile may be unknown.
   async::Task<driver::Resources> taken_by(std::string profile);
   // The first image with the name or the properties; nothing if there is none.
-  async::Task<std::optional<VpcImage>> image(VpcImageSource source, async::Duration max_age);
+  async::Task<std::optional<VpcImage>> image(VpcImageSource source);
   // The id of a resource group; makes it if it does not exist.
   async::Task<std::string> group(std::string name, async::Duration max_age);
 

@@ -134,7 +134,7 @@ Task<driver::LabelDescription> IbmVpcAdapter::describe_label(std::string pool, s
   } else if (const auto lack = names->lack_of(config_->vpc(), wanted)) {
     described.problem = *lack;
   } else if (wanted.image && wanted.image->id.empty() && wanted.image->href.empty()) {
-    const std::optional<VpcImage> image = co_await context_.view.image(*wanted.image, kCatalogAge);
+    const std::optional<VpcImage> image = co_await context_.view.image(*wanted.image);
     const std::string& name = wanted.image->name;
     if (!image) {
       described.problem = driver::images_unavailable(

@@ -62,7 +62,7 @@ Task<> VpcLaunch::choose_image(VpcInstanceRequest& wanted) {
     wanted.image_id = label_.image->id;
     wanted.image_href = label_.image->href;
     if (!wanted.image_id.empty() || !wanted.image_href.empty()) co_return;
-    found = co_await context_.view.image(*label_.image, kAnyAge);
+    found = co_await context_.view.image(*label_.image);
   }
   if (!found) {
     throw CloudError(Kind::failed, "there is no image for `" + spec_.image_name + "`");

@@ -58,14 +58,16 @@ TEST_P(IbmVpcCalls, the_end_of_a_floating_ip_takes_one_call) {
   EXPECT_THAT(ibm().floating_ips, IsEmpty());
 }
 
-TEST_P(IbmVpcCalls, a_launch_after_an_idle_time_makes_the_instance_at_once) {
+TEST_P(IbmVpcCalls, a_launch_after_an_idle_time_reads_images_only) {
   launch_new();
   process_->pass(std::chrono::minutes(10));
   const auto all = ibm().count();
+  const auto images = ibm().count("GET images");
   const auto made = ibm().count("POST instances");
   const auto job = process_->launch(add_node());
   while (ibm().count("POST instances") == made) ASSERT_TRUE(process_->step());
-  EXPECT_EQ(ibm().count() - all, 1U) << "reads no names";
+  EXPECT_EQ(ibm().count() - all, 2U) << "list images, create";
+  EXPECT_EQ(ibm().count("GET images") - images, 1U);
   EXPECT_EQ(finish(job)->failure(), "");
 }
 
@@ -77,10 +79,20 @@ TEST_P(IbmVpcCalls, a_name_that_old_lists_lack_is_read_again) {
   launch_new();
 }
 
+// IBM does not refuse the earlier image: it still exists.
+TEST_P(IbmVpcCalls, an_image_that_has_got_the_name_of_another_is_used_after_an_idle_time) {
+  launch_new();
+  ibm().own_images["own-1"] = {
+      .name = "debian", .group = "Default", .made = {}, .status = "available"};
+  process_->pass(std::chrono::minutes(6));
+  const Node node = launch_new();
+  const StandIn::Json body = ibm().instances.at(fixture().machine_of(node)).body;
+  EXPECT_EQ(body.at("image").at("id"), "own-1");
+}
+
 // What has a name may have been deleted and made again, with another id.
 TEST_P(IbmVpcCalls, all_names_are_read_again_after_a_refusal) {
   launch_new();
-  process_->pass(std::chrono::minutes(10));
   const std::vector<const char*> lists = {"GET vpcs", "GET subnets", "GET keys", "GET images",
                                           "GET resource_groups"};
   std::map<std::string, std::size_t> before;
