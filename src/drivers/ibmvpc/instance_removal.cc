@@ -21,9 +21,8 @@ constexpr std::string_view kDeleting = "deleting";                 // the status
 constexpr std::string_view kThings = "instances or floating IPs";  // for the log
 
 // Maximum age of a listing from which an instance is deleted: its id and its owner do not change.
-// If it no longer exists, the deletion is repeated after the consistency delay, with another one.
+// If IBM does not find that id, a newer listing decides.
 constexpr async::Duration kIdAge = std::chrono::seconds(20);
-static_assert(kIdAge < kConsistencyDelay);
 
 bool is_foreign(const driver::Ownership& ownership, const driver::Metadata& tags) {
   using Maker = driver::Ownership::Maker;
@@ -67,7 +66,7 @@ Task<Namesakes> find_namesakes(VpcContext context, const driver::Ownership& owne
 }
 
 // Begins to delete a thing with `remove`, a function of VpcApi, and returns when that has been
-// accepted; false if the thing does not exist. IBM refuses it while the thing is being made, and
+// accepted; false if IBM does not find the thing. IBM refuses it while the thing is being made, and
 // while it is being deleted.
 template <typename Things, typename Remove>
 Task<bool> request_removal(VpcContext context, driver::SharedPoller<Things>& listing,
@@ -85,6 +84,19 @@ Task<bool> request_removal(VpcContext context, driver::SharedPoller<Things>& lis
     if (found != nullptr) thing = *found;
   }
   co_return true;
+}
+
+// Begins to delete the node's instance after IBM has not found the listed id: if that is from
+// before the deletion began, the instance may have been replaced since.
+Task<Namesakes> request_current_removal(VpcContext context, const driver::Ownership& ownership,
+                                        std::string name, async::Clock::TimePoint begun) {
+  const async::Duration age = context.runtime.clock.now() - begun;
+  Namesakes found = co_await find_namesakes(context, ownership, std::move(name), age);
+  if (found.own) {
+    co_await request_removal(context, context.view.instances(), *found.own,
+                             &VpcApi::remove_instance);
+  }
+  co_return found;
 }
 
 // Begins to delete the floating IPs that fit; returns the ids of those that exist.
@@ -139,7 +151,8 @@ Task<> remove_machine(VpcContext context, const driver::Ownership& ownership,
                       MachineRemoval removal) {
   const std::string& name = removal.name;
   const async::Duration max_age = removal.has_no_floating_ip ? kIdAge : async::Duration::zero();
-  const Namesakes found = co_await find_namesakes(context, ownership, name, max_age);
+  const auto begun = context.runtime.clock.now();
+  Namesakes found = co_await find_namesakes(context, ownership, name, max_age);
   if (!found.own && !found.foreign.empty()) {
     context.log.warning("Instance {} belongs to another provider or installation, not deleting it",
                         name);
@@ -154,19 +167,20 @@ Task<> remove_machine(VpcContext context, const driver::Ownership& ownership,
     };
     ips = co_await request_ip_removal(context, is_of_node);
   }
-  bool exists = false;
   if (found.own) {
-    exists =
+    const bool is_found =
         co_await request_removal(context, view.instances(), *found.own, &VpcApi::remove_instance);
+    if (!is_found && removal.has_no_floating_ip)
+      found = co_await request_current_removal(context, ownership, name, begun);
   }
-  if (exists) {
+  if (found.own) {
     if (removal.accepted) removal.accepted();
     co_await wait_for_end(context, view.instances(), found.own->id, view.removal_times(),
                           &VpcApi::is_instance_gone);
   }
   for (const std::string& ip : ips) co_await wait_for_ip_end(context, ip);
-  if (!exists) {
-    throw CloudError(CloudError::Kind::not_found, "instance " + name + " is not found");
+  if (!found.own) {
+    throw CloudError(CloudError::Kind::not_found, "no instance " + name + " is listed");
   }
 }
 

@@ -16,7 +16,7 @@ struct MachineRemoval {
 };
 
 // Deletes the floating IPs and the instance of a node, and returns when they are gone. Those of
-// other providers and installations stay. Throws CloudError, `not_found` if no instance is found:
+// other providers and installations stay. Throws CloudError, `not_found` if no instance is listed:
 // it may have been made a moment ago.
 async::Task<> remove_machine(VpcContext context, const driver::Ownership& ownership,
                              MachineRemoval removal);

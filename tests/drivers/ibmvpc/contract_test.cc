@@ -187,11 +187,39 @@ TEST_P(IbmVpcContract, a_floating_ip_that_was_begun_is_recorded_though_none_is_w
 // Ids in the last list may be of an instance that another launcher has replaced.
 TEST_P(IbmVpcContract, a_machine_that_has_replaced_the_listed_one_is_deleted) {
   const Node node = launch_new();
+  process_->pass(std::chrono::milliseconds(1));  // the last listing is older now
   StandIn::Instance other = ibm().instances.begin()->second;
   ibm().instances.clear();
   ibm().add_instance(std::move(other));
+  const auto begun = installation_.clock.now();
   reclaim(node.id);
   EXPECT_THAT(machine_ids(), IsEmpty());
+  EXPECT_LT(installation_.clock.now() - begun, std::chrono::seconds(30));
+}
+
+TEST_P(IbmVpcContract, a_machine_that_lists_show_is_not_gone_though_its_deletion_does_not_find_it) {
+  const Node node = launch_new();
+  ibm().fail("DELETE instances/ID",
+             std::vector<StandIn::Failure>(2, {.status = 404, .code = "not_found"}));
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_FALSE(job->ended);
+  EXPECT_TRUE(is_recorded(node.id));
+  ibm().instances.clear();
+  EXPECT_EQ(finish(job)->failure(), "");
+}
+
+// The repeated call does not find the machine any more.
+TEST_P(IbmVpcContract, a_deletion_whose_response_is_lost_does_not_wait_for_later_lists) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::seconds(25));  // the last listing is too old to delete from
+  ibm().operation_time = {};
+  ibm().fail("DELETE instances/ID", {{.status = -1}});
+  const auto begun = installation_.clock.now();
+  reclaim(node.id);
+  EXPECT_EQ(ibm().count("GET instances/ID"), 1U);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+  EXPECT_LT(installation_.clock.now() - begun, std::chrono::seconds(30));
 }
 
 TEST_P(IbmVpcContract, a_machine_that_the_last_list_lacks_is_looked_for_in_another) {
