@@ -67,7 +67,8 @@ std::optional<std::string> RegionNames::lack_of(const std::string& vpc,
 }
 
 CloudView::CloudView(const async::Runtime& runtime, VpcApi& api)
-    : api_(api),
+    : runtime_(runtime),
+      api_(api),
       instances_(runtime, "instances", {.unknown = kPollInterval, .least = kExpectedPollInterval},
                  [this] { return InstanceList::of(api_.instances()); }),
       floating_ips_(runtime, "floating IPs",
@@ -131,12 +132,20 @@ Task<std::optional<VpcImage>> CloudView::image(VpcImageSource source) {
   co_return found == images->end() ? std::nullopt : std::optional(*found);
 }
 
-// Another launcher may make the group at the same time.
+// The launches of a new pool need its group at the same time.
 Task<std::string> CloudView::group(std::string name, async::Duration max_age) {
   const auto has_it = [&name](const Groups& groups) { return groups.contains(name); };
-  auto groups = co_await look_up(groups_, max_age, has_it);
-  auto found = groups->find(name);
+  const auto groups = co_await look_up(groups_, max_age, has_it);
+  const auto found = groups->find(name);
   if (found != groups->end()) co_return found->second;
+  const async::SharedResult<std::string>::Ask make = [this, name] { return make_group(name); };
+  const auto entry = new_groups_.try_emplace(name, runtime_, "a resource group", make).first;
+  const auto id = co_await entry->second.next();
+  co_return *id;
+}
+
+// Another launcher may make the group at the same time.
+Task<std::string> CloudView::make_group(std::string name) {
   std::optional<CloudError> failure;
   try {
     co_await api_.make_group(name);
@@ -144,8 +153,8 @@ Task<std::string> CloudView::group(std::string name, async::Duration max_age) {
     failure = error;
   }
   groups_.drop();
-  groups = co_await groups_.get(async::Duration::zero());
-  found = groups->find(name);
+  const auto groups = co_await groups_.get(async::Duration::zero());
+  const auto found = groups->find(name);
   if (found != groups->end()) co_return found->second;
   if (failure) throw CloudError(*failure);
   throw CloudError(CloudError::Kind::failed, "resource group " + name + " is not listed");
@@ -163,6 +172,7 @@ Task<> CloudView::stop() {
   co_await names_.stop();
   co_await profiles_.stop();
   co_await images_.stop();
+  for (auto& [name, group] : new_groups_) co_await group.stop();
   co_await groups_.stop();
 }
 

@@ -86,7 +86,9 @@ class CloudView {
   async::Task<RegionNames> ask_names();
   async::Task<Profiles> ask_profiles();
   async::Task<Groups> ask_groups();
+  async::Task<std::string> make_group(std::string name);
 
+  async::Runtime runtime_;
   VpcApi& api_;
   Instances instances_;
   FloatingIps floating_ips_;
@@ -97,6 +99,7 @@ class CloudView {
   async::SharedResult<Profiles> profiles_;
   async::SharedResult<Images> images_;
   async::SharedResult<Groups> groups_;
+  std::map<std::string, async::SharedResult<std::string>> new_groups_;  // by name; they stay
 };
 
 }  // namespace nodepool::drivers::ibmvpc

@@ -115,6 +115,19 @@ TEST_P(IbmVpcCalls, a_list_of_machines_reads_profiles_once_and_no_names) {
   EXPECT_EQ(ibm().count("GET keys"), 0U);
 }
 
+TEST_P(IbmVpcCalls, the_first_launches_of_a_pool_make_its_resource_group_in_one_call) {
+  launch_together(5);
+  EXPECT_EQ(ibm().count("POST resource_groups"), 1U);
+  EXPECT_EQ(ibm().count("GET resource_groups"), 2U) << "before and after";
+}
+
+TEST_P(IbmVpcCalls, a_resource_group_that_was_refused_is_made_by_the_next_attempts) {
+  ibm().fail("POST resource_groups", {{.status = 403, .code = "forbidden"}});
+  launch_together(5);
+  EXPECT_EQ(ibm().count("POST resource_groups"), 2U);
+  EXPECT_EQ(ibm().count("POST instances"), 5U);
+}
+
 class IbmVpcBurst : public IbmVpcContract {};
 
 INSTANTIATE_TEST_SUITE_P(ibmvpc, IbmVpcBurst, testing::Values(backend<PacedFixture>()));
