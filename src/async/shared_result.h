@@ -53,6 +53,12 @@ class SharedResult {
     co_return round->answer;
   }
 
+  // For `ask`: the request is sent only now, after it has waited for its turn. The age of its
+  // result counts from now on.
+  void mark_sent() {
+    if (round_) round_->asked_at = runtime_.clock.now();
+  }
+
   // Discards the last result.
   void drop() { answer_.reset(); }
 

@@ -137,8 +137,6 @@ class Listener final : public async::CallTracer {
     calls +=
         fmt::format("{}|{}|{}|{}|{}\n", call.name, call.method, call.path, call.status, call.id);
   }
-  void polled(std::string_view /*list*/) override {}
-  void connected(std::string_view /*to*/, std::string_view /*outcome*/) override {}
   std::string calls;
 };
 

@@ -86,7 +86,7 @@ class Adapter {
   virtual Task<> remove(model::Json external_id, LaunchSteps& steps) = 0;
 
   // All machines that use the credentials' quota, not only those of this provider, in a listing
-  // that was begun at most kListingAge ago: providers of one account share it. Throws if it has not
+  // that was sent at most kListingAge ago: providers of one account share it. Throws if it has not
   // got all pages. The framework asks once for all its questions: which machines run, have ended,
   // are leaks, and what others use.
   virtual Task<MachineList> list() = 0;

@@ -124,7 +124,7 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
                                                    "instances", context_.log);
     const ComputeInstance* instance = list ? list->find(spec_.hostname) : nullptr;
     if (instance != nullptr && instance->is_running()) {
-      steps_.booted(awaited_.taken(clock.now()));
+      steps_.booted(awaited_.taken());
       co_return *instance;
     }
     if (!list || (instance != nullptr && instance->is_coming())) {
@@ -176,7 +176,7 @@ Task<> remove_instance(MachineContext context, std::string name, std::function<v
   };
   const driver::ListingWait wait{context.runtime, context.log, "instances"};
   co_await driver::wait_until_gone(wait, context.view.instances(), awaited, name, removal_of);
-  if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
+  if (const auto taken = awaited.taken()) times.learn(*taken);
 }
 
 driver::Instance describe(const Account& account, const ComputeInstance& instance) {

@@ -109,7 +109,7 @@ Task<VpcImageRequest> ImportedImages::import_request(Job job) {
   const std::function<Task<std::string>()> ask = [this] { return bucket_.location(); };
   const std::string constraint = co_await cloud::retry_while_unreachable(runtime_, log_, ask);
   const std::function<Task<std::string>()> find_group = [this] {
-    return view_.group(image_group_name(config_.name()));
+    return view_.group(image_group_name(config_.name()), kCatalogAge);
   };
   std::string group = co_await cloud::retry_while_unreachable(runtime_, log_, find_group);
   co_return VpcImageRequest{.name = job.name,

@@ -170,7 +170,7 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
     };
     running = co_await wait_until_running(context_.pods, awaited, space, object_name(spec_.label),
                                           enter, context_.log);
-    steps_.booted(awaited.taken(context_.runtime.clock.now()));
+    steps_.booted(awaited.taken());
   } catch (...) {
     failure = std::current_exception();
   }

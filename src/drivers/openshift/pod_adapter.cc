@@ -108,7 +108,7 @@ Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::Launc
   };
   Pod running =
       co_await kubernetes::wait_until_running(pods, awaited, spec.pool, name, enter, log_);
-  steps.booted(awaited.taken(runtime_.clock.now()));
+  steps.booted(awaited.taken());
   co_return co_await instance_of(std::move(spec), std::move(running));
 }
 

@@ -168,7 +168,7 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   Server server =
       co_await driver::wait_in_listing(wait, context_.view.servers(), awaited_, id, is_active,
                                        context_.poll_policy.consistency_delay, absence, is_gone);
-  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken());
   co_return server;
 }
 
