@@ -142,15 +142,18 @@ Pod read_pod(const Element& object) {
   return pod;
 }
 
-Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
-                             std::string space, std::string name,
-                             std::function<void(std::string)> enter, telemetry::Logger log) {
+Task<std::optional<Pod>> wait_until_running(driver::SharedPoller<PodList>& pods,
+                                            driver::PollWaiter& awaited, std::string space,
+                                            std::string name,
+                                            std::function<void(std::string)> enter,
+                                            telemetry::Logger log) {
   const std::string path = fmt::format("{}/{}", space, name);
   std::string reported;
   bool was_there = false;
   while (true) {
     const auto list = co_await driver::if_answered(pods.next(awaited), "pods", log);
-    if (!list || list->is_unread(space)) continue;
+    if (!list) continue;
+    if (!list->is_known()) co_return std::nullopt;
     const Pod* pod = list->find(path);
     if (pod == nullptr || pod->is_going) {
       if (!was_there) continue;

@@ -2,7 +2,7 @@
 
 #include <functional>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,20 +36,25 @@ struct Pod {
 // A listing of pods.
 class PodList : public cloud::ById<Pod, &Pod::path> {
  public:
-  // `unread`: namespaces that could not be listed.
-  explicit PodList(std::vector<Pod> pods, std::set<std::string> unread = {})
-      : ById(std::move(pods)), unread_(std::move(unread)) {}
+  explicit PodList(std::vector<Pod> pods) : ById(std::move(pods)) {}
 
-  // Awaits and indexes a complete listing. Throws what it throws.
+  // Pods that the user may not list: any may exist.
+  static PodList unknown() {
+    PodList list({});
+    list.is_known_ = false;
+    return list;
+  }
+
+  // Awaits and indexes a listing. Throws what it throws.
   static async::Task<PodList> of(async::Task<std::vector<Pod>> listing) {
     co_return PodList(co_await std::move(listing));
   }
 
-  // Whether the pods of this namespace are unknown.
-  bool is_unread(const std::string& space) const { return unread_.contains(space); }
+  // Whether a pod that is not in it does not exist.
+  bool is_known() const { return is_known_; }
 
  private:
-  std::set<std::string> unread_;
+  bool is_known_ = true;
 };
 
 // Reads a pod. Throws CloudError(failed) if it is invalid.
@@ -66,11 +71,12 @@ double quantity(std::string_view text);
 std::map<std::string, double, std::less<>> amounts_of(const Element& resources,
                                                       std::string_view prefix = {});
 
-// Returns when the pod runs. `enter` is called with its state. Throws CloudError, `failed` if the
-// pod will never run.
-async::Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods,
-                                    driver::PollWaiter& awaited, std::string space,
-                                    std::string name, std::function<void(std::string)> enter,
-                                    telemetry::Logger log);
+// Returns the pod when it runs; nothing as soon as `pods` are unknown. `enter` is called with its
+// state. Throws CloudError, `failed` if the pod will never run.
+async::Task<std::optional<Pod>> wait_until_running(driver::SharedPoller<PodList>& pods,
+                                                   driver::PollWaiter& awaited, std::string space,
+                                                   std::string name,
+                                                   std::function<void(std::string)> enter,
+                                                   telemetry::Logger log);
 
 }  // namespace nodepool::drivers::kubernetes

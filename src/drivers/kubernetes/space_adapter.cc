@@ -45,14 +45,12 @@ driver::Machine machine_of(const Space& space, std::string_view word) {
   return machine;
 }
 
-using PodsByPath = std::map<std::string, const Pod*, std::less<>>;
-
 // The pod of a node; null: none. The Python Nodepool gives it the label's unconverted name.
-const Pod* pod_of(const Space& space, const PodsByPath& pods) {
+const Pod* pod_of(const Space& space, const PodList& pods) {
   const std::string label = label_of(space);
   for (const std::string& name : {object_name(label), label}) {
-    const auto found = pods.find(space.name + "/" + name);
-    if (found != pods.end()) return found->second;
+    const Pod* pod = pods.find(space.name + "/" + name);
+    if (pod != nullptr) return pod;
   }
   return nullptr;
 }
@@ -80,9 +78,8 @@ Task<> SpaceAdapter::stop() {
 }
 
 Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
-  SpaceLaunch launch(
-      {runtime_, *config_, api_, *spaces_, endpoint_->pods(), endpoint_->awaited(), log_},
-      std::move(spec), steps);
+  SpaceLaunch launch({runtime_, *config_, api_, *spaces_, endpoint_->pods(), log_}, std::move(spec),
+                     steps);
   co_return co_await launch.run();
 }
 
@@ -120,21 +117,19 @@ Task<bool> SpaceAdapter::is_gone(std::string name) {
 
 Task<driver::MachineList> SpaceAdapter::list() {
   const auto spaces = co_await endpoint_->space_list().get(kListingAge);
-  const std::vector<Pod> pods = co_await this->pods();
-  PodsByPath by_path;
-  for (const Pod& pod : pods) by_path.emplace(pod.path(), &pod);
+  const std::shared_ptr<const PodList> pods = co_await this->pods();
   driver::MachineList list;
   for (const Space& space : spaces->all()) {
     if (!is_of_a_node(space)) continue;
     driver::Machine& machine = list.machines.emplace_back(machine_of(space, spaces_->word()));
     machine.metadata = space.attached;
-    if (space.is_going || !needs_pod(space)) continue;
-    const Pod* pod = pod_of(space, by_path);
+    if (space.is_going || !pods->is_known() || !needs_pod(space)) continue;
+    const Pod* pod = pod_of(space, *pods);
     if (pod != nullptr) set_state(machine, *pod);
     if (pod == nullptr || pod->is_going) machine.state = driver::Machine::State::stopped;
     if (pod == nullptr) machine.explanation = "the pod of " + space.name + " has been deleted";
   }
-  if (config_->is_limited_to_capacity()) add_usage(list.machines, pods);
+  if (config_->is_limited_to_capacity()) add_usage(list.machines, pods->all());
   // The projects of the Python Nodepool have no tags. Here they take no resources: their pods are
   // counted above, or with the records of their nodes.
   for (const Space& space : spaces->all()) {
@@ -143,14 +138,14 @@ Task<driver::MachineList> SpaceAdapter::list() {
   co_return list;
 }
 
-// All pods of the cluster if they count, otherwise those of nodes. None if they cannot be listed at
-// once.
-Task<std::vector<Pod>> SpaceAdapter::pods() {
+// All pods of the cluster if they count, otherwise those of nodes.
+Task<std::shared_ptr<const PodList>> SpaceAdapter::pods() {
   if (config_->is_limited_to_capacity()) {
-    co_return co_await api_.list("list pods", "/api/v1/pods", "", read_pod);
+    co_return std::make_shared<const PodList>(
+        co_await api_.list("list pods", "/api/v1/pods", "", read_pod));
   }
-  if (!spaces_->reports_pods() || !has_pods(*config_)) co_return std::vector<Pod>{};
-  co_return (co_await endpoint_->pods().get(kListingAge))->all();
+  if (!has_pods(*config_)) co_return std::make_shared<const PodList>(PodList::unknown());
+  co_return co_await endpoint_->pods().get(kListingAge);
 }
 
 // Whether a pod belongs to the node, and is among pods().

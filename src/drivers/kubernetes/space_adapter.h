@@ -42,7 +42,7 @@ class SpaceAdapter final : public driver::Adapter {
   driver::CloudTraits traits() override { return {.consistency_delay = std::chrono::seconds(2)}; }
 
  private:
-  async::Task<std::vector<Pod>> pods();
+  async::Task<std::shared_ptr<const PodList>> pods();
   bool needs_pod(const Space& space) const;
   async::Task<> remove_space(std::string name, std::function<void()> accepted);
   async::Task<bool> is_gone(std::string name);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "async/finally.h"
 #include "cloud/base64.h"
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
@@ -12,6 +13,7 @@
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
 #include "drivers/kubernetes/names.h"
+#include "drivers/kubernetes/watcher.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -156,27 +158,44 @@ Task<SpaceLaunch::Account> SpaceLaunch::find_account(std::string path) {
 
 Task<Pod> SpaceLaunch::run_pod(std::string space) {
   steps_.enter("making the pod");
-  const auto entry = context_.awaited.insert(space);
-  std::exception_ptr failure;
-  std::optional<Pod> running;
-  try {
-    Json body = pod(label_, object_name(spec_.label), attached_);
-    co_await make("create pod", core_path(space, "pods"), std::move(body));
-    driver::PollWaiter awaited = context_.pods.await(spec_.expected);
-    steps_.enter("waiting for the pod");
-    driver::LaunchSteps& steps = steps_;
-    const std::function<void(std::string)> enter = [&steps](std::string state) {
-      steps.enter(std::move(state));
-    };
-    running = co_await wait_until_running(context_.pods, awaited, space, object_name(spec_.label),
-                                          enter, context_.log);
-    steps_.booted(awaited.taken(context_.runtime.clock.now()));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  context_.awaited.erase(entry);
-  if (failure) std::rethrow_exception(failure);
+  Json body = pod(label_, object_name(spec_.label), attached_);
+  co_await make("create pod", core_path(space, "pods"), std::move(body));
+  const driver::PollWaiter awaited = context_.pods.await(spec_.expected);
+  steps_.enter("waiting for the pod");
+  std::optional<Pod> running = co_await await_pod(context_.pods, space, awaited);
+  if (!running) running = co_await await_pod_alone(space, awaited);
   co_return *running;
+}
+
+Task<std::optional<Pod>> SpaceLaunch::await_pod(driver::SharedPoller<PodList>& pods,
+                                                std::string space, driver::PollWaiter awaited) {
+  driver::LaunchSteps& steps = steps_;
+  const std::function<void(std::string)> enter = [&steps](std::string state) {
+    steps.enter(std::move(state));
+  };
+  std::optional<Pod> running = co_await wait_until_running(
+      pods, awaited, space, object_name(spec_.label), enter, context_.log);
+  if (running) steps_.booted(awaited.taken(context_.runtime.clock.now()));
+  co_return running;
+}
+
+// For users who may not list the pods of all namespaces.
+Task<std::optional<Pod>> SpaceLaunch::await_pod_alone(std::string space,
+                                                      driver::PollWaiter awaited) {
+  driver::SharedPoller<PodList> pods(context_.runtime, "Kubernetes pod", kUnwatched,
+                                     [this, space] { return read_pod_alone(space); });
+  awaited.seen = 0;
+  Task<std::optional<Pod>> waiting = await_pod(pods, space, awaited);
+  const std::function<Task<>()> stop = [&pods] { return pods.stop(); };
+  co_return co_await async::finally(std::move(waiting), stop);
+}
+
+Task<PodList> SpaceLaunch::read_pod_alone(std::string space) {
+  std::optional<Pod> found =
+      co_await context_.spaces.find_pod(std::move(space), object_name(spec_.label));
+  std::vector<Pod> pods;
+  if (found) pods.push_back(*std::move(found));
+  co_return PodList(std::move(pods));
 }
 
 driver::Instance SpaceLaunch::describe(const std::string& space, const Account& account) const {

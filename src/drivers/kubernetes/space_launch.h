@@ -1,6 +1,5 @@
 #pragma once
 
-#include <set>
 #include <string>
 #include <utility>
 
@@ -18,7 +17,6 @@ struct SpaceContext {
   KubeApi& api;
   Spaces& spaces;
   driver::SharedPoller<PodList>& pods;
-  std::multiset<std::string>& awaited;  // namespaces of the pods that launches wait for
   telemetry::Logger log;
 };
 
@@ -45,6 +43,10 @@ class SpaceLaunch {
   async::Task<Account> read_account(std::string space);
   async::Task<Account> find_account(std::string path);
   async::Task<Pod> run_pod(std::string space);
+  async::Task<std::optional<Pod>> await_pod(driver::SharedPoller<PodList>& pods, std::string space,
+                                            driver::PollWaiter awaited);
+  async::Task<std::optional<Pod>> await_pod_alone(std::string space, driver::PollWaiter awaited);
+  async::Task<PodList> read_pod_alone(std::string space);
   driver::Instance describe(const std::string& space, const Account& account) const;
 
   SpaceContext context_;

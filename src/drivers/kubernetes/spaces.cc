@@ -1,5 +1,9 @@
 #include "drivers/kubernetes/spaces.h"
 
+#include <chrono>
+
+#include "driver/cloud_error.h"
+#include "drivers/kubernetes/api/classify.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
 
@@ -11,6 +15,9 @@ namespace {
 
 constexpr const char* kCollection = "/api/v1/namespaces";
 constexpr const char* kPods = "/api/v1/pods";
+
+// Between two attempts to list pods without permission, which may be granted meanwhile.
+constexpr auto kPermissionInterval = std::chrono::minutes(1);
 
 std::string path_of(const std::string& name) {
   return std::string(kCollection) + "/" + name;
@@ -55,8 +62,31 @@ Task<> Namespaces::grant(std::string name, bool has_pod) {
                      role_binding("zuul-role", name, "Role", role_name), KubeApi::Retry::allowed);
 }
 
-Task<PodList> Namespaces::pods(std::set<std::string> /*awaited*/) {
-  return PodList::of(api_.list("list pods", kPods, std::string(kOfNodes), read_pod));
+Task<PodList> Namespaces::pods() {
+  const auto now = runtime_.clock.now();
+  if (list_pods_at_ && now < *list_pods_at_) co_return PodList::unknown();
+  try {
+    PodList pods(co_await api_.list("list pods", kPods, std::string(kOfNodes), read_pod));
+    if (list_pods_at_) log_.info("The pods of all namespaces may be listed again");
+    list_pods_at_.reset();
+    co_return pods;
+  } catch (const driver::CloudError& error) {
+    if (!lacks_permission(error)) throw;
+    if (!list_pods_at_) {
+      log_.warning(
+          "Reading the pods of launches one by one, and not noticing that the pod of a ready node "
+          "has ended: {}",
+          error.what());
+    }
+  }
+  list_pods_at_ = now + kPermissionInterval;
+  co_return PodList::unknown();
+}
+
+Task<std::optional<Pod>> Namespaces::find_pod(std::string space, std::string name) {
+  const auto found = co_await api_.find("get pod", path_of(space) + "/pods/" + name);
+  if (!found) co_return std::nullopt;
+  co_return read_pod(*found);
 }
 
 void Namespaces::follow(Watcher& watcher, std::function<void()> on_space,

@@ -106,10 +106,10 @@ Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::Launc
   const std::function<void(std::string)> enter = [&steps](std::string state) {
     steps.enter(std::move(state));
   };
-  Pod running =
+  std::optional<Pod> running =
       co_await kubernetes::wait_until_running(pods, awaited, spec.pool, name, enter, log_);
   steps.booted(awaited.taken(runtime_.clock.now()));
-  co_return co_await instance_of(std::move(spec), std::move(running));
+  co_return co_await instance_of(std::move(spec), *std::move(running));  // its listings are known
 }
 
 Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSteps& steps) {

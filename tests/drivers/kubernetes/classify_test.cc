@@ -66,5 +66,19 @@ TEST(Classify, knows_kubernetes_errors) {
   }
 }
 
+// Whether the response to a call that creates nothing says that the user lacks a permission.
+bool is_refused_by_role(int status, const char* body) {
+  const cloud::Refusal refusal =
+      classify({.status = status, .headers = {}, .body = body}, Effect::none);
+  return lacks_permission(driver::CloudError(refusal.kind, refusal.message, {}, refusal.code));
+}
+
+TEST(LacksPermission, believes_only_the_cluster) {
+  EXPECT_TRUE(is_refused_by_role(403, R"({"message": "cannot list pods", "reason": "Forbidden"})"));
+  EXPECT_FALSE(is_refused_by_role(403, "<html>Forbidden</html>")) << "a proxy";
+  EXPECT_FALSE(is_refused_by_role(403, "")) << "a proxy";
+  EXPECT_FALSE(is_refused_by_role(503, R"({"message": "down", "reason": "Forbidden"})"));
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::kubernetes

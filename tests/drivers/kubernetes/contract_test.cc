@@ -1,7 +1,11 @@
 // The contract of all drivers that make machines, on a stand-in of the API.
 
 #include <array>
+#include <set>
+#include <string>
+#include <utility>
 
+#include "driver/cloud_error.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
 #include "tests/drivers/kubernetes/kube_fixture.h"
 
@@ -217,8 +221,98 @@ TEST_P(DottedContract, a_pod_of_the_python_nodepool_has_the_name_of_the_label) {
   EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
 }
 
+// A user with the permissions that the Python Nodepool needs.
+class RestrictedFixture final : public NamespaceFixture {
+ public:
+  explicit RestrictedFixture(harness::Installation& installation) : NamespaceFixture(installation) {
+    cluster_.denied = {"LIST pods", "WATCH pods"};
+    awaited_ = "GET pods";
+  }
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    std::string configuration = kConfiguration;
+    const std::string key = "    limit-to-cluster-capacity: true\n";
+    configuration.erase(configuration.find(key), key.size());
+    return make<kubernetes::KubernetesDriver>(std::move(context), configuration);
+  }
+};
+
+class RestrictedContract : public RefusalContract {
+ protected:
+  // How often the log says that pods are read one by one.
+  std::ptrdiff_t reports() const {
+    return std::ranges::count_if(installation_.log, [](const std::string& line) {
+      return line.contains("one by one") && line.contains("the user may not LIST pods");
+    });
+  }
+};
+
+TEST_P(RestrictedContract, a_launch_reads_its_pod_every_second) {
+  cloud_->set_boot_time(std::chrono::seconds(30));
+  const model::Node node = launch_new();
+  EXPECT_EQ(node.host_id, "worker-1");
+  EXPECT_THAT(cluster().count("GET pods"), testing::AllOf(testing::Ge(20), testing::Le(35)));
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, pods_are_listed_and_watched_again_about_once_a_minute) {
+  const model::Node node = launch_new();
+  for (int minute = 0; minute < 10; ++minute) {
+    process_->pass(std::chrono::minutes(1));
+    EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
+  }
+  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(5), testing::Le(12)));
+  EXPECT_THAT(cluster().count("WATCH pods"), testing::AllOf(testing::Ge(5), testing::Le(20)));
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, a_permission_that_is_granted_later_takes_effect) {
+  const model::Node node = launch_new();
+  cloud_->end_machine(cloud_->machine_of(node));
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id))) << "its pod is unknown";
+  EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
+  cluster().denied.clear();
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
+  EXPECT_THAT(process_->run(provider().terminated()), testing::SizeIs(1));
+}
+
+TEST_P(RestrictedContract, a_permission_is_withdrawn_during_a_launch) {
+  const std::set<std::string> denied = std::exchange(cluster().denied, {});
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(30));
+  EXPECT_EQ(reports(), 0);
+  cluster().denied = denied;
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "the same attempt";
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, a_launch_that_may_not_read_its_pod_ends) {
+  cluster().denied.insert("GET pods");
+  EXPECT_THAT(finish(start().launch(add_node()))->failure(),
+              testing::HasSubstr("the user may not GET pods"));
+  EXPECT_NO_THROW(process_->run(provider().terminated())) << "other nodes are known";
+}
+
+TEST_P(RestrictedContract, a_refusal_by_a_proxy_says_nothing_about_permissions) {
+  cluster().denied.clear();
+  launch_new();
+  process_->pass(std::chrono::minutes(1));
+  cluster().fail("LIST pods", {403}, "<html>Forbidden</html>");
+  EXPECT_THROW(process_->run(provider().terminated()), driver::CloudError);
+  EXPECT_EQ(reports(), 0);
+  EXPECT_NO_THROW(process_->run(provider().terminated()));
+}
+
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(restricted, RestrictedContract,
+                         testing::Values(backend<RestrictedFixture>()));
+INSTANTIATE_TEST_SUITE_P(restricted, DriverContract, testing::Values(backend<RestrictedFixture>()));
+INSTANTIATE_TEST_SUITE_P(restricted, DeathContract, testing::Values(backend<RestrictedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DottedContract, testing::Values(backend<DottedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, RefusalContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));

@@ -57,6 +57,7 @@ class ProjectFixture final : public KubeFixture {
   explicit ProjectFixture(harness::Installation& installation)
       : KubeFixture(installation, "projectrequests") {
     removed_ = "projects";
+    awaited_ = "GET pods";
     cluster_.space_kind = "projects";
     set_capacity(10);
   }
@@ -196,15 +197,25 @@ TEST_P(ProjectContract, a_project_that_is_forbidden_for_a_moment_is_deleted_all_
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
-TEST_P(ProjectContract, a_pod_whose_project_cannot_be_listed_for_a_moment_is_not_gone) {
+TEST_P(ProjectContract, a_pod_that_cannot_be_read_for_a_moment_is_not_gone) {
   cloud_->set_boot_time(std::chrono::minutes(1));
   start();
   const auto one = process_->launch(add_node());
   const auto other = process_->launch(add_node());
   process_->pass(std::chrono::seconds(30));
-  cluster().fail("LIST pods", {400});
+  cluster().fail("GET pods", {400});
   for (const auto& job : {one, other}) EXPECT_EQ(finish(job)->failure(), "");
   EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
+}
+
+// OpenShift forbids what is in a project that does not exist.
+TEST_P(ProjectContract, a_pod_that_is_forbidden_after_it_was_seen_has_been_deleted) {
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(30));
+  cluster().fail("GET pods", {403});
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "another attempt";
 }
 
 // Users cannot set labels of projects, and only this driver writes tags into their descriptions.

@@ -4,8 +4,6 @@
 #include <cctype>
 #include <string>
 
-#include "driver/cloud_error.h"
-
 namespace nodepool::drivers::kubernetes {
 
 namespace {
@@ -36,6 +34,10 @@ cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
   }
   if (speaks_of_new_namespace(refusal.message)) refusal.code = kNewNamespace;
   return refusal;
+}
+
+bool lacks_permission(const driver::CloudError& error) {
+  return error.kind() == driver::CloudError::Kind::permanent && error.code() == kForbidden;
 }
 
 }  // namespace nodepool::drivers::kubernetes

@@ -157,11 +157,13 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   Reply reply;
   if (failure.value_or(-1) < 0) {
     const bool is_forbidden = forbidden.contains(space_of(request.path));
-    if (is_watch && !is_forgetful && !is_forbidden) {
+    const bool is_denied = denied.contains(name);
+    if (is_watch && !is_forgetful && !is_forbidden && !is_denied) {
       co_await hold_back(request);
       co_return http::answer(200, "{\"type\": \"MODIFIED\", \"object\": {}}\n");
     }
-    reply = is_watch || is_forbidden ? Reply{.status = 403} : route(request);
+    reply = is_watch || is_forbidden || is_denied ? Reply{.status = 403} : route(request);
+    if (is_denied) reply.body = {{"message", "the user may not " + name}, {"reason", "Forbidden"}};
   }
   if (failure && *failure <= 0) co_return std::string();
   if (failure) {

@@ -59,6 +59,7 @@ class StandIn {
   bool is_forgetful = false;        // does not tell of changes: watches are forbidden
   bool lists_spaces = true;         // what nodes have one each of
   std::set<std::string> forbidden;  // namespaces with which nothing is allowed
+  std::set<std::string> denied;     // calls that the user's role does not allow: "LIST pods"
 
  private:
   struct Request {
