@@ -99,6 +99,30 @@ def test_a_permission_that_is_missing_is_named(nodepool, admin, as_user, missing
         admin.delete(f'/api/v1/namespaces/{TAKEN}')
 
 
+def test_without_permission_to_list_pods_each_launch_reads_its_own(nodepool, admin, as_user):
+    """With what the Python Nodepool needs; then with more, and with less again."""
+    listing = {('', 'pods', 'list'), ('', 'pods', 'watch')}
+    kept = [each for each in permissions_of(KUBERNETES) if each not in listing] + [('', 'pods', 'get')]
+    user = User(admin, 'reader')
+    user.may(with_permissions(KUBERNETES, kept))
+    launcher = nodepool(cluster(), kubeconfig=as_user('reader'))
+    launcher.release(launcher.ask('box').lease())
+    launcher.await_no_nodes()
+    log = launcher.log.read_text()
+    assert log.count('Reading the pods of launches one by one') == 1
+    assert 'cannot list resource "pods"' in log
+
+    user.may(KUBERNETES)
+    launcher.await_log('The pods of all namespaces may be listed again')
+    launcher.release(launcher.ask('box').lease())
+
+    user.may(with_permissions(KUBERNETES, kept))
+    wait_until('the role counts', lambda: not user.is_allowed('', 'pods', 'list'))
+    launcher.release(launcher.ask('box').lease())
+    launcher.await_no_nodes()
+    assert launcher.log.read_text().count('Reading the pods of launches one by one') == 2
+
+
 def test_a_missing_permission_to_delete_is_reported(nodepool, admin, as_user):
     missing = ('', 'namespaces', 'delete')
     user = User(admin, 'keeps')
