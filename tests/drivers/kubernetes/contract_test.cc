@@ -187,6 +187,12 @@ TEST_P(RefusalContract, a_conflict_is_no_error_if_the_deletion_has_begun) {
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+TEST_P(RefusalContract, a_namespace_is_not_gone_because_a_proxy_does_not_find_it) {
+  const std::string id = launch_new().id;
+  cluster().fail_at_proxy("DELETE namespaces", {404, 404});
+  reclaim_in_the_end(id, 3);
+}
+
 // A label whose name is converted for its pods.
 class DottedFixture final : public NamespaceFixture {
  public:
@@ -297,11 +303,20 @@ TEST_P(RestrictedContract, a_launch_that_may_not_read_its_pod_ends) {
   EXPECT_NO_THROW(process_->run(provider().terminated())) << "other nodes are known";
 }
 
+TEST_P(RestrictedContract, a_pod_is_not_gone_because_a_proxy_does_not_find_it) {
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(30));
+  cluster().fail_at_proxy("GET pods", {404, 403});
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "the same attempt";
+}
+
 TEST_P(RestrictedContract, a_refusal_by_a_proxy_says_nothing_about_permissions) {
   cluster().denied.clear();
   launch_new();
   process_->pass(std::chrono::minutes(1));
-  cluster().fail("LIST pods", {403}, "<html>Forbidden</html>");
+  cluster().fail_at_proxy("LIST pods", {403});
   EXPECT_THROW(process_->run(provider().terminated()), driver::CloudError);
   EXPECT_EQ(reports(), 0);
   EXPECT_NO_THROW(process_->run(provider().terminated()));

@@ -197,6 +197,14 @@ TEST_P(ProjectContract, a_project_that_is_forbidden_for_a_moment_is_deleted_all_
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+TEST_P(ProjectContract, a_project_is_not_gone_because_a_proxy_forbids_or_does_not_find_it) {
+  const model::Node node = launch_new();
+  for (const char* call : {"DELETE projects", "GET projects"}) {
+    cluster().fail_at_proxy(call, {403, 404});
+  }
+  reclaim_in_the_end(node.id, 3);
+}
+
 TEST_P(ProjectContract, a_pod_that_cannot_be_read_for_a_moment_is_not_gone) {
   cloud_->set_boot_time(std::chrono::minutes(1));
   start();
