@@ -13,8 +13,7 @@ ClusterEndpoint::ClusterEndpoint(const async::Runtime& runtime, Cluster cluster,
       api_(runtime, account_, log, observer()),
       spaces_(make_spaces(api_)),
       watcher_(runtime, api_, log),
-      space_list_(runtime, "Kubernetes namespaces", kWatched,
-                  [this] { return SpaceList::of(spaces_->list()); }),
+      space_list_(runtime, "Kubernetes namespaces", kWatched, [this] { return spaces_->list(); }),
       pods_(runtime, "Kubernetes pods", spaces_->reports_pods() ? kWatched : kUnwatched,
             [this] { return spaces_->pods(); }) {}
 

@@ -33,29 +33,7 @@ struct Pod {
   std::string path() const { return space + "/" + name; }
 };
 
-// A listing of pods.
-class PodList : public cloud::ById<Pod, &Pod::path> {
- public:
-  explicit PodList(std::vector<Pod> pods) : ById(std::move(pods)) {}
-
-  // Pods that the user may not list: any may exist.
-  static PodList unknown() {
-    PodList list({});
-    list.is_known_ = false;
-    return list;
-  }
-
-  // Awaits and indexes a listing. Throws what it throws.
-  static async::Task<PodList> of(async::Task<std::vector<Pod>> listing) {
-    co_return PodList(co_await std::move(listing));
-  }
-
-  // Whether a pod that is not in it does not exist.
-  bool is_known() const { return is_known_; }
-
- private:
-  bool is_known_ = true;
-};
+using PodList = cloud::ById<Pod, &Pod::path>;
 
 // Reads a pod. Throws CloudError(failed) if it is invalid.
 Pod read_pod(const Element& object);
@@ -71,12 +49,21 @@ double quantity(std::string_view text);
 std::map<std::string, double, std::less<>> amounts_of(const Element& resources,
                                                       std::string_view prefix = {});
 
-// Returns the pod when it runs; nothing as soon as `pods` are unknown. `enter` is called with its
-// state. Throws CloudError, `failed` if the pod will never run.
-async::Task<std::optional<Pod>> wait_until_running(driver::SharedPoller<PodList>& pods,
-                                                   driver::PollWaiter& awaited, std::string space,
-                                                   std::string name,
-                                                   std::function<void(std::string)> enter,
-                                                   telemetry::Logger log);
+// How to wait for a pod.
+struct PodWait {
+  async::Runtime runtime;
+  telemetry::Logger log;
+  std::string space;
+  std::string name;
+  // Reads the pod itself.
+  std::function<async::Task<std::optional<Pod>>()> find;
+  // Called with its state.
+  std::function<void(std::string)> enter;
+};
+
+// Returns the pod when it runs. As soon as `pods` are unknown, reads the pod itself every second.
+// Throws CloudError, `failed` if the pod will never run. `awaited` outlives the call.
+async::Task<Pod> wait_until_running(PodWait wait, driver::SharedPoller<PodList>& pods,
+                                    driver::PollWaiter& awaited);
 
 }  // namespace nodepool::drivers::kubernetes

@@ -6,6 +6,7 @@
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/wait_in_listing.h"
+#include "drivers/kubernetes/api/classify.h"
 #include "drivers/kubernetes/capacity.h"
 #include "drivers/kubernetes/metadata.h"
 #include "drivers/kubernetes/names.h"
@@ -109,16 +110,23 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
                                    traits().consistency_delay, is_gone);
 }
 
-// OpenShift lists projects from a cache of permissions.
+// OpenShift lists projects from a cache of permissions. A user who may not even read the namespace
+// deletes it once more: nothing else says whether it exists.
 Task<bool> SpaceAdapter::is_gone(std::string name) {
-  const std::optional<Space> found = co_await spaces_->find(std::move(name));
-  co_return !found || !found->is_going;
+  try {
+    const std::optional<Space> found = co_await spaces_->find(name);
+    co_return !found || !found->is_going;
+  } catch (const CloudError& error) {
+    if (!lacks_permission(error)) throw;
+  }
+  const bool was_there = co_await spaces_->remove(name);
+  co_return !was_there;
 }
 
 Task<driver::MachineList> SpaceAdapter::list() {
   const auto spaces = co_await endpoint_->space_list().get(kListingAge);
   const std::shared_ptr<const PodList> pods = co_await this->pods();
-  driver::MachineList list;
+  driver::MachineList list{.machines = {}, .is_complete = spaces->is_known()};
   for (const Space& space : spaces->all()) {
     if (!is_of_a_node(space)) continue;
     driver::Machine& machine = list.machines.emplace_back(machine_of(space, spaces_->word()));
@@ -136,6 +144,18 @@ Task<driver::MachineList> SpaceAdapter::list() {
     if (!is_of_a_node(space)) list.machines.push_back(machine_of(space, spaces_->word()));
   }
   co_return list;
+}
+
+Task<std::vector<driver::Machine>> SpaceAdapter::find_by_name(driver::CreateSpec spec) {
+  std::vector<driver::Machine> machines;
+  const std::vector<std::string> names = names_for(spec.pool, spec.node_id, spec.metadata);
+  for (const std::string& name : names) {
+    const std::optional<Space> found = co_await spaces_->find(name);
+    if (!found) continue;
+    machines.push_back(machine_of(*found, spaces_->word()));
+    machines.back().metadata = found->attached;
+  }
+  co_return machines;
 }
 
 // All pods of the cluster if they count, otherwise those of nodes.

@@ -35,6 +35,7 @@ class SpaceAdapter final : public driver::Adapter {
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   async::Task<driver::MachineList> list() override;
+  async::Task<std::vector<driver::Machine>> find_by_name(driver::CreateSpec spec) override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "async/finally.h"
 #include "cloud/base64.h"
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
@@ -13,7 +12,6 @@
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
 #include "drivers/kubernetes/names.h"
-#include "drivers/kubernetes/watcher.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -160,42 +158,18 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
   steps_.enter("making the pod");
   Json body = pod(label_, object_name(spec_.label), attached_);
   co_await make("create pod", core_path(space, "pods"), std::move(body));
-  const driver::PollWaiter awaited = context_.pods.await(spec_.expected);
+  driver::PollWaiter awaited = context_.pods.await(spec_.expected);
   steps_.enter("waiting for the pod");
-  std::optional<Pod> running = co_await await_pod(context_.pods, space, awaited);
-  if (!running) running = co_await await_pod_alone(space, awaited);
-  co_return *running;
-}
-
-Task<std::optional<Pod>> SpaceLaunch::await_pod(driver::SharedPoller<PodList>& pods,
-                                                std::string space, driver::PollWaiter awaited) {
-  driver::LaunchSteps& steps = steps_;
-  const std::function<void(std::string)> enter = [&steps](std::string state) {
-    steps.enter(std::move(state));
-  };
-  std::optional<Pod> running = co_await wait_until_running(
-      pods, awaited, space, object_name(spec_.label), enter, context_.log);
-  if (running) steps_.booted(awaited.taken(context_.runtime.clock.now()));
+  const std::string name = object_name(spec_.label);
+  PodWait wait{.runtime = context_.runtime,
+               .log = context_.log,
+               .space = space,
+               .name = name,
+               .find = [this, space, name] { return context_.spaces.find_pod(space, name); },
+               .enter = [this](std::string state) { steps_.enter(std::move(state)); }};
+  Pod running = co_await wait_until_running(std::move(wait), context_.pods, awaited);
+  steps_.booted(awaited.taken(context_.runtime.clock.now()));
   co_return running;
-}
-
-// For users who may not list the pods of all namespaces.
-Task<std::optional<Pod>> SpaceLaunch::await_pod_alone(std::string space,
-                                                      driver::PollWaiter awaited) {
-  driver::SharedPoller<PodList> pods(context_.runtime, "Kubernetes pod", kUnwatched,
-                                     [this, space] { return read_pod_alone(space); });
-  awaited.seen = 0;
-  Task<std::optional<Pod>> waiting = await_pod(pods, space, awaited);
-  const std::function<Task<>()> stop = [&pods] { return pods.stop(); };
-  co_return co_await async::finally(std::move(waiting), stop);
-}
-
-Task<PodList> SpaceLaunch::read_pod_alone(std::string space) {
-  std::optional<Pod> found =
-      co_await context_.spaces.find_pod(std::move(space), object_name(spec_.label));
-  std::vector<Pod> pods;
-  if (found) pods.push_back(*std::move(found));
-  co_return PodList(std::move(pods));
 }
 
 driver::Instance SpaceLaunch::describe(const std::string& space, const Account& account) const {

@@ -43,10 +43,6 @@ class SpaceLaunch {
   async::Task<Account> read_account(std::string space);
   async::Task<Account> find_account(std::string path);
   async::Task<Pod> run_pod(std::string space);
-  async::Task<std::optional<Pod>> await_pod(driver::SharedPoller<PodList>& pods, std::string space,
-                                            driver::PollWaiter awaited);
-  async::Task<std::optional<Pod>> await_pod_alone(std::string space, driver::PollWaiter awaited);
-  async::Task<PodList> read_pod_alone(std::string space);
   driver::Instance describe(const std::string& space, const Account& account) const;
 
   SpaceContext context_;

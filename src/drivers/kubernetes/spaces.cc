@@ -1,9 +1,5 @@
 #include "drivers/kubernetes/spaces.h"
 
-#include <chrono>
-
-#include "driver/cloud_error.h"
-#include "drivers/kubernetes/api/classify.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
 
@@ -15,9 +11,6 @@ namespace {
 
 constexpr const char* kCollection = "/api/v1/namespaces";
 constexpr const char* kPods = "/api/v1/pods";
-
-// Between two attempts to list pods without permission, which may be granted meanwhile.
-constexpr auto kPermissionInterval = std::chrono::minutes(1);
 
 std::string path_of(const std::string& name) {
   return std::string(kCollection) + "/" + name;
@@ -32,6 +25,14 @@ Space read_space(const Element& object) {
 
 }  // namespace
 
+Namespaces::Namespaces(const async::Runtime& runtime, const telemetry::Logger& log, KubeApi& api)
+    : api_(api),
+      may_list_(runtime, log, "all namespaces",
+                "Not finding leaked namespaces, and not checking ready nodes"),
+      may_list_pods_(runtime, log, "the pods of all namespaces",
+                     "Reading the pods of launches one by one, and not noticing that the pod of a "
+                     "ready node has ended") {}
+
 Task<bool> Namespaces::make(std::string name, driver::Metadata attached) {
   Json body = {
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", object_metadata(name, attached)}};
@@ -45,8 +46,9 @@ Task<std::optional<Space>> Namespaces::find(std::string name) {
   co_return read_space(*found);
 }
 
-Task<std::vector<Space>> Namespaces::list() {
-  return api_.list("list namespaces", kCollection, std::string(kOfNodes), read_space);
+Task<SpaceList> Namespaces::list() {
+  return may_list_.list<SpaceList>(
+      api_.list("list namespaces", kCollection, std::string(kOfNodes), read_space));
 }
 
 Task<bool> Namespaces::remove(std::string name) {
@@ -63,24 +65,8 @@ Task<> Namespaces::grant(std::string name, bool has_pod) {
 }
 
 Task<PodList> Namespaces::pods() {
-  const auto now = runtime_.clock.now();
-  if (list_pods_at_ && now < *list_pods_at_) co_return PodList::unknown();
-  try {
-    PodList pods(co_await api_.list("list pods", kPods, std::string(kOfNodes), read_pod));
-    if (list_pods_at_) log_.info("The pods of all namespaces may be listed again");
-    list_pods_at_.reset();
-    co_return pods;
-  } catch (const driver::CloudError& error) {
-    if (!lacks_permission(error)) throw;
-    if (!list_pods_at_) {
-      log_.warning(
-          "Reading the pods of launches one by one, and not noticing that the pod of a ready node "
-          "has ended: {}",
-          error.what());
-    }
-  }
-  list_pods_at_ = now + kPermissionInterval;
-  co_return PodList::unknown();
+  return may_list_pods_.list<PodList>(
+      api_.list("list pods", kPods, std::string(kOfNodes), read_pod));
 }
 
 Task<std::optional<Pod>> Namespaces::find_pod(std::string space, std::string name) {

@@ -12,6 +12,7 @@
 #include "cloud/by_id.h"
 #include "driver/images.h"
 #include "drivers/kubernetes/api/kube_api.h"
+#include "drivers/kubernetes/list_permission.h"
 #include "drivers/kubernetes/pods.h"
 #include "drivers/kubernetes/watcher.h"
 #include "telemetry/log.h"
@@ -38,8 +39,8 @@ class Spaces {
   // Makes one with the tags `attached`. Returns false if the name is taken.
   virtual async::Task<bool> make(std::string name, driver::Metadata attached) = 0;
   virtual async::Task<std::optional<Space>> find(std::string name) = 0;
-  // All visible ones that may belong to nodes.
-  virtual async::Task<std::vector<Space>> list() = 0;
+  // All visible ones that may belong to nodes; unknown if the user may not list them.
+  virtual async::Task<SpaceList> list() = 0;
   virtual async::Task<bool> remove(std::string name) = 0;
 
   // Grants the node's service account its permissions. Idempotent.
@@ -68,13 +69,12 @@ using MakeSpaces = std::function<std::unique_ptr<Spaces>(KubeApi& api)>;
 class Namespaces final : public Spaces {
  public:
   // `api` outlives it.
-  Namespaces(const async::Runtime& runtime, telemetry::Logger log, KubeApi& api)
-      : runtime_(runtime), log_(std::move(log)), api_(api) {}
+  Namespaces(const async::Runtime& runtime, const telemetry::Logger& log, KubeApi& api);
 
   std::string_view word() const override { return "namespace"; }
   async::Task<bool> make(std::string name, driver::Metadata attached) override;
   async::Task<std::optional<Space>> find(std::string name) override;
-  async::Task<std::vector<Space>> list() override;
+  async::Task<SpaceList> list() override;
   async::Task<bool> remove(std::string name) override;
   async::Task<> grant(std::string name, bool has_pod) override;
   async::Task<PodList> pods() override;
@@ -85,11 +85,9 @@ class Namespaces final : public Spaces {
   bool reports_all_spaces() const override { return true; }
 
  private:
-  async::Runtime runtime_;
-  telemetry::Logger log_;
   KubeApi& api_;
-  // When to try to list pods again; nothing: the user may list them.
-  std::optional<async::Clock::TimePoint> list_pods_at_;
+  ListPermission may_list_;
+  ListPermission may_list_pods_;
 };
 
 }  // namespace nodepool::drivers::kubernetes

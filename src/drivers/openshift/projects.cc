@@ -13,6 +13,7 @@ using driver::CloudError;
 using kubernetes::Pod;
 using kubernetes::PodList;
 using kubernetes::Space;
+using kubernetes::SpaceList;
 
 namespace {
 
@@ -73,8 +74,9 @@ Task<std::optional<Space>> Projects::find(std::string name) {
   co_return std::nullopt;
 }
 
-Task<std::vector<Space>> Projects::list() {
-  return api_.list("list projects", std::string(kApi) + "/projects", "", read_project);
+Task<SpaceList> Projects::list() {
+  return SpaceList::of(
+      api_.list("list projects", std::string(kApi) + "/projects", "", read_project));
 }
 
 Task<bool> Projects::remove(std::string name) {

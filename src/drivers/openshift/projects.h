@@ -24,7 +24,7 @@ class Projects final : public kubernetes::Spaces {
   std::string_view word() const override { return "project"; }
   async::Task<bool> make(std::string name, driver::Metadata attached) override;
   async::Task<std::optional<kubernetes::Space>> find(std::string name) override;
-  async::Task<std::vector<kubernetes::Space>> list() override;
+  async::Task<kubernetes::SpaceList> list() override;
   async::Task<bool> remove(std::string name) override;
   async::Task<> grant(std::string name, bool has_pod) override;
   async::Task<kubernetes::PodList> pods() override;

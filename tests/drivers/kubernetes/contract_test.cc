@@ -227,8 +227,8 @@ TEST_P(DottedContract, a_pod_of_the_python_nodepool_has_the_name_of_the_label) {
   EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
 }
 
-// A user with the permissions that the Python Nodepool needs.
-class RestrictedFixture final : public NamespaceFixture {
+// A user who may list namespaces, but not pods.
+class RestrictedFixture : public NamespaceFixture {
  public:
   explicit RestrictedFixture(harness::Installation& installation) : NamespaceFixture(installation) {
     cluster_.denied = {"LIST pods", "WATCH pods"};
@@ -322,12 +322,84 @@ TEST_P(RestrictedContract, a_refusal_by_a_proxy_says_nothing_about_permissions) 
   EXPECT_NO_THROW(process_->run(provider().terminated()));
 }
 
+// A user with the permissions that the Python Nodepool needs to make nodes.
+class UnlistedFixture final : public RestrictedFixture {
+ public:
+  explicit UnlistedFixture(harness::Installation& installation) : RestrictedFixture(installation) {
+    cluster_.denied.merge(std::set<std::string>{"LIST namespaces", "WATCH namespaces"});
+  }
+};
+
+class UnlistedContract : public RefusalContract {
+ protected:
+  std::ptrdiff_t reports() const {
+    return std::ranges::count_if(installation_.log, [](const std::string& line) {
+      return line.contains("Not finding leaked namespaces") &&
+             line.contains("the user may not LIST namespaces");
+    });
+  }
+  std::vector<driver::Leak> leaks() { return process_->run(provider().launching()->leaks()); }
+};
+
+TEST_P(UnlistedContract, a_node_whose_namespace_may_not_be_listed_is_used_and_deleted) {
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
+  const model::Node node = launch_new();
+  for (int minute = 0; minute < 5; ++minute) {
+    process_->pass(std::chrono::minutes(1));
+    EXPECT_NO_THROW(process_->run(provider().available()));
+    EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
+    EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
+    EXPECT_THAT(leaks(), testing::IsEmpty());
+  }
+  EXPECT_THAT(cluster().count("LIST namespaces"), testing::AllOf(testing::Ge(3), testing::Le(6)));
+  EXPECT_EQ(reports(), 1);
+  reclaim(node.id);
+  EXPECT_THAT(machine_ids(), testing::SizeIs(1)) << "what belongs to no node";
+}
+
+TEST_P(UnlistedContract, a_deletion_ends_when_the_namespace_is_gone) {
+  cluster().deletion_time = std::chrono::minutes(1);
+  for (const char* denied : {"LIST namespaces", "GET namespaces"}) {
+    cluster().denied.insert(denied);
+    const std::string id = launch_new().id;
+    const auto job = process_->reclaim(id);
+    process_->pass(std::chrono::seconds(30));
+    EXPECT_FALSE(job->ended) << denied;
+    EXPECT_EQ(finish(job)->failure(), "");
+    EXPECT_THAT(machine_ids(), testing::IsEmpty());
+  }
+}
+
+TEST_P(UnlistedContract, a_namespace_is_not_gone_because_the_permission_is_withdrawn) {
+  const std::set<std::string> denied = std::exchange(cluster().denied, {});
+  const model::Node node = launch_new();
+  cluster().deletion_time = std::chrono::minutes(5);
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::minutes(1));
+  cluster().denied = denied;
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_FALSE(job->ended) << "it was listed as being deleted, and now is unknown";
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
+TEST_P(UnlistedContract, leaks_are_found_once_the_permission_is_granted) {
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
+  start();
+  EXPECT_THAT(leaks(), testing::IsEmpty());
+  cluster().denied.clear();
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_THAT(leaks(), testing::SizeIs(1));
+}
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(restricted, RestrictedContract,
                          testing::Values(backend<RestrictedFixture>()));
 INSTANTIATE_TEST_SUITE_P(restricted, DriverContract, testing::Values(backend<RestrictedFixture>()));
 INSTANTIATE_TEST_SUITE_P(restricted, DeathContract, testing::Values(backend<RestrictedFixture>()));
+INSTANTIATE_TEST_SUITE_P(unlisted, UnlistedContract, testing::Values(backend<UnlistedFixture>()));
+INSTANTIATE_TEST_SUITE_P(unlisted, DeathContract, testing::Values(backend<UnlistedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DottedContract, testing::Values(backend<DottedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, RefusalContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
