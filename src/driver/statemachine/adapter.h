@@ -92,6 +92,11 @@ class Adapter {
   virtual Task<MachineList> list() = 0;
   static constexpr async::Duration kListingAge = std::chrono::seconds(2);
 
+  // The machines that have the names which create(spec) gives them, also those of others. Asked for
+  // beside an incomplete list(), to delete what an interrupted launch may have made. By default,
+  // none: for clouds whose names are not unique.
+  virtual Task<std::vector<Machine>> find_by_name(CreateSpec spec);
+
   // All other resources with owner tags, and the leftovers of the cloud: the search for leaks uses
   // them. Called every minute. By default, none.
   virtual Task<std::vector<Resource>> other_resources();

@@ -21,7 +21,8 @@ constexpr auto kAgeOfTerminations = std::chrono::seconds(10);
 // For the first look: a cloud that does not respond keeps no ready node from its request.
 constexpr auto kPatience = std::chrono::seconds(15);
 
-// Between two looks for a machine that does not run: the second listing is another one.
+// Between two looks for a machine that does not run: the second listing is another one. The request
+// does not wait for it if incomplete listings may always lack the machine.
 constexpr auto kPause = Adapter::kListingAge + std::chrono::seconds(1);
 
 Task<IndexedMachines> ask(Adapter& adapter) {
@@ -112,10 +113,12 @@ Task<bool> MachineInventory::is_running(std::string node_id, model::Json externa
     Task<Pointer> listing = list(kAgeOfGoodNews);
     Pointer machines = co_await async::with_deadline(runtime_.clock, deadline, std::move(listing),
                                                      "listing the machines");
-    if (runs(machines->find(external_id))) co_return true;
-    co_await runtime_.clock.sleep_for(kPause);
-    machines = co_await list();
     const Machine* machine = machines->find(external_id);
+    if (runs(machine)) co_return true;
+    const bool is_unknown = machine == nullptr && !machines->is_complete();
+    if (!is_unknown) co_await runtime_.clock.sleep_for(kPause);
+    machines = co_await list();
+    machine = machines->find(external_id);
     if (runs(machine)) co_return true;
     if (machine == nullptr && may_be_hidden(state_time, *machines)) co_return true;
     problem = machine == nullptr ? "its machine is not listed" : explanation_of(*machine);

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <utility>
 
+#include "async/finally.h"
 #include "driver/cloud_error.h"
 #include "drivers/kubernetes/metadata.h"
+#include "drivers/kubernetes/watcher.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -85,6 +87,40 @@ driver::Machine::State pod_state(const Pod& pod) {
   return State::running;  // "Unknown", while its cluster node does not respond: it may run
 }
 
+// Returns the pod when it runs; nothing as soon as `pods` are unknown. `wait` outlives it.
+Task<std::optional<Pod>> wait_in(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
+                                 const PodWait& wait) {
+  std::string reported;
+  bool was_there = false;
+  while (true) {
+    const auto list = co_await driver::if_answered(pods.next(awaited), "pods", wait.log);
+    if (!list) continue;
+    if (!list->is_known()) co_return std::nullopt;
+    const Pod* pod = list->find(wait.space + "/" + wait.name);
+    if (pod == nullptr || pod->is_going) {
+      if (!was_there) continue;
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("pod {} of {} has been deleted", wait.name, wait.space));
+    }
+    was_there = true;
+    if (pod->phase == "Running") co_return *pod;
+    const std::string state =
+        fmt::format("pod {} of {} is {}{}{}", wait.name, wait.space, pod->phase,
+                    pod->problem.empty() ? "" : ": ", pod->problem);
+    if (pod->is_lost) throw CloudError(CloudError::Kind::failed, state);
+    if (state != reported) wait.enter(state);
+    reported = state;
+  }
+}
+
+// The listing of the one pod.
+Task<PodList> read_alone(const PodWait& wait) {
+  std::optional<Pod> found = co_await wait.find();
+  std::vector<Pod> pods;
+  if (found) pods.push_back(*std::move(found));
+  co_return PodList(std::move(pods));
+}
+
 }  // namespace
 
 void set_state(driver::Machine& machine, const Pod& pod) {
@@ -142,29 +178,17 @@ Pod read_pod(const Element& object) {
   return pod;
 }
 
-Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
-                             std::string space, std::string name,
-                             std::function<void(std::string)> enter, telemetry::Logger log) {
-  const std::string path = fmt::format("{}/{}", space, name);
-  std::string reported;
-  bool was_there = false;
-  while (true) {
-    const auto list = co_await driver::if_answered(pods.next(awaited), "pods", log);
-    if (!list || list->is_unread(space)) continue;
-    const Pod* pod = list->find(path);
-    if (pod == nullptr || pod->is_going) {
-      if (!was_there) continue;
-      throw CloudError(CloudError::Kind::failed,
-                       fmt::format("pod {} of {} has been deleted", name, space));
-    }
-    was_there = true;
-    if (pod->phase == "Running") co_return *pod;
-    const std::string state = fmt::format("pod {} of {} is {}{}{}", name, space, pod->phase,
-                                          pod->problem.empty() ? "" : ": ", pod->problem);
-    if (pod->is_lost) throw CloudError(CloudError::Kind::failed, state);
-    if (state != reported) enter(state);
-    reported = state;
-  }
+Task<Pod> wait_until_running(PodWait wait, driver::SharedPoller<PodList>& pods,
+                             driver::PollWaiter& awaited) {
+  std::optional<Pod> running = co_await wait_in(pods, awaited, wait);
+  if (running) co_return *std::move(running);
+  driver::SharedPoller<PodList> alone(wait.runtime, "Kubernetes pod", kUnwatched,
+                                      [&wait] { return read_alone(wait); });
+  awaited.seen = 0;
+  Task<std::optional<Pod>> waiting = wait_in(alone, awaited, wait);
+  const std::function<Task<>()> stop = [&alone] { return alone.stop(); };
+  running = co_await async::finally(std::move(waiting), stop);
+  co_return *std::move(running);  // its listings are known
 }
 
 }  // namespace nodepool::drivers::kubernetes

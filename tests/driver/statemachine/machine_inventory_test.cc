@@ -87,7 +87,9 @@ TEST_F(MachineInventoryTest, a_machine_that_is_missing_from_listings_with_gaps_i
   const Node node = launch_old();
   cloud_->has_complete_listings = false;
   hide_machines(1000);
+  const auto begun = installation_.clock.now();
   EXPECT_TRUE(is_usable(node));
+  EXPECT_EQ(installation_.clock.now(), begun) << "its request does not wait";
 }
 
 TEST_F(MachineInventoryTest, a_machine_that_cannot_be_listed_is_usable) {
