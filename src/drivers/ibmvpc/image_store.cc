@@ -56,7 +56,8 @@ ImportedImages::ImportedImages(const async::Runtime& runtime, const IbmVpcConfig
       threads_(threads),
       log_(log),
       storage_(runtime, config.image_bucket().endpoint, tokens, log, on_attempt),
-      bucket_(storage_.bucket(config.image_bucket().name)) {}
+      bucket_(storage_.bucket(config.image_bucket().name)),
+      permissions_(log) {}
 
 Task<std::string> ImportedImages::upload(driver::ProviderImage image, std::string /*name*/,
                                          driver::ImageFile file, driver::Metadata metadata,
@@ -94,7 +95,7 @@ Task<std::string> ImportedImages::make(Job job) {
 
 Task<> ImportedImages::send_object(Job job) {
   const auto body = co_await http::file_body(threads_, job.file.path);
-  cloud::ObjectUpload upload(runtime_, bucket_, threads_, log_, job.key, {});
+  cloud::ObjectUpload upload(runtime_, bucket_, threads_, permissions_, log_, job.key, {});
   co_await upload.run(body, job.progress);
 }
 

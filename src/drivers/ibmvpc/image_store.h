@@ -8,6 +8,7 @@
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
+#include "cloud/optional_permissions.h"
 #include "cloud/s3/bucket.h"
 #include "driver/images.h"
 #include "drivers/ibmvpc/api/object_storage.h"
@@ -73,6 +74,7 @@ class ImportedImages final : public driver::ImageSupport {
   telemetry::Logger log_;
   ObjectStorage storage_;
   cloud::Bucket bucket_;
+  cloud::OptionalPermissions permissions_;
 };
 
 }  // namespace nodepool::drivers::ibmvpc

@@ -36,7 +36,10 @@ class CredentialsTest : public testing::Test {
         needed_header_.first.empty() ||
         (header != call.headers.end() && header->second == needed_header_.second);
     if (status_ != 200) co_return http::answer(status_, body_);
-    if (call.target == "/latest/api/token") co_return http::answer(200, "token");
+    if (call.target == "/latest/api/token") {
+      if (session_status_ == 0) co_return std::string();
+      co_return http::answer(session_status_, "token");
+    }
     if (!has_header) co_return http::answer(401, "");
     if (call.target.ends_with("/security-credentials/")) co_return http::answer(200, "role\n");
     co_return http::answer(200, body_);
@@ -92,6 +95,7 @@ class CredentialsTest : public testing::Test {
   async::ThreadPool threads_{1, "test"};
   test_support::TemporaryDirectory directory_;
   int status_ = 200;
+  int session_status_ = 200;  // of the request for a session; 0: no response
   std::string body_;
   std::pair<std::string, std::string> needed_header_;
   int calls_ = 0;
@@ -114,6 +118,29 @@ TEST_F(CredentialsTest, the_instance_is_asked_with_a_token) {
   EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
   loop_.run(credentials.get());
   EXPECT_EQ(calls_, 3) << "once for all";
+}
+
+TEST_F(CredentialsTest, an_instance_without_sessions_is_asked_without_a_token) {
+  body_ = keys_as_json();
+  for (const int status : {0, 400, 403, 404, 405}) {
+    session_status_ = status;
+    if (credentials_) loop_.run(credentials_->stop());
+    Credentials& instance = credentials({.kind = SourceKind::instance_metadata});
+    account_.credentials.url = server_.url();
+    EXPECT_EQ(loop_.run(instance.get())->keys, kFound) << status;
+    EXPECT_THAT(server_.calls().back().headers,
+                Not(Contains(Pair("x-aws-ec2-metadata-token", testing::_))));
+  }
+}
+
+TEST_F(CredentialsTest, an_instance_without_sessions_is_not_asked_if_they_are_required) {
+  session_status_ = 403;
+  CredentialSource source{.kind = SourceKind::instance_metadata};
+  source.needs_session = true;
+  Credentials& instance = credentials(source);
+  account_.credentials.url = server_.url();
+  EXPECT_THROW(loop_.run(instance.get()), driver::CloudError);
+  EXPECT_EQ(calls_, 1);
 }
 
 TEST_F(CredentialsTest, requests_to_local_services_bypass_the_proxy) {

@@ -162,6 +162,27 @@ class AwsImagesTest : public testing::Test {
     cloud_.fail(action, std::vector<StandIn::Failure>(times, failure));
   }
 
+  // The credentials do not permit these calls.
+  void forbid(const std::vector<std::string>& actions) {
+    for (const std::string& action : actions) fail(action, {403, "AccessDenied"}, 1000);
+  }
+  void permit(const std::vector<std::string>& actions) {
+    for (const std::string& action : actions) fail(action, {}, 0);
+  }
+
+  void expect_upload_without(const std::string& method, const std::vector<std::string>& actions) {
+    start(method);
+    forbid(actions);
+    const std::string id = upload();
+    EXPECT_THAT(cloud_.own_images, ElementsAre(Key(id))) << method;
+    EXPECT_THAT(cloud_.snapshots, SizeIs(1)) << method;
+    expect_empty_bucket();
+    EXPECT_EQ(sent_, kSize) << method;
+    process_->run(process_->provider().images()->remove("", id));
+    expect_nothing();
+    permit(actions);
+  }
+
   test_support::TemporaryDirectory directory_;
   driver::harness::Installation installation_;
   async::EventLoop loop_;
@@ -374,6 +395,96 @@ TEST_F(AwsImagesTest, a_snapshot_that_has_failed_meanwhile_fails_the_upload) {
   start("ebs-direct");
   EXPECT_THAT(failure_of_upload(), HasSubstr("has failed"));
   expect_nothing();
+}
+
+// --- permissions that are optional
+
+const std::vector<std::string> kOptionalBucketCalls = {"ListObjectsV2", "ListMultipartUploads",
+                                                       "ListParts", "AbortMultipartUpload",
+                                                       "GetObjectTagging"};
+
+TEST_F(AwsImagesTest, uploads_need_only_the_permissions_of_the_python_nodepool) {
+  std::vector<std::string> forbidden = kOptionalBucketCalls;
+  forbidden.insert(forbidden.end(), {"CreateTags", "CancelImportTask"});
+  std::vector<std::string> of_snapshots = forbidden;
+  of_snapshots.emplace_back("DescribeImportImageTasks");
+  expect_upload_without("snapshot", of_snapshots);
+  std::vector<std::string> of_images = forbidden;
+  of_images.insert(of_images.end(), {"DescribeImportSnapshotTasks", "DescribeSnapshots"});
+  expect_upload_without("image", of_images);
+  of_images.emplace_back("DescribeImportImageTasks");
+  expect_upload_without("ebs-direct", of_images);
+  for (const char* permission :
+       {"s3:ListBucket,", "s3:ListBucketMultipartUploads,", "ec2:CreateTags, imported",
+        "ec2:CreateTags, interrupted", "ec2:DescribeSnapshots,"}) {
+    EXPECT_THAT(installation_.log,
+                Contains(HasSubstr(std::string("Without the permission ") + permission)));
+  }
+}
+
+TEST_F(AwsImagesTest, a_completed_object_that_cannot_be_listed_is_imported) {
+  start("snapshot");
+  forbid(kOptionalBucketCalls);
+  fail("CompleteMultipartUpload", {-1});
+  expect_only(upload());
+  EXPECT_EQ(cloud_.count("CreateMultipartUpload"), 1);
+}
+
+TEST_F(AwsImagesTest, a_failed_upload_deletes_its_object_in_a_bucket_that_cannot_be_listed) {
+  start("snapshot");
+  forbid(kOptionalBucketCalls);
+  services().breaks_imports = true;
+  EXPECT_THAT(failure_of_upload(), HasSubstr("as the test wants it"));
+  expect_nothing();
+}
+
+TEST_F(AwsImagesTest, an_upload_whose_parts_cannot_be_listed_sends_them_again) {
+  start("snapshot");
+  cloud_.latency = seconds(10);
+  std::string id;
+  const auto job = process_->begin(keep(uploading(), id));
+  while (cloud_.count("UploadPart") == 0) ASSERT_TRUE(process_->step());
+  process_.reset();
+  start("snapshot");
+  forbid({"ListParts"});
+  expect_only(upload());
+  EXPECT_EQ(cloud_.count("CreateMultipartUpload"), 1);
+}
+
+TEST_F(AwsImagesTest, a_snapshot_that_cannot_be_listed_is_not_begun_twice) {
+  start("ebs-direct");
+  cloud_.latency = seconds(10);
+  die_after(minutes(1));
+  ASSERT_THAT(cloud_.snapshots, SizeIs(1));
+  start("ebs-direct");
+  forbid({"DescribeSnapshots"});
+  expect_only(upload());
+}
+
+TEST_F(AwsImagesTest, results_of_imports_that_cannot_be_tagged_are_listed_with_their_tags) {
+  const Metadata ours = owner_tags();
+  services().objects["key"] = {.size = 1, .tags = {}};
+  services().tasks["import-ami-1"] = {.is_image = true,
+                                      .key = "key",
+                                      .format = "raw",
+                                      .image = {},
+                                      .snapshot = {},
+                                      .tags = {ours.begin(), ours.end()},
+                                      .made = installation_.clock.now()};
+  start("snapshot");
+  forbid({"CreateTags", "DescribeImportSnapshotTasks"});
+  listed();  // looks at the task, which ends
+  listed();
+  std::vector<std::string> found;
+  for (const driver::CloudImage& image : listed()) {
+    if (image.metadata == ours) found.push_back(image.id);
+  }
+  EXPECT_THAT(found, Contains(services().tasks.at("import-ami-1").image));
+  EXPECT_EQ(std::ranges::count_if(installation_.log,
+                                  [](const std::string& line) {
+                                    return line.contains("Without the permission ec2:C");
+                                  }),
+            1);
 }
 
 // --- what is left

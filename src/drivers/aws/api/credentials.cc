@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <fstream>
 
@@ -61,6 +62,7 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
     : runtime_(runtime),
       account_(account),
       threads_(threads),
+      log_(log),
       client_(runtime,
               {.transfers = {.ca_file = account.ca_file}, .request_id_headers = kRequestIdHeaders},
               log, on_attempt),
@@ -97,12 +99,12 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
   return known({.keys = source.keys, .life = {}});
 }
 
-// Errors never contain the response's body: it may contain keys.
+// Limits the request's deadline. Errors never contain the response's body: it may contain keys.
 Task<http::Response> Credentials::send(http::Client& client, http::Request request) {
   const std::string name = request.name;
   const std::vector<std::string> secrets = request.secrets;
   request.repeatable = http::Request::Repeatable::yes;
-  request.deadline = kAnswerLimit;
+  request.deadline = std::min<std::chrono::milliseconds>(request.deadline, kAnswerLimit);
   http::Response response;
   try {
     response = co_await client.send(std::move(request));
@@ -181,17 +183,33 @@ Task<Credentials::Current> Credentials::ask_container(const CredentialSource& so
   co_return found;
 }
 
-// Instance Metadata Service version 2: all calls need a session token.
+// The token for the other calls of the Instance Metadata Service; empty: call it without one, as
+// botocore does. The response with the token passes no router, such as a container's host, if the
+// instance's hop limit is 1, and emulations of the service may have no tokens.
+Task<std::string> Credentials::begin_session(const CredentialSource& source) {
+  http::Request request{.method = "PUT",
+                        .url = source.url + "/latest/api/token",
+                        .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
+                        .name = "instance metadata: token"};
+  if (!source.needs_session) {
+    request.deadline = std::min(std::chrono::seconds(source.session_timeout), kAnswerLimit);
+  }
+  try {
+    http::Response response = co_await send(direct_client_, std::move(request));
+    co_return std::move(response.body);
+  } catch (const CloudError& error) {
+    if (source.needs_session) throw;
+    log_.info("{}; calling the service without a token (IMDSv1)", error.what());
+  }
+  co_return std::string();
+}
+
 Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& source) {
-  http::Request for_token{.method = "PUT",
-                          .url = source.url + "/latest/api/token",
-                          .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
-                          .name = "instance metadata: token"};
-  const http::Response token = co_await send(direct_client_, std::move(for_token));
+  const std::string token = co_await begin_session(source);
   http::Request request{.url = source.url + "/latest/meta-data/iam/security-credentials/",
-                        .headers = {{"X-aws-ec2-metadata-token", token.body}},
-                        .secrets = {token.body},
+                        .secrets = {token},
                         .name = "instance metadata: role"};
+  if (!token.empty()) request.headers.emplace_back("X-aws-ec2-metadata-token", token);
   const http::Response role = co_await send(direct_client_, request);
   request.url += role.body.substr(0, role.body.find_first_of("\r\n"));
   request.name = "instance metadata: credentials";

@@ -41,12 +41,14 @@ class Credentials {
   async::Task<Current> ask_program(const CredentialSource& source);
   async::Task<Current> ask_container(const CredentialSource& source);
   async::Task<Current> ask_instance(const CredentialSource& source);
+  async::Task<std::string> begin_session(const CredentialSource& source);
   async::Task<http::Response> send(http::Client& client, http::Request request);
   async::Task<std::string> read_token(std::string path);
 
   async::Runtime runtime_;
   const Account& account_;
   async::ThreadPool& threads_;
+  telemetry::Logger log_;
   http::Client client_;
   // For services of this host, which must not be called through a proxy.
   http::Client direct_client_;
