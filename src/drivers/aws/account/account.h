@@ -57,7 +57,7 @@ struct Account {
   std::string region;
   CredentialSource credentials;
   std::map<ServiceKind, std::string> endpoints = {};  // configured ones
-  std::string ca_file = {};                           // empty: the system's CA certificates
+  std::string ca_file = {};                           // see http::TransferOptions
 
   // "https://ec2.eu-central-1.amazonaws.com": without a slash at the end.
   std::string endpoint(ServiceKind service) const;
