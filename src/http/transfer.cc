@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -119,8 +120,12 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   if (!options_.proxy.empty()) set(easy, CURLOPT_PROXY, options_.proxy.c_str());
   if (options_.is_direct) set(easy, CURLOPT_NOPROXY, "*");
   if (!options_.ca_file.empty()) {
-    set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
-    set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // no other authorities
+    const char* path = options_.ca_file.c_str();
+    const char* const none = nullptr;  // no other authorities
+    std::error_code ignored;           // libcurl reports a missing file
+    const bool is_directory = std::filesystem::is_directory(path, ignored);
+    set(easy, CURLOPT_CAINFO, is_directory ? none : path);
+    set(easy, CURLOPT_CAPATH, is_directory ? path : none);
     // A changed file counts for the next connection.
     set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
   }

@@ -13,7 +13,9 @@ namespace nodepool::http {
 
 // How connections are made.
 struct TransferOptions {
-  std::string ca_file = {};      // PEM, the only trusted authorities; empty: the system's
+  // The only trusted authorities: a PEM file, or a directory with hashed names (openssl-rehash(1));
+  // empty: the system's.
+  std::string ca_file = {};
   std::string client_cert = {};  // PEM, read for each request; empty: none
   std::string client_key = {};
   // The same as PEM texts. They override the files.

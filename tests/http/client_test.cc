@@ -90,6 +90,20 @@ class HttpClientTest : public testing::Test {
     return {};
   }
 
+  // Why a server with an untrusted certificate is refused, once it is ready: connections that are
+  // refused before prove nothing.
+  std::string certificate_refusal(Client& one, const Request& request) {
+    std::string refusal;
+    for (int i = 0; i < 20 && !refusal.contains("certificate"); ++i) {
+      try {
+        loop_.run(one.send(request));
+      } catch (const HttpError& error) {
+        refusal = error.what();
+      }
+    }
+    return refusal;
+  }
+
   async::EventLoop loop_;
   async::SystemClock clock_;
   async::Random random_{1};
@@ -536,28 +550,24 @@ std::string make_authority(const test_support::TemporaryDirectory& directory,
   return path;
 }
 
+// Arguments of openssl: serve a page with this certificate.
+std::vector<std::string> tls_server(const std::string& certificate, std::uint16_t port) {
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  return {"openssl", "s_server",           "-quiet", "-www",     "-accept", address,
+          "-cert",   certificate + ".crt", "-key",   certificate};
+}
+
 TEST_F(HttpClientTest, an_authority_that_is_replaced_counts_at_once) {
   const test_support::TemporaryDirectory directory;
   const std::string old = make_authority(directory, "old");
   const std::string present = make_authority(directory, "present");
   const std::uint16_t port = test_support::free_port();
-  const test_support::Child server({"openssl", "s_server", "-quiet", "-www", "-accept",
-                                    "127.0.0.1:" + std::to_string(port), "-cert", present + ".crt",
-                                    "-key", present});
+  const test_support::Child server(tls_server(present, port));
   const std::filesystem::path trusted = directory.path() / "ca.pem";
   std::filesystem::copy_file(old + ".crt", trusted);
   Client& one = client({.transfers = {.ca_file = trusted}});
   const Request request{.url = "https://127.0.0.1:" + std::to_string(port) + "/", .name = "get"};
-  std::string refusal;
-  // Refused connections before the server is ready prove nothing.
-  for (int i = 0; i < 20 && !refusal.contains("certificate"); ++i) {
-    try {
-      loop_.run(one.send(request));
-    } catch (const HttpError& error) {
-      refusal = error.what();
-    }
-  }
-  ASSERT_THAT(refusal, HasSubstr("certificate"));
+  ASSERT_THAT(certificate_refusal(one, request), HasSubstr("certificate"));
   std::filesystem::copy_file(present + ".crt", trusted,
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(loop_.run(one.send(request)).status, 200);
@@ -571,6 +581,22 @@ TEST_F(HttpClientTest, an_authority_that_is_replaced_counts_at_once) {
   }
   EXPECT_EQ(send(request, {.transfers = {.ca_file = old + ".crt", .verify = false}}).status, 200)
       << "only where an operator says so";
+}
+
+TEST_F(HttpClientTest, authorities_may_be_in_a_directory) {
+  const test_support::TemporaryDirectory directory;
+  const std::string authority = make_authority(directory, "authority");
+  const std::uint16_t port = test_support::free_port();
+  const test_support::Child server(tls_server(authority, port));
+  const std::filesystem::path trusted = directory.path() / "trusted";
+  std::filesystem::create_directory(trusted);
+  Client& one = client({.transfers = {.ca_file = trusted}});
+  const Request request{.url = "https://127.0.0.1:" + std::to_string(port) + "/", .name = "get"};
+  ASSERT_THAT(certificate_refusal(one, request), HasSubstr("certificate problem"));
+  std::filesystem::copy_file(authority + ".crt", trusted / "authority.pem");
+  test_support::Child rehash({"openssl", "rehash", trusted.string()});
+  ASSERT_EQ(rehash.wait(), 0) << rehash.standard_error();
+  EXPECT_EQ(loop_.run(one.send(request)).status, 200);
 }
 
 // Requires a client certificate, answers with its name, and keeps connections open. Arguments: the

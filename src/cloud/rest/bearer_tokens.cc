@@ -35,9 +35,11 @@ double seconds_in(const Element& answer) {
 BearerTokens::BearerTokens(const async::Runtime& runtime, Options options, telemetry::Logger log,
                            http::Client::Observer on_attempt)
     : runtime_(runtime),
-      options_(options),
-      client_(runtime, {.transfers = {.is_direct = options.is_direct}}, log, std::move(on_attempt)),
-      cache_(runtime, options.name, std::move(log), [this] { return ask_or_fail(); }) {}
+      options_(std::move(options)),
+      client_(runtime,
+              {.transfers = {.ca_file = options_.ca_file, .is_direct = options_.is_direct}}, log,
+              std::move(on_attempt)),
+      cache_(runtime, options_.name, std::move(log), [this] { return ask_or_fail(); }) {}
 
 Task<RestOptions::Reject> BearerTokens::authorize(http::Request& request) {
   const Pointer token = co_await get();

@@ -46,6 +46,7 @@ class BearerTokens {
   struct Options {
     std::string_view name;       // of the token, for stack dumps and messages; a literal
     std::string_view call;       // its name, for messages and metrics; a literal
+    std::string ca_file = {};    // see http::TransferOptions
     bool is_direct = false;      // without a proxy, for metadata services
     std::string_view hint = {};  // follows the error if the service does not respond; a literal
   };

@@ -55,7 +55,7 @@ ImportedImages::ImportedImages(const async::Runtime& runtime, const IbmVpcConfig
       installation_(std::move(installation)),
       threads_(threads),
       log_(log),
-      storage_(runtime, config.image_bucket().endpoint, tokens, log, on_attempt),
+      storage_(runtime, config.account(), config.image_bucket().endpoint, tokens, log, on_attempt),
       bucket_(storage_.bucket(config.image_bucket().name)),
       permissions_(log) {}
 

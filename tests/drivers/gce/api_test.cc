@@ -6,7 +6,10 @@
 #include "async/event_loop.h"
 #include "cloud/answer.h"
 #include "drivers/gce/api/access_tokens.h"
+#include "drivers/gce/api/compute_engine.h"
 #include "drivers/gce/api/refusal.h"
+#include "drivers/gce/pausing_rate_limit.h"
+#include "tests/drivers/missing_authorities.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
 
@@ -420,6 +423,30 @@ TEST_F(GceTokensTest, an_unreadable_response_is_an_error_without_the_token) {
   body_ = R"({"access_token": "TOKEN"})";
   EXPECT_THAT(error_with({.token_url = "/token"}),
               AllOf(HasSubstr("expires_in is missing"), Not(HasSubstr("TOKEN"))));
+}
+
+// --- certificate authorities
+
+async::Task<> remove_an_instance(ComputeEngine& engine) {
+  std::string name = "np1";
+  auto removing = engine.remove(std::move(name));
+  co_await std::move(removing);
+}
+
+TEST_F(GceTokensTest, calls_trust_only_the_accounts_authorities) {
+  FailingCalls calls(loop_);
+  account_.ca_file = kMissingAuthorities;
+  account_.base_url = as_https(server_.url());
+  AccessTokens& known = tokens({.token_url = "/token"});
+  loop_.run(known.get());
+  const telemetry::Logger log(telemetry::Log::to_consumer([](auto, auto, auto) {}), "test");
+  PausingRateLimit rate_limit(clock_);
+  ComputeEngine engine(calls.runtime(), account_, known, rate_limit, log, {});
+  EXPECT_THAT(calls.error_of(remove_an_instance(engine)), HasSubstr(kMissingAuthorities));
+  account_.credentials.token_url = as_https(server_.url());
+  AccessTokens others(calls.runtime(), account_, log, {});
+  EXPECT_THAT(calls.error_of(others.get()), HasSubstr(kMissingAuthorities));
+  loop_.run(others.stop());
 }
 
 }  // namespace

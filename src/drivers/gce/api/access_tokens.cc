@@ -47,6 +47,7 @@ AccessTokens::AccessTokens(const async::Runtime& runtime, const Account& account
     : BearerTokens(runtime,
                    {.name = "Google access token",
                     .call = kCall,
+                    .ca_file = account.ca_file,
                     .is_direct = account.credentials.kind == SourceKind::metadata_server,
                     .hint = account.credentials.kind == SourceKind::metadata_server ? kHint : ""},
                    std::move(log), std::move(on_attempt)),

@@ -9,8 +9,10 @@ namespace nodepool::drivers::ibmvpc {
 
 IamTokens::IamTokens(const async::Runtime& runtime, const VpcAccount& account,
                      telemetry::Logger log, http::Client::Observer on_attempt)
-    : BearerTokens(runtime, {.name = "IBM access token", .call = "iam: get token"}, std::move(log),
-                   std::move(on_attempt)),
+    : BearerTokens(
+          runtime,
+          {.name = "IBM access token", .call = "iam: get token", .ca_file = account.ca_file},
+          std::move(log), std::move(on_attempt)),
       credentials_(account.credentials) {}
 
 async::Task<IamTokens::Token> IamTokens::ask() {

@@ -23,6 +23,7 @@ struct VpcAccount {
   std::string vpc_url;     // of the VPC API; ends with "/v1"
   std::string groups_url;  // of the resource manager
   IamCredentials credentials;
+  std::string ca_file = {};  // see http::TransferOptions
 
   friend bool operator==(const VpcAccount&, const VpcAccount&) = default;
 };

@@ -38,7 +38,7 @@ struct Cloud {
   std::string compute_microversion;  // for creating servers; empty: none
 
   bool verify = true;
-  std::string cacert;  // PEM file; empty: the system's
+  std::string cacert;  // see http::TransferOptions
   std::string cert;    // of the client
   std::string key;
 

@@ -1,6 +1,7 @@
 #include "drivers/openstack/config/openstack_config.h"
 
 #include "cloud/config/loading.h"
+#include "config/ca_bundle.h"
 #include "config/duration.h"
 #include "config/nodepool_schema.h"
 #include "config/outside_error.h"
@@ -36,6 +37,9 @@ OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
   try {
     cloud_ = configured_cloud(provider, environment);
     managed_images_->format = cloud_.image_format;
+    if (cloud_.verify && cloud_.cacert.empty()) {
+      cloud_.cacert = config::ca_bundle(config::HttpLibrary::requests, environment, provider);
+    }
   } catch (const config::OutsideError& error) {
     outside_problem_ = error.problem();
   }

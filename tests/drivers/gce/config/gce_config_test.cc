@@ -315,5 +315,15 @@ TEST_F(GceConfigTest, another_account_is_another_provider) {
   EXPECT_EQ(other->account().base_url, "http://localhost:1/compute/v1");
 }
 
+TEST_F(GceConfigTest, the_environment_names_authorities) {
+  const std::string private_ca = directory_.write("private.pem", "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", "/no/such/ca.pem");
+  EXPECT_EQ(load(kLeast)->account().ca_file, "");
+  environment_.emplace_back("HTTPLIB2_CA_CERTS", private_ca);
+  EXPECT_EQ(load(kLeast)->account().ca_file, private_ca);
+  std::filesystem::remove(private_ca);
+  EXPECT_THAT(load_error(kLeast), HasSubstr("HTTPLIB2_CA_CERTS: " + private_ca + ": "));
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::gce

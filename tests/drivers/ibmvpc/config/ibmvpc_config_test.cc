@@ -283,5 +283,13 @@ TEST_F(IbmVpcConfigTest, endpoints_can_be_overridden) {
   EXPECT_EQ(load(kLeast)->account().groups_url, "http://127.0.0.1:2");
 }
 
+TEST_F(IbmVpcConfigTest, the_environment_names_authorities) {
+  const std::string private_ca = directory_.write("private.pem", "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", private_ca);
+  EXPECT_EQ(load(kLeast)->account().ca_file, private_ca);
+  std::filesystem::remove(private_ca);
+  EXPECT_THAT(load_error(kLeast), HasSubstr("REQUESTS_CA_BUNDLE: " + private_ca + ": "));
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::ibmvpc

@@ -348,5 +348,22 @@ TEST_F(OpenStackConfigTest, a_change_of_clouds_yaml_is_a_change) {
   EXPECT_FALSE(before->same_as(*load(kLeast)));
 }
 
+TEST_F(OpenStackConfigTest, the_environment_names_authorities_unless_clouds_yaml_does) {
+  const std::string private_ca = directory_.write("private.pem", "");
+  const auto trusted = [&](const std::string& tls) {
+    write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}" + tls + "}}");
+    environment_.emplace_back("CURL_CA_BUNDLE", private_ca);
+    return load(kLeast)->account().cacert;
+  };
+  EXPECT_EQ(trusted(""), private_ca);
+  EXPECT_EQ(trusted(", cacert: /etc/ssl/own.pem"), "/etc/ssl/own.pem");
+  EXPECT_EQ(trusted(", verify: false"), "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", "/no/such/ca.pem");
+  EXPECT_EQ(load_error(kLeast), "accepted") << "it is not verified";
+  write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}}}");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", "/no/such/ca.pem");
+  EXPECT_THAT(load_error(kLeast), HasSubstr("REQUESTS_CA_BUNDLE: /no/such/ca.pem: "));
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::openstack
