@@ -53,6 +53,7 @@ class JournaledSteps final : public LaunchSteps {
   }
   void retract(const std::string& name) override { steps_.erase(name); }
   void removal_accepted() override { accepted(); }
+  const model::Node* node() const override { return &record_.node(); }
   void enter(std::string state) override;
 
  private:
