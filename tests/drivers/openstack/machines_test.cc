@@ -433,6 +433,19 @@ TEST_F(AdapterTest, an_expired_token_is_replaced_once) {
   EXPECT_EQ(cloud_.count_all("POST /identity"), 2);
 }
 
+TEST_F(AdapterTest, a_cloud_may_have_no_identity_service) {
+  cloud_options_ = "auth_type: http_basic, compute_endpoint_override: '" + cloud_.url() +
+                   "/compute/v2.1', image_endpoint_override: '" + cloud_.url() + "/image', ";
+  cloud_.credentials = {"authorization", "Basic Y2k6c2VjcmV0"};
+  const driver::Instance instance = create();
+  EXPECT_THAT(loop_.run(adapter().list()).machines, SizeIs(1));
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+  EXPECT_EQ(cloud_.count_all("POST /identity"), 0);
+  cloud_.credentials.reset();
+  EXPECT_EQ(failure_of(remove(instance.external_id))->kind(), Kind::auth);
+}
+
 TEST_F(AdapterTest, a_token_is_renewed_before_its_end) {
   cloud_.token_life = "0";
   describe();

@@ -208,13 +208,15 @@ void fill_in_region(json& entry) {
   const std::string region = text_of(entry.value("region_name", json()));
   const auto fill_in = [&region](json& value) {
     constexpr std::string_view kPlace = "{region_name}";
-    std::string text = text_of(value);
-    std::size_t at = text.find(kPlace);
-    if (at == std::string::npos) return;
-    for (; at != std::string::npos; at = text.find(kPlace, at + region.size())) {
-      text.replace(at, kPlace.size(), region);
+    const std::string text = text_of(value);
+    std::string filled;
+    std::size_t done = 0;
+    for (std::size_t at = text.find(kPlace); at != std::string::npos;
+         at = text.find(kPlace, done)) {
+      filled.append(text, done, at - done).append(region);
+      done = at + kPlace.size();
     }
-    value = text;
+    if (done > 0) value = filled + text.substr(done);
   };
   for (const auto& [key, value] : entry.items()) {
     if (key == "auth_url" || key.contains("endpoint")) fill_in(value);
