@@ -93,7 +93,9 @@ Task<Topology> CloudView::ask_topology() {
   } catch (const CloudError& error) {
     if (!is_refusal(error) || !cloud_.networks.empty()) throw;
     if (!std::exchange(is_refusal_logged_, true)) {
-      log_.warning("No floating IPs, and no networks by name: {}", error.what());
+      log_.warning(
+          "Networks cannot be listed, so there are no floating IPs and no names of networks: {}",
+          error.what());
     }
     Topology unknown;
     unknown.refusal = error;

@@ -35,7 +35,10 @@ std::set<std::string> floating_addresses(const Server* server) {
 }
 
 // Whether the server has no floating IP, not even one that its list entry does not show yet.
-bool certainly_has_none(const Server* server, const std::optional<std::string>& public_ipv4) {
+// Without `use_external_network`, public addresses are not recorded.
+bool certainly_has_none(const Cloud& cloud, const Server* server,
+                        const std::optional<std::string>& public_ipv4) {
+  if (!cloud.use_external_network) return false;
   if (server == nullptr || !public_ipv4 || !floating_addresses(server).empty()) return false;
   if (public_ipv4->empty()) return true;
   return std::ranges::any_of(server->addresses, [&public_ipv4](const auto& network) {
@@ -64,7 +67,7 @@ Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string s
   if (list && list->all.empty() && !list->is_missing) co_return ids;
   const auto servers = co_await context.view.servers().get(context.poll_policy.poll);
   const Server* server = servers->find(server_id);
-  if (failure && certainly_has_none(server, public_ipv4)) {
+  if (failure && certainly_has_none(context.config.account(), server, public_ipv4)) {
     context.log.warning("Server {} has no floating IP to delete; listing them failed: {}",
                         server_id, failure->what());
     co_return ids;

@@ -260,6 +260,15 @@ TEST_F(NetworkOutageTest, the_server_of_a_node_without_a_public_address_is_delet
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 
+TEST_F(NetworkOutageTest, a_record_without_external_addresses_says_nothing) {
+  cloud_options_ = "use_external_network: false, ";
+  create();
+  launch_.node().launch_journal = {};
+  launch_.node().public_ipv4 = "";
+  EXPECT_TRUE(deletion_failure());
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+}
+
 TEST_F(NetworkOutageTest, a_launch_of_the_python_nodepool_may_have_a_floating_ip) {
   create();
   launch_.node().launch_journal = driver::LaunchJournal{.undo = true, .steps = {}}.to_json();
