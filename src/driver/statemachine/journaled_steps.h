@@ -55,6 +55,7 @@ class JournaledSteps final : public LaunchSteps {
   void retract(const std::string& name) override { steps_.erase(name); }
   bool is_known_private() const override;
   void removal_accepted() override { accepted(); }
+  const model::Node* node() const override { return &record_.node(); }
   void enter(std::string state) override;
 
  private:

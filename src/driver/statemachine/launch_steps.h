@@ -6,6 +6,7 @@
 
 #include "async/clock.h"
 #include "async/task.h"
+#include "model/node.h"
 #include "model/record.h"
 
 namespace nodepool::driver {
@@ -65,6 +66,9 @@ class LaunchSteps {
   // The cloud has accepted the deletion, but has not finished it. Adapter::remove() calls it, for
   // metrics.
   virtual void removal_accepted() {}
+
+  // The node's record, for Adapter::remove(); nullptr: unknown. Invalid after a co_await.
+  virtual const model::Node* node() const { return nullptr; }
 
   // Describes the current activity, for the log and for stack dumps: "waiting for the server".
   virtual void enter(std::string state) = 0;

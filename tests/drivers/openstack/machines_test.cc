@@ -181,6 +181,7 @@ TEST_F(AdapterTest, without_a_token_a_machine_is_not_taken_for_missing) {
 
 TEST_F(AdapterTest, the_page_of_a_proxy_does_not_end_a_deletion) {
   const driver::Instance instance = create();
+  launch_.node().launch_journal = {};  // what the launch has attached is unknown
   for (const char* call : {"GET /network/floatingips", "DELETE /compute/servers/ID"}) {
     for (const int status : {404, 403}) {
       cloud_.fail(call, {status}, kProxyPage);
@@ -211,6 +212,138 @@ TEST_F(AdapterTest, a_server_with_a_floating_ip_is_kept_while_floating_ips_canno
   EXPECT_EQ(error->kind(), Kind::transient);
   EXPECT_THAT(error->what(), HasSubstr("floating IPs that the network service does not know"));
   EXPECT_THAT(cloud_.servers, SizeIs(1));
+}
+
+// While floating IPs cannot be listed.
+class NetworkOutageTest : public AdapterTest {
+ protected:
+  std::optional<CloudError> deletion_failure() {
+    cloud_.fail("GET /network/floatingips", {503, 503, 503, 503});
+    return failure_of(remove(launch_.node().external_id));
+  }
+};
+
+TEST_F(NetworkOutageTest, the_server_of_a_failed_launch_without_a_floating_ip_is_deleted) {
+  create();
+  EXPECT_FALSE(deletion_failure());
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(NetworkOutageTest, the_server_of_a_launch_that_has_begun_a_floating_ip_is_kept) {
+  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
+  create();
+  loop_.run(adapter().stop());
+  make_adapter();  // without lists of before
+  const auto error = deletion_failure();
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), Kind::transient);
+  EXPECT_THAT(cloud_.servers, SizeIs(1)) << "its list entry does not show the floating IP";
+}
+
+TEST_F(NetworkOutageTest, the_server_of_a_node_is_deleted_by_its_recorded_address) {
+  const driver::Instance instance = create();
+  launch_.node().launch_journal = {};
+  launch_.node().public_ipv4 = std::nullopt;
+  EXPECT_TRUE(deletion_failure()) << "the record says nothing";
+  launch_.node().public_ipv4 = "198.51.100.9";
+  EXPECT_TRUE(deletion_failure()) << "the address may be a floating IP";
+  launch_.node().public_ipv4 = *instance.private_ipv4;
+  EXPECT_FALSE(deletion_failure()) << "the address is the server's own";
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(NetworkOutageTest, the_server_of_a_node_without_a_public_address_is_deleted) {
+  create();
+  launch_.node().launch_journal = {};
+  launch_.node().public_ipv4 = "";
+  EXPECT_FALSE(deletion_failure());
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(NetworkOutageTest, a_record_without_external_addresses_says_nothing) {
+  cloud_options_ = "use_external_network: false, ";
+  create();
+  launch_.node().launch_journal = {};
+  launch_.node().public_ipv4 = "";
+  EXPECT_TRUE(deletion_failure());
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+}
+
+TEST_F(NetworkOutageTest, a_launch_of_the_python_nodepool_may_have_a_floating_ip) {
+  create();
+  launch_.node().launch_journal = driver::LaunchJournal{.undo = true, .steps = {}}.to_json();
+  EXPECT_TRUE(deletion_failure());
+  launch_.node().launch_journal = model::Json{"{}"};
+  EXPECT_TRUE(deletion_failure()) << "the journal is unreadable";
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+}
+
+TEST_F(NetworkOutageTest, a_server_that_is_not_listed_or_shows_a_floating_ip_is_kept) {
+  create();
+  loop_.run(adapter().stop());
+  make_adapter();  // without lists of before
+  cloud_.servers_answer = R"({"servers": []})";
+  EXPECT_TRUE(deletion_failure());
+  cloud_.servers_answer.reset();
+  loop_.run(adapter().stop());
+  make_adapter();
+  cloud_.servers.begin()->second["addresses"]["private"].push_back(
+      {{"addr", "198.51.100.1"}, {"version", 4}, {"OS-EXT-IPS:type", "floating"}});
+  EXPECT_TRUE(deletion_failure());
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+}
+
+TEST_F(AdapterTest, has_network_false_is_a_cloud_without_a_network_service) {
+  cloud_options_ = "has_network: false, ";
+  const driver::Instance instance = create();
+  EXPECT_THAT(loop_.run(adapter().list()).machines, SizeIs(1));
+  EXPECT_THAT(loop_.run(adapter().other_resources()), IsEmpty());
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+  EXPECT_EQ(cloud_.count_all("GET /network"), 0);
+}
+
+constexpr const char* kForbidden = "rule:get_network is disallowed by policy";
+
+TEST_F(AdapterTest, a_network_service_that_refuses_is_not_needed) {
+  cloud_.network_of_servers = "public";  // an address that is usable without it
+  for (const char* list : {"GET /network/networks", "GET /network/floatingips"}) {
+    cloud_.fail(list, std::vector<int>(20, 403), kForbidden);
+  }
+  const driver::Instance instance = create();
+  EXPECT_FALSE(instance.interface_ip.value_or("").empty());
+  EXPECT_THAT(loop_.run(adapter().list()).machines, SizeIs(1));
+  const std::size_t warned = log_.find(kForbidden);
+  EXPECT_NE(warned, std::string::npos);
+  EXPECT_EQ(log_.find(kForbidden, warned + 1), std::string::npos) << log_;
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(AdapterTest, networks_are_listed_again_after_a_refusal) {
+  cloud_.fail("GET /network/networks", {403, 403}, kForbidden);
+  loop_.run(adapter().list());
+  create("special");
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+}
+
+TEST_F(AdapterTest, a_network_service_that_refuses_is_an_error_where_it_is_needed) {
+  cloud_.fail("GET /network/networks", std::vector<int>(40, 403), kForbidden);
+  for (const char* label : {"special", "small"}) {  // with a network's name; without an address
+    launch_.journal = {};
+    const CloudError error = failure(label);
+    EXPECT_EQ(error.kind(), Kind::permanent) << label;
+    EXPECT_THAT(error.what(), HasSubstr(kForbidden)) << label;
+  }
+  EXPECT_TRUE(failure_of(adapter().describe(driver::CloudDescription::Purpose::check)));
+}
+
+TEST_F(AdapterTest, networks_of_clouds_yaml_must_be_listed) {
+  cloud_options_ = "networks: [{name: private, nat_destination: true}], ";
+  cloud_.fail("GET /network/networks", std::vector<int>(20, 403), kForbidden);
+  const auto error = failure_of(adapter().list());
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), Kind::permanent);
 }
 
 TEST_F(AdapterTest, a_quota_error_is_reported_as_such) {
@@ -307,6 +440,19 @@ TEST_F(AdapterTest, an_expired_token_is_replaced_once) {
   launch_.journal = {};
   create();
   EXPECT_EQ(cloud_.count_all("POST /identity"), 2);
+}
+
+TEST_F(AdapterTest, a_cloud_may_have_no_identity_service) {
+  cloud_options_ = "auth_type: http_basic, compute_endpoint_override: '" + cloud_.url() +
+                   "/compute/v2.1', image_endpoint_override: '" + cloud_.url() + "/image', ";
+  cloud_.credentials = {"authorization", "Basic Y2k6c2VjcmV0"};
+  const driver::Instance instance = create();
+  EXPECT_THAT(loop_.run(adapter().list()).machines, SizeIs(1));
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+  EXPECT_EQ(cloud_.count_all("POST /identity"), 0);
+  cloud_.credentials.reset();
+  EXPECT_EQ(failure_of(remove(instance.external_id))->kind(), Kind::auth);
 }
 
 TEST_F(AdapterTest, a_token_is_renewed_before_its_end) {

@@ -62,7 +62,7 @@ struct Account {
   std::string region;
   CredentialSource credentials;
   std::map<ServiceKind, std::string> endpoints = {};  // configured ones
-  std::string ca_file = {};               // see http::TransferOptions
+  std::string ca_file = {};                           // see http::TransferOptions
   bool is_fips = false;                   // whether the hosts have validated cryptography
   std::set<ServiceKind> dual_stack = {};  // services with hosts for IPv4 and IPv6
 
