@@ -6,7 +6,9 @@
 #include "async/event_loop.h"
 #include "cloud/answer.h"
 #include "drivers/gce/api/access_tokens.h"
+#include "drivers/gce/api/compute_engine.h"
 #include "drivers/gce/api/refusal.h"
+#include "drivers/gce/pausing_rate_limit.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
 
@@ -279,13 +281,16 @@ class GceTokensTest : public testing::Test {
   AccessTokens& tokens(CredentialSource source) {
     source.token_url = server_.url() + source.token_url;
     account_.credentials = std::move(source);
+    tokens_ = std::make_unique<AccessTokens>(runtime_, account_, log(), http::Client::Observer());
+    return *tokens_;
+  }
+
+  telemetry::Logger log() {
     const auto log = telemetry::Log::to_consumer(
         [this](telemetry::LogLevel, std::string_view, std::string_view text) {
           logged_ += std::string(text) + "\n";
         });
-    tokens_ = std::make_unique<AccessTokens>(runtime_, account_, telemetry::Logger(log, "test"),
-                                             http::Client::Observer());
-    return *tokens_;
+    return {log, "test"};
   }
 
   std::string error_with(CredentialSource source) {
@@ -325,6 +330,22 @@ TEST_F(GceTokensTest, without_a_metadata_server_the_error_names_the_remedy) {
   status_ = 0;
   EXPECT_THAT(error_with({.token_url = "/computeMetadata/v1/token"}),
               HasSubstr("set GOOGLE_APPLICATION_CREDENTIALS"));
+}
+
+TEST_F(GceTokensTest, the_missing_permission_to_read_operations_is_reported_once) {
+  account_.base_url = server_.url();
+  PausingRateLimit rate_limit(clock_);
+  AccessTokens& access = tokens({.token_url = "/token"});
+  ComputeEngine compute(runtime_, account_, access, rate_limit, log(), {});
+  loop_.run(access.get());
+  const http::Response refused = refusal(403, "forbidden");
+  status_ = refused.status;
+  body_ = refused.body;
+  EXPECT_EQ(loop_.run(compute.operation("operation-1")), std::nullopt);
+  EXPECT_THAT(logged_, HasSubstr("permission compute.zoneOperations.get"));
+  logged_.clear();
+  EXPECT_EQ(loop_.run(compute.operation("operation-2")), std::nullopt);
+  EXPECT_THAT(logged_, Not(HasSubstr("compute.zoneOperations.get")));
 }
 
 TEST_F(GceTokensTest, a_user_has_one_for_a_refresh_token) {
