@@ -60,10 +60,11 @@ http::Request BearerTokens::form(std::string url,
   return request;
 }
 
-Task<Element> BearerTokens::exchange(http::Request request) {
-  request.name = options_.call;
+Task<http::Response> BearerTokens::fetch(http::Request request) {
+  if (request.name.empty()) request.name = options_.call;
   request.repeatable = http::Request::Repeatable::yes;
   request.deadline = kDeadline;
+  const std::string name = request.name;
   const std::vector<std::string> secrets = request.secrets;
   http::Response response;
   try {
@@ -73,14 +74,19 @@ Task<Element> BearerTokens::exchange(http::Request request) {
     const bool is_unanswered =
         error.kind() == HttpKind::not_sent || error.kind() == HttpKind::unknown_outcome;
     throw CloudError(is_unanswered ? Kind::transient : Kind::auth,
-                     fmt::format("{}: {}{}", options_.call, error.what(), options_.hint));
+                     fmt::format("{}: {}{}", name, error.what(), options_.hint));
   }
   if (!response.is_success()) {
     const bool may_succeed = response.status == 429 || response.status >= 500;
     const std::string message = http::without_secrets(describe(response), secrets);
     throw CloudError(may_succeed ? Kind::transient : Kind::auth,
-                     presentable(fmt::format("{}: {}", options_.call, message)));
+                     presentable(fmt::format("{}: {}", name, message)));
   }
+  co_return response;
+}
+
+Task<Element> BearerTokens::exchange(http::Request request) {
+  const http::Response response = co_await fetch(std::move(request));
   co_return parse_answer(std::string(options_.call), response);
 }
 

@@ -143,14 +143,14 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
   }
 }
 
-// Whether the operation is in progress, or cannot be read for now. Throws its error.
+// Whether the operation is in progress, or cannot be read for now. Throws its error. Returns false
+// without the permission to read it: then lists decide, after the consistency delay.
 Task<bool> InstanceLaunch::is_pending(std::string operation) {
   if (operation.empty()) co_return false;
   std::optional<ComputeOperation> found;
   try {
     found = co_await context_.compute.operation(operation);
   } catch (const CloudError& error) {
-    if (error.kind() == CloudError::Kind::permanent) throw;
     context_.log.warning("Error polling operation {}: {}", operation, error.what());
     co_return true;
   }

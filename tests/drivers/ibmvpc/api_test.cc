@@ -222,10 +222,11 @@ class IbmVpcCallsTest : public testing::Test {
   telemetry::Logger log_{
       telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
       "test"};
-  VpcAccount account_{.region = "north",
-                      .vpc_url = server_.url() + "/v1",
-                      .groups_url = server_.url(),
-                      .credentials = {.bearer_token = "TOKEN"}};
+  VpcAccount account_{
+      .region = "north",
+      .vpc_url = server_.url() + "/v1",
+      .groups_url = server_.url(),
+      .credentials = {.kind = IamCredentials::Kind::bearer_token, .bearer_token = "TOKEN"}};
   IamTokens tokens_{runtime_, account_, log_, {}};
 };
 
