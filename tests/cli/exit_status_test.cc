@@ -62,14 +62,6 @@ TEST_P(ExitStatusTest, is_4_when_more_is_asked_for_than_may_be_had) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
-TEST_P(ExitStatusTest, is_4_when_the_token_is_unknown) {
-  if (GetParam() == Way::store) GTEST_SKIP() << "the store has no tokens";
-  environment_.back().second = "wrong";
-  EXPECT_EQ(perform({"request", "small"}), 4);
-  EXPECT_THAT(err(), HasSubstr("token"));
-  EXPECT_EQ(perform({"release", "200-0000000009"}), 1);
-}
-
 TEST_P(ExitStatusTest, is_1_when_there_is_no_such_lease) {
   EXPECT_EQ(perform({"renew", "200-0000000009"}), 1);
   EXPECT_EQ(perform({"release", "200-0000000009"}), 1);
@@ -96,6 +88,14 @@ TEST_P(ExitStatusTest, of_run_is_that_of_its_command_or_125) {
 
 TEST_P(ExitStatusTest, of_ssh_is_255_without_a_node) {
   EXPECT_EQ(perform({"ssh", "200-0000000009"}), 255);
+}
+
+// The store has no tokens.
+TEST_F(WaysTest, the_exit_status_is_4_when_the_token_is_unknown) {
+  environment_.back().second = "wrong";
+  EXPECT_EQ(perform(Way::api, {"request", "small"}), 4);
+  EXPECT_THAT(err(), HasSubstr("token"));
+  EXPECT_EQ(perform(Way::api, {"release", "200-0000000009"}), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(, ExitStatusTest, testing::Values(Way::store, Way::api),
