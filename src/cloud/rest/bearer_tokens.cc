@@ -20,7 +20,7 @@ using Kind = CloudError::Kind;
 namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(20);
-constexpr std::size_t kMaxTokenFile = std::size_t{1} << 20;  // bytes
+constexpr std::size_t kMaxSize = std::size_t{1} << 20;  // bytes, of a response or a file
 
 // Some metadata services have it as text.
 double seconds_in(const Element& answer) {
@@ -36,7 +36,8 @@ BearerTokens::BearerTokens(const async::Runtime& runtime, Options options, telem
                            http::Client::Observer on_attempt)
     : runtime_(runtime),
       options_(options),
-      client_(runtime, {.transfers = {.is_direct = options.is_direct}}, log, std::move(on_attempt)),
+      client_(runtime, {.transfers = {.is_direct = options.is_direct, .largest_body = kMaxSize}},
+              log, std::move(on_attempt)),
       cache_(runtime, options.name, std::move(log), [this] { return ask_or_fail(); }) {}
 
 Task<RestOptions::Reject> BearerTokens::authorize(http::Request& request) {
@@ -120,7 +121,7 @@ Task<BearerTokens::Token> BearerTokens::ask_or_fail() {
 
 std::string read_token_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxTokenFile, '\0');
+  std::string text(kMaxSize, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   while (text.ends_with('\n')) text.pop_back();
