@@ -59,6 +59,9 @@ Precedence precedence_of(const Request& request);
 // errors. Finds secrets as they are and escaped as in JSON.
 std::string without_secrets(std::string text, const std::vector<std::string>& secrets);
 
+// Scheme, host and path of a URL: its other parts may be secret.
+std::string without_credentials(std::string_view url);
+
 // A response with any status.
 struct Response {
   int status = 0;

@@ -136,12 +136,24 @@ TEST_F(HttpClientTest, a_request_arrives_and_its_answer_comes_back) {
 }
 
 TEST_F(HttpClientTest, secrets_are_not_logged) {
-  send({.url = server_.url() + "/a?signature=hush",
+  send({.url = "http://hush:hush@" + server_.url().substr(7) + "/a?signature=hush",
         .headers = {{"X-Auth-Token", "hush"}},
         .body = {},
         .name = "get a"});
   EXPECT_THAT(log_, HasSubstr("get a: GET " + server_.url() + "/a -> 200"));
   EXPECT_THAT(log_, Not(HasSubstr("hush")));
+}
+
+TEST_F(HttpClientTest, errors_have_no_secrets) {
+  std::string error;
+  try {
+    send({.url = "http://hush:hush@127.0.0.1:1/a?signature=hush", .name = "get a"},
+         {.attempts = 1});
+  } catch (const HttpError& thrown) {
+    error = thrown.what();
+  }
+  EXPECT_THAT(error, testing::StartsWith("GET http://127.0.0.1:1/a: "));
+  EXPECT_THAT(error + log_, Not(HasSubstr("hush")));
 }
 
 // Records all calls as text.

@@ -20,7 +20,7 @@ using Kind = CloudError::Kind;
 namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(20);
-constexpr std::size_t kMaxTokenFile = std::size_t{1} << 20;  // bytes
+constexpr std::size_t kMaxSize = std::size_t{1} << 20;  // bytes, of a response or a file
 
 // Some metadata services have it as text.
 double seconds_in(const Element& answer) {
@@ -37,8 +37,10 @@ BearerTokens::BearerTokens(const async::Runtime& runtime, Options options, telem
     : runtime_(runtime),
       options_(std::move(options)),
       client_(runtime,
-              {.transfers = {.ca_file = options_.ca_file, .is_direct = options_.is_direct}}, log,
-              std::move(on_attempt)),
+              {.transfers = {.ca_file = options_.ca_file,
+                             .is_direct = options_.is_direct,
+                             .largest_body = kMaxSize}},
+              log, std::move(on_attempt)),
       cache_(runtime, options_.name, std::move(log), [this] { return ask_or_fail(); }) {}
 
 Task<RestOptions::Reject> BearerTokens::authorize(http::Request& request) {
@@ -122,7 +124,7 @@ Task<BearerTokens::Token> BearerTokens::ask_or_fail() {
 
 std::string read_token_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxTokenFile, '\0');
+  std::string text(kMaxSize, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   while (text.ends_with('\n')) text.pop_back();

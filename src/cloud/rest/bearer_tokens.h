@@ -59,9 +59,9 @@ class BearerTokens {
   static http::Request form(std::string url,
                             const std::vector<std::pair<std::string, std::string>>& fields);
 
-  // Sends a request, and returns the response, which is a success. If the request has no name, it
-  // gets the options' one. Throws CloudError, `transient` or not as get(), whose text has no
-  // secrets of the request.
+  // Sends a request, and returns the response, which is a success of at most 1 MiB. If the request
+  // has no name, it gets the options' one. Throws CloudError, `transient` or not as get(), whose
+  // text has no secrets of the request.
   async::Task<http::Response> fetch(http::Request request);
 
   // The same for a request without name and a response in JSON. No error has anything of a

@@ -191,8 +191,18 @@ TEST_F(GceTokensTest, a_url_without_a_token_is_named_in_the_error) {
   body_ = "FOREIGN";
   EXPECT_EQ(error_with(source),
             "google: get token of the identity provider: cannot be read, or is no JSON");
+  body_ = R"({"id_token": ""})";
+  EXPECT_EQ(error_with(source), "google: get token of the identity provider: the token is empty");
+  source.subject_token.field = "";
+  body_ = "";
+  EXPECT_THAT(error_with(source), HasSubstr("the token is empty"));
+  body_ = std::string((std::size_t{1} << 20) + 1, 'x');
+  EXPECT_THAT(error_with(source), HasSubstr("response too large"));
+  body_ = "FOREIGN";
   status_ = 404;
   EXPECT_THAT(error_with(source), HasSubstr("get token of the identity provider: HTTP 404"));
+  EXPECT_THAT(server_.calls(),
+              testing::Each(testing::Field(&http::HttpServer::Call::method, "GET")));
 }
 
 TEST_F(GceTokensTest, an_external_account_has_one_for_the_token_of_its_program) {
@@ -233,6 +243,9 @@ TEST(GceSubjectToken, the_output_of_a_program_has_one_or_says_why_not) {
   EXPECT_THAT(error_of(R"({"version": 1, "success": true, "expiration_time": 999, "id_token": "T",
                            "token_type": "urn:ietf:params:oauth:token-type:id_token"})"),
               HasSubstr("has expired"));
+  EXPECT_THAT(error_of(R"({"version": 1, "success": true, "id_token": "",
+                           "token_type": "urn:ietf:params:oauth:token-type:id_token"})"),
+              HasSubstr("the token is empty"));
   EXPECT_THAT(error_of(R"({"version": 1, "success": false, "code": "401", "message": "sign in"})"),
               HasSubstr("401: sign in"));
   EXPECT_THAT(error_of(R"({"version": 2, "success": true})"), HasSubstr("version"));

@@ -65,11 +65,11 @@ class IbmTokensTest : public testing::Test {
   test_support::TemporaryDirectory directory_;
 };
 
-TEST_F(IbmTokensTest, a_container_has_one_for_the_first_of_its_files_that_exists) {
+TEST_F(IbmTokensTest, a_container_has_one_for_the_first_readable_one_of_its_files) {
   EXPECT_EQ(token({.kind = CredentialKind::container,
                    .url = "/identity/token",
                    .profile_name = "the ci",
-                   .resource_token_files = {"/nowhere", directory_.write("token", "A/B\n")}}),
+                   .resource_token_files = {"/nowhere", "/", directory_.write("token", "A/B\n")}}),
             "TOKEN");
   const http::HttpServer::Call& call = server_.calls().at(0);
   EXPECT_EQ(call.method + " " + call.target, "POST /identity/token");
@@ -91,8 +91,9 @@ TEST_F(IbmTokensTest, a_refused_container_has_an_error_without_its_token) {
   body_ = R"({"errorCode": "BXNIM0426E", "errorMessage": "SECRET is not valid"})";
   EXPECT_THAT(error_with({.kind = CredentialKind::container, .resource_token_files = {file}}),
               AllOf(HasSubstr("BXNIM0426E"), Not(HasSubstr("SECRET"))));
-  EXPECT_EQ(error_with({.kind = CredentialKind::container, .resource_token_files = {"/nowhere"}}),
-            "/nowhere: cannot be read, or is empty");
+  EXPECT_EQ(
+      error_with({.kind = CredentialKind::container, .resource_token_files = {"/nowhere", "/"}}),
+      "/nowhere: cannot be read, or is empty; /: cannot be read, or is empty");
 }
 
 TEST_F(IbmTokensTest, an_instance_has_one_from_its_metadata_service) {

@@ -31,11 +31,16 @@ cloud::Element parsed(const std::string& text, const std::string& where) {
   }
 }
 
+std::string not_empty(std::string token, const std::string& where) {
+  if (token.empty()) throw refused(where, "the token is empty");
+  return token;
+}
+
 }  // namespace
 
 std::string subject_token_in(const std::string& text, const SubjectTokenSource& source,
                              const std::string& where) {
-  return source.field.empty() ? text : parsed(text, where).text(source.field);
+  return not_empty(source.field.empty() ? text : parsed(text, where).text(source.field), where);
 }
 
 async::Task<std::string> subject_token_of_program(async::Runtime runtime,
@@ -66,7 +71,7 @@ std::string subject_token_in_output(const std::string& output, double now) {
   const auto expiry = response.optional_number("expiration_time");
   if (expiry && *expiry < now) throw refused(kProgram, "its token has expired");
   const bool is_saml = response.text("token_type") == "urn:ietf:params:oauth:token-type:saml2";
-  return response.text(is_saml ? "saml_response" : "id_token");
+  return not_empty(response.text(is_saml ? "saml_response" : "id_token"), kProgram);
 }
 
 }  // namespace nodepool::drivers::gce

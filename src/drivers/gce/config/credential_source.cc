@@ -73,7 +73,7 @@ class KeyObject {
   }
   std::int64_t integer_or(const char* name, std::int64_t otherwise) const {
     const auto found = object_.find(name);
-    if (found == object_.end()) return otherwise;
+    if (found == object_.end() || found->is_null()) return otherwise;
     if (!found->is_number_integer()) throw error(std::string("`") + name + "` is no integer");
     return found->get<std::int64_t>();
   }
@@ -92,7 +92,7 @@ class KeyObject {
   json::Json object_;
 };
 
-// The address of the service account in the URL of generateAccessToken.
+// The address of the service account in the URL of generateAccessToken; empty without a URL.
 std::string service_account_in(const std::string& url) {
   const std::size_t end = url.rfind(':');
   const std::size_t begin = url.rfind('/', end) + 1;
@@ -114,18 +114,20 @@ void read_program(const KeyObject& executable, const config::Environment& enviro
   } catch (const std::runtime_error&) {  // its text may contain a secret
     throw executable.error("`command` is no valid command");
   }
-  const std::int64_t limit = executable.integer_or("timeout_millis", kUsualTimeLimit);
+  std::int64_t limit = executable.integer_or("timeout_millis", 0);
+  if (limit == 0) limit = kUsualTimeLimit;
   if (limit < kShortestTimeLimit || limit > kLongestTimeLimit) {
     throw executable.error("`timeout_millis` must be between 5000 and 120000");
   }
   token.time_limit = std::chrono::milliseconds(limit);
+  const std::string service_account = service_account_in(source.impersonation_url);
   token.variables = {{"GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", source.audience},
                      {"GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE", source.subject_token_type},
+                     {"GOOGLE_EXTERNAL_ACCOUNT_ID", service_account},
                      {"GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE", "0"},
                      {"GOOGLE_EXTERNAL_ACCOUNT_REVOKE", "0"}};
-  if (!source.impersonation_url.empty()) {
-    token.variables.emplace_back("GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL",
-                                 service_account_in(source.impersonation_url));
+  if (!service_account.empty()) {
+    token.variables.emplace_back("GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL", service_account);
   }
   const std::string output_file = executable.text_or("output_file", "");
   if (!output_file.empty()) {
@@ -195,7 +197,8 @@ CredentialSource read_key(const KeyObject& key, const config::Environment& envir
                     "` are not supported, only `service_account`, `authorized_user`, "
                     "`external_account` and `impersonated_service_account`");
   }
-  source.quota_project = key.text_or("quota_project_id", "");
+  // Google's own library ignores it in the key of a service account.
+  if (type != "service_account") source.quota_project = key.text_or("quota_project_id", "");
   return source;
 }
 

@@ -1,15 +1,15 @@
 #include "drivers/ibmvpc/api/iam_tokens.h"
 
-#include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "cloud/url_text.h"
+#include "driver/cloud_error.h"
 #include "drivers/ibmvpc/api/refusal.h"
 
 namespace nodepool::drivers::ibmvpc {
 
 using async::Task;
+using driver::CloudError;
 using CredentialKind = IamCredentials::Kind;
 
 namespace {
@@ -18,14 +18,17 @@ namespace {
 constexpr const char* kHint =
     " (VPC_AUTH_TYPE=vpc needs an instance of a VPC whose metadata service is enabled)";
 
-// The compute resource token of this container, as it is at present.
+// The compute resource token of this container, as it is at present, in the first readable file.
 std::string resource_token(const std::vector<std::string>& files) {
-  const auto exists = [](const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
-  };
-  const auto found = std::ranges::find_if(files, exists);
-  return cloud::read_token_file(found == files.end() ? files.front() : *found);
+  std::string problems;
+  for (const std::string& file : files) {
+    try {
+      return cloud::read_token_file(file);
+    } catch (const CloudError& error) {
+      problems.append(problems.empty() ? "" : "; ").append(error.what());
+    }
+  }
+  throw CloudError(CloudError::Kind::auth, problems);
 }
 
 // A call of the metadata service.

@@ -28,7 +28,7 @@ struct IamCredentials {
   std::string profile_id = {};
   std::string profile_name = {};
   std::string profile_crn = {};
-  std::vector<std::string> resource_token_files = {};  // of a container; the first that exists
+  std::vector<std::string> resource_token_files = {};  // of a container; the first readable one
 
   friend bool operator==(const IamCredentials&, const IamCredentials&) = default;
 };

@@ -229,14 +229,15 @@ TEST_F(GceConfigTest, credentials_are_in_the_file_of_the_variable) {
   const std::string path =
       directory_.write("key.json",
                        R"({"type": "service_account", "client_email": "ci@p", "private_key_id": "7",
-          "private_key": "PEM", "token_uri": "http://localhost/token"})");
+          "private_key": "PEM", "token_uri": "http://localhost/token", "quota_project_id": "q"})");
   environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS", path}};
   EXPECT_EQ(load(kLeast)->account().credentials,
             (CredentialSource{.kind = CredentialSource::Kind::service_account,
                               .token_url = "http://localhost/token",
                               .email = "ci@p",
                               .private_key_id = "7",
-                              .private_key = "PEM"}));
+                              .private_key = "PEM"}))
+      << "the quota project of a key does not count";
   EXPECT_THAT(credential_files(environment_), ElementsAre(path));
 }
 
@@ -323,6 +324,7 @@ TEST_F(GceConfigTest, external_accounts_have_a_program_only_with_permission) {
   EXPECT_THAT(token.variables,
               ElementsAre(Pair("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", "//iam/pool"),
                           Pair("GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE", "jwt"),
+                          Pair("GOOGLE_EXTERNAL_ACCOUNT_ID", "ci@p"),
                           Pair("GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE", "0"),
                           Pair("GOOGLE_EXTERNAL_ACCOUNT_REVOKE", "0"),
                           Pair("GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL", "ci@p"),
@@ -334,13 +336,34 @@ TEST_F(GceConfigTest, external_accounts_have_a_program_only_with_permission) {
   EXPECT_THAT(load_error(kLeast), HasSubstr("`timeout_millis` must be between 5000 and 120000"));
 }
 
+TEST_F(GceConfigTest, programs_of_external_accounts_have_defaults) {
+  for (const char* limit : {"0", "null"}) {
+    const std::string path =
+        directory_.write("key.json", std::string(R"({"type": "external_account", "token_url": "u",
+            "audience": "a", "subject_token_type": "t", "credential_source": {"executable":
+                {"command": "/opt/token", "timeout_millis": )") +
+                                         limit + "}}}");
+    environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS", path},
+                    {"GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1"}};
+    const auto provider = load(kLeast);
+    const SubjectTokenSource& token = provider->account().credentials.subject_token;
+    EXPECT_EQ(token.time_limit, 30s) << limit;
+    EXPECT_THAT(token.variables, ElementsAre(Pair("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", "a"),
+                                             Pair("GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE", "t"),
+                                             Pair("GOOGLE_EXTERNAL_ACCOUNT_ID", ""),
+                                             Pair("GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE", "0"),
+                                             Pair("GOOGLE_EXTERNAL_ACCOUNT_REVOKE", "0")));
+  }
+}
+
 // As written by `gcloud auth application-default login --impersonate-service-account`.
 TEST_F(GceConfigTest, credentials_may_act_as_a_service_account) {
   environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS",
                    directory_.write("key.json", R"({"type": "impersonated_service_account",
       "service_account_impersonation_url": "https://iam/ci:generateAccessToken",
-      "delegates": ["between"], "source_credentials": {"type": "authorized_user",
-          "client_id": "c", "client_secret": "s", "refresh_token": "r"}})")}};
+      "delegates": ["between"], "quota_project_id": "q", "source_credentials": {
+          "type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r",
+          "quota_project_id": "other"}})")}};
   EXPECT_EQ(load(kLeast)->account().credentials,
             (CredentialSource{.kind = CredentialSource::Kind::authorized_user,
                               .token_url = "https://oauth2.googleapis.com/token",
@@ -348,7 +371,8 @@ TEST_F(GceConfigTest, credentials_may_act_as_a_service_account) {
                               .client_secret = "s",
                               .refresh_token = "r",
                               .impersonation_url = "https://iam/ci:generateAccessToken",
-                              .delegates = {"between"}}));
+                              .delegates = {"between"},
+                              .quota_project = "q"}));
   directory_.write("key.json",
                    R"({"type": "impersonated_service_account", "source_credentials": )" +
                        (kExternal + std::string(R"({"file": "/run/token"}}})")));
