@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "async/finally.h"
 #include "cloud/part_sender.h"
 #include "cloud/patience.h"
 #include "driver/cloud_error.h"
@@ -36,7 +37,9 @@ constexpr OptionalPermission kListParts{
     .consequence = "interrupted uploads to the bucket send all parts again"};
 constexpr OptionalPermission kAbort{
     .name = "s3:AbortMultipartUpload",
-    .consequence = "duplicate uploads to the bucket stay until a lifecycle rule deletes them"};
+    .consequence =
+        "parts of failed and duplicate uploads to the bucket stay until a lifecycle rule of the "
+        "bucket deletes them"};
 
 // A part and its hash, which is computed on a thread.
 struct HashedPart {
@@ -59,6 +62,13 @@ ObjectUpload::ObjectUpload(const async::Runtime& runtime, Bucket& bucket,
 
 Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
                          driver::ImageSupport::Progress progress) {
+  Task<> making = make(std::move(body), std::move(progress));
+  const std::function<Task<>()> undo = [this] { return abort(); };
+  co_await async::undo_on_failure(std::move(making), undo);
+}
+
+Task<> ObjectUpload::make(std::shared_ptr<const http::StreamedBody> body,
+                          driver::ImageSupport::Progress progress) {
   const std::uint64_t size = body->size;
   const std::function<Task<bool>()> begin = [this, size] { return find_or_begin(size); };
   if (co_await retry_while_unreachable(runtime_, log_, begin)) {
@@ -145,6 +155,16 @@ Task<> ObjectUpload::complete(std::uint64_t size) {
   if (!failure) co_return;
   const Presence found = co_await presence(size);
   if (found == Presence::absent) throw CloudError(CloudError::Kind::failed, failure->what());
+}
+
+// By its id: the permission to list the uploads is optional.
+Task<> ObjectUpload::abort() {
+  if (upload_.id.empty()) co_return;
+  try {
+    co_await permissions_.if_permitted(bucket_.abort(upload_), kAbort);
+  } catch (const CloudError& error) {
+    log_.error("Error aborting the failed upload of {}: {}", upload_.key, error.what());
+  }
 }
 
 }  // namespace nodepool::cloud

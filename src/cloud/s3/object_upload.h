@@ -26,7 +26,7 @@ class ObjectUpload {
                driver::Metadata tags);
 
   // Returns when the object is complete; at once if it already is. Throws CloudError, the errors of
-  // reading the file, and Cancelled.
+  // reading the file, and Cancelled. Deletes the parts of a failed upload: the caller starts anew.
   async::Task<> run(std::shared_ptr<const http::StreamedBody> body,
                     driver::ImageSupport::Progress progress);
 
@@ -34,11 +34,14 @@ class ObjectUpload {
   // Whether the bucket has the complete object.
   enum class Presence { present, absent, unknown };
 
+  async::Task<> make(std::shared_ptr<const http::StreamedBody> body,
+                     driver::ImageSupport::Progress progress);
   async::Task<Presence> presence(std::uint64_t size);
   async::Task<bool> find_or_begin(std::uint64_t size);
   async::Task<bool> find_begun();
   async::Task<> send(std::uint64_t index, std::string part);
   async::Task<> complete(std::uint64_t size);
+  async::Task<> abort();
 
   async::Runtime runtime_;
   Bucket& bucket_;

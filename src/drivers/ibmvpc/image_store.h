@@ -60,6 +60,7 @@ class ImportedImages final : public driver::ImageSupport {
   async::Task<> remove_object(Job job);
   async::Task<> remove_begun(Job job);
   async::Task<> remove_uploads(std::string key);
+  async::Task<std::vector<cloud::S3Upload>> uploads_if_permitted(std::string prefix);
   async::Task<> remove_image(std::string id);
   async::Task<> remove_stored(std::string id);
   async::Task<std::vector<driver::CloudImage>> list_bucket();

@@ -76,20 +76,16 @@ Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
 }
 
 // The idempotency token makes the call safe to retry. If the snapshot of an interrupted upload
-// cannot be found, the call returns that snapshot.
+// cannot be found, the call returns that snapshot. AWS does not document whether it returns the
+// present state. If not, a completed snapshot refuses the first block, and the upload fails.
 Task<Snapshot> BlockUpload::begin(std::uint64_t bytes) {
-  Snapshot snapshot{.id = {},
-                    .state = "pending",
-                    .description = {},
-                    .size = static_cast<std::int64_t>(
-                        std::max<std::uint64_t>(1, (bytes + kGibibyte - 1) / kGibibyte)),
-                    .tags = {}};
+  const auto size =
+      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (bytes + kGibibyte - 1) / kGibibyte));
   const std::string token = upload_token(metadata_, "StartSnapshot");
-  const std::function<Task<std::string>()> start = [this, &snapshot, &token] {
-    return ebs_.start(snapshot.size, name_, token, metadata_);
+  const std::function<Task<Snapshot>()> start = [this, size, &token] {
+    return ebs_.start(size, name_, token, metadata_);
   };
-  snapshot.id = co_await cloud::retry_while_unreachable(runtime_, log_, start);
-  co_return snapshot;
+  co_return co_await cloud::retry_while_unreachable(runtime_, log_, start);
 }
 
 // Blocks that are not written read as zeros.

@@ -31,6 +31,9 @@ class BlockUpload {
   async::Task<Snapshot> run(std::shared_ptr<const http::StreamedBody> body,
                             std::optional<Snapshot> begun, driver::ImageSupport::Progress progress);
 
+  // The snapshot's id; empty if it is not known yet.
+  const std::string& snapshot_id() const { return snapshot_.id; }
+
  private:
   async::Task<Snapshot> begin(std::uint64_t bytes);
   async::Task<> send(std::uint64_t index, std::string block);

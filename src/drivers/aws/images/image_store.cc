@@ -101,10 +101,19 @@ Task<std::string> AmiStore::make_by_method(Job job) {
   co_return task.image_id;
 }
 
+// Deletes the snapshot of a failed upload by its id: the permission to list snapshots is optional.
 Task<std::string> AmiStore::make_by_blocks(Job job) {
+  BlockUpload upload(runtime_, apis_.ebs, apis_.ec2, permissions_, log_, job.name, job.metadata);
+  Task<std::string> making = write_and_register(job, upload);
+  const std::function<Task<>()> undo_snapshot = [this, &upload] {
+    return remove_or_log(upload.snapshot_id());
+  };
+  co_return co_await async::undo_on_failure(std::move(making), undo_snapshot);
+}
+
+Task<std::string> AmiStore::write_and_register(Job job, BlockUpload& upload) {
   std::optional<Snapshot> begun = co_await find_begun(job.metadata);
   const auto body = co_await http::file_body(threads_, job.file.path);
-  BlockUpload upload(runtime_, apis_.ebs, apis_.ec2, permissions_, log_, job.name, job.metadata);
   Snapshot snapshot = co_await upload.run(body, std::move(begun), job.progress);
   if (job.progress) job.progress(body->size);
   co_return co_await register_image(job, std::move(snapshot));
@@ -231,15 +240,32 @@ Task<> AmiStore::remove_object(Job job) {
 // Finds resources by tags, as their ids may be unknown; the object also by its key, as the
 // permission to list the bucket is optional.
 Task<> AmiStore::remove_begun(Job job) {
-  try {
-    const std::vector<driver::CloudImage> all = co_await list();
-    for (const driver::CloudImage& one : all) {
-      if (is_of_upload(one.metadata, job.metadata)) co_await remove(one.name, one.id);
-    }
-  } catch (const CloudError& error) {
-    log_.error("Error deleting the resources of a failed upload: {}", error.what());
+  const std::vector<driver::CloudImage> all = co_await list_for_undo();
+  for (const driver::CloudImage& one : all) {
+    if (is_of_upload(one.metadata, job.metadata)) co_await remove_or_log(one.id);
   }
   co_await remove_object(job);
+}
+
+Task<std::vector<driver::CloudImage>> AmiStore::list_for_undo() {
+  try {
+    co_return co_await list();
+  } catch (const CloudError& error) {
+    log_.error("Error listing the resources of a failed upload: {}", error.what());
+  }
+  co_return std::vector<driver::CloudImage>();
+}
+
+// Deletes one resource of a failed upload, if its id is known. A refusal does not affect the
+// others.
+Task<> AmiStore::remove_or_log(std::string id) {
+  if (id.empty()) co_return;
+  Task<> removing = remove({}, id);
+  try {
+    co_await std::move(removing);
+  } catch (const CloudError& error) {
+    log_.error("Error deleting {} of a failed upload: {}", id, error.what());
+  }
 }
 
 // After a failure, a snapshot without its AMI is a leak, which its tags have to show.

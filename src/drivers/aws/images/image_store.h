@@ -22,6 +22,8 @@
 
 namespace nodepool::drivers::aws {
 
+class BlockUpload;
+
 // The APIs for images. They outlive this.
 struct ImageApis {
   Ec2& ec2;
@@ -70,6 +72,7 @@ class AmiStore final : public driver::ImageSupport {
   async::Task<std::string> make(Job job);
   async::Task<std::string> make_by_method(Job job);
   async::Task<std::string> make_by_blocks(Job job);
+  async::Task<std::string> write_and_register(Job job, BlockUpload& upload);
   async::Task<std::string> make_by_snapshot(Job job);
   async::Task<ImportTask> run_import(Job job, ImportKind kind);
   async::Task<std::optional<Snapshot>> find_begun(driver::Metadata metadata);
@@ -81,6 +84,8 @@ class AmiStore final : public driver::ImageSupport {
   async::Task<std::vector<driver::CloudImage>> list_bucket();
   async::Task<> remove_object(Job job);
   async::Task<> remove_begun(Job job);
+  async::Task<std::vector<driver::CloudImage>> list_for_undo();
+  async::Task<> remove_or_log(std::string id);
   async::Task<> remove_image(Ami image);
   async::Task<> tag_snapshots(Ami image);
 
