@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/openstack/api/classify.h"
 #include "drivers/openstack/flavors.h"
 
@@ -67,13 +68,9 @@ Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
 Task<CloudView::FloatingIps> CloudView::ask_floating_ips() {
   const bool exists = co_await api_.has_network();
   if (!exists || !cloud_.has_floating_ips) co_return FloatingIps{};
-  try {
-    std::vector<FloatingIp> listed = co_await api_.network().floating_ips();
-    co_return FloatingIps{.all = std::move(listed)};
-  } catch (const CloudError& error) {
-    if (!is_refusal(error)) throw;
-    co_return FloatingIps{.all = {}, .is_missing = true};
-  }
+  auto listed = co_await driver::if_exists(api_.network().floating_ips());
+  if (!listed) co_return FloatingIps{.all = {}, .is_missing = true};
+  co_return FloatingIps{.all = std::move(*listed)};
 }
 
 Task<CloudView::Volumes> CloudView::ask_volumes() {

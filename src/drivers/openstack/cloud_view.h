@@ -33,8 +33,7 @@ class CloudView {
   // Empty if the cloud does not have the service, or no floating IPs are used.
   struct FloatingIps {
     std::vector<FloatingIp> all;
-    // The service has no such list, because it has no routers (404), or refuses it (403): no
-    // floating IP can be deleted.
+    // The service has no such list, because it has no routers: no floating IP can be deleted.
     bool is_missing = false;
   };
   async::Task<std::shared_ptr<const FloatingIps>> floating_ips();

@@ -76,6 +76,8 @@ TEST_F(NetworkTest, a_server_with_a_floating_ip_is_kept_while_floating_ips_canno
   EXPECT_THAT(cloud_.servers, SizeIs(1));
 }
 
+constexpr const char* kForbidden = "rule:get_network is disallowed by policy";
+
 // While floating IPs cannot be listed.
 class NetworkOutageTest : public NetworkTest {
  protected:
@@ -155,6 +157,24 @@ TEST_F(NetworkOutageTest, a_server_that_is_not_listed_or_shows_a_floating_ip_is_
   EXPECT_THAT(cloud_.servers, SizeIs(1));
 }
 
+TEST_F(NetworkOutageTest, a_refusal_to_list_floating_ips_does_not_mean_that_there_are_none) {
+  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
+  create();
+  loop_.run(adapter().stop());
+  make_adapter();  // without lists of before
+  cloud_.fail("GET /network/floatingips", {403}, kForbidden);
+  const auto error = failure_of(remove(launch_.node().external_id));
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr(kForbidden));
+  EXPECT_THAT(cloud_.servers, SizeIs(1)) << "its list entry does not show the floating IP";
+}
+
+TEST_F(NetworkOutageTest, a_launch_ends_when_its_floating_ip_may_not_be_listed) {
+  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
+  cloud_.fail("GET /network/floatingips", {403}, kForbidden);
+  EXPECT_THAT(failure().what(), HasSubstr(kForbidden));
+}
+
 TEST_F(NetworkTest, has_network_false_is_a_cloud_without_a_network_service) {
   cloud_options_ = "has_network: false, ";
   const driver::Instance instance = create();
@@ -164,8 +184,6 @@ TEST_F(NetworkTest, has_network_false_is_a_cloud_without_a_network_service) {
   EXPECT_THAT(cloud_.servers, IsEmpty());
   EXPECT_EQ(cloud_.count_all("GET /network"), 0);
 }
-
-constexpr const char* kForbidden = "rule:get_network is disallowed by policy";
 
 TEST_F(NetworkTest, a_network_service_that_refuses_is_not_needed) {
   cloud_.network_of_servers = "public";  // an address that is usable without it
