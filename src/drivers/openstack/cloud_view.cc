@@ -85,10 +85,11 @@ Task<Topology> CloudView::ask_topology() {
   try {
     std::vector<Network> networks = co_await api_.network().networks();
     const std::vector<Subnet> subnets = co_await api_.network().subnets();
-    is_refusal_logged_ = false;
+    has_listed_networks_ = true;
     co_return make_topology(std::move(networks), subnets, cloud_);
   } catch (const CloudError& error) {
-    if (!is_refusal(error) || !cloud_.networks.empty()) throw;
+    const bool may_be_unusable = !has_listed_networks_ && cloud_.networks.empty();
+    if (!is_refusal(error) || !may_be_unusable) throw;
     if (!std::exchange(is_refusal_logged_, true)) {
       log_.warning(
           "Networks cannot be listed, so there are no floating IPs and no names of networks: {}",

@@ -45,7 +45,8 @@ class CloudView {
   // By memory, then by name.
   using Flavors = cloud::ById<Flavor>;
   async::Task<std::shared_ptr<const Flavors>> flavors();
-  // Empty, with its refusal, if the service refuses to list networks and clouds.yaml names none.
+  // Empty, with its refusal, if the service has always refused to list networks, and clouds.yaml
+  // names none.
   async::Task<std::shared_ptr<const Topology>> topology();
   async::Task<std::shared_ptr<const std::vector<std::string>>> zones();
 
@@ -75,6 +76,7 @@ class CloudView {
   const Cloud& cloud_;
   const PollPolicy& poll_policy_;
   telemetry::Logger log_;
+  bool has_listed_networks_ = false;  // later refusals are temporary
   bool is_refusal_logged_ = false;
   Servers servers_;
   async::SharedResult<FloatingIps> floating_ips_;

@@ -207,6 +207,21 @@ TEST_F(NetworkTest, networks_are_listed_again_after_a_refusal) {
   EXPECT_THAT(cloud_.servers, SizeIs(1));
 }
 
+TEST_F(NetworkTest, networks_that_have_been_listed_are_not_unknown_after_a_refusal) {
+  cloud_.network_of_servers = "public";  // an address that is usable without them
+  create();
+  launch_.journal = {};
+  cloud_.fail("POST /compute/servers", {400}, "Invalid imageRef");
+  EXPECT_EQ(failure().kind(), Kind::failed);  // which drops the list of networks
+  cloud_.fail("GET /network/networks", std::vector<int>(20, 403), kForbidden);
+  EXPECT_THAT(failure().what(), HasSubstr(kForbidden));
+  EXPECT_THAT(failure_of(adapter().list())->what(), HasSubstr(kForbidden));
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  cloud_.fail("GET /network/networks", {});
+  create();
+  EXPECT_THAT(cloud_.servers, SizeIs(2));
+}
+
 TEST_F(NetworkTest, a_network_service_that_refuses_is_an_error_where_it_is_needed) {
   cloud_.fail("GET /network/networks", std::vector<int>(40, 403), kForbidden);
   for (const char* label : {"special", "small"}) {  // with a network's name; without an address
