@@ -66,8 +66,10 @@ Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
 }
 
 Task<CloudView::FloatingIps> CloudView::ask_floating_ips() {
+  if (!cloud_.has_floating_ips) co_return FloatingIps{};
+  if (!cloud_.has_network) co_return FloatingIps{.all = {}, .is_missing = true};
   const bool exists = co_await api_.has_network();
-  if (!exists || !cloud_.has_floating_ips) co_return FloatingIps{};
+  if (!exists) co_return FloatingIps{};
   auto listed = co_await driver::if_exists(api_.network().floating_ips());
   if (!listed) co_return FloatingIps{.all = {}, .is_missing = true};
   co_return FloatingIps{.all = std::move(*listed)};

@@ -30,10 +30,11 @@ class CloudView {
   using Servers = driver::SharedPoller<cloud::ById<Server>>;
   // Launches and deletions wait for changes in it.
   Servers& servers() { return servers_; }
-  // Empty if the cloud does not have the service, or no floating IPs are used.
+  // Empty if the cloud's catalog does not have the service, or no floating IPs are used.
   struct FloatingIps {
     std::vector<FloatingIp> all;
-    // The service has no such list, because it has no routers: no floating IP can be deleted.
+    // The service has no such list, because it has no routers, or must not be used: no floating IP
+    // can be deleted.
     bool is_missing = false;
   };
   async::Task<std::shared_ptr<const FloatingIps>> floating_ips();

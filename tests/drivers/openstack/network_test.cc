@@ -64,16 +64,25 @@ TEST_F(NetworkTest, without_routers_there_are_no_floating_ips_to_delete) {
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 
-TEST_F(NetworkTest, a_server_with_a_floating_ip_is_kept_while_floating_ips_cannot_be_listed) {
-  cloud_.has_routers = false;
+TEST_F(NetworkTest, a_server_with_a_floating_ip_is_kept_where_floating_ips_cannot_be_listed) {
   const std::string id = cloud_.add_server("s", "id-small", Json::object());
   cloud_.servers[id]["addresses"]["private"].push_back(
       {{"addr", "198.51.100.1"}, {"version", 4}, {"OS-EXT-IPS:type", "floating"}});
-  const auto error = failure_of(remove(model::json_string(id)));
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->kind(), Kind::transient);
-  EXPECT_THAT(error->what(), HasSubstr("floating IPs that the network service does not know"));
-  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  cloud_.has_routers = false;
+  for (const char* options : {"", "has_network: false, "}) {
+    cloud_options_ = options;
+    make_adapter();
+    const auto error = failure_of(remove(model::json_string(id)));
+    ASSERT_TRUE(error) << options;
+    EXPECT_EQ(error->kind(), Kind::transient) << options;
+    EXPECT_THAT(error->what(), HasSubstr("floating IPs that cannot be listed")) << options;
+    EXPECT_THAT(cloud_.servers, SizeIs(1)) << options;
+    loop_.run(adapter().stop());
+  }
+  cloud_options_ = "has_network: false, floating_ip_source: None, ";
+  make_adapter();
+  loop_.run(remove(model::json_string(id)));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 
 constexpr const char* kForbidden = "rule:get_network is disallowed by policy";
