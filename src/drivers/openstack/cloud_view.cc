@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "driver/if_exists.h"
 #include "drivers/openstack/api/classify.h"
 #include "drivers/openstack/flavors.h"
 
@@ -65,15 +66,13 @@ Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
 }
 
 Task<CloudView::FloatingIps> CloudView::ask_floating_ips() {
+  if (!cloud_.has_floating_ips) co_return FloatingIps{};
+  if (!cloud_.has_network) co_return FloatingIps{.all = {}, .is_missing = true};
   const bool exists = co_await api_.has_network();
-  if (!exists || !cloud_.has_floating_ips) co_return FloatingIps{};
-  try {
-    std::vector<FloatingIp> listed = co_await api_.network().floating_ips();
-    co_return FloatingIps{.all = std::move(listed)};
-  } catch (const CloudError& error) {
-    if (!is_refusal(error)) throw;
-    co_return FloatingIps{.all = {}, .is_missing = true};
-  }
+  if (!exists) co_return FloatingIps{};
+  auto listed = co_await driver::if_exists(api_.network().floating_ips());
+  if (!listed) co_return FloatingIps{.all = {}, .is_missing = true};
+  co_return FloatingIps{.all = std::move(*listed)};
 }
 
 Task<CloudView::Volumes> CloudView::ask_volumes() {
@@ -88,10 +87,11 @@ Task<Topology> CloudView::ask_topology() {
   try {
     std::vector<Network> networks = co_await api_.network().networks();
     const std::vector<Subnet> subnets = co_await api_.network().subnets();
-    is_refusal_logged_ = false;
+    has_listed_networks_ = true;
     co_return make_topology(std::move(networks), subnets, cloud_);
   } catch (const CloudError& error) {
-    if (!is_refusal(error) || !cloud_.networks.empty()) throw;
+    const bool may_be_unusable = !has_listed_networks_ && cloud_.networks.empty();
+    if (!is_refusal(error) || !may_be_unusable) throw;
     if (!std::exchange(is_refusal_logged_, true)) {
       log_.warning(
           "Networks cannot be listed, so there are no floating IPs and no names of networks: {}",

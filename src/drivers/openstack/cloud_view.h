@@ -30,11 +30,11 @@ class CloudView {
   using Servers = driver::SharedPoller<cloud::ById<Server>>;
   // Launches and deletions wait for changes in it.
   Servers& servers() { return servers_; }
-  // Empty if the cloud does not have the service, or no floating IPs are used.
+  // Empty if the cloud's catalog does not have the service, or no floating IPs are used.
   struct FloatingIps {
     std::vector<FloatingIp> all;
-    // The service has no such list, because it has no routers (404), or refuses it (403): no
-    // floating IP can be deleted.
+    // The service has no such list, because it has no routers, or must not be used: no floating IP
+    // can be deleted.
     bool is_missing = false;
   };
   async::Task<std::shared_ptr<const FloatingIps>> floating_ips();
@@ -46,7 +46,8 @@ class CloudView {
   // By memory, then by name.
   using Flavors = cloud::ById<Flavor>;
   async::Task<std::shared_ptr<const Flavors>> flavors();
-  // Empty, with its refusal, if the service refuses to list networks and clouds.yaml names none.
+  // Empty, with its refusal, if the service has always refused to list networks, and clouds.yaml
+  // names none.
   async::Task<std::shared_ptr<const Topology>> topology();
   async::Task<std::shared_ptr<const std::vector<std::string>>> zones();
 
@@ -76,6 +77,7 @@ class CloudView {
   const Cloud& cloud_;
   const PollPolicy& poll_policy_;
   telemetry::Logger log_;
+  bool has_listed_networks_ = false;  // later refusals are temporary
   bool is_refusal_logged_ = false;
   Servers servers_;
   async::SharedResult<FloatingIps> floating_ips_;

@@ -48,9 +48,11 @@ bool certainly_has_none(const Cloud& cloud, const Server* server,
   });
 }
 
-CloudError unknown_floating_ips(const std::string& server_id) {
+CloudError unlisted_floating_ips(const std::string& server_id) {
   return {CloudError::Kind::transient,
-          "server " + server_id + " has floating IPs that the network service does not know"};
+          "server " + server_id +
+              " has floating IPs that cannot be listed: delete them, or set `floating_ip_source: "
+              "None` in clouds.yaml"};
 }
 
 // Includes floating IPs that the server's list entry does not show yet.
@@ -75,7 +77,7 @@ Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string s
   if (failure) throw CloudError(*failure);
   const std::set<std::string> addresses = floating_addresses(server);
   if (list->is_missing && !addresses.empty()) {
-    throw unknown_floating_ips(server_id);
+    throw unlisted_floating_ips(server_id);
   }
   // Older clouds do not return the server of a floating IP's port.
   std::set<std::string> ports;
@@ -103,7 +105,7 @@ Task<> remove_floating_ips(ServerContext context, std::string server_id,
     const auto list =
         co_await driver::if_answered(context.view.floating_ips(), "floating IPs", context.log);
     if (!list) continue;
-    if (list->is_missing) throw unknown_floating_ips(server_id);
+    if (list->is_missing) throw unlisted_floating_ips(server_id);
     const bool remains = std::ranges::any_of(list->all, [&ids](const FloatingIp& floating_ip) {
       return ids.contains(floating_ip.id) && floating_ip.status != "DOWN";
     });

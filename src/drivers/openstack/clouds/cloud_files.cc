@@ -165,8 +165,9 @@ json find_profile(const std::string& where, const std::string& profile,
 }
 
 // Adds the vendor profile's values as defaults. A region that the entry itself names need not be
-// one of the profile's.
-json with_profile(const std::string& where, json entry, const config::Environment& environment) {
+// one of the profile's, unless another one is wanted.
+json with_profile(const std::string& where, json entry, const std::optional<std::string>& wanted,
+                  const config::Environment& environment) {
   std::string profile;
   for (const char* key : {"profile", "cloud"}) {
     if (profile.empty() && entry.contains(key)) profile = text_of(entry[key]);
@@ -177,7 +178,8 @@ json with_profile(const std::string& where, json entry, const config::Environmen
   json merged = find_profile(where, profile, environment);
   const json regions = merged.value("regions", json::array());
   const std::string region = text_of(entry.value("region_name", json()));
-  if (!region.empty() && find_region(regions, region) == regions.end()) merged.erase("regions");
+  const bool names_selected = !region.empty() && wanted.value_or(region) == region;
+  if (names_selected && find_region(regions, region) == regions.end()) merged.erase("regions");
   overlay(merged, entry);
   return merged;
 }
@@ -282,7 +284,7 @@ Cloud find_cloud(const std::optional<std::string>& name, const std::optional<std
   }
   const std::string where =
       fmt::format("{}cloud {}", document.path.empty() ? "" : document.path + ": ", chosen);
-  entry = with_profile(where, std::move(entry), environment);
+  entry = with_profile(where, std::move(entry), region, environment);
   settle_region(where, entry, region);
   fill_in_region(entry);
   if (!entry.contains("force_ipv4")) entry["force_ipv4"] = forces_ipv4(document, environment);

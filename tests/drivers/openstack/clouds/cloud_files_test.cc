@@ -226,6 +226,14 @@ TEST_F(CloudFilesTest, the_networks_of_a_profile_depend_on_the_region) {
   EXPECT_THAT(find("one", "us-dfw-1").networks, testing::SizeIs(4));
 }
 
+TEST_F(CloudFilesTest, a_wanted_region_of_the_profile_has_its_values_whatever_the_entry_names) {
+  use("clouds: {one: {profile: limestonenetworks, region_name: us-new}}");
+  EXPECT_THAT(find("one", "us-slc").networks, testing::SizeIs(3));
+  EXPECT_THAT(find("one").networks, IsEmpty());
+  EXPECT_THAT(find("one", "us-new").networks, IsEmpty());
+  EXPECT_THAT(error("one", "us-other"), HasSubstr("no region us-other"));
+}
+
 TEST_F(CloudFilesTest, an_unknown_profile_is_reported) {
   use("clouds: {one: {profile: nimbus}, two: {profile: 'https://vexxhost.com'}}");
   EXPECT_THAT(error("one"), AllOf(HasSubstr("cloud one"), HasSubstr("nimbus"),
