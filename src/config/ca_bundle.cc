@@ -19,7 +19,7 @@ std::vector<std::string_view> ca_variables(HttpLibrary library) {
     case HttpLibrary::requests:
       return {"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"};
     case HttpLibrary::botocore:
-      return {"REQUESTS_CA_BUNDLE"};
+      return {"AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"};
     case HttpLibrary::httplib2:
       return {"HTTPLIB2_CA_CERTS"};
   }
@@ -43,7 +43,8 @@ std::string ca_bundle(HttpLibrary library, const Environment& environment,
 
 std::set<std::string> ca_bundle_paths(const Environment& environment) {
   std::set<std::string> paths;
-  for (const HttpLibrary library : {HttpLibrary::requests, HttpLibrary::httplib2}) {
+  for (const HttpLibrary library :
+       {HttpLibrary::requests, HttpLibrary::botocore, HttpLibrary::httplib2}) {
     for (const std::string_view name : ca_variables(library)) {
       paths.insert(variable(environment, name));
     }

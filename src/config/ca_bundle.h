@@ -12,7 +12,7 @@ namespace nodepool::config {
 // Python Nodepool calls these with them.
 enum class HttpLibrary {
   requests,  // REQUESTS_CA_BUNDLE, else CURL_CA_BUNDLE
-  botocore,  // REQUESTS_CA_BUNDLE
+  botocore,  // AWS_CA_BUNDLE, else REQUESTS_CA_BUNDLE; also IBM's fork of it
   httplib2,  // HTTPLIB2_CA_CERTS
 };
 

@@ -81,6 +81,38 @@ void set(CURL* easy, CURLoption option, Value value) {
   }
 }
 
+// The options for verifying certificates: of servers, or of proxies with TLS.
+struct TrustSettings {
+  CURLoption ca_file;
+  CURLoption ca_directory;
+  CURLoption ca_pem;
+  CURLoption verify_chain;
+  CURLoption verify_name;
+};
+constexpr TrustSettings kOfServers = {CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_CAINFO_BLOB,
+                                      CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST};
+constexpr TrustSettings kOfProxies = {CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH,
+                                      CURLOPT_PROXY_CAINFO_BLOB, CURLOPT_PROXY_SSL_VERIFYPEER,
+                                      CURLOPT_PROXY_SSL_VERIFYHOST};
+
+void set_trust(CURL* easy, const TransferOptions& options, const TrustSettings& settings) {
+  const char* const none = nullptr;  // no other authorities
+  if (!options.ca_file.empty()) {
+    const char* const path = options.ca_file.c_str();
+    std::error_code ignored;  // libcurl reports a missing file
+    const bool is_directory = std::filesystem::is_directory(path, ignored);
+    set(easy, settings.ca_file, is_directory ? none : path);
+    set(easy, settings.ca_directory, is_directory ? path : none);
+  }
+  if (!options.ca_pem.empty()) {
+    curl_blob blob = blob_of(options.ca_pem);
+    set(easy, settings.ca_pem, &blob);
+    set(easy, settings.ca_directory, none);
+  }
+  set(easy, settings.verify_chain, options.verify ? 1L : 0L);
+  set(easy, settings.verify_name, options.verify ? 2L : 0L);
+}
+
 }  // namespace
 
 Transfer::Transfer(const async::Executor& executor, const TransferOptions& options, Request request,
@@ -119,20 +151,12 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   }
   if (!options_.proxy.empty()) set(easy, CURLOPT_PROXY, options_.proxy.c_str());
   if (options_.is_direct) set(easy, CURLOPT_NOPROXY, "*");
-  if (!options_.ca_file.empty()) {
-    const char* path = options_.ca_file.c_str();
-    const char* const none = nullptr;  // no other authorities
-    std::error_code ignored;           // libcurl reports a missing file
-    const bool is_directory = std::filesystem::is_directory(path, ignored);
-    set(easy, CURLOPT_CAINFO, is_directory ? none : path);
-    set(easy, CURLOPT_CAPATH, is_directory ? path : none);
-    // A changed file counts for the next connection.
-    set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
-  }
+  set_trust(easy, options_, kOfServers);
+  set_trust(easy, options_, kOfProxies);  // the same, as Python's urllib3 does
+  // A changed file counts for the next connection.
+  if (!options_.ca_file.empty()) set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
   if (!options_.client_key.empty()) set(easy, CURLOPT_SSLKEY, options_.client_key.c_str());
   set_pem();
-  set(easy, CURLOPT_SSL_VERIFYPEER, options_.verify ? 1L : 0L);
-  set(easy, CURLOPT_SSL_VERIFYHOST, options_.verify ? 2L : 0L);
   const auto on_header = +[](char* data, std::size_t size, std::size_t count, void* self) {
     return static_cast<Transfer*>(self)->take_header({data, size * count});
   };
@@ -163,7 +187,7 @@ void Transfer::set_connection() {
   }
 }
 
-// Sets certificates and keys as texts, also the client certificate of a file: libcurl reuses
+// Sets certificate and key of the client as texts, also a certificate of a file: libcurl reuses
 // connections with the same path, even if the file has been replaced. With HTTP/2, these may stay
 // open for ever, because some request is always in progress.
 void Transfer::set_pem() {
@@ -171,8 +195,6 @@ void Transfer::set_pem() {
     curl_blob blob = blob_of(text);
     if (!text.empty()) set(easy(), option, &blob);
   };
-  set_text(CURLOPT_CAINFO_BLOB, options_.ca_pem);
-  if (!options_.ca_pem.empty()) set(easy(), CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   const std::string& path = options_.client_cert;
   if (!path.empty()) set(easy(), CURLOPT_SSLCERT, path.c_str());
   const std::string& text = options_.client_cert_pem;

@@ -13,8 +13,8 @@ namespace nodepool::http {
 
 // How connections are made.
 struct TransferOptions {
-  // The only trusted authorities: a PEM file, or a directory with hashed names (openssl-rehash(1));
-  // empty: the system's.
+  // The only trusted authorities, of servers and of proxies with TLS: a PEM file, or a directory
+  // with hashed names (openssl-rehash(1)); empty: the system's.
   std::string ca_file = {};
   std::string client_cert = {};  // PEM, read for each request; empty: none
   std::string client_key = {};
@@ -22,7 +22,7 @@ struct TransferOptions {
   std::string ca_pem = {};
   std::string client_cert_pem = {};
   std::string client_key_pem = {};
-  bool verify = true;  // the server's certificate and name; false only if configured
+  bool verify = true;  // certificate and name of server and proxy; false only if configured
   // Overrides the environment variables http_proxy, https_proxy, no_proxy (curl(1), ENVIRONMENT).
   std::string proxy = {};
   bool is_direct = false;        // use no proxy, overrides all other settings

@@ -34,6 +34,9 @@ TEST_F(CaBundleTest, each_library_has_its_variables) {
   environment_ = {{"CURL_CA_BUNDLE", two_}, {"REQUESTS_CA_BUNDLE", ""}};
   EXPECT_EQ(bundle(HttpLibrary::requests), two_);
   EXPECT_EQ(bundle(HttpLibrary::botocore), "");
+  environment_ = {{"AWS_CA_BUNDLE", two_}, {"REQUESTS_CA_BUNDLE", one_}};
+  EXPECT_EQ(bundle(HttpLibrary::requests), one_);
+  EXPECT_EQ(bundle(HttpLibrary::botocore), two_);
   environment_ = {{"HTTPLIB2_CA_CERTS", one_}};
   EXPECT_EQ(bundle(HttpLibrary::requests), "");
   EXPECT_EQ(bundle(HttpLibrary::httplib2), one_);
@@ -52,9 +55,11 @@ TEST_F(CaBundleTest, a_missing_file_is_reported_with_the_variable) {
 }
 
 TEST_F(CaBundleTest, all_its_paths_are_known) {
-  environment_ = {
-      {"REQUESTS_CA_BUNDLE", "/r"}, {"CURL_CA_BUNDLE", ""}, {"HTTPLIB2_CA_CERTS", "/h"}};
-  EXPECT_THAT(ca_bundle_paths(environment_), ElementsAre("/h", "/r"));
+  environment_ = {{"REQUESTS_CA_BUNDLE", "/r"},
+                  {"CURL_CA_BUNDLE", ""},
+                  {"AWS_CA_BUNDLE", "/a"},
+                  {"HTTPLIB2_CA_CERTS", "/h"}};
+  EXPECT_THAT(ca_bundle_paths(environment_), ElementsAre("/a", "/h", "/r"));
 }
 
 }  // namespace

@@ -562,6 +562,13 @@ std::string make_authority(const test_support::TemporaryDirectory& directory,
   return path;
 }
 
+// Adds it to a directory of trusted ones.
+void add_authority(const std::filesystem::path& trusted, const std::string& authority) {
+  std::filesystem::copy_file(authority + ".crt", trusted / "authority.pem");
+  test_support::Child rehash({"openssl", "rehash", trusted.string()});
+  EXPECT_EQ(rehash.wait(), 0) << rehash.standard_error();
+}
+
 // Arguments of openssl: serve a page with this certificate.
 std::vector<std::string> tls_server(const std::string& certificate, std::uint16_t port) {
   const std::string address = "127.0.0.1:" + std::to_string(port);
@@ -605,10 +612,31 @@ TEST_F(HttpClientTest, authorities_may_be_in_a_directory) {
   Client& one = client({.transfers = {.ca_file = trusted}});
   const Request request{.url = "https://127.0.0.1:" + std::to_string(port) + "/", .name = "get"};
   ASSERT_THAT(certificate_refusal(one, request), HasSubstr("certificate problem"));
-  std::filesystem::copy_file(authority + ".crt", trusted / "authority.pem");
-  test_support::Child rehash({"openssl", "rehash", trusted.string()});
-  ASSERT_EQ(rehash.wait(), 0) << rehash.standard_error();
+  add_authority(trusted, authority);
   EXPECT_EQ(loop_.run(one.send(request)).status, 200);
+}
+
+TEST_F(HttpClientTest, a_proxy_with_tls_is_verified_like_a_server) {
+  const test_support::TemporaryDirectory directory;
+  const std::string authority = make_authority(directory, "authority");
+  const std::string other = make_authority(directory, "other");
+  const std::uint16_t port = test_support::free_port();
+  const test_support::Child proxy(tls_server(authority, port));
+  const std::string proxy_url = "https://127.0.0.1:" + std::to_string(port);
+  const Request request{.url = "http://cloud.invalid/", .name = "get"};
+  Client& one = client({.transfers = {.ca_file = other + ".crt", .proxy = proxy_url}});
+  ASSERT_THAT(certificate_refusal(one, request), HasSubstr("certificate"));
+  const auto status = [&](TransferOptions transfers) {
+    transfers.proxy = proxy_url;
+    return send(request, {.transfers = std::move(transfers)}).status;
+  };
+  EXPECT_EQ(status({.ca_file = authority + ".crt"}), 200);
+  EXPECT_EQ(status({.ca_pem = test_support::read_file(authority + ".crt")}), 200);
+  EXPECT_EQ(status({.ca_file = other + ".crt", .verify = false}), 200);
+  const std::filesystem::path trusted = directory.path() / "trusted";
+  std::filesystem::create_directory(trusted);
+  add_authority(trusted, authority);
+  EXPECT_EQ(status({.ca_file = trusted}), 200);
 }
 
 // Requires a client certificate, answers with its name, and keeps connections open. Arguments: the

@@ -111,6 +111,10 @@ IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config:
     const auto file = provider.optional_text("credentials-file");
     account_.credentials = find_credentials(file, environment);
     account_.ca_file = config::ca_bundle(config::HttpLibrary::requests, environment, provider);
+    if (!image_bucket_.endpoint.empty()) {
+      account_.storage_ca_file =
+          config::ca_bundle(config::HttpLibrary::botocore, environment, provider);
+    }
   } catch (const config::OutsideError& error) {
     outside_problem_ = error.problem();
   } catch (const IamCredentialError& error) {

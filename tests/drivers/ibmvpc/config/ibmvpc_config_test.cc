@@ -322,5 +322,23 @@ TEST_F(IbmVpcConfigTest, the_environment_names_authorities) {
   EXPECT_THAT(load_error(kLeast), HasSubstr("REQUESTS_CA_BUNDLE: " + private_ca + ": "));
 }
 
+TEST_F(IbmVpcConfigTest, the_object_storage_has_authorities_of_its_own) {
+  const std::string text = changed(
+      "vpc: net",
+      "vpc: net\n    object-storage: {instance-name: i, endpoint: 'https://s3', bucket-name: b}");
+  const std::string storage_ca = directory_.write("storage.pem", "");
+  const std::string private_ca = directory_.write("private.pem", "");
+  environment_.emplace_back("CURL_CA_BUNDLE", private_ca);
+  EXPECT_EQ(load(text)->account().storage_ca_file, "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", private_ca);
+  EXPECT_EQ(load(text)->account().storage_ca_file, private_ca);
+  environment_.emplace_back("AWS_CA_BUNDLE", storage_ca);
+  EXPECT_EQ(load(text)->account().ca_file, private_ca);
+  EXPECT_EQ(load(text)->account().storage_ca_file, storage_ca);
+  std::filesystem::remove(storage_ca);
+  EXPECT_THAT(load_error(text), HasSubstr("AWS_CA_BUNDLE: " + storage_ca + ": "));
+  EXPECT_EQ(load_error(kLeast), "accepted") << "it has no object storage";
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::ibmvpc
