@@ -193,6 +193,17 @@ TEST_P(RefusalContract, a_namespace_is_not_gone_because_a_proxy_does_not_find_it
   reclaim_in_the_end(id, 3);
 }
 
+TEST_P(RefusalContract, a_watch_that_fails_after_minutes_is_resumed_at_once) {
+  start();
+  cluster().watch_status = 400;
+  for (int failure = 0; failure < 6; ++failure) {
+    process_->pass(std::chrono::minutes(2));
+    cluster().end_watches();
+    process_->pass(std::chrono::seconds(5));
+    EXPECT_EQ(cluster().held_back(), 2U) << failure;
+  }
+}
+
 // A label whose name is converted for its pods.
 class DottedFixture final : public NamespaceFixture {
  public:
