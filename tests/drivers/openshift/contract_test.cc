@@ -380,6 +380,16 @@ TEST_P(UnlistedContract, a_permission_that_is_granted_later_takes_effect) {
   EXPECT_THAT(leaks(), testing::SizeIs(1));
 }
 
+TEST_P(UnlistedContract,
+       a_node_of_a_removed_pool_loses_its_record_though_its_project_is_forbidden) {
+  model::Node node = this->node(installation_.add_node(kProvider, "removed", kLabel));
+  node.launch_journal = {"7"};  // unreadable: there may be a pod
+  installation_.write(node);
+  cluster().forbidden = {"removed"};
+  reclaim(node.id);
+  EXPECT_FALSE(is_recorded(node.id));
+}
+
 TEST_P(UnlistedContract, a_launch_that_may_not_read_its_pod_ends) {
   cluster().denied.insert("GET pods");
   EXPECT_THAT(finish(start().launch(add_node()))->failure(),
