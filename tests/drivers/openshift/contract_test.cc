@@ -338,7 +338,7 @@ TEST_P(UnlistedContract, a_pod_that_may_not_be_listed_is_used_and_deleted) {
     EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
     EXPECT_THAT(leaks(), testing::IsEmpty());
   }
-  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(3), testing::Le(7)));
+  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(3), testing::Le(14)));
   EXPECT_EQ(reports(), 1);
   cluster().deletion_time = std::chrono::minutes(1);
   const auto job = process_->reclaim(node.id);
