@@ -21,8 +21,7 @@ constexpr auto kAgeOfTerminations = std::chrono::seconds(10);
 // For the first look: a cloud that does not respond keeps no ready node from its request.
 constexpr auto kPatience = std::chrono::seconds(15);
 
-// Between two looks for a machine that does not run: the second listing is another one. The request
-// does not wait for it if incomplete listings may always lack the machine.
+// Between two looks for a machine that does not run: the second listing is another one.
 constexpr auto kPause = Adapter::kListingAge + std::chrono::seconds(1);
 
 Task<IndexedMachines> ask(Adapter& adapter) {
@@ -115,8 +114,14 @@ Task<bool> MachineInventory::is_running(std::string node_id, model::Json externa
                                                      "listing the machines");
     const Machine* machine = machines->find(external_id);
     if (runs(machine)) co_return true;
-    const bool is_unknown = machine == nullptr && !machines->is_complete();
-    if (!is_unknown) co_await runtime_.clock.sleep_for(kPause);
+    // Incomplete listings may always lack the machine: its request does not wait for a later one.
+    const auto is_unknown = [&] { return machine == nullptr && !machines->is_complete(); };
+    if (is_unknown()) {
+      machines = co_await list();
+      machine = machines->find(external_id);
+      if (runs(machine) || is_unknown()) co_return true;
+    }
+    co_await runtime_.clock.sleep_for(kPause);
     machines = co_await list();
     machine = machines->find(external_id);
     if (runs(machine)) co_return true;

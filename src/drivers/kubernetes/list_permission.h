@@ -1,10 +1,10 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "async/backoff.h"
 #include "async/runtime.h"
 #include "driver/cloud_error.h"
 #include "drivers/kubernetes/api/classify.h"
@@ -19,18 +19,14 @@ class ListPermission {
   // For the log: `things` are listed, such as "the pods of project a"; `loss` is the effect of a
   // missing permission, such as "Not finding leaks".
   ListPermission(const async::Runtime& runtime, telemetry::Logger log, std::string things,
-                 std::string loss)
-      : runtime_(runtime),
-        log_(std::move(log)),
-        things_(std::move(things)),
-        loss_(std::move(loss)) {}
+                 std::string loss);
 
   // Returns the result of `listing`, or an unknown `List` if the cluster forbids it. Then logs one
-  // warning, and awaits only one `listing` a minute. Throws what `listing` throws. `List` is a
-  // cloud::ById.
+  // warning, and awaits the next `listing` after a backoff of 1 s up to a minute. Throws what
+  // `listing` throws. `List` is a cloud::ById.
   template <typename List>
   async::Task<List> list(async::Task<std::vector<typename List::Thing>> listing) {
-    if (retry_at_ && runtime_.clock.now() < *retry_at_) co_return List::unknown();
+    if (runtime_.clock.now() < retry_at_) co_return List::unknown();
     try {
       List listed(co_await std::move(listing));
       granted();
@@ -50,7 +46,8 @@ class ListPermission {
   telemetry::Logger log_;
   std::string things_;
   std::string loss_;
-  std::optional<async::Clock::TimePoint> retry_at_;  // nothing: the user may list them
+  async::Backoff backoff_;  // has failed: the user may not list them
+  async::Clock::TimePoint retry_at_{};
 };
 
 }  // namespace nodepool::drivers::kubernetes

@@ -62,7 +62,8 @@ struct PodWait {
 };
 
 // Returns the pod when it runs. As soon as `pods` are unknown, reads the pod itself every second.
-// Throws CloudError, `failed` if the pod will never run. `awaited` outlives the call.
+// If that is forbidden, but either was permitted shortly before, polls `pods` again. Throws
+// CloudError, `failed` if the pod will never run. `awaited` outlives the call.
 async::Task<Pod> wait_until_running(PodWait wait, driver::SharedPoller<PodList>& pods,
                                     driver::PollWaiter& awaited);
 

@@ -30,12 +30,15 @@ Task<> Watcher::run(std::string name, std::string path, std::string query,
   std::string reported;
   async::Backoff backoff(kPollInterval, kLongestBackoff);
   while (true) {
+    const auto begun = runtime_.clock.now();
     const std::string failure = co_await follow_once(name, path, query, on_change);
     if (failure != reported && !failure.empty()) {
       log_.warning("Error watching the cluster, polling every second instead: {}", failure);
     }
     reported = failure;
-    if (failure.empty()) {
+    // Load balancers cut idle connections: a watch that has lasted has worked.
+    const bool has_lasted = runtime_.clock.now() - begun > kLongestBackoff;
+    if (failure.empty() || has_lasted) {
       backoff.reset();
     } else {
       backoff.failed();

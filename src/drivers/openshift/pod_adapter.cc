@@ -253,8 +253,10 @@ Task<driver::MachineList> PodAdapter::list() {
   co_return list;
 }
 
+// The project of a removed pool may not be readable any more; its pods stay anyway.
 Task<std::vector<driver::Machine>> PodAdapter::find_by_name(driver::CreateSpec spec) {
   std::vector<driver::Machine> machines;
+  if (!config_->pools().contains(spec.pool)) co_return machines;
   const std::vector<std::string> names = names_of(spec);
   for (const std::string& name : names) {
     const std::optional<Pod> pod = co_await find_pod(PodName(spec.pool, name));

@@ -29,6 +29,10 @@ class MachineInventoryTest : public ProviderTest {
 
   // The next listings lack all machines.
   void hide_machines(int listings) { cloud_->empty_listings = listings; }
+
+  static Task<> ask(Provider& provider, std::string id, bool& usable) {
+    usable = co_await provider.is_usable(std::move(id));
+  }
 };
 
 TEST_F(MachineInventoryTest, nodes_that_run_share_one_listing) {
@@ -90,6 +94,21 @@ TEST_F(MachineInventoryTest, a_machine_that_is_missing_from_listings_with_gaps_i
   const auto begun = installation_.clock.now();
   EXPECT_TRUE(is_usable(node));
   EXPECT_EQ(installation_.clock.now(), begun) << "its request does not wait";
+}
+
+TEST_F(MachineInventoryTest, one_listing_that_shows_a_machine_after_a_gap_is_not_enough) {
+  const Node node = launch_old();
+  cloud_->has_complete_listings = false;
+  cloud_->state = Machine::State::building;
+  hide_machines(1);
+  bool usable = false;
+  const auto job = process_->begin(ask(process_->provider(), node.id, usable));
+  process_->pass(std::chrono::seconds(1));
+  ASSERT_FALSE(job->ended);
+  cloud_->state = Machine::State::running;
+  process_->run_until_ended(*job);
+  EXPECT_TRUE(usable);
+  EXPECT_EQ(cloud_->count("list"), 3U);
 }
 
 TEST_F(MachineInventoryTest, a_machine_that_cannot_be_listed_is_usable) {

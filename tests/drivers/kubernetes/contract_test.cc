@@ -193,6 +193,17 @@ TEST_P(RefusalContract, a_namespace_is_not_gone_because_a_proxy_does_not_find_it
   reclaim_in_the_end(id, 3);
 }
 
+TEST_P(RefusalContract, a_watch_that_fails_after_minutes_is_resumed_at_once) {
+  start();
+  cluster().watch_status = 400;
+  for (int failure = 0; failure < 6; ++failure) {
+    process_->pass(std::chrono::minutes(2));
+    cluster().end_watches();
+    process_->pass(std::chrono::seconds(5));
+    EXPECT_EQ(cluster().held_back(), 2U) << failure;
+  }
+}
+
 // A label whose name is converted for its pods.
 class DottedFixture final : public NamespaceFixture {
  public:
@@ -267,7 +278,7 @@ TEST_P(RestrictedContract, pods_are_listed_and_watched_again_about_once_a_minute
     process_->pass(std::chrono::minutes(1));
     EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
   }
-  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(5), testing::Le(12)));
+  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(5), testing::Le(18)));
   EXPECT_THAT(cluster().count("WATCH pods"), testing::AllOf(testing::Ge(5), testing::Le(20)));
   EXPECT_EQ(reports(), 1);
 }
@@ -294,6 +305,54 @@ TEST_P(RestrictedContract, a_permission_is_withdrawn_during_a_launch) {
   EXPECT_EQ(finish(job)->failure(), "");
   EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "the same attempt";
   EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, a_list_that_is_forbidden_for_a_moment_is_read_again_seconds_later) {
+  cluster().denied.clear();
+  const model::Node node = launch_new();
+  cloud_->end_machine(cloud_->machine_of(node));
+  process_->pass(std::chrono::minutes(1));
+  cluster().fail("LIST pods", {403});
+  EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty()) << "its pod is unknown";
+  process_->pass(std::chrono::seconds(15));
+  EXPECT_THAT(process_->run(provider().terminated()), testing::SizeIs(1));
+}
+
+TEST_P(RestrictedContract, a_launch_that_may_only_list_pods_survives_a_moment_without_permission) {
+  cluster().denied = {"GET pods"};
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(45));
+  cluster().fail("LIST pods", {403}, "the user may not LIST pods");
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "the same attempt";
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, a_launch_that_may_neither_list_nor_read_pods_any_more_ends) {
+  cluster().denied.clear();
+  cloud_->set_boot_time(std::chrono::hours(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(45));
+  cluster().denied = {"LIST pods", "WATCH pods", "GET pods"};
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(installation_.accounts, testing::IsEmpty()) << "it may be for a moment";
+  const auto begun = installation_.clock.now();
+  EXPECT_THAT(finish(job)->failure(), testing::HasSubstr("the user may not GET pods"));
+  EXPECT_LT(installation_.clock.now() - begun, cloud_->launch_timeout());
+}
+
+TEST_P(RestrictedContract, a_pod_that_was_listed_and_then_is_not_found_has_been_deleted) {
+  const std::set<std::string> denied = std::exchange(cluster().denied, {});
+  cloud_->set_boot_time(std::chrono::minutes(2));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::minutes(1));
+  cluster().denied = denied;
+  cloud_->end_machine(*machine_ids().begin());
+  const auto begun = installation_.clock.now();
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "another attempt";
+  EXPECT_LT(installation_.clock.now() - begun, cloud_->launch_timeout()) << "at once";
 }
 
 TEST_P(RestrictedContract, a_launch_that_may_not_read_its_pod_ends) {
@@ -351,7 +410,7 @@ TEST_P(UnlistedContract, a_node_whose_namespace_may_not_be_listed_is_used_and_de
     EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
     EXPECT_THAT(leaks(), testing::IsEmpty());
   }
-  EXPECT_THAT(cluster().count("LIST namespaces"), testing::AllOf(testing::Ge(3), testing::Le(6)));
+  EXPECT_THAT(cluster().count("LIST namespaces"), testing::AllOf(testing::Ge(3), testing::Le(12)));
   EXPECT_EQ(reports(), 1);
   reclaim(node.id);
   EXPECT_THAT(machine_ids(), testing::SizeIs(1)) << "what belongs to no node";

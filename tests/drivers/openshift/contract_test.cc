@@ -338,7 +338,7 @@ TEST_P(UnlistedContract, a_pod_that_may_not_be_listed_is_used_and_deleted) {
     EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
     EXPECT_THAT(leaks(), testing::IsEmpty());
   }
-  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(3), testing::Le(7)));
+  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(3), testing::Le(14)));
   EXPECT_EQ(reports(), 1);
   cluster().deletion_time = std::chrono::minutes(1);
   const auto job = process_->reclaim(node.id);
@@ -378,6 +378,16 @@ TEST_P(UnlistedContract, a_permission_that_is_granted_later_takes_effect) {
   process_->pass(std::chrono::minutes(2));
   EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
   EXPECT_THAT(leaks(), testing::SizeIs(1));
+}
+
+TEST_P(UnlistedContract,
+       a_node_of_a_removed_pool_loses_its_record_though_its_project_is_forbidden) {
+  model::Node node = this->node(installation_.add_node(kProvider, "removed", kLabel));
+  node.launch_journal = {"7"};  // unreadable: there may be a pod
+  installation_.write(node);
+  cluster().forbidden = {"removed"};
+  reclaim(node.id);
+  EXPECT_FALSE(is_recorded(node.id));
 }
 
 TEST_P(UnlistedContract, a_launch_that_may_not_read_its_pod_ends) {

@@ -166,7 +166,7 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     const bool is_denied = denied.contains(name);
     if (is_watch && !is_forgetful && !is_forbidden && !is_denied) {
       co_await hold_back(request);
-      co_return http::answer(200, "{\"type\": \"MODIFIED\", \"object\": {}}\n");
+      co_return http::answer(watch_status, "{\"type\": \"MODIFIED\", \"object\": {}}\n");
     }
     const bool is_refused = is_watch || is_forbidden || is_denied;
     reply = is_refused ? refusal(403, "the user may not " + name) : route(request);

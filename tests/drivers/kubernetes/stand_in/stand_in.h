@@ -59,6 +59,7 @@ class StandIn {
   std::size_t room = 100;       // of pods
   std::string token = "secret";
   bool is_forgetful = false;        // does not tell of changes: watches are forbidden
+  int watch_status = 200;           // with which watches end that were held back
   bool lists_spaces = true;         // what nodes have one each of
   std::set<std::string> forbidden;  // namespaces with which nothing is allowed
   std::set<std::string> denied;     // calls that the user's role does not allow: "LIST pods"
