@@ -342,9 +342,15 @@ def test_a_click_anywhere_in_a_row_opens_it(site, browser, width):
 def test_the_section_is_visible_on_a_telephone(site, browser):
     browser.size(390, 844)
     browser.open(site, '#/daemons')
-    browser.wait('the section is in the window', lambda: browser.run("""
-        const {left, right} = document.querySelector('nav [aria-current]').getBoundingClientRect();
-        return left >= 0 && right <= innerWidth;"""))
+
+    def is_visible():
+        return browser.run("""
+            const {left, right} = document.querySelector('nav [aria-current]').getBoundingClientRect();
+            return left >= 0 && right <= innerWidth;""")
+    browser.wait('the section is in the window', is_visible)
+    browser.run("document.querySelector('nav a span').textContent = 'An overview that is wider than before'")
+    assert not is_visible()
+    browser.wait('the section is in the window again', is_visible)
 
 
 def test_the_time_of_a_failed_launch_ends(site, browser):

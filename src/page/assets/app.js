@@ -212,9 +212,9 @@ function showFrame(section) {
   if (records.revision !== null) showSummary();
 }
 
-// Scrolls the sections to the current one; once more when all of them have their numbers, and so their widths.
+// Scrolls the sections to the current one, also when their widths change, for example with their numbers.
 function showSection(nav, section) {
-  const shown = `${section} ${records.revision !== null}`;
+  const shown = `${section} ${nav.scrollWidth} ${nav.clientWidth}`;
   if (nav.dataset.shown === shown) return;
   nav.dataset.shown = shown;
   nav.querySelector('[aria-current]').scrollIntoView({block: 'nearest', inline: 'center'});
