@@ -255,7 +255,7 @@ TEST_F(IbmVpcCallsTest, calls_trust_only_the_accounts_authorities) {
   account_.ca_file = kMissingAuthorities;
   account_.storage_ca_file = "/no/such/storage-ca.pem";
   account_.vpc_url = url;
-  account_.credentials = {.api_key = "KEY", .url = url};
+  account_.credentials = {.url = url, .api_key = "KEY"};
   VpcApi api(calls.runtime(), account_, tokens_, rate_limit_, log_, {});
   EXPECT_THAT(calls.error_of(remove_an_instance(api)), HasSubstr(kMissingAuthorities));
   ObjectStorage storage(calls.runtime(), account_, url, tokens_, log_, {});
