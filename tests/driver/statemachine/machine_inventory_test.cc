@@ -100,6 +100,7 @@ TEST_F(MachineInventoryTest, one_listing_that_shows_a_machine_after_a_gap_is_not
   const Node node = launch_old();
   cloud_->has_complete_listings = false;
   cloud_->state = Machine::State::building;
+  cloud_->latency = std::chrono::milliseconds(100);  // the second listing begins after the first
   hide_machines(1);
   bool usable = false;
   const auto job = process_->begin(ask(process_->provider(), node.id, usable));

@@ -255,13 +255,14 @@ TEST_F(IbmVpcCallsTest, calls_trust_only_the_accounts_authorities) {
   account_.ca_file = kMissingAuthorities;
   account_.storage_ca_file = "/no/such/storage-ca.pem";
   account_.vpc_url = url;
-  account_.credentials = {.url = url, .api_key = "KEY"};
   VpcApi api(calls.runtime(), account_, tokens_, rate_limit_, log_, {});
   EXPECT_THAT(calls.error_of(remove_an_instance(api)), HasSubstr(kMissingAuthorities));
   ObjectStorage storage(calls.runtime(), account_, url, tokens_, log_, {});
   cloud::Bucket bucket = storage.bucket("ci-images");
   EXPECT_THAT(calls.error_of(bucket.remove("key")), HasSubstr(account_.storage_ca_file));
-  IamTokens others(calls.runtime(), account_, log_, {});
+  VpcAccount account = account_;
+  account.credentials = {.url = url, .api_key = "KEY"};
+  IamTokens others(calls.runtime(), account, log_, {});
   EXPECT_THAT(calls.error_of(others.get()), HasSubstr(kMissingAuthorities));
   loop_.run(others.stop());
 }

@@ -163,6 +163,7 @@ TEST_F(AdapterTest, a_machine_is_deleted_and_again) {
 TEST_F(AdapterTest, without_a_token_a_machine_is_not_taken_for_missing) {
   for (const int status : {404, 403, 400}) {
     for (const char* answer : {kProxyPage, "no such page"}) {
+      make_adapter();  // without a token of before
       cloud_.fail("POST /identity/auth/tokens", {status}, answer);
       const auto error = failure_of(remove(model::Json{"\"id-1\""}));
       ASSERT_TRUE(error) << status;
@@ -171,6 +172,7 @@ TEST_F(AdapterTest, without_a_token_a_machine_is_not_taken_for_missing) {
                   HasSubstr("identity: authenticate: HTTP " + std::to_string(status)));
     }
   }
+  make_adapter();
   cloud_.fail("POST /identity/auth/tokens", {503, 503, 503, 503});
   EXPECT_EQ(failure_of(remove(model::Json{"\"id-1\""}))->kind(), Kind::transient);
   EXPECT_EQ(cloud_.count("DELETE /compute/servers/ID"), 0);
