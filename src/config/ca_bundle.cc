@@ -1,5 +1,6 @@
 #include "config/ca_bundle.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,8 +36,8 @@ std::string ca_bundle(HttpLibrary library, const Environment& environment,
     if (path.empty()) continue;
     if (::access(path.c_str(), R_OK) == 0) return path;
     const std::string reason = std::generic_category().message(errno);
-    const std::string message = std::string(name) + ": " + path + ": " + reason;
-    throw OutsideError(provider.section_error(message).problem());
+    throw OutsideError(
+        provider.section_error(fmt::format("{}: {}: {}", name, path, reason)).problem());
   }
   return {};
 }

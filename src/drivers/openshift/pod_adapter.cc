@@ -93,7 +93,7 @@ Task<> PodAdapter::stop() {
 }
 
 // Unknown if the user may not list them.
-Task<PodList> PodAdapter::list_pods(std::string space, std::string query) {
+Task<PodList> PodAdapter::list_pods(const std::string& space, const std::string& query) {
   return permissions_.at(space).list<PodList>(
       api_.list("list pods", pods_of(space), query, kubernetes::read_pod));
 }

@@ -56,7 +56,7 @@ class PodAdapter final : public driver::Adapter {
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
   async::Task<std::optional<PodName>> find_name(std::string id);
   async::Task<bool> is_gone(PodName pod_name);
-  async::Task<kubernetes::PodList> list_pods(std::string space, std::string query);
+  async::Task<kubernetes::PodList> list_pods(const std::string& space, const std::string& query);
   async::Task<std::vector<kubernetes::Element>> quotas_of(std::string space);
 
   async::Runtime runtime_;
