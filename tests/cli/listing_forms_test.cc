@@ -120,7 +120,7 @@ TEST_F(ListingFormsTest, a_terminal_can_get_plain_tables) {
   out_is_terminal_ = true;
   terminal_width_ = 70;
   environment_.emplace_back("NO_COLOR", "1");
-  EXPECT_EQ(listed({"list"}), plain);
+  EXPECT_THAT(listed({"list"}), AllOf(Not(HasSubstr("\x1b")), HasSubstr("…")));
   environment_.back() = {"NO_COLOR", ""};
   EXPECT_THAT(listed({"list"}), AllOf(HasSubstr("\x1b"), HasSubstr("…")));
   environment_.back() = {"TERM", "dumb"};

@@ -107,9 +107,8 @@ std::string nodepool_page(const Release& release) {
       "the command. For hold, delete, image-delete and dib-image-delete, something that does not "
       "exist is a failure only with --strict.");
   page.section("ENVIRONMENT");
-  page.entry("NO_COLOR", "",
-             "If it is not empty, tables on a terminal have no colours and their full width, as "
-             "with TERM=dumb.");
+  page.entry("NO_COLOR", "", "If it is not empty, tables on a terminal have no colours.");
+  page.entry("TERM", "", "If it is dumb, tables have no colours and their full width.");
   page.entry("TMPDIR", "", "Directory for the temporary files of run and ssh. By default /tmp.");
   page.entry("NODEPOOL_*", "", "Values that the configuration file refers to.");
   page.section("FILES");
