@@ -21,6 +21,12 @@ std::string failure_text(const std::string& problem, const fs::path& path,
   return problem + " " + path.string() + ": " + error.message();
 }
 
+// Access of public directories and logs: the owner writes, all others read.
+constexpr fs::perms kPublicLog =
+    fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read;
+constexpr fs::perms kPublicDirectory =
+    kPublicLog | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+
 bool is_log_of(const fs::path& path, const std::string& image) {
   const auto key = parse_build_name(path.stem().string());
   return key && key->first == image && path.filename() == model::build_log_name(image, key->second);
@@ -53,17 +59,21 @@ std::string delete_old_logs(const BuildLog::Settings& settings, const std::strin
 BuildLog::BuildLog(const Settings& settings, const std::string& image, const std::string& build_id)
     : path_(settings.directory / model::build_log_name(image, build_id)) {
   std::error_code error;
-  fs::create_directories(settings.directory, error);
+  const bool is_new = fs::create_directories(settings.directory, error);
   if (error) {
     throw std::runtime_error(
         failure_text("cannot create the directory", settings.directory, error));
   }
+  std::error_code denied;  // a log that others cannot read is still a log
+  // An existing directory keeps the mode that an operator may have given it.
+  if (is_new && settings.is_public) fs::permissions(settings.directory, kPublicDirectory, denied);
   problem_ = delete_old_logs(settings, image);
   try {
     file_ = std::make_shared<BoundedFile>(path_, settings.limit);
   } catch (const std::system_error& failure) {
     throw std::runtime_error(failure_text("cannot write", path_, failure.code()));
   }
+  if (settings.is_public) fs::permissions(path_, kPublicLog, denied);
 }
 
 BuildLog::BuildLog(const std::string& problem)

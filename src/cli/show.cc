@@ -22,11 +22,13 @@ using report::Table;
 // The minimum interval between two prints: people do not read faster.
 constexpr auto kPrintInterval = std::chrono::milliseconds(100);
 
+// Colours and fitting are for people: programs that read from a pseudo-terminal, as with `ssh -t`,
+// disable both with TERM=dumb.
 report::Style style_of(const Context& context, const Listing& listing) {
   report::Style style{.headers = listing.headers};
-  if (!context.out_is_terminal) return style;
-  style.colours = variable(context.environment, "NO_COLOR", "").empty() &&
-                  variable(context.environment, "TERM", "") != "dumb";
+  const bool is_dumb = variable(context.environment, "TERM", "") == "dumb";
+  if (!context.out_is_terminal || is_dumb) return style;
+  style.colours = variable(context.environment, "NO_COLOR", "").empty();
   if (listing.format == Format::text) style.width = context.terminal_width();
   return style;
 }

@@ -442,13 +442,19 @@ TEST_F(BuilderTest, figures_are_sent) {
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.dib_image_build.deb.qcow2.size:")));
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image_update.deb.sky1:")));
   figures_.clear();
-  workshop_->build_time = hours(1);
+  put(model::image_pause_path("deb"));
   put(model::build_request_path("deb"));
+  pass(minutes(1));
+  EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image_build_requests:1|g")));
+  EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image.deb.image_build_requests:1|g")));
+  figures_.clear();
+  workshop_->build_time = hours(1);
+  remove(model::image_pause_path("deb"));
   pass(minutes(1));
   std::string all;
   for (const std::string& figure : figures_) all += figure + "\n";
-  EXPECT_THAT(all, HasSubstr("nodepool.image_build_requests:1|g\n"));
-  EXPECT_THAT(all, HasSubstr("nodepool.image.deb.image_build_requests:1|g\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool.image_build_requests:0|g\n")) << "it is being built";
+  EXPECT_THAT(all, HasSubstr("nodepool.image.deb.image_build_requests:0|g\n"));
   EXPECT_THAT(all, HasSubstr("nodepool.builder.nb1.example.image.deb.build.state:1|g\n"));
   EXPECT_THAT(all,
               HasSubstr("nodepool.builder.nb1.example.image.deb.provider.sky1.upload.state:0|g\n"));
@@ -464,10 +470,13 @@ TEST_F(BuilderTest, figures_are_current_whenever_they_are_scraped) {
   EXPECT_THAT(all, HasSubstr("nodepool_image_upload_state{host=\"nb1.example\",image=\"deb\","
                              "provider=\"sky1\"} 0\n"));
   workshop_->build_time = hours(1);
+  put(model::image_pause_path("deb"));
   put(model::build_request_path("deb"));
+  EXPECT_THAT(scraped(), HasSubstr("\nnodepool_build_requests 1\n"));
+  remove(model::image_pause_path("deb"));
   pass(minutes(1));
   all = scraped();
-  EXPECT_THAT(all, HasSubstr("\nnodepool_build_requests 1\n"));
+  EXPECT_THAT(all, HasSubstr("\nnodepool_build_requests 0\n")) << "it is being built";
   EXPECT_THAT(all, HasSubstr("nodepool_image_build_state{host=\"nb1.example\",image=\"deb\"} 1\n"));
 }
 
