@@ -75,14 +75,14 @@ async::Task<std::string> ImageApi::create(ImageRequest request) {
 }
 
 async::Task<> ImageApi::upload(std::string id, std::shared_ptr<const http::StreamedBody> content,
-                               std::chrono::milliseconds deadline) {
+                               std::chrono::milliseconds stall_limit) {
   ServiceCall call{.name = "upload image",
                    .about = id,
                    .method = "PUT",
                    .path = "/images/" + cloud::url_text(id) + "/file"};
   call.headers.emplace_back("Content-Type", "application/octet-stream");
   call.streamed_body = std::move(content);
-  call.deadline = deadline;
+  call.deadline = stall_limit;
   co_await service_.send(std::move(call));
 }
 
