@@ -68,8 +68,8 @@ async::Task<std::string> ImageApi::create(ImageRequest request) {
   for (const auto& [key, value] : request.properties) call.body[key] = property(key, value);
   call.body["name"] = request.name;
   call.body["disk_format"] = request.format;
-  call.body["container_format"] = "bare";
-  call.body["visibility"] = "private";
+  call.body.emplace("container_format", "bare");
+  call.body.emplace("visibility", "private");
   const auto read_id = [](const Element& answer) { return answer.text("id"); };
   co_return co_await service_.make(std::move(call), read_id);
 }
