@@ -185,6 +185,9 @@ Task<> CleanupWorker::clean_images() {
 }
 
 Task<> CleanupWorker::clean_image(std::string image) {
+  for (const ImageBuild* build : context_.images.builds_of(image)) {
+    if (is_sequence_number(build->id)) numbered_builds_.emplace(image, build->id);
+  }
   FirstFailure failure;
   co_await failure.attempt(clean_records(image));
   co_await failure.attempt(clean_files(image));
@@ -283,6 +286,8 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
   if (context_.images.is_unreadable_build(image, build_id)) co_return;
   const auto configured = context_.settings.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
+  const bool are_of_build = !is_sequence_number(build_id) || numbered_builds_.contains(key);
+  if (build == nullptr && !are_of_build) co_return;
   if (build == nullptr || build->state == BuildState::deleting || are_unneeded) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
     const auto remove_files = [store = context_.local.files(), key] {

@@ -65,6 +65,8 @@ class CleanupWorker {
   DelayQueue<std::string> images_;
   DelayQueue<UploadKey> removals_;  // uploads in state `deleting`
   UploadsInUse in_use_;
+  // Builds with a sequence number as id that have had a record since the start.
+  std::set<ImageStore::Key> numbered_builds_;
   async::TaskScope scope_;
 };
 

@@ -33,6 +33,7 @@ config::Config load_as_a_daemon(const Context& context, const Arguments& argumen
   for (const config::ProviderSection& section : loaded.config.providers) {
     const auto provider = context.drivers.driver(section.driver).configure(section, loaded.config);
     warn(provider->config_warnings(), log);
+    warn(provider->validation_warnings(), log);
     if (const auto& problem = provider->outside_problem()) {
       log.warning("{}: the daemons need it; `--online` checks the clouds", to_string(*problem));
     }

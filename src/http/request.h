@@ -42,7 +42,8 @@ struct Request {
   enum class Repeatable { by_method, yes, no };
   Repeatable repeatable = Repeatable::by_method;
   // For all attempts of Client::send() and the delays between them. Waiting before
-  // the first attempt, because of Retry-After, does not count.
+  // the first attempt, because of Retry-After, does not count. With a streamed body, limits the
+  // time in which an attempt moves no byte instead: how long an upload takes depends on the line.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 

@@ -23,6 +23,10 @@ constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes
 // After this time without an answer to data or to a probe, the server counts as gone.
 constexpr long kLongestSilence = 20;  // seconds
 
+// Bounds of libcurl for the time without progress of an upload.
+constexpr std::int64_t kMinStall = 1;  // seconds
+constexpr std::int64_t kMaxStall = 65535;
+
 // Failures before any part of the request is sent, by libcurl-errors(3).
 bool is_before_sending(CURLcode code) {
   switch (code) {
@@ -144,7 +148,7 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   add_headers();
   set(easy, CURLOPT_ACCEPT_ENCODING, "");  // all encodings of libcurl
   set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout.count())));
+  set_timeout(timeout);
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.count()));
   if (!options_.unix_socket.empty()) {
     set(easy, CURLOPT_UNIX_SOCKET_PATH, options_.unix_socket.c_str());
@@ -167,6 +171,16 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(easy, CURLOPT_WRITEFUNCTION, on_body);
   set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
+}
+
+void Transfer::set_timeout(std::chrono::milliseconds timeout) {
+  if (!request_.streamed_body) {
+    set(easy(), CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout.count())));
+    return;
+  }
+  const auto stall = std::chrono::ceil<std::chrono::seconds>(timeout).count();
+  set(easy(), CURLOPT_LOW_SPEED_LIMIT, 1L);  // bytes a second
+  set(easy(), CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::clamp(stall, kMinStall, kMaxStall)));
 }
 
 // After a timeout, libcurl keeps a multiplexed connection. So the kernel has to end those whose

@@ -42,9 +42,9 @@ class Transfers {
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
-  // Performs one attempt, within `timeout`. Does not follow redirects. A cancellation aborts
-  // repeatable requests; others run to their end, because their outcome matters. Throws HttpError,
-  // async::Cancelled, and exceptions of reading a streamed body.
+  // Performs one attempt, within `timeout` (see Request::deadline). Does not follow redirects. A
+  // cancellation aborts repeatable requests; others run to their end, because their outcome
+  // matters. Throws HttpError, async::Cancelled, and exceptions of reading a streamed body.
   async::Task<Response> perform(Request request, std::chrono::milliseconds timeout);
 
  private:

@@ -1,5 +1,6 @@
 #include "lifecycle/provider_set.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -55,12 +56,24 @@ void ProviderSet::want(Configs wanted) {
   for (const auto& [name, config] : previous) {
     if (!wanted_.contains(name)) retrier_.forget(name);
   }
+  log_new_warnings(previous);
   outdated_.clear();
   for (auto& [name, config] : wanted_) {
     if (!config->outside_problem() || !started_.contains(name)) continue;
     outdated_[name] = to_string(*config->outside_problem());
     log_.error("Provider {} keeps its previous configuration: {}", name, outdated_[name]);
     config = previous.at(name);
+  }
+}
+
+void ProviderSet::log_new_warnings(const Configs& previous) const {
+  for (const auto& [name, config] : wanted_) {
+    const auto before = previous.find(name);
+    for (const config::Problem& warning : config->config_warnings()) {
+      const bool is_known = before != previous.end() &&
+                            std::ranges::count(before->second->config_warnings(), warning) > 0;
+      if (!is_known) log_.warning("{}", to_string(warning));
+    }
   }
 }
 

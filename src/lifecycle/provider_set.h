@@ -54,9 +54,9 @@ class ProviderSet {
   ProviderSet(const driver::DriverRegistry& drivers, driver::ProviderContext context,
               const telemetry::Logger& log, User& user);
 
-  // Applies a configuration; waits while the store is unreachable. Not during another call. Throws
-  // config::ConfigError and what User::wants() throws, before anything has changed; StoreError
-  // (closed), Cancelled.
+  // Applies a configuration, and logs its new config_warnings(); waits while the store is
+  // unreachable. Not during another call. Throws config::ConfigError and what User::wants() throws,
+  // before anything has changed; StoreError (closed), Cancelled.
   Task<> apply(config::Config config);
 
   // The providers that the daemon wants, in service or not. Those of outdated() have the
@@ -95,6 +95,7 @@ class ProviderSet {
 
   Configs configure(const config::Config& config) const;
   void want(Configs wanted);
+  void log_new_warnings(const Configs& previous) const;
   void take_replaced_out_of_service();
   Task<bool> start_missing();
   Task<> start(const config::ProviderSection& section);

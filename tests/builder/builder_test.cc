@@ -339,6 +339,27 @@ TEST_F(BuilderTest, a_hook_is_run_after_the_upload) {
             "sky1 image-1 " + (directory_.path() / "nb1").string() + "/deb-" + id + ".qcow2\n");
 }
 
+TEST_F(BuilderTest, a_hook_may_start_a_program_that_outlives_it) {
+  const std::string directory = directory_.path().string();
+  const auto hook = directory_.write(
+      "hook",
+      "#!/bin/sh\ncd " + directory +
+          "\n(until [ -e go ] || [ ! -e hook ]; do sleep 0.01; done; touch ran) > /dev/null "
+          "2>&1 &\n");
+  std::filesystem::permissions(hook, std::filesystem::perms::owner_all);
+  start(yaml(kDeb,
+             "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+             "     post-upload-hook: " +
+                 hook.string() + "}\n"));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  directory_.write("go", "");
+  const auto end = std::chrono::steady_clock::now() + seconds(30);
+  while (!std::filesystem::exists(directory_.path() / "ran")) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it was killed";
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
 TEST_F(BuilderTest, an_upload_whose_hook_fails_has_failed_and_is_deleted) {
   start(yaml(kDeb,
              "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"

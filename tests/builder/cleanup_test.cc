@@ -249,5 +249,23 @@ TEST_F(CleanUpTest, files_without_a_build_go_and_others_stay) {
   EXPECT_THAT(files(), ElementsAre("notes-2024.txt"));
 }
 
+// Old releases of the Python Nodepool had such ids.
+TEST_F(CleanUpTest, files_with_a_sequence_number_go_only_with_a_known_record) {
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  build.id = "0000000123";
+  build.set_state(BuildState::ready, clock_.wall_seconds() - 3600);
+  directory_.write("nb1/deb-0000000123.qcow2", "x");
+  directory_.write("nb1/deb-2024010100.qcow2", "x");
+  write(build);
+  pass(minutes(1));
+  EXPECT_THAT(files(), Contains("deb-0000000123.qcow2"));
+  remove(model::build_path("deb", build.id));
+  pass(minutes(1));
+  EXPECT_THAT(files(), Not(Contains("deb-0000000123.qcow2")));
+  EXPECT_THAT(files(), Contains("deb-2024010100.qcow2"));
+}
+
 }  // namespace
 }  // namespace nodepool::builder

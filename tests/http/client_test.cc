@@ -413,6 +413,36 @@ TEST_F(HttpFileBodyTest, a_server_may_pause_an_upload) {
   EXPECT_THAT(socket_options(server_, IPPROTO_TCP, TCP_USER_TIMEOUT), ElementsAre(20'000));
 }
 
+// The body is longer on the way than its deadline.
+TEST_F(HttpFileBodyTest, an_upload_on_a_slow_line_ends_by_itself) {
+  Request request = upload();
+  request.deadline = std::chrono::milliseconds(50);
+  const auto read_slowly = [](async::Clock& clock, std::shared_ptr<const StreamedBody> file,
+                              std::uint64_t offset, std::size_t most) -> Task<std::string> {
+    co_await clock.sleep_for(std::chrono::milliseconds(50));
+    co_return co_await file->read(offset, most);
+  };
+  request.streamed_body = std::make_shared<StreamedBody>(
+      StreamedBody{.size = content_.size(),
+                   .read = [this, read_slowly, file = request.streamed_body](std::uint64_t offset,
+                                                                             std::size_t most) {
+                     return read_slowly(clock_, file, offset, most);
+                   }});
+  Client& one = client();
+  EXPECT_EQ(loop_.run(one.send_once(std::move(request))).status, 200);
+  ASSERT_THAT(server_.calls(), SizeIs(1));
+  EXPECT_TRUE(server_.calls()[0].body == content_);
+}
+
+TEST_F(HttpFileBodyTest, an_upload_without_progress_is_given_up) {
+  directory_.write("image", "");
+  async::Event never;
+  hold_ = &never;
+  Request request = upload();
+  request.deadline = std::chrono::milliseconds(50);
+  EXPECT_EQ(failure(std::move(request), {.attempts = 1}), HttpError::Kind::unknown_outcome);
+}
+
 TEST_F(HttpFileBodyTest, an_empty_file_is_an_empty_body) {
   directory_.write("image", "");
   EXPECT_EQ(send(upload()).status, 200);

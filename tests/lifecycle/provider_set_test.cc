@@ -39,6 +39,7 @@ struct Script {
   std::map<std::string, async::Duration> start_times;  // by provider
   std::map<std::string, std::string> start_failures;   // by provider
   std::map<std::string, std::string> file_problems;    // by provider
+  std::map<std::string, std::string> warnings;         // by provider
   std::set<std::string> cannot_be_created;             // providers
   std::map<std::string, StoreError> store_failures;    // of the next start, by provider
   Events events;
@@ -51,6 +52,8 @@ class NumberedConfig final : public ProviderConfig {
       : ProviderConfig(section), title_(fmt::format("{}-{}", name(), section.value.as_integer())) {
     const auto problem = script.file_problems.find(name());
     if (problem != script.file_problems.end()) outside_problem_ = {.message = problem->second};
+    const auto warning = script.warnings.find(name());
+    if (warning != script.warnings.end()) config_warnings_ = {{.message = warning->second}};
   }
 
   const std::string& title() const { return title_; }
@@ -229,7 +232,13 @@ class ProviderSetTest : public testing::Test {
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   coordination::MemoryServer server_;
   coordination::MemoryStore store_{server_, runtime_};
-  telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
+  Events warnings_;
+  telemetry::Logger log_{
+      telemetry::Log::to_consumer(
+          [this](telemetry::LogLevel level, std::string_view, std::string_view message) {
+            if (level == telemetry::LogLevel::warning) warnings_.emplace_back(message);
+          }),
+      "test"};
   model::Records records_{runtime_, store_, log_};
   async::ThreadPool threads_{1, "test"};
   Script script_;
@@ -325,6 +334,17 @@ TEST_F(ProviderSetTest, a_file_that_one_provider_needs_concerns_no_other) {
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
               ElementsAre("start sky-1", "begin sky-1", "adapt to 2"));
   EXPECT_THAT(set_->failures(), IsEmpty());
+}
+
+TEST_F(ProviderSetTest, a_warning_about_a_provider_is_logged_once) {
+  script_.warnings["sky"] = "listed twice";
+  apply({{"sky", 1}, {"sea", 1}});
+  EXPECT_THAT(warnings_, ElementsAre("listed twice"));
+  apply({{"sky", 2}, {"sea", 1}});
+  EXPECT_THAT(warnings_, ElementsAre("listed twice"));
+  script_.warnings["sky"] = "no key";
+  apply({{"sky", 2}, {"sea", 1}});
+  EXPECT_THAT(warnings_, ElementsAre("listed twice", "no key"));
 }
 
 TEST_F(ProviderSetTest, a_provider_in_service_stays_as_it_is_without_its_file) {

@@ -26,8 +26,8 @@ constexpr const char* kMd5 = "owner_specified.openstack.md5";
 constexpr const char* kSha256 = "owner_specified.openstack.sha256";
 constexpr const char* kObject = "owner_specified.openstack.object";
 
-// Minimum upload speed, for the timeout.
-constexpr std::uint64_t kMinSpeed = std::uint64_t{1} << 20;  // bytes a second
+// Glance answers once its store has the content, and may take no data meanwhile.
+constexpr async::Duration kMinStallLimit = std::chrono::minutes(10);
 
 std::string value_of(const Metadata& metadata, std::string_view key) {
   const auto found = metadata.find(key);
@@ -90,11 +90,11 @@ Task<std::string> GlanceImages::make(std::string name, ImageFile file, Metadata 
   ImageRequest request{
       .name = name, .format = file.format, .properties = properties(name, file, metadata)};
   const std::string id = co_await context_.api.image().create(std::move(request));
-  const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(
-      context_.config.image_upload_timeout() + std::chrono::seconds(body->size / kMinSpeed));
+  const auto stall_limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::max(kMinStallLimit, context_.config.image_upload_timeout()));
   std::optional<CloudError> failure;
   try {
-    co_await context_.api.image().upload(id, with_progress(body, progress), deadline);
+    co_await context_.api.image().upload(id, with_progress(body, progress), stall_limit);
   } catch (const CloudError& error) {
     failure = error;
   }

@@ -126,17 +126,19 @@ class ImagesTest : public AdapterTest {
                                  .format = "qcow2",
                                  .md5 = "m",
                                  .sha256 = "s"};
-    return adapter().traits().images->upload({}, "trixie-1700000000", file,
-                                             {{"nodepool_upload_id", "7"},
-                                              {"nodepool_provider_name", "os"},
-                                              {"min_ram", "512"},
-                                              {"tags", tags_}},
+    driver::Metadata metadata = {{"nodepool_upload_id", "7"},
+                                 {"nodepool_provider_name", "os"},
+                                 {"min_ram", "512"},
+                                 {"tags", tags_}};
+    metadata.insert(meta_.begin(), meta_.end());
+    return adapter().traits().images->upload({}, "trixie-1700000000", file, std::move(metadata),
                                              [this](std::uint64_t sent) { sent_ = sent; });
   }
 
   std::string content_ = std::string(3'000'000, 'x') + "end";
   std::uint64_t sent_ = 0;
   std::string tags_ = "ci";
+  driver::Metadata meta_;
 };
 
 TEST_F(ImagesTest, tags_are_a_list) {
@@ -169,6 +171,14 @@ TEST_F(ImagesTest, an_image_is_uploaded_with_its_properties) {
   loop_.run(adapter().traits().images->remove("trixie-1700000000", id));
   loop_.run(adapter().traits().images->remove("trixie-1700000000", id));
   EXPECT_THAT(cloud_.images, SizeIs(1));
+}
+
+TEST_F(ImagesTest, the_visibility_and_the_container_of_an_image_can_be_set) {
+  meta_ = {{"visibility", "shared"}, {"container_format", "docker"}, {"disk_format", "raw"}};
+  const Json image = cloud_.images.at(loop_.run(upload()));
+  EXPECT_EQ(image["visibility"], "shared");
+  EXPECT_EQ(image["container_format"], "docker");
+  EXPECT_EQ(image["disk_format"], "qcow2");
 }
 
 // Each is deleted with its own upload.

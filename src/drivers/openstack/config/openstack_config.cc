@@ -1,5 +1,9 @@
 #include "drivers/openstack/config/openstack_config.h"
 
+#include <fmt/format.h>
+
+#include <array>
+
 #include "cloud/config/loading.h"
 #include "config/ca_bundle.h"
 #include "config/duration.h"
@@ -13,6 +17,17 @@ namespace nodepool::drivers::openstack {
 
 using driver::MachineLabel;
 using driver::MachinePool;
+
+namespace {
+
+// Arguments of openstacksdk's create_image() that the Python Nodepool takes from `meta`, for an
+// import of the image instead of an upload.
+constexpr std::array<const char*, 9> kImportArguments = {
+    "use_import",    "import_method",   "uri",
+    "stores",        "all_stores",      "all_stores_must_succeed",
+    "remote_region", "remote_image_id", "remote_service_interface"};
+
+}  // namespace
 
 // The images that labels may refer to.
 struct OpenStackConfig::Images {
@@ -39,6 +54,11 @@ OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
     managed_images_->format = cloud_.image_format;
     if (cloud_.verify && cloud_.cacert.empty()) {
       cloud_.cacert = config::ca_bundle(config::HttpLibrary::requests, environment, provider);
+    }
+    if (cloud_.image_api_use_tasks && !managed_images_->images.empty()) {
+      warn(provider, "diskimages",
+           "uploads will fail: `image_api_use_tasks` of the cloud is not supported",
+           "set it to `false` in `clouds.yaml` if the cloud accepts direct uploads");
     }
   } catch (const config::OutsideError& error) {
     outside_problem_ = error.problem();
@@ -67,6 +87,7 @@ OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& prov
   };
   for (const config::Section& section : provider.sections("diskimages")) {
     found.diskimage_drives[section.text("name")] = wants_drive(section);
+    interpret_meta(section);
   }
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
@@ -76,6 +97,28 @@ OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& prov
     found.cloud_image_drives[name] = wants_drive(section);
   }
   return found;
+}
+
+// As openstacksdk does: `properties` in `meta` are further properties of the image.
+void OpenStackConfig::interpret_meta(const config::Section& image) {
+  driver::Metadata& meta = managed_images_->images.at(image.text("name")).meta;
+  for (const char* argument : kImportArguments) {
+    if (meta.erase(argument) == 0) continue;
+    warn(image, "meta",
+         fmt::format("`{}` has no effect: images are uploaded, not imported", argument));
+  }
+  const config::Value* given = image.find("meta");
+  const config::Value* properties = given == nullptr ? nullptr : given->find("properties");
+  if (properties == nullptr || !properties->is_mapping()) return;
+  meta.erase("properties");
+  for (const config::Value::Entry& entry : properties->as_mapping()) {
+    meta[entry.key] = entry.value.is_null() ? "" : config::text_or_json(entry.value);
+  }
+}
+
+void OpenStackConfig::warn(const config::Section& section, const char* key, std::string message,
+                           std::string hint) {
+  config_warnings_.push_back(section.error(key, std::move(message), std::move(hint)).problem());
 }
 
 void OpenStackConfig::load_pool(const config::Section& section,
@@ -100,8 +143,8 @@ void OpenStackConfig::load_label(const config::Section& section,
                                  const Images& images, MachinePool& machine_pool,
                                  OpenStackPool& pool) {
   const std::string name = section.text("name");
-  MachineLabel machine =
-      cloud::load_label(section, config, *managed_images_, images.cloud_images, config_warnings_);
+  MachineLabel machine = cloud::load_label(section, config, *managed_images_, images.cloud_images,
+                                           validation_warnings_);
   OpenStackLabel label;
   if (!machine.cloud_image.empty()) {
     label.cloud_image = images.references.at(machine.cloud_image);

@@ -221,8 +221,9 @@ labels: [{name: l}]
 diskimages: [{name: built, username: ci}]
 providers: [{name: p, cloud: fake, pools: [{name: q, labels: [{name: l, diskimage: built}]}]}]
 )");
-  ASSERT_EQ(config->config_warnings().size(), 1U);
-  EXPECT_THAT(to_string(config->config_warnings().front()),
+  EXPECT_THAT(config->config_warnings(), IsEmpty());
+  ASSERT_EQ(config->validation_warnings().size(), 1U);
+  EXPECT_THAT(to_string(config->validation_warnings().front()),
               HasSubstr("the provider's `diskimages` do not have `built`"));
   EXPECT_EQ(config->machine_label("q", "l").access.username, "ci");
 }
@@ -243,6 +244,44 @@ providers:
       load_error("diskimages: [{name: jammy}]\n"
                  "providers: [{name: p, cloud: fake, diskimages: [{name: jammy, meta: x}]}]"),
       HasSubstr("meta: must be a mapping"));
+}
+
+// As openstacksdk interprets them.
+TEST_F(OpenStackConfigTest, further_properties_of_an_image_may_be_nested) {
+  const auto config = load(R"(
+diskimages: [{name: jammy, elements: [vm]}]
+providers:
+  - name: up
+    cloud: fake
+    diskimages: [{name: jammy, meta: {a: 1, properties: {a: 2, hw_disk_bus: virtio, c: true}}}]
+)");
+  EXPECT_THAT(config->managed_images()->images.at("jammy").meta,
+              ElementsAre(Pair("a", "2"), Pair("c", "True"), Pair("hw_disk_bus", "virtio")));
+  EXPECT_THAT(config->config_warnings(), IsEmpty());
+}
+
+TEST_F(OpenStackConfigTest, an_import_of_an_image_is_no_property) {
+  const auto config = load(R"(
+diskimages: [{name: jammy, elements: [vm]}]
+providers:
+  - {name: up, cloud: fake, diskimages: [{name: jammy, meta: {use_import: true, stores: [a], b: c}}]}
+)");
+  EXPECT_THAT(config->managed_images()->images.at("jammy").meta, ElementsAre(Pair("b", "c")));
+  ASSERT_EQ(config->config_warnings().size(), 2U);
+  EXPECT_THAT(to_string(config->config_warnings().front()),
+              HasSubstr("diskimages[0] (jammy).meta: `use_import` has no effect"));
+}
+
+TEST_F(OpenStackConfigTest, uploads_by_tasks_are_a_warning) {
+  write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}, image_api_use_tasks: true}}");
+  EXPECT_THAT(load(kLeast)->config_warnings(), IsEmpty());
+  const auto config = load(R"(
+diskimages: [{name: jammy, elements: [vm]}]
+providers: [{name: up, cloud: fake, diskimages: [{name: jammy}]}]
+)");
+  ASSERT_EQ(config->config_warnings().size(), 1U);
+  EXPECT_THAT(to_string(config->config_warnings().front()),
+              HasSubstr("diskimages: uploads will fail: `image_api_use_tasks`"));
 }
 
 TEST_F(OpenStackConfigTest, the_strict_check_finds_what_daemons_forgive) {
