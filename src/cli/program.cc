@@ -32,7 +32,7 @@ telemetry::LogOptions log_options(const Arguments& arguments) {
   if (!arguments.debug && arguments.log_config)
     return program::load_log_config(*arguments.log_config).options;
   telemetry::LogOptions options;
-  options.levels[""] = arguments.debug ? telemetry::LogLevel::debug : telemetry::LogLevel::info;
+  if (arguments.debug) options.routes[""].level = telemetry::LogLevel::debug;
   return options;
 }
 

@@ -57,16 +57,16 @@ async::Duration loop_check_interval(async::Duration watchdog_timeout) {
 }
 
 LogConfig log_config(const Program& program, const Options& options) {
-  using telemetry::LogLevel;
+  using telemetry::LogTargetOptions;
   if (options.log_config) return load_log_config(*options.log_config);
   telemetry::LogOptions log;
-  log.levels = {{"", LogLevel::info}};
-  if (options.debug) log.levels["nodepool"] = LogLevel::debug;
+  if (options.debug) log.routes["nodepool"].level = telemetry::LogLevel::debug;
+  LogTargetOptions& target = log.targets.front();
   if (options.foreground) {
-    log.target = telemetry::LogOptions::Target::standard_output;
+    target.kind = LogTargetOptions::Kind::standard_output;
   } else {
-    log.target = telemetry::LogOptions::Target::file;
-    log.file = "/var/log/nodepool/" + program.log_name + ".log";
+    target.kind = LogTargetOptions::Kind::file;
+    target.file = "/var/log/nodepool/" + program.log_name + ".log";
   }
   return {.options = std::move(log), .warnings = {}};
 }

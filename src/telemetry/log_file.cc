@@ -87,7 +87,7 @@ LogFile::LogFile(std::string path, LogRotation rotation, std::time_t now)
   try {
     open();
   } catch (const std::system_error& error) {
-    if (!is_no_space(error.code())) throw;
+    if (!is_no_space(error.code())) opening_failure_ = error.what();
   }
 }
 

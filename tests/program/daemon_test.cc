@@ -198,10 +198,9 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   options.config =
       directory_.write("nodepool.yaml", "store: sqlite://" + directory_.path().string() + "/db\n");
   options.foreground = true;
-  TestDaemon daemon(options,
-                    std::make_shared<telemetry::Log>(telemetry::LogOptions{
-                        .target = telemetry::LogOptions::Target::file, .file = "/dev/full"}),
-                    {});
+  telemetry::LogOptions log;
+  log.targets = {{.kind = telemetry::LogTargetOptions::Kind::file, .file = "/dev/full"}};
+  TestDaemon daemon(options, std::make_shared<telemetry::Log>(log), {});
   ::unsetenv("WATCHDOG_USEC");
   daemon.enable_registry();
   daemon.begin_ = [&]() -> Task<> {
@@ -212,7 +211,7 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   };
   daemon.run(report_);
   EXPECT_THAT(daemon.state().problems,
-              ElementsAre("the log cannot be written: No space left on device"));
+              ElementsAre("the log cannot be written: /dev/full: No space left on device"));
   EXPECT_THAT(daemon.health().warnings, ElementsAre(daemon.state().problems.front()));
   EXPECT_THAT(daemon.registry().prometheus_text(),
               Not(HasSubstr("nodepool_log_messages_dropped_total 0\n")));
