@@ -313,7 +313,9 @@ Schema diskimage_schema() {
 }
 
 Schema tenant_limits_schema() {
-  return {.description = "Limits of a tenant, over all providers.",
+  return {.description =
+              "Limits of a tenant, over all providers. Requests that exceed them wait, also "
+              "those that need more than the whole limit.",
           .fields =
               {
                   {.key = "tenant-name",

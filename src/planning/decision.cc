@@ -76,15 +76,11 @@ std::optional<Reason> beyond_stock(const NodeRequest& request, const EvaluationI
   return std::nullopt;
 }
 
-// The limit that the request alone exceeds. Returns nothing if there is none.
+// The limit of the pool or provider that the request alone exceeds. Returns nothing if there is
+// none.
 std::optional<Reason> beyond_limits(const EvaluationInput& input) {
   if (auto over = excess(input.pool_limits, {}, input.needs_of_all)) {
     return about(Code::beyond_limit_of_pool, std::move(*over));
-  }
-  if (input.tenant_limits) {
-    if (auto over = excess(*input.tenant_limits, {}, input.needs_of_all)) {
-      return about(Code::beyond_limit_of_tenant, std::move(*over));
-    }
   }
   if (!input.provider_limits) return std::nullopt;
   if (auto over = excess(*input.provider_limits, {}, input.needs_of_all)) {
@@ -118,6 +114,22 @@ std::optional<Reason> decline_reason(const NodeRequest& request, const Component
     if (std::optional<Reason> reason = beyond_stock(request, input)) return reason;
   }
   return beyond_limits(input);
+}
+
+// The wait for its tenant. Returns nothing if the request does not exceed the limit. A limit may
+// have been lowered for a while, also to 0, so it is no reason to decline.
+std::optional<Decision> wait_for_tenant(const NodeRequest& request, const EvaluationInput& input) {
+  if (!input.tenant_limits) return std::nullopt;
+  if (auto over = excess(*input.tenant_limits, {}, input.needs_of_all)) {
+    return Decision{Kind::wait, Until::tenant_limit_is_raised,
+                    about(Code::beyond_limit_of_tenant, std::move(*over))};
+  }
+  if (auto over = excess(*input.tenant_limits, input.used_by_tenant, input.needs_of_tenant)) {
+    Reason reason = about(Code::tenant_full, std::move(*over));
+    reason.subject = request.tenant_name.value_or("");
+    return Decision{Kind::wait, Until::tenant_takes_less, std::move(reason), Shortage::tenant};
+  }
+  return std::nullopt;
 }
 
 // For a pool that does not launch nodes.
@@ -192,13 +204,7 @@ Decision evaluate(const NodeRequest& request, const PoolView& own, const Evaluat
   if (std::optional<Reason> reason = decline_reason(request, *own.component, input)) {
     return {Kind::decline, {}, std::move(*reason)};
   }
-  if (input.tenant_limits) {
-    if (auto over = excess(*input.tenant_limits, input.used_by_tenant, input.needs_of_tenant)) {
-      Reason reason = about(Code::tenant_full, std::move(*over));
-      reason.subject = request.tenant_name.value_or("");
-      return {Kind::wait, Until::tenant_takes_less, std::move(reason), Shortage::tenant};
-    }
-  }
+  if (std::optional<Decision> wait = wait_for_tenant(request, input)) return std::move(*wait);
   if (!input.behind.empty()) {
     return {Kind::wait, Until::earlier_one_is_served, {Code::comes_after, input.behind}};
   }

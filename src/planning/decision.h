@@ -43,6 +43,7 @@ struct Decision {
     quota_is_known,    // of the provider
     capacity_is_free,  // a suitable node becomes free, or usage decreases
     tenant_takes_less,
+    tenant_limit_is_raised,  // in the configuration
     earlier_one_is_served,  // the one in the reason is served, deleted, or waits for something else
     launch_ends,            // of the provider
     refusal_ends,           // launches of the label are not suspended any more

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,6 +48,10 @@ zk::ZooKeeperOptions zookeeper_options(config::ZooKeeper zookeeper) {
   options.session_timeout =
       std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(
                                                  std::chrono::duration<double>(zookeeper.timeout)));
+  // As kazoo: all servers can be tried before the session ends, and slow ones get the time that
+  // `zookeeper-timeout` gives them.
+  const auto servers = static_cast<std::int64_t>(std::max<std::size_t>(1, options.servers.size()));
+  options.connect_timeout = std::max(options.connect_timeout, options.session_timeout / servers);
   return options;
 }
 

@@ -313,6 +313,28 @@ TEST_F(CloudTest, a_tenant_stays_within_its_limit) {
   EXPECT_EQ(state(second), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, a_request_waits_while_its_tenants_limit_is_lowered) {
+  const auto limited = [](int most) {
+    return std::string(kCloud) +
+           "tenant-resource-limits: [{tenant-name: acme, max-servers: " + std::to_string(most) +
+           "}]\n";
+  };
+  start(limited(0));
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  cancel(request({"small"}));
+  const std::string one = request({"small"}, acme);
+  const std::string two = request({"small", "small"}, acme);
+  pass(seconds(600));
+  EXPECT_EQ(state(one), RequestState::requested);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1)) << "no idle node is evicted for it";
+  EXPECT_FALSE(is_paused());
+  reconfigure(limited(1));
+  EXPECT_EQ(state(one), RequestState::fulfilled);
+  EXPECT_EQ(state(two), RequestState::requested);
+  reconfigure(limited(3));
+  EXPECT_EQ(state(two), RequestState::fulfilled);
+}
+
 // The node was made when the label was larger.
 TEST_F(CloudTest, an_existing_node_counts_for_a_tenant_as_it_is_recorded) {
   cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 2}});

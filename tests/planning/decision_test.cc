@@ -263,6 +263,25 @@ TEST(DecisionTest, a_tenant_at_its_limit_waits) {
   EXPECT_EQ(situation.decide().kind, Kind::accept) << "it gets what counts for it already";
 }
 
+TEST(DecisionTest, a_request_beyond_its_tenants_limit_waits_until_that_is_raised) {
+  Situation situation;
+  situation.launches();
+  situation.request.tenant_name = "acme";
+  for (const double limit : {0.0, 0.5}) {
+    situation.input.tenant_limits = driver::Limits{{"instances", limit}};
+    const Decision decision = situation.decide();
+    EXPECT_EQ(decision.kind, Kind::wait);
+    EXPECT_EQ(decision.until, Until::tenant_limit_is_raised);
+    EXPECT_EQ(decision.reason.code, Reason::Code::beyond_limit_of_tenant);
+    EXPECT_EQ(decision.shortage, Decision::Shortage::none) << "no eviction helps";
+  }
+  EXPECT_EQ(sentence(situation.decide()),
+            "waits: it would exceed quota: for its tenant it needs instances 1, the limit is 0.5 "
+            "(until the tenant's limit is raised)");
+  situation.input.pool_limits["instances"] = 0.5;
+  EXPECT_EQ(situation.decide().kind, Kind::decline) << "no higher limit of the tenant helps";
+}
+
 TEST(DecisionTest, while_no_pool_is_known_to_be_registered_nothing_fails) {
   NodeRequest request;
   const Component own = pool("own", "rack", {"small"});
