@@ -1,6 +1,5 @@
 #include "config/ca_bundle.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,8 +35,9 @@ std::string ca_bundle(HttpLibrary library, const Environment& environment,
     if (path.empty()) continue;
     if (::access(path.c_str(), R_OK) == 0) return path;
     const std::string reason = std::generic_category().message(errno);
-    throw OutsideError(
-        provider.section_error(fmt::format("{}: {}: {}", name, path, reason)).problem());
+    std::string message(name);
+    message.append(": ").append(path).append(": ").append(reason);
+    throw OutsideError(provider.section_error(message).problem());
   }
   return {};
 }
