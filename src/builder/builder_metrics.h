@@ -85,7 +85,7 @@ inline constexpr telemetry::Metric kBuildRequests{
     .name = "nodepool_build_requests",
     .kind = telemetry::Metric::Kind::gauge,
     .statsd = {"nodepool.image_build_requests"},
-    .help = "Requested builds that no builder has begun; sent every minute."};
+    .help = "Requested builds of images that are not being built; sent every minute."};
 
 inline constexpr telemetry::Metric kBuildRequestsOfImage{
     .name = "nodepool_image_build_requests",
@@ -93,7 +93,7 @@ inline constexpr telemetry::Metric kBuildRequestsOfImage{
     .labels = {{{"image"}}},
     .statsd = {"nodepool.image.<image>.image_build_requests"},
     .help =
-        "1 if a build of the image is requested and no builder has begun it, else 0; sent every "
+        "1 if a build of the image is requested and none is in progress, else 0; sent every "
         "minute."};
 
 inline constexpr telemetry::Metric kBuildState{

@@ -505,16 +505,17 @@ TEST(BoundedFile, counts_what_does_not_fit_on_the_disk) {
 
 TEST(BuildLog, of_a_build_can_be_read_by_all_users_whatever_the_umask) {
   const test_support::TemporaryDirectory directory;
-  const BuildLog::Settings settings{.directory = directory.path() / "logs"};
+  const BuildLog::Settings settings{.directory = directory.path() / "nodepool" / "logs"};
   const mode_t before = ::umask(0077);
-  const BuildLog log(settings, "deb", kProgramsId);
   const BuildLog hook(settings.below("hooks"), "deb", kProgramsId);
+  const BuildLog log(settings, "deb", kProgramsId);
   ::umask(before);
   const auto mode = [](const fs::path& path) {
     return static_cast<unsigned>(fs::status(path).permissions());
   };
   EXPECT_EQ(mode(log.path()), 0644U);
-  EXPECT_EQ(mode(log.path().parent_path()), 0755U);
+  EXPECT_EQ(mode(settings.directory), 0755U);
+  EXPECT_EQ(mode(settings.directory.parent_path()), 0755U);
   EXPECT_EQ(mode(hook.path()), 0600U) << "hooks may print secrets";
   EXPECT_EQ(mode(hook.path().parent_path()), 0700U);
 

@@ -127,6 +127,15 @@ TEST_F(ListingFormsTest, a_terminal_can_get_plain_tables) {
   EXPECT_EQ(listed({"list"}), plain);
 }
 
+TEST_F(ListingFormsTest, a_tab_of_a_record_is_a_blank_on_a_terminal) {
+  run(launcher_.add_node(make_node("tab\there")));
+  EXPECT_THAT(listed({"list", "-o", "wide"}), HasSubstr("| tab\there |"));
+  out_is_terminal_ = true;
+  terminal_width_ = 300;
+  EXPECT_THAT(listed({"list"}), HasSubstr("| tab here |"));
+  EXPECT_THAT(listed({"list", "-o", "wide"}), HasSubstr("| tab here |"));
+}
+
 TEST_F(ListingFormsTest, terminal_control_characters_of_a_record_are_escaped) {
   out_is_terminal_ = true;
   model::Node node = make_node("evil\x1b[2J");

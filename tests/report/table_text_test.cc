@@ -62,7 +62,9 @@ TEST(TableTest, a_tab_is_one_column_and_on_a_terminal_a_blank) {
             "+-----+---+\n"
             "| x\ty | 7 |\n"
             "+-----+---+");
-  EXPECT_THAT(table_text(table, {.width = 80}), testing::HasSubstr("\n| x y | 7 |\n"));
+  const testing::Matcher<std::string> has_blank = testing::HasSubstr("\n| x y | 7 |\n");
+  EXPECT_THAT(table_text(table, {.is_terminal = true}), has_blank);
+  EXPECT_THAT(table_text(table, {.width = 80, .is_terminal = true}), has_blank);
 }
 
 TEST(TableTest, a_column_may_have_a_greatest_width) {

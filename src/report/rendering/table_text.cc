@@ -240,7 +240,7 @@ TextTable text_table(const Table& table, const Style& style) {
       // So that splitting a line at blanks yields every column.
       if (!style.headers && cells.back().empty()) cells.back() = "-";
       // On a terminal, a tab would take more columns than display_width() says.
-      if (style.width > 0) std::ranges::replace(cells.back(), '\t', ' ');
+      if (style.is_terminal) std::ranges::replace(cells.back(), '\t', ' ');
     }
   }
   return text;

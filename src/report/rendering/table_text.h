@@ -10,9 +10,10 @@ namespace nodepool::report {
 
 // The style of a table as text.
 struct Style {
-  bool headers = true;    // false: rows only, without a frame, "-" for empty cells
-  std::size_t width = 0;  // of the terminal, to which cells are cut; 0: unlimited
-  bool colours = false;   // of states, for a terminal
+  bool headers = true;       // false: rows only, without a frame, "-" for empty cells
+  std::size_t width = 0;     // of the terminal, to which cells are cut; 0: unlimited
+  bool colours = false;      // of states, for a terminal
+  bool is_terminal = false;  // tabs are printed as blanks
 };
 
 // A framed table in the style of PrettyTable 0.7, without a newline at its end. Times are local.
