@@ -61,13 +61,17 @@ bool is_format(std::string_view suffix) {
 
 // The build and the suffix after its name's dot. Returns nothing if the file belongs to no build.
 std::optional<std::pair<ImageStore::Key, std::string>> parse_file_name(std::string_view name) {
-  // Names of images may contain dots, suffixes dashes.
+  std::optional<std::pair<ImageStore::Key, std::string>> numbered;
+  // Names of images may contain dots and numbers, suffixes dashes.
   for (std::size_t dot = name.find('.'); dot != std::string_view::npos;
        dot = name.find('.', dot + 1)) {
     const std::optional<ImageStore::Key> key = parse_build_name(name.substr(0, dot));
-    if (key) return std::pair(*key, std::string(name.substr(dot + 1)));
+    if (!key) continue;
+    std::pair named(*key, std::string(name.substr(dot + 1)));
+    if (!is_sequence_number(key->second)) return named;
+    if (!numbered) numbered = std::move(named);
   }
-  return std::nullopt;
+  return numbered;
 }
 
 }  // namespace
@@ -142,7 +146,8 @@ ImageStore::Contents ImageStore::contents() const {
 void ImageStore::remove_partials() const {
   for (const fs::directory_entry& entry : entries()) {
     const auto named = parse_file_name(entry.path().filename().string());
-    if (named && named->second.ends_with(kPartial)) remove_file(entry.path());
+    if (!named || is_sequence_number(named->first.second)) continue;
+    if (named->second.ends_with(kPartial)) remove_file(entry.path());
   }
 }
 

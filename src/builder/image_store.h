@@ -49,7 +49,7 @@ class ImageStore {
 
   // Renames the complete partial_file() to the image.
   void finish_partial(const std::string& output, const std::string& format) const;
-  // Deletes all incomplete conversions.
+  // Deletes all incomplete conversions of builds with a UUID: other files may not be ours.
   void remove_partials() const;
 
   // The image and its checksums.

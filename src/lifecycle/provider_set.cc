@@ -56,7 +56,6 @@ void ProviderSet::want(Configs wanted) {
   for (const auto& [name, config] : previous) {
     if (!wanted_.contains(name)) retrier_.forget(name);
   }
-  log_new_warnings(previous);
   outdated_.clear();
   for (auto& [name, config] : wanted_) {
     if (!config->outside_problem() || !started_.contains(name)) continue;
@@ -64,14 +63,19 @@ void ProviderSet::want(Configs wanted) {
     log_.error("Provider {} keeps its previous configuration: {}", name, outdated_[name]);
     config = previous.at(name);
   }
+  log_new_warnings(previous);
 }
 
+// A change elsewhere in the file moves a setting to another line, which makes no new warning.
 void ProviderSet::log_new_warnings(const Configs& previous) const {
   for (const auto& [name, config] : wanted_) {
     const auto before = previous.find(name);
     for (const config::Problem& warning : config->config_warnings()) {
+      const auto is_same = [&warning](const config::Problem& other) {
+        return other.path == warning.path && other.message == warning.message;
+      };
       const bool is_known = before != previous.end() &&
-                            std::ranges::count(before->second->config_warnings(), warning) > 0;
+                            std::ranges::any_of(before->second->config_warnings(), is_same);
       if (!is_known) log_.warning("{}", to_string(warning));
     }
   }

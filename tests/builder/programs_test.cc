@@ -623,6 +623,23 @@ TEST(ImageStore, what_cannot_be_removed_keeps_no_other_file) {
   EXPECT_THAT(store.contents(), IsEmpty());
 }
 
+TEST(ImageStore, a_number_in_the_name_of_an_image_is_no_build) {
+  const test_support::TemporaryDirectory directory;
+  directory.write("ubuntu-2024010100.1-" + kProgramsId + ".qcow2", "x");
+  EXPECT_THAT(ImageStore(directory.path()).contents(),
+              ElementsAre(testing::Pair(ImageStore::Key("ubuntu-2024010100.1", kProgramsId),
+                                        ElementsAre("qcow2"))));
+}
+
+TEST(ImageStore, a_partial_file_with_a_number_may_be_of_others) {
+  const test_support::TemporaryDirectory directory;
+  const fs::path foreign = directory.write("backup-2024010100.tar.partial", "x");
+  const fs::path own = directory.write("deb-" + kProgramsId + ".qcow2.partial", "x");
+  ImageStore(directory.path()).remove_partials();
+  EXPECT_TRUE(fs::exists(foreign));
+  EXPECT_FALSE(fs::exists(own));
+}
+
 TEST(ImageStore, lists_formats_and_no_other_files) {
   const test_support::TemporaryDirectory directory;
   const ImageStore store(directory.path());

@@ -31,6 +31,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::SizeIs;
 
 using Events = std::vector<std::string>;
 
@@ -45,7 +46,7 @@ struct Script {
   Events events;
 };
 
-// A provider whose configuration is one number.
+// A provider whose configuration is one number, which is also its line in the file.
 class NumberedConfig final : public ProviderConfig {
  public:
   NumberedConfig(const config::ProviderSection& section, const Script& script)
@@ -53,7 +54,9 @@ class NumberedConfig final : public ProviderConfig {
     const auto problem = script.file_problems.find(name());
     if (problem != script.file_problems.end()) outside_problem_ = {.message = problem->second};
     const auto warning = script.warnings.find(name());
-    if (warning != script.warnings.end()) config_warnings_ = {{.message = warning->second}};
+    if (warning == script.warnings.end()) return;
+    const config::Mark mark{.line = static_cast<int>(section.value.as_integer()), .column = 1};
+    config_warnings_ = {{.file = "f", .mark = mark, .message = warning->second}};
   }
 
   const std::string& title() const { return title_; }
@@ -339,12 +342,24 @@ TEST_F(ProviderSetTest, a_file_that_one_provider_needs_concerns_no_other) {
 TEST_F(ProviderSetTest, a_warning_about_a_provider_is_logged_once) {
   script_.warnings["sky"] = "listed twice";
   apply({{"sky", 1}, {"sea", 1}});
-  EXPECT_THAT(warnings_, ElementsAre("listed twice"));
+  EXPECT_THAT(warnings_, ElementsAre("f:1:1: listed twice"));
   apply({{"sky", 2}, {"sea", 1}});
-  EXPECT_THAT(warnings_, ElementsAre("listed twice"));
+  EXPECT_THAT(warnings_, SizeIs(1)) << "it has only moved to another line";
   script_.warnings["sky"] = "no key";
   apply({{"sky", 2}, {"sea", 1}});
-  EXPECT_THAT(warnings_, ElementsAre("listed twice", "no key"));
+  EXPECT_THAT(warnings_, ElementsAre("f:1:1: listed twice", "f:2:1: no key"));
+}
+
+TEST_F(ProviderSetTest, a_warning_is_about_the_configuration_in_effect) {
+  script_.warnings["sky"] = "listed twice";
+  apply({{"sky", 1}});
+  script_.warnings["sky"] = "no key";
+  script_.file_problems["sky"] = "no kubeconfig";
+  apply({{"sky", 2}});
+  EXPECT_THAT(warnings_, ElementsAre("f:1:1: listed twice"));
+  script_.file_problems.clear();
+  apply({{"sky", 2}});
+  EXPECT_THAT(warnings_, ElementsAre("f:1:1: listed twice", "f:2:1: no key"));
 }
 
 TEST_F(ProviderSetTest, a_provider_in_service_stays_as_it_is_without_its_file) {

@@ -181,6 +181,22 @@ TEST_F(ImagesTest, the_visibility_and_the_container_of_an_image_can_be_set) {
   EXPECT_EQ(image["disk_format"], "qcow2");
 }
 
+// As openstacksdk interprets them.
+TEST_F(ImagesTest, further_properties_may_be_nested_and_import_arguments_are_none) {
+  meta_ = {
+      {"a", "1"},
+      {"use_import", "True"},
+      {"properties", R"({"a": 2, "b": true, "c": null, "d": "x", "nodepool_upload_id": "8"})"}};
+  const Json image = cloud_.images.at(loop_.run(upload()));
+  EXPECT_EQ(image["a"], "2");
+  EXPECT_EQ(image["b"], "True");
+  EXPECT_EQ(image["c"], "");
+  EXPECT_EQ(image["d"], "x");
+  EXPECT_EQ(image["nodepool_upload_id"], "7");
+  EXPECT_FALSE(image.contains("use_import"));
+  EXPECT_FALSE(image.contains("properties"));
+}
+
 // Each is deleted with its own upload.
 TEST_F(ImagesTest, two_uploads_of_the_same_file_are_two_images) {
   const std::string id = loop_.run(upload());
@@ -191,6 +207,7 @@ TEST_F(ImagesTest, two_uploads_of_the_same_file_are_two_images) {
 }
 
 TEST_F(ImagesTest, a_failed_upload_leaves_nothing) {
+  meta_ = {{"a", "1"}, {"properties", R"({"a": 2})"}};
   cloud_.fail("PUT /image/images/ID/file", {400});
   EXPECT_EQ(failure_of(upload())->kind(), Kind::failed);
   cloud_.fail("POST /image/images", {-1});
@@ -205,6 +222,14 @@ TEST_F(ImagesTest, an_image_without_a_known_id_is_deleted_by_its_name) {
   loop_.run(adapter().traits().images->remove("trixie-1700000000", ""));
   loop_.run(adapter().traits().images->remove("jammy", ""));  // not ours
   EXPECT_THAT(cloud_.images, SizeIs(1));
+}
+
+TEST(StallLimitTest, allows_for_the_size_of_the_image) {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  EXPECT_EQ(stall_limit(0, seconds(30)), minutes(10));
+  EXPECT_EQ(stall_limit(0, minutes(60)), minutes(60));
+  EXPECT_EQ(stall_limit(std::uint64_t{20} << 30, minutes(60)), minutes(60) + seconds(20 << 10));
 }
 
 TEST_F(ImagesTest, import_tasks_are_reported_as_unsupported) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "cloud/config/loading.h"
 #include "config/ca_bundle.h"
 #include "config/duration.h"
@@ -11,23 +9,13 @@
 #include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/openstack/config/configured_cloud.h"
+#include "drivers/openstack/config/import_arguments.h"
 #include "drivers/openstack/config/openstack_schema.h"
 
 namespace nodepool::drivers::openstack {
 
 using driver::MachineLabel;
 using driver::MachinePool;
-
-namespace {
-
-// Arguments of openstacksdk's create_image() that the Python Nodepool takes from `meta`, for an
-// import of the image instead of an upload.
-constexpr std::array<const char*, 9> kImportArguments = {
-    "use_import",    "import_method",   "uri",
-    "stores",        "all_stores",      "all_stores_must_succeed",
-    "remote_region", "remote_image_id", "remote_service_interface"};
-
-}  // namespace
 
 // The images that labels may refer to.
 struct OpenStackConfig::Images {
@@ -87,7 +75,7 @@ OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& prov
   };
   for (const config::Section& section : provider.sections("diskimages")) {
     found.diskimage_drives[section.text("name")] = wants_drive(section);
-    interpret_meta(section);
+    warn_of_imports(section, config);
   }
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
@@ -99,20 +87,16 @@ OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& prov
   return found;
 }
 
-// As openstacksdk does: `properties` in `meta` are further properties of the image.
-void OpenStackConfig::interpret_meta(const config::Section& image) {
-  driver::Metadata& meta = managed_images_->images.at(image.text("name")).meta;
+// An upload has the metadata of both the image and the provider.
+void OpenStackConfig::warn_of_imports(const config::Section& image, const config::Config& config) {
+  const std::string name = image.text("name");
+  const config::Value& metadata = config::find_diskimage(config, image, "name", name).metadata;
+  const driver::Metadata& meta = managed_images_->images.at(name).meta;
+  constexpr const char* kReason = "has no effect: images are uploaded, not imported";
   for (const char* argument : kImportArguments) {
-    if (meta.erase(argument) == 0) continue;
-    warn(image, "meta",
-         fmt::format("`{}` has no effect: images are uploaded, not imported", argument));
-  }
-  const config::Value* given = image.find("meta");
-  const config::Value* properties = given == nullptr ? nullptr : given->find("properties");
-  if (properties == nullptr || !properties->is_mapping()) return;
-  meta.erase("properties");
-  for (const config::Value::Entry& entry : properties->as_mapping()) {
-    meta[entry.key] = entry.value.is_null() ? "" : config::text_or_json(entry.value);
+    if (meta.contains(argument)) warn(image, "meta", fmt::format("`{}` {}", argument, kReason));
+    if (metadata.find(argument) == nullptr) continue;
+    warn(image, "name", fmt::format("`{}` in the image's `metadata` {}", argument, kReason));
   }
 }
 

@@ -76,7 +76,7 @@ class OpenStackConfig final : public driver::StateMachineConfig {
 
   void load_provider(const config::Section& provider);
   Images load_images(const config::Section& provider, const config::Config& config);
-  void interpret_meta(const config::Section& image);
+  void warn_of_imports(const config::Section& image, const config::Config& config);
   void warn(const config::Section& section, const char* key, std::string message,
             std::string hint = {});
   void load_pool(const config::Section& section, const config::ProviderSection& provider,
