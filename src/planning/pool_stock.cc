@@ -46,10 +46,14 @@ std::vector<std::string> PoolStock::choose(const model::NodeRequest& request,
   const auto missing = [](const auto& plan) { return std::ranges::count(plan, std::string()); };
   Zones zones{{zone_with_many(labels)}};
   do {
+    // Equal labels have the same ones: a search may pass thousands of nodes.
+    std::map<std::string_view, std::vector<std::string>> found;
     std::vector<std::vector<std::string>> candidates;
     for (const std::string& label : labels) {
+      const auto [entry, is_new] = found.try_emplace(label);
       // The request's other labels take at most size - 1 of them.
-      candidates.push_back(candidates_for(label, labels.size(), zones, is_preferred));
+      if (is_new) entry->second = candidates_for(label, labels.size(), zones, is_preferred);
+      candidates.push_back(entry->second);
     }
     std::vector<std::string> plan = match(candidates);
     if (missing(plan) < missing(best)) best = std::move(plan);

@@ -139,6 +139,20 @@ TEST_F(PoolStockTest, nodes_without_a_zone_do_not_join_those_of_two) {
   EXPECT_THAT(choice({"a", "a", "b"}), UnorderedElementsAre("anywhere", "south", "s2"));
 }
 
+TEST_F(PoolStockTest, equal_labels_are_searched_for_once_in_each_zone) {
+  for (int i = 0; i < 10; ++i) add("n" + std::to_string(i), {"a"}, "north");
+  for (int i = 0; i < 10; ++i) add("s" + std::to_string(i), {"a", "b"}, "south");
+  NodeRequest request;
+  request.node_types = {"a", "a", "b", "a", "b"};
+  int inspected = 0;
+  const auto plan = stock_.choose(request, [&inspected](const std::string&) {
+    ++inspected;
+    return false;
+  });
+  EXPECT_THAT(plan, testing::Each(testing::Not(testing::IsEmpty())));
+  EXPECT_EQ(inspected, 10 + 2 * 10) << "`a` in the north, `a` and `b` in the south";
+}
+
 TEST_F(PoolStockTest, a_node_with_several_labels_serves_only_one_at_once) {
   stock_.reconfigure(driver::Inventory{{"a"}, {"a", "b"}, {"c"}, {"c", "d"}, {"d", "e"}});
   struct Row {

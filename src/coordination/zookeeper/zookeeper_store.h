@@ -52,8 +52,9 @@ struct ZooKeeperOptions {
   // 20 of their ticks, by default).
   std::chrono::milliseconds session_timeout = std::chrono::seconds(10);
 
-  // For one attempt at one address of a server: connection, TLS, session. The lookup of its name
-  // comes before and takes as long as the system's resolver lets it.
+  // For one attempt at a server: connection, TLS, session. Its addresses share it, but each has at
+  // least 3 s, or this time if it is shorter. The lookup of its name comes before and takes as long
+  // as the system's resolver lets it.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(3);
 };
 

@@ -19,13 +19,11 @@ constexpr auto kAgeOfGoodNews = std::chrono::seconds(10);
 constexpr auto kAgeOfTerminations = std::chrono::seconds(10);
 
 // Maximum age of the last listing when a recent one takes long. The launcher checks for terminated
-// machines every minute.
-constexpr auto kAgeOfLastNews = std::chrono::minutes(5);
+// machines every minute, which may take a while.
+constexpr auto kAgeOfLastNews = std::chrono::seconds(90);
 
 // How long a request for a ready node waits for a recent listing, from when that was sent, so that
-// a slow one does not delay each request: if the last listing shows that the machine runs, and if
-// nothing is known of it.
-constexpr auto kPatienceAfterGoodNews = std::chrono::seconds(1);
+// a slow one does not delay each request.
 constexpr auto kPatience = std::chrono::seconds(2);
 
 // How long it waits if the last listing shows that the machine does not run.
@@ -125,13 +123,13 @@ bool MachineInventory::may_be_hidden(double state_time, const IndexedMachines& m
 async::Clock::TimePoint MachineInventory::deadline_of_check(const IndexedMachines* last,
                                                             const model::Json& external_id,
                                                             double state_time) const {
-  if (last == nullptr) return listing_.sent_at() + kPatience;
+  const auto soon = listing_.sent_at() + kPatience;
+  if (last == nullptr) return soon;
   const Machine* machine = last->find(external_id);
-  if (runs(machine)) return listing_.sent_at() + kPatienceAfterGoodNews;
+  if (runs(machine)) return soon;
   const bool is_unknown =
       machine == nullptr ? may_be_hidden(state_time, *last) : may_precede(*last, state_time);
-  if (is_unknown) return listing_.sent_at() + kPatience;
-  return runtime_.clock.now() + kPatienceAfterBadNews;
+  return is_unknown ? soon : runtime_.clock.now() + kPatienceAfterBadNews;
 }
 
 // Whether a recent listing shows that the machine runs, or says nothing of it: incomplete listings
@@ -149,7 +147,8 @@ Task<bool> MachineInventory::runs_or_is_unknown(model::Json external_id) {
 
 Task<bool> MachineInventory::is_running(std::string node_id, model::Json external_id,
                                         double state_time) {
-  Pointer last = listing_.last(kAgeOfLastNews);
+  const Pointer last = listing_.last(kAgeOfLastNews);
+  bool has_just_run = last != nullptr && runs(last->find(external_id));
   std::string problem;
   std::string unknown;
   try {
@@ -158,7 +157,7 @@ Task<bool> MachineInventory::is_running(std::string node_id, model::Json externa
     const bool may_run = co_await async::with_deadline(runtime_.clock, deadline, std::move(check),
                                                        "listing the machines");
     if (may_run) co_return true;
-    last.reset();  // there is newer news
+    has_just_run = false;  // by newer news
     co_await runtime_.clock.sleep_for(kPause);
     const Pointer machines = co_await list();
     const Machine* machine = machines->find(external_id);
@@ -168,11 +167,10 @@ Task<bool> MachineInventory::is_running(std::string node_id, model::Json externa
   } catch (const CloudError& error) {
     unknown = error.what();
   } catch (const async::DeadlineExceeded& error) {
+    if (has_just_run) co_return true;
     unknown = error.what();
   }
   if (!unknown.empty()) {
-    const bool has_just_run = last != nullptr && runs(last->find(external_id));
-    if (has_just_run) co_return true;
     log_.warning("Cannot check node {}, assuming that it is healthy: {}", node_id, unknown);
     co_return true;
   }

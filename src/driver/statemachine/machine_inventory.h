@@ -49,9 +49,10 @@ class MachineInventory {
 
   // Whether the machine of a ready node runs. A machine that does not is looked for in another
   // listing. A missing machine counts as running if it may only be missing from the listings, such
-  // as soon after the node's `state_time`. Waits for a slow cloud for a second if the machine ran
-  // minutes ago, and for two if nothing is known of it. Never throws CloudError: what cannot be
-  // asked counts as running, with a warning unless it ran minutes ago.
+  // as soon after the node's `state_time`. Waits for a slow cloud for two seconds, unless its last
+  // listing shows that the machine does not run. Never throws CloudError: what cannot be asked
+  // counts as running, with a warning. Without one if the cloud is only slow, and a listing of the
+  // last 90 seconds shows that the machine runs.
   Task<bool> is_running(std::string node_id, model::Json external_id, double state_time);
 
   // The nodes whose machines have ended, and why, as one sentence. Omits nodes that are being

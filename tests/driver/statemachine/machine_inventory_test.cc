@@ -137,13 +137,25 @@ TEST_F(MachineInventoryTest, a_listing_that_does_not_end_keeps_no_machine_from_i
   EXPECT_EQ(cloud_->count("list"), 1U);
 }
 
-TEST_F(MachineInventoryTest, a_cloud_that_hangs_hardly_delays_what_ran_minutes_ago) {
+TEST_F(MachineInventoryTest, a_cloud_that_hangs_is_reported_for_what_has_not_just_run) {
   const Node node = launch_old();
   EXPECT_TRUE(is_usable(node));
-  process_->pass(std::chrono::minutes(4));
+  process_->pass(std::chrono::seconds(80));
   cloud_->hangs = "list";
-  EXPECT_EQ(delay_of(node), std::chrono::seconds(1));
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(2));
   EXPECT_FALSE(has_logged("Cannot check node"));
+  process_->pass(std::chrono::seconds(10));
+  EXPECT_TRUE(is_usable(node));
+  EXPECT_TRUE(has_logged("Cannot check node " + node.id + ", assuming that it is healthy: "));
+}
+
+TEST_F(MachineInventoryTest, a_failure_is_reported_also_for_what_has_just_run) {
+  const Node node = launch_old();
+  EXPECT_TRUE(is_usable(node));
+  process_->pass(std::chrono::seconds(30));
+  cloud_->fail("list", {CloudError::Kind::transient}, 1000);
+  EXPECT_TRUE(is_usable(node));
+  EXPECT_TRUE(has_logged("Cannot check node " + node.id + ", assuming that it is healthy: "));
 }
 
 TEST_F(MachineInventoryTest, a_slow_listing_is_read_in_the_background) {
@@ -153,7 +165,7 @@ TEST_F(MachineInventoryTest, a_slow_listing_is_read_in_the_background) {
   process_->pass(std::chrono::minutes(1));
   cloud_->latency = std::chrono::seconds(12);
   cloud_->calls.clear();
-  EXPECT_EQ(delay_of(node), std::chrono::seconds(1));
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(2));
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(delay_of(other), std::chrono::seconds(0)) << "for the same listing";
     process_->pass(std::chrono::seconds(2));
@@ -161,7 +173,7 @@ TEST_F(MachineInventoryTest, a_slow_listing_is_read_in_the_background) {
   EXPECT_EQ(cloud_->count("list"), 1U);
   process_->pass(std::chrono::seconds(20));
   cloud_->state = Machine::State::stopped;
-  EXPECT_EQ(delay_of(node), std::chrono::seconds(1));
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(2));
   process_->pass(std::chrono::seconds(12));
   EXPECT_FALSE(is_usable(node)) << "the listing has ended";
 }
