@@ -151,6 +151,7 @@ void Daemon::reload_ended(const std::string& error) {
 }
 
 void Daemon::update_problems() {
+  log_sink_->retry();  // the next message may be hours away
   const std::string trouble = log_sink_->losses().trouble;
   std::vector<std::string> problems;
   if (!trouble.empty()) problems.push_back("the log cannot be written: " + trouble);

@@ -38,14 +38,18 @@ bool is_top_or_below(std::string_view logger) {
 using Loggers = std::map<std::string, const Value*, std::less<>>;
 
 // The loggers that matter: the root "", the top one, and those below, parents first. Null: has no
-// configuration.
+// configuration. The root logger may also be among `loggers`; `root` overrides that.
 Loggers relevant_loggers(const Value& config) {
-  Loggers loggers{{"", config.find("root")}, {std::string(kTopLogger), nullptr}};
+  Loggers loggers{{"", nullptr}, {std::string(kTopLogger), nullptr}};
   const Value* configured = config.find("loggers");
-  if (configured == nullptr || !configured->is_mapping()) return loggers;
-  for (const auto& entry : configured->as_mapping()) {
-    if (is_top_or_below(entry.key)) loggers[entry.key] = &entry.value;
+  if (configured != nullptr && configured->is_mapping()) {
+    for (const auto& entry : configured->as_mapping()) {
+      if (entry.key.empty() || entry.key == "root") loggers[""] = &entry.value;
+      if (is_top_or_below(entry.key)) loggers[entry.key] = &entry.value;
+    }
   }
+  const Value* root = config.find("root");
+  if (root != nullptr && root->truthy()) loggers[""] = root;
   return loggers;
 }
 
@@ -67,24 +71,24 @@ class RouteReader {
   void add_handlers(const Value& logger, Resolved& resolved);
   std::optional<std::size_t> target_of(const std::string& handler);
   std::size_t add_target(LogTargetOptions target);
+  std::size_t last_resort();
 
   const Value& config_;
   LogConfig result_;
   std::map<std::string, Resolved, std::less<>> resolved_;
   std::map<std::string, std::optional<std::size_t>> targets_;  // by handler; nothing: none
+  std::optional<std::size_t> last_resort_;  // standard error, for messages without a target
 };
 
 LogConfig RouteReader::read() {
   for (const auto& [name, logger] : relevant_loggers(config_)) {
     resolved_[name] = resolve(name, logger);
   }
-  std::optional<std::size_t> last_resort;
   for (auto& [name, resolved] : resolved_) {
     if (name.empty()) continue;
-    if (!resolved.has_handler) {
-      if (!last_resort) last_resort = add_target({});
-      resolved.route.targets = {*last_resort};
-    }
+    std::vector<std::size_t>& targets = resolved.route.targets;
+    if (!resolved.has_handler) targets = {last_resort()};
+    if (targets.size() > 1 && last_resort_) std::erase(targets, *last_resort_);
     result_.options.routes[name == kTopLogger ? "" : name] = resolved.route;
   }
   return std::move(result_);
@@ -126,15 +130,20 @@ void RouteReader::add_handlers(const Value& logger, Resolved& resolved) {
 std::optional<std::size_t> RouteReader::target_of(const std::string& handler) {
   const auto [entry, is_new] = targets_.try_emplace(handler);
   if (!is_new) return entry->second;
-  if (auto target = read_log_handler(config_, handler, result_.warnings)) {
-    entry->second = add_target(std::move(*target));
-  }
+  LogHandler read = read_log_handler(config_, handler, result_.warnings);
+  if (read.kind == LogHandler::Kind::target) entry->second = add_target(std::move(read.target));
+  if (read.kind == LogHandler::Kind::unsupported) entry->second = last_resort();
   return entry->second;
 }
 
 std::size_t RouteReader::add_target(LogTargetOptions target) {
   result_.options.targets.push_back(std::move(target));
   return result_.options.targets.size() - 1;
+}
+
+std::size_t RouteReader::last_resort() {
+  if (!last_resort_) last_resort_ = add_target({});
+  return *last_resort_;
 }
 
 bool is_yaml(const std::filesystem::path& path) {

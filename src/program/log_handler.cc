@@ -124,21 +124,26 @@ LogFormatOptions read_formatter(const Value& formatter, std::vector<std::string>
   return options;
 }
 
-void apply_class(const Value& handler, LogTargetOptions& target,
-                 std::vector<std::string>& warnings) {
+void apply_class(const Value& handler, LogHandler& result, std::vector<std::string>& warnings) {
   const std::string kind = class_of(handler);
   const std::string_view name = last_part(kind);
   const std::string file = text_at(handler, "filename");
+  const std::string stream = text_at(handler, "stream");
   if (std::ranges::find(kHandlerClasses, name) == std::end(kHandlerClasses)) {
+    std::string destination = "the other handlers, or to standard error if there are none";
+    if (!stream.empty()) destination = stream;
+    if (!file.empty()) destination = file + ", without rotation";
     warnings.push_back("handler class " + kind + " is not supported: messages go to " +
-                       (file.empty() ? "standard error" : file + ", without rotation"));
+                       destination);
+    if (file.empty() && stream.empty()) result.kind = LogHandler::Kind::unsupported;
   }
+  LogTargetOptions& target = result.target;
   if (name == "RotatingFileHandler") target.rotation = rotation_by_size(handler);
   if (name == "TimedRotatingFileHandler") target.rotation = rotation_by_time(handler, warnings);
   if (!file.empty()) {
     target.kind = LogTargetOptions::Kind::file;
     target.file = file;
-  } else if (text_at(handler, "stream") == "ext://sys.stdout") {
+  } else if (stream == "ext://sys.stdout") {
     target.kind = LogTargetOptions::Kind::standard_output;
   }
   if (text_at(handler, "mode").starts_with('w')) {
@@ -148,22 +153,22 @@ void apply_class(const Value& handler, LogTargetOptions& target,
 
 }  // namespace
 
-std::optional<LogTargetOptions> read_log_handler(const Value& config, const std::string& name,
-                                                 std::vector<std::string>& warnings) {
+LogHandler read_log_handler(const Value& config, const std::string& name,
+                            std::vector<std::string>& warnings) {
   const Value& handler = entry_of(config, "handlers", name);
-  if (last_part(class_of(handler)) == "NullHandler") return std::nullopt;
-  LogTargetOptions target;
+  if (last_part(class_of(handler)) == "NullHandler") return {.kind = LogHandler::Kind::null};
+  LogHandler result;
   try {
-    apply_class(handler, target, warnings);
-    target.level = level_at(handler).value_or(LogLevel::debug);
+    apply_class(handler, result, warnings);
+    result.target.level = level_at(handler).value_or(LogLevel::debug);
     const std::string formatter = text_at(handler, "formatter");
     if (!formatter.empty()) {
-      target.format = read_formatter(entry_of(config, "formatters", formatter), warnings);
+      result.target.format = read_formatter(entry_of(config, "formatters", formatter), warnings);
     }
   } catch (const std::runtime_error& error) {
     throw std::runtime_error("handler '" + name + "': " + error.what());
   }
-  return target;
+  return result;
 }
 
 }  // namespace nodepool::program

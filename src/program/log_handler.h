@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,12 +8,21 @@
 
 namespace nodepool::program {
 
-// The target of a handler in a logging configuration: a file (FileHandler, WatchedFileHandler,
-// RotatingFileHandler, TimedRotatingFileHandler) or a standard stream (StreamHandler, and unknown
-// classes without a file), with its level and its formatter. Nothing for a NullHandler. Throws
-// std::runtime_error if the configuration has no such handler or formatter, or a value is invalid.
-std::optional<telemetry::LogTargetOptions> read_log_handler(const config::Value& config,
-                                                            const std::string& name,
-                                                            std::vector<std::string>& warnings);
+struct LogHandler {
+  enum class Kind {
+    null,         // messages go nowhere: a NullHandler
+    target,       // they go to `target`
+    unsupported,  // they go elsewhere: an unknown class without a file or a stream
+  };
+  Kind kind = Kind::target;
+  telemetry::LogTargetOptions target = {};
+};
+
+// A handler in a logging configuration. Its target is a file (FileHandler, WatchedFileHandler,
+// RotatingFileHandler, TimedRotatingFileHandler) or a standard stream (StreamHandler), with its
+// level and its formatter. Throws std::runtime_error if the configuration has no such handler or
+// formatter, or a value is invalid.
+LogHandler read_log_handler(const config::Value& config, const std::string& name,
+                            std::vector<std::string>& warnings);
 
 }  // namespace nodepool::program

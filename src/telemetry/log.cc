@@ -4,43 +4,60 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "telemetry/sanitized_text.h"
+
 namespace nodepool::telemetry {
 
 namespace {
 
 const LogRoute kSilence{.level = LogLevel::off, .targets = {}};
 
-// Throws if the route has targets, but none could be opened.
-void require_open(const LogRoute& route, const std::vector<LogTarget>& targets) {
-  const auto has_failed = [&targets](std::size_t position) {
-    return !targets.at(position).losses().trouble.empty();
-  };
-  if (route.targets.empty() || !std::ranges::all_of(route.targets, has_failed)) return;
-  const LogTarget& target = targets[route.targets.front()];
-  throw std::runtime_error("cannot write the log file " + target.name() + ": " +
-                           target.losses().trouble);
+using Targets = std::map<std::size_t, LogTarget>;
+
+Targets open_targets(const LogOptions& options) {
+  Targets targets;
+  for (const auto& [logger, route] : options.routes) {
+    for (const std::size_t position : route.targets) {
+      targets.try_emplace(position, options.targets.at(position));
+    }
+  }
+  return targets;
+}
+
+// Throws if the route has files, but none could be opened. A stream does not replace a file: in the
+// background, it leads nowhere.
+void require_file(const LogRoute& route, const Targets& targets) {
+  const LogTarget* failed = nullptr;
+  for (const std::size_t position : route.targets) {
+    const LogTarget& target = targets.at(position);
+    if (!target.is_file()) continue;
+    if (target.losses().trouble.empty()) return;
+    if (failed == nullptr) failed = &target;
+  }
+  if (failed == nullptr) return;
+  throw std::runtime_error("cannot write the log file " + failed->name() + ": " +
+                           failed->losses().trouble);
 }
 
 }  // namespace
 
-Log::Log(const LogOptions& options)
-    : Log({options.targets.begin(), options.targets.end()}, options.routes) {}
+Log::Log(const LogOptions& options) : Log(open_targets(options), options.routes) {}
 
-Log::Log(std::vector<LogTarget> targets, Routes routes)
+Log::Log(Targets targets, Routes routes)
     : targets_(std::move(targets)), routes_(std::move(routes)) {
   for (auto& [logger, route] : routes_) {
-    require_open(route, targets_);
+    require_file(route, targets_);
     LogLevel least = LogLevel::off;
     for (const std::size_t position : route.targets) {
-      least = std::min(least, targets_[position].level());
+      least = std::min(least, targets_.at(position).level());
     }
     route.level = std::max(route.level, least);
   }
 }
 
 std::shared_ptr<Log> Log::to_consumer(Consumer consume, LogLevel level) {
-  std::vector<LogTarget> targets;
-  targets.emplace_back([consume = std::move(consume)](const LogRecord& record) {
+  Targets targets;
+  targets.try_emplace(0, [consume = std::move(consume)](const LogRecord& record) {
     consume(record.level, record.logger, record.message);
   });
   return std::shared_ptr<Log>(new Log(std::move(targets), {{"", {.level = level}}}));
@@ -62,19 +79,27 @@ bool Log::enabled(std::string_view logger, LogLevel level) const {
 
 void Log::write(std::string_view logger, LogLevel level, std::string_view message) {
   const LogRoute& route = route_of(logger);
-  const LogRecord record{level, std::chrono::system_clock::now(), logger, message};
+  const std::string name = sanitized_text(logger);
+  const std::string text = sanitized_text(message);
+  const LogRecord record{level, std::chrono::system_clock::now(), name, text};
   const std::lock_guard lock(mutex_);
-  const auto takes = [&](std::size_t position) { return level >= targets_[position].level(); };
+  const auto takes = [&](std::size_t position) { return level >= targets_.at(position).level(); };
   const bool is_taken = std::ranges::any_of(route.targets, takes);
   for (const std::size_t position : route.targets) {
-    if (!is_taken || takes(position)) targets_[position].write(record);
+    if (!is_taken || takes(position)) targets_.at(position).write(record);
   }
+}
+
+void Log::retry() {
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::system_clock::now();
+  for (auto& [position, target] : targets_) target.retry(now);
 }
 
 LogLosses Log::losses() const {
   const std::lock_guard lock(mutex_);
   LogLosses sum;
-  for (const LogTarget& target : targets_) {
+  for (const auto& [position, target] : targets_) {
     const LogLosses& losses = target.losses();
     sum.messages += losses.messages;
     if (losses.trouble.empty()) continue;

@@ -41,8 +41,8 @@ class Logger;
 // A target that fails does not disturb the others.
 class Log {
  public:
-  // Throws std::runtime_error if a logger would be silent because none of its files can be opened,
-  // except on a full file system.
+  // Opens the targets to which a route refers. Throws std::runtime_error if none of a logger's
+  // files can be opened, except on a full file system.
   explicit Log(const LogOptions& options);
 
   // Passes every message that would be written to `consume` instead, for tests. `consume` may
@@ -57,18 +57,23 @@ class Log {
   // Callable from any thread. A target that fails drops and counts the message.
   void write(std::string_view logger, LogLevel level, std::string_view message);
 
+  // Finds out whether targets that failed work again. Otherwise, their next message does. Callable
+  // from any thread.
+  void retry();
+
   // Of all targets: the sum of the lost messages, and the troubles with the targets' names.
   // Callable from any thread.
   LogLosses losses() const;
 
  private:
   using Routes = std::map<std::string, LogRoute, std::less<>>;
+  using Targets = std::map<std::size_t, LogTarget>;  // by their positions in the options
 
-  Log(std::vector<LogTarget> targets, Routes routes);
+  Log(Targets targets, Routes routes);
   const LogRoute& route_of(std::string_view logger) const;
 
   mutable std::mutex mutex_;  // worker threads log too
-  std::vector<LogTarget> targets_;
+  Targets targets_;
   Routes routes_;  // `level` is at least the least that one of the targets takes
 };
 

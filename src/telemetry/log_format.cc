@@ -10,28 +10,24 @@
 #include <variant>
 
 #include "json/json.h"
-#include "telemetry/sanitized_text.h"
 
 namespace nodepool::telemetry {
 
 namespace {
 
-std::string date_text(std::chrono::system_clock::time_point time, const std::string& format) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+constexpr std::string_view kDateField = "asctime";
+
+std::string date_text(std::time_t second, const std::string& format) {
   std::tm local{};
-  ::localtime_r(&seconds, &local);
+  ::localtime_r(&second, &local);
   std::array<char, 256> text{};
   const char* const pattern = format.empty() ? "%Y-%m-%d %H:%M:%S" : format.c_str();
   const std::size_t size = std::strftime(text.data(), text.size(), pattern, &local);
-  std::string date(text.data(), size);
-  if (!format.empty()) return date;
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  return date + fmt::format(",{:03}", milliseconds % std::milli::den);
+  return {text.data(), size};
 }
 
 LogField dated_field(const LogRecord& record, const std::string& date, std::string_view name) {
-  return name == "asctime" ? LogField(date) : field_of(record, name);
+  return name == kDateField ? LogField(date) : field_of(record, name);
 }
 
 }  // namespace
@@ -39,24 +35,38 @@ LogField dated_field(const LogRecord& record, const std::string& date, std::stri
 LogFormat::LogFormat(const LogFormatOptions& options)
     : pieces_(parse_pattern(options.format, options.style)),
       date_format_(options.date_format),
+      has_date_(std::ranges::any_of(
+          pieces_,
+          [](const PatternPiece& piece) { return piece.is_field && piece.text == kDateField; })),
       is_json_(options.is_json) {}
 
-std::string LogFormat::render(const LogRecord& record, std::string_view line_start) const {
-  const std::string date = date_text(record.time, date_format_);
-  const std::string logger = sanitized_text(record.logger);
-  const std::string message = sanitized_text(record.message);
-  LogRecord line{record.level, record.time, logger, message};
+std::string LogFormat::render(const LogRecord& record, std::string_view line_start) {
+  const std::string date = has_date_ ? date_of(record.time) : std::string();
+  const std::string_view message = record.message;
+  LogRecord line = record;
   std::string text;
   if (is_json_) return text.append(line_start).append(render_json(line, date)).append("\n");
   for (std::size_t start = 0; start <= message.size();) {
     const std::size_t end = std::min(message.find('\n', start), message.size());
-    std::string part = message.substr(start, end - start);
+    std::string part(message.substr(start, end - start));
     if (start > 0) part.insert(0, "  ");
     line.message = part;
     text.append(line_start).append(render_line(line, date)).append("\n");
     start = end + 1;
   }
   return text;
+}
+
+std::string LogFormat::date_of(std::chrono::system_clock::time_point time) {
+  const std::time_t second = std::chrono::system_clock::to_time_t(time);
+  if (second != last_second_) {
+    last_second_ = second;
+    last_date_ = date_text(second, date_format_);
+  }
+  if (!date_format_.empty()) return last_date_;
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  return last_date_ + fmt::format(",{:03}", milliseconds % std::milli::den);
 }
 
 std::string LogFormat::render_line(const LogRecord& record, const std::string& date) const {

@@ -10,7 +10,7 @@
 
 namespace nodepool::telemetry {
 
-// A message of a log. The views are valid while it is written.
+// A message of a log. Its texts are sanitized (sanitized_text.h), and valid while it is written.
 struct LogRecord {
   LogLevel level = LogLevel::info;
   std::chrono::system_clock::time_point time = {};

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -13,8 +12,10 @@
 #include <exception>
 #include <memory>
 #include <string_view>
-#include <system_error>
 #include <utility>
+
+#include "telemetry/log_stream.h"
+#include "telemetry/sanitized_text.h"
 
 namespace nodepool::telemetry {
 
@@ -32,15 +33,6 @@ bool is_journal(int descriptor) {
   return fmt::format("{}:{}", status.st_dev, status.st_ino) == journal;
 }
 
-void write_to_stream(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw std::system_error(errno, std::generic_category());
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 }  // namespace
 
 LogTarget::LogTarget(const LogTargetOptions& options) : level_(options.level) {
@@ -49,10 +41,10 @@ LogTarget::LogTarget(const LogTargetOptions& options) : level_(options.level) {
       open_file(options);
       break;
     case LogTargetOptions::Kind::standard_output:
-      open_stream(STDOUT_FILENO, "standard output", options.format);
+      open_stream(STDOUT_FILENO, "standard output", options);
       break;
     case LogTargetOptions::Kind::standard_error:
-      open_stream(STDERR_FILENO, "standard error", options.format);
+      open_stream(STDERR_FILENO, "standard error", options);
       break;
   }
 }
@@ -61,36 +53,45 @@ LogTarget::LogTarget(Put put) : put_(std::move(put)) {}
 
 void LogTarget::open_file(const LogTargetOptions& options) {
   name_ = options.file;
+  is_file_ = true;
   const auto file = std::make_shared<LogFile>(options.file, options.rotation, std::time(nullptr));
   losses_.trouble = file->opening_failure();
-  put_ = [file, format = LogFormat(options.format)](const LogRecord& record) {
+  put_ = [file, format = LogFormat(options.format)](const LogRecord& record) mutable {
     file->write(format.render(record, ""), std::chrono::system_clock::to_time_t(record.time));
   };
 }
 
-void LogTarget::open_stream(int descriptor, std::string name, const LogFormatOptions& options) {
+void LogTarget::open_stream(int descriptor, std::string name, const LogTargetOptions& options) {
   name_ = std::move(name);
   const bool has_priorities = is_journal(descriptor);
-  put_ = [descriptor, has_priorities, format = LogFormat(options)](const LogRecord& record) {
+  put_ = [stream = LogStream(descriptor, options.patience), has_priorities,
+          format = LogFormat(options.format)](const LogRecord& record) mutable {
     const std::string_view start =
         has_priorities ? kPriorities.at(static_cast<std::size_t>(record.level)) : "";
-    write_to_stream(descriptor, format.render(record, start));
+    stream.write(format.render(record, start));
   };
 }
 
 void LogTarget::write(const LogRecord& record) {
+  retry(record.time);
+  if (losses_.trouble.empty()) attempt(record);
+  if (!losses_.trouble.empty()) ++losses_.messages;
+}
+
+void LogTarget::retry(std::chrono::system_clock::time_point now) {
+  if (losses_.trouble.empty()) return;
+  const std::string report =
+      sanitized_text(fmt::format("{} message(s) could not be written to this log: {}",
+                                 losses_.messages - reported_, losses_.trouble));
+  attempt({LogLevel::warning, now, "nodepool.log", report});
+  if (losses_.trouble.empty()) reported_ = losses_.messages;
+}
+
+void LogTarget::attempt(const LogRecord& record) {
   try {
-    const std::uint64_t unreported = losses_.messages - reported_;
-    if (unreported > 0) {
-      const std::string report = fmt::format("{} message(s) could not be written to this log: {}",
-                                             unreported, losses_.trouble);
-      put_({LogLevel::warning, record.time, "nodepool.log", report});
-      reported_ = losses_.messages;
-    }
     put_(record);
     losses_.trouble.clear();
   } catch (const std::exception& error) {
-    ++losses_.messages;
     losses_.trouble = error.what();
   }
 }

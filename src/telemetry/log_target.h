@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,7 +17,8 @@ struct LogTargetOptions {
   Kind kind = Kind::standard_error;
   std::string file = {};      // for Kind::file: appended to; reopened after an external rotation
   LogRotation rotation = {};  // of the file
-  LogLevel level = LogLevel::debug;  // the least that it takes
+  std::chrono::milliseconds patience{500};  // with the reader of a stream; negative: without limit
+  LogLevel level = LogLevel::debug;         // the least that it takes
   LogFormatOptions format = {};
 };
 
@@ -31,7 +33,7 @@ struct LogLosses {
 class LogTarget {
  public:
   // Opens a file at once. If it cannot, that is the trouble of losses(), except for a full file
-  // system, and each message retries.
+  // system, and write() retries.
   explicit LogTarget(const LogTargetOptions& options);
 
   // Passes every message to `put`, which may throw.
@@ -41,19 +43,27 @@ class LogTarget {
   // Its file, or its stream; empty for others.
   const std::string& name() const { return name_; }
 
+  bool is_file() const { return is_file_; }
+
   LogLevel level() const { return level_; }
 
   // Writes a message of any level. Does not throw if the output fails: the message is dropped and
   // counted, and the number is written before the next message that can be written.
   void write(const LogRecord& record);
 
+  // If the target failed, writes the number of dropped messages, to find out whether it works
+  // again.
+  void retry(std::chrono::system_clock::time_point now);
+
   const LogLosses& losses() const { return losses_; }
 
  private:
   void open_file(const LogTargetOptions& options);
-  void open_stream(int descriptor, std::string name, const LogFormatOptions& options);
+  void open_stream(int descriptor, std::string name, const LogTargetOptions& options);
+  void attempt(const LogRecord& record);
 
   std::string name_;
+  bool is_file_ = false;
   LogLevel level_ = LogLevel::debug;
   Put put_;
   LogLosses losses_;

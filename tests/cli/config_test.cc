@@ -11,9 +11,11 @@
 namespace nodepool::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
+using testing::StartsWith;
 
 class ConfigCommandTest : public CliTest {
  protected:
@@ -270,6 +272,28 @@ TEST_F(ConfigCommandTest, a_logging_configuration_says_what_goes_where) {
                                                 "format=%(levelname)s: %(message)s\n");
   EXPECT_EQ(nodepool({"-l", file, "config-validate"}), 0);
   EXPECT_THAT(test_support::read_file(log), HasSubstr("INFO: validating"));
+}
+
+TEST_F(ConfigCommandTest, the_audit_log_is_not_opened) {
+  const std::string log = directory_.path() / "audit.log";
+  const std::string file = directory_.write(
+      "log.yaml", "handlers: {audit: {class: logging.FileHandler, filename: " + log +
+                      "}}\nloggers: {nodepool.audit: {handlers: [audit], propagate: false}}\n");
+  EXPECT_EQ(nodepool({"-l", file, "list"}), 0);
+  EXPECT_FALSE(std::filesystem::exists(log));
+}
+
+TEST_F(ConfigCommandTest, a_log_file_that_cannot_be_opened_is_replaced_by_standard_error) {
+  const std::string file =
+      directory_.write("log.yaml",
+                       "handlers: {file: {class: logging.FileHandler, filename: /proc/nowhere/log}}"
+                       "\nroot: {level: INFO, handlers: [file]}\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(nodepool({"-l", file, "config-validate"}), 0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("validating"));
+  EXPECT_THAT(err(), AllOf(StartsWith("nodepool: cannot write the log file /proc/nowhere/log: "),
+                           HasSubstr("; messages go to standard error\n")));
+  EXPECT_EQ(nodepool({"-l", file, "list"}), 0);
 }
 
 }  // namespace

@@ -217,6 +217,33 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
               Not(HasSubstr("nodepool_log_messages_dropped_total 0\n")));
 }
 
+TEST_F(DaemonTest, a_log_that_can_be_written_again_is_no_problem_before_the_next_message) {
+  ::setenv("WATCHDOG_USEC", "200000", 1);
+  Options options;
+  options.config =
+      directory_.write("nodepool.yaml", "store: sqlite://" + directory_.path().string() + "/db\n");
+  options.foreground = true;
+  const std::string file = directory_.path() / "log";
+  std::filesystem::create_symlink("/dev/full", file);
+  telemetry::LogOptions log;
+  log.targets = {{.kind = telemetry::LogTargetOptions::Kind::file, .file = file}};
+  TestDaemon daemon(options, std::make_shared<telemetry::Log>(log), {});
+  ::unsetenv("WATCHDOG_USEC");
+  const auto begin = [](TestDaemon& daemon, std::string file) -> Task<> {
+    daemon.log().info("a message");
+    while (daemon.state().problems.empty()) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+    std::filesystem::remove(file);
+    while (!daemon.state().problems.empty()) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  daemon.begin_ = [&] { return begin(daemon, file); };
+  daemon.run(report_);
+  EXPECT_THAT(test_support::read_file(file), HasSubstr("could not be written to this log"));
+}
+
 TEST_F(DaemonTest, problems_of_what_starts_without_the_store_are_published_with_the_start) {
   const auto daemon = this->daemon({});
   daemon->early_problems_ = {"the port is in use"};

@@ -103,6 +103,20 @@ TEST_F(LogConfigTest, the_root_counts_if_nodepool_is_not_configured) {
   EXPECT_THAT(options.routes, ElementsAre(Pair("", route(LogLevel::error, ElementsAre(0)))));
 }
 
+TEST_F(LogConfigTest, the_root_may_be_among_the_loggers) {
+  for (const std::string name : {"''", "root"}) {
+    const std::string loggers =
+        std::string(kHandlers) + "loggers: {" + name + ": {level: ERROR, handlers: [normal]}}\n";
+    for (const char* section : {"", "root: {}\n"}) {
+      EXPECT_THAT(options(loggers + section).routes,
+                  ElementsAre(Pair("", route(LogLevel::error, ElementsAre(0)))));
+    }
+    const LogOptions overridden = options(loggers + "root: {level: INFO, handlers: [debug]}\n");
+    EXPECT_THAT(overridden.routes, ElementsAre(Pair("", route(LogLevel::info, ElementsAre(0)))));
+    EXPECT_EQ(overridden.targets.at(0).file, "/tmp/debug");
+  }
+}
+
 TEST_F(LogConfigTest, loggers_of_libraries_have_no_effect) {
   const LogConfig config = load(std::string(kHandlers) +
                                 "loggers:\n"
@@ -210,6 +224,31 @@ TEST_F(LogConfigTest, unsupported_parts_are_warnings) {
   EXPECT_THAT(config.warnings, ElementsAre(HasSubstr("OwnHandler"), HasSubstr("`mode: w`"),
                                            HasSubstr("ColorFormatter"), HasSubstr("`filters`")));
   EXPECT_EQ(config.options.targets.at(0).format.format, telemetry::LogFormatOptions().format);
+}
+
+TEST_F(LogConfigTest,
+       messages_of_unsupported_handlers_go_to_standard_error_if_there_are_no_others) {
+  const LogConfig config = load(
+      "handlers:\n"
+      "  mail: {class: logging.handlers.SMTPHandler, level: ERROR}\n"
+      "  syslog: {class: logging.handlers.SysLogHandler}\n"
+      "  nothing: {class: logging.NullHandler}\n"
+      "  normal: {class: logging.FileHandler, filename: /tmp/normal}\n"
+      "loggers:\n"
+      "  nodepool: {handlers: [mail, syslog]}\n"
+      "  nodepool.audit: {handlers: [nothing, mail], propagate: false}\n"
+      "  nodepool.driver: {handlers: [normal]}\n");
+  EXPECT_THAT(config.options.targets, ElementsAre(stream(Kind::standard_error, LogLevel::debug),
+                                                  file("/tmp/normal", LogLevel::debug)));
+  EXPECT_THAT(config.options.routes,
+              ElementsAre(Pair("", route(LogLevel::warning, ElementsAre(0))),
+                          Pair("nodepool.audit", route(LogLevel::warning, ElementsAre(0))),
+                          Pair("nodepool.driver", route(LogLevel::warning, ElementsAre(1)))));
+  EXPECT_THAT(config.warnings, SizeIs(2));
+}
+
+TEST_F(LogConfigTest, an_unsupported_handler_with_a_stream_writes_to_it) {
+  EXPECT_EQ(target("class: my.OwnHandler, stream: 'ext://sys.stdout'").kind, Kind::standard_output);
 }
 
 TEST_F(LogConfigTest, a_configuration_that_makes_no_sense_is_an_error) {

@@ -68,6 +68,19 @@ TEST_F(LogFormatTest, dates_have_their_own_format) {
             "17.11. 12:00 hello\n");
 }
 
+TEST_F(LogFormatTest, each_message_has_its_own_date) {
+  LogFormat format({.format = "%(asctime)s"});
+  const auto rendered_at = [&format](int milliseconds) {
+    const auto time = std::chrono::system_clock::from_time_t(1'700'222'400) +
+                      std::chrono::milliseconds(milliseconds);
+    return format.render({.time = time}, "");
+  };
+  EXPECT_EQ(rendered_at(7), "2023-11-17 12:00:00,007\n");
+  EXPECT_EQ(rendered_at(999), "2023-11-17 12:00:00,999\n");
+  EXPECT_EQ(rendered_at(1000), "2023-11-17 12:00:01,000\n");
+  EXPECT_EQ(rendered_at(7), "2023-11-17 12:00:00,007\n");
+}
+
 TEST_F(LogFormatTest, further_lines_repeat_the_format) {
   EXPECT_EQ(rendered({.format = "%(levelname)s %(message)s."}, "one\ntwo"),
             "INFO one.\nINFO   two.\n");
@@ -81,8 +94,8 @@ TEST_F(LogFormatTest, json_has_the_fields_of_the_format) {
   EXPECT_EQ(rendered({.format = "%(asctime)s %(levelname)s %(levelno)d %(message)s",
                       .date_format = "%H:%M",
                       .is_json = true},
-                     "\"a\"\nb\x1b\x9b"),
-            R"({"asctime":"12:00","levelname":"INFO","levelno":20,"message":"\"a\"\nb\\x1b\\x9b"})"
+                     "\"a\"\nb"),
+            R"({"asctime":"12:00","levelname":"INFO","levelno":20,"message":"\"a\"\nb"})"
             "\n");
 }
 

@@ -8,9 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -49,6 +51,11 @@ class LogFileTest : public testing::Test {
     target.file = std::move(path);
     target.level = level;
     return target;
+  }
+  // Of this second after noon of 2023-11-17.
+  static LogRecord record(std::string_view message, std::time_t second) {
+    return {LogLevel::info, std::chrono::system_clock::from_time_t(1'700'222'400 + second),
+            "nodepool", message};
   }
   std::shared_ptr<Log> open() {
     LogOptions options;
@@ -136,18 +143,41 @@ TEST_F(FullDiskTest, lost_messages_are_counted_and_logged_when_there_is_space) {
 
 TEST_F(FullDiskTest, a_file_that_cannot_be_made_anew_loses_what_is_written_meanwhile) {
   free_space();
-  const std::shared_ptr<Log> log = open();
-  const Logger logger(log, "nodepool");
-  logger.info("one");
+  LogTarget target(file_target(path_));
+  target.write(record("one", 0));
   std::filesystem::rename(path_, path_ + ".1");
   std::filesystem::create_directory(path_);
-  logger.info("two");
-  EXPECT_EQ(log->losses().messages, 1U);
+  target.write(record("two", 0));
+  EXPECT_EQ(target.losses().messages, 1U);
   std::filesystem::remove(path_);
-  logger.info("three");
+  target.write(record("three", 1));
   EXPECT_THAT(lines(path_), ElementsAre(HasSubstr("1 message(s) could not be written to this log"),
                                         EndsWith("three")));
   std::filesystem::remove(path_ + ".1");
+}
+
+TEST_F(FullDiskTest, a_retry_notices_that_there_is_space_again) {
+  const std::shared_ptr<Log> log = open();
+  Logger(log, "nodepool").info("one");
+  log->retry();
+  EXPECT_THAT(log->losses().trouble, HasSubstr("No space left on device"));
+  free_space();
+  log->retry();
+  EXPECT_EQ(log->losses().trouble, "");
+  log->retry();
+  EXPECT_THAT(lines(path_), ElementsAre(HasSubstr("1 message(s) could not be written")));
+  EXPECT_EQ(log->losses().messages, 1U);
+}
+
+TEST_F(LogFileTest, a_retry_notices_that_a_file_can_be_opened) {
+  std::filesystem::create_directory(path_);
+  LogTarget target(file_target(path_));
+  target.retry(record("", 0).time);
+  EXPECT_NE(target.losses().trouble, "");
+  std::filesystem::remove(path_);
+  target.retry(record("", 1).time);
+  EXPECT_EQ(target.losses().trouble, "");
+  EXPECT_EQ(target.losses().messages, 0U);
 }
 
 // A write that is cut short because the disk is full.
@@ -270,7 +300,23 @@ TEST_F(TargetsTest, a_file_that_cannot_be_opened_is_a_trouble_while_another_targ
   Logger(log, "nodepool").info("one");
   EXPECT_THAT(lines(path_), ElementsAre(EndsWith("one")));
   options.routes["nodepool.audit"] = {.targets = {0}};
-  EXPECT_THROW(Log{options}, std::runtime_error) << "a logger would be silent";
+  EXPECT_THROW(Log{options}, std::runtime_error) << "a logger would have no file";
+}
+
+TEST_F(TargetsTest, a_stream_does_not_replace_a_file_that_cannot_be_opened) {
+  LogOptions options;
+  options.targets = {{}, file_target("/proc/no-such-directory/log")};
+  options.routes = {{"", {.targets = {0, 1}}}};
+  EXPECT_THROW(Log{options}, std::runtime_error);
+}
+
+TEST_F(TargetsTest, a_target_to_which_no_logger_refers_is_not_opened) {
+  LogOptions options;
+  options.targets = {file_target(warnings()), file_target(path_)};
+  options.routes = {{"", {.targets = {1}}}};
+  Logger(std::make_shared<Log>(options), "nodepool").info("one");
+  EXPECT_FALSE(std::filesystem::exists(warnings()));
+  EXPECT_THAT(lines(path_), ElementsAre(EndsWith("one")));
 }
 
 TEST(LogLevelTest, python_numbers_are_understood) {
