@@ -85,7 +85,7 @@ std::string findings(const Context& context, const Arguments& arguments,
     check_tls(load_as_a_daemon(context, arguments, log), context, arguments, log);
     warn(config::unserved_labels(text, path, context.environment, context.drivers.schemas()), log);
   } catch (const config::OutsideError& error) {
-    log.warning("{}: unless the secure file (-s) has others, the daemons refuse to start",
+    log.warning("{}: unless the secure file (-s) has servers, the daemons refuse to start",
                 error.what());
   } catch (const config::ConfigError& error) {
     return std::string("Loading failed\n") + error.what();

@@ -123,7 +123,13 @@ TEST_F(ConfigCommandTest, servers_may_be_in_the_secure_file) {
   const auto [status, log] = validate();
   EXPECT_EQ(status, 0);
   EXPECT_THAT(log, HasSubstr("WARNING nodepool.config_validator: " + file() + ":1:"));
-  EXPECT_THAT(log, HasSubstr("unless the secure file (-s) has others"));
+  EXPECT_THAT(log, HasSubstr("unless the secure file (-s) has servers"));
+
+  config_ = "zookeeper-servers: []\n";
+  const auto [missing_status, missing] = validate();
+  EXPECT_EQ(missing_status, 0);
+  EXPECT_THAT(missing, HasSubstr(file() + ":1:1: zookeeper-servers: no ZooKeeper servers are"));
+  EXPECT_THAT(missing, HasSubstr("unless the secure file (-s) has servers"));
 }
 
 TEST_F(ConfigCommandTest, broken_yaml_is_reported) {
