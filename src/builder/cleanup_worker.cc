@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <stdexcept>
+#include <utility>
 
 #include "async/deadline.h"
 #include "coordination/lock.h"
@@ -184,7 +185,21 @@ Task<> CleanupWorker::clean_images() {
   }
 }
 
+bool CleanupWorker::has_own_build() const {
+  return std::ranges::any_of(context_.images.images(), [this](const std::string& image) {
+    return std::ranges::any_of(context_.images.builds_of(image), [this](const ImageBuild* build) {
+      const bool was_ready =
+          build->state == BuildState::ready || build->state == BuildState::deleting;
+      return was_ready && context_.local.has_files_of(*build);
+    });
+  });
+}
+
 Task<> CleanupWorker::clean_image(std::string image) {
+  if (!is_store_trusted_ && has_own_build()) {
+    is_store_trusted_ = true;
+    enqueue_all();
+  }
   FirstFailure failure;
   co_await failure.attempt(clean_records(image));
   co_await failure.attempt(clean_files(image));
@@ -283,6 +298,15 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
   if (context_.images.is_unreadable_build(image, build_id)) co_return;
   const auto configured = context_.settings.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
+  if (build == nullptr && !is_store_trusted_) {
+    if (std::exchange(are_files_kept_, true)) co_return;
+    log_.warning(
+        "Keeping files without a record, such as those of build {} of image {}: the store has no "
+        "build of this images-dir, so it may not be the one in which these were recorded. They are "
+        "deleted when a build made here is ready",
+        build_id, image);
+    co_return;
+  }
   if (build == nullptr || build->state == BuildState::deleting || are_unneeded) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
     const auto remove_files = [store = context_.local.files(), key] {

@@ -39,6 +39,8 @@ class CleanupWorker {
   static UploadKey key_of(const model::ImageUpload& upload);
 
   CleanupPlan plan(const std::string& image) const;
+  // Whether the store has a build that was completed here.
+  bool has_own_build() const;
 
   Task<> clean_images();
   Task<> clean_image(std::string image);
@@ -65,6 +67,10 @@ class CleanupWorker {
   DelayQueue<std::string> images_;
   DelayQueue<UploadKey> removals_;  // uploads in state `deleting`
   UploadsInUse in_use_;
+  // has_own_build(), now or earlier. Otherwise the store may be new or the wrong one, and files
+  // without a record the only copies of images that are in use.
+  bool is_store_trusted_ = false;
+  bool are_files_kept_ = false;  // for this reason; logged
   async::TaskScope scope_;
 };
 

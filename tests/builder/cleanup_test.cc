@@ -239,14 +239,41 @@ TEST_F(CleanUpTest, uploads_stay_while_their_provider_is_being_replaced) {
 }
 
 TEST_F(CleanUpTest, files_without_a_build_go_and_others_stay) {
+  start_with_one();
+  stop();
+  const std::vector<std::string> own = files();
   const std::string id(32, 'a');
   directory_.write("nb1/old-image-" + id + ".qcow2", "x");
   directory_.write("nb1/old-image-" + id + ".qcow2.md5", "x");
   directory_.write("nb1/old-image-" + id + ".d/manifest", "x");
   directory_.write("nb1/killed-" + id + ".qcow2-new", "x");
   directory_.write("nb1/notes-2024.txt", "x");
-  start(yaml("  - {name: deb}\n", "  - {name: sky1, driver: sky, diskimages: []}\n"));
-  EXPECT_THAT(files(), ElementsAre("notes-2024.txt"));
+  start_with_one();
+  EXPECT_THAT(files(), SizeIs(own.size() + 1));
+  EXPECT_THAT(files(), Contains("notes-2024.txt"));
+  EXPECT_THAT(log_, Not(Contains(HasSubstr("Keeping files"))));
+}
+
+// As if `zookeeper-servers` named other servers: then no build on this disk has a record.
+TEST_F(CleanUpTest, files_without_a_record_stay_until_the_store_has_a_build_of_this_builder) {
+  const std::string id(32, 'a');
+  const std::string old = "old-image-" + id + ".qcow2";
+  directory_.write("nb1/" + old, "x");
+  directory_.write("nb1/deb-" + id + ".qcow2", "x");
+  start(yaml(kDeb, kSky), "nb2");
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1)) << "of another builder";
+  start_with_one();
+  pass(minutes(30));
+  EXPECT_THAT(files(), ElementsAre("deb-" + id + ".qcow2", old));
+  EXPECT_THAT(log_, Contains(HasSubstr("Keeping files without a record, such as those")).Times(1));
+  stop("nb2");
+  workshop_->build_time = minutes(10);
+  pass(minutes(35));
+  ASSERT_THAT(builds(BuildState::building), SizeIs(1));
+  EXPECT_THAT(files(), Contains(old));
+  pass(minutes(10));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_THAT(files(), Not(Contains(HasSubstr(id))));
 }
 
 }  // namespace
