@@ -95,8 +95,12 @@ class Daemon {
   Task<> reload_on_signal(async::Signals& hang_ups);
   Task<> begin();
   Task<bool> try_to_begin();
+  // Throws config::ConfigError if a provider's section is invalid.
+  void check_providers(const config::Config& config) const;
   // Applies a reloaded configuration.
   Task<> apply(config::Config config);
+  // Applies the store's servers and certificates while apply() may wait for the store.
+  void apply_ahead(const config::Config& config);
   config::Config load();
   void reload_ended(const std::string& error);
   void loop_turned(async::Duration lag);

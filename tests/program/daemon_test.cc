@@ -232,6 +232,22 @@ TEST_F(DaemonTest, problems_of_what_starts_without_the_store_are_published_with_
   EXPECT_THAT(daemon->health().warnings, ElementsAre("the port is in use"));
 }
 
+TEST_F(DaemonTest, a_change_of_the_store_during_the_start_reaches_the_store_that_is_open) {
+  const auto daemon = this->daemon({});
+  const auto begin = [](TestDaemon& daemon, const test_support::TemporaryDirectory& directory,
+                        std::vector<std::string>& published) -> Task<> {
+    directory.write("nodepool.yaml", "store: sqlite://" + directory.path().string() + "/other\n");
+    while (daemon.state().problems.empty()) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+    published = daemon.state().problems;
+  };
+  std::vector<std::string> published;
+  daemon->begin_ = [&] { return begin(*daemon, directory_, published); };
+  daemon->run(report_);
+  EXPECT_THAT(published, ElementsAre("changed keys that wait for a restart: store"));
+}
+
 TEST_F(DaemonTest, a_store_that_refuses_writes_is_logged_once_and_an_obstacle_until_it_does_not) {
   const auto daemon = this->daemon({});
   const auto create = [](TestDaemon& daemon) -> Task<bool> {
