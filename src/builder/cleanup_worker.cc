@@ -127,7 +127,8 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
   CleanupInput input{.configured = context_.settings.diskimages.contains(image),
                      .builds = context_.images.builds_of(image),
                      .uploads = context_.images.uploads_of(image),
-                     .being_built = context_.images.is_being_built(image)};
+                     .being_built = context_.images.is_being_built(image),
+                     .now = context_.now()};
   // Includes the work of this builder even if its locks were lost with a session.
   for (const auto& [built, id] : context_.in_progress.builds) {
     if (built == image) input.being_built = true;
@@ -142,6 +143,7 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
     const bool has_files = formats != nullptr && !formats->empty();
     if (build->builder_id == context_.local.builder_id() && !has_files)
       input.lost.insert(build->id);
+    if (!context_.local.has_files_of(*build)) input.of_others.insert(build->id);
   }
   for (const ImageUpload* upload : input.uploads) {
     const bool is_locked =
@@ -214,12 +216,21 @@ Task<> CleanupWorker::clean_records(std::string image) {
   const auto unwanted_builds = copies(plan.unwanted_builds);
   const auto gone = copies(plan.gone);
   for (const ImageUpload* upload : plan.to_remove) removals_.enqueue(key_of(*upload));
+  if (plan.next && timed_.insert(image).second) {
+    scope_.spawn("clean-up at a time", enqueue_later(image, *plan.next));
+  }
   FirstFailure failure;
   for (const auto& upload : abandoned) co_await failure.attempt(remove_abandoned(upload));
   for (const auto& upload : unwanted) co_await failure.attempt(mark_deleting(upload));
   for (const auto& build : unwanted_builds) co_await failure.attempt(mark_deleting(build));
   for (const auto& build : gone) co_await failure.attempt(remove_record(build));
   failure.rethrow();
+}
+
+Task<> CleanupWorker::enqueue_later(std::string image, double when) {
+  co_await context_.runtime.clock.sleep_until(context_.monotonic(when));
+  timed_.erase(image);
+  enqueue_image(image);
 }
 
 Task<> CleanupWorker::remove_record(ImageBuild build) {

@@ -45,6 +45,7 @@ class CleanupWorker {
   Task<> clean_images();
   Task<> clean_image(std::string image);
   Task<> clean_records(std::string image);
+  Task<> enqueue_later(std::string image, double when);
   Task<> clean_files(std::string image);
   Task<> clean_files_of(ImageStore::Key key, std::set<std::string> formats, bool are_unneeded);
   std::vector<Consumer> consumers(const std::string& image, const std::string& build_id) const;
@@ -66,6 +67,7 @@ class CleanupWorker {
   Retries<UploadKey> upload_retries_;
   DelayQueue<std::string> images_;
   DelayQueue<UploadKey> removals_;  // uploads in state `deleting`
+  std::set<std::string> timed_;     // images that enqueue_later() waits for
   UploadsInUse in_use_;
   // has_own_build(), now or earlier. Otherwise the store may be new or the wrong one, and files
   // without a record the only copies of images that are in use.

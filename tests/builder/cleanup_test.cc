@@ -135,6 +135,18 @@ TEST_F(CleanUpTest, an_image_that_is_no_longer_configured_is_deleted) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, an_image_that_only_another_builder_has_is_deleted_after_some_minutes) {
+  start("diskimages: []\nproviders: [{name: sky1, driver: sky, diskimages: []}]\n", "nb2");
+  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  const std::string id = builds().front().id;
+  pass(minutes(9));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_EQ(builds().front().id, id);
+  pass(minutes(2));
+  EXPECT_FALSE(exists(model::build_path("deb", id)));
+}
+
 TEST_F(CleanUpTest, uploads_of_a_provider_that_is_gone_are_left_alone) {
   start_with_one();
   reconfigure("diskimages:\n  - {name: deb, formats: [qcow2]}\nproviders: []\n");
