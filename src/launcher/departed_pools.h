@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "async/clock.h"
@@ -21,6 +22,9 @@ namespace nodepool::launcher {
 //
 // Pools that departed before this launcher started are known by their nodes: for `pool-timeout`
 // after the start, an unregistered pool with nodes counts as departed.
+//
+// A configured pool of this launcher is expected as long as it is not registered: its provider
+// cannot start yet, and the start is retried.
 class DepartedPools {
  public:
   using TimePoint = async::Clock::TimePoint;
@@ -31,6 +35,9 @@ class DepartedPools {
 
   // Departures are observed from now on.
   void begin(TimePoint now) { begun_ = now; }
+
+  // The pools of this launcher's configuration.
+  void set_configured(std::vector<model::Component> pools) { configured_ = std::move(pools); }
 
   // A pool deregistered.
   void left(const model::Component& pool, TimePoint now);
@@ -61,6 +68,7 @@ class DepartedPools {
   async::Duration timeout_{};
   TimePoint begun_{};
   std::map<std::string, Absence> absent_;  // by the pool's id
+  std::vector<model::Component> configured_;
   std::set<std::string> forgotten_;
   model::Observers<> changes_;
 };

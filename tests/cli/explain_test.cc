@@ -532,6 +532,9 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
               HasSubstr("No registered pool offers it: requests for it wait for pool sky-main, "
                         "which is not registered now, until 0:02:00 after it deregistered "
                         "(pool-timeout); then they fail.\n"));
+  config_ += "pool-timeout: 3\n";
+  EXPECT_THAT(explain(id),
+              HasSubstr("it waits until the provider of pool sky-main has started.\n"));
   config_ += "pool-timeout: 0\n";
   EXPECT_THAT(explain(id), HasSubstr("Every registered pool has declined it: it fails.\n"));
 }

@@ -72,6 +72,20 @@ TEST_F(DepartedPoolsTest, one_that_was_taken_out_of_the_configuration_does_not_c
   EXPECT_EQ(expected_for(request({"small"})), "");
 }
 
+TEST_F(DepartedPoolsTest, a_configured_pool_is_expected_until_it_is_registered) {
+  pools_.set_configured({pool("", {"small"})});
+  EXPECT_EQ(expected_for(request({"small"})), "sky-main");
+  EXPECT_EQ(expected_for(request({"small", "typo"})), "");
+  pass(seconds(1000));
+  EXPECT_EQ(expected_for(request({"small"})), "sky-main") << "its provider may not have started";
+  const Component registered = pool("a", {"small"});
+  registered_ = {&registered};
+  EXPECT_EQ(expected_for(request({"small"})), "");
+  registered_.clear();
+  pools_.set_configured({});
+  EXPECT_EQ(expected_for(request({"small"})), "");
+}
+
 TEST_F(DepartedPoolsTest, at_startup_pools_are_inferred_from_nodes) {
   model::Node node = idle_node("main", "small");
   node.provider = "sky";

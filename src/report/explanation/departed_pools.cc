@@ -84,6 +84,10 @@ std::string outcome_of_declines(const ExplanationFacts& knowledge, const NodeReq
            "such a pool " +
            deadline_text(knowledge, most_left);
   }
+  // A launcher waits longer for its own pools: it retries to start their provider.
+  if (most_left && *most_left <= 0) {
+    return fmt::format("it waits until the provider of pool {} has started", pool);
+  }
   return fmt::format("it waits for pool {}, which is not registered now, {}; then it fails", pool,
                      deadline_text(knowledge, most_left));
 }
