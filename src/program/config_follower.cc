@@ -28,7 +28,9 @@ ConfigFollower::ConfigFollower(const async::Runtime& runtime, telemetry::Logger 
 }
 
 config::Config ConfigFollower::load() {
-  for (const std::string& file : source_.files) read_[file] = async::stamp(file);
+  for (const std::string& file : source_.files) read_.try_emplace(file);
+  // Also the further files: a change of theirs must not reload an invalid file without a pause.
+  for (auto& [file, stamp] : read_) stamp = async::stamp(file);
   config::Config config = source_.load();
   expect(source_.further_files(config));
   return config;

@@ -155,6 +155,18 @@ TEST_F(ConfigFollowerTest, a_failed_load_is_retried_and_logged_once) {
   wait_until([&] { return log_.size() == 2; });
 }
 
+TEST_F(ConfigFollowerTest, a_failed_load_beside_a_changed_further_file_is_retried_at_intervals) {
+  constexpr auto kRetry = 50ms;
+  follow(1h, kRetry);
+  replace("clouds", "other");
+  replace("config", "bad");
+  wait_until([&] { return log_.size() == 1; });
+  const async::Clock::TimePoint begin = clock_.now();
+  const int before = loads_;
+  wait_until([&] { return loads_ >= before + 5; });
+  EXPECT_GE(clock_.now() - begin, 2 * kRetry) << "late events may have caused some loads";
+}
+
 TEST_F(ConfigFollowerTest, what_completes_a_file_after_it_was_read_counts) {
   follow(1h, 1h);
   after_read_ = [this] { replace("config", "complete"); };
