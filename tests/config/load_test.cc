@@ -303,8 +303,9 @@ TEST(Load, WarnsOfWhatTheCheckerRefuses) {
   EXPECT_THAT(warnings("providers:\n  - {name: rack, driver: static, pool: []}\n"),
               ElementsAre("nodepool.yaml:2:34: providers[0] (rack): unknown key `pool` (did you "
                           "mean `pools`?)"));
-  EXPECT_THAT(warnings("zookeeper-timeout: 30\ndiskimages: [{name: a, shell-type: cmd}]\n"),
-              IsEmpty());
+  EXPECT_THAT(
+      warnings(kServers + "zookeeper-timeout: 30\ndiskimages: [{name: a, shell-type: cmd}]\n"),
+      IsEmpty());
 }
 
 TEST(Load, RefusesWhatCannotWork) {
