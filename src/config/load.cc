@@ -130,13 +130,19 @@ void read_zookeeper_servers(const Section& root, ZooKeeper& zookeeper) {
   }
 }
 
+// Throws a problem with the servers of ZooKeeper, unless the caller does not need them and a secure
+// file, which was not given, could have others.
+void report_server_problem(Problem problem, const LoadOptions& options) {
+  if (options.secure_path) throw ConfigError(std::move(problem));
+  if (options.uses_store) throw OutsideError(std::move(problem));
+}
+
 void read_servers_of_main_file(const Section& root, const LoadOptions& options,
                                ZooKeeper& zookeeper) {
   try {
     read_zookeeper_servers(root, zookeeper);
   } catch (const ConfigError& error) {
-    if (options.secure_path) throw;
-    throw OutsideError(error.problem());
+    report_server_problem(error.problem(), options);
   }
 }
 
@@ -300,15 +306,17 @@ void apply_secure(const Section& secure, Config& config) {
   }
 }
 
-StoreChoice choose_store(const Section& root, const Config& config,
+StoreChoice choose_store(const Section& root, const Config& config, const LoadOptions& options,
                          std::vector<Problem>& warnings) {
   const bool has_zookeeper = !config.zookeeper.servers.empty();
   const auto store = root.optional_text("store");
   if (!store && !has_zookeeper) return {};
   if (!store || *store == kZooKeeper) {
     if (!has_zookeeper) {
-      throw root.error("store", "is `zookeeper`, but no servers are configured",
-                       "list them under `zookeeper-servers`");
+      report_server_problem(root.error("store", "is `zookeeper`, but no servers are configured",
+                                       "list them under `zookeeper-servers`")
+                                .problem(),
+                            options);
     }
     return {.kind = StoreChoice::Kind::zookeeper, .sqlite_path = {}, .is_default = false};
   }
@@ -362,9 +370,7 @@ void check_default_store(const Value& document, const Value& secure_document,
   std::optional<Problem> doubt = sign_of_zookeeper(document, options.path);
   if (!doubt) doubt = sign_of_zookeeper(secure_document, options.secure_path.value_or(""));
   if (!doubt) doubt = unread_secure_file(options);
-  if (!doubt) return;
-  if (options.secure_path) throw ConfigError(*std::move(doubt));
-  throw OutsideError(*std::move(doubt));
+  if (doubt) report_server_problem(*std::move(doubt), options);
 }
 
 HistorySettings read_history(const Section& root, const StoreChoice& store) {
@@ -438,7 +444,7 @@ LoadResult load(const LoadOptions& options) {
   }
   // The secure file's servers replace the main file's, even if these are invalid.
   if (!has_other_servers) read_servers_of_main_file(root, options, result.config.zookeeper);
-  result.config.store = choose_store(root, result.config, result.warnings);
+  result.config.store = choose_store(root, result.config, options, result.warnings);
   if (result.config.store.is_default && options.uses_store) {
     check_default_store(document, secure_document, options);
   }

@@ -16,7 +16,9 @@ struct LoadOptions {
   std::optional<std::string> secure_path = {};  // the secure file
   Environment environment = {};
   DriverSchemas drivers = {};
-  bool uses_store = true;  // false: the caller does not need to know which store is meant
+  // false: the caller does not need to know which store is meant. Then load() does not throw
+  // OutsideError, and accepts the default store in any case.
+  bool uses_store = true;
 };
 
 struct LoadResult {

@@ -463,6 +463,19 @@ TEST(Load, RefusesTheDefaultStoreBesideASecureFileThatIsNotRead) {
   EXPECT_THAT(load(options).warnings, IsEmpty()) << "the store is chosen";
 }
 
+TEST(Load, ReadsTheRestWithoutTheServersThatASecureFileCouldHave) {
+  const Files files;
+  for (const char* servers : {"zookeeper-servers: [{host: a, chroot: nowhere}]\n",
+                              "zookeeper-servers: []\n", "store: zookeeper\n"}) {
+    LoadOptions options{
+        .path = files.write("nodepool.yaml", std::string(servers) + "labels: [{name: small}]"),
+        .drivers = test_drivers()};
+    EXPECT_THROW(load(options), OutsideError) << servers;
+    options.uses_store = false;
+    EXPECT_THAT(load(options).config.labels, SizeIs(1)) << servers;
+  }
+}
+
 TEST(Load, DoesNotWaitForAMissingFile) {
   EXPECT_THROW(load({.path = "/nonexistent/nodepool.yaml"}), ConfigError);
   const Files files;
