@@ -1,7 +1,5 @@
 #include "launcher/departed_pools.h"
 
-#include <algorithm>
-
 #include "planning/unregistered_pools.h"
 
 namespace nodepool::launcher {
@@ -17,15 +15,16 @@ void DepartedPools::left(const Component& pool, TimePoint now) {
 std::string DepartedPools::expected_for(const NodeRequest& request,
                                         const std::vector<const Component*>& registered,
                                         const model::NodeTable& nodes, TimePoint now) const {
-  const auto may_serve = [&](const Component& pool) {
-    return pool.supports(request.node_types) && !request.declined(pool.id) &&
-           !planning::is_served(pool.provider_name, pool.name, registered);
-  };
-  const auto name_of = [](const Component& pool) { return pool.provider_name + "-" + pool.name; };
-  const auto configured = std::ranges::find_if(configured_, may_serve);
-  if (configured != configured_.end()) return name_of(*configured);
+  for (const auto& [name, provider] : configured_) {
+    std::string pool = planning::unserved_pool_of(*provider, request, registered);
+    if (!pool.empty()) return pool;
+  }
   for (const auto& [id, absence] : absent_) {
-    if (counts(absence.since, now) && may_serve(absence.pool)) return name_of(absence.pool);
+    const Component& pool = absence.pool;
+    if (counts(absence.since, now) && pool.supports(request.node_types) && !request.declined(id) &&
+        !planning::is_served(pool.provider_name, pool.name, registered)) {
+      return pool.provider_name + "-" + pool.name;
+    }
   }
   if (!counts(begun_, now)) return {};
   return planning::unserved_pool_with_nodes(request, registered, nodes);

@@ -3,12 +3,14 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "async/clock.h"
+#include "driver/driver.h"
 #include "model/component_table.h"
 #include "model/node_request.h"
 #include "model/node_table.h"
@@ -24,7 +26,7 @@ namespace nodepool::launcher {
 // after the start, an unregistered pool with nodes counts as departed.
 //
 // A configured pool of this launcher is expected as long as it is not registered: its provider
-// cannot start yet, and the start is retried.
+// cannot start yet, and the start is retried. Exceptions: planning::unserved_pool_of().
 class DepartedPools {
  public:
   using TimePoint = async::Clock::TimePoint;
@@ -36,8 +38,11 @@ class DepartedPools {
   // Departures are observed from now on.
   void begin(TimePoint now) { begun_ = now; }
 
-  // The pools of this launcher's configuration.
-  void set_configured(std::vector<model::Component> pools) { configured_ = std::move(pools); }
+  // By name.
+  using Providers = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
+
+  // The providers of this launcher's configuration.
+  void set_configured(Providers providers) { configured_ = std::move(providers); }
 
   // A pool deregistered.
   void left(const model::Component& pool, TimePoint now);
@@ -68,7 +73,7 @@ class DepartedPools {
   async::Duration timeout_{};
   TimePoint begun_{};
   std::map<std::string, Absence> absent_;  // by the pool's id
-  std::vector<model::Component> configured_;
+  Providers configured_;
   std::set<std::string> forgotten_;
   model::Observers<> changes_;
 };

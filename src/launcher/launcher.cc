@@ -166,20 +166,6 @@ void Launcher::mark_departed(const model::Component& pool) {
   tables_scope_.spawn("departed pool " + pool.name, wait_for_departed_pools());
 }
 
-std::vector<model::Component> Launcher::configured_pools() const {
-  std::vector<model::Component> pools;
-  for (const auto& [provider, config] : provider_set_.wanted()) {
-    for (const auto& [name, pool] : config->pools()) {
-      model::Component& component = pools.emplace_back();
-      component.kind = model::Component::Kind::pool;
-      component.name = name;
-      component.provider_name = provider;
-      component.supported_labels.assign(pool.labels.begin(), pool.labels.end());
-    }
-  }
-  return pools;
-}
-
 Task<> Launcher::wait_for_departed_pools() {
   co_await context_.runtime.clock.sleep_for(departed_pools_.timeout());
   departed_pools_.notify();
@@ -261,7 +247,7 @@ Task<> Launcher::take_out_of_service(std::string name) {
 
 Task<> Launcher::adapt(const config::Config& config) {
   tenant_limits_ = config.tenant_limits;
-  departed_pools_.set_configured(configured_pools());
+  departed_pools_.set_configured(provider_set_.wanted());
   departed_pools_.set_timeout(std::chrono::seconds(config.pool_timeout));
   departed_pools_.notify();
   // The tasks that wait already do so for the previous timeout.

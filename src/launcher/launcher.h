@@ -108,7 +108,6 @@ class Launcher : private lifecycle::ProviderSet::User {
   void warn_of_python_launchers();
   // Requests wait for the pool from now on.
   void mark_departed(const model::Component& pool);
-  std::vector<model::Component> configured_pools() const;
   Task<> wait_for_departed_pools();
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
   Task<> stop_all_workers();

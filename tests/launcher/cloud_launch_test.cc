@@ -224,6 +224,18 @@ TEST_F(CloudTest, a_request_for_a_provider_that_cannot_start_fails_when_that_is_
   EXPECT_EQ(state(waiting), RequestState::failed);
 }
 
+TEST_F(CloudTest, a_provider_that_cannot_start_is_not_waited_for_if_it_accepts_nothing) {
+  for (const auto& [place, limit] :
+       {std::pair("cloud: rain", "max-concurrency: 0\n    "),
+        std::pair("labels: [{name: wet, ", "max-servers: 0\n        ")}) {
+    std::string yaml(kTwoClouds);
+    yaml.insert(yaml.find(place), limit);
+    start(yaml);
+    EXPECT_EQ(state(request({"wet"})), RequestState::failed) << limit;
+    stop();
+  }
+}
+
 TEST_F(CloudTest, a_reload_ends_the_wait_for_a_provider_that_cannot_start) {
   cloud_->start_failure = "there are no credentials";
   start(kCloud);
