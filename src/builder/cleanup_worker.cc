@@ -190,9 +190,7 @@ Task<> CleanupWorker::clean_images() {
 bool CleanupWorker::has_own_build() const {
   return std::ranges::any_of(context_.images.images(), [this](const std::string& image) {
     return std::ranges::any_of(context_.images.builds_of(image), [this](const ImageBuild* build) {
-      const bool was_ready =
-          build->state == BuildState::ready || build->state == BuildState::deleting;
-      return was_ready && context_.local.has_files_of(*build);
+      return build->state == BuildState::ready && context_.local.has_files_of(*build);
     });
   });
 }

@@ -39,7 +39,8 @@ class CleanupWorker {
   static UploadKey key_of(const model::ImageUpload& upload);
 
   CleanupPlan plan(const std::string& image) const;
-  // Whether the store has a build that was completed here.
+  // Whether the store has a ready build that was made here. Others may have failed, whichever store
+  // this is.
   bool has_own_build() const;
 
   Task<> clean_images();

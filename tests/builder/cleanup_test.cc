@@ -288,5 +288,22 @@ TEST_F(CleanUpTest, files_without_a_record_stay_until_the_store_has_a_build_of_t
   EXPECT_THAT(files(), Not(Contains(HasSubstr(id))));
 }
 
+// The records of failed builds are `deleting` for a moment.
+TEST_F(CleanUpTest, files_without_a_record_stay_while_all_builds_of_this_builder_fail) {
+  const std::string old = "old-image-" + std::string(32, 'a') + ".qcow2";
+  directory_.write("nb1/" + old, "x");
+  workshop_->exit_codes["deb"] = 1;
+  start(yaml(kDeb, kSky));
+  pass(minutes(30));
+  ASSERT_GT(workshop_->built.size(), 2U);
+  ASSERT_THAT(builds(), SizeIs(1)) << "the failures before are gone";
+  EXPECT_THAT(files(), ElementsAre(old));
+  workshop_->exit_codes.clear();
+  put(model::build_request_path("deb"));
+  pass(minutes(1));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(files(), Not(Contains(old)));
+}
+
 }  // namespace
 }  // namespace nodepool::builder
