@@ -276,11 +276,12 @@ Task<bool> Daemon::try_to_begin() {
   begun_config_ = config_;
   not_in_force_.clear();
   co_await start_without_store(config_);
+  // Before, as the store may be opened with an earlier config_.
+  is_config_newer_ = false;
   co_await store_.open(config_, config_changed_, on_waiting);
   update_problems();
   std::string failure;
   try {
-    is_config_newer_ = false;
     co_await start(config_);
   } catch (const coordination::StoreError& error) {
     if (!coordination::is_openable_later(error)) throw;

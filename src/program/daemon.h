@@ -131,7 +131,7 @@ class Daemon {
   StartReport* report_ = nullptr;
   config::Config config_;         // for start()
   config::Config begun_config_;   // start_without_store() was called with it
-  bool is_config_newer_ = false;  // config_ has changed since start() was called
+  bool is_config_newer_ = false;  // config_ has changed since the store began to be opened
   async::Event config_changed_{"another configuration to start with"};
   std::vector<std::string> warnings_;      // of the last load
   std::vector<std::string> not_in_force_;  // changed keys that wait for a restart
