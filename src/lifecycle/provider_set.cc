@@ -130,10 +130,7 @@ Task<> ProviderSet::start(const config::ProviderSection& section) {
   const std::string& name = section.name;
   Started started;
   const std::optional<std::string> failure = co_await try_to_start(section, started);
-  if (failure) {
-    if (retrier_.failed(name, *failure)) user_.start_failed(*wanted_.at(name));
-    co_return;
-  }
+  if (failure) co_return retrier_.failed(name, *failure);
   retrier_.succeeded(name);
   started_.emplace(name, std::move(started));
 }

@@ -39,9 +39,6 @@ class ProviderSet {
     // Takes a provider out of service, at once. The returned task ends what runs for it.
     virtual Task<> take_out_of_service(std::string name) = 0;
 
-    // Called when a provider with this name has failed to start for the first time.
-    virtual void start_failed(const driver::ProviderConfig& /*config*/) {}
-
     // Adapts everything else to the configuration and to the providers in service. Called when
     // these have changed; replaced and removed providers are stopped after that. Throws StoreError
     // to be called again.

@@ -120,7 +120,32 @@ TEST_F(ConfigCommandTest, servers_may_be_in_the_secure_file) {
   const auto [status, log] = validate();
   EXPECT_EQ(status, 0);
   EXPECT_THAT(log, HasSubstr("WARNING nodepool.config_validator: " + file() + ":1:"));
-  EXPECT_THAT(log, HasSubstr("unless the secure file (-s) has others"));
+  EXPECT_THAT(log, HasSubstr("unless the secure file (-s) has servers"));
+
+  config_ = "zookeeper-servers: []\n";
+  const auto [missing_status, missing] = validate();
+  EXPECT_EQ(missing_status, 0);
+  EXPECT_THAT(missing, HasSubstr(file() + ":1:1: zookeeper-servers: no ZooKeeper servers are"));
+  EXPECT_THAT(missing, HasSubstr("unless the secure file (-s) has servers"));
+
+  config_ = "store: zookeeper\n";
+  const auto [chosen_status, chosen] = validate();
+  EXPECT_EQ(chosen_status, 0);
+  EXPECT_THAT(chosen, HasSubstr("unless the secure file (-s) has servers"));
+}
+
+TEST_F(ConfigCommandTest, the_rest_is_checked_where_servers_may_be_in_the_secure_file) {
+  for (const char* servers : {"zookeeper-servers: []\n", "store: zookeeper\n",
+                              "zookeeper-servers: [{host: a, chroot: nowhere}]\n"}) {
+    config_ = std::string(servers) +
+              "labels: [{name: l}]\n"
+              "providers:\n"
+              "  - {name: sky, driver: fake, cloud: far,\n"
+              "     pools: [{name: p, labels: [{name: l, cloud-image: none, min-ram: 1}]}]}\n";
+    const auto [status, log] = validate();
+    EXPECT_EQ(status, 1) << servers;
+    EXPECT_THAT(log, HasSubstr("the provider has no cloud image `none`"));
+  }
 }
 
 TEST_F(ConfigCommandTest, broken_yaml_is_reported) {

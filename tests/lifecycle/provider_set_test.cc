@@ -156,10 +156,6 @@ class Daemon final : public ProviderSet::User {
     return wait_until_idle(in_service.extract(name).mapped());
   }
 
-  void start_failed(const ProviderConfig& config) override {
-    script_.events.push_back("failed " + title(config));
-  }
-
   Task<> adapt(const config::Config& config) override {
     script_.events.push_back(fmt::format("adapt to {}", config.providers.size()));
     co_return;
@@ -308,8 +304,7 @@ TEST_F(ProviderSetTest, a_replaced_provider_is_stopped_when_the_last_pointer_to_
 TEST_F(ProviderSetTest, a_failed_start_is_retried_beside_the_others) {
   script_.start_failures["sky"] = "no credentials";
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
-              ElementsAre("start sky-1", "stop sky-1", "failed sky-1", "start sea-1", "begin sea-1",
-                          "adapt to 2"));
+              ElementsAre("start sky-1", "stop sky-1", "start sea-1", "begin sea-1", "adapt to 2"));
   EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "no credentials")));
   EXPECT_THAT(pass(seconds(5)), ElementsAre("start sky-1", "stop sky-1", "adapt to 2"));
   script_.start_failures.clear();
@@ -322,7 +317,7 @@ TEST_F(ProviderSetTest, a_failed_start_is_retried_beside_the_others) {
 TEST_F(ProviderSetTest, a_provider_that_cannot_be_created_has_failed) {
   script_.cannot_be_created = {"sky"};
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
-              ElementsAre("failed sky-1", "start sea-1", "begin sea-1", "adapt to 2"));
+              ElementsAre("start sea-1", "begin sea-1", "adapt to 2"));
   EXPECT_THAT(errors_, IsEmpty());
   EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "too large")));
 }
@@ -330,7 +325,7 @@ TEST_F(ProviderSetTest, a_provider_that_cannot_be_created_has_failed) {
 TEST_F(ProviderSetTest, a_file_that_one_provider_needs_concerns_no_other) {
   script_.file_problems["sky"] = "no kubeconfig";
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
-              ElementsAre("failed sky-1", "start sea-1", "begin sea-1", "adapt to 2"));
+              ElementsAre("start sea-1", "begin sea-1", "adapt to 2"));
   EXPECT_THAT(errors_, IsEmpty());
   EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "no kubeconfig")));
   script_.file_problems.clear();
@@ -387,8 +382,7 @@ TEST_F(ProviderSetTest, a_provider_that_the_daemon_does_not_want_needs_no_file) 
 
 TEST_F(ProviderSetTest, a_provider_that_cannot_serve_has_failed) {
   daemon_.unusable = "sky";
-  EXPECT_THAT(apply({{"sky", 1}}),
-              ElementsAre("start sky-1", "stop sky-1", "failed sky-1", "adapt to 1"));
+  EXPECT_THAT(apply({{"sky", 1}}), ElementsAre("start sky-1", "stop sky-1", "adapt to 1"));
   EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "unusable")));
 }
 
@@ -398,16 +392,6 @@ TEST_F(ProviderSetTest, a_failure_of_a_removed_provider_is_none) {
   EXPECT_THAT(apply({}), ElementsAre("adapt to 0"));
   EXPECT_THAT(set_->failures(), IsEmpty());
   EXPECT_THAT(pass(seconds(600)), IsEmpty());
-}
-
-TEST_F(ProviderSetTest, a_provider_that_is_added_again_fails_for_the_first_time) {
-  script_.start_failures["sky"] = "no credentials";
-  apply({{"sky", 1}});
-  EXPECT_THAT(apply({{"sky", 2}}), ElementsAre("start sky-2", "stop sky-2", "adapt to 1"))
-      << "it was not removed";
-  apply({});
-  EXPECT_THAT(apply({{"sky", 1}}),
-              ElementsAre("start sky-1", "stop sky-1", "failed sky-1", "adapt to 1"));
 }
 
 TEST_F(ProviderSetTest, a_change_during_a_retry_replaces_the_provider_that_is_starting) {
@@ -436,7 +420,7 @@ TEST_F(ProviderSetTest, a_replaced_provider_does_not_wait_for_retries) {
   script_.start_failures["sky"] = "no credentials";
   EXPECT_THAT(apply({{"sky", 2}}),
               ElementsAre("quiesce sky-1", "take over sky-1 by sky-2", "start sky-2", "stop sky-2",
-                          "failed sky-2", "adapt to 1", "end sky-1", "stop sky-1"));
+                          "adapt to 1", "end sky-1", "stop sky-1"));
   script_.start_failures.clear();
   EXPECT_THAT(pass(seconds(5)), ElementsAre("start sky-2", "begin sky-2", "adapt to 1"));
 }

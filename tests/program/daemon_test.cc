@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 
@@ -41,8 +42,9 @@ class TestDaemon final : public Daemon {
   std::vector<std::string> calls_;
   std::vector<std::int64_t> sessions_;
   std::vector<std::string> early_problems_;
-  std::function<void()> block_;    // is called on the loop
-  std::function<Task<>()> begin_;  // in the start
+  std::function<void()> block_;          // is called on the loop
+  std::function<Task<>()> begin_;        // in the start
+  bool ends_when_reconfigured_ = false;  // not by the start
 
   using Daemon::enable_registry;
   using Daemon::health;
@@ -67,10 +69,11 @@ class TestDaemon final : public Daemon {
       failures_.erase(failures_.begin());
       throw StoreError(failure);
     }
-    ::raise(SIGTERM);
+    if (!ends_when_reconfigured_) ::raise(SIGTERM);
   }
   Task<> reconfigure(config::Config /*config*/) override {
     calls_.emplace_back("reconfigure");
+    if (ends_when_reconfigured_) ::raise(SIGTERM);
     co_return;
   }
   std::vector<std::string> early_problems() const override { return early_problems_; }
@@ -256,6 +259,42 @@ TEST_F(DaemonTest, problems_of_what_starts_without_the_store_are_published_with_
   daemon->run(report_);
   EXPECT_THAT(published, ElementsAre("the port is in use"));
   EXPECT_THAT(daemon->health().warnings, ElementsAre("the port is in use"));
+}
+
+TEST_F(DaemonTest, a_change_of_the_store_during_the_start_reaches_the_store_that_is_open) {
+  const auto daemon = this->daemon({});
+  const auto begin = [](TestDaemon& daemon, const test_support::TemporaryDirectory& directory,
+                        std::vector<std::string>& published) -> Task<> {
+    directory.write("nodepool.yaml", "store: sqlite://" + directory.path().string() + "/other\n");
+    while (daemon.state().problems.empty()) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+    published = daemon.state().problems;
+  };
+  std::vector<std::string> published;
+  daemon->begin_ = [&] { return begin(*daemon, directory_, published); };
+  daemon->run(report_);
+  EXPECT_THAT(published, ElementsAre("changed keys that wait for a restart: store"));
+}
+
+// The store may have been opened with the configuration before.
+TEST_F(DaemonTest, a_change_while_the_store_is_being_opened_is_applied_when_the_daemon_serves) {
+  Options options;
+  options.config = directory_.write("nodepool.yaml",
+                                    "zookeeper-servers: [{host: 127.0.0.1, port: 1}]\n"
+                                    "zookeeper-tls: {insecure-plaintext: true}\n");
+  options.foreground = true;
+  bool is_changed = false;
+  auto log = telemetry::Log::to_consumer([&](telemetry::LogLevel, std::string_view,
+                                             std::string_view message) {
+    if (!message.starts_with("Waiting for the store: ")) return;
+    if (std::exchange(is_changed, true)) return;
+    directory_.write("nodepool.yaml", "store: sqlite://" + directory_.path().string() + "/db\n");
+  });
+  TestDaemon daemon(options, std::move(log), {});
+  daemon.ends_when_reconfigured_ = true;
+  daemon.run(report_);
+  EXPECT_THAT(daemon.calls_, ElementsAre("start", "reconfigure", "stop"));
 }
 
 TEST_F(DaemonTest, a_store_that_refuses_writes_is_logged_once_and_an_obstacle_until_it_does_not) {
