@@ -343,13 +343,13 @@ def test_the_section_is_visible_on_a_telephone(site, browser):
     browser.size(390, 844)
     browser.open(site, '#/daemons')
 
-    def is_visible():
-        return browser.run("""
+    def is_visible(after=''):
+        """Also at once `after` a script, before the page can do anything."""
+        return browser.run(after + """
             const {left, right} = document.querySelector('nav [aria-current]').getBoundingClientRect();
             return left >= 0 && right <= innerWidth;""")
     browser.wait('the section is in the window', is_visible)
-    browser.run("document.querySelector('nav a span').textContent = 'An overview that is wider than before'")
-    assert not is_visible()
+    assert not is_visible("document.querySelector('nav a span').textContent = 'An overview that is wider than before';")
     browser.wait('the section is in the window again', is_visible)
 
 
