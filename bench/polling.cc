@@ -180,7 +180,7 @@ class World {
     TimePoint shown{};
     while (shown < up) shown = *co_await world.poller_.next(awaited);
     world.see(up);
-    const std::optional<Duration> taken = awaited.taken(world.clock_.now());
+    const std::optional<Duration> taken = awaited.taken();
     if (taken) world.times_.learn(*taken);
   }
 

@@ -8,8 +8,8 @@
 namespace nodepool::async {
 
 // Receives a task's interactions with other systems from the modules that make them. So the code
-// that runs a task can log or publish them, and the code in between need not pass them on. Strings
-// are valid during the call only.
+// that runs a task can log, publish or time them, and the code in between need not pass them on.
+// Strings are valid during the call only. By default, it ignores what it receives.
 class CallTracer {
  public:
   // One attempt at an API call. Contains no secrets.
@@ -24,11 +24,13 @@ class CallTracer {
 
   virtual ~CallTracer() = default;
 
-  virtual void called(const Call& call) = 0;
+  // An API call has waited for its turn, and is sent now. `is_retry`: it has failed before.
+  virtual void sending(bool /*is_retry*/) {}
+  virtual void called(const Call& /*call*/) {}
   // The task has used a list that several tasks share, such as all machines.
-  virtual void polled(std::string_view list) = 0;
+  virtual void polled(std::string_view /*list*/) {}
   // A connection to a machine: the target and the outcome.
-  virtual void connected(std::string_view to, std::string_view outcome) = 0;
+  virtual void connected(std::string_view /*to*/, std::string_view /*outcome*/) {}
 };
 
 // The tracer of the task whose coroutine has this executor; nullptr if it has none. Call it in a

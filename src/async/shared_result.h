@@ -53,6 +53,20 @@ class SharedResult {
     co_return round->answer;
   }
 
+  // The last result, of a request that was sent at most `max_age` ago; nullptr if there is none.
+  Pointer last(Duration max_age) const {
+    return asked_at_ >= runtime_.clock.now() - max_age ? answer_ : nullptr;
+  }
+
+  // When the request in flight was sent; now, if there is none.
+  Clock::TimePoint sent_at() const { return round_ ? round_->asked_at : runtime_.clock.now(); }
+
+  // For `ask`: the request is sent only now, after it has waited for its turn. The age of its
+  // result counts from now on.
+  void mark_sent() {
+    if (round_) round_->asked_at = runtime_.clock.now();
+  }
+
   // Discards the last result.
   void drop() { answer_.reset(); }
 

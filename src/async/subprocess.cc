@@ -148,7 +148,10 @@ void die_with(pid_t parent, int signal) {
 pid_t start(const Subprocess::Command& command) {
   if (command.arguments.empty()) fail("cannot run an empty command", EINVAL);
   std::optional<SupervisorCommand> supervisor;
-  if (command.grace) supervisor.emplace(command.arguments, command.environment, *command.grace);
+  if (command.grace) {
+    supervisor.emplace(command.arguments, command.environment, *command.grace,
+                       command.spares_background);
+  }
   const std::vector<char*> arguments =
       pointers_to(supervisor ? supervisor->arguments : command.arguments);
   const std::vector<char*> environment =

@@ -27,6 +27,8 @@ class Subprocess {
     // leads a process group of its own without the terminal, has an empty standard input and no
     // other descriptors of this process, and is looked up in the PATH of its own environment.
     std::optional<std::chrono::milliseconds> grace = std::nullopt;
+    // With `grace`: descendants may outlive a program that ends by itself with exit status 0.
+    bool spares_background = false;
     // The program's umask; none: this process's.
     std::optional<mode_t> umask = std::nullopt;
     // The descriptor for its standard output and error; -1: this process's.

@@ -31,6 +31,9 @@ constexpr int kCannotRun = 127;  // like a shell's
 // dynamic loader do not affect the supervisor. This process's own loader variables do.
 constexpr char kProgramsVariable = '+';
 constexpr std::string_view kLoadersVariables = "LD_";
+// Arguments of the supervisor: what happens to processes that remain after a success.
+constexpr std::string_view kSpare = "spare";
+constexpr std::string_view kKill = "kill";
 // A killed process that exists after this time hangs in the kernel, or belongs to another user.
 constexpr auto kKillDeadline = seconds(10);
 constexpr auto kKillAgain = milliseconds(10);  // a process that forks meanwhile escapes a round
@@ -50,7 +53,8 @@ timespec to_timespec(SteadyClock::duration duration) {
 
 class Supervisor {
  public:
-  Supervisor(milliseconds grace, char** program) : grace_(grace), program_arguments_(program) {
+  Supervisor(milliseconds grace, bool spares_background, char** program)
+      : grace_(grace), spares_background_(spares_background), program_arguments_(program) {
     for (const int number : {SIGCHLD, SIGTERM, SIGQUIT}) sigaddset(&signals_, number);
   }
 
@@ -74,6 +78,8 @@ class Supervisor {
         signal_all(SIGTERM);
       }
     }
+    if (!kill_at_ && status_ == 0 && spares_background_) return 0;
+    if (!kill_at_ && reap()) report("killing", "the program has ended");
     kill_all();
     return status_.value_or(SIGKILL);
   }
@@ -144,20 +150,22 @@ class Supervisor {
   void kill_all() {
     const SteadyClock::time_point end = SteadyClock::now() + kKillDeadline;
     while (reap()) {
-      if (SteadyClock::now() > end) return report_survivors();
+      if (SteadyClock::now() > end) return report("cannot kill", "it is still running");
       signal_all(SIGKILL);
       next_signal(SteadyClock::now() + kKillAgain);
     }
   }
 
-  void report_survivors() {
+  // Names all descendants in the program's output.
+  static void report(const char* action, const char* reason) {
     for (const ProcessEntry& process : descendants()) {
-      std::fprintf(stderr, "%s: cannot kill process %d (%s): it is still running\n", kName,
-                   process.pid, process.name.c_str());
+      std::fprintf(stderr, "%s: %s process %d (%s): %s\n", kName, action, process.pid,
+                   process.name.c_str(), reason);
     }
   }
 
   milliseconds grace_;
+  bool spares_background_;
   char** program_arguments_;
   sigset_t signals_{};
   pid_t program_ = -1;
@@ -184,21 +192,22 @@ int end_as(int status) {
 }  // namespace
 
 std::optional<int> supervise_if_asked(int argc, char** argv) {
-  is_main_prepared = argc < 3 || std::string_view(argv[0]) != kName;
+  is_main_prepared = argc < 4 || std::string_view(argv[0]) != kName;
   if (is_main_prepared) return std::nullopt;
   char** variables = environ;
   for (char** next = environ; *next != nullptr; ++next) {
     if (**next == kProgramsVariable) *variables++ = *next + 1;
   }
   *variables = nullptr;
-  Supervisor supervisor(milliseconds(std::stoll(argv[1])), argv + 2);
+  Supervisor supervisor(milliseconds(std::stoll(argv[1])), argv[2] == kSpare, argv + 3);
   return end_as(supervisor.run());
 }
 
 SupervisorCommand::SupervisorCommand(const std::vector<std::string>& program,
                                      const std::vector<std::string>& program_environment,
-                                     std::chrono::milliseconds grace)
-    : arguments{std::string(kName), std::to_string(grace.count())} {
+                                     std::chrono::milliseconds grace, bool spares_background)
+    : arguments{kName, std::to_string(grace.count()),
+                std::string(spares_background ? kSpare : kKill)} {
   if (!is_main_prepared) throw std::logic_error("main() has not called supervise_if_asked()");
   arguments.insert(arguments.end(), program.begin(), program.end());
   for (const std::string& variable : program_environment) {

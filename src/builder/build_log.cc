@@ -21,6 +21,32 @@ std::string failure_text(const std::string& problem, const fs::path& path,
   return problem + " " + path.string() + ": " + error.message();
 }
 
+// Access of public directories and logs: the owner writes, all others read.
+constexpr fs::perms kPublicLog =
+    fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read;
+constexpr fs::perms kPublicDirectory =
+    kPublicLog | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+
+// A log that others cannot read is still a log: a failure is ignored.
+void make_public(const fs::path& path, fs::perms access) {
+  std::error_code denied;
+  fs::permissions(path, access, denied);
+}
+
+// Creates the directory and its missing parents. Existing ones keep the mode that an operator may
+// have given them.
+std::error_code create_public_directories(const fs::path& directory) {
+  std::error_code error;
+  fs::path path;
+  for (const fs::path& part : directory) {
+    path /= part;
+    if (fs::is_directory(path, error)) continue;
+    if (fs::create_directory(path, error)) make_public(path, kPublicDirectory);
+    if (error) break;
+  }
+  return error;
+}
+
 bool is_log_of(const fs::path& path, const std::string& image) {
   const auto key = parse_build_name(path.stem().string());
   return key && key->first == image && path.filename() == model::build_log_name(image, key->second);
@@ -52,11 +78,12 @@ std::string delete_old_logs(const BuildLog::Settings& settings, const std::strin
 
 BuildLog::BuildLog(const Settings& settings, const std::string& image, const std::string& build_id)
     : path_(settings.directory / model::build_log_name(image, build_id)) {
-  std::error_code error;
-  fs::create_directories(settings.directory, error);
+  const fs::path& directory = settings.directory;
+  std::error_code error =
+      create_public_directories(settings.is_public ? directory : directory.parent_path());
+  if (!error) fs::create_directories(directory, error);
   if (error) {
-    throw std::runtime_error(
-        failure_text("cannot create the directory", settings.directory, error));
+    throw std::runtime_error(failure_text("cannot create the directory", directory, error));
   }
   problem_ = delete_old_logs(settings, image);
   try {
@@ -64,6 +91,7 @@ BuildLog::BuildLog(const Settings& settings, const std::string& image, const std
   } catch (const std::system_error& failure) {
     throw std::runtime_error(failure_text("cannot write", path_, failure.code()));
   }
+  if (settings.is_public) make_public(path_, kPublicLog);
 }
 
 BuildLog::BuildLog(const std::string& problem)

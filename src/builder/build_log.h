@@ -17,9 +17,14 @@ class BuildLog {
     std::filesystem::path directory;
     std::int64_t retention = 7;                      // 0 counts as 1; negative: all
     std::uint64_t limit = std::uint64_t{100} << 20;  // bytes
+    // All users may read new logs and new directories, whatever the umask. As with the Python
+    // Nodepool, web servers can serve them.
+    bool is_public = true;
 
-    // The same settings for a subdirectory.
-    Settings below(const std::string& name) const { return {directory / name, retention, limit}; }
+    // The same settings for a subdirectory. The umask decides who may read it and its logs.
+    Settings below(const std::string& name) const {
+      return {directory / name, retention, limit, /*is_public=*/false};
+    }
   };
 
   // Creates the directory, deletes old logs of the image, and opens a new one. Throws

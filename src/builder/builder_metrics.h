@@ -81,17 +81,20 @@ inline constexpr telemetry::Metric kNewestReadyUpload{
 inline constexpr std::string_view kDone = "done";
 inline constexpr std::string_view kFailed = "failed";
 
-inline constexpr telemetry::Metric kBuildRequests{.name = "nodepool_build_requests",
-                                                  .kind = telemetry::Metric::Kind::gauge,
-                                                  .statsd = {"nodepool.image_build_requests"},
-                                                  .help = "Requested builds; sent every minute."};
+inline constexpr telemetry::Metric kBuildRequests{
+    .name = "nodepool_build_requests",
+    .kind = telemetry::Metric::Kind::gauge,
+    .statsd = {"nodepool.image_build_requests"},
+    .help = "Requested builds of images that are not being built; sent every minute."};
 
 inline constexpr telemetry::Metric kBuildRequestsOfImage{
     .name = "nodepool_image_build_requests",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.image.<image>.image_build_requests"},
-    .help = "1 if a build of the image is requested, else 0; sent every minute."};
+    .help =
+        "1 if a build of the image is requested and none is in progress, else 0; sent every "
+        "minute."};
 
 inline constexpr telemetry::Metric kBuildState{
     .name = "nodepool_image_build_state",

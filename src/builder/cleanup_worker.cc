@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <stdexcept>
+#include <utility>
 
 #include "async/deadline.h"
 #include "coordination/lock.h"
@@ -126,7 +127,8 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
   CleanupInput input{.configured = context_.settings.diskimages.contains(image),
                      .builds = context_.images.builds_of(image),
                      .uploads = context_.images.uploads_of(image),
-                     .being_built = context_.images.is_being_built(image)};
+                     .being_built = context_.images.is_being_built(image),
+                     .now = context_.now()};
   // Includes the work of this builder even if its locks were lost with a session.
   for (const auto& [built, id] : context_.in_progress.builds) {
     if (built == image) input.being_built = true;
@@ -141,6 +143,7 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
     const bool has_files = formats != nullptr && !formats->empty();
     if (build->builder_id == context_.local.builder_id() && !has_files)
       input.lost.insert(build->id);
+    if (!context_.local.has_files_of(*build)) input.of_others.insert(build->id);
   }
   for (const ImageUpload* upload : input.uploads) {
     const bool is_locked =
@@ -184,7 +187,22 @@ Task<> CleanupWorker::clean_images() {
   }
 }
 
+bool CleanupWorker::has_own_build() const {
+  return std::ranges::any_of(context_.images.images(), [this](const std::string& image) {
+    return std::ranges::any_of(context_.images.builds_of(image), [this](const ImageBuild* build) {
+      return build->state == BuildState::ready && context_.local.has_files_of(*build);
+    });
+  });
+}
+
 Task<> CleanupWorker::clean_image(std::string image) {
+  for (const ImageBuild* build : context_.images.builds_of(image)) {
+    if (is_sequence_number(build->id)) numbered_builds_.emplace(image, build->id);
+  }
+  if (!is_store_trusted_ && has_own_build()) {
+    is_store_trusted_ = true;
+    enqueue_all();
+  }
   FirstFailure failure;
   co_await failure.attempt(clean_records(image));
   co_await failure.attempt(clean_files(image));
@@ -199,12 +217,21 @@ Task<> CleanupWorker::clean_records(std::string image) {
   const auto unwanted_builds = copies(plan.unwanted_builds);
   const auto gone = copies(plan.gone);
   for (const ImageUpload* upload : plan.to_remove) removals_.enqueue(key_of(*upload));
+  if (plan.next && timed_.insert(image).second) {
+    scope_.spawn("clean-up at a time", enqueue_later(image, *plan.next));
+  }
   FirstFailure failure;
   for (const auto& upload : abandoned) co_await failure.attempt(remove_abandoned(upload));
   for (const auto& upload : unwanted) co_await failure.attempt(mark_deleting(upload));
   for (const auto& build : unwanted_builds) co_await failure.attempt(mark_deleting(build));
   for (const auto& build : gone) co_await failure.attempt(remove_record(build));
   failure.rethrow();
+}
+
+Task<> CleanupWorker::enqueue_later(std::string image, double when) {
+  co_await context_.runtime.clock.sleep_until(context_.monotonic(when));
+  timed_.erase(image);
+  enqueue_image(image);
 }
 
 Task<> CleanupWorker::remove_record(ImageBuild build) {
@@ -283,6 +310,17 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
   if (context_.images.is_unreadable_build(image, build_id)) co_return;
   const auto configured = context_.settings.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
+  const bool are_of_build = !is_sequence_number(build_id) || numbered_builds_.contains(key);
+  if (build == nullptr && !are_of_build) co_return;
+  if (build == nullptr && !is_store_trusted_) {
+    if (std::exchange(are_files_kept_, true)) co_return;
+    log_.warning(
+        "Keeping files without a record, such as those of build {} of image {}: the store has no "
+        "build of this images-dir, so it may not be the one in which these were recorded. They are "
+        "deleted when a build made here is ready",
+        build_id, image);
+    co_return;
+  }
   if (build == nullptr || build->state == BuildState::deleting || are_unneeded) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
     const auto remove_files = [store = context_.local.files(), key] {

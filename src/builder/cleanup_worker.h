@@ -39,10 +39,14 @@ class CleanupWorker {
   static UploadKey key_of(const model::ImageUpload& upload);
 
   CleanupPlan plan(const std::string& image) const;
+  // Whether the store has a ready build that was made here. Others may have failed, whichever store
+  // this is.
+  bool has_own_build() const;
 
   Task<> clean_images();
   Task<> clean_image(std::string image);
   Task<> clean_records(std::string image);
+  Task<> enqueue_later(std::string image, double when);
   Task<> clean_files(std::string image);
   Task<> clean_files_of(ImageStore::Key key, std::set<std::string> formats, bool are_unneeded);
   std::vector<Consumer> consumers(const std::string& image, const std::string& build_id) const;
@@ -64,7 +68,14 @@ class CleanupWorker {
   Retries<UploadKey> upload_retries_;
   DelayQueue<std::string> images_;
   DelayQueue<UploadKey> removals_;  // uploads in state `deleting`
+  std::set<std::string> timed_;     // images that enqueue_later() waits for
   UploadsInUse in_use_;
+  // Builds with a sequence number as id that have had a record since the start.
+  std::set<ImageStore::Key> numbered_builds_;
+  // has_own_build(), now or earlier. Otherwise the store may be new or the wrong one, and files
+  // without a record the only copies of images that are in use.
+  bool is_store_trusted_ = false;
+  bool are_files_kept_ = false;  // for this reason; logged
   async::TaskScope scope_;
 };
 

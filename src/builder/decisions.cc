@@ -19,6 +19,9 @@ using model::UploadState;
 // one.
 constexpr std::size_t kKept = 2;
 
+// How long a build that others may upload waits for its first upload, in seconds.
+constexpr double kFirstUploadPatience = 600;
+
 Builds kept_builds(const CleanupInput& input) {
   Builds kept;
   if (!input.configured) return kept;
@@ -57,6 +60,13 @@ std::set<const ImageUpload*> recent_uploads(const CleanupInput& input) {
     recent.insert(uploads.begin(), uploads.end());
   }
   return recent;
+}
+
+// The configuration of this builder may be older than the one of the builder that has made the
+// build, or about to be replaced.
+bool may_be_uploaded_by_others(const CleanupInput& input, const ImageBuild* build) {
+  return !input.configured && build->state == BuildState::ready &&
+         input.of_others.contains(build->id);
 }
 
 bool contains(const Builds& builds, const ImageBuild* build) {
@@ -211,7 +221,10 @@ CleanupPlan plan_cleanup(const CleanupInput& input) {
     if (stays) continue;
     if (has_uploads && is_only_used_by_nodes) plan.unneeded_files.push_back(build);
     // Marked before slow clouds have deleted the uploads, so that the files are deleted early.
-    if (build->state != BuildState::deleting) {
+    const double patience_end = build->state_time + kFirstUploadPatience;
+    if (!has_uploads && may_be_uploaded_by_others(input, build) && input.now < patience_end) {
+      plan.next = std::min(plan.next.value_or(patience_end), patience_end);
+    } else if (build->state != BuildState::deleting) {
       if (all_deleting) plan.unwanted_builds.push_back(build);
     } else if (!has_uploads) {
       plan.gone.push_back(build);

@@ -101,16 +101,19 @@ struct CleanupInput {
   // missing.
   std::set<std::string, std::less<>> resuming = {};
   std::set<std::string, std::less<>> lost = {};
+  std::set<std::string, std::less<>> of_others = {};  // builds that other builders have made
+  double now = 0;
 };
 
 // Changes of the records of an image. Subsequent changes are found by the next plan.
 struct CleanupPlan {
-  Uploads abandoned;       // no builder works on them: remove the records
-  Uploads unwanted;        // mark `deleting`
-  Uploads to_remove;       // are `deleting`: delete them in the cloud, then remove the records
-  Builds unwanted_builds;  // mark `deleting`
-  Builds gone;             // without uploads: remove the records
-  Builds unneeded_files;   // their uploads are only needed by nodes: delete the files
+  Uploads abandoned;           // no builder works on them: remove the records
+  Uploads unwanted;            // mark `deleting`
+  Uploads to_remove;           // are `deleting`: delete them in the cloud, then remove the records
+  Builds unwanted_builds;      // mark `deleting`
+  Builds gone;                 // without uploads: remove the records
+  Builds unneeded_files;       // their uploads are only needed by nodes: delete the files
+  std::optional<double> next;  // plan again then, although nothing changes
 };
 
 CleanupPlan plan_cleanup(const CleanupInput& input);

@@ -148,8 +148,9 @@ Task<> GearmanFrontend::drain() {
   refresh();
 }
 
-// A build with files on this host.
+// A build with files on this host. Not one with a sequence number: these are counted per image.
 const ImageBuild* GearmanFrontend::find(const std::string& build_id) const {
+  if (is_sequence_number(build_id)) return nullptr;
   for (const auto& [key, formats] : context_.local.contents()) {
     if (key.second != build_id) continue;
     for (const ImageBuild* build : context_.images.builds_of(key.first)) {

@@ -28,8 +28,8 @@ namespace nodepool::builder {
 //                          Succeeds also if they are deleted already.
 //
 // A payload is a word or a JSON object: {"image-id": …}, {"provider": …}. A build id is a UUID, in
-// names and results 32 hexadecimal digits. The ordinary workers do the work, with the same records;
-// jobs only wait for them.
+// names and results 32 hexadecimal digits; builds with a sequence number are not offered. The
+// ordinary workers do the work, with the same records; jobs only wait for them.
 class GearmanFrontend {
  public:
   struct Options {

@@ -61,11 +61,13 @@ void ImageGauges::add_metrics(telemetry::MetricsRegistry& registry) const {
 ImageGauges::Gauges ImageGauges::gauges() const {
   Gauges gauges;
   if (!context_.images.ready()) return gauges;
-  const auto& requests = context_.images.build_requests();
-  gauges[series<kBuildRequests>()] = static_cast<double>(requests.size());
+  double requests = 0;
   for (const std::string& image : context_.images.images()) {
-    gauges[series<kBuildRequestsOfImage>(image)] = requests.contains(image) ? 1 : 0;
+    const double pending = context_.images.has_pending_request(image) ? 1 : 0;
+    gauges[series<kBuildRequestsOfImage>(image)] = pending;
+    requests += pending;
   }
+  gauges[series<kBuildRequests>()] = requests;
   for (const auto& [name, image] : context_.settings.diskimages) {
     const bool paused = image.pause || context_.images.is_paused(name);
     const bool building = builds_.images().is_taken(name);

@@ -1,6 +1,7 @@
 #include "builder/image_store.h"
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <stdexcept>
 #include <system_error>
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kBuildIdSize = 32;
+constexpr std::size_t kSequenceNumberSize = 10;
 constexpr std::size_t kMd5Size = 32;  // hexadecimal digits
 constexpr std::size_t kSha256Size = 64;
 constexpr std::string_view kPartial = ".partial";
@@ -48,6 +50,10 @@ void remove_file(const fs::path& path) {
   if (error) store_failed("cannot delete", path, error);
 }
 
+bool is_decimal(char digit) {
+  return digit >= '0' && digit <= '9';
+}
+
 bool is_format(std::string_view suffix) {
   return suffix.find_first_of(".-") == std::string_view::npos && suffix != "md5" &&
          suffix != "sha256" && suffix != "d";
@@ -55,13 +61,17 @@ bool is_format(std::string_view suffix) {
 
 // The build and the suffix after its name's dot. Returns nothing if the file belongs to no build.
 std::optional<std::pair<ImageStore::Key, std::string>> parse_file_name(std::string_view name) {
-  // Names of images may contain dots, suffixes dashes.
+  std::optional<std::pair<ImageStore::Key, std::string>> numbered;
+  // Names of images may contain dots and numbers, suffixes dashes.
   for (std::size_t dot = name.find('.'); dot != std::string_view::npos;
        dot = name.find('.', dot + 1)) {
     const std::optional<ImageStore::Key> key = parse_build_name(name.substr(0, dot));
-    if (key) return std::pair(*key, std::string(name.substr(dot + 1)));
+    if (!key) continue;
+    std::pair named(*key, std::string(name.substr(dot + 1)));
+    if (!is_sequence_number(key->second)) return named;
+    if (!numbered) numbered = std::move(named);
   }
-  return std::nullopt;
+  return numbered;
 }
 
 }  // namespace
@@ -79,10 +89,15 @@ std::optional<ImageStore::Key> parse_build_name(std::string_view name) {
   if (dash == std::string_view::npos || dash == 0) return std::nullopt;
   const std::string_view id = name.substr(dash + 1);
   const auto is_digit = [](char digit) {
-    return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f');
+    return is_decimal(digit) || (digit >= 'a' && digit <= 'f');
   };
-  if (id.size() != kBuildIdSize || !std::ranges::all_of(id, is_digit)) return std::nullopt;
+  const bool is_uuid = id.size() == kBuildIdSize && std::ranges::all_of(id, is_digit);
+  if (!is_uuid && !is_sequence_number(id)) return std::nullopt;
   return ImageStore::Key(name.substr(0, dash), id);
+}
+
+bool is_sequence_number(std::string_view build_id) {
+  return build_id.size() == kSequenceNumberSize && std::ranges::all_of(build_id, is_decimal);
 }
 
 std::string ImageStore::builder_id(const std::string& new_id) const {
@@ -131,7 +146,8 @@ ImageStore::Contents ImageStore::contents() const {
 void ImageStore::remove_partials() const {
   for (const fs::directory_entry& entry : entries()) {
     const auto named = parse_file_name(entry.path().filename().string());
-    if (named && named->second.ends_with(kPartial)) remove_file(entry.path());
+    if (!named || is_sequence_number(named->first.second)) continue;
+    if (named->second.ends_with(kPartial)) remove_file(entry.path());
   }
 }
 
@@ -185,9 +201,16 @@ void ImageStore::remove_format(std::string_view image, std::string_view build_id
 
 void ImageStore::remove(std::string_view image, std::string_view build_id) const {
   const std::string prefix = fs::path(output(image, build_id)).filename().string() + ".";
+  std::exception_ptr failure;
   for (const fs::directory_entry& entry : entries()) {
-    if (entry.path().filename().string().starts_with(prefix)) remove_file(entry.path());
+    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    try {
+      remove_file(entry.path());
+    } catch (const std::runtime_error&) {
+      if (!failure) failure = std::current_exception();
+    }
   }
+  if (failure) std::rethrow_exception(failure);
 }
 
 std::string ImageStore::shortage() const {

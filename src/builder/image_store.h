@@ -22,7 +22,8 @@ namespace nodepool::builder {
 //   <image>-<build id>.d/             metadata of diskimage-builder
 //
 // A build id has 32 hexadecimal digits. Files with such a name that belong to no build are deleted,
-// so the directory must not be shared. All functions except output() block and throw
+// so the directory must not be shared. In old releases of the Python Nodepool it is a sequence
+// number, see is_sequence_number(). All functions except output() block and throw
 // std::runtime_error with the path.
 class ImageStore {
  public:
@@ -48,14 +49,15 @@ class ImageStore {
 
   // Renames the complete partial_file() to the image.
   void finish_partial(const std::string& output, const std::string& format) const;
-  // Deletes all incomplete conversions.
+  // Deletes all incomplete conversions of builds with a UUID: other files may not be ours.
   void remove_partials() const;
 
   // The image and its checksums.
   driver::ImageFile file(std::string_view image, std::string_view build_id,
                          const std::string& format) const;
 
-  // Delete one format of a build, including a partial file; all files of a build.
+  // Delete one format of a build, including a partial file; all files of a build, also after an
+  // error.
   void remove_format(std::string_view image, std::string_view build_id,
                      const std::string& format) const;
   void remove(std::string_view image, std::string_view build_id) const;
@@ -75,7 +77,11 @@ std::string image_file(std::string_view output, std::string_view format);
 // The path of the image during a conversion.
 std::string partial_file(std::string_view output, std::string_view format);
 
-// "deb-12-<32 hexadecimal digits>" -> image and build id. Returns nothing for other names.
+// "deb-12-<build id>" -> image and build id. Returns nothing for other names.
 std::optional<ImageStore::Key> parse_build_name(std::string_view name);
+
+// Whether the build id has 10 decimal digits, as old releases of the Python Nodepool assigned them.
+// Other files may end in as many digits.
+bool is_sequence_number(std::string_view build_id);
 
 }  // namespace nodepool::builder

@@ -341,6 +341,7 @@ Task<> UploadWorker::run_hook(const Job& job, std::string path) {
   async::Subprocess::Command command;
   command.arguments = {job.hook, job.upload.provider, job.external_id, path};
   command.environment = lines_of(environment_);
+  command.spares_background = true;  // as with the Python Nodepool
   Task<ProgramEnd> running = run_program(context_.runtime, context_.threads, std::move(command),
                                          log->file(), std::nullopt, kHookGrace);
   const ProgramEnd end = co_await std::move(running);

@@ -19,20 +19,25 @@ void warn(const std::vector<config::Problem>& problems, const telemetry::Logger&
   for (const config::Problem& problem : problems) log.warning("{}", to_string(problem));
 }
 
-// Loads the file as the daemons do, but warns of other files that are not on this host. Throws
-// ConfigError.
+config::LoadOptions load_options(const Context& context, const Arguments& arguments,
+                                 bool uses_store) {
+  return {.path = arguments.config,
+          .secure_path = arguments.secure,
+          .environment = context.environment,
+          .drivers = context.drivers.schemas(),
+          .uses_store = uses_store};
+}
+
+// Loads the file as the daemons do, but warns of other files that are not on this host. See
+// check_servers() for those of ZooKeeper. Throws ConfigError.
 config::Config load_as_a_daemon(const Context& context, const Arguments& arguments,
                                 const telemetry::Logger& log) {
-  config::LoadOptions options;
-  options.path = arguments.config;
-  options.secure_path = arguments.secure;
-  options.environment = context.environment;
-  options.drivers = context.drivers.schemas();
-  config::LoadResult loaded = config::load(options);
+  config::LoadResult loaded = config::load(load_options(context, arguments, /*uses_store=*/false));
   warn(loaded.warnings, log);
   for (const config::ProviderSection& section : loaded.config.providers) {
     const auto provider = context.drivers.driver(section.driver).configure(section, loaded.config);
     warn(provider->config_warnings(), log);
+    warn(provider->validation_warnings(), log);
     if (const auto& problem = provider->outside_problem()) {
       log.warning("{}: the daemons need it; `--online` checks the clouds", to_string(*problem));
     }
@@ -57,6 +62,18 @@ void check_tls(const config::Config& config, const Context& context, const Argum
   if (arguments.secure || tls != no_files) throw config::ConfigError(problem);
   log.warning("{}: unless they are in the secure file (-s), the daemons refuse to start",
               to_string(problem));
+}
+
+// Checks ZooKeeper's servers. Only warns if they may be in the secure file, which was not given.
+// Throws ConfigError.
+void check_servers(const Context& context, const Arguments& arguments,
+                   const telemetry::Logger& log) {
+  try {
+    config::load(load_options(context, arguments, /*uses_store=*/true));
+  } catch (const config::OutsideError& error) {
+    log.warning("{}: unless the secure file (-s) has servers, the daemons refuse to start",
+                error.what());
+  }
 }
 
 // The problems of the file, as a heading and one line for each; empty if there are none.
@@ -84,9 +101,7 @@ std::string findings(const Context& context, const Arguments& arguments,
   try {
     check_tls(load_as_a_daemon(context, arguments, log), context, arguments, log);
     warn(config::unserved_labels(text, path, context.environment, context.drivers.schemas()), log);
-  } catch (const config::OutsideError& error) {
-    log.warning("{}: unless the secure file (-s) has others, the daemons refuse to start",
-                error.what());
+    check_servers(context, arguments, log);
   } catch (const config::ConfigError& error) {
     return std::string("Loading failed\n") + error.what();
   }

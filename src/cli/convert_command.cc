@@ -58,7 +58,8 @@ int perform(Context& context, const Arguments& arguments, const ConvertConfig& /
   const config::Config config = config::load({.path = arguments.config,
                                               .secure_path = arguments.secure,
                                               .environment = numbers,
-                                              .drivers = context.drivers.schemas()})
+                                              .drivers = context.drivers.schemas(),
+                                              .uses_store = false})
                                     .config;
   report_variables(context, text, numbers, arguments.config);
   const config::zuul::ZuulConversion conversion =

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -32,8 +34,26 @@ telemetry::LogOptions log_options(const Arguments& arguments) {
   if (!arguments.debug && arguments.log_config)
     return program::load_log_config(*arguments.log_config).options;
   telemetry::LogOptions options;
-  options.levels[""] = arguments.debug ? telemetry::LogLevel::debug : telemetry::LogLevel::info;
+  if (arguments.debug) options.routes[""].level = telemetry::LogLevel::debug;
   return options;
+}
+
+// A command has time for its reader, such as a pager, and makes no entries in the audit log.
+std::shared_ptr<telemetry::Log> open_log(telemetry::LogOptions options) {
+  options.routes.erase("nodepool.audit");
+  for (auto& target : options.targets) target.patience = std::chrono::milliseconds(-1);
+  return std::make_shared<telemetry::Log>(options);
+}
+
+// Users may perform commands although they may not write the daemons' log.
+std::shared_ptr<telemetry::Log> open_log(Context& context, const Arguments& arguments) {
+  const telemetry::LogOptions options = log_options(arguments);
+  try {
+    return open_log(options);
+  } catch (const std::runtime_error& error) {
+    context.err << "nodepool: " << error.what() << "; messages go to standard error\n";
+    return open_log(telemetry::LogOptions());
+  }
 }
 
 // What helps a user whose command cannot use this configuration file.
@@ -145,7 +165,7 @@ int perform_kind(Context& context, const Arguments& arguments, const Kind& comma
 }
 
 int perform_any(Context& context, const Arguments& arguments) {
-  const auto log = std::make_shared<telemetry::Log>(log_options(arguments));
+  const auto log = open_log(context, arguments);
   const int status = std::visit(
       [&](const auto& command) { return perform_kind(context, arguments, command, log); },
       arguments.command);

@@ -22,11 +22,16 @@ using report::Table;
 // The minimum interval between two prints: people do not read faster.
 constexpr auto kPrintInterval = std::chrono::milliseconds(100);
 
+// Colours, fitting and an erased screen are for people: programs that read from a pseudo-terminal,
+// as with `ssh -t`, disable them with TERM=dumb.
+bool is_read_by_people(const Context& context) {
+  return context.out_is_terminal && variable(context.environment, "TERM", "") != "dumb";
+}
+
 report::Style style_of(const Context& context, const Listing& listing) {
-  report::Style style{.headers = listing.headers};
-  if (!context.out_is_terminal) return style;
-  style.colours = variable(context.environment, "NO_COLOR", "").empty() &&
-                  variable(context.environment, "TERM", "") != "dumb";
+  report::Style style{.headers = listing.headers, .is_terminal = is_read_by_people(context)};
+  if (!style.is_terminal) return style;
+  style.colours = variable(context.environment, "NO_COLOR", "").empty();
   if (listing.format == Format::text) style.width = context.terminal_width();
   return style;
 }
@@ -50,7 +55,7 @@ Task<> show_changes(Context& context, Installation& installation, const Listing&
   bool is_first = true;
   while (true) {
     const Table table = co_await wanted_rows(listing, detail, source);
-    if (context.out_is_terminal) {
+    if (is_read_by_people(context)) {
       context.out << erase_screen;
     } else if (!is_first) {
       context.out << '\n';

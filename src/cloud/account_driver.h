@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "async/runtime.h"
 #include "async/thread_pool.h"
 #include "cloud/endpoints.h"
+#include "config/ca_bundle.h"
 #include "config/environment.h"
 #include "driver/statemachine/state_machine_driver.h"
 #include "http/attempt_metrics.h"
@@ -26,14 +28,14 @@ struct AdapterContext {
 };
 
 // Base of drivers whose providers on one account share an endpoint. A driver implements name(),
-// schema() and files(), and has three classes:
+// schema() and account_files(), and has three classes:
 // * `Config(section, config, environment)`, with a function account();
 // * `Shared(runtime, account, threads, log)`, see Endpoints;
 // * `Adapter(context, config, endpoint)`, of an AdapterContext and shared pointers to the others.
 template <typename Config, typename Shared, typename Adapter>
 class AccountDriver : public driver::StateMachineDriver {
  public:
-  // `environment`: for finding credentials.
+  // `environment`: for finding credentials and certificate authorities.
   explicit AccountDriver(config::Environment environment = config::process_environment())
       : environment_(std::move(environment)) {}
 
@@ -41,11 +43,19 @@ class AccountDriver : public driver::StateMachineDriver {
       const config::ProviderSection& section, const config::Config& config) const override {
     return std::make_shared<Config>(section, config, environment_);
   }
+  std::set<std::string> files(const config::ProviderSection& section) const final {
+    std::set<std::string> files = account_files(section);
+    files.merge(config::ca_bundle_paths(environment_));
+    return files;
+  }
 
  protected:
   const config::Environment& environment() const { return environment_; }
 
  private:
+  // As files(), without certificate authorities.
+  virtual std::set<std::string> account_files(const config::ProviderSection& section) const = 0;
+
   using Account = std::remove_cvref_t<decltype(std::declval<const Config&>().account())>;
 
   std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,

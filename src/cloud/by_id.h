@@ -27,6 +27,16 @@ class ById {
     co_return ById(co_await std::move(listing));
   }
 
+  // The listing of a user who may not list: any thing may exist.
+  static ById unknown() {
+    ById list({});
+    list.is_known_ = false;
+    return list;
+  }
+
+  // Whether a thing that is not in it does not exist.
+  bool is_known() const { return is_known_; }
+
   const std::vector<Thing>& all() const { return things_; }
   // nullptr if there is none.
   const Thing* find(std::string_view id) const {
@@ -37,6 +47,7 @@ class ById {
  private:
   std::vector<Thing> things_;
   std::map<std::string, std::size_t, std::less<>> index_;
+  bool is_known_ = true;
 };
 
 }  // namespace nodepool::cloud

@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::string_view kSqliteScheme = "sqlite://";
 constexpr std::string_view kZooKeeper = "zookeeper";
+constexpr std::string_view kChooseStore =
+    "set `store: sqlite:///var/lib/nodepool/nodepool.db` to use the embedded store";
 
 // The most nodes to keep ready with one label. Each is a request and a node in the store, so the
 // limit keeps a typing mistake from filling the store.
@@ -128,13 +130,19 @@ void read_zookeeper_servers(const Section& root, ZooKeeper& zookeeper) {
   }
 }
 
+// Throws a problem with the servers of ZooKeeper, unless the caller does not need them and a secure
+// file, which was not given, could have others.
+void report_server_problem(Problem problem, const LoadOptions& options) {
+  if (options.secure_path) throw ConfigError(std::move(problem));
+  if (options.uses_store) throw OutsideError(std::move(problem));
+}
+
 void read_servers_of_main_file(const Section& root, const LoadOptions& options,
                                ZooKeeper& zookeeper) {
   try {
     read_zookeeper_servers(root, zookeeper);
   } catch (const ConfigError& error) {
-    if (options.secure_path) throw;
-    throw OutsideError(error.problem());
+    report_server_problem(error.problem(), options);
   }
 }
 
@@ -298,15 +306,17 @@ void apply_secure(const Section& secure, Config& config) {
   }
 }
 
-StoreChoice choose_store(const Section& root, const Config& config,
+StoreChoice choose_store(const Section& root, const Config& config, const LoadOptions& options,
                          std::vector<Problem>& warnings) {
   const bool has_zookeeper = !config.zookeeper.servers.empty();
   const auto store = root.optional_text("store");
   if (!store && !has_zookeeper) return {};
   if (!store || *store == kZooKeeper) {
     if (!has_zookeeper) {
-      throw root.error("store", "is `zookeeper`, but no servers are configured",
-                       "list them under `zookeeper-servers`");
+      report_server_problem(root.error("store", "is `zookeeper`, but no servers are configured",
+                                       "list them under `zookeeper-servers`")
+                                .problem(),
+                            options);
     }
     return {.kind = StoreChoice::Kind::zookeeper, .sqlite_path = {}, .is_default = false};
   }
@@ -324,17 +334,43 @@ StoreChoice choose_store(const Section& root, const Config& config,
           .is_default = false};
 }
 
-// The servers of many installations of the Python Nodepool are in this file. Without the option for
-// it, the daemons would serve another store than the others.
-void warn_of_unread_secure_file(const LoadOptions& options, std::vector<Problem>& warnings) {
+// The first key that means ZooKeeper, perhaps misspelled, as a problem; nothing if there is none.
+std::optional<Problem> sign_of_zookeeper(const Value& document, const std::string& file) {
+  if (document.is_null()) return std::nullopt;
+  for (const Value::Entry& entry : document.as_mapping()) {
+    const bool is_sign = entry.key.starts_with(kZooKeeper) ||
+                         !did_you_mean(entry.key, {"zookeeper-servers"}).empty();
+    if (!is_sign) continue;
+    return Problem{.file = file,
+                   .mark = entry.mark,
+                   .path = path_below("", entry.key),
+                   .message = "no ZooKeeper servers are configured",
+                   .hint = "list them under `zookeeper-servers`, or " + std::string(kChooseStore)};
+  }
+  return std::nullopt;
+}
+
+// The servers of many installations of the Python Nodepool are in this file.
+std::optional<Problem> unread_secure_file(const LoadOptions& options) {
   const std::filesystem::path file =
       std::filesystem::path(options.path).parent_path() / "secure.conf";
   std::error_code unknown;
-  if (options.secure_path || !std::filesystem::exists(file, unknown)) return;
-  warnings.push_back({.file = options.path,
-                      .message = "has neither `store` nor `zookeeper-servers`, and " +
-                                 file.string() + " is not read",
-                      .hint = "pass it with `-s` if it has the servers"});
+  if (options.secure_path || !std::filesystem::exists(file, unknown)) return std::nullopt;
+  return Problem{
+      .file = options.path,
+      .message =
+          "has neither `store` nor `zookeeper-servers`, and " + file.string() + " is not read",
+      .hint = "pass it with `-s` if it has the servers, or " + std::string(kChooseStore)};
+}
+
+// Throws if servers of ZooKeeper seem to be missing by mistake. The default store would be empty:
+// the builder would build all images again, and the launcher create all ready nodes once more.
+void check_default_store(const Value& document, const Value& secure_document,
+                         const LoadOptions& options) {
+  std::optional<Problem> doubt = sign_of_zookeeper(document, options.path);
+  if (!doubt) doubt = sign_of_zookeeper(secure_document, options.secure_path.value_or(""));
+  if (!doubt) doubt = unread_secure_file(options);
+  if (doubt) report_server_problem(*std::move(doubt), options);
 }
 
 HistorySettings read_history(const Section& root, const StoreChoice& store) {
@@ -408,8 +444,10 @@ LoadResult load(const LoadOptions& options) {
   }
   // The secure file's servers replace the main file's, even if these are invalid.
   if (!has_other_servers) read_servers_of_main_file(root, options, result.config.zookeeper);
-  result.config.store = choose_store(root, result.config, result.warnings);
-  if (result.config.store.is_default) warn_of_unread_secure_file(options, result.warnings);
+  result.config.store = choose_store(root, result.config, options, result.warnings);
+  if (result.config.store.is_default && options.uses_store) {
+    check_default_store(document, secure_document, options);
+  }
   result.config.history = read_history(root, result.config.store);
   sort_by_position(result.warnings);
   return result;

@@ -313,7 +313,10 @@ Schema diskimage_schema() {
 }
 
 Schema tenant_limits_schema() {
-  return {.description = "Limits of a tenant, over all providers.",
+  return {.description =
+              "Limits of a tenant, over all providers. Requests that exceed them wait, also "
+              "those that need more than the whole limit. If only the nodes of a pool are too "
+              "large, pools with higher `priority` numbers may serve the request.",
           .fields =
               {
                   {.key = "tenant-name",

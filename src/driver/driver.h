@@ -75,8 +75,11 @@ class ProviderConfig {
   // with one instance each.
   virtual Offer offer() const;
 
-  // Settings that are valid but probably mistakes, for `config-validate`.
+  // Settings that are valid but probably mistakes, for `config-validate` and the daemons' logs.
   const std::vector<config::Problem>& config_warnings() const { return config_warnings_; }
+  // The same for `config-validate` alone: settings that are right if another daemon's file has what
+  // this one lacks.
+  const std::vector<config::Problem>& validation_warnings() const { return validation_warnings_; }
 
   // Whether both configurations are equal: a reload then keeps the running provider. Includes the
   // settings taken from the top level, such as a diskimage's username. A driver that reads other
@@ -91,6 +94,7 @@ class ProviderConfig {
   std::map<std::string, PoolConfig> pools_;
   std::optional<ManagedImages> managed_images_;
   std::vector<config::Problem> config_warnings_;
+  std::vector<config::Problem> validation_warnings_;
   std::optional<config::Problem> outside_problem_;
 
  private:

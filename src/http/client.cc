@@ -13,13 +13,8 @@ namespace nodepool::http {
 
 namespace {
 
-std::string without_query(const std::string& url) {
-  return url.substr(0, url.find('?'));
-}
-
-// The path of the URL, without user, host and query.
 std::string path_of(const std::string& url) {
-  const std::string plain = without_query(url).substr(0, url.find('#'));
+  const std::string plain = without_credentials(url);
   const std::size_t scheme = plain.find("://");
   const std::size_t path = plain.find('/', scheme == std::string::npos ? 0 : scheme + 3);
   return path == std::string::npos ? "/" : plain.substr(path);
@@ -94,9 +89,9 @@ async::Task<Client::Outcome> Client::attempt(const Request& request, async::Dura
     outcome.response =
         co_await transfers_.perform(request, std::chrono::ceil<std::chrono::milliseconds>(left));
   } catch (const HttpError& error) {
-    outcome.error.emplace(error.kind(),
-                          request.method + " " + without_query(request.url) + ": " + error.what(),
-                          error.is_untrusted());
+    outcome.error.emplace(
+        error.kind(), request.method + " " + without_credentials(request.url) + ": " + error.what(),
+        error.is_untrusted());
   }
   const async::Duration taken = runtime_.clock.now() - start;
   report(request, outcome, seconds(taken));
@@ -110,7 +105,7 @@ void Client::report(const Request& request, const Outcome& outcome, double secon
     log_.debug("{}: {} ({:.3f} s)", request.name, outcome.error->what(), seconds);
   } else {
     log_.debug("{}: {} {} -> {} ({:.3f} s)", request.name, request.method,
-               without_query(request.url), outcome.status(), seconds);
+               without_credentials(request.url), outcome.status(), seconds);
   }
   if (on_attempt_) on_attempt_({request.name, request.method, outcome.status(), seconds});
 }

@@ -31,7 +31,7 @@ struct Attempt {
 // A client of one HTTP API. Retries a request with exponential backoff if it was certainly not
 // received, unless the server is untrusted, or if it is repeatable and got no response or a
 // retryable status (429, 500, 502, 503, 504). Retry-After of the server delays all calls. Logs the
-// name of the call, the method, the URL without its query, the status and the duration, but no
+// name of the call, the method, the URL without user and query, the status and the duration, but no
 // headers and bodies. Reports the same, and the request id of the server, to the CallTracer of the
 // calling task.
 class Client {

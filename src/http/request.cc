@@ -67,6 +67,16 @@ std::string without_secrets(std::string text, const std::vector<std::string>& se
   return text;
 }
 
+std::string without_credentials(std::string_view url) {
+  url = url.substr(0, url.find_first_of("?#"));
+  const std::size_t slashes = url.find("//");
+  if (slashes == std::string_view::npos) return std::string(url);
+  const std::size_t host = slashes + 2;
+  const std::size_t user_end = url.substr(0, url.find('/', host)).rfind('@');
+  if (user_end == std::string_view::npos) return std::string(url);
+  return std::string(url.substr(0, host)).append(url.substr(user_end + 1));
+}
+
 std::string_view Response::header(std::string_view name) const {
   const auto found = std::ranges::find(headers, name, &Headers::value_type::first);
   return found == headers.end() ? std::string_view() : std::string_view(found->second);

@@ -42,7 +42,8 @@ struct Request {
   enum class Repeatable { by_method, yes, no };
   Repeatable repeatable = Repeatable::by_method;
   // For all attempts of Client::send() and the delays between them. Waiting before
-  // the first attempt, because of Retry-After, does not count.
+  // the first attempt, because of Retry-After, does not count. With a streamed body, limits the
+  // time in which an attempt moves no byte instead: how long an upload takes depends on the line.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 
@@ -58,6 +59,9 @@ Precedence precedence_of(const Request& request);
 // Replaces each of `secrets` in a text of a server by "***": some servers repeat the request in
 // errors. Finds secrets as they are and escaped as in JSON.
 std::string without_secrets(std::string text, const std::vector<std::string>& secrets);
+
+// Scheme, host and path of a URL: its other parts may be secret.
+std::string without_credentials(std::string_view url);
 
 // A response with any status.
 struct Response {

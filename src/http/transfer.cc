@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -21,6 +22,10 @@ constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes
 
 // After this time without an answer to data or to a probe, the server counts as gone.
 constexpr long kLongestSilence = 20;  // seconds
+
+// Bounds of libcurl for the time without progress of an upload.
+constexpr std::int64_t kMinStall = 1;  // seconds
+constexpr std::int64_t kMaxStall = 65535;
 
 // Failures before any part of the request is sent, by libcurl-errors(3).
 bool is_before_sending(CURLcode code) {
@@ -80,6 +85,38 @@ void set(CURL* easy, CURLoption option, Value value) {
   }
 }
 
+// The options for verifying certificates: of servers, or of proxies with TLS.
+struct TrustSettings {
+  CURLoption ca_file;
+  CURLoption ca_directory;
+  CURLoption ca_pem;
+  CURLoption verify_chain;
+  CURLoption verify_name;
+};
+constexpr TrustSettings kOfServers = {CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_CAINFO_BLOB,
+                                      CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST};
+constexpr TrustSettings kOfProxies = {CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH,
+                                      CURLOPT_PROXY_CAINFO_BLOB, CURLOPT_PROXY_SSL_VERIFYPEER,
+                                      CURLOPT_PROXY_SSL_VERIFYHOST};
+
+void set_trust(CURL* easy, const TransferOptions& options, const TrustSettings& settings) {
+  const char* const none = nullptr;  // no other authorities
+  if (!options.ca_file.empty()) {
+    const char* const path = options.ca_file.c_str();
+    std::error_code ignored;  // libcurl reports a missing file
+    const bool is_directory = std::filesystem::is_directory(path, ignored);
+    set(easy, settings.ca_file, is_directory ? none : path);
+    set(easy, settings.ca_directory, is_directory ? path : none);
+  }
+  if (!options.ca_pem.empty()) {
+    curl_blob blob = blob_of(options.ca_pem);
+    set(easy, settings.ca_pem, &blob);
+    set(easy, settings.ca_directory, none);
+  }
+  set(easy, settings.verify_chain, options.verify ? 1L : 0L);
+  set(easy, settings.verify_name, options.verify ? 2L : 0L);
+}
+
 }  // namespace
 
 Transfer::Transfer(const async::Executor& executor, const TransferOptions& options, Request request,
@@ -111,23 +148,19 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   add_headers();
   set(easy, CURLOPT_ACCEPT_ENCODING, "");  // all encodings of libcurl
   set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout.count())));
+  set_timeout(timeout);
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.count()));
   if (!options_.unix_socket.empty()) {
     set(easy, CURLOPT_UNIX_SOCKET_PATH, options_.unix_socket.c_str());
   }
   if (!options_.proxy.empty()) set(easy, CURLOPT_PROXY, options_.proxy.c_str());
   if (options_.is_direct) set(easy, CURLOPT_NOPROXY, "*");
-  if (!options_.ca_file.empty()) {
-    set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
-    set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // no other authorities
-    // A changed file counts for the next connection.
-    set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
-  }
+  set_trust(easy, options_, kOfServers);
+  set_trust(easy, options_, kOfProxies);  // the same, as Python's urllib3 does
+  // A changed file counts for the next connection.
+  if (!options_.ca_file.empty()) set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
   if (!options_.client_key.empty()) set(easy, CURLOPT_SSLKEY, options_.client_key.c_str());
   set_pem();
-  set(easy, CURLOPT_SSL_VERIFYPEER, options_.verify ? 1L : 0L);
-  set(easy, CURLOPT_SSL_VERIFYHOST, options_.verify ? 2L : 0L);
   const auto on_header = +[](char* data, std::size_t size, std::size_t count, void* self) {
     return static_cast<Transfer*>(self)->take_header({data, size * count});
   };
@@ -138,6 +171,16 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(easy, CURLOPT_WRITEFUNCTION, on_body);
   set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
+}
+
+void Transfer::set_timeout(std::chrono::milliseconds timeout) {
+  if (!request_.streamed_body) {
+    set(easy(), CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout.count())));
+    return;
+  }
+  const auto stall = std::chrono::ceil<std::chrono::seconds>(timeout).count();
+  set(easy(), CURLOPT_LOW_SPEED_LIMIT, 1L);  // bytes a second
+  set(easy(), CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::clamp(stall, kMinStall, kMaxStall)));
 }
 
 // After a timeout, libcurl keeps a multiplexed connection. So the kernel has to end those whose
@@ -158,7 +201,7 @@ void Transfer::set_connection() {
   }
 }
 
-// Sets certificates and keys as texts, also the client certificate of a file: libcurl reuses
+// Sets certificate and key of the client as texts, also a certificate of a file: libcurl reuses
 // connections with the same path, even if the file has been replaced. With HTTP/2, these may stay
 // open for ever, because some request is always in progress.
 void Transfer::set_pem() {
@@ -166,8 +209,6 @@ void Transfer::set_pem() {
     curl_blob blob = blob_of(text);
     if (!text.empty()) set(easy(), option, &blob);
   };
-  set_text(CURLOPT_CAINFO_BLOB, options_.ca_pem);
-  if (!options_.ca_pem.empty()) set(easy(), CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   const std::string& path = options_.client_cert;
   if (!path.empty()) set(easy(), CURLOPT_SSLCERT, path.c_str());
   const std::string& text = options_.client_cert_pem;

@@ -43,6 +43,7 @@ class Transfer {
 
  private:
   void set_up(std::chrono::milliseconds timeout);
+  void set_timeout(std::chrono::milliseconds timeout);
   void set_connection();
   void set_pem();
   void set_body();

@@ -13,14 +13,16 @@ namespace nodepool::http {
 
 // How connections are made.
 struct TransferOptions {
-  std::string ca_file = {};      // PEM, the only trusted authorities; empty: the system's
+  // The only trusted authorities, of servers and of proxies with TLS: a PEM file, or a directory
+  // with hashed names (openssl-rehash(1)); empty: the system's.
+  std::string ca_file = {};
   std::string client_cert = {};  // PEM, read for each request; empty: none
   std::string client_key = {};
   // The same as PEM texts. They override the files.
   std::string ca_pem = {};
   std::string client_cert_pem = {};
   std::string client_key_pem = {};
-  bool verify = true;  // the server's certificate and name; false only if configured
+  bool verify = true;  // certificate and name of server and proxy; false only if configured
   // Overrides the environment variables http_proxy, https_proxy, no_proxy (curl(1), ENVIRONMENT).
   std::string proxy = {};
   bool is_direct = false;        // use no proxy, overrides all other settings
@@ -40,9 +42,9 @@ class Transfers {
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
-  // Performs one attempt, within `timeout`. Does not follow redirects. A cancellation aborts
-  // repeatable requests; others run to their end, because their outcome matters. Throws HttpError,
-  // async::Cancelled, and exceptions of reading a streamed body.
+  // Performs one attempt, within `timeout` (see Request::deadline). Does not follow redirects. A
+  // cancellation aborts repeatable requests; others run to their end, because their outcome
+  // matters. Throws HttpError, async::Cancelled, and exceptions of reading a streamed body.
   async::Task<Response> perform(Request request, std::chrono::milliseconds timeout);
 
  private:

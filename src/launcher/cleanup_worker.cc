@@ -28,6 +28,9 @@ using model::RequestState;
 // that could not be removed. The Python Nodepool's cleanup interval.
 constexpr auto kCleanupInterval = std::chrono::seconds(60);
 
+// For locks of deleted requests that a contender has created again.
+constexpr auto kSweepInterval = std::chrono::hours(3);
+
 // Seconds. A node is recorded before its launch starts, and looks like an orphan until then.
 constexpr double kLaunchStartTimeout = 300;
 
@@ -71,6 +74,7 @@ void CleanupWorker::start() {
   }));
   run_soon();
   scope_.spawn("CleanupWorker", run());
+  scope_.spawn("sweep request locks", sweep_regularly());
 }
 
 Task<> CleanupWorker::stop() {
@@ -81,6 +85,14 @@ Task<> CleanupWorker::stop() {
 void CleanupWorker::run_soon() {
   cleanup_is_due_ = true;
   wake_.set();
+}
+
+Task<> CleanupWorker::sweep_regularly() {
+  while (true) {
+    co_await context_.runtime.clock.sleep_for(kSweepInterval);
+    sweep_due_ = true;
+    run_soon();
+  }
 }
 
 void CleanupWorker::observe_changes() {
@@ -300,12 +312,17 @@ Task<> CleanupWorker::delete_orphans() {
 }
 
 Task<> CleanupWorker::remove_request_locks() {
+  const auto exists = [this](const std::string& id) {
+    const model::RequestTable& requests = context_.records.requests;
+    return requests.find(id) != nullptr || requests.is_unreadable(id);
+  };
+  std::erase_if(gone_requests_, exists);  // a sweep may have seen the lock before the request
   if (sweep_due_) {
     const auto ids =
         co_await coordination::find_children(context_.store, std::string(model::kRequestLocksRoot));
     sweep_due_ = false;
     for (const std::string& id : ids) {
-      if (context_.records.requests.find(id) == nullptr) gone_requests_.insert(id);
+      if (!exists(id)) gone_requests_.insert(id);
     }
   }
   const std::vector<std::string> ids(gone_requests_.begin(), gone_requests_.end());

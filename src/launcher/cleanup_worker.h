@@ -22,8 +22,8 @@ namespace nodepool::launcher {
 // * The lock nodes of deleted requests are removed.
 // * Empty records of nodes, which contenders for a lock may leave, are removed.
 //
-// Runs when a pool deregisters or a request is deleted, and every kCleanupInterval while there are
-// records that may need it.
+// Runs when a pool deregisters or a request is deleted, every kCleanupInterval while there are
+// records that may need it, and every few hours for all locks of requests.
 class CleanupWorker {
  public:
   CleanupWorker(const WorkerContext& context, const DepartedPools& departed_pools);
@@ -37,6 +37,7 @@ class CleanupWorker {
  private:
   Task<> run();
   void run_soon();
+  Task<> sweep_regularly();
   void observe_changes();
   bool has_something_to_watch() const;
   Task<> wait_until_due();

@@ -26,9 +26,9 @@ constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 // Machines that cannot be deleted must not take the rate limit from others.
 constexpr auto kLongestReturnRetryPause = std::chrono::minutes(1);
 
-// How often the history gets a failure that lasts, and at most one whose reason has changed: some
-// clouds word it differently each time, for example with a code for each refusal.
-constexpr auto kReturnRecordPause = std::chrono::hours(1);
+// How often a failure that lasts is reported, and at most one whose reason has changed: some clouds
+// word it differently each time, for example with a code for each refusal.
+constexpr auto kReturnReportPause = std::chrono::hours(1);
 constexpr auto kReturnChangePause = std::chrono::minutes(10);
 
 // How long an interrupted launch is left to launchers that may resume it.
@@ -177,8 +177,8 @@ Task<> DeletedNodeWorker::process(std::string id) {
   reevaluate(id);  // may be due again
 }
 
-// A provider's failure is logged as an error unless it is the same as the last one. The history
-// gets the first one, and others at intervals. The store's failures say nothing about the machine.
+// The first failure of a provider is logged as an error and recorded in the history, others at
+// intervals. The store's failures say nothing about the machine.
 void DeletedNodeWorker::note_failure(const std::string& id, const std::exception& error) {
   constexpr std::string_view kWhat = "Could not reclaim the node, retrying";
   const Node* node = context_.records.nodes.find(id);
@@ -190,19 +190,14 @@ void DeletedNodeWorker::note_failure(const std::string& id, const std::exception
   Failure& failure = failures_.try_emplace(id, none).first->second;
   const auto now = context_.runtime.clock.now();
   failure.retry_at = now + failure.pauses.failed();
-  const bool is_recorded = failure.recorded == error.what();
-  const auto pause = is_recorded ? kReturnRecordPause : kReturnChangePause;
-  if (!failure.recorded_at || now >= *failure.recorded_at + pause) {
-    failure.recorded_at = now;
-    failure.recorded = error.what();
-    history_.reclaim_failed(id, error.what());
+  const auto pause = failure.reported == error.what() ? kReturnReportPause : kReturnChangePause;
+  if (failure.reported_at && now < *failure.reported_at + pause) {
+    return log.debug("{}: {}", kWhat, error.what());
   }
-  if (failure.reason != error.what()) {
-    failure.reason = error.what();
-    log.error("{}: {}", kWhat, error.what());
-  } else {
-    log.debug("{}: {}", kWhat, error.what());
-  }
+  failure.reported_at = now;
+  failure.reported = error.what();
+  history_.reclaim_failed(id, error.what());
+  log.error("{}: {}", kWhat, error.what());
 }
 
 Task<bool> DeletedNodeWorker::free(std::string id) {

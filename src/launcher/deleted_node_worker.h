@@ -42,10 +42,9 @@ class DeletedNodeWorker {
   struct Failure {
     async::Backoff pauses;
     async::Clock::TimePoint retry_at = {};
-    std::string reason = {};
-    // The newest one in the history.
-    std::string recorded = {};
-    std::optional<async::Clock::TimePoint> recorded_at = {};
+    // The newest one in the log and the history.
+    std::string reported = {};
+    std::optional<async::Clock::TimePoint> reported_at = {};
   };
 
   void reevaluate(const std::string& id);

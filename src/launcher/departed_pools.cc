@@ -15,6 +15,10 @@ void DepartedPools::left(const Component& pool, TimePoint now) {
 std::string DepartedPools::expected_for(const NodeRequest& request,
                                         const std::vector<const Component*>& registered,
                                         const model::NodeTable& nodes, TimePoint now) const {
+  for (const auto& [name, provider] : configured_) {
+    std::string pool = planning::unserved_pool_of(*provider, request, registered);
+    if (!pool.empty()) return pool;
+  }
   for (const auto& [id, absence] : absent_) {
     const Component& pool = absence.pool;
     if (counts(absence.since, now) && pool.supports(request.node_types) && !request.declined(id) &&

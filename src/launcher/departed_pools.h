@@ -3,11 +3,14 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "async/clock.h"
+#include "driver/driver.h"
 #include "model/component_table.h"
 #include "model/node_request.h"
 #include "model/node_table.h"
@@ -21,6 +24,9 @@ namespace nodepool::launcher {
 //
 // Pools that departed before this launcher started are known by their nodes: for `pool-timeout`
 // after the start, an unregistered pool with nodes counts as departed.
+//
+// A configured pool of this launcher is expected as long as it is not registered: its provider
+// cannot start yet, and the start is retried. Exceptions: planning::unserved_pool_of().
 class DepartedPools {
  public:
   using TimePoint = async::Clock::TimePoint;
@@ -31,6 +37,12 @@ class DepartedPools {
 
   // Departures are observed from now on.
   void begin(TimePoint now) { begun_ = now; }
+
+  // By name.
+  using Providers = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
+
+  // The providers of this launcher's configuration.
+  void set_configured(Providers providers) { configured_ = std::move(providers); }
 
   // A pool deregistered.
   void left(const model::Component& pool, TimePoint now);
@@ -61,6 +73,7 @@ class DepartedPools {
   async::Duration timeout_{};
   TimePoint begun_{};
   std::map<std::string, Absence> absent_;  // by the pool's id
+  Providers configured_;
   std::set<std::string> forgotten_;
   model::Observers<> changes_;
 };

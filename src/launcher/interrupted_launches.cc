@@ -34,9 +34,20 @@ bool InterruptedLaunches::is_own(const Node& node) const {
   return node.provider == pool_.provider && node.pool == pool_.name;
 }
 
+// Launchers of one pool may have different configurations, for example during a rollout.
+bool InterruptedLaunches::offers_all_labels(const NodeRequest& request) const {
+  const auto& pools = provider_.provider->config().pools();
+  const auto pool = pools.find(pool_.name);
+  return pool != pools.end() &&
+         std::ranges::all_of(request.node_types, [pool](const std::string& label) {
+           return pool->second.labels.contains(label);
+         });
+}
+
 // All nodes are unlocked, and none is still `init`.
 bool InterruptedLaunches::is_interrupted(const NodeRequest& request) const {
   if (request.state != model::RequestState::pending || requests_.contains(request.id)) return false;
+  if (!offers_all_labels(request)) return false;
   const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
   if (nodes.empty() || nodes.size() != request.node_types.size()) return false;
   return std::ranges::all_of(nodes, [this](const std::string& id) {

@@ -11,8 +11,8 @@
 namespace nodepool::launcher {
 
 // Has the launches of one pool resumed that another launcher, or this one before a restart, has
-// begun: those of pending requests whose nodes are not locked. Each is evaluated again after a
-// pause, because the tables may be stale and its launcher alive.
+// begun: those of pending requests for labels of the pool whose nodes are not locked. Each is
+// evaluated again after a pause, because the tables may be stale and its launcher alive.
 class InterruptedLaunches {
  public:
   // Whether this launcher is the first to resume the request's launches, if several serve the pool.
@@ -31,6 +31,7 @@ class InterruptedLaunches {
 
  private:
   bool is_own(const model::Node& node) const;
+  bool offers_all_labels(const model::NodeRequest& request) const;
   bool is_interrupted(const model::NodeRequest& request) const;
   Task<> resume_later(std::string request_id);
 

@@ -166,18 +166,6 @@ void Launcher::mark_departed(const model::Component& pool) {
   tables_scope_.spawn("departed pool " + pool.name, wait_for_departed_pools());
 }
 
-void Launcher::start_failed(const driver::ProviderConfig& config) {
-  for (const auto& [name, pool] : config.pools()) {
-    model::Component absent;
-    absent.kind = model::Component::Kind::pool;
-    absent.id = config.name() + "-" + name;
-    absent.name = name;
-    absent.provider_name = config.name();
-    absent.supported_labels.assign(pool.labels.begin(), pool.labels.end());
-    mark_departed(absent);
-  }
-}
-
 Task<> Launcher::wait_for_departed_pools() {
   co_await context_.runtime.clock.sleep_for(departed_pools_.timeout());
   departed_pools_.notify();
@@ -259,6 +247,7 @@ Task<> Launcher::take_out_of_service(std::string name) {
 
 Task<> Launcher::adapt(const config::Config& config) {
   tenant_limits_ = config.tenant_limits;
+  departed_pools_.set_configured(provider_set_.wanted());
   departed_pools_.set_timeout(std::chrono::seconds(config.pool_timeout));
   departed_pools_.notify();
   // The tasks that wait already do so for the previous timeout.

@@ -90,8 +90,6 @@ class Launcher : private lifecycle::ProviderSet::User {
 
   void put_in_service(std::shared_ptr<driver::Provider> provider) override;
   Task<> take_out_of_service(std::string name) override;
-  // Requests wait for the pools of a provider that could not start yet.
-  void start_failed(const driver::ProviderConfig& config) override;
   Task<> adapt(const config::Config& config) override;
   // The provider in service that has the pool; nullptr: none.
   const ProviderInService* provider_of(const PoolKey& key) const;

@@ -1,5 +1,6 @@
 #include "lifecycle/provider_set.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -62,6 +63,22 @@ void ProviderSet::want(Configs wanted) {
     log_.error("Provider {} keeps its previous configuration: {}", name, outdated_[name]);
     config = previous.at(name);
   }
+  log_new_warnings(previous);
+}
+
+// A change elsewhere in the file moves a setting to another line, which makes no new warning.
+void ProviderSet::log_new_warnings(const Configs& previous) const {
+  for (const auto& [name, config] : wanted_) {
+    const auto before = previous.find(name);
+    for (const config::Problem& warning : config->config_warnings()) {
+      const auto is_same = [&warning](const config::Problem& other) {
+        return other.path == warning.path && other.message == warning.message;
+      };
+      const bool is_known = before != previous.end() &&
+                            std::ranges::any_of(before->second->config_warnings(), is_same);
+      if (!is_known) log_.warning("{}", to_string(warning));
+    }
+  }
 }
 
 void ProviderSet::take_replaced_out_of_service() {
@@ -113,10 +130,7 @@ Task<> ProviderSet::start(const config::ProviderSection& section) {
   const std::string& name = section.name;
   Started started;
   const std::optional<std::string> failure = co_await try_to_start(section, started);
-  if (failure) {
-    if (retrier_.failed(name, *failure)) user_.start_failed(*wanted_.at(name));
-    co_return;
-  }
+  if (failure) co_return retrier_.failed(name, *failure);
   retrier_.succeeded(name);
   started_.emplace(name, std::move(started));
 }

@@ -39,9 +39,6 @@ class ProviderSet {
     // Takes a provider out of service, at once. The returned task ends what runs for it.
     virtual Task<> take_out_of_service(std::string name) = 0;
 
-    // Called when a provider with this name has failed to start for the first time.
-    virtual void start_failed(const driver::ProviderConfig& /*config*/) {}
-
     // Adapts everything else to the configuration and to the providers in service. Called when
     // these have changed; replaced and removed providers are stopped after that. Throws StoreError
     // to be called again.
@@ -54,9 +51,9 @@ class ProviderSet {
   ProviderSet(const driver::DriverRegistry& drivers, driver::ProviderContext context,
               const telemetry::Logger& log, User& user);
 
-  // Applies a configuration; waits while the store is unreachable. Not during another call. Throws
-  // config::ConfigError and what User::wants() throws, before anything has changed; StoreError
-  // (closed), Cancelled.
+  // Applies a configuration, and logs its new config_warnings(); waits while the store is
+  // unreachable. Not during another call. Throws config::ConfigError and what User::wants() throws,
+  // before anything has changed; StoreError (closed), Cancelled.
   Task<> apply(config::Config config);
 
   // The providers that the daemon wants, in service or not. Those of outdated() have the
@@ -95,6 +92,7 @@ class ProviderSet {
 
   Configs configure(const config::Config& config) const;
   void want(Configs wanted);
+  void log_new_warnings(const Configs& previous) const;
   void take_replaced_out_of_service();
   Task<bool> start_missing();
   Task<> start(const config::ProviderSection& section);

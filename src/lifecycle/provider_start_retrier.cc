@@ -17,13 +17,10 @@ constexpr async::Duration kLongestStartPause = std::chrono::minutes(5);
 ProviderStartRetrier::ProviderStartRetrier(const async::Runtime& runtime, telemetry::Logger log)
     : runtime_(runtime), log_(std::move(log)) {}
 
-bool ProviderStartRetrier::failed(const std::string& provider, const std::string& reason) {
-  const auto [known, is_first] = failures_.try_emplace(provider);
-  if (known->second != reason) {
-    log_.error("Error starting provider {}, retrying: {}", provider, reason);
-  }
-  known->second = reason;
-  return is_first;
+void ProviderStartRetrier::failed(const std::string& provider, const std::string& reason) {
+  std::string& known = failures_[provider];
+  if (known != reason) log_.error("Error starting provider {}, retrying: {}", provider, reason);
+  known = reason;
 }
 
 void ProviderStartRetrier::succeeded(const std::string& provider) {

@@ -20,12 +20,11 @@ class ProviderStartRetrier {
 
   ProviderStartRetrier(const async::Runtime& runtime, telemetry::Logger log);
 
-  // Records a failed start, and logs a new reason. Returns whether it is the provider's first
-  // failure.
-  bool failed(const std::string& provider, const std::string& reason);
+  // Records a failed start, and logs a new reason.
+  void failed(const std::string& provider, const std::string& reason);
   // Records a start that succeeded.
   void succeeded(const std::string& provider);
-  // The provider was removed: its next failure is the first one.
+  // The provider was removed.
   void forget(const std::string& provider) { failures_.erase(provider); }
 
   // The providers that have not started, each with the reason.

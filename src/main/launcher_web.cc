@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "page/assets.h"
@@ -49,13 +50,18 @@ Task<> LauncherWeb::start(const config::Config& config) {
       web::ClientLimits::fitted(web::ClientLimits::Limits(), raise_descriptor_limit(kDescriptors)));
   anonymous_read_ = config.api.anonymous_read;
   const config::ApiSettings& api = config.api;
-  co_await open(
-      {.host = config.webapp.listen_address, .port = config.webapp.port, .names = api.host_names});
+  std::set<std::string> public_paths;
+  if (anonymous_read_) public_paths = web::ReferencePages::paths();
+  co_await open({.host = config.webapp.listen_address,
+                 .port = config.webapp.port,
+                 .names = api.host_names,
+                 .public_paths = public_paths});
   if (api.port) {
     co_await open({.kind = web::ListenAddress::Kind::tls,
                    .host = api.listen_address,
                    .port = *api.port,
                    .names = api.host_names,
+                   .public_paths = public_paths,
                    .certificate = api.tls_cert,
                    .key = api.tls_key});
   }

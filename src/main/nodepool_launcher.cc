@@ -156,11 +156,7 @@ class LauncherDaemon final : public program::Daemon {
     for (const auto& [name, config] : set.wanted()) {
       report::ProviderFacts& facts = providers[name];
       const auto failure = set.failures().find(name);
-      if (const auto problem = config->outside_problem()) {
-        facts.failure = to_string(*problem);
-      } else {
-        facts.config = config;
-      }
+      facts.config = config;
       if (failure != set.failures().end()) facts.failure = failure->second;
     }
     return providers;

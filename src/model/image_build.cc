@@ -96,7 +96,7 @@ ImageBuild parse_image_build(std::string image, std::string id, const coordinati
 }
 
 std::string to_record(const ImageBuild& build) {
-  Writer writer;
+  Writer writer(build.unknown);
   writer.field("state", to_string(build.state));
   writer.field("state_time", build.state_time);
   if (build.builder) writer.field("builder", build.builder);
@@ -106,7 +106,6 @@ std::string to_record(const ImageBuild& build) {
   writer.field("python_path", build.python_path);
   writer.field("shell_type", build.shell_type);
   if (build.failure) writer.field("failure", build.failure);
-  writer.unknown(build.unknown);
   return writer.text();
 }
 

@@ -131,6 +131,11 @@ bool ImageTable::is_being_built(std::string_view image) const {
   return contenders_.contains(below_root(builds_lock_path(image)));
 }
 
+bool ImageTable::has_pending_request(std::string_view image) const {
+  const bool is_begun = is_being_built(image) && !builds_of(image).empty();
+  return build_requests_.contains(image) && !is_begun;
+}
+
 bool ImageTable::is_being_uploaded(std::string_view image, std::string_view build_id,
                                    std::string_view provider) const {
   return contenders_.contains(below_root(uploads_lock_path(image, build_id, provider)));

@@ -73,6 +73,10 @@ class ImageTable final : public FollowedTree {
   bool is_being_uploaded(std::string_view image, std::string_view build_id,
                          std::string_view provider) const;
 
+  // Whether a build of the image is requested, and no builder has begun it yet. Like the Python
+  // Nodepool, takes the request for begun if the image has a build and its builds are locked.
+  bool has_pending_request(std::string_view image) const;
+
   // Calls `observer` with the name of the image after a change of a record, pause, build request or
   // lock.
   coordination::Subscription observe(std::function<void(const std::string&)> observer) {

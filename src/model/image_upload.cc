@@ -77,11 +77,10 @@ ImageUpload parse_image_upload(std::string image, std::string build_id, std::str
 }
 
 std::string to_record(const ImageUpload& upload) {
-  Writer writer;
+  Writer writer(upload.unknown);
   writer.field("state", to_string(upload.state));
   upload_fields(upload, writer);
   if (upload.failure) writer.field("failure", upload.failure);
-  writer.unknown(upload.unknown);
   return writer.text();
 }
 

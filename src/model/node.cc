@@ -19,11 +19,11 @@ template <typename NodeType, typename Fields>
 void fields_before_port(NodeType& node, Fields& fields) {
   fields.field("allocated_to", node.allocated_to);
   fields.field("az", node.az);
-  fields.field("region", node.region);
+  fields.note("region", node.region);
   fields.field("public_ipv4", node.public_ipv4);
   fields.field("private_ipv4", node.private_ipv4);
   fields.field("public_ipv6", node.public_ipv6);
-  fields.field("host_id", node.host_id);
+  fields.note("host_id", node.host_id);
   fields.field("interface_ip", node.interface_ip);
 }
 
@@ -34,13 +34,13 @@ void fields_after_port(NodeType& node, Fields& fields) {
   fields.field("created_time", node.created_time);
   fields.field("external_id", node.external_id);
   fields.field("hostname", node.hostname);
-  fields.field("comment", node.comment);
+  fields.note("comment", node.comment);
   fields.field("user_data", node.user_data);
-  fields.field("hold_job", node.hold_job);
+  fields.note("hold_job", node.hold_job);
   fields.field("host_keys", node.host_keys);
   fields.field("username", node.username);
   fields.field("connection_type", node.connection_type);
-  fields.field("shell_type", node.shell_type);
+  fields.note("shell_type", node.shell_type);
 }
 
 template <typename NodeType, typename Fields>
@@ -48,10 +48,10 @@ void fields_after_hold_expiration(NodeType& node, Fields& fields) {
   fields.field("resources", node.resources);
   fields.field("slot", node.slot);
   fields.field("attributes", node.attributes);
-  fields.field("python_path", node.python_path);
+  fields.note("python_path", node.python_path);
   fields.field("tenant_name", node.tenant_name);
   fields.field("driver_data", node.driver_data);
-  fields.field("requestor", node.requestor);
+  fields.note("requestor", node.requestor);
   fields.field("node_properties", node.node_properties);
 }
 
@@ -174,7 +174,7 @@ Node parse_node_with(std::string id, const coordination::Entry& entry,
   if (!known_state && !instead) throw RecordError("unknown node state '" + state + "'");
   node.state = known_state ? *known_state : *instead;
   reader.field("state_time", node.state_time);
-  reader.field("cloud", node.cloud);
+  reader.note("cloud", node.cloud);
   reader.field("provider", node.provider);
   reader.field("pool", node.pool);
   node.type = read_labels(reader);
@@ -201,10 +201,10 @@ Node parse_node_in_any_state(std::string id, const coordination::Entry& entry) {
 }
 
 std::string to_record(const Node& node) {
-  Writer writer;
+  Writer writer(node.unknown);
   writer.field("state", std::string(to_string(node.state)));
   writer.field("state_time", node.state_time);
-  writer.field("cloud", node.cloud);
+  writer.note("cloud", node.cloud);
   writer.field("provider", node.provider);
   writer.field("pool", node.pool);
   writer.field("type", node.type);
@@ -215,7 +215,6 @@ std::string to_record(const Node& node) {
   writer.field("hold_expiration", node.hold_expiration);
   fields_after_hold_expiration(node, writer);
   if (!node.launch_journal.is_null()) writer.field("launch_journal", node.launch_journal);
-  writer.unknown(node.unknown);
   return writer.text();
 }
 

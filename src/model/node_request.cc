@@ -15,12 +15,12 @@ void request_fields(RequestType& request, Fields& fields) {
   fields.field("node_types", request.node_types);
   fields.field("nodes", request.nodes);
   fields.field("reuse", request.reuse);
-  fields.field("requestor", request.requestor);
+  fields.note("requestor", request.requestor);
   fields.field("requestor_data", request.requestor_data);
   fields.field("provider", request.provider);
   fields.field("relative_priority", request.relative_priority);
-  fields.field("event_id", request.event_id);
-  fields.field("created_time", request.created_time);
+  fields.note("event_id", request.event_id);
+  fields.note("created_time", request.created_time);
   fields.field("tenant_name", request.tenant_name);
 }
 
@@ -74,13 +74,12 @@ NodeRequest parse_node_request(std::string id, const coordination::Entry& entry)
 }
 
 std::string to_record(const NodeRequest& request) {
-  record_io::Writer writer;
+  record_io::Writer writer(request.unknown);
   writer.field("state", std::string(to_string(request.state)));
   request_fields(request, writer);
   if (!request.decline_reasons.empty()) {
     writer.field("decline_reasons", request.decline_reasons);
   }
-  writer.unknown(request.unknown);
   return writer.text();
 }
 

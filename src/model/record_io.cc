@@ -275,8 +275,9 @@ void Writer::field(std::string_view key, const Json& value) {
   text_ += value.text;
 }
 
-void Writer::unknown(const UnknownKeys& keys) {
-  for (const auto& [key, value] : keys) field(key, value);
+std::string Writer::text() {
+  for (const auto& [key, value] : rest_) field(key, value);
+  return text_ + '}';
 }
 
 }  // namespace record_io

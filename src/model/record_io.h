@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,17 @@ class Reader {
   void field(const char* key, std::map<std::string, std::string>& value);
   void field(const char* key, Json& value);
 
+  // Like field(), for what no decision reads: a value of another type counts as absent, and remains
+  // among the rest().
+  template <typename T>
+  void note(const char* key, T& value) {
+    const OrderedJson* const found = find(key);
+    if (found == nullptr) return;
+    constexpr bool kIsNumber = std::is_same_v<T, std::optional<double>>;
+    const bool is_readable = kIsNumber ? found->is_number() : found->is_string();
+    if (is_readable || found->is_null()) field(key, value);
+  }
+
   // Takes the raw value of a key. Returns null if absent.
   OrderedJson take(const char* key);
 
@@ -72,6 +85,9 @@ class Reader {
 // Writes fields in the order of the calls, each key once, directly as text.
 class Writer {
  public:
+  // `rest`: what Reader::rest() has returned.
+  explicit Writer(UnknownKeys rest = {}) : rest_(std::move(rest)) {}
+
   void field(std::string_view key, std::string_view value);
   void field(std::string_view key, const std::string& value) {
     field(key, std::string_view(value));
@@ -98,14 +114,27 @@ class Writer {
       field(key, Json());
     }
   }
-  void unknown(const UnknownKeys& keys);
+  // Like field(), but an absent value that Reader::note() could not read is written as it was.
+  template <typename T>
+  void note(std::string_view key, const T& value) {
+    const auto raw = std::ranges::find(rest_, key, &UnknownKeys::value_type::first);
+    if (raw == rest_.end()) return field(key, value);
+    if (value) {
+      field(key, value);
+    } else {
+      field(key, raw->second);
+    }
+    rest_.erase(raw);
+  }
 
-  std::string text() const { return text_ + '}'; }
+  // The record: the fields, then the rest.
+  std::string text();
 
  private:
   // Writes the key. The value follows.
   void begin(std::string_view key);
 
+  UnknownKeys rest_;
   std::string text_ = "{";
 };
 

@@ -26,13 +26,21 @@ using asio::ip::tcp;
 namespace {
 
 // Any method is secure enough, as the connection carries no secret. Cheap ones come first, because
-// they run on the event loop. Some old network devices support only the last one. Groups of 8192
+// they run on the event loop. Some old network devices support only the last two. Groups of 8192
 // bits, which a server may also choose with group exchange, would block the loop for 0.1 s to 0.3 s
 // in each attempt. By RFC 4253 and RFC 9142, all servers have fixed groups.
 constexpr char kKeyExchanges[] =
     "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,"
     "ecdh-sha2-nistp521,diffie-hellman-group14-sha256,diffie-hellman-group16-sha512,"
-    "diffie-hellman-group14-sha1";
+    "diffie-hellman-group14-sha1,diffie-hellman-group1-sha1";
+
+// libssh's defaults, and what old network devices support.
+constexpr char kCiphers[] =
+    "chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com,aes256-ctr,"
+    "aes192-ctr,aes128-ctr,aes256-cbc,aes192-cbc,aes128-cbc,3des-cbc";
+constexpr char kMacs[] =
+    "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256,hmac-sha2-512,"
+    "hmac-sha1";
 
 // As in OpenSSH's clients; libssh's default is 2048.
 constexpr int kShortestRsaKey = 1024;
@@ -91,6 +99,11 @@ Session new_session() {
   set_option(session.get(), SSH_OPTIONS_KNOWNHOSTS, "/dev/null");
   set_option(session.get(), SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
   set_option(session.get(), SSH_OPTIONS_KEY_EXCHANGE, kKeyExchanges);
+  // One direction each: client to server, server to client.
+  set_option(session.get(), SSH_OPTIONS_CIPHERS_C_S, kCiphers);
+  set_option(session.get(), SSH_OPTIONS_CIPHERS_S_C, kCiphers);
+  set_option(session.get(), SSH_OPTIONS_HMAC_C_S, kMacs);
+  set_option(session.get(), SSH_OPTIONS_HMAC_S_C, kMacs);
   set_option(session.get(), SSH_OPTIONS_RSA_MIN_SIZE, &kShortestRsaKey);
   ssh_set_blocking(session.get(), 0);
   return session;

@@ -95,7 +95,7 @@ std::string node_row(const Node& node, bool is_locked, std::optional<double> req
   if (node.created_time) row.time("created", *node.created_time);
   row.text("request", node.allocated_to).text("tenant", node.tenant_name);
   row.text("requestor", node.requestor).text("host", node.hostname).text("az", node.az);
-  row.truth("locked", is_locked).truth("static", node.slot.has_value());
+  row.truth("locked", is_locked).truth("slot", node.slot.has_value());
   row.json("machine", node.external_id).text("image", node.image_id);
   row.text("comment", node.comment).text("hold_job", node.hold_job);
   row.object("lease", lease_text(node)).json("journal", node.launch_journal);

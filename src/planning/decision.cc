@@ -38,14 +38,21 @@ Reason about(Code code, LimitExceeded figures) {
   return {.code = code, .figures = std::move(figures)};
 }
 
+// Whether the request prefers the provider of `pool`, which is not the one of `other`.
+bool prefers(const NodeRequest& request, const Component& pool, const Component& other) {
+  return request.provider && pool.provider_name == *request.provider &&
+         other.provider_name != *request.provider;
+}
+
+bool may_serve(const Component& pool, const NodeRequest& request) {
+  return pool.supports(request.node_types) && !request.declined(pool.id);
+}
+
 // Waits for another pool if that should serve the request rather than this one.
 std::optional<Decision> defer_to_better_pool(const NodeRequest& request, const Component& own,
                                              const std::vector<const Component*>& candidates) {
   for (const Component* pool : candidates) {
-    if (request.provider && own.provider_name != *request.provider &&
-        pool->provider_name == *request.provider) {
-      return wait_for_pool(*pool, Code::prefers_other_provider);
-    }
+    if (prefers(request, *pool, own)) return wait_for_pool(*pool, Code::prefers_other_provider);
   }
   for (const Component* pool : candidates) {
     if (pool->priority < own.priority && !pool->paused) {
@@ -76,15 +83,11 @@ std::optional<Reason> beyond_stock(const NodeRequest& request, const EvaluationI
   return std::nullopt;
 }
 
-// The limit that the request alone exceeds. Returns nothing if there is none.
+// The limit of the pool or provider that the request alone exceeds. Returns nothing if there is
+// none.
 std::optional<Reason> beyond_limits(const EvaluationInput& input) {
   if (auto over = excess(input.pool_limits, {}, input.needs_of_all)) {
     return about(Code::beyond_limit_of_pool, std::move(*over));
-  }
-  if (input.tenant_limits) {
-    if (auto over = excess(*input.tenant_limits, {}, input.needs_of_all)) {
-      return about(Code::beyond_limit_of_tenant, std::move(*over));
-    }
   }
   if (!input.provider_limits) return std::nullopt;
   if (auto over = excess(*input.provider_limits, {}, input.needs_of_all)) {
@@ -118,6 +121,30 @@ std::optional<Reason> decline_reason(const NodeRequest& request, const Component
     if (std::optional<Reason> reason = beyond_stock(request, input)) return reason;
   }
   return beyond_limits(input);
+}
+
+// Whether a pool that defers to this one may be able to serve what exceeds the limit of its tenant
+// here: its nodes may need less, but each is an instance.
+bool may_fit_elsewhere(const NodeRequest& request, const EvaluationInput& input) {
+  const driver::Resources least({{"instances", static_cast<double>(request.node_types.size())}});
+  return input.others_defer && !excess(*input.tenant_limits, {}, least);
+}
+
+// The decision about a request that exceeds the limit of its tenant. Returns nothing if it does
+// not. A limit may have been lowered for a while, also to 0, so the last pool does not decline.
+std::optional<Decision> check_tenant(const NodeRequest& request, const EvaluationInput& input) {
+  if (!input.tenant_limits) return std::nullopt;
+  if (auto over = excess(*input.tenant_limits, {}, input.needs_of_all)) {
+    Reason reason = about(Code::beyond_limit_of_tenant, std::move(*over));
+    if (may_fit_elsewhere(request, input)) return Decision{Kind::decline, {}, std::move(reason)};
+    return Decision{Kind::wait, Until::tenant_limit_is_raised, std::move(reason)};
+  }
+  if (auto over = excess(*input.tenant_limits, input.used_by_tenant, input.needs_of_tenant)) {
+    Reason reason = about(Code::tenant_full, std::move(*over));
+    reason.subject = request.tenant_name.value_or("");
+    return Decision{Kind::wait, Until::tenant_takes_less, std::move(reason), Shortage::tenant};
+  }
+  return std::nullopt;
 }
 
 // For a pool that does not launch nodes.
@@ -181,9 +208,7 @@ std::optional<Decision> check_eligibility(const NodeRequest& request, const Pool
   }
   std::vector<const Component*> candidates;
   for (const Component* pool : pools) {
-    if (pool->supports(request.node_types) && !request.declined(pool->id)) {
-      candidates.push_back(pool);
-    }
+    if (may_serve(*pool, request)) candidates.push_back(pool);
   }
   return defer_to_better_pool(request, *own.component, candidates);
 }
@@ -192,13 +217,7 @@ Decision evaluate(const NodeRequest& request, const PoolView& own, const Evaluat
   if (std::optional<Reason> reason = decline_reason(request, *own.component, input)) {
     return {Kind::decline, {}, std::move(*reason)};
   }
-  if (input.tenant_limits) {
-    if (auto over = excess(*input.tenant_limits, input.used_by_tenant, input.needs_of_tenant)) {
-      Reason reason = about(Code::tenant_full, std::move(*over));
-      reason.subject = request.tenant_name.value_or("");
-      return {Kind::wait, Until::tenant_takes_less, std::move(reason), Shortage::tenant};
-    }
-  }
+  if (std::optional<Decision> decision = check_tenant(request, input)) return std::move(*decision);
   if (!input.behind.empty()) {
     return {Kind::wait, Until::earlier_one_is_served, {Code::comes_after, input.behind}};
   }
@@ -216,6 +235,14 @@ Decision evaluate(const NodeRequest& request, const PoolView& own, const Evaluat
     return {Kind::wait, Until::launch_ends, std::move(reason)};
   }
   return {Kind::accept, {}, {}};
+}
+
+bool others_defer(const NodeRequest& request, const Component& own,
+                  const std::vector<const Component*>& pools) {
+  return std::ranges::any_of(pools, [&request, &own](const Component* pool) {
+    return may_serve(*pool, request) &&
+           (pool->priority > own.priority || prefers(request, own, *pool));
+  });
 }
 
 bool declined_by_all(const NodeRequest& request, const std::vector<const Component*>& pools) {
@@ -236,7 +263,7 @@ std::vector<const Component*> peers(const NodeRequest& request, const Component&
   std::vector<const Component*> peers{&own};
   for (const Component* pool : pools) {
     if (pool->id != own.id && pool->provider_name == own.provider_name && pool->name == own.name &&
-        !pool->paused && !request.declined(pool->id) && pool->supports(request.node_types)) {
+        !pool->paused && may_serve(*pool, request)) {
       peers.push_back(pool);
     }
   }

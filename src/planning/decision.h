@@ -43,6 +43,7 @@ struct Decision {
     quota_is_known,    // of the provider
     capacity_is_free,  // a suitable node becomes free, or usage decreases
     tenant_takes_less,
+    tenant_limit_is_raised,  // in the configuration, or the nodes need less
     earlier_one_is_served,  // the one in the reason is served, deleted, or waits for something else
     launch_ends,            // of the provider
     refusal_ends,           // launches of the label are not suspended any more
@@ -98,6 +99,7 @@ struct EvaluationInput {
   std::string refused;
   std::optional<driver::Limits> tenant_limits;  // nothing: the request's tenant has none
   driver::Resources used_by_tenant;
+  bool others_defer = false;  // see others_defer()
 
   std::int64_t active_launches = 0;  // of the provider, over all its pools
   // The earlier starved request that is served first; empty: none.
@@ -107,6 +109,10 @@ struct EvaluationInput {
 // Decides about a request for which check_eligibility() returned nothing.
 Decision evaluate(const model::NodeRequest& request, const PoolView& own,
                   const EvaluationInput& input);
+
+// Whether one of `pools` could serve the request, but leaves it to `own` until that declines.
+bool others_defer(const model::NodeRequest& request, const model::Component& own,
+                  const std::vector<const model::Component*>& pools);
 
 // Whether all registered pools have declined the request. False if there are none.
 bool declined_by_all(const model::NodeRequest& request,

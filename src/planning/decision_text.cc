@@ -43,6 +43,8 @@ std::string_view to_string(Until until) {
       return "a node becomes free or is deleted";
     case Until::tenant_takes_less:
       return "the tenant releases nodes";
+    case Until::tenant_limit_is_raised:
+      return "the tenant's limit is raised";
     case Until::earlier_one_is_served:
       return "that request is served or deleted";
     case Until::launch_ends:

@@ -6,22 +6,20 @@
 
 namespace nodepool::planning {
 
-namespace {
+// Tries one zone after the other: the nodes of one request share a zone.
+struct PoolStock::Zones {
+  // The first one may be absent: it becomes the zone of the first node that has one.
+  std::vector<model::SharedText> known;
+  std::size_t current = 0;
 
-// The nodes of one request share a zone: keeps the zone of the first node that has one.
-void keep_to_one_zone(const model::NodeTable& nodes,
-                      std::vector<std::vector<std::string>>& candidates) {
-  model::SharedText zone;
-  for (std::vector<std::string>& ids : candidates) {
-    std::erase_if(ids, [&nodes, &zone](const std::string& id) {
-      const model::SharedText& az = nodes.find(id)->az;
-      if (az && !zone) zone = az;
-      return az && *az != *zone;
-    });
+  // Whether nodes of `zone` can be chosen now. Remembers it as the next one to try otherwise.
+  bool admits(const model::SharedText& zone) {
+    if (!known[current]) known[current] = zone;
+    if (!zone || zone == known[current]) return true;
+    if (std::ranges::find(known, zone) == known.end()) known.push_back(zone);
+    return false;
   }
-}
-
-}  // namespace
+};
 
 PoolStock::PoolStock(const model::NodeTable& nodes, const PoolIdentity& pool)
     : nodes_(nodes), pool_(pool) {}
@@ -40,26 +38,63 @@ void PoolStock::reconfigure(std::optional<driver::Inventory> inventory) {
   }
 }
 
-std::vector<std::string> PoolStock::choose(
-    const model::NodeRequest& request,
-    const std::function<bool(const std::string& id)>& is_preferred) const {
-  const std::size_t count = request.node_types.size();
-  std::vector<std::vector<std::string>> candidates(count);
-  for (std::size_t i = 0; request.reuse && i < count; ++i) {
-    std::vector<std::string> others;
-    for (const std::string& id : nodes_.free(pool_.provider, pool_.name, request.node_types[i])) {
-      // The request's other labels take at most count - 1 of them.
-      if (candidates[i].size() == count) break;
-      if (reserved_.contains(id)) continue;
-      const bool is_first = is_preferred(id);
-      if (is_first) candidates[i].push_back(id);
-      if (!is_first && others.size() < count) others.push_back(id);
+std::vector<std::string> PoolStock::choose(const model::NodeRequest& request,
+                                           const Preference& is_preferred) const {
+  const std::vector<std::string>& labels = request.node_types;
+  std::vector<std::string> best(labels.size());
+  if (!request.reuse || labels.empty()) return best;
+  const auto missing = [](const auto& plan) { return std::ranges::count(plan, std::string()); };
+  Zones zones{{zone_with_many(labels)}};
+  do {
+    // Equal labels have the same ones: a search may pass thousands of nodes.
+    std::map<std::string_view, std::vector<std::string>> found;
+    std::vector<std::vector<std::string>> candidates;
+    for (const std::string& label : labels) {
+      const auto [entry, is_new] = found.try_emplace(label);
+      // The request's other labels take at most size - 1 of them.
+      if (is_new) entry->second = candidates_for(label, labels.size(), zones, is_preferred);
+      candidates.push_back(entry->second);
     }
-    others.resize(std::min(others.size(), count - candidates[i].size()));
-    candidates[i].insert(candidates[i].end(), others.begin(), others.end());
+    std::vector<std::string> plan = match(candidates);
+    if (missing(plan) < missing(best)) best = std::move(plan);
+  } while (missing(best) > 0 && ++zones.current < zones.known.size());
+  return best;
+}
+
+// The zone that first has a node for each occurrence of the first label. Absent: none has, or the
+// nodes have no zone. Tried first, so that no decision passes all nodes of this zone in search of
+// another one's.
+model::SharedText PoolStock::zone_with_many(const std::vector<std::string>& labels) const {
+  const auto wanted = std::ranges::count(labels, labels.front());
+  std::map<std::string, std::ptrdiff_t> found;
+  for (const std::string& id : nodes_.free(pool_.provider, pool_.name, labels.front())) {
+    if (reserved_.contains(id)) continue;
+    const model::SharedText& zone = nodes_.find(id)->az;
+    if (++found[zone.value_or("")] == wanted) return zone;
   }
-  keep_to_one_zone(nodes_, candidates);
-  return match(candidates);
+  return {};
+}
+
+// Up to `most` free nodes with the label in the current zone, the preferred ones first.
+std::vector<std::string> PoolStock::candidates_for(const std::string& label, std::size_t most,
+                                                   Zones& zones,
+                                                   const Preference& is_preferred) const {
+  std::vector<std::string> candidates;
+  std::vector<std::string> others;
+  for (const std::string& id : nodes_.free(pool_.provider, pool_.name, label)) {
+    if (candidates.size() == most) break;
+    if (reserved_.contains(id)) continue;
+    // A single node may be of any zone.
+    if (most > 1 && !zones.admits(nodes_.find(id)->az)) continue;
+    if (is_preferred(id)) {
+      candidates.push_back(id);
+    } else if (others.size() < most) {
+      others.push_back(id);
+    }
+  }
+  others.resize(std::min(others.size(), most - candidates.size()));
+  candidates.insert(candidates.end(), others.begin(), others.end());
+  return candidates;
 }
 
 void PoolStock::reserve(const std::vector<std::string>& plan) {

@@ -24,12 +24,14 @@ class PoolStock {
   // Sets PoolOffer::inventory of the pool.
   void reconfigure(std::optional<driver::Inventory> inventory);
 
+  using Preference = std::function<bool(const std::string& id)>;
+
   // A free node for each label of the request; empty if there is none, or the request requires new
-  // nodes. A node with several labels serves one of them. Prefers nodes for which `is_preferred`
+  // nodes. A node with several labels serves one of them. All that have a zone are of the same one,
+  // of a zone that can serve all labels if there is one. Prefers nodes for which `is_preferred`
   // returns true.
-  std::vector<std::string> choose(
-      const model::NodeRequest& request,
-      const std::function<bool(const std::string& id)>& is_preferred) const;
+  std::vector<std::string> choose(const model::NodeRequest& request,
+                                  const Preference& is_preferred) const;
 
   // Reserves and releases the nodes of `plan`.
   void reserve(const std::vector<std::string>& plan);
@@ -47,6 +49,12 @@ class PoolStock {
   std::set<std::string, std::less<>> rivals(const std::vector<std::string>& labels) const;
 
  private:
+  struct Zones;
+
+  model::SharedText zone_with_many(const std::vector<std::string>& labels) const;
+  std::vector<std::string> candidates_for(const std::string& label, std::size_t most, Zones& zones,
+                                          const Preference& is_preferred) const;
+
   const model::NodeTable& nodes_;
   const PoolIdentity& pool_;
   std::optional<driver::Inventory> inventory_;

@@ -33,7 +33,7 @@ constexpr Wording kWordings[] = {
      "the provider's max-concurrency is 0"},
     {Code::not_waiting, "not-waiting", "it is {subject}"},
     {Code::pool_may_be_back, "pool-may-be-back",
-     "pool {subject}, which deregistered recently, may return"},
+     "pool {subject}, which is not registered now, may return"},
     {Code::declined_by_all, "declined-by-all", "every registered pool has declined it"},
     {Code::declined_by_this_pool, "declined-by-this-pool", "this pool has declined it"},
     {Code::prefers_other_provider, "prefers-other-provider",

@@ -17,7 +17,7 @@ struct Reason {
     none,
     provider_accepts_nothing,  // its max-concurrency is 0
     not_waiting,               // subject: the request's state
-    pool_may_be_back,          // subject: the id of the deregistered pool
+    pool_may_be_back,          // subject: the pool, which is not registered
     declined_by_all,           // every registered pool has declined it
     declined_by_this_pool,
     prefers_other_provider,     // subject: the pool; provider: its provider

@@ -201,8 +201,10 @@ void RequestQueue::update_awake_key(Entry& entry) {
 
 // --- events
 
+// Another pool may be able to serve what exceeds the limit of its tenant here.
 void RequestQueue::registry_has_changed() {
   wake_all(find_in(by_cause_, Cause{Until::registry_changes, {}}));
+  wake_all(find_in(by_cause_, Cause{Until::tenant_limit_is_raised, {}}));
 }
 
 void RequestQueue::launch_has_ended() {
@@ -217,8 +219,10 @@ void RequestQueue::label_is_free(std::string_view label) {
   wake_all(find_in(by_label_, label));
 }
 
+// The nodes of a label may need less than before.
 void RequestQueue::provider_has_answered() {
   wake_all(find_in(by_cause_, Cause{Until::quota_is_known, {}}));
+  wake_all(find_in(by_cause_, Cause{Until::tenant_limit_is_raised, {}}));
 }
 
 void RequestQueue::capacity_has_grown() {

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "planning/decision.h"
+
 namespace nodepool::planning {
 
 bool is_served(std::string_view provider, std::string_view pool,
@@ -12,6 +14,22 @@ bool is_served(std::string_view provider, std::string_view pool,
   return std::ranges::any_of(registered, [&](const model::Component* component) {
     return component->provider_name == provider && component->name == pool;
   });
+}
+
+std::string unserved_pool_of(const driver::ProviderConfig& provider,
+                             const model::NodeRequest& request,
+                             const std::vector<const model::Component*>& registered) {
+  if (provider.max_concurrency() == 0 || request.requestor == kMinReadyRequestor) return {};
+  for (const auto& [name, pool] : provider.pools()) {
+    const bool is_disabled = pool.max_servers && *pool.max_servers <= 0;
+    const bool offers_all = std::ranges::all_of(
+        request.node_types,
+        [&pool](const std::string& label) { return pool.labels.contains(label); });
+    if (offers_all && !is_disabled && !is_served(provider.name(), name, registered)) {
+      return provider.name() + "-" + name;
+    }
+  }
+  return {};
 }
 
 std::string unserved_pool_with_nodes(const model::NodeRequest& request,

@@ -106,6 +106,7 @@ EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& fac
   if (tenant != facts.tenant_limits.end()) {
     input.tenant_limits.emplace(tenant->second.limits.begin(), tenant->second.limits.end());
     input.used_by_tenant = facts.usage.of_tenant(tenant->first);
+    input.others_defer = others_defer(request, facts.own, facts.pools);
   }
   input.active_launches = input.launches ? facts.quota.launches_under_way
                                          : static_cast<std::int64_t>(facts.requests_in_progress);
@@ -122,6 +123,8 @@ std::optional<Decision> wait_for_news(const Decision& decision, const Evaluation
   using Until = Decision::Until;
   const bool rests_on_cloud =
       decision.reason.code == Code::beyond_limit_of_provider ||
+      (decision.reason.code == Code::beyond_limit_of_tenant &&
+       decision.kind == Decision::Kind::decline) ||
       (decision.reason.code == Code::label_unserviceable && !input.is_problem_on_record);
   if (!quota.is_stale || !rests_on_cloud) return std::nullopt;
   if (quota.why_unknown.empty()) {

@@ -28,7 +28,9 @@ ConfigFollower::ConfigFollower(const async::Runtime& runtime, telemetry::Logger 
 }
 
 config::Config ConfigFollower::load() {
-  for (const std::string& file : source_.files) read_[file] = async::stamp(file);
+  for (const std::string& file : source_.files) read_.try_emplace(file);
+  // Also the further files: a change of theirs must not reload an invalid file without a pause.
+  for (auto& [file, stamp] : read_) stamp = async::stamp(file);
   config::Config config = source_.load();
   expect(source_.further_files(config));
   return config;
@@ -50,7 +52,7 @@ Task<> ConfigFollower::run() {
   async::TaskScope scope(runtime_, telemetry::log_errors(log_));
   if (watch_) scope.spawn("watch of the configuration", watch());
   const auto end_watch = [&scope] { return scope.stop(); };
-  Task<> following = follow();
+  Task<> following = follow(scope);
   co_await async::finally(std::move(following), end_watch);
 }
 
@@ -61,13 +63,30 @@ Task<> ConfigFollower::watch() {
   }
 }
 
-Task<> ConfigFollower::follow() {
+Task<> ConfigFollower::follow(async::TaskScope& scope) {
   while (true) {
     const async::Duration interval = error_.empty() ? intervals_.poll : intervals_.retry;
-    co_await check_.wait_until(runtime_.clock, runtime_.clock.now() + interval);
+    if (!is_outdated_ && !is_requested_) {
+      co_await check_.wait_until(runtime_.clock, runtime_.clock.now() + interval);
+    }
     const bool is_requested = std::exchange(is_requested_, false);
     const bool is_changed = co_await has_changed();
-    if (is_changed || is_requested || !error_.empty()) co_await try_reload(is_requested);
+    if (!is_changed && !is_requested && !is_outdated_ && error_.empty()) continue;
+    is_outdated_ = false;
+    is_applying_ = true;
+    scope.spawn("reload of the configuration", try_reload(is_requested));
+    co_await until_applied();
+  }
+}
+
+// Continues to check the files: applying a configuration may wait for the store, and a change may
+// correct the servers of the store.
+Task<> ConfigFollower::until_applied() {
+  while (is_applying_) {
+    co_await check_.wait_until(runtime_.clock, runtime_.clock.now() + intervals_.poll);
+    if (!co_await has_changed()) continue;
+    is_outdated_ = true;
+    if (is_applying_) load_ahead();
   }
 }
 
@@ -105,6 +124,27 @@ Task<> ConfigFollower::try_reload(bool is_requested) {
   } catch (const std::exception& error) {
     failure = error.what();
   }
+  is_applying_ = false;
+  if (is_outdated_) {
+    is_requested_ |= is_requested;  // the result of the next one counts
+  } else {
+    reload_ended(std::move(failure), is_waiting, is_requested);
+  }
+  check_.set();
+}
+
+void ConfigFollower::load_ahead() {
+  std::string failure;
+  try {
+    const config::Config config = load();
+    if (source_.apply_ahead) source_.apply_ahead(config);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (!failure.empty()) reload_ended(std::move(failure), false, false);
+}
+
+void ConfigFollower::reload_ended(std::string failure, bool is_waiting, bool is_requested) {
   report(failure, is_waiting, is_requested);
   const bool is_news = failure.empty() || failure != error_;
   error_ = std::move(failure);

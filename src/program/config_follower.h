@@ -33,6 +33,9 @@ class ConfigFollower {
     // Applies the configuration. Throws: the previous one stays in effect; StoreError: it may be
     // partly applied.
     std::function<async::Task<>(config::Config)> apply;
+    // Applies at once what need not wait until apply() of an earlier configuration has returned;
+    // its own apply() follows. Throws like it. May be empty.
+    std::function<void(const config::Config&)> apply_ahead = {};
     // Called after a reload if its result differs from the previous one: with the error, or with ""
     // if the configuration is in force. May be empty.
     std::function<void(const std::string& error)> on_result = {};
@@ -70,11 +73,14 @@ class ConfigFollower {
   using Stamps = std::map<std::string, async::FileStamp>;
 
   async::Task<> watch();
-  async::Task<> follow();
+  async::Task<> follow(async::TaskScope& scope);
+  async::Task<> until_applied();
   async::Task<bool> has_changed();
   async::Task<Stamps> stamps_now();
   void expect(const std::set<std::string>& files);
   async::Task<> try_reload(bool is_requested);
+  void load_ahead();
+  void reload_ended(std::string failure, bool is_waiting, bool is_requested);
   void report(const std::string& error, bool is_waiting, bool is_requested);
 
   async::Runtime runtime_;
@@ -85,6 +91,8 @@ class ConfigFollower {
   Stamps read_;        // of all files, taken before reading them, so that no change is missed
   std::string error_;  // of the last reload; empty if it succeeded
   bool is_requested_ = false;
+  bool is_applying_ = false;
+  bool is_outdated_ = false;  // a file has changed since the configuration being applied was loaded
   async::Event check_{"a change of the configuration, or a request to reload it"};
   async::ThreadPool threads_;  // reading from a network file system may block
 };

@@ -57,16 +57,16 @@ async::Duration loop_check_interval(async::Duration watchdog_timeout) {
 }
 
 LogConfig log_config(const Program& program, const Options& options) {
-  using telemetry::LogLevel;
+  using telemetry::LogTargetOptions;
   if (options.log_config) return load_log_config(*options.log_config);
   telemetry::LogOptions log;
-  log.levels = {{"", LogLevel::info}};
-  if (options.debug) log.levels["nodepool"] = LogLevel::debug;
+  if (options.debug) log.routes["nodepool"].level = telemetry::LogLevel::debug;
+  LogTargetOptions& target = log.targets.front();
   if (options.foreground) {
-    log.target = telemetry::LogOptions::Target::standard_output;
+    target.kind = LogTargetOptions::Kind::standard_output;
   } else {
-    log.target = telemetry::LogOptions::Target::file;
-    log.file = "/var/log/nodepool/" + program.log_name + ".log";
+    target.kind = LogTargetOptions::Kind::file;
+    target.file = "/var/log/nodepool/" + program.log_name + ".log";
   }
   return {.options = std::move(log), .warnings = {}};
 }
@@ -104,6 +104,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
                  .load = [this] { return load(); },
                  .further_files = [this](const config::Config& config) { return files(config); },
                  .apply = [this](config::Config config) { return apply(std::move(config)); },
+                 .apply_ahead = [this](const config::Config& config) { apply_ahead(config); },
                  .on_result = [this](const std::string& error) { reload_ended(error); }}) {
   state_.started = telemetry::process_start();
 }
@@ -151,6 +152,7 @@ void Daemon::reload_ended(const std::string& error) {
 }
 
 void Daemon::update_problems() {
+  log_sink_->retry();  // the next message may be hours away
   const std::string trouble = log_sink_->losses().trouble;
   std::vector<std::string> problems;
   if (!trouble.empty()) problems.push_back("the log cannot be written: " + trouble);
@@ -275,11 +277,12 @@ Task<bool> Daemon::try_to_begin() {
   begun_config_ = config_;
   not_in_force_.clear();
   co_await start_without_store(config_);
+  // Before, as the store may be opened with an earlier config_.
+  is_config_newer_ = false;
   co_await store_.open(config_, config_changed_, on_waiting);
   update_problems();
   std::string failure;
   try {
-    is_config_newer_ = false;
     co_await start(config_);
   } catch (const coordination::StoreError& error) {
     if (!coordination::is_openable_later(error)) throw;
@@ -301,15 +304,20 @@ Task<bool> Daemon::try_to_begin() {
   co_return true;
 }
 
-Task<> Daemon::apply(config::Config config) {
-  // First, so that a rejected configuration changes nothing: neither the store nor a start.
+void Daemon::check_providers(const config::Config& config) const {
   for (const config::ProviderSection& section : config.providers) {
     drivers().driver(section.driver).configure(section, config);
   }
+}
+
+Task<> Daemon::apply(config::Config config) {
+  // First, so that a rejected configuration changes nothing: neither the store nor a start.
+  check_providers(config);
   std::vector<std::string> fixed;
   if (has_begun_) fixed = fixed_keys_changed(begun_config_, config);
+  // Also during the start, which may wait for the store.
+  if (store_.is_open()) std::ranges::copy(store_.reconfigure(config), std::back_inserter(fixed));
   if (serves_) {
-    std::ranges::copy(store_.reconfigure(config), std::back_inserter(fixed));
     co_await reconfigure(std::move(config));
     keep_until_restart(std::move(fixed));
     co_return;
@@ -319,6 +327,11 @@ Task<> Daemon::apply(config::Config config) {
   config_changed_.set();
   log_.info("Configuration reloaded before the start");
   keep_until_restart(std::move(fixed));
+}
+
+void Daemon::apply_ahead(const config::Config& config) {
+  check_providers(config);
+  if (store_.is_open()) store_.reconfigure(config);
 }
 
 void Daemon::keep_until_restart(std::vector<std::string> keys) {

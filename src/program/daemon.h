@@ -95,8 +95,12 @@ class Daemon {
   Task<> reload_on_signal(async::Signals& hang_ups);
   Task<> begin();
   Task<bool> try_to_begin();
+  // Throws config::ConfigError if a provider's section is invalid.
+  void check_providers(const config::Config& config) const;
   // Applies a reloaded configuration.
   Task<> apply(config::Config config);
+  // Applies the store's servers and certificates while apply() may wait for the store.
+  void apply_ahead(const config::Config& config);
   config::Config load();
   void reload_ended(const std::string& error);
   void loop_turned(async::Duration lag);
@@ -127,7 +131,7 @@ class Daemon {
   StartReport* report_ = nullptr;
   config::Config config_;         // for start()
   config::Config begun_config_;   // start_without_store() was called with it
-  bool is_config_newer_ = false;  // config_ has changed since start() was called
+  bool is_config_newer_ = false;  // config_ has changed since the store began to be opened
   async::Event config_changed_{"another configuration to start with"};
   std::vector<std::string> warnings_;      // of the last load
   std::vector<std::string> not_in_force_;  // changed keys that wait for a restart

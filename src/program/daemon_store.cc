@@ -114,7 +114,14 @@ void DaemonStore::warn_of_name() {
                zookeeper_->name_mismatch());
 }
 
-std::vector<std::string> DaemonStore::warnings() const {
+// Logs it once for each change of the servers.
+void DaemonStore::warn_of_kept_server() {
+  const std::string& problem = zookeeper_->kept_server_problem();
+  if (problem.empty() || std::exchange(is_kept_server_logged_, true)) return;
+  log_.warning("ZooKeeper: {}", problem);
+}
+
+std::vector<std::string> DaemonStore::warnings() {
   std::vector<std::string> warnings;
   if (zookeeper_ == nullptr) {
     std::string space;
@@ -126,6 +133,10 @@ std::vector<std::string> DaemonStore::warnings() const {
     warnings.push_back("ZooKeeper: " + zookeeper_->name_mismatch());
   }
   if (!unusable_files_.empty()) warnings.push_back(kept_connection(unusable_files_));
+  warn_of_kept_server();
+  if (!zookeeper_->kept_server_problem().empty()) {
+    warnings.push_back("ZooKeeper: " + zookeeper_->kept_server_problem());
+  }
   return warnings;
 }
 
@@ -163,6 +174,7 @@ std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) 
     return fixed;
   }
   if (wanted.servers != settings_.servers) {
+    is_kept_server_logged_ = false;
     log_.info("Now using {} ZooKeeper servers", wanted.servers.size());
   }
   settings_ = std::move(wanted);

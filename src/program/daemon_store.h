@@ -36,7 +36,8 @@ class DaemonStore {
   async::Task<> open(const config::Config& config, async::Event& changed,
                      const std::function<void(const std::string&)>& on_waiting);
 
-  // Applies changed servers and certificates of ZooKeeper, within the same session. Returns the
+  // Applies changed servers and certificates of ZooKeeper, within the same session. The connection
+  // moves to the new servers when one of them responds, see warnings(). Returns the
   // changed keys that wait for a restart, among them the servers if they belong to such a change.
   // With unusable certificate files, the previous servers and certificates stay in use, until the
   // next call; this is logged, and in warnings(). Throws StoreError(invalid) for incomplete
@@ -50,8 +51,8 @@ class DaemonStore {
   // Why the store is not usable now, as a sentence; empty if it is.
   std::string problem() const;
 
-  // The problems of a usable store, as sentences.
-  std::vector<std::string> warnings() const;
+  // The problems of a usable store, as sentences. Logs that no configured server responds.
+  std::vector<std::string> warnings();
 
   // The number of operations in progress.
   std::size_t operations_under_way() const {
@@ -75,6 +76,7 @@ class DaemonStore {
   void on_write(const std::string& refusal);
   void warn_of_plaintext(const config::Config& config) const;
   void warn_of_name();
+  void warn_of_kept_server();
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -94,6 +96,7 @@ class DaemonStore {
   bool is_refusal_logged_ = false;
   async::Clock::TimePoint next_refusal_log_;
   std::set<std::string> misnamed_;  // servers that have been logged
+  bool is_kept_server_logged_ = false;
 };
 
 }  // namespace nodepool::program

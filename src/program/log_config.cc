@@ -1,16 +1,18 @@
 #include "program/log_config.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cctype>
-#include <cstdint>
-#include <iterator>
+#include <cstddef>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "config/yaml.h"
+#include "program/log_handler.h"
+#include "program/log_ini.h"
+#include "program/log_values.h"
 
 namespace nodepool::program {
 
@@ -18,187 +20,169 @@ namespace {
 
 using config::Value;
 using telemetry::LogLevel;
-using telemetry::LogOptions;
-using telemetry::LogRotation;
+using telemetry::LogRoute;
+using telemetry::LogTargetOptions;
 
-std::string text_at(const Value& mapping, std::string_view key) {
-  const Value* value = mapping.find(key);
-  return value == nullptr ? std::string() : value->text();
+// All loggers of the programs are below this one; others in a configuration are for Python's
+// libraries.
+constexpr std::string_view kTopLogger = "nodepool";
+
+constexpr std::size_t kMaxSize = std::size_t{64} << 10;  // bytes of a configuration
+
+bool is_top_or_below(std::string_view logger) {
+  if (!logger.starts_with(kTopLogger)) return false;
+  logger.remove_prefix(kTopLogger.size());
+  return logger.empty() || logger.starts_with('.');
 }
 
-// The level of a logger or handler; nothing if it has none, or NOTSET.
-std::optional<LogLevel> level_of(const Value& mapping, const std::string& path) {
-  const std::string name = text_at(mapping, "level");
-  if (name.empty() || name == "NOTSET") return std::nullopt;
-  const std::optional<LogLevel> level = telemetry::parse_log_level(name);
-  if (!level) throw std::runtime_error(path + ": unknown log level '" + name + "'");
-  return level;
-}
+using Loggers = std::map<std::string, const Value*, std::less<>>;
 
-// Like Python's root logger: without a level, warnings; with NOTSET, everything.
-LogLevel root_level(const Value* root, const std::string& path) {
-  if (root == nullptr || text_at(*root, "level").empty()) return LogLevel::warning;
-  return level_of(*root, path).value_or(LogLevel::debug);
-}
-
-// The first handler of the logger; null if it has none.
-const Value* handler_of(const Value& config, const Value* logger, const std::string& path) {
-  const Value* names = logger == nullptr ? nullptr : logger->find("handlers");
-  if (names == nullptr || !names->is_list() || names->as_list().empty()) return nullptr;
-  const std::string name = names->as_list().front().text();
-  const Value* handlers = config.find("handlers");
-  const Value* handler = handlers == nullptr ? nullptr : handlers->find(name);
-  if (handler == nullptr) throw std::runtime_error(path + ": unknown handler '" + name + "'");
-  return handler;
-}
-
-std::int64_t integer_at(const Value& mapping, std::string_view key, std::int64_t otherwise) {
-  const Value* value = mapping.find(key);
-  const double number =
-      value == nullptr ? static_cast<double>(otherwise) : value->to_number().value_or(-1);
-  constexpr double kLargest = 1e15;
-  if (number < 0 || number > kLargest) {
-    throw std::runtime_error("handler: `" + std::string(key) + "` must be an integer");
-  }
-  return static_cast<std::int64_t>(number);
-}
-
-// The `when` of a TimedRotatingFileHandler. Reference: Python's logging.handlers.
-LogRotation rotation_by_time(const Value& handler, std::vector<std::string>& warnings) {
-  using Period = LogRotation::Period;
-  struct Unit {
-    std::string_view name;
-    std::int64_t seconds;
-    const char* suffix;
-  };
-  constexpr const char* kDate = "%Y-%m-%d";
-  static constexpr Unit kUnits[] = {{"S", 1, "%Y-%m-%d_%H-%M-%S"},
-                                    {"M", 60, "%Y-%m-%d_%H-%M"},
-                                    {"H", 3600, "%Y-%m-%d_%H"},
-                                    {"D", 86400, kDate}};
-  std::string when = text_at(handler, "when");
-  if (when.empty()) when = "H";
-  std::ranges::transform(when, when.begin(), [](unsigned char c) { return std::toupper(c); });
-  const std::int64_t interval = std::max<std::int64_t>(1, integer_at(handler, "interval", 1));
-  LogRotation rotation;
-  rotation.backups = static_cast<int>(integer_at(handler, "backupCount", 0));
-  const Value* utc = handler.find("utc");
-  rotation.utc = utc != nullptr && utc->truthy();
-  rotation.suffix = kDate;
-  if (handler.find("atTime") != nullptr) {
-    warnings.emplace_back("`atTime` is not supported: the log file rotates at midnight");
-  }
-  const auto* const unit = std::ranges::find(kUnits, when, &Unit::name);
-  if (unit != std::end(kUnits)) {
-    rotation.period = Period::fixed;
-    rotation.seconds = unit->seconds * interval;
-    rotation.suffix = unit->suffix;
-    return rotation;
-  }
-  if (interval > 1) warnings.push_back("`interval` is not supported with `when: " + when + "`");
-  if (when == "MIDNIGHT") {
-    rotation.period = Period::midnight;
-  } else if (when.size() == 2 && when[0] == 'W' && when[1] >= '0' && when[1] <= '6') {
-    rotation.period = Period::weekday;
-    rotation.weekday = when[1] - '0';
-  } else {
-    throw std::runtime_error("handler: invalid `when: " + when + "`");
-  }
-  return rotation;
-}
-
-LogRotation rotation_by_size(const Value& handler) {
-  LogRotation rotation;
-  rotation.max_size = static_cast<std::uint64_t>(integer_at(handler, "maxBytes", 0));
-  rotation.backups = static_cast<int>(integer_at(handler, "backupCount", 0));
-  return rotation;
-}
-
-void apply_handler(const Value& handler, LogConfig& config) {
-  LogOptions& options = config.options;
-  const std::string kind = text_at(handler, "class");
-  const std::string file = text_at(handler, "filename");
-  const std::string_view name = std::string_view(kind).substr(kind.rfind('.') + 1);
-  constexpr std::string_view kKnown[] = {"",
-                                         "StreamHandler",
-                                         "FileHandler",
-                                         "WatchedFileHandler",
-                                         "RotatingFileHandler",
-                                         "TimedRotatingFileHandler"};
-  if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
-    config.warnings.push_back("handler class " + kind + " is not supported: messages go to " +
-                              (file.empty() ? "standard error" : file + ", without rotation"));
-  }
-  if (name == "RotatingFileHandler") options.rotation = rotation_by_size(handler);
-  if (name == "TimedRotatingFileHandler") {
-    options.rotation = rotation_by_time(handler, config.warnings);
-  }
-  if (!file.empty()) {
-    options.target = LogOptions::Target::file;
-    options.file = file;
-  } else if (text_at(handler, "stream") == "ext://sys.stdout") {
-    options.target = LogOptions::Target::standard_output;
-  }
-}
-
-// Warns of parts of the file that are ignored.
-void warn_of_ignored(const Value& config, std::vector<std::string>& warnings) {
-  for (const char* key : {"formatters", "filters"}) {
-    if (config.find(key) != nullptr) {
-      warnings.push_back("`" + std::string(key) + "` are ignored: all lines have the same format");
+// The loggers that matter: the root "", the top one, and those below, parents first. Null: has no
+// configuration. The root logger may also be among `loggers`; `root` overrides that.
+Loggers relevant_loggers(const Value& config) {
+  Loggers loggers{{"", nullptr}, {std::string(kTopLogger), nullptr}};
+  const Value* configured = config.find("loggers");
+  if (configured != nullptr && configured->is_mapping()) {
+    for (const auto& entry : configured->as_mapping()) {
+      if (entry.key.empty() || entry.key == "root") loggers[""] = &entry.value;
+      if (is_top_or_below(entry.key)) loggers[entry.key] = &entry.value;
     }
   }
-  const Value* handlers = config.find("handlers");
-  if (handlers != nullptr && handlers->is_mapping() && handlers->as_mapping().size() > 1) {
-    warnings.emplace_back(
-        "only the first handler of the logger `nodepool`, or else of the root logger, is used");
+  const Value* root = config.find("root");
+  if (root != nullptr && root->truthy()) loggers[""] = root;
+  return loggers;
+}
+
+// Resolves levels and handlers of the loggers.
+class RouteReader {
+ public:
+  explicit RouteReader(const Value& config) : config_(config) { result_.options.targets.clear(); }
+
+  LogConfig read();
+
+ private:
+  struct Resolved {
+    LogRoute route{.level = LogLevel::warning, .targets = {}};
+    bool has_handler = false;  // also one without a target
+  };
+
+  Resolved resolve(std::string_view name, const Value* logger);
+  const Resolved& parent_of(std::string_view name) const;
+  void add_handlers(const Value& logger, Resolved& resolved);
+  std::optional<std::size_t> target_of(const std::string& handler);
+  std::size_t add_target(LogTargetOptions target);
+  std::size_t last_resort();
+
+  const Value& config_;
+  LogConfig result_;
+  std::map<std::string, Resolved, std::less<>> resolved_;
+  std::map<std::string, std::optional<std::size_t>> targets_;  // by handler; nothing: none
+  std::optional<std::size_t> last_resort_;  // standard error, for messages without a target
+};
+
+LogConfig RouteReader::read() {
+  for (const auto& [name, logger] : relevant_loggers(config_)) {
+    resolved_[name] = resolve(name, logger);
+  }
+  for (auto& [name, resolved] : resolved_) {
+    if (name.empty()) continue;
+    std::vector<std::size_t>& targets = resolved.route.targets;
+    if (!resolved.has_handler) targets = {last_resort()};
+    if (targets.size() > 1 && last_resort_) std::erase(targets, *last_resort_);
+    result_.options.routes[name == kTopLogger ? "" : name] = resolved.route;
+  }
+  return std::move(result_);
+}
+
+RouteReader::Resolved RouteReader::resolve(std::string_view name, const Value* logger) {
+  Resolved resolved = name.empty() ? Resolved() : parent_of(name);
+  if (logger == nullptr) return resolved;
+  const LogLevel inherited = resolved.route.level;
+  const Value* propagate = logger->find("propagate");
+  if (propagate != nullptr && !propagate->is_null() && !propagate->truthy()) resolved = {};
+  // With NOTSET, the root logger logs everything.
+  const bool is_root_notset = name.empty() && !text_at(*logger, "level").empty();
+  resolved.route.level = level_at(*logger).value_or(is_root_notset ? LogLevel::debug : inherited);
+  add_handlers(*logger, resolved);
+  return resolved;
+}
+
+const RouteReader::Resolved& RouteReader::parent_of(std::string_view name) const {
+  while (true) {
+    const std::size_t dot = name.rfind('.');
+    name = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+    const auto found = resolved_.find(name);
+    if (found != resolved_.end()) return found->second;
   }
 }
 
-std::string read(const std::string& path) {
+void RouteReader::add_handlers(const Value& logger, Resolved& resolved) {
+  const Value* handlers = logger.find("handlers");
+  if (handlers == nullptr || !handlers->is_list()) return;
+  for (const Value& handler : handlers->as_list()) {
+    resolved.has_handler = true;
+    const std::optional<std::size_t> target = target_of(handler.text());
+    std::vector<std::size_t>& targets = resolved.route.targets;
+    if (target && std::ranges::find(targets, *target) == targets.end()) targets.push_back(*target);
+  }
+}
+
+std::optional<std::size_t> RouteReader::target_of(const std::string& handler) {
+  const auto [entry, is_new] = targets_.try_emplace(handler);
+  if (!is_new) return entry->second;
+  LogHandler read = read_log_handler(config_, handler, result_.warnings);
+  if (read.kind == LogHandler::Kind::target) entry->second = add_target(std::move(read.target));
+  if (read.kind == LogHandler::Kind::unsupported) entry->second = last_resort();
+  return entry->second;
+}
+
+std::size_t RouteReader::add_target(LogTargetOptions target) {
+  result_.options.targets.push_back(std::move(target));
+  return result_.options.targets.size() - 1;
+}
+
+std::size_t RouteReader::last_resort() {
+  if (!last_resort_) last_resort_ = add_target({});
+  return *last_resort_;
+}
+
+bool is_yaml(const std::filesystem::path& path) {
+  const std::string type = path.extension();
+  return type == ".yaml" || type == ".yml" || type == ".json";
+}
+
+std::string read_configuration(const std::string& path) {
+  std::string text;
   try {
-    return config::read_file(path);
+    text = config::read_file(path);
   } catch (const config::ConfigError&) {
     throw std::runtime_error("Unable to read logging config file at " + path);
   }
+  if (text.size() > kMaxSize) throw std::runtime_error(path + ": larger than 64 KiB");
+  return text;
+}
+
+LogConfig parse_configuration(const std::string& text, const std::string& path) {
+  const Value config = is_yaml(path) ? config::parse_yaml(text, path) : parse_log_ini(text);
+  if (!config.is_mapping()) throw std::runtime_error("not a logging configuration");
+  LogConfig result = RouteReader(config).read();
+  if (config.find("filters") != nullptr) result.warnings.emplace_back("`filters` are ignored");
+  return result;
 }
 
 }  // namespace
 
 LogConfig load_log_config(const std::string& path) {
-  const std::string text = read(path);
-  if (!path.ends_with(".yaml") && !path.ends_with(".yml") && !path.ends_with(".json")) {
-    throw std::runtime_error(path +
-                             ": unsupported format of a logging configuration: use YAML or JSON "
-                             "(.yaml, .yml, .json)");
-  }
-  const Value config = config::parse_yaml(text, path);
-  if (!config.is_mapping()) throw std::runtime_error(path + ": not a logging configuration");
-  LogConfig result;
-  LogOptions& options = result.options;
-  warn_of_ignored(config, result.warnings);
-  const Value* root = config.find("root");
-  const Value* loggers = config.find("loggers");
-  options.levels[""] = root_level(root, path);
-  if (loggers != nullptr && loggers->is_mapping()) {
-    for (const auto& entry : loggers->as_mapping()) {
-      // Without one, it has its parent's.
-      if (const auto level = level_of(entry.value, path)) options.levels[entry.key] = *level;
-    }
-  }
-  const Value* handler =
-      handler_of(config, loggers == nullptr ? nullptr : loggers->find("nodepool"), path);
-  if (handler == nullptr) handler = handler_of(config, root, path);
-  if (handler == nullptr) return result;
+  const std::string text = read_configuration(path);
   try {
-    apply_handler(*handler, result);
+    LogConfig result = parse_configuration(text, path);
+    for (std::string& warning : result.warnings) warning.insert(0, path + ": ");
+    return result;
+  } catch (const config::ConfigError&) {
+    throw;  // names the file
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(path + ": " + error.what());
   }
-  const LogLevel least = level_of(*handler, path).value_or(LogLevel::debug);
-  for (auto& [name, level] : options.levels) level = std::max(level, least);
-  for (std::string& warning : result.warnings) warning = fmt::format("{}: {}", path, warning);
-  return result;
 }
 
 }  // namespace nodepool::program

@@ -13,11 +13,11 @@ struct LogConfig {
   std::vector<std::string> warnings;  // about unsupported parts, for the log
 };
 
-// Reads a logging configuration (option -l): a Python dictConfig structure in YAML or JSON. It uses
-// the level of each logger, or else its parent's, and the first handler of the logger `nodepool` or
-// else of the root logger: a file (FileHandler, WatchedFileHandler, RotatingFileHandler,
-// TimedRotatingFileHandler) or a standard stream (StreamHandler), and its level. Throws
-// std::runtime_error if the file cannot be read or is invalid.
+// Reads a logging configuration (option -l): for Python's dictConfig() in YAML or JSON
+// (.yaml, .yml, .json), otherwise for its fileConfig(), an INI file. Like in Python, a logger
+// without a level has its parent's, and its messages also go to its parent's handlers. Unlike in
+// Python, a message goes once to each handler. Throws std::runtime_error if the file cannot be read
+// or is invalid.
 LogConfig load_log_config(const std::string& path);
 
 }  // namespace nodepool::program

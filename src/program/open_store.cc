@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,6 +48,11 @@ zk::ZooKeeperOptions zookeeper_options(config::ZooKeeper zookeeper) {
   options.session_timeout =
       std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(
                                                  std::chrono::duration<double>(zookeeper.timeout)));
+  // Slow servers get more time with a longer `zookeeper-timeout`. When a server stops responding, a
+  // third of the session is left to try all of them.
+  const auto servers = static_cast<std::int64_t>(std::max<std::size_t>(1, options.servers.size()));
+  options.connect_timeout =
+      std::max(options.connect_timeout, options.session_timeout / 3 / servers);
   return options;
 }
 

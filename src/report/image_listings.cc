@@ -82,12 +82,6 @@ Column age_column() {
   return {.key = "age_seconds", .header = "", .since = Detail::full};
 }
 
-// "building" if a build is running, else "pending".
-std::string_view request_state(const ImageTable& images, const std::string& image) {
-  const bool building = images.is_being_built(image) && !images.builds_of(image).empty();
-  return building ? "building" : "pending";
-}
-
 }  // namespace
 
 Table build_listing(const ImageTable& images, double now, Ages ages) {
@@ -157,7 +151,7 @@ Table image_status_listing(const ImageTable& images, double now, Ages ages) {
     Json requested_age;
     const auto requested = images.build_requests().find(image);
     if (requested != images.build_requests().end()) {
-      request = json_string(request_state(images, image));
+      request = json_string(images.has_pending_request(image) ? "pending" : "building");
       requested_age = age(ages, now, requested->second.created());
     }
     table.add({json_string(image), boolean(images.is_paused(image)), request, requested_age});

@@ -2,49 +2,48 @@
 
 #include <fmt/core.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "telemetry/log_file.h"
+#include "telemetry/log_level.h"
+#include "telemetry/log_target.h"
 
 namespace nodepool::telemetry {
 
-enum class LogLevel { debug, info, warning, error, critical, off };
-
-// Parses Python's level names (DEBUG, INFO, WARNING or WARN, ERROR, CRITICAL or FATAL), in any
-// case.
-std::optional<LogLevel> parse_log_level(std::string_view name);
+// Where the messages of a logger go.
+struct LogRoute {
+  LogLevel level = LogLevel::info;         // the least that is logged
+  std::vector<std::size_t> targets = {0};  // positions in LogOptions::targets
+};
 
 struct LogOptions {
-  enum class Target { standard_output, standard_error, file };
-  Target target = Target::standard_error;
-  std::string file;           // for Target::file: appended to; reopened after an external rotation
-  LogRotation rotation = {};  // of the file
+  std::vector<LogTargetOptions> targets = {{}};
 
-  // The level of each logger, by the longest matching dotted prefix of its name; "" is the root.
-  std::map<std::string, LogLevel, std::less<>> levels{{"", LogLevel::info}};
+  // By the longest matching dotted prefix of the logger's name; "" is the root. A logger without
+  // one is silent.
+  std::map<std::string, LogRoute, std::less<>> routes{{"", {}}};
 };
 
 class Logger;
 
-// Writes the messages of a process. The lines have the form of the Python Nodepool's:
+// Writes the messages of a process. By default, the lines have the form of the Python Nodepool's:
 //
 //   2026-11-21 04:40:12,345 INFO nodepool.PoolWorker.rack-main: [e: 5f0c…] [node_request: 200-…]
 //   text
 //
-// Further lines of a message repeat the prefix and indent the text by two spaces. On a stream to
-// systemd's journal, each line begins with its priority, such as "<6>", which the journal takes
-// off.
+// A target that fails does not disturb the others.
 class Log {
  public:
-  // Throws std::runtime_error if the file cannot be opened, except on a full file system.
-  explicit Log(LogOptions options);
+  // Opens the targets to which a route refers. Throws std::runtime_error if none of a logger's
+  // files can be opened, except on a full file system.
+  explicit Log(const LogOptions& options);
 
   // Passes every message that would be written to `consume` instead, for tests. `consume` may
   // throw, like an output that fails.
@@ -52,32 +51,30 @@ class Log {
       std::function<void(LogLevel level, std::string_view logger, std::string_view message)>;
   static std::shared_ptr<Log> to_consumer(Consumer consume, LogLevel level = LogLevel::debug);
 
-  ~Log();
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-
   bool enabled(std::string_view logger, LogLevel level) const;
 
-  // Writes one message, also at a level that is not enabled. Callable from any thread. Does not
-  // throw if the output fails: the message is dropped and counted, and the number is logged before
-  // the next message that can be written.
+  // Writes one message to the logger's targets that take its level, or to all if there is none.
+  // Callable from any thread. A target that fails drops and counts the message.
   void write(std::string_view logger, LogLevel level, std::string_view message);
 
-  struct Losses {
-    std::uint64_t messages = 0;  // since the start
-    std::string trouble = {};    // why the last message was dropped; empty: it was written
-  };
+  // Finds out whether targets that failed work again. Otherwise, their next message does. Callable
+  // from any thread.
+  void retry();
+
+  // Of all targets: the sum of the lost messages, and the troubles with the targets' names.
   // Callable from any thread.
-  Losses losses() const;
+  LogLosses losses() const;
 
  private:
-  Log(LogOptions options, Consumer consume);
-  void put(std::string_view logger, LogLevel level, std::string_view message);
+  using Routes = std::map<std::string, LogRoute, std::less<>>;
+  using Targets = std::map<std::size_t, LogTarget>;  // by their positions in the options
 
-  LogOptions options_;
-  Consumer consume_;
-  struct Output;
-  std::unique_ptr<Output> output_;
+  Log(Targets targets, Routes routes);
+  const LogRoute& route_of(std::string_view logger) const;
+
+  mutable std::mutex mutex_;  // worker threads log too
+  Targets targets_;
+  Routes routes_;  // `level` is at least the least that one of the targets takes
 };
 
 // Writes to a Log under a name, with the ids of a request and a node. Cheap to copy.

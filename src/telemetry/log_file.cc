@@ -85,9 +85,9 @@ LogFile::LogFile(std::string path, LogRotation rotation, std::time_t now)
   began_ = ::stat(path_.c_str(), &status) == 0 ? status.st_mtime : now;
   next_time_ = end_of_period(rotation_, began_);
   try {
-    open();
+    open(now);
   } catch (const std::system_error& error) {
-    if (!is_no_space(error.code())) throw;
+    if (!is_no_space(error.code())) opening_failure_ = error.what();
   }
 }
 
@@ -95,7 +95,20 @@ LogFile::~LogFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void LogFile::open() {
+// Messages may be frequent, and an attempt slow.
+void LogFile::open(std::time_t now) {
+  if (open_error_ && now == attempted_) std::rethrow_exception(open_error_);
+  attempted_ = now;
+  try {
+    open_at_once();
+    open_error_ = nullptr;
+  } catch (const std::system_error&) {
+    open_error_ = std::current_exception();
+    throw;
+  }
+}
+
+void LogFile::open_at_once() {
   const fs::path directory = fs::path(path_).parent_path();
   if (!directory.empty()) fs::create_directories(directory);
   const int opened = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
@@ -124,7 +137,7 @@ bool LogFile::is_due(std::size_t more, std::time_t now) const {
 
 void LogFile::write(std::string_view text, std::time_t now) {
   if (is_due(text.size(), now)) rotate(now);
-  if (descriptor_ < 0 || identity_now() != identity_) open();
+  if (descriptor_ < 0 || identity_now() != identity_) open(now);
   if (is_torn_) append("\n");
   append(text);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -36,12 +37,14 @@ std::time_t end_of_period(const LogRotation& rotation, std::time_t now);
 // Appends to a log file. If another program renames or removes the file, creates a new one.
 class LogFile {
  public:
-  // Creates the file and its directory. A full file system is not an error: write() retries. Throws
-  // std::system_error.
+  // Creates the file and its directory. If it cannot, write() retries, at most once a second.
   LogFile(std::string path, LogRotation rotation, std::time_t now);
   ~LogFile();
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
+
+  // Why the constructor could not open the file; empty: it did, or the file system was full.
+  const std::string& opening_failure() const { return opening_failure_; }
 
   // Appends complete lines. A failed rotation leaves the file unchanged and is retried when the
   // next one is due. Throws std::system_error: the text, or its rest, is dropped then, and the next
@@ -56,7 +59,8 @@ class LogFile {
     friend bool operator==(const Identity&, const Identity&) = default;
   };
 
-  void open();
+  void open(std::time_t now);
+  void open_at_once();
   void append(std::string_view text);
   Identity identity_now() const;
   bool is_due(std::size_t more, std::time_t now) const;
@@ -67,7 +71,10 @@ class LogFile {
 
   std::string path_;
   LogRotation rotation_;
-  int descriptor_ = -1;  // the file system is full
+  std::string opening_failure_;
+  std::exception_ptr open_error_;  // of the last attempt; null: it succeeded
+  std::time_t attempted_ = 0;      // time of the last attempt
+  int descriptor_ = -1;            // not open yet
   Identity identity_;
   bool is_torn_ = false;       // the file ends in the middle of a line
   std::uint64_t size_ = 0;     // bytes since the last rotation

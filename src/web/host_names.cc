@@ -32,6 +32,8 @@ bool is_loopback(std::string_view name) {
 
 bool is_host_allowed(const Request& request, const ListenAddress& listen_address) {
   if (request.path == "/live" || request.path == "/ready") return true;
+  const bool is_read = request.method == "GET" || request.method == "HEAD";
+  if (is_read && listen_address.public_paths.contains(request.path)) return true;
   const std::string* host = request.header("host");
   if (host == nullptr) return true;
   const std::string_view name = name_of(*host);

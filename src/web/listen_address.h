@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct ListenAddress {
   // On the loopback interface: further names that are accepted in the Host header
   // (web/host_names.h).
   std::vector<std::string> names = {};
+  // Paths whose content pages of all sites may read: any Host is accepted.
+  std::set<std::string> public_paths = {};
   std::string certificate = {};  // for `tls`: PEM files, reloaded when they change
   std::string key = {};
   std::string path = {};  // for `local`

@@ -73,7 +73,8 @@ inline constexpr std::string_view kPrometheusText = "text/plain; version=0.0.4; 
 // A response with status 200 and the text.
 Response text_page(std::string text, std::string_view content_type = kPlainText);
 
-// Marks a response that required a token: not to be cached or read by pages of other sites.
+// Marks a response that required a token: not to be cached, read or embedded by pages of other
+// sites.
 void make_private(Response& response);
 
 // "GET /node-list" for logs: at most 20 bytes of the method and 200 of the path.

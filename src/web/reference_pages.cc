@@ -40,6 +40,9 @@ constexpr std::size_t kSlice = 200;
 constexpr std::string_view kLists[] = {"/node-list",    "/image-list",   "/dib-image-list",
                                        "/image-status", "/request-list", "/label-list"};
 
+// The policy of lists: dashboards embed them in frames, which the server's default forbids.
+constexpr std::string_view kEmbeddable = "default-src 'none'";
+
 std::string content_type(bool is_json) {
   return is_json ? "application/json" : "text/plain; charset=UTF-8";
 }
@@ -173,6 +176,10 @@ class ReferencePages::Waiting {
 ReferencePages::ReferencePages(const async::Runtime& runtime, model::Records& records)
     : runtime_(runtime), records_(records) {}
 
+std::set<std::string> ReferencePages::paths() {
+  return {std::begin(kLists), std::end(kLists)};
+}
+
 async::Task<Response> ReferencePages::answer(Request request) {
   const std::optional<MediaType> type = negotiate(request.header("accept"));
   if (!type) co_return error_page(406, "Only text and application/json are available.", request);
@@ -194,6 +201,7 @@ async::Task<Response> ReferencePages::answer(Request request) {
   co_return conditional({200,
                          {{"Content-Type", content_type(is_json)},
                           {"Access-Control-Allow-Origin", "*"},
+                          {"Content-Security-Policy", std::string(kEmbeddable)},
                           {"Cache-Control", "max-age=1, public"},
                           {"Last-Modified", http_date(produced)},
                           {"Expires", http_date(produced + 1)}},

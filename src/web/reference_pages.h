@@ -19,11 +19,15 @@ namespace nodepool::web {
 
 // The pages of the Python Nodepool's web app, from the tables in memory: /node-list, /image-list,
 // /dib-image-list, /image-status, /request-list, /label-list. Text pages are the tables of the
-// commands; programs request JSON. Other paths are 404.
+// commands; programs request JSON. Other paths are 404. Pages of all sites may read and embed the
+// lists; make_private() changes that.
 class ReferencePages {
  public:
   // The records outlive this.
   ReferencePages(const async::Runtime& runtime, model::Records& records);
+
+  // Their paths.
+  static std::set<std::string> paths();
 
   // Waits until the tables are complete, at most kRecordsTimeout, and for its turn: one page is
   // rendered at a time. Throws Cancelled.

@@ -50,10 +50,11 @@ class SupervisorTest : public testing::Test {
     return line.substr(0, line.size() - 1);
   }
 
-  // Whether all writers have ended.
-  bool output_has_ended() const {
-    char next = 0;
-    return ::read(reading_, &next, 1) == 0;
+  // Waits for the end of all writers.
+  std::string rest_of_output() const {
+    std::string rest;
+    for (char next = 0; ::read(reading_, &next, 1) == 1;) rest += next;
+    return rest;
   }
 
   EventLoop loop_;
@@ -62,6 +63,7 @@ class SupervisorTest : public testing::Test {
   int open_output() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    if (reading_ >= 0) ::close(reading_);
     reading_ = ends[0];
     return ends[1];
   }
@@ -102,7 +104,7 @@ TEST_F(SupervisorTest, a_program_has_its_environment_and_no_more) {
   EXPECT_EQ(read_line(), "PATH=/usr/bin:/bin");
   EXPECT_EQ(read_line(), "LD_LIBRARY_PATH=/no/such");
   EXPECT_EQ(read_line(), "+D=e");
-  EXPECT_TRUE(output_has_ended());
+  EXPECT_EQ(rest_of_output(), "");
   EXPECT_EQ(end_of(*program).exit_status, 0);
   ::unsetenv("LD_OF_THIS_PROCESS");
 }
@@ -126,7 +128,32 @@ TEST_F(SupervisorTest, nothing_outlives_a_program_that_ends) {
   EXPECT_EQ(read_line(), "away");
   ::kill(std::stoi(pid), SIGUSR1);
   EXPECT_EQ(end_of(*program).exit_status, 3);
-  EXPECT_TRUE(output_has_ended());
+  EXPECT_THAT(rest_of_output(), HasSubstr(": the program has ended\n"));
+}
+
+TEST_F(SupervisorTest, spared_processes_outlive_a_success_only) {
+  Subprocess::Command command{{}, {"PATH=/usr/bin:/bin"}};
+  command.spares_background = true;
+  command.arguments = {"sh", "-c", R"(
+    setsid sh -c 'trap "echo late; exit" USR1; echo $$; while :; do sleep 0.01; done' &)"};
+  const auto successful = start_program(command, hours(1));
+  const std::string pid = read_line();
+  EXPECT_EQ(end_of(*successful).exit_status, 0);
+  ::kill(std::stoi(pid), SIGUSR1);
+  EXPECT_EQ(read_line(), "late");
+
+  command.arguments = {"sh", "-c", "sleep 1000 & exit 1"};
+  const auto failed = start_program(command, hours(1));
+  EXPECT_EQ(end_of(*failed).exit_status, 1);
+  EXPECT_THAT(rest_of_output(), HasSubstr(": the program has ended\n"));
+
+  command.arguments = {"sh", "-c",
+                       "trap 'exit 0' TERM;" + std::string(kAway) + "while :; do sleep 0.01; done"};
+  const auto stopped = start_program(command, hours(1));
+  EXPECT_EQ(read_line(), "away");
+  stopped->send_signal(SIGTERM);
+  EXPECT_EQ(end_of(*stopped).exit_status, 0);
+  EXPECT_EQ(rest_of_output(), "");
 }
 
 TEST_F(SupervisorTest, long_chains_of_processes_end_too) {
@@ -137,7 +164,7 @@ TEST_F(SupervisorTest, long_chains_of_processes_end_too) {
   EXPECT_EQ(read_line(), "away");
   ::kill(std::stoi(pid), SIGKILL);
   EXPECT_EQ(end_of(*program).signal, SIGKILL);
-  EXPECT_TRUE(output_has_ended());
+  EXPECT_THAT(rest_of_output(), HasSubstr(": the program has ended\n"));
 }
 
 // Each of these processes is a new shell, because a shell limits the recursion of a function and
@@ -150,7 +177,7 @@ TEST_F(SupervisorTest, processes_that_fork_while_they_are_killed_end) {
   EXPECT_EQ(read_line(), "away");
   ::kill(std::stoi(pid), SIGKILL);
   EXPECT_EQ(end_of(*program).signal, SIGKILL);
-  EXPECT_TRUE(output_has_ended());
+  EXPECT_THAT(rest_of_output(), HasSubstr(": the program has ended\n"));
 }
 
 TEST_F(SupervisorTest, sigterm_is_first_for_the_program_alone) {
@@ -184,14 +211,14 @@ TEST_F(SupervisorTest, descendants_are_killed_after_the_grace_time) {
   EXPECT_EQ(read_line(), "away");
   program->send_signal(SIGTERM);
   EXPECT_EQ(end_of(*program).signal, SIGKILL);
-  EXPECT_TRUE(output_has_ended());
+  EXPECT_EQ(rest_of_output(), "");
 }
 
 TEST_F(SupervisorTest, no_process_outlives_a_destroyed_program) {
   auto program = start("trap '' TERM;" + std::string(kAway) + "sleep 1000", hours(1));
   EXPECT_EQ(read_line(), "away");
   program.reset();
-  EXPECT_TRUE(output_has_ended());
+  EXPECT_EQ(rest_of_output(), "");
 }
 
 TEST_F(SupervisorTest, names_of_processes_do_not_confuse) {
@@ -201,7 +228,7 @@ TEST_F(SupervisorTest, names_of_processes_do_not_confuse) {
     setsid "$directory/a) R 1 (" 1000 &
     while ! grep -q '^a) R 1 ($' /proc/$!/comm; do sleep 0.01; done; rm -r $directory; exit 8)");
   EXPECT_EQ(end_of(*program).exit_status, 8);
-  EXPECT_TRUE(output_has_ended());
+  EXPECT_THAT(rest_of_output(), HasSubstr("(a) R 1 (): the program has ended\n"));
 }
 
 }  // namespace

@@ -339,6 +339,27 @@ TEST_F(BuilderTest, a_hook_is_run_after_the_upload) {
             "sky1 image-1 " + (directory_.path() / "nb1").string() + "/deb-" + id + ".qcow2\n");
 }
 
+TEST_F(BuilderTest, a_hook_may_start_a_program_that_outlives_it) {
+  const std::string directory = directory_.path().string();
+  const auto hook = directory_.write(
+      "hook",
+      "#!/bin/sh\ncd " + directory +
+          "\n(until [ -e go ] || [ ! -e hook ]; do sleep 0.01; done; touch ran) > /dev/null "
+          "2>&1 &\n");
+  std::filesystem::permissions(hook, std::filesystem::perms::owner_all);
+  start(yaml(kDeb,
+             "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+             "     post-upload-hook: " +
+                 hook.string() + "}\n"));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  directory_.write("go", "");
+  const auto end = std::chrono::steady_clock::now() + seconds(30);
+  while (!std::filesystem::exists(directory_.path() / "ran")) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it was killed";
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
 TEST_F(BuilderTest, an_upload_whose_hook_fails_has_failed_and_is_deleted) {
   start(yaml(kDeb,
              "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
@@ -442,13 +463,19 @@ TEST_F(BuilderTest, figures_are_sent) {
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.dib_image_build.deb.qcow2.size:")));
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image_update.deb.sky1:")));
   figures_.clear();
-  workshop_->build_time = hours(1);
+  put(model::image_pause_path("deb"));
   put(model::build_request_path("deb"));
+  pass(minutes(1));
+  EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image_build_requests:1|g")));
+  EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image.deb.image_build_requests:1|g")));
+  figures_.clear();
+  workshop_->build_time = hours(1);
+  remove(model::image_pause_path("deb"));
   pass(minutes(1));
   std::string all;
   for (const std::string& figure : figures_) all += figure + "\n";
-  EXPECT_THAT(all, HasSubstr("nodepool.image_build_requests:1|g\n"));
-  EXPECT_THAT(all, HasSubstr("nodepool.image.deb.image_build_requests:1|g\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool.image_build_requests:0|g\n")) << "it is being built";
+  EXPECT_THAT(all, HasSubstr("nodepool.image.deb.image_build_requests:0|g\n"));
   EXPECT_THAT(all, HasSubstr("nodepool.builder.nb1.example.image.deb.build.state:1|g\n"));
   EXPECT_THAT(all,
               HasSubstr("nodepool.builder.nb1.example.image.deb.provider.sky1.upload.state:0|g\n"));
@@ -464,10 +491,13 @@ TEST_F(BuilderTest, figures_are_current_whenever_they_are_scraped) {
   EXPECT_THAT(all, HasSubstr("nodepool_image_upload_state{host=\"nb1.example\",image=\"deb\","
                              "provider=\"sky1\"} 0\n"));
   workshop_->build_time = hours(1);
+  put(model::image_pause_path("deb"));
   put(model::build_request_path("deb"));
+  EXPECT_THAT(scraped(), HasSubstr("\nnodepool_build_requests 1\n"));
+  remove(model::image_pause_path("deb"));
   pass(minutes(1));
   all = scraped();
-  EXPECT_THAT(all, HasSubstr("\nnodepool_build_requests 1\n"));
+  EXPECT_THAT(all, HasSubstr("\nnodepool_build_requests 0\n")) << "it is being built";
   EXPECT_THAT(all, HasSubstr("nodepool_image_build_state{host=\"nb1.example\",image=\"deb\"} 1\n"));
 }
 

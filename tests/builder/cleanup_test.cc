@@ -135,6 +135,18 @@ TEST_F(CleanUpTest, an_image_that_is_no_longer_configured_is_deleted) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, an_image_that_only_another_builder_has_is_deleted_after_some_minutes) {
+  start("diskimages: []\nproviders: [{name: sky1, driver: sky, diskimages: []}]\n", "nb2");
+  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  const std::string id = builds().front().id;
+  pass(minutes(9));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_EQ(builds().front().id, id);
+  pass(minutes(2));
+  EXPECT_FALSE(exists(model::build_path("deb", id)));
+}
+
 TEST_F(CleanUpTest, uploads_of_a_provider_that_is_gone_are_left_alone) {
   start_with_one();
   reconfigure("diskimages:\n  - {name: deb, formats: [qcow2]}\nproviders: []\n");
@@ -239,14 +251,76 @@ TEST_F(CleanUpTest, uploads_stay_while_their_provider_is_being_replaced) {
 }
 
 TEST_F(CleanUpTest, files_without_a_build_go_and_others_stay) {
+  start_with_one();
+  stop();
+  const std::vector<std::string> own = files();
   const std::string id(32, 'a');
   directory_.write("nb1/old-image-" + id + ".qcow2", "x");
   directory_.write("nb1/old-image-" + id + ".qcow2.md5", "x");
   directory_.write("nb1/old-image-" + id + ".d/manifest", "x");
   directory_.write("nb1/killed-" + id + ".qcow2-new", "x");
   directory_.write("nb1/notes-2024.txt", "x");
-  start(yaml("  - {name: deb}\n", "  - {name: sky1, driver: sky, diskimages: []}\n"));
-  EXPECT_THAT(files(), ElementsAre("notes-2024.txt"));
+  start_with_one();
+  EXPECT_THAT(files(), SizeIs(own.size() + 1));
+  EXPECT_THAT(files(), Contains("notes-2024.txt"));
+  EXPECT_THAT(log_, Not(Contains(HasSubstr("Keeping files"))));
+}
+
+// As if `zookeeper-servers` named other servers: then no build on this disk has a record.
+TEST_F(CleanUpTest, files_without_a_record_stay_until_the_store_has_a_build_of_this_builder) {
+  const std::string id(32, 'a');
+  const std::string old = "old-image-" + id + ".qcow2";
+  directory_.write("nb1/" + old, "x");
+  directory_.write("nb1/deb-" + id + ".qcow2", "x");
+  start(yaml(kDeb, kSky), "nb2");
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1)) << "of another builder";
+  start_with_one();
+  pass(minutes(30));
+  EXPECT_THAT(files(), ElementsAre("deb-" + id + ".qcow2", old));
+  EXPECT_THAT(log_, Contains(HasSubstr("Keeping files without a record, such as those")).Times(1));
+  stop("nb2");
+  workshop_->build_time = minutes(10);
+  pass(minutes(35));
+  ASSERT_THAT(builds(BuildState::building), SizeIs(1));
+  EXPECT_THAT(files(), Contains(old));
+  pass(minutes(10));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_THAT(files(), Not(Contains(HasSubstr(id))));
+}
+
+// The records of failed builds are `deleting` for a moment.
+TEST_F(CleanUpTest, files_without_a_record_stay_while_all_builds_of_this_builder_fail) {
+  const std::string old = "old-image-" + std::string(32, 'a') + ".qcow2";
+  directory_.write("nb1/" + old, "x");
+  workshop_->exit_codes["deb"] = 1;
+  start(yaml(kDeb, kSky));
+  pass(minutes(30));
+  ASSERT_GT(workshop_->built.size(), 2U);
+  ASSERT_THAT(builds(), SizeIs(1)) << "the failures before are gone";
+  EXPECT_THAT(files(), ElementsAre(old));
+  workshop_->exit_codes.clear();
+  put(model::build_request_path("deb"));
+  pass(minutes(1));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(files(), Not(Contains(old)));
+}
+
+// Old releases of the Python Nodepool had such ids.
+TEST_F(CleanUpTest, files_with_a_sequence_number_go_only_with_a_known_record) {
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  build.id = "0000000123";
+  build.set_state(BuildState::ready, clock_.wall_seconds() - 3600);
+  directory_.write("nb1/deb-0000000123.qcow2", "x");
+  directory_.write("nb1/deb-2024010100.qcow2", "x");
+  write(build);
+  pass(minutes(1));
+  EXPECT_THAT(files(), Contains("deb-0000000123.qcow2"));
+  remove(model::build_path("deb", build.id));
+  pass(minutes(1));
+  EXPECT_THAT(files(), Not(Contains("deb-0000000123.qcow2")));
+  EXPECT_THAT(files(), Contains("deb-2024010100.qcow2"));
 }
 
 }  // namespace

@@ -463,6 +463,24 @@ TEST(CleanupDecision, an_image_that_is_no_longer_configured_is_deleted) {
               ElementsAre("unwanted b3/sky/1", "unwanted build b1", "unwanted build b2"));
 }
 
+// Builders whose configurations differ, for example while a new one is rolled out.
+TEST(CleanupDecision, a_build_of_another_builder_has_some_time_for_its_first_upload) {
+  Records records;
+  records.build("b1", BuildState::ready, 1000);
+  CleanupInput unknown{.of_others = {"b1"}, .now = 1599};
+  EXPECT_THAT(plan_for(records, unknown), IsEmpty());
+  unknown.builds = records.builds();
+  EXPECT_EQ(plan_cleanup(unknown).next, 1600);
+  unknown.now = 1600;
+  EXPECT_THAT(plan_for(records, unknown), ElementsAre("unwanted build b1"));
+  EXPECT_EQ(plan_cleanup(unknown).next, std::nullopt);
+  unknown = {.now = 1001};
+  EXPECT_THAT(plan_for(records, unknown), ElementsAre("unwanted build b1")) << "its own";
+  unknown.of_others = {"b1"};
+  records.upload("b1", "sky", "1", UploadState::deleting);
+  EXPECT_THAT(plan_for(records, unknown), ElementsAre("unwanted build b1")) << "it had its upload";
+}
+
 TEST(CleanupDecision, a_build_in_state_deleting_loses_its_uploads) {
   Records records;
   records.build("b1", BuildState::deleting, 1);

@@ -405,6 +405,25 @@ TEST_F(GearmanFrontendTest, does_not_upload_files_of_a_build_that_was_made_elsew
   EXPECT_EQ(sky_->uploads, 0);
 }
 
+// Builds of other images have the same number.
+TEST_F(GearmanFrontendTest, does_not_offer_builds_with_a_sequence_number) {
+  std::filesystem::create_directories(directory_.path() / "nb1");
+  directory_.write("nb1/builder_id.txt", "old");
+  directory_.write("nb1/deb-0000000123.qcow2", "x");
+  ImageBuild numbered;
+  numbered.image = "deb";
+  numbered.id = "0000000123";
+  numbered.builder_id = "old";
+  numbered.formats = {"qcow2"};
+  numbered.set_state(BuildState::ready, clock_.wall_seconds() - 100'000);  // needs a new build
+  write(numbered);
+  start(yaml());
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(2));
+  until_offered("image-upload:" + ready_build());
+  EXPECT_FALSE(gearmand_.workers("image-delete:" + numbered.id));
+  EXPECT_FALSE(gearmand_.workers("image-upload:" + numbered.id));
+}
+
 TEST_F(GearmanFrontendTest, does_not_delete_what_is_being_uploaded) {
   sky_->upload_time = std::chrono::minutes(1);
   start(yaml());

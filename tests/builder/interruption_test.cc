@@ -22,6 +22,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class InterruptionTest : public BuilderFixture {};
@@ -56,7 +57,10 @@ TEST_F(InterruptionTest, work_of_a_dead_builder_is_cleaned_up_and_repeated) {
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
   EXPECT_THAT(files("nb1"), SizeIs(1)) << "half an image";
   start(yaml(kDeb, kSky), "nb1");
-  EXPECT_THAT(files("nb1"), IsEmpty());
+  stop("nb2");
+  pass(hours(1) + minutes(20));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(2)) << "nb1 has made one";
+  EXPECT_THAT(files("nb1"), Not(Contains(HasSubstr(left))));
 }
 
 TEST_F(InterruptionTest, the_builder_with_the_files_repeats_an_upload_of_a_dead_one) {

@@ -330,6 +330,7 @@ TEST_F(ProgramsTest, old_logs_of_the_image_go) {
   for (const char digit : {'1', '2', '3', '4'}) {
     put("deb-" + std::string(32, digit) + ".log", digit - '0');
   }
+  put("deb-0000000123.log", 9);  // of an old release of the Python Nodepool
   put("deb-minimal-" + std::string(32, '1') + ".log", 9);
   put("deb-notes.log", 9);
   EXPECT_EQ(build(job("true", {})).kind, BuildResult::Kind::ready);
@@ -502,6 +503,27 @@ TEST(BoundedFile, counts_what_does_not_fit_on_the_disk) {
   EXPECT_EQ(file.lost(), 5U);
 }
 
+TEST(BuildLog, of_a_build_can_be_read_by_all_users_whatever_the_umask) {
+  const test_support::TemporaryDirectory directory;
+  const BuildLog::Settings settings{.directory = directory.path() / "nodepool" / "logs"};
+  const mode_t before = ::umask(0077);
+  const BuildLog hook(settings.below("hooks"), "deb", kProgramsId);
+  const BuildLog log(settings, "deb", kProgramsId);
+  ::umask(before);
+  const auto mode = [](const fs::path& path) {
+    return static_cast<unsigned>(fs::status(path).permissions());
+  };
+  EXPECT_EQ(mode(log.path()), 0644U);
+  EXPECT_EQ(mode(settings.directory), 0755U);
+  EXPECT_EQ(mode(settings.directory.parent_path()), 0755U);
+  EXPECT_EQ(mode(hook.path()), 0600U) << "hooks may print secrets";
+  EXPECT_EQ(mode(hook.path().parent_path()), 0700U);
+
+  fs::permissions(settings.directory, fs::perms::owner_all);
+  const BuildLog next(settings, "deb", std::string(32, '8'));
+  EXPECT_EQ(mode(settings.directory), 0700U) << "an operator has made it private";
+}
+
 TEST(CommandLine, is_split_as_a_shell_does) {
   EXPECT_THAT(config::split_command("a  b\tc"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(config::split_command(R"(a 'b  c' "d \"e\" \n" f\ g h'i'"j" '')"),
@@ -531,9 +553,10 @@ TEST(Conversion, needs_a_source_and_a_format_that_is_known) {
 
 TEST(ImageStore, knows_builds_by_their_names) {
   EXPECT_EQ(parse_build_name("deb-12-" + kProgramsId), ImageStore::Key("deb-12", kProgramsId));
+  EXPECT_EQ(parse_build_name("centos-7-0000000123"), ImageStore::Key("centos-7", "0000000123"));
   for (const std::string& name :
-       {std::string("deb-123"), "deb-" + kProgramsId + "7", kProgramsId, "-" + kProgramsId,
-        "deb-" + std::string(32, 'g'), std::string()}) {
+       {std::string("deb-123"), std::string("deb-000000012a"), "deb-" + kProgramsId + "7",
+        kProgramsId, "-" + kProgramsId, "deb-" + std::string(32, 'g'), std::string()}) {
     EXPECT_EQ(parse_build_name(name), std::nullopt) << name;
   }
 }
@@ -578,6 +601,43 @@ TEST(ImageStore, removes_links_and_not_what_they_lead_to) {
   store.remove("deb", kProgramsId);
   EXPECT_THAT(store.contents(), IsEmpty());
   EXPECT_EQ(read_file(file), "x");
+}
+
+TEST(ImageStore, what_cannot_be_removed_keeps_no_other_file) {
+  const test_support::TemporaryDirectory directory;
+  const ImageStore store(directory.path());
+  const std::string name = "deb-" + kProgramsId;
+  directory.write(name + ".d/manifest", "x");
+  for (int i = 0; i < 20; ++i) directory.write(name + ".f" + std::to_string(i), "x");
+  const fs::path fixed = directory.path() / (name + ".d");
+  // Permissions do not restrict root.
+  const bool is_mounted = ::mount("tmpfs", fixed.c_str(), "tmpfs", 0, "") == 0;
+  if (!is_mounted && ::geteuid() == 0) GTEST_SKIP() << "root may not mount here";
+  if (!is_mounted) fs::permissions(fixed, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_THROW(store.remove("deb", kProgramsId), std::runtime_error);
+  EXPECT_THAT(store.contents(),
+              ElementsAre(testing::Pair(ImageStore::Key("deb", kProgramsId), IsEmpty())));
+  if (is_mounted) ::umount2(fixed.c_str(), MNT_DETACH);
+  fs::permissions(fixed, fs::perms::owner_all);
+  store.remove("deb", kProgramsId);
+  EXPECT_THAT(store.contents(), IsEmpty());
+}
+
+TEST(ImageStore, a_number_in_the_name_of_an_image_is_no_build) {
+  const test_support::TemporaryDirectory directory;
+  directory.write("ubuntu-2024010100.1-" + kProgramsId + ".qcow2", "x");
+  EXPECT_THAT(ImageStore(directory.path()).contents(),
+              ElementsAre(testing::Pair(ImageStore::Key("ubuntu-2024010100.1", kProgramsId),
+                                        ElementsAre("qcow2"))));
+}
+
+TEST(ImageStore, a_partial_file_with_a_number_may_be_of_others) {
+  const test_support::TemporaryDirectory directory;
+  const fs::path foreign = directory.write("backup-2024010100.tar.partial", "x");
+  const fs::path own = directory.write("deb-" + kProgramsId + ".qcow2.partial", "x");
+  ImageStore(directory.path()).remove_partials();
+  EXPECT_TRUE(fs::exists(foreign));
+  EXPECT_FALSE(fs::exists(own));
 }
 
 TEST(ImageStore, lists_formats_and_no_other_files) {

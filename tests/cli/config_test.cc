@@ -6,19 +6,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "program/log_config.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
 namespace {
 
-using telemetry::LogLevel;
-using telemetry::LogOptions;
-using testing::ElementsAre;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
-using testing::Pair;
+using testing::StartsWith;
 
 class ConfigCommandTest : public CliTest {
  protected:
@@ -123,7 +120,32 @@ TEST_F(ConfigCommandTest, servers_may_be_in_the_secure_file) {
   const auto [status, log] = validate();
   EXPECT_EQ(status, 0);
   EXPECT_THAT(log, HasSubstr("WARNING nodepool.config_validator: " + file() + ":1:"));
-  EXPECT_THAT(log, HasSubstr("unless the secure file (-s) has others"));
+  EXPECT_THAT(log, HasSubstr("unless the secure file (-s) has servers"));
+
+  config_ = "zookeeper-servers: []\n";
+  const auto [missing_status, missing] = validate();
+  EXPECT_EQ(missing_status, 0);
+  EXPECT_THAT(missing, HasSubstr(file() + ":1:1: zookeeper-servers: no ZooKeeper servers are"));
+  EXPECT_THAT(missing, HasSubstr("unless the secure file (-s) has servers"));
+
+  config_ = "store: zookeeper\n";
+  const auto [chosen_status, chosen] = validate();
+  EXPECT_EQ(chosen_status, 0);
+  EXPECT_THAT(chosen, HasSubstr("unless the secure file (-s) has servers"));
+}
+
+TEST_F(ConfigCommandTest, the_rest_is_checked_where_servers_may_be_in_the_secure_file) {
+  for (const char* servers : {"zookeeper-servers: []\n", "store: zookeeper\n",
+                              "zookeeper-servers: [{host: a, chroot: nowhere}]\n"}) {
+    config_ = std::string(servers) +
+              "labels: [{name: l}]\n"
+              "providers:\n"
+              "  - {name: sky, driver: fake, cloud: far,\n"
+              "     pools: [{name: p, labels: [{name: l, cloud-image: none, min-ram: 1}]}]}\n";
+    const auto [status, log] = validate();
+    EXPECT_EQ(status, 1) << servers;
+    EXPECT_THAT(log, HasSubstr("the provider has no cloud image `none`"));
+  }
 }
 
 TEST_F(ConfigCommandTest, broken_yaml_is_reported) {
@@ -262,88 +284,41 @@ TEST_F(ConfigCommandTest, a_logging_configuration_that_cannot_be_read_is_an_erro
 
 TEST_F(ConfigCommandTest, a_logging_configuration_says_what_goes_where) {
   const std::string log = directory_.path() / "nodepool.log";
-  const std::string file = directory_.write("log.yaml",
-                                            "version: 1\n"
-                                            "handlers:\n"
-                                            "  console: {class: logging.StreamHandler}\n"
-                                            "  file:\n"
-                                            "    class: logging.handlers.WatchedFileHandler\n"
-                                            "    filename: " +
+  const std::string file = directory_.write("log.ini",
+                                            "[loggers]\nkeys=root\n"
+                                            "[handlers]\nkeys=file\n"
+                                            "[formatters]\nkeys=simple\n"
+                                            "[logger_root]\nlevel=INFO\nhandlers=file\n"
+                                            "[handler_file]\nclass=FileHandler\nformatter=simple\n"
+                                            "args=('" +
                                                 log +
-                                                "\n"
-                                                "    level: INFO\n"
-                                                "loggers:\n"
-                                                "  nodepool: {level: DEBUG, handlers: [file]}\n"
-                                                "  kazoo: {level: WARNING, handlers: [console]}\n"
-                                                "root: {level: ERROR, handlers: [console]}\n");
-  const LogOptions options = program::load_log_config(file).options;
-  EXPECT_EQ(options.target, LogOptions::Target::file);
-  EXPECT_EQ(options.file, log);
-  EXPECT_EQ(options.levels.at("nodepool"), LogLevel::info);  // the handler wants no more
-  EXPECT_EQ(options.levels.at("kazoo"), LogLevel::warning);
-  EXPECT_EQ(options.levels.at(""), LogLevel::error);
+                                                "',)\n"
+                                                "[formatter_simple]\n"
+                                                "format=%(levelname)s: %(message)s\n");
   EXPECT_EQ(nodepool({"-l", file, "config-validate"}), 0);
-  EXPECT_THAT(test_support::read_file(log),
-              HasSubstr("INFO nodepool.config_validator: validating"));
+  EXPECT_THAT(test_support::read_file(log), HasSubstr("INFO: validating"));
 }
 
-TEST_F(ConfigCommandTest, a_logger_without_a_level_has_that_of_its_parent) {
-  const auto levels = [this](const std::string& content) {
-    return program::load_log_config(directory_.write("log.yaml", content)).options.levels;
-  };
-  const std::string loggers =
-      "loggers: {nodepool: {level: INFO}, nodepool.driver: {}, nodepool.web: {level: NOTSET}}\n";
-  EXPECT_THAT(levels(loggers + "root: {handlers: []}\n"),
-              ElementsAre(Pair("", LogLevel::warning), Pair("nodepool", LogLevel::info)));
-  EXPECT_THAT(levels(loggers + "root: {level: NOTSET}\n"),
-              ElementsAre(Pair("", LogLevel::debug), Pair("nodepool", LogLevel::info)));
-}
-
-TEST_F(ConfigCommandTest, a_logging_configuration_may_be_json) {
+TEST_F(ConfigCommandTest, the_audit_log_is_not_opened) {
+  const std::string log = directory_.path() / "audit.log";
   const std::string file = directory_.write(
-      "log.json",
-      R"({"version": 1, "handlers": {"out": {"class": "logging.StreamHandler", )"
-      R"("stream": "ext://sys.stdout"}}, "root": {"level": "DEBUG", "handlers": ["out"]}})");
-  const LogOptions options = program::load_log_config(file).options;
-  EXPECT_EQ(options.target, LogOptions::Target::standard_output);
-  EXPECT_EQ(options.levels.at(""), LogLevel::debug);
+      "log.yaml", "handlers: {audit: {class: logging.FileHandler, filename: " + log +
+                      "}}\nloggers: {nodepool.audit: {handlers: [audit], propagate: false}}\n");
+  EXPECT_EQ(nodepool({"-l", file, "list"}), 0);
+  EXPECT_FALSE(std::filesystem::exists(log));
 }
 
-TEST_F(ConfigCommandTest, a_logging_configuration_may_rotate_its_file) {
-  const auto load = [this](const std::string& handler) {
-    return program::load_log_config(directory_.write(
-        "log.yaml", "handlers: {f: {filename: /tmp/x, " + handler + "}}\nroot: {handlers: [f]}\n"));
-  };
-  const auto by_size =
-      load("class: logging.handlers.RotatingFileHandler, maxBytes: 1000, backupCount: 3");
-  EXPECT_EQ(by_size.options.rotation.max_size, 1000U);
-  EXPECT_EQ(by_size.options.rotation.backups, 3);
-  EXPECT_THAT(by_size.warnings, testing::IsEmpty());
-  const auto by_time =
-      load("class: logging.handlers.TimedRotatingFileHandler, when: h, interval: 6, utc: true");
-  EXPECT_EQ(by_time.options.rotation.seconds, 6 * 3600);
-  EXPECT_TRUE(by_time.options.rotation.utc);
-  const auto weekly = load("class: logging.handlers.TimedRotatingFileHandler, when: W2");
-  EXPECT_EQ(weekly.options.rotation.weekday, 2);
-  EXPECT_THROW(load("class: logging.handlers.TimedRotatingFileHandler, when: never"),
-               std::runtime_error);
-  EXPECT_THAT(load("class: my.OwnHandler").warnings, ElementsAre(HasSubstr("OwnHandler")));
-}
-
-TEST_F(ConfigCommandTest, a_logging_configuration_that_makes_no_sense_is_an_error) {
-  const auto refusal = [this](const char* name, const char* content) {
-    const std::string file = directory_.write(name, content);
-    try {
-      program::load_log_config(file);
-    } catch (const std::runtime_error& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
-  };
-  EXPECT_THAT(refusal("a.yaml", "root: {level: LOUD}"), HasSubstr("unknown log level 'LOUD'"));
-  EXPECT_THAT(refusal("b.yaml", "root: {handlers: [x]}"), HasSubstr("unknown handler 'x'"));
-  EXPECT_THAT(refusal("c.yaml", "7"), HasSubstr("not a logging configuration"));
-  EXPECT_THAT(refusal("d.ini", "[loggers]"), HasSubstr("use YAML or JSON"));
+TEST_F(ConfigCommandTest, a_log_file_that_cannot_be_opened_is_replaced_by_standard_error) {
+  const std::string file =
+      directory_.write("log.yaml",
+                       "handlers: {file: {class: logging.FileHandler, filename: /proc/nowhere/log}}"
+                       "\nroot: {level: INFO, handlers: [file]}\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(nodepool({"-l", file, "config-validate"}), 0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("validating"));
+  EXPECT_THAT(err(), AllOf(StartsWith("nodepool: cannot write the log file /proc/nowhere/log: "),
+                           HasSubstr("; messages go to standard error\n")));
+  EXPECT_EQ(nodepool({"-l", file, "list"}), 0);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace {
 
 using model::Node;
 using model::NodeState;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -197,9 +198,15 @@ TEST_F(ExplainCloudsTest, why_there_is_no_image_is_what_the_last_attempt_has_lef
 }
 
 TEST_F(ExplainCloudsTest, a_provider_with_an_invalid_configuration_shows_the_reason) {
-  config_.replace(config_.find("cloud: sky"), 10, "cloud: sea");
+  config_.replace(config_.find("cloud-image: Nowhere"), 20, "cloud-image: unknown");
   EXPECT_THAT(explain("small"), HasSubstr("its configuration on this host is invalid: "));
-  EXPECT_THAT(out(), HasSubstr("sea"));
+  EXPECT_THAT(out(), HasSubstr("unknown"));
+}
+
+TEST_F(ExplainCloudsTest, a_provider_whose_cloud_is_unknown_on_this_host_shows_the_reason) {
+  config_.replace(config_.find("cloud: sky"), 10, "cloud: sea");
+  EXPECT_THAT(explain("small"), ContainsRegex("  pool +instances: 0 used of 4, 4 left\n"));
+  EXPECT_THAT(out(), ContainsRegex("  provider +not known: .*cloud sea not found"));
 }
 
 TEST_F(ExplainCloudsTest, a_node_that_is_launched_shows_its_attempt_and_steps) {

@@ -13,6 +13,7 @@
 #include "model/host_report.h"
 #include "model/lease.h"
 #include "model/paths.h"
+#include "planning/decision.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
@@ -532,8 +533,43 @@ TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_b
               HasSubstr("No registered pool offers it: requests for it wait for pool sky-main, "
                         "which is not registered now, until 0:02:00 after it deregistered "
                         "(pool-timeout); then they fail.\n"));
+  config_ += "pool-timeout: 3\n";
+  EXPECT_THAT(explain(id), HasSubstr("is not registered now, until 0:00:03 after it deregistered "
+                                     "(pool-timeout); then it fails.\n"));
   config_ += "pool-timeout: 0\n";
   EXPECT_THAT(explain(id), HasSubstr("Every registered pool has declined it: it fails.\n"));
+}
+
+TEST_F(ExplainTest, a_request_waits_for_a_configured_pool_until_its_provider_has_started) {
+  const std::string none = "providers: []";
+  config_.replace(config_.find(none), none.size(), R"(
+providers:
+  - name: hall
+    driver: fake
+    cloud: far
+    cloud-images: [{name: Fake Precise}]
+    pools: [{name: main, labels: [{name: small, cloud-image: Fake Precise, min-ram: 8000}]}]
+)");
+  add_pool("rack", {"large"});
+  const auto decline = [](NodeRequest& request) {
+    const std::string rack = "l1-PoolWorker.rack-main-" + std::string(32, 'a');
+    request.declined_by = {rack};
+    request.decline_reasons[rack] = "node type(s) [small] not available";
+  };
+  const std::string id = add_request({"small"}, decline);
+  const std::string idle = add_request({"small"}, [&decline](NodeRequest& request) {
+    decline(request);
+    request.requestor = planning::kMinReadyRequestor;
+  });
+  for (const char* timeout : {"", "pool-timeout: 0\n"}) {
+    config_ += timeout;
+    EXPECT_THAT(explain(id), HasSubstr("Every registered pool has declined it: it waits until the "
+                                       "provider of pool hall-main has started.\n"));
+    EXPECT_THAT(explain("small"),
+                HasSubstr("No registered pool offers it: requests for it wait until the provider "
+                          "of pool hall-main has started.\n"));
+    EXPECT_THAT(explain(idle), HasSubstr("Every registered pool has declined it: it fails"));
+  }
 }
 
 TEST_F(ExplainTest, a_failed_request_shows_its_reasons) {

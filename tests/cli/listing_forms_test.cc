@@ -10,6 +10,7 @@
 namespace nodepool::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -114,14 +115,25 @@ TEST_F(ListingFormsTest, a_terminal_gets_colours_and_what_fits) {
   EXPECT_THAT(listed({"list", "--json"}), StartsWith("[{\"id\": \"0000000000\""));
 }
 
-TEST_F(ListingFormsTest, colours_can_be_disabled) {
+TEST_F(ListingFormsTest, a_terminal_can_get_plain_tables) {
+  const std::string plain = listed({"list"});
   out_is_terminal_ = true;
+  terminal_width_ = 70;
   environment_.emplace_back("NO_COLOR", "1");
-  EXPECT_THAT(listed({"list"}), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(listed({"list"}), AllOf(Not(HasSubstr("\x1b")), HasSubstr("…")));
   environment_.back() = {"NO_COLOR", ""};
-  EXPECT_THAT(listed({"list"}), HasSubstr("\x1b"));
+  EXPECT_THAT(listed({"list"}), AllOf(HasSubstr("\x1b"), HasSubstr("…")));
   environment_.back() = {"TERM", "dumb"};
-  EXPECT_THAT(listed({"list"}), Not(HasSubstr("\x1b")));
+  EXPECT_EQ(listed({"list"}), plain);
+}
+
+TEST_F(ListingFormsTest, a_tab_of_a_record_is_a_blank_on_a_terminal) {
+  run(launcher_.add_node(make_node("tab\there")));
+  EXPECT_THAT(listed({"list", "-o", "wide"}), HasSubstr("| tab\there |"));
+  out_is_terminal_ = true;
+  terminal_width_ = 300;
+  EXPECT_THAT(listed({"list"}), HasSubstr("| tab here |"));
+  EXPECT_THAT(listed({"list", "-o", "wide"}), HasSubstr("| tab here |"));
 }
 
 TEST_F(ListingFormsTest, terminal_control_characters_of_a_record_are_escaped) {

@@ -30,8 +30,10 @@ namespace {
 using model::NodeState;
 using test_support::Child;
 using test_support::read_file;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 using test_support::kPatience;
 
@@ -111,6 +113,11 @@ class ProcessTest : public testing::Test {
   std::vector<std::string> command(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {NODEPOOL_PROGRAM, "-c", config_});
     return arguments;
+  }
+  std::vector<std::string> watch_at(const std::string& terminal) const {
+    std::vector<std::string> watch = command({"list", "--watch"});
+    watch.insert(watch.begin(), {"/usr/bin/env", "TERM=" + terminal});
+    return watch;
   }
   std::vector<std::string> run_shell(const std::string& script) const {
     return command({"run", "small", "--", "sh", "-c", script});
@@ -241,7 +248,7 @@ TEST_F(ProcessTest, a_terminal_is_drawn_anew) {
   model::Node node;
   node.type = {"small"};
   loop_.run(launcher_->add_node(node));
-  ProgramAtTerminal program(command({"list", "--watch"}));
+  ProgramAtTerminal program(watch_at("xterm"));
   run_until([&] { return program.shown().contains("| 0000000000 |"); });
   EXPECT_THAT(program.shown(), testing::StartsWith("\x1b[H\x1b[2J+--"));
   node.type = {"large"};
@@ -250,6 +257,21 @@ TEST_F(ProcessTest, a_terminal_is_drawn_anew) {
   program.type('\x03');
   run_until([&] { return program.status().has_value(); });
   EXPECT_EQ(program.status(), 0);
+}
+
+TEST_F(ProcessTest, a_dumb_terminal_gets_one_table_after_the_other) {
+  model::Node node;
+  node.type = {"small"};
+  loop_.run(launcher_->add_node(node));
+  ProgramAtTerminal program(watch_at("dumb"));
+  run_until([&] { return program.shown().contains("| 0000000000 |"); });
+  loop_.run(launcher_->add_node(node));
+  run_until([&] { return program.shown().contains("| 0000000001 |"); });
+  program.type('\x03');
+  run_until([&] { return program.status().has_value(); });
+  EXPECT_EQ(program.status(), 0);
+  EXPECT_THAT(program.shown(), AllOf(testing::StartsWith("+--"), HasSubstr("-+\r\n\r\n+--"),
+                                     Not(HasSubstr("\x1b"))));
 }
 
 TEST_F(ProcessTest, zookeeper_without_certificates_is_refused_with_the_missing_keys) {

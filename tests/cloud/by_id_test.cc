@@ -29,6 +29,12 @@ TEST(ById, a_thing_is_found_by_its_id) {
   EXPECT_EQ(list.find("3"), nullptr);
 }
 
+TEST(ById, an_unknown_listing_does_not_say_what_exists) {
+  EXPECT_TRUE(ById<Pool>({}).is_known());
+  EXPECT_FALSE(ById<Pool>::unknown().is_known());
+  EXPECT_TRUE(ById<Pool>::unknown().all().empty());
+}
+
 TEST(ById, any_member_can_be_the_id) {
   const std::vector<Pool> pools = {{"1", "a"}};
   const ById<Pool, &Pool::name> by_name(pools);

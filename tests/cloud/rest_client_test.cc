@@ -4,8 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <memory>
+#include <tuple>
 #include <utility>
+#include <vector>
 
+#include <boost/asio/this_coro.hpp>
+
+#include "async/call_tracer.h"
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "async/task_scope.h"
@@ -259,6 +265,41 @@ TEST_F(RestClientTest, waiting_for_a_turn_takes_nothing_from_the_time_of_a_call)
   }
   loop_.run(scope.join());
   EXPECT_EQ(answered, 4);
+}
+
+// Notes the attempts, with how many turns and calls there were before.
+struct AttemptTracer final : async::CallTracer {
+  AttemptTracer(const RecordingRateLimit& limit, const http::HttpServer& server)
+      : limit_(limit), server_(server) {}
+
+  void sending(bool is_retry) override {
+    attempts.emplace_back(is_retry, limit_.precedences.size(), server_.calls().size());
+  }
+
+  std::vector<std::tuple<bool, std::size_t, std::size_t>> attempts;
+
+ private:
+  const RecordingRateLimit& limit_;
+  const http::HttpServer& server_;
+};
+
+TEST_F(RestClientTest, the_call_tracer_gets_each_attempt_after_its_turn_and_before_it_is_sent) {
+  answers_ = {answer(503, ""), answer(200, "yes")};
+  const auto tracer = std::make_shared<AttemptTracer>(limit_, server_);
+  RestClient client(runtime_, http_, limit_, {}, log_);
+  const auto send_two = [](RestClient& client, RestCall call,
+                           std::shared_ptr<AttemptTracer> tracer) -> Task<> {
+    async::set_tracer(co_await boost::asio::this_coro::executor, tracer);
+    co_await client.send(call);
+    co_await client.send(std::move(call));
+  };
+  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  scope.spawn("calls", send_two(client, look(), tracer));
+  loop_.run(scope.join());
+  EXPECT_THAT(tracer->attempts, ElementsAre(std::tuple(false, 1, 0), std::tuple(true, 2, 1),
+                                            std::tuple(false, 3, 2)));
 }
 
 TEST_F(RestClientTest, a_long_pause_is_left_to_the_caller) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "support.h"
 
@@ -13,6 +14,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
+
+// For texts about other keys of ZooKeeper, which need servers.
+const std::string kServers = "zookeeper-servers: [{host: a}]\n";
 
 std::vector<std::string> warnings(std::string_view text) {
   std::vector<std::string> texts = lines(load_text(text).warnings);
@@ -125,10 +129,10 @@ TEST(Load, ReadsZooKeeper) {
   EXPECT_EQ(config.zookeeper.tls,
             (ZooKeeperTls{.cert = "/c.pem", .key = "/k.pem", .ca = "/a.pem"}));
   EXPECT_EQ(config.zookeeper.timeout, 30.0);
-  EXPECT_TRUE(
-      load_text("zookeeper-tls: {verify-hostname: true}").config.zookeeper.tls.verify_hostname);
-  EXPECT_EQ(load_text("zookeeper-timeout: '7.5'").config.zookeeper.timeout, 7.5);
-  EXPECT_EQ(load_text("zookeeper-tls: {cert: a}").config.zookeeper.tls.cert, "a");
+  EXPECT_TRUE(load_text(kServers + "zookeeper-tls: {verify-hostname: true}")
+                  .config.zookeeper.tls.verify_hostname);
+  EXPECT_EQ(load_text(kServers + "zookeeper-timeout: '7.5'").config.zookeeper.timeout, 7.5);
+  EXPECT_EQ(load_text(kServers + "zookeeper-tls: {cert: a}").config.zookeeper.tls.cert, "a");
 }
 
 TEST(Load, TakesOneChrootForAllServers) {
@@ -151,24 +155,22 @@ TEST(Load, TakesOneChrootForAllServers) {
 
 TEST(Load, ReadsCredentialsForZooKeeper) {
   EXPECT_EQ(load_text("{}").config.zookeeper.auth, std::nullopt);
-  EXPECT_EQ(load_text("zookeeper-auth: {user: a, password: b}").config.zookeeper.auth,
-            (ZooKeeperAuth{.user = "a", .password = "b"}));
-  EXPECT_EQ(
-      load_text("zookeeper-auth: {user: a, password: b}", "zookeeper-auth: {user: c, password: d}")
-          .config.zookeeper.auth,
-      (ZooKeeperAuth{.user = "c", .password = "d"}));
+  const std::string main = kServers + "zookeeper-auth: {user: a, password: b}";
+  EXPECT_EQ(load_text(main).config.zookeeper.auth, (ZooKeeperAuth{.user = "a", .password = "b"}));
+  EXPECT_EQ(load_text(main, "zookeeper-auth: {user: c, password: d}").config.zookeeper.auth,
+            (ZooKeeperAuth{.user = "c", .password = "d"}));
   EXPECT_THAT(refusal("zookeeper-auth: {user: 'a:b', password: c}"),
               HasSubstr("zookeeper-auth.user: must be a name without a colon"));
   EXPECT_THAT(refusal("zookeeper-auth: {user: a}"), HasSubstr("zookeeper-auth"));
 }
 
 TEST(Load, KnowsWhichFilesTlsLacks) {
-  EXPECT_EQ(load_text("zookeeper-tls: {ca: a}").config.zookeeper.tls.missing(),
-            "missing `cert` and `key`: connections to ZooKeeper require TLS");
-  EXPECT_EQ(load_text("zookeeper-tls: {ca: a, cert: b, key: c}").config.zookeeper.tls.missing(),
-            "");
-  EXPECT_EQ(load_text("zookeeper-tls: {insecure-plaintext: true}").config.zookeeper.tls.missing(),
-            "");
+  const auto missing = [](const std::string& tls) {
+    return load_text(kServers + "zookeeper-tls: " + tls).config.zookeeper.tls.missing();
+  };
+  EXPECT_EQ(missing("{ca: a}"), "missing `cert` and `key`: connections to ZooKeeper require TLS");
+  EXPECT_EQ(missing("{ca: a, cert: b, key: c}"), "");
+  EXPECT_EQ(missing("{insecure-plaintext: true}"), "");
   EXPECT_THAT(refusal("zookeeper-tls: {insecure-plaintext: true, ca: a}"),
               HasSubstr("insecure-plaintext: cannot be combined"));
   EXPECT_THAT(refusal("zookeeper-tls: {insecure-plaintext: true, verify-hostname: true}"),
@@ -241,9 +243,8 @@ TEST(Load, ReadsLabels) {
 
 TEST(Load, TakesNullForAbsent) {
   const Config config = load_text(
-                            "webapp:\nzookeeper-servers:\ndiskimages:\nlabels:\nproviders:\n"
-                            "zookeeper-tls:\ntenant-resource-limits:\nbuild-log-retention:\n"
-                            "max-hold-age:\n")
+                            "webapp:\ndiskimages:\nlabels:\nproviders:\n"
+                            "tenant-resource-limits:\nbuild-log-retention:\nmax-hold-age:\n")
                             .config;
   EXPECT_EQ(config.build_log_retention, 7);
   EXPECT_TRUE(config.store.is_default);
@@ -302,8 +303,9 @@ TEST(Load, WarnsOfWhatTheCheckerRefuses) {
   EXPECT_THAT(warnings("providers:\n  - {name: rack, driver: static, pool: []}\n"),
               ElementsAre("nodepool.yaml:2:34: providers[0] (rack): unknown key `pool` (did you "
                           "mean `pools`?)"));
-  EXPECT_THAT(warnings("zookeeper-timeout: 30\ndiskimages: [{name: a, shell-type: cmd}]\n"),
-              IsEmpty());
+  EXPECT_THAT(
+      warnings(kServers + "zookeeper-timeout: 30\ndiskimages: [{name: a, shell-type: cmd}]\n"),
+      IsEmpty());
 }
 
 TEST(Load, RefusesWhatCannotWork) {
@@ -364,7 +366,7 @@ TEST(Load, PutsTheSecureFileOverTheMainFile) {
   for (const auto& [main, secure] :
        {std::pair("true", "{ca: a}"), std::pair("false", "{ca: a, verify-hostname: true}"),
         std::pair("true", "{ca: a, verify-hostname: false}")}) {
-    EXPECT_TRUE(load_text(std::string("zookeeper-tls: {ca: b, verify-hostname: ") + main + "}\n",
+    EXPECT_TRUE(load_text(kServers + "zookeeper-tls: {ca: b, verify-hostname: " + main + "}\n",
                           std::string("zookeeper-tls: ") + secure)
                     .config.zookeeper.tls.verify_hostname)
         << main << " " << secure;
@@ -417,21 +419,61 @@ TEST(Load, RefusesABrokenSecureFile) {
   EXPECT_EQ(load_text(kMain, "password: x").warnings.size(), 1U);
 }
 
-TEST(Load, WarnsOfASecureFileThatIsNotRead) {
+TEST(Load, RefusesTheDefaultStoreInPlaceOfZooKeeper) {
+  EXPECT_EQ(refusal("labels: []\nzookeeper-servers: []\n"),
+            "nodepool.yaml:2:1: zookeeper-servers: no ZooKeeper servers are configured (list them "
+            "under `zookeeper-servers`, or set `store: sqlite:///var/lib/nodepool/nodepool.db` to "
+            "use the embedded store)");
+  for (const std::string text :
+       {"zookeeper-servers:", "zookeeper-tls: {ca: a, cert: b, key: c}", "zookeeper-timeout: 30",
+        "zookeeper-auth: {user: a, password: b}", "zookeper-servers: [{host: a}]",
+        "zookeeper_servers: [{host: a}]", "zookeeper: [{host: a}]"}) {
+    const std::string key = text.substr(0, text.find(':'));
+    EXPECT_THAT(refusal(text), HasSubstr("nodepool.yaml:1:1: " + key + ": no ZooKeeper servers"));
+    EXPECT_EQ(refusal("store: sqlite:///n.db\n" + text), "") << "the store is chosen";
+    EXPECT_EQ(refusal(kServers + (key == "zookeeper-servers" ? "" : text)), "");
+  }
+  EXPECT_THAT(refusal("zookeeper-servers: []", "zookeeper-servers: []"), HasSubstr("no ZooKeeper"));
+  EXPECT_EQ(refusal("zookeeper-servers: []", kServers), "");
+  EXPECT_THAT(refusal("labels: []", "zookeeper-auth: {user: a, password: b}"),
+              HasSubstr("secure.conf:1:1: zookeeper-auth: no ZooKeeper servers"));
+}
+
+TEST(Load, RefusesTheDefaultStoreBesideASecureFileThatIsNotRead) {
   const Files files;
-  const std::string secure = files.write("secure.conf", "zookeeper-servers: [{host: zk1}]");
+  const std::string secure = files.write("secure.conf", "diskimages: []");
   LoadOptions options{.path = files.write("nodepool.yaml", "labels: []"),
                       .drivers = test_drivers()};
-  const std::vector<Problem> warnings = load(options).warnings;
-  ASSERT_THAT(warnings, SizeIs(1));
-  EXPECT_EQ(to_string(warnings.front()),
-            options.path + ": has neither `store` nor `zookeeper-servers`, and " + secure +
-                " is not read (pass it with `-s` if it has the servers)");
+  try {
+    load(options);
+    ADD_FAILURE() << "not refused";
+  } catch (const OutsideError& error) {
+    EXPECT_EQ(error.what(),
+              options.path + ": has neither `store` nor `zookeeper-servers`, and " + secure +
+                  " is not read (pass it with `-s` if it has the servers, or set `store: "
+                  "sqlite:///var/lib/nodepool/nodepool.db` to use the embedded store)");
+  }
+  options.uses_store = false;
+  EXPECT_TRUE(load(options).config.store.is_default);
+  options.uses_store = true;
   options.secure_path = secure;
-  EXPECT_THAT(load(options).warnings, IsEmpty());
+  EXPECT_TRUE(load(options).config.store.is_default);
   options.secure_path = std::nullopt;
   files.write("nodepool.yaml", "store: sqlite:///var/lib/nodepool/nodepool.db");
   EXPECT_THAT(load(options).warnings, IsEmpty()) << "the store is chosen";
+}
+
+TEST(Load, ReadsTheRestWithoutTheServersThatASecureFileCouldHave) {
+  const Files files;
+  for (const char* servers : {"zookeeper-servers: [{host: a, chroot: nowhere}]\n",
+                              "zookeeper-servers: []\n", "store: zookeeper\n"}) {
+    LoadOptions options{
+        .path = files.write("nodepool.yaml", std::string(servers) + "labels: [{name: small}]"),
+        .drivers = test_drivers()};
+    EXPECT_THROW(load(options), OutsideError) << servers;
+    options.uses_store = false;
+    EXPECT_THAT(load(options).config.labels, SizeIs(1)) << servers;
+  }
 }
 
 TEST(Load, DoesNotWaitForAMissingFile) {

@@ -20,8 +20,6 @@ inline std::vector<std::string> request_ids(async::EventLoop& loop, const async:
                                             async::Task<> calls) {
   struct Tracer final : async::CallTracer {
     void called(const Call& call) override { ids.emplace_back(call.id); }
-    void polled(std::string_view /*list*/) override {}
-    void connected(std::string_view /*to*/, std::string_view /*outcome*/) override {}
     std::vector<std::string> ids;
   };
   const auto tracer = std::make_shared<Tracer>();

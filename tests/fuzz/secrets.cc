@@ -1,4 +1,4 @@
-// The secure file, and the file that says what is logged.
+// The secure file, and the logging configuration.
 
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 
 #include "config/load.h"
 #include "program/log_config.h"
+#include "telemetry/log_format.h"
 #include "tests/fuzz/file_on_hand.h"
 #include "tests/fuzz/target.h"
 
@@ -26,6 +27,17 @@ std::string yaml_at(const std::string& path) {
   return link;
 }
 
+// Also renders a message in each of its formats.
+void read_log_config(const std::string& path) {
+  try {
+    const program::LogConfig config = program::load_log_config(path);
+    for (const telemetry::LogTargetOptions& target : config.options.targets) {
+      telemetry::LogFormat(target.format).render({.logger = "nodepool", .message = "a\nb"}, "");
+    }
+  } catch (const std::runtime_error&) {
+  }
+}
+
 }  // namespace
 
 void read(std::string_view input) {
@@ -39,11 +51,9 @@ void read(std::string_view input) {
   } catch (const config::ConfigError&) {
   }
   const std::string path = yaml_at(file.path());
-  try {
-    program::load_log_config(path);
-  } catch (const std::runtime_error&) {
-  }
+  read_log_config(path);
   std::filesystem::remove(path);
+  read_log_config(file.path());  // without an ending: INI
 }
 
 }  // namespace nodepool::fuzz

@@ -90,6 +90,20 @@ class HttpClientTest : public testing::Test {
     return {};
   }
 
+  // Why a server with an untrusted certificate is refused, once it is ready: connections that are
+  // refused before prove nothing.
+  std::string certificate_refusal(Client& one, const Request& request) {
+    std::string refusal;
+    for (int i = 0; i < 20 && !refusal.contains("certificate"); ++i) {
+      try {
+        loop_.run(one.send(request));
+      } catch (const HttpError& error) {
+        refusal = error.what();
+      }
+    }
+    return refusal;
+  }
+
   async::EventLoop loop_;
   async::SystemClock clock_;
   async::Random random_{1};
@@ -122,12 +136,24 @@ TEST_F(HttpClientTest, a_request_arrives_and_its_answer_comes_back) {
 }
 
 TEST_F(HttpClientTest, secrets_are_not_logged) {
-  send({.url = server_.url() + "/a?signature=hush",
+  send({.url = "http://hush:hush@" + server_.url().substr(7) + "/a?signature=hush",
         .headers = {{"X-Auth-Token", "hush"}},
         .body = {},
         .name = "get a"});
   EXPECT_THAT(log_, HasSubstr("get a: GET " + server_.url() + "/a -> 200"));
   EXPECT_THAT(log_, Not(HasSubstr("hush")));
+}
+
+TEST_F(HttpClientTest, errors_have_no_secrets) {
+  std::string error;
+  try {
+    send({.url = "http://hush:hush@127.0.0.1:1/a?signature=hush", .name = "get a"},
+         {.attempts = 1});
+  } catch (const HttpError& thrown) {
+    error = thrown.what();
+  }
+  EXPECT_THAT(error, testing::StartsWith("GET http://127.0.0.1:1/a: "));
+  EXPECT_THAT(error + log_, Not(HasSubstr("hush")));
 }
 
 // Records all calls as text.
@@ -137,8 +163,6 @@ class Listener final : public async::CallTracer {
     calls +=
         fmt::format("{}|{}|{}|{}|{}\n", call.name, call.method, call.path, call.status, call.id);
   }
-  void polled(std::string_view /*list*/) override {}
-  void connected(std::string_view /*to*/, std::string_view /*outcome*/) override {}
   std::string calls;
 };
 
@@ -389,6 +413,36 @@ TEST_F(HttpFileBodyTest, a_server_may_pause_an_upload) {
   EXPECT_THAT(socket_options(server_, IPPROTO_TCP, TCP_USER_TIMEOUT), ElementsAre(20'000));
 }
 
+// The body is longer on the way than its deadline.
+TEST_F(HttpFileBodyTest, an_upload_on_a_slow_line_ends_by_itself) {
+  Request request = upload();
+  request.deadline = std::chrono::milliseconds(50);
+  const auto read_slowly = [](async::Clock& clock, std::shared_ptr<const StreamedBody> file,
+                              std::uint64_t offset, std::size_t most) -> Task<std::string> {
+    co_await clock.sleep_for(std::chrono::milliseconds(50));
+    co_return co_await file->read(offset, most);
+  };
+  request.streamed_body = std::make_shared<StreamedBody>(
+      StreamedBody{.size = content_.size(),
+                   .read = [this, read_slowly, file = request.streamed_body](std::uint64_t offset,
+                                                                             std::size_t most) {
+                     return read_slowly(clock_, file, offset, most);
+                   }});
+  Client& one = client();
+  EXPECT_EQ(loop_.run(one.send_once(std::move(request))).status, 200);
+  ASSERT_THAT(server_.calls(), SizeIs(1));
+  EXPECT_TRUE(server_.calls()[0].body == content_);
+}
+
+TEST_F(HttpFileBodyTest, an_upload_without_progress_is_given_up) {
+  directory_.write("image", "");
+  async::Event never;
+  hold_ = &never;
+  Request request = upload();
+  request.deadline = std::chrono::milliseconds(50);
+  EXPECT_EQ(failure(std::move(request), {.attempts = 1}), HttpError::Kind::unknown_outcome);
+}
+
 TEST_F(HttpFileBodyTest, an_empty_file_is_an_empty_body) {
   directory_.write("image", "");
   EXPECT_EQ(send(upload()).status, 200);
@@ -538,28 +592,31 @@ std::string make_authority(const test_support::TemporaryDirectory& directory,
   return path;
 }
 
+// Adds it to a directory of trusted ones.
+void add_authority(const std::filesystem::path& trusted, const std::string& authority) {
+  std::filesystem::copy_file(authority + ".crt", trusted / "authority.pem");
+  test_support::Child rehash({"openssl", "rehash", trusted.string()});
+  EXPECT_EQ(rehash.wait(), 0) << rehash.standard_error();
+}
+
+// Arguments of openssl: serve a page with this certificate.
+std::vector<std::string> tls_server(const std::string& certificate, std::uint16_t port) {
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  return {"openssl", "s_server",           "-quiet", "-www",     "-accept", address,
+          "-cert",   certificate + ".crt", "-key",   certificate};
+}
+
 TEST_F(HttpClientTest, an_authority_that_is_replaced_counts_at_once) {
   const test_support::TemporaryDirectory directory;
   const std::string old = make_authority(directory, "old");
   const std::string present = make_authority(directory, "present");
   const std::uint16_t port = test_support::free_port();
-  const test_support::Child server({"openssl", "s_server", "-quiet", "-www", "-accept",
-                                    "127.0.0.1:" + std::to_string(port), "-cert", present + ".crt",
-                                    "-key", present});
+  const test_support::Child server(tls_server(present, port));
   const std::filesystem::path trusted = directory.path() / "ca.pem";
   std::filesystem::copy_file(old + ".crt", trusted);
   Client& one = client({.transfers = {.ca_file = trusted}});
   const Request request{.url = "https://127.0.0.1:" + std::to_string(port) + "/", .name = "get"};
-  std::string refusal;
-  // Refused connections before the server is ready prove nothing.
-  for (int i = 0; i < 20 && !refusal.contains("certificate"); ++i) {
-    try {
-      loop_.run(one.send(request));
-    } catch (const HttpError& error) {
-      refusal = error.what();
-    }
-  }
-  ASSERT_THAT(refusal, HasSubstr("certificate"));
+  ASSERT_THAT(certificate_refusal(one, request), HasSubstr("certificate"));
   std::filesystem::copy_file(present + ".crt", trusted,
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(loop_.run(one.send(request)).status, 200);
@@ -573,6 +630,43 @@ TEST_F(HttpClientTest, an_authority_that_is_replaced_counts_at_once) {
   }
   EXPECT_EQ(send(request, {.transfers = {.ca_file = old + ".crt", .verify = false}}).status, 200)
       << "only where an operator says so";
+}
+
+TEST_F(HttpClientTest, authorities_may_be_in_a_directory) {
+  const test_support::TemporaryDirectory directory;
+  const std::string authority = make_authority(directory, "authority");
+  const std::uint16_t port = test_support::free_port();
+  const test_support::Child server(tls_server(authority, port));
+  const std::filesystem::path trusted = directory.path() / "trusted";
+  std::filesystem::create_directory(trusted);
+  Client& one = client({.transfers = {.ca_file = trusted}});
+  const Request request{.url = "https://127.0.0.1:" + std::to_string(port) + "/", .name = "get"};
+  ASSERT_THAT(certificate_refusal(one, request), HasSubstr("certificate problem"));
+  add_authority(trusted, authority);
+  EXPECT_EQ(loop_.run(one.send(request)).status, 200);
+}
+
+TEST_F(HttpClientTest, a_proxy_with_tls_is_verified_like_a_server) {
+  const test_support::TemporaryDirectory directory;
+  const std::string authority = make_authority(directory, "authority");
+  const std::string other = make_authority(directory, "other");
+  const std::uint16_t port = test_support::free_port();
+  const test_support::Child proxy(tls_server(authority, port));
+  const std::string proxy_url = "https://127.0.0.1:" + std::to_string(port);
+  const Request request{.url = "http://cloud.invalid/", .name = "get"};
+  Client& one = client({.transfers = {.ca_file = other + ".crt", .proxy = proxy_url}});
+  ASSERT_THAT(certificate_refusal(one, request), HasSubstr("certificate"));
+  const auto status = [&](TransferOptions transfers) {
+    transfers.proxy = proxy_url;
+    return send(request, {.transfers = std::move(transfers)}).status;
+  };
+  EXPECT_EQ(status({.ca_file = authority + ".crt"}), 200);
+  EXPECT_EQ(status({.ca_pem = test_support::read_file(authority + ".crt")}), 200);
+  EXPECT_EQ(status({.ca_file = other + ".crt", .verify = false}), 200);
+  const std::filesystem::path trusted = directory.path() / "trusted";
+  std::filesystem::create_directory(trusted);
+  add_authority(trusted, authority);
+  EXPECT_EQ(status({.ca_file = trusted}), 200);
 }
 
 // Requires a client certificate, answers with its name, and keeps connections open. Arguments: the

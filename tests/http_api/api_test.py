@@ -85,9 +85,27 @@ def test_private_responses_are_not_cached_or_shared(site):
         status, seen = headers(path)
         assert status == 200, path
         assert seen['Cache-Control'] == 'no-store' and 'Access-Control-Allow-Origin' not in seen, path
-        assert seen['X-Content-Type-Options'] == 'nosniff' and 'Content-Security-Policy' in seen, path
+        assert seen['X-Content-Type-Options'] == 'nosniff', path
+        assert "frame-ancestors 'none'" in seen['Content-Security-Policy'], path
     assert headers('/node-list', Host='stranger.example')[0] == 421
     assert headers('/ready', Host='stranger.example')[0] == 200
+
+
+def test_lists_that_anyone_may_read_are_served_behind_any_proxy(site):
+    launcher = site.launch()
+
+    def seen(path):
+        connection = http.client.HTTPConnection('127.0.0.1', launcher.port, timeout=30)
+        connection.request('GET', path, headers={'Host': 'nodepool.example'})
+        answer = connection.getresponse()
+        connection.close()
+        return answer.status, answer.getheader('Content-Security-Policy')
+
+    for path in ['/node-list', '/request-list', '/image-list', '/dib-image-list', '/image-status', '/label-list']:
+        assert seen(path) == (200, "default-src 'none'"), path
+    for path in ['/', '/page/rows', '/metrics', '/api/v1/nodes']:
+        status, policy = seen(path)
+        assert status == 421 and "frame-ancestors 'none'" in policy, path
 
 
 @pytest.mark.smoke

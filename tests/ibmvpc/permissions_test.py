@@ -11,7 +11,7 @@ from launcher import wait_until
 
 MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/ibmvpc.md'
 POLICIES = MANUAL.with_name('ibmvpc-policies.json')
-RARE = {'GET /instances/ID', 'GET /floating_ips/ID'}  # only for what a list lacks
+RARE = {'GET /instances/ID'}  # only for what a list lacks
 
 
 def documented():

@@ -140,7 +140,9 @@ TEST_P(BackgroundTest, a_full_disk_loses_only_log_messages) {
                               path("nodepool.yaml"), "status"})
         .output;
   };
-  await([&] { return status().contains("the log cannot be written: No space left on device"); });
+  const std::string trouble =
+      "the log cannot be written: " + path("log") + ": No space left on device";
+  await([&] { return status().contains(trouble); });
   fs::remove(path("log"));
   ::kill(pid(), SIGHUP);
   await([&] {

@@ -151,6 +151,12 @@ def test_compose_and_kubernetes_give_builders_the_same_time_to_stop():
     assert services['builder']['stop_grace_period'] == f'{seconds}s'
 
 
+def test_a_process_that_a_hook_has_started_is_reaped():
+    builder, = [each for each in WORKLOADS if each['metadata']['name'] == 'nodepool-builder']
+    services = yaml.safe_load((COMPOSE / 'compose.yaml').read_text())['services']
+    assert builder['spec']['template']['spec']['shareProcessNamespace'] and services['builder']['init']
+
+
 def test_zookeeper_of_the_compose_file_deletes_old_snapshots():
     services = yaml.safe_load((COMPOSE / 'compose.yaml').read_text())['services']
     assert int(services['zookeeper']['environment']['ZOO_AUTOPURGE_PURGEINTERVAL']) > 0

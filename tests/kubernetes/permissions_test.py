@@ -4,7 +4,7 @@ import pathlib
 import pytest
 import yaml
 
-from driver_test import cluster
+from driver_test import cluster, namespaces
 from launcher import wait_until
 
 MANUAL = pathlib.Path(__file__).parents[2] / 'docs' / 'drivers'
@@ -58,6 +58,14 @@ class User:
         return review['status']['allowed']
 
 
+def launch_until_listed(launcher, label, things):
+    """Until the user may list them again: a launch does so, but not during the backoff after a refusal."""
+    def is_listed():
+        launcher.release(launcher.ask(label).lease())
+        return f'The user may list {things} again' in launcher.log.read_text()
+    wait_until(f'the user may list {things}', is_listed)
+
+
 # What is needed only when something has gone wrong: it is provoked by a name that is taken.
 TAKEN = 'main-0000000000'
 
@@ -89,7 +97,7 @@ def test_a_permission_that_is_missing_is_named(nodepool, admin, as_user, missing
         launcher.await_log('is attempting to grant RBAC permissions')
     else:
         launcher.await_log(f'cannot {verb} resource "{resource}"')
-    if verb == 'watch':  # is not needed to serve the request
+    if verb in ('watch', 'list'):  # is not needed to serve the request
         launcher.release(request.lease())
     else:
         launcher.give_up(request)
@@ -97,6 +105,47 @@ def test_a_permission_that_is_missing_is_named(nodepool, admin, as_user, missing
     launcher.await_no_nodes()
     if (resource, verb) == ('namespaces', 'get'):
         admin.delete(f'/api/v1/namespaces/{TAKEN}')
+
+
+def test_without_permission_to_list_pods_each_launch_reads_its_own(nodepool, admin, as_user):
+    """At first without it; then with it, and without it again."""
+    listing = {('', 'pods', 'list'), ('', 'pods', 'watch')}
+    kept = [each for each in permissions_of(KUBERNETES) if each not in listing]
+    user = User(admin, 'reader')
+    user.may(with_permissions(KUBERNETES, kept))
+    launcher = nodepool(cluster(), kubeconfig=as_user('reader'))
+    launcher.release(launcher.ask('box').lease())
+    launcher.await_no_nodes()
+    log = launcher.log.read_text()
+    assert log.count('Reading the pods of launches one by one') == 1
+    assert 'cannot list resource "pods"' in log
+
+    user.may(KUBERNETES)
+    launch_until_listed(launcher, 'box', 'the pods of all namespaces')
+
+    user.may(with_permissions(KUBERNETES, kept))
+    wait_until('the role counts', lambda: not user.is_allowed('', 'pods', 'list'))
+    launcher.release(launcher.ask('box').lease())
+    launcher.await_no_nodes()
+    assert launcher.log.read_text().count('Reading the pods of launches one by one') == 2
+
+
+def test_without_permission_to_list_anything_nodes_are_made_and_deleted(nodepool, admin, as_user):
+    """With what the Python Nodepool needs; to delete a namespace, also without permission to read it."""
+    kept = [each for each in permissions_of(KUBERNETES) if each[2] not in ('list', 'watch')]
+    user = User(admin, 'maker')
+    user.may(with_permissions(KUBERNETES, kept))
+    launcher = nodepool(cluster(), kubeconfig=as_user('maker'))
+    launcher.release(launcher.ask('box', 'space').lease())
+    launcher.await_no_nodes()
+    assert namespaces(admin) == []
+
+    lease = launcher.ask('space').lease()
+    user.may_not(with_permissions(KUBERNETES, kept), ('', 'namespaces', 'get'))
+    launcher.release(lease)
+    launcher.await_no_nodes()
+    assert namespaces(admin) == []
+    assert launcher.log.read_text().count('Not finding leaked namespaces') == 1
 
 
 def test_a_missing_permission_to_delete_is_reported(nodepool, admin, as_user):
@@ -161,11 +210,27 @@ def test_a_permission_in_a_project_that_is_missing_is_named(nodepool, admin, as_
                         kubeconfig=as_user('podder'))
     request = launcher.ask('cell')
     launcher.await_log(f'cannot {verb} resource "{resource}"')
-    if verb == 'watch' or resource == 'resourcequotas':  # is not needed to serve the request
+    if verb in ('watch', 'list'):  # is not needed to serve the request
         launcher.release(request.lease())
     else:
         launcher.give_up(request)
     user.may(PODS)
+    launcher.await_no_nodes()
+
+
+def test_without_permission_to_list_pods_of_a_project_they_are_read_one_by_one(nodepool, admin, as_user, namespace):
+    """With what the Python Nodepool needs, and then with more."""
+    kept = [each for each in permissions_of(PODS) if each[2] in ('create', 'get', 'delete')]
+    user = User(admin, 'podder', namespace)
+    user.may(with_permissions(PODS, kept))
+    launcher = nodepool(pods_in(namespace), kubeconfig=as_user('podder'))
+    launcher.release(launcher.ask('cell').lease())
+    launcher.await_no_nodes()
+    assert admin.items(f'/api/v1/namespaces/{namespace}/pods') == []
+    assert launcher.log.read_text().count(f'Reading the pods of project {namespace} one by one') == 1
+
+    user.may(PODS)
+    launch_until_listed(launcher, 'cell', f'the pods of project {namespace}')
     launcher.await_no_nodes()
 
 

@@ -17,6 +17,7 @@
 namespace nodepool::launcher {
 namespace {
 
+using coordination::CreateMode;
 using coordination::StoreError;
 using coordination::Transaction;
 using std::chrono::minutes;
@@ -101,6 +102,31 @@ TEST_F(CleanupWorkerTest, a_lock_that_must_not_be_removed_protects_no_other) {
   refusing_.forbidden.clear();
   pass(minutes(2));
   EXPECT_THAT(locks(), IsEmpty());
+}
+
+TEST_F(CleanupWorkerTest, locks_that_appear_after_their_requests_are_removed_within_hours) {
+  start();
+  add_request("200-0");
+  loop_.run(others_.create(model::request_lock_path("200-1"), "", CreateMode::persistent));
+  pass(std::chrono::hours(4));
+  EXPECT_THAT(locks(), ElementsAre("200-0"));
+}
+
+TEST_F(CleanupWorkerTest, a_lock_that_is_seen_before_its_request_stays) {
+  start();
+  const std::string lock = model::request_lock_path("200-0");
+  const std::string contender = lock + "/contender";
+  loop_.run(others_.create(lock, "", CreateMode::persistent));
+  loop_.run(others_.create(contender, "", CreateMode::persistent));
+  pass(std::chrono::hours(4));
+  model::NodeRequest request;
+  request.node_types = {"small"};
+  loop_.run(
+      others_.create(model::request_path("200-0"), to_record(request), CreateMode::persistent));
+  settle();
+  loop_.run(others_.remove(contender, coordination::kAnyVersion));
+  pass(minutes(5));
+  EXPECT_THAT(locks(), ElementsAre("200-0"));
 }
 
 }  // namespace

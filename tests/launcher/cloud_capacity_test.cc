@@ -313,6 +313,85 @@ TEST_F(CloudTest, a_tenant_stays_within_its_limit) {
   EXPECT_EQ(state(second), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, a_request_waits_while_its_tenants_limit_is_lowered) {
+  const auto limited = [](int most) {
+    return std::string(kCloud) +
+           "tenant-resource-limits: [{tenant-name: acme, max-servers: " + std::to_string(most) +
+           "}]\n";
+  };
+  start(limited(0));
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  cancel(request({"small"}));
+  const std::string one = request({"small"}, acme);
+  const std::string two = request({"small", "small"}, acme);
+  pass(seconds(600));
+  EXPECT_EQ(state(one), RequestState::requested);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1)) << "no idle node is evicted for it";
+  EXPECT_FALSE(is_paused());
+  reconfigure(limited(1));
+  EXPECT_EQ(state(one), RequestState::fulfilled);
+  EXPECT_EQ(state(two), RequestState::requested);
+  reconfigure(limited(3));
+  EXPECT_EQ(state(two), RequestState::fulfilled);
+}
+
+// The nodes of the pool with the worse priority count less for a tenant.
+constexpr auto kTenantLimits = R"(
+labels: [{name: small}]
+tenant-resource-limits: [{tenant-name: acme, max-servers: 2, max-cores: 2}]
+providers:
+)";
+constexpr auto kBetterPool = R"(
+  - {name: near, driver: cloud, pools: [{name: main, priority: 10, labels: [small]}]}
+)";
+constexpr auto kWorsePool = R"(
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: host-a, labels: [small], max-parallel-jobs: 3}]}]
+)";
+
+TEST_F(CloudTest, what_exceeds_its_tenants_limit_is_left_to_a_pool_with_a_worse_priority) {
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  start(std::string(kTenantLimits) + kBetterPool);
+  const std::string one = request({"small"}, acme);
+  const std::string three = request({"small", "small", "small"}, acme);
+  pass(minutes(1));
+  EXPECT_EQ(state(one), RequestState::requested);
+  start_another(std::string(kTenantLimits) + kWorsePool);
+  pass(minutes(1));
+  ASSERT_EQ(state(one), RequestState::fulfilled);
+  EXPECT_EQ(read_node(read_request(one).nodes.at(0)).provider, "rack");
+  EXPECT_EQ(state(three), RequestState::requested) << "it exceeds the limit everywhere";
+  EXPECT_THAT(read_request(three).declined_by, IsEmpty());
+}
+
+TEST_F(CloudTest, what_the_cloud_told_long_ago_leaves_no_request_to_a_pool_with_a_worse_priority) {
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  start(std::string(kTenantLimits) + kBetterPool + kWorsePool);
+  pass(minutes(11));
+  cloud_->limits_time = seconds(10);
+  const std::string id =
+      request({"small"}, [](NodeRequest& request) { request.tenant_name = "acme"; });
+  EXPECT_EQ(state(id), RequestState::requested);
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 2}});
+  pass(seconds(11));
+  ASSERT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_EQ(read_node(read_request(id).nodes.at(0)).provider, "near");
+}
+
+TEST_F(CloudTest, a_request_beyond_its_tenants_limit_is_served_once_its_label_needs_less) {
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-cores: 2}]\n");
+  const std::string id =
+      request({"small"}, [](NodeRequest& request) { request.tenant_name = "acme"; });
+  pass(minutes(6));
+  EXPECT_EQ(state(id), RequestState::requested);
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 2}});
+  pass(minutes(6));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
 // The node was made when the label was larger.
 TEST_F(CloudTest, an_existing_node_counts_for_a_tenant_as_it_is_recorded) {
   cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 2}});

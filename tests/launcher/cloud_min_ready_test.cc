@@ -152,6 +152,29 @@ providers:
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(1));
 }
 
+TEST_F(CloudTest, min_ready_does_not_wait_for_a_provider_that_cannot_start) {
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::failed, "broken");
+  start(R"(
+labels: [{name: small, min-ready: 1}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, labels: [small]}]
+  - name: rain
+    driver: fake
+    cloud: rain
+    cloud-images: [{name: Fake Precise}]
+    pools:
+      - name: main
+        labels: [{name: small, cloud-image: Fake Precise, flavor-name: Fake Flavor}]
+)");
+  pass(minutes(10));
+  EXPECT_GT(cloud_->launches, 8);
+  cloud_->launch_error.reset();
+  pass(minutes(1));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1));
+}
+
 TEST_F(CloudTest, two_launchers_do_not_both_fill_the_stock) {
   const std::string yaml = R"(
 labels: [{name: small, min-ready: 2}]

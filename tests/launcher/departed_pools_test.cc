@@ -11,6 +11,12 @@ using model::Component;
 using model::NodeRequest;
 using std::chrono::seconds;
 
+// Provider `sky` with the pool `main` and the label `small`.
+class ConfiguredSky final : public driver::ProviderConfig {
+ public:
+  ConfiguredSky() : ProviderConfig({.name = "sky"}) { pools_["main"].labels = {"small"}; }
+};
+
 class DepartedPoolsTest : public PartsFixture {
  protected:
   DepartedPoolsTest() {
@@ -69,6 +75,20 @@ TEST_F(DepartedPoolsTest, one_that_is_back_decides_itself) {
 TEST_F(DepartedPoolsTest, one_that_was_taken_out_of_the_configuration_does_not_come_back) {
   pools_.forget("a");
   pools_.left(pool("a", {"small"}), clock_.now());
+  EXPECT_EQ(expected_for(request({"small"})), "");
+}
+
+TEST_F(DepartedPoolsTest, a_configured_pool_is_expected_until_it_is_registered) {
+  pools_.set_configured({{"sky", std::make_shared<ConfiguredSky>()}});
+  EXPECT_EQ(expected_for(request({"small"})), "sky-main");
+  EXPECT_EQ(expected_for(request({"small", "typo"})), "");
+  pass(seconds(1000));
+  EXPECT_EQ(expected_for(request({"small"})), "sky-main") << "its provider may not have started";
+  const Component registered = pool("a", {"small"});
+  registered_ = {&registered};
+  EXPECT_EQ(expected_for(request({"small"})), "");
+  registered_.clear();
+  pools_.set_configured({});
   EXPECT_EQ(expected_for(request({"small"})), "");
 }
 

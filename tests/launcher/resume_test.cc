@@ -218,6 +218,24 @@ TEST_F(ResumeTest, a_launcher_of_another_provider_leaves_it_time_to_come_back) {
   }
 }
 
+// The same pool with another configuration, which does not know how to launch the nodes.
+TEST_F(ResumeTest, a_launcher_of_the_pool_without_the_label_leaves_it_to_others) {
+  std::string other = kFake;
+  for (auto at = other.find("small"); at != std::string::npos; at = other.find("small", at)) {
+    other.replace(at, 5, "large");
+  }
+  start_another(other);
+  start(kFake);
+  request_ = post_request({"small", "small"});
+  for (std::size_t i = 0; i < kMany && begun_nodes().size() < 2; ++i) step();
+  ASSERT_THAT(begun_nodes(), SizeIs(2));
+  kill();
+  pass(seconds(45));
+  EXPECT_EQ(state(request_), RequestState::pending);
+  start(kFake);
+  expect_the_same_nodes_to_be_handed_out();
+}
+
 TEST_F(ResumeTest, a_request_with_pools_that_do_not_return_fails) {
   start_another(kRack);
   start(kFake);

@@ -31,6 +31,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::SizeIs;
 
 using Events = std::vector<std::string>;
 
@@ -39,18 +40,23 @@ struct Script {
   std::map<std::string, async::Duration> start_times;  // by provider
   std::map<std::string, std::string> start_failures;   // by provider
   std::map<std::string, std::string> file_problems;    // by provider
+  std::map<std::string, std::string> warnings;         // by provider
   std::set<std::string> cannot_be_created;             // providers
   std::map<std::string, StoreError> store_failures;    // of the next start, by provider
   Events events;
 };
 
-// A provider whose configuration is one number.
+// A provider whose configuration is one number, which is also its line in the file.
 class NumberedConfig final : public ProviderConfig {
  public:
   NumberedConfig(const config::ProviderSection& section, const Script& script)
       : ProviderConfig(section), title_(fmt::format("{}-{}", name(), section.value.as_integer())) {
     const auto problem = script.file_problems.find(name());
     if (problem != script.file_problems.end()) outside_problem_ = {.message = problem->second};
+    const auto warning = script.warnings.find(name());
+    if (warning == script.warnings.end()) return;
+    const config::Mark mark{.line = static_cast<int>(section.value.as_integer()), .column = 1};
+    config_warnings_ = {{.file = "f", .mark = mark, .message = warning->second}};
   }
 
   const std::string& title() const { return title_; }
@@ -150,10 +156,6 @@ class Daemon final : public ProviderSet::User {
     return wait_until_idle(in_service.extract(name).mapped());
   }
 
-  void start_failed(const ProviderConfig& config) override {
-    script_.events.push_back("failed " + title(config));
-  }
-
   Task<> adapt(const config::Config& config) override {
     script_.events.push_back(fmt::format("adapt to {}", config.providers.size()));
     co_return;
@@ -229,7 +231,13 @@ class ProviderSetTest : public testing::Test {
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   coordination::MemoryServer server_;
   coordination::MemoryStore store_{server_, runtime_};
-  telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
+  Events warnings_;
+  telemetry::Logger log_{
+      telemetry::Log::to_consumer(
+          [this](telemetry::LogLevel level, std::string_view, std::string_view message) {
+            if (level == telemetry::LogLevel::warning) warnings_.emplace_back(message);
+          }),
+      "test"};
   model::Records records_{runtime_, store_, log_};
   async::ThreadPool threads_{1, "test"};
   Script script_;
@@ -296,8 +304,7 @@ TEST_F(ProviderSetTest, a_replaced_provider_is_stopped_when_the_last_pointer_to_
 TEST_F(ProviderSetTest, a_failed_start_is_retried_beside_the_others) {
   script_.start_failures["sky"] = "no credentials";
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
-              ElementsAre("start sky-1", "stop sky-1", "failed sky-1", "start sea-1", "begin sea-1",
-                          "adapt to 2"));
+              ElementsAre("start sky-1", "stop sky-1", "start sea-1", "begin sea-1", "adapt to 2"));
   EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "no credentials")));
   EXPECT_THAT(pass(seconds(5)), ElementsAre("start sky-1", "stop sky-1", "adapt to 2"));
   script_.start_failures.clear();
@@ -310,7 +317,7 @@ TEST_F(ProviderSetTest, a_failed_start_is_retried_beside_the_others) {
 TEST_F(ProviderSetTest, a_provider_that_cannot_be_created_has_failed) {
   script_.cannot_be_created = {"sky"};
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
-              ElementsAre("failed sky-1", "start sea-1", "begin sea-1", "adapt to 2"));
+              ElementsAre("start sea-1", "begin sea-1", "adapt to 2"));
   EXPECT_THAT(errors_, IsEmpty());
   EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "too large")));
 }
@@ -318,13 +325,36 @@ TEST_F(ProviderSetTest, a_provider_that_cannot_be_created_has_failed) {
 TEST_F(ProviderSetTest, a_file_that_one_provider_needs_concerns_no_other) {
   script_.file_problems["sky"] = "no kubeconfig";
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
-              ElementsAre("failed sky-1", "start sea-1", "begin sea-1", "adapt to 2"));
+              ElementsAre("start sea-1", "begin sea-1", "adapt to 2"));
   EXPECT_THAT(errors_, IsEmpty());
   EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "no kubeconfig")));
   script_.file_problems.clear();
   EXPECT_THAT(apply({{"sky", 1}, {"sea", 1}}),
               ElementsAre("start sky-1", "begin sky-1", "adapt to 2"));
   EXPECT_THAT(set_->failures(), IsEmpty());
+}
+
+TEST_F(ProviderSetTest, a_warning_about_a_provider_is_logged_once) {
+  script_.warnings["sky"] = "listed twice";
+  apply({{"sky", 1}, {"sea", 1}});
+  EXPECT_THAT(warnings_, ElementsAre("f:1:1: listed twice"));
+  apply({{"sky", 2}, {"sea", 1}});
+  EXPECT_THAT(warnings_, SizeIs(1)) << "it has only moved to another line";
+  script_.warnings["sky"] = "no key";
+  apply({{"sky", 2}, {"sea", 1}});
+  EXPECT_THAT(warnings_, ElementsAre("f:1:1: listed twice", "f:2:1: no key"));
+}
+
+TEST_F(ProviderSetTest, a_warning_is_about_the_configuration_in_effect) {
+  script_.warnings["sky"] = "listed twice";
+  apply({{"sky", 1}});
+  script_.warnings["sky"] = "no key";
+  script_.file_problems["sky"] = "no kubeconfig";
+  apply({{"sky", 2}});
+  EXPECT_THAT(warnings_, ElementsAre("f:1:1: listed twice"));
+  script_.file_problems.clear();
+  apply({{"sky", 2}});
+  EXPECT_THAT(warnings_, ElementsAre("f:1:1: listed twice", "f:2:1: no key"));
 }
 
 TEST_F(ProviderSetTest, a_provider_in_service_stays_as_it_is_without_its_file) {
@@ -352,8 +382,7 @@ TEST_F(ProviderSetTest, a_provider_that_the_daemon_does_not_want_needs_no_file) 
 
 TEST_F(ProviderSetTest, a_provider_that_cannot_serve_has_failed) {
   daemon_.unusable = "sky";
-  EXPECT_THAT(apply({{"sky", 1}}),
-              ElementsAre("start sky-1", "stop sky-1", "failed sky-1", "adapt to 1"));
+  EXPECT_THAT(apply({{"sky", 1}}), ElementsAre("start sky-1", "stop sky-1", "adapt to 1"));
   EXPECT_THAT(set_->failures(), ElementsAre(Pair("sky", "unusable")));
 }
 
@@ -363,16 +392,6 @@ TEST_F(ProviderSetTest, a_failure_of_a_removed_provider_is_none) {
   EXPECT_THAT(apply({}), ElementsAre("adapt to 0"));
   EXPECT_THAT(set_->failures(), IsEmpty());
   EXPECT_THAT(pass(seconds(600)), IsEmpty());
-}
-
-TEST_F(ProviderSetTest, a_provider_that_is_added_again_fails_for_the_first_time) {
-  script_.start_failures["sky"] = "no credentials";
-  apply({{"sky", 1}});
-  EXPECT_THAT(apply({{"sky", 2}}), ElementsAre("start sky-2", "stop sky-2", "adapt to 1"))
-      << "it was not removed";
-  apply({});
-  EXPECT_THAT(apply({{"sky", 1}}),
-              ElementsAre("start sky-1", "stop sky-1", "failed sky-1", "adapt to 1"));
 }
 
 TEST_F(ProviderSetTest, a_change_during_a_retry_replaces_the_provider_that_is_starting) {
@@ -401,7 +420,7 @@ TEST_F(ProviderSetTest, a_replaced_provider_does_not_wait_for_retries) {
   script_.start_failures["sky"] = "no credentials";
   EXPECT_THAT(apply({{"sky", 2}}),
               ElementsAre("quiesce sky-1", "take over sky-1 by sky-2", "start sky-2", "stop sky-2",
-                          "failed sky-2", "adapt to 1", "end sky-1", "stop sky-1"));
+                          "adapt to 1", "end sky-1", "stop sky-1"));
   script_.start_failures.clear();
   EXPECT_THAT(pass(seconds(5)), ElementsAre("start sky-2", "begin sky-2", "adapt to 1"));
 }

@@ -234,6 +234,24 @@ TEST_F(ImageTableTest, pauses_and_build_requests_come_and_go) {
   EXPECT_THAT(table_.build_requests(), IsEmpty());
 }
 
+TEST_F(ImageTableTest, a_build_request_is_pending_until_its_build_begins) {
+  EXPECT_FALSE(table_.has_pending_request("deb"));
+  put(build_request_path("deb"), "");
+  EXPECT_TRUE(table_.has_pending_request("deb"));
+  put(builds_path("deb"), "");
+  coordination::Lock building(store_, random_, builds_lock_path("deb"));
+  EXPECT_TRUE(loop_.run(building.try_acquire()));
+  settle();
+  EXPECT_TRUE(table_.has_pending_request("deb")) << "without a build";
+  put_build("deb", "b1", "building", "10.5");
+  EXPECT_FALSE(table_.has_pending_request("deb"));
+  loop_.run(building.release());
+  settle();
+  EXPECT_TRUE(table_.has_pending_request("deb")) << "the build has failed";
+  remove(build_request_path("deb"));
+  EXPECT_FALSE(table_.has_pending_request("deb"));
+}
+
 TEST_F(ImageTableTest, builds_and_uploads_under_way_are_known_by_their_locks) {
   put(builds_path("deb"), "");
   put(uploads_path("deb", "b1", "sky"), "");

@@ -71,6 +71,24 @@ TEST(NodeRecordTest, old_and_odd_forms_are_read) {
   EXPECT_THAT(to_record(pod), HasSubstr(R"("connection_port": {"token": "t"})"));
 }
 
+TEST(NodeRecordTest, what_no_decision_reads_may_have_any_type_and_is_kept) {
+  Node node = parse_node(
+      "1",
+      {R"({"state": "ready", "comment": 5, "hold_job": ["a"], "cloud": {}, "region": null})", {}});
+  EXPECT_EQ(node.comment, std::nullopt);
+  EXPECT_EQ(node.hold_job, std::nullopt);
+  const std::string text = to_record(node);
+  for (const char* kept :
+       {R"("comment": 5,)", R"("hold_job": ["a"],)", R"("cloud": {},)", R"("region": null,)"}) {
+    EXPECT_THAT(text, HasSubstr(kept));
+  }
+  EXPECT_EQ(to_record(parse_node("1", {text, {}})), text);
+  node.comment = "its machine has ended";
+  const std::string changed = to_record(node);
+  EXPECT_THAT(changed, HasSubstr(R"("comment": "its machine has ended",)"));
+  EXPECT_THAT(changed, testing::Not(HasSubstr(R"("comment": 5)"))) << "no key twice";
+}
+
 TEST(NodeRecordTest, of_a_repeated_key_the_last_value_counts) {
   const Node node =
       parse_node("1", {R"({"state": "ready", "az": "a", "x": 1, "az": "b", "x": 2})", {}});
@@ -147,6 +165,19 @@ TEST(RequestRecordTest, what_zuul_leaves_out_is_written_by_us) {
                           "created_time", "tenant_name"}) {
     EXPECT_THAT(text, HasSubstr(std::string("\"") + key + "\": "));
   }
+}
+
+TEST(RequestRecordTest, what_no_decision_reads_may_have_any_type_and_is_kept) {
+  const std::string fields = R"("event_id": 7, "created_time": "now", "tenant_name": "ten")";
+  const NodeRequest request =
+      parse_node_request("100-0000000001", {R"({"state": "requested", )" + fields + "}", {}});
+  EXPECT_EQ(request.event_id, std::nullopt);
+  EXPECT_EQ(request.created_time, std::nullopt);
+  EXPECT_EQ(request.tenant_name, "ten");
+  EXPECT_THAT(to_record(request), HasSubstr(fields + "}"));
+  EXPECT_THROW(
+      parse_node_request("100-0000000001", {R"({"state": "requested", "tenant_name": 5})", {}}),
+      RecordError);
 }
 
 TEST(RequestRecordTest, requests_are_ordered_by_priority_then_relative_priority_then_age) {

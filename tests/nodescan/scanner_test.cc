@@ -177,10 +177,20 @@ TEST_F(ScannerTest, reads_rsa_keys_whichever_signature_the_server_is_ready_to_ma
 }
 
 TEST_F(ScannerTest, reads_keys_through_every_kind_of_key_exchange) {
-  for (const char* method : {"ecdh-sha2-nistp521", "diffie-hellman-group14-sha256",
-                             "diffie-hellman-group16-sha512", "diffie-hellman-group14-sha1"}) {
+  for (const char* method :
+       {"ecdh-sha2-nistp521", "diffie-hellman-group14-sha256", "diffie-hellman-group16-sha512",
+        "diffie-hellman-group14-sha1", "diffie-hellman-group1-sha1"}) {
     SCOPED_TRACE(method);
     const Sshd sshd({.configuration = {std::string("KexAlgorithms ") + method}});
+    NetworkScanner scanner(runtime_, pool_);
+    EXPECT_EQ(host_keys(scanner, kLoopback, sshd.port()), sshd.host_keys());
+  }
+}
+
+TEST_F(ScannerTest, reads_keys_of_servers_with_only_old_ciphers) {
+  for (const char* cipher : {"aes256-cbc", "aes192-cbc", "aes128-cbc", "3des-cbc"}) {
+    SCOPED_TRACE(cipher);
+    const Sshd sshd({.configuration = {std::string("Ciphers ") + cipher, "MACs hmac-sha1"}});
     NetworkScanner scanner(runtime_, pool_);
     EXPECT_EQ(host_keys(scanner, kLoopback, sshd.port()), sshd.host_keys());
   }

@@ -212,7 +212,7 @@ def test_the_request_of_a_held_node_is_over(browser, site):
 
 def test_what_happens_to_the_machine_depends_on_the_provider(browser, site):
     browser.open(site)
-    nodes = [{'provider': 'shares', 'static': True}, {'provider': 'rack', 'static': True}, {'provider': 'elsewhere', 'static': True}]
+    nodes = [{'provider': 'shares', 'slot': True}, {'provider': 'rack', 'slot': True}, {'provider': 'elsewhere', 'slot': True}]
     assert texts_of_deletion(browser, *nodes) == ['The node is reclaimed: its slot on a machine becomes free.',
                                                   'The node is reclaimed: its host becomes ready again.',
                                                   'The node is reclaimed.']

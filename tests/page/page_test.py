@@ -77,6 +77,14 @@ def test_unhealthy_hosts_come_first_with_the_reason(site, browser):
     browser.wait('it is said on the first page', lambda: 'Connection refused' in browser.text('[aria-label="Needs attention"]'))
 
 
+def test_a_slot_of_a_machine_is_no_static_host(site, browser):
+    browser.open(site)
+    assert browser.driver.execute_async_script('''
+        const done = arguments[arguments.length - 1];
+        import('/page/records.js').then(({isOfStaticHost}) => done(
+            [{slot: true}, {slot: true, machine: '0000000007'}, {machine: 'm1'}].filter(isOfStaticHost).length));''') == 1
+
+
 STREAM_OF_THE_TEST = r"""
     const ask = window.fetch;
     window.fetch = async (path, options) => {
@@ -250,6 +258,11 @@ def test_everything_is_done_by_keyboard(site, browser, request_of_three):
     browser.open(site)
     browser.press(Keys.TAB)
     assert browser.focused() == 'Skip to the content'
+    before = browser.driver.current_url
+    browser.press(Keys.ENTER)
+    assert browser.run('return document.activeElement.id') == 'main'
+    assert browser.driver.current_url == before
+    browser.run("document.querySelector('.skip').focus()")
     browser.press(*[Keys.TAB] * 6)  # past the name, the dashboard and the button for a token
     assert browser.focused().startswith('Nodes')
     browser.press(Keys.ENTER)

@@ -263,6 +263,71 @@ TEST(DecisionTest, a_tenant_at_its_limit_waits) {
   EXPECT_EQ(situation.decide().kind, Kind::accept) << "it gets what counts for it already";
 }
 
+TEST(DecisionTest, a_request_beyond_its_tenants_limit_waits_until_that_is_raised) {
+  Situation situation;
+  situation.launches();
+  situation.request.tenant_name = "acme";
+  for (const double limit : {0.0, 0.5}) {
+    situation.input.tenant_limits = driver::Limits{{"instances", limit}};
+    const Decision decision = situation.decide();
+    EXPECT_EQ(decision.kind, Kind::wait);
+    EXPECT_EQ(decision.until, Until::tenant_limit_is_raised);
+    EXPECT_EQ(decision.reason.code, Reason::Code::beyond_limit_of_tenant);
+    EXPECT_EQ(decision.shortage, Decision::Shortage::none) << "no eviction helps";
+  }
+  EXPECT_EQ(sentence(situation.decide()),
+            "waits: it would exceed quota: for its tenant it needs instances 1, the limit is 0.5 "
+            "(until the tenant's limit is raised)");
+  situation.input.pool_limits["instances"] = 0.5;
+  EXPECT_EQ(situation.decide().kind, Kind::decline) << "no higher limit of the tenant helps";
+}
+
+TEST(DecisionTest, what_exceeds_its_tenants_limit_is_left_to_a_pool_that_may_need_less) {
+  Situation situation;
+  situation.launches();
+  situation.request.tenant_name = "acme";
+  situation.input.needs_of_all = driver::Resources({{"cores", 8}, {"instances", 1}});
+  situation.input.tenant_limits = driver::Limits{{"cores", 4}};
+  EXPECT_EQ(situation.decide().kind, Kind::wait) << "it is the last one";
+  situation.input.others_defer = true;
+  EXPECT_EQ(situation.decide().kind, Kind::decline);
+  EXPECT_EQ(situation.decide().reason.code, Reason::Code::beyond_limit_of_tenant);
+  situation.input.tenant_limits = driver::Limits{{"cores", 4}, {"instances", 1}};
+  EXPECT_EQ(situation.decide().kind, Kind::decline);
+  situation.input.tenant_limits = driver::Limits{{"cores", 4}, {"instances", 0}};
+  EXPECT_EQ(situation.decide().kind, Kind::wait) << "no pool has nodes that are no instances";
+}
+
+TEST(DecisionTest, pools_that_could_serve_a_request_defer_to_a_better_one) {
+  struct Row {
+    Component other;
+    bool defers;
+    std::string preferred = {};
+  };
+  const Row rows[] = {
+      {pool("p", "cloud", {"small"}, 101), true},
+      {pool("p", "cloud", {"small"}, 100), false},
+      {pool("p", "cloud", {"small"}, 99), false},
+      {pool("p", "cloud", {"large"}, 101), false},
+      {pool("declined", "cloud", {"small"}, 101), false},
+      {pool("p", "cloud", {"small"}, 100), true, "rack"},
+      {pool("p", "cloud", {"small"}, 99), true, "rack"},
+      {pool("p", "cloud", {"small"}, 100), false, "cloud"},
+      {pool("p", "rack", {"small"}, 100), false, "rack"},
+      {pool("declined", "cloud", {"small"}, 100), false, "rack"},
+  };
+  for (const Row& row : rows) {
+    NodeRequest request;
+    request.node_types = {"small"};
+    request.declined_by = {"declined"};
+    if (!row.preferred.empty()) request.provider = row.preferred;
+    const Component own = pool("own", "rack", {"small"});
+    EXPECT_EQ(others_defer(request, own, {&own, &row.other}), row.defers)
+        << row.other.id << " of " << row.other.provider_name << ", priority " << row.other.priority
+        << ", preferred: " << row.preferred;
+  }
+}
+
 TEST(DecisionTest, while_no_pool_is_known_to_be_registered_nothing_fails) {
   NodeRequest request;
   const Component own = pool("own", "rack", {"small"});

@@ -110,10 +110,47 @@ TEST_F(PoolStockTest, the_nodes_of_one_request_share_a_zone) {
   add("south", {"a", "b"}, "south");
   add("another in the south", {"b"}, "south");
   add("anywhere", {"c"});
-  EXPECT_THAT(choice({"a", "b"}), ElementsAre("north", "-")) << "that of the first one counts";
+  EXPECT_THAT(choice({"a", "b"}), ElementsAre("south", "another in the south"))
+      << "only one zone can serve both";
   EXPECT_THAT(choice({"b", "a"}), ElementsAre("another in the south", "south"));
-  EXPECT_THAT(choice({"a", "a"}), UnorderedElementsAre("north", "-"));
+  EXPECT_THAT(choice({"a", "a"}), UnorderedElementsAre("north", "-")) << "the first one's counts";
+  EXPECT_THAT(choice({"b", "b", "a"}), UnorderedElementsAre("another in the south", "south", "-"));
   EXPECT_THAT(choice({"a", "c"}), ElementsAre("north", "anywhere"));
+  EXPECT_THAT(choice({"c", "a"}), ElementsAre("anywhere", "north"));
+  EXPECT_THAT(choice({"a"}, "south"), ElementsAre("south")) << "a single node is of any zone";
+}
+
+TEST_F(PoolStockTest, nodes_of_other_zones_hide_none_of_the_right_one) {
+  add("n1", {"a"}, "north");
+  for (int i = 0; i < 5; ++i) add("s" + std::to_string(i), {"a"}, "south" + std::to_string(i));
+  add("n2", {"a"}, "north");
+  add("n3", {"b"}, "north");
+  EXPECT_THAT(choice({"a", "a"}), UnorderedElementsAre("n1", "n2"));
+  EXPECT_THAT(choice({"a", "b", "a"}, "n2"), UnorderedElementsAre("n2", "n3", "n1"));
+  EXPECT_THAT(choice({"a", "a", "b", "b"}), UnorderedElementsAre("n1", "n2", "n3", "-"));
+}
+
+TEST_F(PoolStockTest, nodes_without_a_zone_do_not_join_those_of_two) {
+  add("anywhere", {"a"});
+  add("north", {"a"}, "north");
+  add("south", {"a"}, "south");
+  add("s2", {"b"}, "south");
+  EXPECT_THAT(choice({"a", "a", "a"}), UnorderedElementsAre("anywhere", "north", "-"));
+  EXPECT_THAT(choice({"a", "a", "b"}), UnorderedElementsAre("anywhere", "south", "s2"));
+}
+
+TEST_F(PoolStockTest, equal_labels_are_searched_for_once_in_each_zone) {
+  for (int i = 0; i < 10; ++i) add("n" + std::to_string(i), {"a"}, "north");
+  for (int i = 0; i < 10; ++i) add("s" + std::to_string(i), {"a", "b"}, "south");
+  NodeRequest request;
+  request.node_types = {"a", "a", "b", "a", "b"};
+  int inspected = 0;
+  const auto plan = stock_.choose(request, [&inspected](const std::string&) {
+    ++inspected;
+    return false;
+  });
+  EXPECT_THAT(plan, testing::Each(testing::Not(testing::IsEmpty())));
+  EXPECT_EQ(inspected, 10 + 2 * 10) << "`a` in the north, `a` and `b` in the south";
 }
 
 TEST_F(PoolStockTest, a_node_with_several_labels_serves_only_one_at_once) {

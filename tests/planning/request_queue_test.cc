@@ -216,6 +216,18 @@ TEST_F(RequestQueueTest, queues_that_waited_for_each_other_do_not_wake_each_othe
   EXPECT_LE(evaluate_due(Until::registry_changes, {first, second}).size(), 4U);
 }
 
+TEST_F(RequestQueueTest, other_pools_and_smaller_labels_may_help_what_exceeds_its_tenants_limit) {
+  const NodeRequest large = request(1, {"a"}, "acme");
+  wait(large, Until::tenant_limit_is_raised);
+  queue_.capacity_has_grown();
+  queue_.tenant_takes_less("acme");
+  EXPECT_EQ(queue_.next(), std::nullopt) << "it would not fit even then";
+  queue_.provider_has_answered();
+  EXPECT_EQ(evaluate_due(Until::tenant_limit_is_raised, {large}), std::vector{large.service_key()});
+  queue_.registry_has_changed();
+  EXPECT_EQ(queue_.next(), large.service_key());
+}
+
 TEST_F(RequestQueueTest, limits_of_every_kind_may_allow_more) {
   const NodeRequest room = request(1, {"a"});
   const NodeRequest tenant = request(2, {"b"}, "acme");

@@ -21,6 +21,7 @@ using async::Task;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // A daemon whose configuration is the text of a file; "bad" is invalid, and `clouds` is a further
 // file.
@@ -45,7 +46,12 @@ class ConfigFollowerTest : public testing::Test {
         .load = [this] { return load(); },
         .further_files =
             [this](const config::Config&) { return std::set<std::string>{path("clouds")}; },
-        .apply = [this](config::Config config) { return apply(std::move(config)); }};
+        .apply = [this](config::Config config) { return apply(std::move(config)); },
+        .apply_ahead =
+            [this](const config::Config& config) {
+              ahead_.push_back(config.images_dir.value_or(""));
+              changed_.set();
+            }};
     follower_.emplace(runtime_, log, std::move(source),
                       ConfigFollower::Intervals{.settling = 1ms, .poll = poll, .retry = retry});
     follower_->load();
@@ -65,14 +71,16 @@ class ConfigFollowerTest : public testing::Test {
   }
 
   Task<> apply(config::Config config) {
+    ++applications_;
     changed_.set();
+    if (is_store_away_) co_await store_is_back_.wait();
     if (!refusals_.empty()) {
       const coordination::StoreError error = refusals_.back();
       refusals_.pop_back();
       throw coordination::StoreError(error);
     }
     applied_.push_back(config.images_dir.value_or(""));
-    co_return;
+    changed_.set();
   }
 
   std::string path(const std::string& name) const { return directory_.path() / name; }
@@ -98,6 +106,10 @@ class ConfigFollowerTest : public testing::Test {
   std::vector<std::string> log_;
   std::vector<std::string> applied_;
   std::vector<coordination::StoreError> refusals_;
+  bool is_store_away_ = false;  // apply() waits for it
+  async::Event store_is_back_;
+  std::vector<std::string> ahead_;
+  int applications_ = 0;  // begun
   int loads_ = 0;
   std::function<void()> after_read_;
   std::optional<ConfigFollower> follower_;
@@ -143,6 +155,18 @@ TEST_F(ConfigFollowerTest, a_failed_load_is_retried_and_logged_once) {
   wait_until([&] { return log_.size() == 2; });
 }
 
+TEST_F(ConfigFollowerTest, a_failed_load_beside_a_changed_further_file_is_retried_at_intervals) {
+  constexpr auto kRetry = 50ms;
+  follow(1h, kRetry);
+  replace("clouds", "other");
+  replace("config", "bad");
+  wait_until([&] { return log_.size() == 1; });
+  const async::Clock::TimePoint begin = clock_.now();
+  const int before = loads_;
+  wait_until([&] { return loads_ >= before + 5; });
+  EXPECT_GE(clock_.now() - begin, 2 * kRetry) << "late events may have caused some loads";
+}
+
 TEST_F(ConfigFollowerTest, what_completes_a_file_after_it_was_read_counts) {
   follow(1h, 1h);
   after_read_ = [this] { replace("config", "complete"); };
@@ -169,6 +193,47 @@ TEST_F(ConfigFollowerTest, what_the_store_has_kept_from_being_done_is_done_again
   replace("config", "two");
   wait_until([&] { return !applied_.empty(); });
   EXPECT_THAT(log_, ElementsAre(HasSubstr("retrying: gone")));
+}
+
+TEST_F(ConfigFollowerTest, a_change_counts_at_once_while_an_earlier_one_waits_for_the_store) {
+  is_store_away_ = true;
+  follow(1h, 1h);
+  replace("config", "two");
+  wait_until([&] { return applications_ == 1; });
+  replace("config", "three");
+  wait_until([&] { return !ahead_.empty(); });
+  EXPECT_THAT(ahead_, ElementsAre("three"));
+  EXPECT_THAT(applied_, IsEmpty()) << "one after the other";
+  is_store_away_ = false;
+  store_is_back_.set();
+  wait_until([&] { return applied_.size() == 2; });
+  EXPECT_THAT(applied_, ElementsAre("two", "three"));
+}
+
+TEST_F(ConfigFollowerTest, an_error_is_logged_once_while_an_earlier_change_waits_for_the_store) {
+  is_store_away_ = true;
+  follow(1h, 1h);
+  replace("config", "two");
+  wait_until([&] { return applications_ == 1; });
+  replace("config", "bad");
+  wait_until([&] { return !log_.empty(); });
+  is_store_away_ = false;
+  store_is_back_.set();
+  const int before = loads_;
+  wait_until([&] { return applied_.size() == 1 && loads_ > before; });
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("the previous one stays in effect: config: bad")));
+}
+
+TEST_F(ConfigFollowerTest, a_reload_requested_while_an_earlier_one_waits_for_the_store_follows) {
+  is_store_away_ = true;
+  follow(1h, 1h);
+  follower_->reload();
+  wait_until([&] { return applications_ == 1; });
+  follower_->reload();
+  is_store_away_ = false;
+  store_is_back_.set();
+  wait_until([&] { return applied_.size() == 2; });
+  EXPECT_THAT(ahead_, IsEmpty());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 
@@ -41,8 +42,9 @@ class TestDaemon final : public Daemon {
   std::vector<std::string> calls_;
   std::vector<std::int64_t> sessions_;
   std::vector<std::string> early_problems_;
-  std::function<void()> block_;    // is called on the loop
-  std::function<Task<>()> begin_;  // in the start
+  std::function<void()> block_;          // is called on the loop
+  std::function<Task<>()> begin_;        // in the start
+  bool ends_when_reconfigured_ = false;  // not by the start
 
   using Daemon::enable_registry;
   using Daemon::health;
@@ -67,10 +69,11 @@ class TestDaemon final : public Daemon {
       failures_.erase(failures_.begin());
       throw StoreError(failure);
     }
-    ::raise(SIGTERM);
+    if (!ends_when_reconfigured_) ::raise(SIGTERM);
   }
   Task<> reconfigure(config::Config /*config*/) override {
     calls_.emplace_back("reconfigure");
+    if (ends_when_reconfigured_) ::raise(SIGTERM);
     co_return;
   }
   std::vector<std::string> early_problems() const override { return early_problems_; }
@@ -198,10 +201,9 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   options.config =
       directory_.write("nodepool.yaml", "store: sqlite://" + directory_.path().string() + "/db\n");
   options.foreground = true;
-  TestDaemon daemon(options,
-                    std::make_shared<telemetry::Log>(telemetry::LogOptions{
-                        .target = telemetry::LogOptions::Target::file, .file = "/dev/full"}),
-                    {});
+  telemetry::LogOptions log;
+  log.targets = {{.kind = telemetry::LogTargetOptions::Kind::file, .file = "/dev/full"}};
+  TestDaemon daemon(options, std::make_shared<telemetry::Log>(log), {});
   ::unsetenv("WATCHDOG_USEC");
   daemon.enable_registry();
   daemon.begin_ = [&]() -> Task<> {
@@ -212,10 +214,37 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   };
   daemon.run(report_);
   EXPECT_THAT(daemon.state().problems,
-              ElementsAre("the log cannot be written: No space left on device"));
+              ElementsAre("the log cannot be written: /dev/full: No space left on device"));
   EXPECT_THAT(daemon.health().warnings, ElementsAre(daemon.state().problems.front()));
   EXPECT_THAT(daemon.registry().prometheus_text(),
               Not(HasSubstr("nodepool_log_messages_dropped_total 0\n")));
+}
+
+TEST_F(DaemonTest, a_log_that_can_be_written_again_is_no_problem_before_the_next_message) {
+  ::setenv("WATCHDOG_USEC", "200000", 1);
+  Options options;
+  options.config =
+      directory_.write("nodepool.yaml", "store: sqlite://" + directory_.path().string() + "/db\n");
+  options.foreground = true;
+  const std::string file = directory_.path() / "log";
+  std::filesystem::create_symlink("/dev/full", file);
+  telemetry::LogOptions log;
+  log.targets = {{.kind = telemetry::LogTargetOptions::Kind::file, .file = file}};
+  TestDaemon daemon(options, std::make_shared<telemetry::Log>(log), {});
+  ::unsetenv("WATCHDOG_USEC");
+  const auto begin = [](TestDaemon& daemon, std::string file) -> Task<> {
+    daemon.log().info("a message");
+    while (daemon.state().problems.empty()) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+    std::filesystem::remove(file);
+    while (!daemon.state().problems.empty()) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  daemon.begin_ = [&] { return begin(daemon, file); };
+  daemon.run(report_);
+  EXPECT_THAT(test_support::read_file(file), HasSubstr("could not be written to this log"));
 }
 
 TEST_F(DaemonTest, problems_of_what_starts_without_the_store_are_published_with_the_start) {
@@ -230,6 +259,42 @@ TEST_F(DaemonTest, problems_of_what_starts_without_the_store_are_published_with_
   daemon->run(report_);
   EXPECT_THAT(published, ElementsAre("the port is in use"));
   EXPECT_THAT(daemon->health().warnings, ElementsAre("the port is in use"));
+}
+
+TEST_F(DaemonTest, a_change_of_the_store_during_the_start_reaches_the_store_that_is_open) {
+  const auto daemon = this->daemon({});
+  const auto begin = [](TestDaemon& daemon, const test_support::TemporaryDirectory& directory,
+                        std::vector<std::string>& published) -> Task<> {
+    directory.write("nodepool.yaml", "store: sqlite://" + directory.path().string() + "/other\n");
+    while (daemon.state().problems.empty()) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+    published = daemon.state().problems;
+  };
+  std::vector<std::string> published;
+  daemon->begin_ = [&] { return begin(*daemon, directory_, published); };
+  daemon->run(report_);
+  EXPECT_THAT(published, ElementsAre("changed keys that wait for a restart: store"));
+}
+
+// The store may have been opened with the configuration before.
+TEST_F(DaemonTest, a_change_while_the_store_is_being_opened_is_applied_when_the_daemon_serves) {
+  Options options;
+  options.config = directory_.write("nodepool.yaml",
+                                    "zookeeper-servers: [{host: 127.0.0.1, port: 1}]\n"
+                                    "zookeeper-tls: {insecure-plaintext: true}\n");
+  options.foreground = true;
+  bool is_changed = false;
+  auto log = telemetry::Log::to_consumer([&](telemetry::LogLevel, std::string_view,
+                                             std::string_view message) {
+    if (!message.starts_with("Waiting for the store: ")) return;
+    if (std::exchange(is_changed, true)) return;
+    directory_.write("nodepool.yaml", "store: sqlite://" + directory_.path().string() + "/db\n");
+  });
+  TestDaemon daemon(options, std::move(log), {});
+  daemon.ends_when_reconfigured_ = true;
+  daemon.run(report_);
+  EXPECT_THAT(daemon.calls_, ElementsAre("start", "reconfigure", "stop"));
 }
 
 TEST_F(DaemonTest, a_store_that_refuses_writes_is_logged_once_and_an_obstacle_until_it_does_not) {

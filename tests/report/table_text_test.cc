@@ -53,6 +53,20 @@ TEST(TableTest, a_cell_with_several_lines_makes_a_high_row) {
             "+-----+------+");
 }
 
+TEST(TableTest, a_tab_is_one_column_and_on_a_terminal_a_blank) {
+  Table table({{"a", "A"}, {"b", "B"}});
+  table.add({Json{R"("x\ty")"}, Json{"7"}});
+  EXPECT_EQ(table_text(table),
+            "+-----+---+\n"
+            "| A   | B |\n"
+            "+-----+---+\n"
+            "| x\ty | 7 |\n"
+            "+-----+---+");
+  const testing::Matcher<std::string> has_blank = testing::HasSubstr("\n| x y | 7 |\n");
+  EXPECT_THAT(table_text(table, {.is_terminal = true}), has_blank);
+  EXPECT_THAT(table_text(table, {.width = 80, .is_terminal = true}), has_blank);
+}
+
 TEST(TableTest, a_column_may_have_a_greatest_width) {
   Table table({{.key = "a", .header = "A", .widest = 8}, {"b", "B"}});
   table.add({Json{R"("it has failed: /a/long/path/")"}, Json{R"("as wide as is")"}});
@@ -176,6 +190,7 @@ TEST(TableTest, widths_of_characters) {
   EXPECT_EQ(display_width("한글"), 4U);
   EXPECT_EQ(display_width("ｆｕｌｌ"), 8U);
   EXPECT_EQ(display_width("\xff\xe6"), 2U);
+  EXPECT_EQ(display_width("\tä\t"), 3U);
 }
 
 TEST(CellTextTest, values_look_as_they_do_in_python) {
@@ -205,6 +220,7 @@ TEST(CellTextTest, terminal_control_characters_of_a_record_are_escaped) {
   EXPECT_EQ(cell(R"("\u001b]0;title\u0007")"), R"(\x1b]0;title\x07)");
   EXPECT_EQ(cell(R"("\u009b2J")"), R"(\x9b2J)");
   EXPECT_EQ(cell(R"(["a\rb"])"), R"(a\x0db)");
+  EXPECT_EQ(cell(R"("a\tb\nc")"), "a\tb\nc") << "these control nothing";
 }
 
 }  // namespace

@@ -92,6 +92,17 @@ TEST_F(LogRotationTest, weeks_end_with_their_day) {
   EXPECT_EQ(end_of_period(sunday, monday), monday + 7 * kDay);
 }
 
+TEST_F(LogRotationTest, a_file_that_cannot_be_opened_is_retried_once_a_second) {
+  std::filesystem::create_directory(path());
+  LogFile file(path(), {}, kFridayNoon);
+  EXPECT_NE(file.opening_failure(), "");
+  std::filesystem::remove(path());
+  EXPECT_THROW(file.write("one\n", kFridayNoon), std::system_error);
+  EXPECT_THAT(names(), testing::IsEmpty());
+  file.write("two\n", kFridayNoon + 1);
+  EXPECT_EQ(content(""), "two\n");
+}
+
 TEST_F(LogRotationTest, where_nothing_can_be_renamed_it_goes_on) {
   // The name of the first backup is taken by a directory that is not empty.
   directory_.write("log.1/x", "");

@@ -8,9 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -43,12 +45,24 @@ class LogFileTest : public testing::Test {
     for (std::string line; std::getline(file, line);) result.push_back(line);
     return result;
   }
+  static LogTargetOptions file_target(std::string path, LogLevel level = LogLevel::debug) {
+    LogTargetOptions target;
+    target.kind = LogTargetOptions::Kind::file;
+    target.file = std::move(path);
+    target.level = level;
+    return target;
+  }
+  // Of this second after noon of 2023-11-17.
+  static LogRecord record(std::string_view message, std::time_t second) {
+    return {LogLevel::info, std::chrono::system_clock::from_time_t(1'700'222'400 + second),
+            "nodepool", message};
+  }
   std::shared_ptr<Log> open() {
     LogOptions options;
-    options.target = LogOptions::Target::file;
-    options.file = path_;
-    options.levels = {
-        {"", LogLevel::off}, {"nodepool", LogLevel::info}, {"nodepool.launcher", LogLevel::debug}};
+    options.targets = {file_target(path_)};
+    options.routes = {{"", {.level = LogLevel::off}},
+                      {"nodepool", {.level = LogLevel::info}},
+                      {"nodepool.launcher", {.level = LogLevel::debug}}};
     return std::make_shared<Log>(options);
   }
 
@@ -129,18 +143,41 @@ TEST_F(FullDiskTest, lost_messages_are_counted_and_logged_when_there_is_space) {
 
 TEST_F(FullDiskTest, a_file_that_cannot_be_made_anew_loses_what_is_written_meanwhile) {
   free_space();
-  const std::shared_ptr<Log> log = open();
-  const Logger logger(log, "nodepool");
-  logger.info("one");
+  LogTarget target(file_target(path_));
+  target.write(record("one", 0));
   std::filesystem::rename(path_, path_ + ".1");
   std::filesystem::create_directory(path_);
-  logger.info("two");
-  EXPECT_EQ(log->losses().messages, 1U);
+  target.write(record("two", 0));
+  EXPECT_EQ(target.losses().messages, 1U);
   std::filesystem::remove(path_);
-  logger.info("three");
+  target.write(record("three", 1));
   EXPECT_THAT(lines(path_), ElementsAre(HasSubstr("1 message(s) could not be written to this log"),
                                         EndsWith("three")));
   std::filesystem::remove(path_ + ".1");
+}
+
+TEST_F(FullDiskTest, a_retry_notices_that_there_is_space_again) {
+  const std::shared_ptr<Log> log = open();
+  Logger(log, "nodepool").info("one");
+  log->retry();
+  EXPECT_THAT(log->losses().trouble, HasSubstr("No space left on device"));
+  free_space();
+  log->retry();
+  EXPECT_EQ(log->losses().trouble, "");
+  log->retry();
+  EXPECT_THAT(lines(path_), ElementsAre(HasSubstr("1 message(s) could not be written")));
+  EXPECT_EQ(log->losses().messages, 1U);
+}
+
+TEST_F(LogFileTest, a_retry_notices_that_a_file_can_be_opened) {
+  std::filesystem::create_directory(path_);
+  LogTarget target(file_target(path_));
+  target.retry(record("", 0).time);
+  EXPECT_NE(target.losses().trouble, "");
+  std::filesystem::remove(path_);
+  target.retry(record("", 1).time);
+  EXPECT_EQ(target.losses().trouble, "");
+  EXPECT_EQ(target.losses().messages, 0U);
 }
 
 // A write that is cut short because the disk is full.
@@ -175,7 +212,7 @@ class JournalTest : public LogFileTest {
       const std::string inode = std::to_string(status.st_ino + (is_journal ? 0 : 1));
       ::setenv("JOURNAL_STREAM", (std::to_string(status.st_dev) + ":" + inode).c_str(), 1);
       LogOptions options;
-      options.levels = {{"", LogLevel::debug}};
+      options.routes[""].level = LogLevel::debug;
       const Logger logger(std::make_shared<Log>(options), "nodepool");
       logger.debug("1");
       logger.info("2\n3");
@@ -205,6 +242,91 @@ TEST(LogErrorsTest, the_error_of_a_task_is_logged_with_its_name) {
   };
   log_errors(Logger(Log::to_consumer(consume), "nodepool.x"))("a task", "it failed {}");
   EXPECT_THAT(messages, ElementsAre("nodepool.x a task: it failed {}"));
+}
+
+// A file with debug messages, another one from warnings on.
+class TargetsTest : public LogFileTest {
+ protected:
+  ~TargetsTest() override { std::filesystem::remove(warnings()); }
+  std::string warnings() const { return path_ + "_warnings"; }
+  std::shared_ptr<Log> open_both() {
+    LogOptions options;
+    options.targets = {file_target(warnings(), LogLevel::warning), file_target(path_)};
+    options.routes = {{"", {.level = LogLevel::debug, .targets = {0, 1}}},
+                      {"nodepool.quiet", {.level = LogLevel::debug, .targets = {0}}}};
+    return std::make_shared<Log>(options);
+  }
+};
+
+TEST_F(TargetsTest, each_target_takes_messages_from_its_level_on) {
+  const std::shared_ptr<Log> log = open_both();
+  const Logger logger(log, "nodepool");
+  logger.debug("one");
+  logger.warning("two");
+  EXPECT_THAT(lines(path_), ElementsAre(EndsWith("one"), EndsWith("two")));
+  EXPECT_THAT(lines(warnings()), ElementsAre(EndsWith("two")));
+  EXPECT_FALSE(log->enabled("nodepool.quiet", LogLevel::info));
+}
+
+TEST_F(TargetsTest, a_requested_message_is_written_although_no_target_takes_its_level) {
+  const std::shared_ptr<Log> log = open_both();
+  Logger(log, "nodepool").requested("one");
+  Logger(log, "nodepool.quiet").requested("two");
+  EXPECT_THAT(lines(path_), ElementsAre(EndsWith("one")));
+  EXPECT_THAT(lines(warnings()), ElementsAre(EndsWith("two")));
+}
+
+TEST_F(TargetsTest, a_target_that_fails_does_not_silence_others) {
+  std::filesystem::create_symlink("/dev/full", warnings());
+  const std::shared_ptr<Log> log = open_both();
+  const Logger logger(log, "nodepool");
+  logger.warning("one");
+  logger.warning("two");
+  EXPECT_THAT(lines(path_), ElementsAre(EndsWith("one"), EndsWith("two")));
+  EXPECT_EQ(log->losses().messages, 2U);
+  EXPECT_EQ(log->losses().trouble, warnings() + ": No space left on device");
+  std::filesystem::remove(warnings());
+  logger.warning("three");
+  EXPECT_THAT(lines(warnings()), ElementsAre(HasSubstr("2 message(s)"), EndsWith("three")));
+  EXPECT_EQ(log->losses().trouble, "");
+}
+
+TEST_F(TargetsTest, a_file_that_cannot_be_opened_is_a_trouble_while_another_target_works) {
+  LogOptions options;
+  options.targets = {file_target("/proc/no-such-directory/log"), file_target(path_)};
+  options.routes = {{"", {.targets = {0, 1}}}};
+  const std::shared_ptr<Log> log = std::make_shared<Log>(options);
+  EXPECT_THAT(log->losses().trouble, StartsWith("/proc/no-such-directory/log: "));
+  Logger(log, "nodepool").info("one");
+  EXPECT_THAT(lines(path_), ElementsAre(EndsWith("one")));
+  options.routes["nodepool.audit"] = {.targets = {0}};
+  EXPECT_THROW(Log{options}, std::runtime_error) << "a logger would have no file";
+}
+
+TEST_F(TargetsTest, a_stream_does_not_replace_a_file_that_cannot_be_opened) {
+  LogOptions options;
+  options.targets = {{}, file_target("/proc/no-such-directory/log")};
+  options.routes = {{"", {.targets = {0, 1}}}};
+  EXPECT_THROW(Log{options}, std::runtime_error);
+}
+
+TEST_F(TargetsTest, a_target_to_which_no_logger_refers_is_not_opened) {
+  LogOptions options;
+  options.targets = {file_target(warnings()), file_target(path_)};
+  options.routes = {{"", {.targets = {1}}}};
+  Logger(std::make_shared<Log>(options), "nodepool").info("one");
+  EXPECT_FALSE(std::filesystem::exists(warnings()));
+  EXPECT_THAT(lines(path_), ElementsAre(EndsWith("one")));
+}
+
+TEST(LogLevelTest, python_numbers_are_understood) {
+  EXPECT_EQ(log_level_from(-1), LogLevel::debug);
+  EXPECT_EQ(log_level_from(10), LogLevel::debug);
+  EXPECT_EQ(log_level_from(11), LogLevel::info);
+  EXPECT_EQ(log_level_from(30), LogLevel::warning);
+  EXPECT_EQ(log_level_from(50), LogLevel::critical);
+  EXPECT_EQ(log_level_from(51), LogLevel::off);
+  EXPECT_EQ(log_level_from(1'000'000), LogLevel::off);
 }
 
 TEST(LogLevelTest, python_names_are_understood) {

@@ -81,8 +81,22 @@ TEST(NegotiationTest, the_highest_quality_wins_and_of_equal_ones_the_first_offer
 }
 
 TEST(NegotiationTest, a_client_may_want_nothing_that_there_is) {
-  for (const char* accept : {"", "image/png", "application/xml", "text/html;q=0", ",;,", ";q=1"}) {
+  for (const char* accept :
+       {"", ",", "image/png", "application/xml", "text/html;q=0", R"(image/png;a="b\",c/d")"}) {
     EXPECT_EQ(chosen(accept), std::nullopt) << accept;
+  }
+}
+
+TEST(NegotiationTest, a_malformed_header_counts_as_missing) {
+  for (const char* accept :
+       {"json", "*", "text", ",;,", ";q=1", "application/json;q=2", "application/json;q=.5",
+        "application/json;q=", "application/json;q=0.5x", "application/json;a", "application/",
+        "application/json text/plain", "application/json, *", R"(application/json;a="b)"}) {
+    EXPECT_EQ(chosen(accept), MediaType::html) << accept;
+  }
+  for (const char* accept : {"application/json;q=1;a", R"(application/json;a="b, \"c\";"; q=0.5)",
+                             ", application/json;q=0.123 ,,"}) {
+    EXPECT_EQ(chosen(accept), MediaType::json) << accept;
   }
 }
 

@@ -163,6 +163,14 @@ TEST_F(ReferencePagesTest, what_is_not_there_is_not_found_in_the_form_of_the_cli
   EXPECT_EQ(get("/node-list", {{"accept", "image/png"}}).status, 406U);
 }
 
+TEST_F(ReferencePagesTest, other_sites_may_embed_lists_that_require_no_token) {
+  Response response = get("/node-list");
+  EXPECT_THAT(response.headers, Contains(Pair("Content-Security-Policy", "default-src 'none'")));
+  make_private(response);
+  EXPECT_THAT(response.headers, Not(Contains(Key("Content-Security-Policy"))))
+      << "the server's default forbids it";
+}
+
 TEST_F(ReferencePagesTest, within_a_second_the_same_is_shown) {
   add_node("0000000001", R"("type": ["small"])");
   const Response first = get("/node-list");

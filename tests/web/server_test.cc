@@ -511,6 +511,20 @@ TEST_F(ServerTest, a_loopback_server_accepts_only_its_own_names) {
   EXPECT_EQ(asked("/a", "nodes.example"), "200");
 }
 
+TEST_F(ServerTest, public_paths_can_be_read_with_any_host_name) {
+  server_ = std::make_unique<Server>(
+      runtime_, log_, [this](Request request) { return answer(std::move(request)); });
+  loop_.run(server_->start({.host = "127.0.0.1", .port = 0, .public_paths = {"/a"}}));
+  const auto asked = [this](const std::string& request) {
+    return received(request + " HTTP/1.0\r\nHost: nodes.example\r\n\r\n").substr(9, 3);
+  };
+  EXPECT_EQ(asked("GET /a?fields=id"), "200");
+  EXPECT_EQ(asked("HEAD /a"), "200");
+  for (const char* request : {"POST /a", "GET /a/", "GET /b", "GET /"}) {
+    EXPECT_EQ(asked(request), "421") << request;
+  }
+}
+
 TEST_F(ServerTest, a_unix_socket_identifies_the_user_of_the_client) {
   const std::string path = directory_.path() / "socket";
   server_ = std::make_unique<Server>(runtime_, log_, [](Request request) -> Task<Response> {

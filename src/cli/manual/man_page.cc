@@ -108,6 +108,10 @@ std::string nodepool_page(const Release& release) {
       "exist is a failure only with --strict.");
   page.section("ENVIRONMENT");
   page.entry("NO_COLOR", "", "If it is not empty, tables on a terminal have no colours.");
+  page.entry(
+      "TERM", "",
+      "If it is dumb, tables have no colours and their full width, and --watch does not erase "
+      "the screen.");
   page.entry("TMPDIR", "", "Directory for the temporary files of run and ssh. By default /tmp.");
   page.entry("NODEPOOL_*", "", "Values that the configuration file refers to.");
   page.section("FILES");

@@ -116,20 +116,17 @@ const Fields& diskimage_fields() {
   return fields;
 }
 
-const Fields& upload_fields() {
-  static const Fields fields = {
-      {.key = "image-name-format",
-       .type = string(),
-       .default_value = "{image_name}-{timestamp}",
-       .description = "Name format of uploaded images in the cloud."},
-      {.key = "image-upload-timeout",
-       .type = integer(),
-       .default_value = "3600",
-       .unit = "seconds",
-       .description = "Maximum time until the cloud has made an uploaded image usable."},
-      post_upload_hook_field(),
-  };
-  return fields;
+Fields upload_fields(std::string_view timeout_description) {
+  return {{.key = "image-name-format",
+           .type = string(),
+           .default_value = "{image_name}-{timestamp}",
+           .description = "Name format of uploaded images in the cloud."},
+          {.key = "image-upload-timeout",
+           .type = integer(),
+           .default_value = "3600",
+           .unit = "seconds",
+           .description = timeout_description},
+          post_upload_hook_field()};
 }
 
 const Field& post_upload_hook_field() {

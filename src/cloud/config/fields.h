@@ -24,9 +24,9 @@ const config::Field& diskimage_name_field();
 const config::Field& pause_field();
 const config::Fields& diskimage_fields();
 
-// Of a provider with image uploads: `image-name-format`, `image-upload-timeout`,
-// `post-upload-hook`.
-const config::Fields& upload_fields();
+// Of a provider with image uploads: `image-name-format`, `image-upload-timeout`, whose description
+// must be a literal, and `post-upload-hook`.
+config::Fields upload_fields(std::string_view timeout_description);
 // The last of these alone.
 const config::Field& post_upload_hook_field();
 

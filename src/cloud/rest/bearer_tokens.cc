@@ -20,7 +20,7 @@ using Kind = CloudError::Kind;
 namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(20);
-constexpr std::size_t kMaxTokenFile = std::size_t{1} << 20;  // bytes
+constexpr std::size_t kMaxSize = std::size_t{1} << 20;  // bytes, of a response or a file
 
 // Some metadata services have it as text.
 double seconds_in(const Element& answer) {
@@ -35,9 +35,13 @@ double seconds_in(const Element& answer) {
 BearerTokens::BearerTokens(const async::Runtime& runtime, Options options, telemetry::Logger log,
                            http::Client::Observer on_attempt)
     : runtime_(runtime),
-      options_(options),
-      client_(runtime, {.transfers = {.is_direct = options.is_direct}}, log, std::move(on_attempt)),
-      cache_(runtime, options.name, std::move(log), [this] { return ask_or_fail(); }) {}
+      options_(std::move(options)),
+      client_(runtime,
+              {.transfers = {.ca_file = options_.ca_file,
+                             .is_direct = options_.is_direct,
+                             .largest_body = kMaxSize}},
+              log, std::move(on_attempt)),
+      cache_(runtime, options_.name, std::move(log), [this] { return ask_or_fail(); }) {}
 
 Task<RestOptions::Reject> BearerTokens::authorize(http::Request& request) {
   const Pointer token = co_await get();
@@ -58,10 +62,11 @@ http::Request BearerTokens::form(std::string url,
   return request;
 }
 
-Task<Element> BearerTokens::exchange(http::Request request) {
-  request.name = options_.call;
+Task<http::Response> BearerTokens::fetch(http::Request request) {
+  if (request.name.empty()) request.name = options_.call;
   request.repeatable = http::Request::Repeatable::yes;
   request.deadline = kDeadline;
+  const std::string name = request.name;
   const std::vector<std::string> secrets = request.secrets;
   http::Response response;
   try {
@@ -71,14 +76,19 @@ Task<Element> BearerTokens::exchange(http::Request request) {
     const bool is_unanswered =
         error.kind() == HttpKind::not_sent || error.kind() == HttpKind::unknown_outcome;
     throw CloudError(is_unanswered ? Kind::transient : Kind::auth,
-                     fmt::format("{}: {}{}", options_.call, error.what(), options_.hint));
+                     fmt::format("{}: {}{}", name, error.what(), options_.hint));
   }
   if (!response.is_success()) {
     const bool may_succeed = response.status == 429 || response.status >= 500;
     const std::string message = http::without_secrets(describe(response), secrets);
     throw CloudError(may_succeed ? Kind::transient : Kind::auth,
-                     presentable(fmt::format("{}: {}", options_.call, message)));
+                     presentable(fmt::format("{}: {}", name, message)));
   }
+  co_return response;
+}
+
+Task<Element> BearerTokens::exchange(http::Request request) {
+  const http::Response response = co_await fetch(std::move(request));
   co_return parse_answer(std::string(options_.call), response);
 }
 
@@ -114,7 +124,7 @@ Task<BearerTokens::Token> BearerTokens::ask_or_fail() {
 
 std::string read_token_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxTokenFile, '\0');
+  std::string text(kMaxSize, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   while (text.ends_with('\n')) text.pop_back();

@@ -46,6 +46,7 @@ class BearerTokens {
   struct Options {
     std::string_view name;       // of the token, for stack dumps and messages; a literal
     std::string_view call;       // its name, for messages and metrics; a literal
+    std::string ca_file = {};    // see http::TransferOptions
     bool is_direct = false;      // without a proxy, for metadata services
     std::string_view hint = {};  // follows the error if the service does not respond; a literal
   };
@@ -58,8 +59,13 @@ class BearerTokens {
   static http::Request form(std::string url,
                             const std::vector<std::pair<std::string, std::string>>& fields);
 
-  // Sends a request without name, and returns the response. Throws CloudError, `transient` or not
-  // as get(), whose text has neither the request's secrets nor anything of a successful response.
+  // Sends a request, and returns the response, which is a success of at most 1 MiB. If the request
+  // has no name, it gets the options' one. Throws CloudError, `transient` or not as get(), whose
+  // text has no secrets of the request.
+  async::Task<http::Response> fetch(http::Request request);
+
+  // The same for a request without name and a response in JSON. No error has anything of a
+  // successful response.
   async::Task<Element> exchange(http::Request request);
 
   // The same, for a response with `access_token` and `expires_in` (RFC 6749 §5.1).

@@ -55,21 +55,10 @@ Fault fault_in(const std::string& body) {
   return fault;
 }
 
-// Scheme, host and path of a URL: its other parts may be secret.
-std::string without_credentials(std::string_view url) {
-  url = url.substr(0, url.find_first_of("?#"));
-  const std::size_t slashes = url.find("//");
-  if (slashes == std::string_view::npos) return std::string(url);
-  const std::size_t host = slashes + 2;
-  const std::size_t user_end = url.substr(0, url.find('/', host)).rfind('@');
-  if (user_end == std::string_view::npos) return std::string(url);
-  return std::string(url.substr(0, host)).append(url.substr(user_end + 1));
-}
-
 // The new URL, if the response is a redirection; empty: it is none.
 std::string redirection_of(const http::Response& response) {
   if (response.status < 300 || response.status >= 400) return {};
-  return without_credentials(response.header("location"));
+  return http::without_credentials(response.header("location"));
 }
 
 Kind kind_of(int status, Effect effect) {

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/this_coro.hpp>
+
+#include "async/call_tracer.h"
 #include "http/error.h"
 #include "http/retry.h"
 #include "telemetry/version.h"
@@ -67,6 +70,7 @@ RestClient::RestClient(const async::Runtime& runtime, http::Client& client,
       log_(std::move(log)) {}
 
 Task<http::Response> RestClient::send(RestCall call) {
+  const async::Executor executor = co_await boost::asio::this_coro::executor;
   co_await rate_limit_.turn(precedence_of(call));
   const auto last_start =
       runtime_.clock.now() + std::max<async::Duration>(kRetryWindow, call.request.deadline);
@@ -74,6 +78,7 @@ Task<http::Response> RestClient::send(RestCall call) {
   bool has_renewed = false;
   for (int number = 1;; ++number) {
     if (number > 1) co_await rate_limit_.turn(precedence_of(call));
+    if (const auto tracer = async::tracer_of(executor)) tracer->sending(number > 1);
     Outcome outcome = co_await attempt(call);
     if (outcome.response) co_return std::move(*outcome.response);
     const CloudError& error = *outcome.error;

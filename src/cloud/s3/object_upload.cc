@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "async/finally.h"
 #include "cloud/part_sender.h"
 #include "cloud/patience.h"
 #include "driver/cloud_error.h"
@@ -23,6 +24,23 @@ std::uint64_t part_size(std::uint64_t size) {
   return std::max(kUsualPart, (size + Bucket::kMaxParts - 1) / Bucket::kMaxParts);
 }
 
+constexpr OptionalPermission kListObjects{
+    .name = "s3:ListBucket",
+    .consequence = "an object whose upload was interrupted is uploaded again"};
+constexpr OptionalPermission kListUploads{
+    .name = "s3:ListBucketMultipartUploads",
+    .consequence =
+        "interrupted uploads to the bucket start anew, and their parts stay until a "
+        "lifecycle rule of the bucket deletes them"};
+constexpr OptionalPermission kListParts{
+    .name = "s3:ListMultipartUploadParts",
+    .consequence = "interrupted uploads to the bucket send all parts again"};
+constexpr OptionalPermission kAbort{
+    .name = "s3:AbortMultipartUpload",
+    .consequence =
+        "parts of failed and duplicate uploads to the bucket stay until a lifecycle rule of the "
+        "bucket deletes them"};
+
 // A part and its hash, which is computed on a thread.
 struct HashedPart {
   std::string data;
@@ -32,17 +50,25 @@ struct HashedPart {
 }  // namespace
 
 ObjectUpload::ObjectUpload(const async::Runtime& runtime, Bucket& bucket,
-                           async::ThreadPool& threads, telemetry::Logger log, std::string key,
-                           driver::Metadata tags)
+                           async::ThreadPool& threads, OptionalPermissions& permissions,
+                           telemetry::Logger log, std::string key, driver::Metadata tags)
     : runtime_(runtime),
       bucket_(bucket),
       threads_(threads),
+      permissions_(permissions),
       log_(std::move(log)),
       tags_(std::move(tags)),
       upload_{.key = std::move(key), .id = {}} {}
 
 Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
                          driver::ImageSupport::Progress progress) {
+  Task<> making = make(std::move(body), std::move(progress));
+  const std::function<Task<>()> undo = [this] { return abort(); };
+  co_await async::undo_on_failure(std::move(making), undo);
+}
+
+Task<> ObjectUpload::make(std::shared_ptr<const http::StreamedBody> body,
+                          driver::ImageSupport::Progress progress) {
   const std::uint64_t size = body->size;
   const std::function<Task<bool>()> begin = [this, size] { return find_or_begin(size); };
   if (co_await retry_while_unreachable(runtime_, log_, begin)) {
@@ -59,30 +85,37 @@ Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
 }
 
 // The key is unique to the upload, and the object of a multipart upload is always complete.
-Task<bool> ObjectUpload::is_there(std::uint64_t size) {
-  const std::vector<S3Object> objects = co_await bucket_.objects(upload_.key);
-  co_return std::ranges::any_of(objects, [&](const S3Object& object) {
+Task<ObjectUpload::Presence> ObjectUpload::presence(std::uint64_t size) {
+  const auto objects =
+      co_await permissions_.if_permitted(bucket_.objects(upload_.key), kListObjects);
+  if (!objects) co_return Presence::unknown;
+  const bool is_there = std::ranges::any_of(*objects, [&](const S3Object& object) {
     return object.key == upload_.key && object.size == size;
   });
+  co_return is_there ? Presence::present : Presence::absent;
 }
 
 // Returns whether the object already exists. If the outcome of beginning the upload is unknown, the
-// next call finds it.
+// next call finds it. What cannot be found is sent again: the object is the same.
 Task<bool> ObjectUpload::find_or_begin(std::uint64_t size) {
-  if (co_await is_there(size)) co_return true;
+  const Presence found = co_await presence(size);
+  if (found == Presence::present) co_return true;
   const bool is_begun = co_await find_begun();
   if (!is_begun) upload_.id = co_await bucket_.begin(upload_.key, tags_);
   co_return false;
 }
 
 Task<bool> ObjectUpload::find_begun() {
-  std::vector<S3Upload> begun = co_await bucket_.uploads(upload_.key);
+  auto listed = co_await permissions_.if_permitted(bucket_.uploads(upload_.key), kListUploads);
+  std::vector<S3Upload> begun = std::move(listed).value_or(std::vector<S3Upload>());
   std::erase_if(begun, [this](const S3Upload& upload) { return upload.key != upload_.key; });
   if (begun.empty()) co_return false;
   upload_ = begun.front();
-  for (std::size_t i = 1; i < begun.size(); ++i) co_await bucket_.abort(begun[i]);
-  const std::vector<S3Part> parts = co_await bucket_.parts(upload_);
-  for (const S3Part& part : parts) parts_[part.number] = part;
+  for (std::size_t i = 1; i < begun.size(); ++i) {
+    co_await permissions_.if_permitted(bucket_.abort(begun[i]), kAbort);
+  }
+  const auto parts = co_await permissions_.if_permitted(bucket_.parts(upload_), kListParts);
+  for (const S3Part& part : parts.value_or(std::vector<S3Part>())) parts_[part.number] = part;
   log_.info("Resuming the upload of {}, which has {} parts", upload_.key, parts_.size());
   co_return true;
 }
@@ -105,7 +138,8 @@ Task<> ObjectUpload::send(std::uint64_t index, std::string part) {
   parts_[number] = std::move(sent);
 }
 
-// S3 returns not_found for an upload that an earlier call has completed.
+// S3 returns not_found for an upload that an earlier call has completed. If it is unknown whether
+// the object exists, the import from it shows that.
 Task<> ObjectUpload::complete(std::uint64_t size) {
   std::vector<S3Part> parts;
   parts.reserve(parts_.size());
@@ -118,8 +152,18 @@ Task<> ObjectUpload::complete(std::uint64_t size) {
     if (error.kind() != CloudError::Kind::not_found) throw;
     failure = error;
   }
-  if (failure && !co_await is_there(size)) {
-    throw CloudError(CloudError::Kind::failed, failure->what());
+  if (!failure) co_return;
+  const Presence found = co_await presence(size);
+  if (found == Presence::absent) throw CloudError(CloudError::Kind::failed, failure->what());
+}
+
+// By its id: the permission to list the uploads is optional.
+Task<> ObjectUpload::abort() {
+  if (upload_.id.empty()) co_return;
+  try {
+    co_await permissions_.if_permitted(bucket_.abort(upload_), kAbort);
+  } catch (const CloudError& error) {
+    log_.error("Error aborting the failed upload of {}: {}", upload_.key, error.what());
   }
 }
 

@@ -1,5 +1,8 @@
 #include "coordination/zookeeper/handshake.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -13,6 +16,9 @@
 namespace nodepool::coordination::zookeeper {
 
 namespace {
+
+// Of one address: enough for a server nearby, also if its name has many addresses.
+constexpr async::Duration kLeastTime = std::chrono::seconds(3);
 
 // The next message from the server; valid until the next call.
 Task<std::string_view> next_message(OpenedConnection& opened) {
@@ -57,18 +63,20 @@ Task<std::int64_t> ask_latest_transaction(ResolvedServer server, TlsClient* tls,
   }
 }
 
-// The result of the first attempt that succeeds, with the addresses in turn.
+// The result of the first attempt that succeeds, with the addresses in turn. They share `timeout`.
 template <typename Result>
 Task<Result> try_each(async::Clock& clock, async::Duration timeout,
                       std::vector<ResolvedServer> addresses,
                       std::function<Task<Result>(ResolvedServer)> attempt) {
+  const auto count = static_cast<async::Duration::rep>(std::max<std::size_t>(1, addresses.size()));
+  const async::Duration time = std::max(timeout / count, std::min(timeout, kLeastTime));
   std::string problems;
   for (const ResolvedServer& address : addresses) {
     const std::string name = to_string(address.server);
     std::string problem;
     try {
       Task<Result> in_time =
-          async::with_deadline(clock, clock.now() + timeout, attempt(address), name);
+          async::with_deadline(clock, clock.now() + time, attempt(address), name);
       co_return co_await std::move(in_time);
     } catch (const ConnectionError& error) {
       problem = error.what();

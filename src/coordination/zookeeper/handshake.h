@@ -26,9 +26,9 @@ struct OpenedConnection {
   FrameBuffer received;  // bytes after the reply
 };
 
-// Connects to a server and requests a session. Tries its addresses in turn, each for `timeout`.
-// `tls` is null for plain text, and outlives the connection. Throws ConnectionError, with the
-// reasons of all addresses.
+// Connects to a server and requests a session. Tries its addresses in turn. They share `timeout`,
+// but each has at least 3 s of it, or all if it is shorter. `tls` is null for plain text, and
+// outlives the connection. Throws ConnectionError, with the reasons of all addresses.
 Task<OpenedConnection> open_connection(async::Clock& clock, async::Duration timeout,
                                        std::vector<ResolvedServer> addresses, TlsClient* tls,
                                        ConnectParameters parameters);

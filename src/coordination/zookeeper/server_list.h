@@ -22,6 +22,9 @@ class ServerList {
   // The next server to try, in rotation.
   const Server& next();
 
+  // Makes the last result of next() the next one, too.
+  void repeat() { next_ = (next_ + servers_.size() - 1) % servers_.size(); }
+
  private:
   std::vector<Server> servers_;
   std::size_t next_ = 0;

@@ -301,17 +301,23 @@ Task<bool> Session::has_other_data(Server server) {
   const bool may_live = runtime_.clock.now() < last_received_ + timeout_;
   if (credentials_.session_id == 0 || may_live) co_return false;
   try {
-    std::vector<ResolvedServer> addresses = co_await look_up(std::move(server));
-    const std::shared_ptr<TlsClient> tls = tls_;  // reconfigure() may replace it
-    Task<std::int64_t> asking =
-        latest_transaction(runtime_.clock, options_.connect_timeout, std::move(addresses),
-                           tls.get(), options_.session_timeout);
+    Task<std::int64_t> asking = ask_latest_transaction(std::move(server));
     const std::int64_t latest = co_await std::move(asking);
-    if (closing_) throw async::Cancelled();
     co_return latest > 0 && latest < last_zxid_;
   } catch (const ConnectionError&) {
     co_return false;
   }
+}
+
+Task<std::int64_t> Session::ask_latest_transaction(Server server) {
+  std::vector<ResolvedServer> addresses = co_await look_up(std::move(server));
+  const std::shared_ptr<TlsClient> tls = tls_;  // reconfigure() may replace it
+  Task<std::int64_t> asking =
+      latest_transaction(runtime_.clock, options_.connect_timeout, std::move(addresses), tls.get(),
+                         options_.session_timeout);
+  const std::int64_t latest = co_await std::move(asking);
+  if (closing_) throw async::Cancelled();
+  co_return latest;
 }
 
 void Session::adopt(OpenedConnection opened) {
@@ -333,6 +339,7 @@ void Session::adopt(OpenedConnection opened) {
 }
 
 void Session::lose_connection() {
+  end_move();
   pipeline_.connection_lost(problem_);
   watches_.lose();
   held_events_.clear();
@@ -353,11 +360,45 @@ void Session::reconfigure(const ZooKeeperOptions& options) {
   ServerList servers(options.servers, runtime_.random);
   if (tls_ && options.tls) tls_ = tls_client(options);
   servers_ = std::move(servers);
+  end_move();
   if (state_ != SessionState::connected || closing_) return;
   const bool is_listed = std::ranges::any_of(
       options.servers, [this](const Server& server) { return to_string(server) == server_; });
-  if (!is_listed) return abort_connection(server_ + ": no longer in the configured servers");
+  if (!is_listed) return scope_.spawn("move to another server", move(move_));
   if (options.verify_hostname && !name_mismatch().empty()) abort_connection(name_mismatch());
+}
+
+void Session::end_move() {
+  ++move_;
+  kept_server_problem_.clear();
+}
+
+// Leaves a server that is no longer listed when a listed one responds: a wrong list does not end a
+// working connection. Only a new session shows that it responds, because a session that is resumed
+// leaves its server. Ends when `number` is not the number of the latest move.
+Task<> Session::move(std::uint64_t number) {
+  const auto self = shared_from_this();
+  ReconnectBackoff backoff(runtime_.random);
+  while (number == move_) {
+    std::string problem;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      bool responds = true;
+      try {
+        Task<std::int64_t> asking = ask_latest_transaction(servers_.next());
+        co_await std::move(asking);
+      } catch (const ConnectionError& error) {
+        responds = false;
+        problem += (problem.empty() ? "" : "; ") + std::string(error.what());
+      }
+      if (number != move_) co_return;
+      if (!responds) continue;
+      servers_.repeat();
+      co_return abort_connection(server_ + ": no longer in the configured servers");
+    }
+    kept_server_problem_ = server_ + " is no longer configured, and stays in use because no " +
+                           "configured server responds: " + problem;
+    co_await runtime_.clock.sleep_for(backoff.next());
+  }
 }
 
 // --- While connected

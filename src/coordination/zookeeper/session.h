@@ -67,6 +67,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void reconfigure(const ZooKeeperOptions& options);
   const std::string& problem() const { return problem_; }
   const std::string& server() const { return server_; }
+  const std::string& kept_server_problem() const { return kept_server_problem_; }
   const std::string& name_mismatch() const { return connection_->name_mismatch(); }
 
   // Milliseconds since the epoch.
@@ -89,6 +90,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Task<bool> try_all_servers();
   Task<bool> try_server(Server server);
   Task<bool> has_other_data(Server server);
+  Task<std::int64_t> ask_latest_transaction(Server server);
+  Task<> move(std::uint64_t number);
+  void end_move();
   void adopt(OpenedConnection opened);
   void lose_connection();
   void lose_session();
@@ -127,6 +131,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<Connection> connection_;
   bool is_broken_ = false;  // problem_ says why
   std::string server_;      // of the latest connection
+  std::uint64_t move_ = 0;  // to listed servers: the number of the latest one, in progress or not
+  std::string kept_server_problem_;
   FrameBuffer received_;
   async::Clock::TimePoint last_received_;
   async::Clock::TimePoint last_sent_;

@@ -160,6 +160,10 @@ const std::string& ZooKeeperStore::server() const {
   return session_->server();
 }
 
+const std::string& ZooKeeperStore::kept_server_problem() const {
+  return session_->kept_server_problem();
+}
+
 const std::string& ZooKeeperStore::name_mismatch() const {
   return session_->name_mismatch();
 }

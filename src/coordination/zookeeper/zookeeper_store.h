@@ -52,8 +52,9 @@ struct ZooKeeperOptions {
   // 20 of their ticks, by default).
   std::chrono::milliseconds session_timeout = std::chrono::seconds(10);
 
-  // For one attempt at one address of a server: connection, TLS, session. The lookup of its name
-  // comes before and takes as long as the system's resolver lets it.
+  // For one attempt at a server: connection, TLS, session. Its addresses share it, but each has at
+  // least 3 s, or this time if it is shorter. The lookup of its name comes before and takes as long
+  // as the system's resolver lets it.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(3);
 };
 
@@ -103,13 +104,16 @@ class ZooKeeperStore final : public Store {
 
   // Uses these servers and certificates, whose files are read again, for new connections. Keeps the
   // connection to a server that is still listed, unless its name must now be verified and does not
-  // match. Keeps the session if the new servers have it. Ignores other options. Throws
+  // match; to any other until a listed one responds. Keeps the session if the new servers have it.
+  // Ignores other options. Throws
   // StoreError(storage) for unusable TLS files, StoreError(invalid) for an empty list of servers;
   // nothing has changed then.
   void reconfigure(const ZooKeeperOptions& options);
 
   // The server of the latest connection, "host:port".
   const std::string& server() const;
+  // Why the connection to a server that is no longer listed is kept; empty if there is none such.
+  const std::string& kept_server_problem() const;
   // "HOST:PORT: the server's certificate is for …, not for HOST", of the latest connection; empty
   // if it is for HOST, and for plain text.
   const std::string& name_mismatch() const;

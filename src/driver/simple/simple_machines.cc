@@ -58,7 +58,7 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& steps) {
   while (true) {
     const std::optional<Machine> seen = co_await poll(external_id, awaited);
     if (seen && seen->state == Machine::State::running) {
-      steps.booted(awaited.taken(runtime_.clock.now()));
+      steps.booted(awaited.taken());
       co_return *seen;
     }
     if (seen && seen->state == Machine::State::failed) {

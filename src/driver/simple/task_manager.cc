@@ -34,13 +34,17 @@ double in_seconds(async::Duration duration) {
 // A call from its submission to its return.
 struct TaskManager::Job {
   Job(const async::Executor& executor, std::string name_in, async::Clock::TimePoint now)
-      : name(std::move(name_in)), submitted(now), caller(executor) {}
+      : name(std::move(name_in)),
+        submitted(now),
+        tracer(async::tracer_of(executor)),
+        caller(executor) {}
 
   enum class Phase { waiting, running, given_up };
 
   std::string name;
   std::move_only_function<void()> call;
   async::Clock::TimePoint submitted;
+  std::weak_ptr<async::CallTracer> tracer;    // the caller's; this may outlive it
   std::atomic<Phase> phase = Phase::waiting;  // also used on the call's thread
   bool is_abandoned = false;
   std::optional<CloudError> failure;  // why there is no result
@@ -146,6 +150,7 @@ Task<> TaskManager::make_call(std::shared_ptr<Job> job) {
     }
     job->returned.set();
   };
+  if (const auto tracer = job->tracer.lock()) tracer->sending(false);
   threads_.start(runtime_.executor, std::move(call), std::move(on_return));
   const bool in_time = co_await job->returned.wait_until(runtime_.clock, begun + options_.deadline);
   if (!in_time) abandon(job);

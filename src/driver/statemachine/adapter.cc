@@ -10,6 +10,10 @@ Task<> Adapter::stop() {
   co_return;
 }
 
+Task<std::vector<Machine>> Adapter::find_by_name(CreateSpec /*spec*/) {
+  co_return std::vector<Machine>{};
+}
+
 Task<std::vector<Resource>> Adapter::other_resources() {
   co_return std::vector<Resource>{};
 }

@@ -86,11 +86,16 @@ class Adapter {
   virtual Task<> remove(model::Json external_id, LaunchSteps& steps) = 0;
 
   // All machines that use the credentials' quota, not only those of this provider, in a listing
-  // that was begun at most kListingAge ago: providers of one account share it. Throws if it has not
+  // that was sent at most kListingAge ago: providers of one account share it. Throws if it has not
   // got all pages. The framework asks once for all its questions: which machines run, have ended,
   // are leaks, and what others use.
   virtual Task<MachineList> list() = 0;
   static constexpr async::Duration kListingAge = std::chrono::seconds(2);
+
+  // The machines that have the names which create(spec) gives them, also those of others. Asked for
+  // beside an incomplete list(), to delete what an interrupted launch may have made. By default,
+  // none: for clouds whose names are not unique.
+  virtual Task<std::vector<Machine>> find_by_name(CreateSpec spec);
 
   // All other resources with owner tags, and the leftovers of the cloud: the search for leaks uses
   // them. Called every minute. By default, none.

@@ -141,6 +141,14 @@ void JournaledSteps::set_external_id(model::Json external_id) {
   accepted();
 }
 
+// A launch that has not succeeded may have made an address that the record does not have: it has a
+// journal or, if it is the Python Nodepool's, no address at all.
+bool JournaledSteps::is_known_private() const {
+  const model::Node& node = record_.node();
+  return purpose_ == Purpose::removal && node.launch_journal.is_null() &&
+         !node.private_ipv4.value_or("").empty() && node.public_ipv4.value_or("").empty();
+}
+
 void JournaledSteps::accepted() {
   if (const auto notify = std::exchange(accepted_, nullptr)) notify();
 }

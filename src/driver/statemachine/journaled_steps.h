@@ -47,12 +47,15 @@ class JournaledSteps final : public LaunchSteps {
   void record_to(LaunchRecorder& recorder) { recorder_ = &recorder; }
 
   async::Task<std::string> step(std::string name, Make make, Find find) override;
+  bool has_begun(const std::string& name) const override { return steps_.contains(name); }
   void set_external_id(model::Json external_id) override;
   void booted(std::optional<async::Duration> taken) override {
     if (learn_ && taken) learn_(*taken);
   }
   void retract(const std::string& name) override { steps_.erase(name); }
+  bool is_known_private() const override;
   void removal_accepted() override { accepted(); }
+  const model::Node* node() const override { return &record_.node(); }
   void enter(std::string state) override;
 
  private:

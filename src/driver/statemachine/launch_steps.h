@@ -6,6 +6,7 @@
 
 #include "async/clock.h"
 #include "async/task.h"
+#include "model/node.h"
 #include "model/record.h"
 
 namespace nodepool::driver {
@@ -41,6 +42,9 @@ class LaunchSteps {
   // Throws what `make` and `find` throw, and StoreError if the node's lock is lost.
   virtual async::Task<std::string> step(std::string name, Make make, Find find) = 0;
 
+  // Whether this run of the attempt or an earlier one has begun the step, and it was not refused.
+  virtual bool has_begun(const std::string& /*name*/) const { return false; }
+
   // Sets the id by which Adapter::remove() finds everything that was made. Call it as soon as
   // something exists, within `make` or `find`: it is then written together with the step's result.
   // It is kept if `make` throws afterwards.
@@ -55,9 +59,16 @@ class LaunchSteps {
   // finished, a deletion that does not find the machine is not repeated.
   virtual void retract(const std::string& /*name*/) {}
 
+  // Whether the machine to delete has no public IPv4 address for certain: its launch has succeeded,
+  // and its record has only a private one. Adapter::remove() then need not search for it.
+  virtual bool is_known_private() const { return false; }
+
   // The cloud has accepted the deletion, but has not finished it. Adapter::remove() calls it, for
   // metrics.
   virtual void removal_accepted() {}
+
+  // The node's record, for Adapter::remove(); nullptr: unknown. Invalid after a co_await.
+  virtual const model::Node* node() const { return nullptr; }
 
   // Describes the current activity, for the log and for stack dumps: "waiting for the server".
   virtual void enter(std::string state) = 0;

@@ -20,15 +20,18 @@ namespace nodepool::driver {
 // A listing of a cloud's machines, indexed by the identifiers in their external ids.
 class IndexedMachines {
  public:
-  explicit IndexedMachines(MachineList list);
+  IndexedMachines(MachineList list, async::Clock::TimePoint asked_at);
 
   const std::vector<Machine>& all() const { return list_.machines; }
   bool is_complete() const { return list_.is_complete; }
+  // When the adapter was asked. What it answers may be older by Adapter::kListingAge.
+  async::Clock::TimePoint asked_at() const { return asked_at_; }
   // The machine with this external id; nullptr if it is not listed.
   const Machine* find(const model::Json& external_id) const;
 
  private:
   MachineList list_;
+  async::Clock::TimePoint asked_at_;
   std::multimap<std::string, std::size_t, std::less<>> index_;
 };
 
@@ -46,8 +49,10 @@ class MachineInventory {
 
   // Whether the machine of a ready node runs. A machine that does not is looked for in another
   // listing. A missing machine counts as running if it may only be missing from the listings, such
-  // as soon after the node's `state_time`. Never throws CloudError: what cannot be asked counts as
-  // running, with a warning.
+  // as soon after the node's `state_time`. Waits for a slow cloud for two seconds, unless its last
+  // listing shows that the machine does not run. Never throws CloudError: what cannot be asked
+  // counts as running, with a warning. Without one if the cloud is only slow, and a listing of the
+  // last 90 seconds shows that the machine runs.
   Task<bool> is_running(std::string node_id, model::Json external_id, double state_time);
 
   // The nodes whose machines have ended, and why, as one sentence. Omits nodes that are being
@@ -62,6 +67,11 @@ class MachineInventory {
   Task<> stop() { return listing_.stop(); }
 
  private:
+  async::Clock::TimePoint deadline_of_check(const IndexedMachines* last,
+                                            const model::Json& external_id,
+                                            double state_time) const;
+  Task<bool> runs_or_is_unknown(model::Json external_id);
+  bool may_precede(const IndexedMachines& machines, double state_time) const;
   bool may_be_hidden(double state_time, const IndexedMachines& machines) const;
   bool has_changed_within(double state_time, async::Duration age) const;
 

@@ -1,7 +1,10 @@
 #include "driver/statemachine/removal.h"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "driver/cloud_error.h"
 #include "driver/if_exists.h"
@@ -10,6 +13,21 @@
 namespace nodepool::driver {
 
 namespace {
+
+// All machines that may be the node's.
+Task<std::vector<Machine>> find_machines(const RemovalContext& context, NodeRecord& record) {
+  MachineList list = co_await context.adapter.list();
+  if (list.is_complete) co_return std::move(list.machines);
+  const model::Node& node = record.node();
+  CreateSpec spec;
+  spec.node_id = node.id;
+  spec.pool = node.pool.value_or("");
+  if (!node.type.empty()) spec.label = node.type.front();
+  spec.metadata = context.ownership.of_node(node);
+  std::vector<Machine> named = co_await context.adapter.find_by_name(std::move(spec));
+  std::ranges::move(named, std::back_inserter(list.machines));
+  co_return std::move(list.machines);
+}
 
 // Deletes everything with the node's owner tags, after waiting until listings are consistent. The
 // delay counts from now, not from the beginning of the step: the call may have been queued, and the
@@ -21,8 +39,8 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
   const auto is_of_node = [&record, &context](const Metadata& metadata) {
     return context.ownership.is_of_node(metadata, record.node());
   };
-  const MachineList listed = co_await adapter.list();
-  for (const Machine& machine : listed.machines) {
+  const std::vector<Machine> machines = co_await find_machines(context, record);
+  for (const Machine& machine : machines) {
     const bool is_gone = machine.state == Machine::State::deleted;
     if (is_gone || !is_of_node(machine.metadata)) continue;
     steps.set_scope(machine.external_id.text);

@@ -44,21 +44,22 @@ struct PollWaiter {
   // When the change was requested; nothing: by an earlier launcher.
   std::optional<async::Clock::TimePoint> since;
   std::optional<Expectation> expected;
-  // Ignore listings that were begun before `since`: they may show the previous state.
+  // Ignore listings that were sent before `since`: they may show the previous state.
   bool only_younger = false;
   // How long the request was queued and waited for the cloud's response.
   async::Duration queued{};
-  std::uint64_t seen = 0;  // number of the last listing seen
+  std::uint64_t seen = 0;             // number of the last listing seen
+  async::Clock::TimePoint seen_at{};  // when that listing was received
   // How long before the last listing the change may have happened, at most.
   async::Duration gap{};
   bool too_late = false;  // the cloud could not be polled when a poll was due
 
-  // How long the change has taken, if the last listing is the first that shows it. The error is at
-  // most one step of polling, in both directions. Returns nothing if the start is unknown, or if
-  // the poll was too late.
-  std::optional<async::Duration> taken(async::Clock::TimePoint now) const {
+  // How long the change has taken, if the last listing is the first that shows it. Does not contain
+  // waits after it, such as for a call that confirms it. The error is at most one step of polling,
+  // in both directions. Returns nothing if the start is unknown, or if the poll was too late.
+  std::optional<async::Duration> taken() const {
     if (!since || too_late) return std::nullopt;
-    return now - *since - (expected ? std::min(gap / 2, expected->step) : gap / 2);
+    return seen_at - *since - (expected ? std::min(gap / 2, expected->step) : gap / 2);
   }
 };
 
@@ -84,7 +85,9 @@ class SharedPoller {
   using Pointer = std::shared_ptr<const T>;
   using Ask = std::function<async::Task<T>()>;
 
-  // `name` is for stack dumps and traces; a literal. `ask` requests the listing.
+  // `name` is for stack dumps and traces; a literal. `ask` requests the listing: its age counts
+  // from when the first call is sent, after it has waited for its turn. Calls of cloud::RestClient
+  // and TaskManager report that.
   SharedPoller(const async::Runtime& runtime, std::string_view name, PollIntervals intervals,
                Ask ask)
       : runtime_(runtime),
@@ -93,7 +96,7 @@ class SharedPoller {
         ask_(std::move(ask)),
         answer_(runtime, name, [this] { return list(); }) {}
 
-  // A listing that was begun at most `max_age` ago. Throws what `ask` throws.
+  // A listing that was sent at most `max_age` ago. Throws what `ask` throws.
   async::Task<Pointer> get(async::Duration max_age) { co_return *co_await answer_.get(max_age); }
 
   // Forgets the last listing: the next get() requests another.
@@ -134,7 +137,7 @@ class SharedPoller {
   // A waiter for a change that an earlier launcher has requested.
   PollWaiter await_earlier() const { return {.since = {}, .expected = {}, .seen = number_}; }
 
-  // A waiter for a deletion that was requested now. Ignores listings begun before.
+  // A waiter for a deletion that was requested now. Ignores listings sent before.
   PollWaiter await_removal() const {
     return {.since = runtime_.clock.now(), .expected = {}, .only_younger = true, .seen = number_};
   }
@@ -156,6 +159,7 @@ class SharedPoller {
     const async::Duration tolerance = awaited.expected ? awaited.expected->step : awaited.gap / 2;
     awaited.too_late = *polled_at_ > due + std::max(intervals_.unknown, tolerance);
     awaited.seen = number_;
+    awaited.seen_at = *polled_at_;
     const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
     if (tracer) tracer->polled(name_);
     co_return latest_;
@@ -202,6 +206,23 @@ class SharedPoller {
     std::multiset<TimePoint>::iterator entry_;
   };
 
+  // Notices when the first call of a poll is sent. It may be retried; later pages do not count.
+  class SendingTracer final : public async::CallTracer {
+   public:
+    explicit SendingTracer(SharedPoller& poller) : poller_(poller) {}
+
+    void sending(bool is_retry) override {
+      if (!is_retry) ++calls_;
+      if (calls_ > 1) return;
+      poller_.sent_at_ = poller_.runtime_.clock.now();
+      poller_.answer_.mark_sent();
+    }
+
+   private:
+    SharedPoller& poller_;
+    int calls_ = 0;
+  };
+
   bool is_new_for(const PollWaiter& awaited) const {
     if (!latest_ || number_ <= awaited.seen) return false;
     return !awaited.only_younger || !awaited.since || shown_since_ > *awaited.since;
@@ -232,7 +253,10 @@ class SharedPoller {
 
   async::Task<Pointer> list() {
     const TimePoint begun = runtime_.clock.now();
+    sent_at_ = begun;
     has_changed_ = false;
+    const auto tracer = std::make_shared<SendingTracer>(*this);
+    async::set_tracer(co_await boost::asio::this_coro::executor, tracer);
     std::exception_ptr failure;
     Pointer listed;
     try {
@@ -243,7 +267,7 @@ class SharedPoller {
     if (listed) {
       latest_ = listed;
       ++number_;
-      shown_since_ = begun;
+      shown_since_ = sent_at_;
       polled_before_ = polled_at_.value_or(TimePoint::min());
     }
     failures_ = failure ? failures_ + 1 : 0;
@@ -262,7 +286,8 @@ class SharedPoller {
   std::shared_ptr<Waiters> waiters_ = std::make_shared<Waiters>();  // may outlive this
   Pointer latest_;
   std::uint64_t number_ = 0;                    // of the latest listing
-  TimePoint shown_since_{};                     // when the latest listing was begun
+  TimePoint sent_at_{};                         // when the last poll was sent
+  TimePoint shown_since_{};                     // when the latest listing was sent
   TimePoint polled_before_ = TimePoint::min();  // end of the poll before the latest listing
   std::optional<TimePoint> polled_at_;          // when the last poll ended or failed
   async::Duration poll_took_{};                 // duration of the last poll

@@ -75,10 +75,10 @@ enum class Removal { not_begun, in_progress, done };
 
 // Waits in a shared listing until the deletion of the thing with this id is done: until
 // `removal_of(thing)` says so, or a listing lacks the thing after one that has shown the deletion
-// in progress. If there was none, the listing may be incomplete or old: `is_gone` then reads the
-// thing itself, and unless that is gone, the wait continues after `patience`. `is_gone` is empty if
-// listings are complete. Returns the last entry if it says that the deletion is done. A failed poll
-// is repeated. Throws what `removal_of` throws.
+// in progress. If there was none, or the listing is unknown, it may be incomplete or old: `is_gone`
+// then reads the thing itself, and unless that is gone, the wait continues after `patience`.
+// `is_gone` is empty if listings are complete and known. Returns the last entry if it says that the
+// deletion is done. A failed poll is repeated. Throws what `removal_of` throws.
 template <typename Things, typename RemovalOf>
 auto wait_until_gone(ListingWait context, SharedPoller<Things>& listing, PollWaiter& awaited,
                      std::string id, RemovalOf removal_of, async::Duration patience = {},
@@ -94,7 +94,7 @@ auto wait_until_gone(ListingWait context, SharedPoller<Things>& listing, PollWai
       if (removal == Removal::in_progress) is_absence_final = true;
       continue;
     }
-    if (is_absence_final) co_return std::nullopt;
+    if (is_absence_final && things->is_known()) co_return std::nullopt;
     async::Task<bool> asking = is_gone();
     const bool gone = co_await if_answered(std::move(asking), context.things, context.log);
     if (gone) co_return std::nullopt;

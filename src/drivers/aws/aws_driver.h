@@ -20,7 +20,9 @@ class AwsDriver final : public cloud::AccountDriver<AwsConfig, CloudEndpoint, Aw
 
   std::string_view name() const override { return "aws"; }
   const config::Schema& schema() const override { return aws_schema(); }
-  std::set<std::string> files(const config::ProviderSection& /*section*/) const override {
+
+ private:
+  std::set<std::string> account_files(const config::ProviderSection& /*section*/) const override {
     return profile_file_names(environment());
   }
 };

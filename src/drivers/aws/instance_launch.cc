@@ -234,7 +234,7 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
   const driver::ListingWait wait{context_.runtime, context_.log, "instances"};
   Ec2Instance instance = co_await driver::wait_in_listing(
       wait, context_.view.instances(), awaited_, std::move(id), runs, kConsistencyDelay, absence);
-  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken());
   co_return instance;
 }
 

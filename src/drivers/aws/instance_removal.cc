@@ -26,7 +26,7 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
   const driver::ListingWait wait{context.runtime, context.log, "instances"};
   const auto last =
       co_await driver::wait_until_gone(wait, context.view.instances(), awaited, id, removal_of);
-  const auto taken = awaited.taken(context.runtime.clock.now());
+  const auto taken = awaited.taken();
   if (taken && last) times.learn(*taken);
 }
 

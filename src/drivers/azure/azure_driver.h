@@ -19,7 +19,9 @@ class AzureDriver final : public cloud::AccountDriver<AzureConfig, CloudEndpoint
 
   std::string_view name() const override { return "azure"; }
   const config::Schema& schema() const override { return azure_schema(); }
-  std::set<std::string> files(const config::ProviderSection& section) const override {
+
+ private:
+  std::set<std::string> account_files(const config::ProviderSection& section) const override {
     return credential_files(auth_path_of(section, environment()), environment());
   }
 };

@@ -60,7 +60,7 @@ ManagedImageStore::ManagedImageStore(const async::Runtime& runtime, const AzureC
       threads_(threads),
       log_(log),
       no_limit_(runtime.clock, 0),
-      client_(runtime, {}, log, on_attempt),
+      client_(runtime, {.transfers = {.ca_file = config.account().ca_file}}, log, on_attempt),
       storage_(runtime, client_, no_limit_, {}, log) {}
 
 Task<std::string> ManagedImageStore::upload(driver::ProviderImage /*image*/, std::string name,

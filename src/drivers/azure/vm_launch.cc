@@ -134,7 +134,7 @@ Task<VirtualMachine> VmLaunch::wait_for_machine() {
       co_await driver::wait_in_listing(wait, context_.view.machines(), awaited_, spec_.hostname,
                                        is_settled, kConsistencyDelay, absence, is_gone);
   if (!machine.is_ready()) co_await fail(state_in_words(kMachineType.what, machine));
-  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken());
   co_return machine;
 }
 

@@ -38,7 +38,7 @@ Task<> wait_until_vm_is_gone(VmContext context, std::string name) {
   const driver::ListingWait wait{context.runtime, context.log, "virtual machines"};
   co_await driver::wait_until_gone(wait, context.view.machines(), awaited, name, removal_of,
                                    kConsistencyDelay, is_gone);
-  if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
+  if (const auto taken = awaited.taken()) times.learn(*taken);
 }
 
 // Whether the machine belongs to others. One that is not listed may have been made since.

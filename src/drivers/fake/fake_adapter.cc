@@ -101,7 +101,7 @@ Task<Instance> FakeAdapter::create(CreateSpec spec, driver::LaunchSteps& steps) 
   const std::string id = co_await steps.step("server", make, find);
   steps.enter("waiting for the server");
   const FakeServer server = co_await wait_until_active(id, awaited);
-  steps.booted(awaited.taken(runtime_.clock.now()));
+  steps.booted(awaited.taken());
   co_return instance_of(server);
 }
 

@@ -72,8 +72,8 @@ void FakeConfig::load_pool(const config::Section& section, const config::Provide
   machines.zones = section.texts("availability-zones");
   for (const config::Section& part : section.sections("labels")) {
     const std::string name = part.text("name");
-    driver::MachineLabel machine =
-        cloud::load_label(part, config, *managed_images_, images.cloud_images, config_warnings_);
+    driver::MachineLabel machine = cloud::load_label(part, config, *managed_images_,
+                                                     images.cloud_images, validation_warnings_);
     machine.host_key_checking =
         part.optional_boolean("host-key-checking").value_or(section.boolean("host-key-checking"));
     FakeLabel label;

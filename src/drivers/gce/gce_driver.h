@@ -19,7 +19,9 @@ class GceDriver final : public cloud::AccountDriver<GceConfig, CloudEndpoint, Gc
 
   std::string_view name() const override { return "gce"; }
   const config::Schema& schema() const override { return gce_schema(); }
-  std::set<std::string> files(const config::ProviderSection& /*section*/) const override {
+
+ private:
+  std::set<std::string> account_files(const config::ProviderSection& /*section*/) const override {
     return credential_files(environment());
   }
 };

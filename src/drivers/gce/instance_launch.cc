@@ -124,7 +124,7 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
                                                    "instances", context_.log);
     const ComputeInstance* instance = list ? list->find(spec_.hostname) : nullptr;
     if (instance != nullptr && instance->is_running()) {
-      steps_.booted(awaited_.taken(clock.now()));
+      steps_.booted(awaited_.taken());
       co_return *instance;
     }
     if (!list || (instance != nullptr && instance->is_coming())) {
@@ -143,14 +143,14 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
   }
 }
 
-// Whether the operation is in progress, or cannot be read for now. Throws its error.
+// Whether the operation is in progress, or cannot be read for now. Throws its error. Returns false
+// without the permission to read it: then lists decide, after the consistency delay.
 Task<bool> InstanceLaunch::is_pending(std::string operation) {
   if (operation.empty()) co_return false;
   std::optional<ComputeOperation> found;
   try {
     found = co_await context_.compute.operation(operation);
   } catch (const CloudError& error) {
-    if (error.kind() == CloudError::Kind::permanent) throw;
     context_.log.warning("Error polling operation {}: {}", operation, error.what());
     co_return true;
   }
@@ -176,7 +176,7 @@ Task<> remove_instance(MachineContext context, std::string name, std::function<v
   };
   const driver::ListingWait wait{context.runtime, context.log, "instances"};
   co_await driver::wait_until_gone(wait, context.view.instances(), awaited, name, removal_of);
-  if (const auto taken = awaited.taken(context.runtime.clock.now())) times.learn(*taken);
+  if (const auto taken = awaited.taken()) times.learn(*taken);
 }
 
 driver::Instance describe(const Account& account, const ComputeInstance& instance) {

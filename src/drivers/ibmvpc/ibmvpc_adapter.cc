@@ -57,13 +57,14 @@ Task<> IbmVpcAdapter::remove(model::Json external_id, driver::LaunchSteps& steps
     throw CloudError(CloudError::Kind::not_found,
                      "invalid external id of an instance: " + external_id.text);
   }
-  std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
-  co_await remove_machine(context_, ownership_, std::move(name), std::move(accepted));
+  MachineRemoval removal{.name = std::move(name),
+                         .has_no_floating_ip = steps.is_known_private(),
+                         .accepted = [&steps] { steps.removal_accepted(); }};
+  co_await remove_machine(context_, ownership_, std::move(removal));
 }
 
 Task<driver::MachineList> IbmVpcAdapter::list() {
   driver::MachineList machines;
-  const CloudView::Catalog catalog = co_await context_.view.catalog();
   const auto list = co_await context_.view.instances().get(kListingAge);
   for (const VpcInstance& instance : list->all()) {
     driver::Machine& machine =
@@ -71,7 +72,7 @@ Task<driver::MachineList> IbmVpcAdapter::list() {
     machine.state = state_of(instance);
     machine.id = instance.id;
     if (!instance.is_running()) machine.explanation = state_in_words(instance);
-    machine.resources = resources_of(find_profile(*catalog, instance.profile));
+    machine.resources = co_await context_.view.taken_by(instance.profile);
   }
   co_return machines;
 }
@@ -123,13 +124,14 @@ Task<driver::CloudDescription> IbmVpcAdapter::describe(
 
 Task<driver::LabelDescription> IbmVpcAdapter::describe_label(std::string pool, std::string label) {
   const VpcLabel& wanted = config_->label(pool, label);
-  const CloudView::Catalog catalog = co_await context_.view.catalog();
-  const VpcProfile* profile = find_profile(*catalog, wanted.profile);
-  driver::LabelDescription described{.need = resources_of(profile)};
-  if (profile == nullptr) {
+  const auto profile = co_await context_.view.profile(wanted.profile, kCatalogAge);
+  const auto names = co_await context_.view.names(config_->vpc(), wanted, kCatalogAge);
+  driver::LabelDescription described;
+  described.need = co_await context_.view.taken_by(wanted.profile);
+  if (!profile) {
     described.problem = fmt::format("region {} has no instance profile {}",
                                     config_->account().region, wanted.profile);
-  } else if (const auto lack = lack_of(*catalog, wanted)) {
+  } else if (const auto lack = names->lack_of(config_->vpc(), wanted)) {
     described.problem = *lack;
   } else if (wanted.image && wanted.image->id.empty() && wanted.image->href.empty()) {
     const std::optional<VpcImage> image = co_await context_.view.image(*wanted.image);
@@ -142,23 +144,6 @@ Task<driver::LabelDescription> IbmVpcAdapter::describe_label(std::string pool, s
     described.problem = driver::images_unavailable("the label has no image");
   }
   co_return described;
-}
-
-// What the label names and the cloud does not have, but for profile and image.
-std::optional<std::string> IbmVpcAdapter::lack_of(const RegionCatalog& catalog,
-                                                  const VpcLabel& label) const {
-  const std::string& vpc = config_->vpc();
-  if (!catalog.vpcs.contains(vpc)) return fmt::format("there is no VPC `{}`", vpc);
-  const VpcThing* subnet = catalog.subnet(vpc, label.subnet);
-  if (subnet == nullptr) return fmt::format("the VPC `{}` has no subnet `{}`", vpc, label.subnet);
-  if (subnet->zone != label.zone) {
-    return fmt::format("the subnet `{}` is in zone `{}`, not in `{}`", label.subnet, subnet->zone,
-                       label.zone);
-  }
-  for (const std::string& key : label.keys) {
-    if (!catalog.keys.contains(key)) return fmt::format("there is no SSH key `{}`", key);
-  }
-  return std::nullopt;
 }
 
 }  // namespace nodepool::drivers::ibmvpc

@@ -36,7 +36,6 @@ class IbmVpcAdapter final : public driver::Adapter {
 
  private:
   async::Task<driver::LabelDescription> describe_label(std::string pool, std::string label);
-  std::optional<std::string> lack_of(const RegionCatalog& catalog, const VpcLabel& label) const;
 
   std::shared_ptr<const IbmVpcConfig> config_;
   std::shared_ptr<CloudEndpoint> endpoint_;

@@ -19,7 +19,9 @@ class IbmVpcDriver final : public cloud::AccountDriver<IbmVpcConfig, CloudEndpoi
 
   std::string_view name() const override { return "ibmvpc"; }
   const config::Schema& schema() const override { return ibmvpc_schema(); }
-  std::set<std::string> files(const config::ProviderSection& section) const override {
+
+ private:
+  std::set<std::string> account_files(const config::ProviderSection& section) const override {
     return credential_files(section, environment());
   }
 };

@@ -32,6 +32,12 @@ constexpr std::string_view kScheme = "cos://";
 constexpr std::string_view kUploadId = "?uploadId=";
 constexpr const char* kPrefix = "npimage-";  // of all keys
 
+constexpr cloud::OptionalPermission kListUploads{
+    .name = "s3:ListBucketMultipartUploads",
+    .consequence = "leaked uploads to the bucket are not found"};
+constexpr cloud::OptionalPermission kListObjects{
+    .name = "s3:ListBucket", .consequence = "leaked objects of the bucket are not found"};
+
 // "us-south-standard": the location, and the class of storage.
 std::string location_in(const std::string& constraint) {
   const std::size_t end = constraint.rfind('-');
@@ -55,8 +61,9 @@ ImportedImages::ImportedImages(const async::Runtime& runtime, const IbmVpcConfig
       installation_(std::move(installation)),
       threads_(threads),
       log_(log),
-      storage_(runtime, config.image_bucket().endpoint, tokens, log, on_attempt),
-      bucket_(storage_.bucket(config.image_bucket().name)) {}
+      storage_(runtime, config.account(), config.image_bucket().endpoint, tokens, log, on_attempt),
+      bucket_(storage_.bucket(config.image_bucket().name)),
+      permissions_(log) {}
 
 Task<std::string> ImportedImages::upload(driver::ProviderImage image, std::string /*name*/,
                                          driver::ImageFile file, driver::Metadata metadata,
@@ -94,7 +101,7 @@ Task<std::string> ImportedImages::make(Job job) {
 
 Task<> ImportedImages::send_object(Job job) {
   const auto body = co_await http::file_body(threads_, job.file.path);
-  cloud::ObjectUpload upload(runtime_, bucket_, threads_, log_, job.key, {});
+  cloud::ObjectUpload upload(runtime_, bucket_, threads_, permissions_, log_, job.key, {});
   co_await upload.run(body, job.progress);
 }
 
@@ -109,7 +116,7 @@ Task<VpcImageRequest> ImportedImages::import_request(Job job) {
   const std::function<Task<std::string>()> ask = [this] { return bucket_.location(); };
   const std::string constraint = co_await cloud::retry_while_unreachable(runtime_, log_, ask);
   const std::function<Task<std::string>()> find_group = [this] {
-    return view_.group(image_group_name(config_.name()));
+    return view_.group(image_group_name(config_.name()), kCatalogAge);
   };
   std::string group = co_await cloud::retry_while_unreachable(runtime_, log_, find_group);
   co_return VpcImageRequest{.name = job.name,
@@ -171,27 +178,36 @@ Task<> ImportedImages::remove_object(Job job) {
   try {
     co_await bucket_.remove(job.key);
   } catch (const CloudError& error) {
-    log_.error("Error deleting the imported object of {}: {}", job.name, error.what());
+    log_.error("Error deleting the object of {}: {}", job.name, error.what());
   }
 }
 
-// By name, as ids may be unknown.
+// By name and key, as ids may be unknown. A failure of one does not affect the others.
 Task<> ImportedImages::remove_begun(Job job) {
   try {
     const std::optional<VpcImage> image = co_await api_.image_named(job.name);
     if (image) co_await remove_image(image->id);
-    co_await remove_uploads(job.key);
-    co_await bucket_.remove(job.key);
   } catch (const CloudError& error) {
-    log_.error("Error deleting the remains of a failed upload: {}", error.what());
+    log_.error("Error deleting the image of a failed upload: {}", error.what());
+  }
+  co_await remove_object(job);
+  try {
+    co_await remove_uploads(job.key);
+  } catch (const CloudError& error) {
+    log_.error("Error deleting the parts of a failed upload: {}", error.what());
   }
 }
 
 Task<> ImportedImages::remove_uploads(std::string key) {
-  const std::vector<cloud::S3Upload> uploads = co_await bucket_.uploads(key);
+  const std::vector<cloud::S3Upload> uploads = co_await uploads_if_permitted(key);
   for (const cloud::S3Upload& upload : uploads) {
     if (upload.key == key) co_await bucket_.abort(upload);
   }
+}
+
+Task<std::vector<cloud::S3Upload>> ImportedImages::uploads_if_permitted(std::string prefix) {
+  auto listed = co_await permissions_.if_permitted(bucket_.uploads(prefix), kListUploads);
+  co_return std::move(listed).value_or(std::vector<cloud::S3Upload>());
 }
 
 Task<> ImportedImages::remove(std::string /*name*/, std::string external_id) {
@@ -259,11 +275,12 @@ Task<std::vector<driver::CloudImage>> ImportedImages::list_bucket() {
   co_return none;
 }
 
-// The objects and multipart uploads of this provider and installation.
+// The objects and multipart uploads of this provider and installation, except those that it may not
+// list.
 Task<std::vector<driver::CloudImage>> ImportedImages::stored() {
   std::vector<driver::CloudImage> found;
   const std::string base = std::string(kScheme) + bucket_.name() + "/";
-  const std::vector<cloud::S3Upload> uploads = co_await bucket_.uploads(kPrefix);
+  const std::vector<cloud::S3Upload> uploads = co_await uploads_if_permitted(kPrefix);
   for (const cloud::S3Upload& upload : uploads) {
     auto tags = object_tags(upload.key, config_.name(), *installation_);
     if (!tags) continue;
@@ -271,8 +288,8 @@ Task<std::vector<driver::CloudImage>> ImportedImages::stored() {
                      .name = upload.key,
                      .metadata = *std::move(tags)});
   }
-  const std::vector<cloud::S3Object> objects = co_await bucket_.objects(kPrefix);
-  for (const cloud::S3Object& object : objects) {
+  const auto objects = co_await permissions_.if_permitted(bucket_.objects(kPrefix), kListObjects);
+  for (const cloud::S3Object& object : objects.value_or(std::vector<cloud::S3Object>())) {
     auto tags = object_tags(object.key, config_.name(), *installation_);
     if (!tags) continue;
     found.push_back({.id = base + object.key, .name = object.key, .metadata = *std::move(tags)});

@@ -8,6 +8,7 @@
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
+#include "cloud/optional_permissions.h"
 #include "cloud/s3/bucket.h"
 #include "driver/images.h"
 #include "drivers/ibmvpc/api/object_storage.h"
@@ -59,6 +60,7 @@ class ImportedImages final : public driver::ImageSupport {
   async::Task<> remove_object(Job job);
   async::Task<> remove_begun(Job job);
   async::Task<> remove_uploads(std::string key);
+  async::Task<std::vector<cloud::S3Upload>> uploads_if_permitted(std::string prefix);
   async::Task<> remove_image(std::string id);
   async::Task<> remove_stored(std::string id);
   async::Task<std::vector<driver::CloudImage>> list_bucket();
@@ -73,6 +75,7 @@ class ImportedImages final : public driver::ImageSupport {
   telemetry::Logger log_;
   ObjectStorage storage_;
   cloud::Bucket bucket_;
+  cloud::OptionalPermissions permissions_;
 };
 
 }  // namespace nodepool::drivers::ibmvpc

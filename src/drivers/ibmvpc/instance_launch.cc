@@ -18,15 +18,7 @@ using Kind = CloudError::Kind;
 
 namespace {
 
-// The id of what the configuration calls `name`. Throws if there is none.
-std::string id_of(const std::map<std::string, std::string, std::less<>>& ids,
-                  const std::string& name, const char* kind) {
-  const auto found = ids.find(name);
-  if (found == ids.end()) {
-    throw CloudError(Kind::failed, fmt::format("there is no {} `{}`", kind, name));
-  }
-  return found->second;
-}
+constexpr const char* kFloatingIpStep = "floating ip";
 
 }  // namespace
 
@@ -47,11 +39,11 @@ Task<driver::Instance> VpcLaunch::run() {
   steps_.enter("waiting for the instance");
   const VpcInstance instance = co_await wait_until_running(id);
   driver::Instance described = describe(context_.config.account(), instance);
-  Task<CloudView::Catalog> asking = context_.view.catalog();
-  const CloudView::Catalog catalog =
-      co_await driver::if_answered(std::move(asking), "profiles", context_.log);
-  if (catalog) described.resources = resources_of(find_profile(*catalog, instance.profile));
-  if (label_.public_ipv4) {
+  Task<driver::Resources> asking = context_.view.taken_by(instance.profile);
+  described.resources = co_await driver::if_answered(std::move(asking), "profiles", context_.log);
+  // A floating IP that was begun is finished though the configuration has changed: the record must
+  // have it.
+  if (label_.public_ipv4 || steps_.has_begun(kFloatingIpStep)) {
     described.public_ipv4 = co_await add_floating_ip(instance.interface_id);
     described.interface_ip = described.public_ipv4;
   }
@@ -79,12 +71,13 @@ Task<> VpcLaunch::choose_image(VpcInstanceRequest& wanted) {
 }
 
 Task<VpcInstanceRequest> VpcLaunch::request() {
-  const CloudView::Catalog catalog = co_await context_.view.catalog();
   const std::string& vpc = context_.config.vpc();
+  const auto names = co_await context_.view.names(vpc, label_, kAnyAge);
+  if (const auto lack = names->lack_of(vpc, label_)) throw CloudError(Kind::failed, *lack);
   VpcInstanceRequest wanted{.name = spec_.hostname,
-                            .group = co_await context_.view.group(group()),
-                            .vpc = id_of(catalog->vpcs, vpc, "VPC"),
-                            .subnet = {},
+                            .group = co_await context_.view.group(group(), kAnyAge),
+                            .vpc = names->vpcs.at(vpc),
+                            .subnet = names->subnet(vpc, label_.subnet)->id,
                             .zone = label_.zone,
                             .profile = label_.profile,
                             .image_id = {},
@@ -95,15 +88,8 @@ Task<VpcInstanceRequest> VpcLaunch::request() {
                             .volume_profile = label_.volume_profile,
                             .volume_iops = label_.volume_iops,
                             .security_groups = label_.security_groups};
-  const VpcThing* subnet = catalog->subnet(vpc, label_.subnet);
-  if (subnet == nullptr) {
-    throw CloudError(Kind::failed, fmt::format("there is no subnet `{}`", label_.subnet));
-  }
-  wanted.subnet = subnet->id;
   // As for the Python Nodepool, uploaded images get no keys.
-  for (const std::string& key : label_.keys) {
-    wanted.keys.push_back(id_of(catalog->keys, key, "SSH key"));
-  }
+  for (const std::string& key : label_.keys) wanted.keys.push_back(names->keys.at(key));
   co_await choose_image(wanted);
   co_return wanted;
 }
@@ -155,12 +141,12 @@ Task<VpcInstance> VpcLaunch::wait_until_running(std::string id) {
   const CloudError absence(Kind::failed, "instance " + spec_.hostname + " has disappeared");
   const VpcInstance instance = co_await driver::wait_in_listing(
       wait, context_.view.instances(), awaited_, id, is_up, kConsistencyDelay, absence, is_gone);
-  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken());
   co_return instance;
 }
 
 Task<std::string> VpcLaunch::make_floating_ip(std::string interface_id) {
-  std::string group_id = co_await context_.view.group(group());
+  std::string group_id = co_await context_.view.group(group(), kAnyAge);
   std::string name = spec_.hostname;
   requested_at_ = context_.runtime.clock.now();
   std::string id = co_await context_.api.make_floating_ip(std::move(name), std::move(group_id),
@@ -191,7 +177,7 @@ Task<std::string> VpcLaunch::add_floating_ip(std::string interface_id) {
   const driver::LaunchSteps::Find find = [this, interface_id] {
     return find_floating_ip(interface_id);
   };
-  const std::string id = co_await steps_.step("floating ip", make, find);
+  const std::string id = co_await steps_.step(kFloatingIpStep, make, find);
   steps_.enter("waiting for the floating IP");
   const auto is_attached = [interface_id](const VpcFloatingIp& ip) {
     if (ip.status == "failed" || ip.status == "deleting") {
@@ -207,7 +193,7 @@ Task<std::string> VpcLaunch::add_floating_ip(std::string interface_id) {
   const VpcFloatingIp ip =
       co_await driver::wait_in_listing(wait, context_.view.floating_ips(), awaited_ip_, id,
                                        is_attached, kConsistencyDelay, absence, is_gone);
-  const auto taken = awaited_ip_.taken(context_.runtime.clock.now());
+  const auto taken = awaited_ip_.taken();
   if (taken) context_.view.ip_times().learn(*taken);
   co_return ip.address;
 }
@@ -222,18 +208,6 @@ driver::Instance describe(const VpcAccount& account, const VpcInstance& instance
   described.region = account.region;
   described.az = instance.zone;
   return described;
-}
-
-driver::Resources resources_of(const VpcProfile* profile) {
-  driver::Resources::Amounts amounts = {{"instances", 1}};
-  if (profile != nullptr && profile->cores) amounts["cores"] = *profile->cores;
-  if (profile != nullptr && profile->memory) amounts["ram"] = *profile->memory;
-  return driver::Resources(std::move(amounts));
-}
-
-const VpcProfile* find_profile(const RegionCatalog& catalog, const std::string& name) {
-  const auto found = catalog.profiles.find(name);
-  return found == catalog.profiles.end() ? nullptr : &found->second;
 }
 
 }  // namespace nodepool::drivers::ibmvpc

@@ -54,10 +54,4 @@ class VpcLaunch {
 // Converts an instance to driver::Instance, without public address and resources.
 driver::Instance describe(const VpcAccount& account, const VpcInstance& instance);
 
-// What an instance of the profile takes, with `ram` in GB; `profile` may be null.
-driver::Resources resources_of(const VpcProfile* profile);
-
-// The profile of this name; nullptr if there is none.
-const VpcProfile* find_profile(const RegionCatalog& catalog, const std::string& name);
-
 }  // namespace nodepool::drivers::ibmvpc

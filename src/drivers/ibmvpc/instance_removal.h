@@ -8,12 +8,18 @@
 
 namespace nodepool::drivers::ibmvpc {
 
+// A deletion of a node's machine.
+struct MachineRemoval {
+  std::string name;
+  bool has_no_floating_ip = false;  // false: unknown
+  std::function<void()> accepted;   // called when the deletion of the instance has been accepted
+};
+
 // Deletes the floating IPs and the instance of a node, and returns when they are gone. Those of
-// other providers and installations stay. `accepted` is called when the deletion of the instance
-// has been accepted. Throws CloudError, `not_found` if no instance is listed: it may have been made
-// a moment ago.
+// other providers and installations stay. Throws CloudError, `not_found` if no instance is listed:
+// it may have been made a moment ago.
 async::Task<> remove_machine(VpcContext context, const driver::Ownership& ownership,
-                             std::string name, std::function<void()> accepted);
+                             MachineRemoval removal);
 
 // Begins to delete an instance and its floating IPs. Throws CloudError.
 async::Task<> begin_removal(VpcContext context, std::string id);

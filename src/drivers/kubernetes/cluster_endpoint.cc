@@ -13,10 +13,9 @@ ClusterEndpoint::ClusterEndpoint(const async::Runtime& runtime, Cluster cluster,
       api_(runtime, account_, log, observer()),
       spaces_(make_spaces(api_)),
       watcher_(runtime, api_, log),
-      space_list_(runtime, "Kubernetes namespaces", kWatched,
-                  [this] { return SpaceList::of(spaces_->list()); }),
+      space_list_(runtime, "Kubernetes namespaces", kWatched, [this] { return spaces_->list(); }),
       pods_(runtime, "Kubernetes pods", spaces_->reports_pods() ? kWatched : kUnwatched,
-            [this] { return ask_pods(); }) {}
+            [this] { return spaces_->pods(); }) {}
 
 void ClusterEndpoint::start() {
   if (std::exchange(started_, true)) return;
@@ -28,10 +27,6 @@ Task<> ClusterEndpoint::stop() {
   co_await space_list_.stop();
   co_await pods_.stop();
   co_await account_.stop();
-}
-
-Task<PodList> ClusterEndpoint::ask_pods() {
-  return spaces_->pods({awaited_.begin(), awaited_.end()});
 }
 
 }  // namespace nodepool::drivers::kubernetes

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <set>
-#include <string>
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
@@ -31,19 +29,15 @@ class ClusterEndpoint final : public cloud::Endpoint {
   ClusterAccount& account() { return account_; }
   driver::SharedPoller<SpaceList>& space_list() { return space_list_; }
   driver::SharedPoller<PodList>& pods() { return pods_; }
-  // The namespaces of the pods that launches wait for.
-  std::multiset<std::string>& awaited() { return awaited_; }
 
  private:
   async::Task<> stop() override;
-  async::Task<PodList> ask_pods();
 
   ClusterAccount account_;
   KubeApi api_;
   std::unique_ptr<Spaces> spaces_;
   Watcher watcher_;
   bool started_ = false;
-  std::multiset<std::string> awaited_;
   driver::SharedPoller<SpaceList> space_list_;
   driver::SharedPoller<PodList> pods_;
 };

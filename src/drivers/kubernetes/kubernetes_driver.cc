@@ -34,7 +34,10 @@ std::unique_ptr<driver::Adapter> KubeDriver::space_adapter(
 
 std::unique_ptr<driver::Adapter> KubernetesDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
-  const MakeSpaces make_spaces = [](KubeApi& api) { return std::make_unique<Namespaces>(api); };
+  const MakeSpaces make_spaces = [&](KubeApi& api) {
+    return std::make_unique<Namespaces>(context.runtime, context.log.child("driver.kubernetes"),
+                                        api);
+  };
   return space_adapter(std::move(config), context, make_spaces);
 }
 

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "async/finally.h"
 #include "driver/cloud_error.h"
+#include "drivers/kubernetes/api/classify.h"
 #include "drivers/kubernetes/metadata.h"
+#include "drivers/kubernetes/watcher.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -85,6 +89,72 @@ driver::Machine::State pod_state(const Pod& pod) {
   return State::running;  // "Unknown", while its cluster node does not respond: it may run
 }
 
+// How long after the last known listing a forbidden poll may be momentary. Longer than the usual
+// interval of polls.
+constexpr auto kLongestRefusal = std::chrono::minutes(2);
+
+// What a launch knows of its pod.
+struct PodProgress {
+  std::string reported;  // its state
+  bool was_there = false;
+  std::optional<async::Clock::TimePoint> known_at;  // the last known listing
+};
+
+// Returns the pod when it runs; nothing as soon as `pods` are unknown. `wait` and `progress`
+// outlive it.
+Task<std::optional<Pod>> wait_in(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
+                                 const PodWait& wait, PodProgress& progress) {
+  while (true) {
+    const auto list = co_await driver::if_answered(pods.next(awaited), "pods", wait.log);
+    if (!list) continue;
+    if (!list->is_known()) co_return std::nullopt;
+    progress.known_at = wait.runtime.clock.now();
+    const Pod* pod = list->find(wait.space + "/" + wait.name);
+    if (pod == nullptr || pod->is_going) {
+      if (!progress.was_there) continue;
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("pod {} of {} has been deleted", wait.name, wait.space));
+    }
+    progress.was_there = true;
+    if (pod->phase == "Running") co_return *pod;
+    const std::string state =
+        fmt::format("pod {} of {} is {}{}{}", wait.name, wait.space, pod->phase,
+                    pod->problem.empty() ? "" : ": ", pod->problem);
+    if (pod->is_lost) throw CloudError(CloudError::Kind::failed, state);
+    if (state != progress.reported) wait.enter(state);
+    progress.reported = state;
+  }
+}
+
+// The listing of the one pod.
+Task<PodList> read_alone(const PodWait& wait) {
+  std::optional<Pod> found = co_await wait.find();
+  std::vector<Pod> pods;
+  if (found) pods.push_back(*std::move(found));
+  co_return PodList(std::move(pods));
+}
+
+// The same as wait_in(), but reads the pod itself. Returns nothing if that is forbidden, perhaps
+// only for a moment.
+Task<std::optional<Pod>> wait_alone(driver::PollWaiter& awaited, const PodWait& wait,
+                                    PodProgress& progress) {
+  driver::SharedPoller<PodList> alone(wait.runtime, "Kubernetes pod", kUnwatched,
+                                      [&wait] { return read_alone(wait); });
+  const auto seen = std::exchange(awaited.seen, 0);
+  Task<std::optional<Pod>> waiting = wait_in(alone, awaited, wait, progress);
+  const std::function<Task<>()> stop = [&alone] { return alone.stop(); };
+  try {
+    co_return co_await async::finally(std::move(waiting), stop);
+  } catch (const CloudError& error) {
+    const auto oldest = wait.runtime.clock.now() - kLongestRefusal;
+    const bool is_momentary = lacks_permission(error) && progress.known_at >= oldest;
+    if (!is_momentary) throw;
+    wait.log.warning("Error polling pods: {}", error.what());
+  }
+  awaited.seen = seen;
+  co_return std::nullopt;
+}
+
 }  // namespace
 
 void set_state(driver::Machine& machine, const Pod& pod) {
@@ -142,28 +212,14 @@ Pod read_pod(const Element& object) {
   return pod;
 }
 
-Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
-                             std::string space, std::string name,
-                             std::function<void(std::string)> enter, telemetry::Logger log) {
-  const std::string path = fmt::format("{}/{}", space, name);
-  std::string reported;
-  bool was_there = false;
+Task<Pod> wait_until_running(PodWait wait, driver::SharedPoller<PodList>& pods,
+                             driver::PollWaiter& awaited) {
+  PodProgress progress;
   while (true) {
-    const auto list = co_await driver::if_answered(pods.next(awaited), "pods", log);
-    if (!list || list->is_unread(space)) continue;
-    const Pod* pod = list->find(path);
-    if (pod == nullptr || pod->is_going) {
-      if (!was_there) continue;
-      throw CloudError(CloudError::Kind::failed,
-                       fmt::format("pod {} of {} has been deleted", name, space));
-    }
-    was_there = true;
-    if (pod->phase == "Running") co_return *pod;
-    const std::string state = fmt::format("pod {} of {} is {}{}{}", name, space, pod->phase,
-                                          pod->problem.empty() ? "" : ": ", pod->problem);
-    if (pod->is_lost) throw CloudError(CloudError::Kind::failed, state);
-    if (state != reported) enter(state);
-    reported = state;
+    std::optional<Pod> running = co_await wait_in(pods, awaited, wait, progress);
+    if (!running) running = co_await wait_alone(awaited, wait, progress);
+    if (running) co_return *std::move(running);
+    co_await wait.runtime.clock.sleep_for(kUnwatched.unknown);
   }
 }
 

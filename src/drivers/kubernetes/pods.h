@@ -2,7 +2,7 @@
 
 #include <functional>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,24 +33,7 @@ struct Pod {
   std::string path() const { return space + "/" + name; }
 };
 
-// A listing of pods.
-class PodList : public cloud::ById<Pod, &Pod::path> {
- public:
-  // `unread`: namespaces that could not be listed.
-  explicit PodList(std::vector<Pod> pods, std::set<std::string> unread = {})
-      : ById(std::move(pods)), unread_(std::move(unread)) {}
-
-  // Awaits and indexes a complete listing. Throws what it throws.
-  static async::Task<PodList> of(async::Task<std::vector<Pod>> listing) {
-    co_return PodList(co_await std::move(listing));
-  }
-
-  // Whether the pods of this namespace are unknown.
-  bool is_unread(const std::string& space) const { return unread_.contains(space); }
-
- private:
-  std::set<std::string> unread_;
-};
+using PodList = cloud::ById<Pod, &Pod::path>;
 
 // Reads a pod. Throws CloudError(failed) if it is invalid.
 Pod read_pod(const Element& object);
@@ -66,11 +49,22 @@ double quantity(std::string_view text);
 std::map<std::string, double, std::less<>> amounts_of(const Element& resources,
                                                       std::string_view prefix = {});
 
-// Returns when the pod runs. `enter` is called with its state. Throws CloudError, `failed` if the
-// pod will never run.
-async::Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods,
-                                    driver::PollWaiter& awaited, std::string space,
-                                    std::string name, std::function<void(std::string)> enter,
-                                    telemetry::Logger log);
+// How to wait for a pod.
+struct PodWait {
+  async::Runtime runtime;
+  telemetry::Logger log;
+  std::string space;
+  std::string name;
+  // Reads the pod itself.
+  std::function<async::Task<std::optional<Pod>>()> find;
+  // Called with its state.
+  std::function<void(std::string)> enter;
+};
+
+// Returns the pod when it runs. As soon as `pods` are unknown, reads the pod itself every second.
+// If that is forbidden, but either was permitted shortly before, polls `pods` again. Throws
+// CloudError, `failed` if the pod will never run. `awaited` outlives the call.
+async::Task<Pod> wait_until_running(PodWait wait, driver::SharedPoller<PodList>& pods,
+                                    driver::PollWaiter& awaited);
 
 }  // namespace nodepool::drivers::kubernetes

@@ -6,6 +6,7 @@
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/wait_in_listing.h"
+#include "drivers/kubernetes/api/classify.h"
 #include "drivers/kubernetes/capacity.h"
 #include "drivers/kubernetes/metadata.h"
 #include "drivers/kubernetes/names.h"
@@ -45,14 +46,12 @@ driver::Machine machine_of(const Space& space, std::string_view word) {
   return machine;
 }
 
-using PodsByPath = std::map<std::string, const Pod*, std::less<>>;
-
 // The pod of a node; null: none. The Python Nodepool gives it the label's unconverted name.
-const Pod* pod_of(const Space& space, const PodsByPath& pods) {
+const Pod* pod_of(const Space& space, const PodList& pods) {
   const std::string label = label_of(space);
   for (const std::string& name : {object_name(label), label}) {
-    const auto found = pods.find(space.name + "/" + name);
-    if (found != pods.end()) return found->second;
+    const Pod* pod = pods.find(space.name + "/" + name);
+    if (pod != nullptr) return pod;
   }
   return nullptr;
 }
@@ -80,9 +79,8 @@ Task<> SpaceAdapter::stop() {
 }
 
 Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
-  SpaceLaunch launch(
-      {runtime_, *config_, api_, *spaces_, endpoint_->pods(), endpoint_->awaited(), log_},
-      std::move(spec), steps);
+  SpaceLaunch launch({runtime_, *config_, api_, *spaces_, endpoint_->pods(), log_}, std::move(spec),
+                     steps);
   co_return co_await launch.run();
 }
 
@@ -112,29 +110,34 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
                                    traits().consistency_delay, is_gone);
 }
 
-// OpenShift lists projects from a cache of permissions.
+// OpenShift lists projects from a cache of permissions. A user who may not even read the namespace
+// deletes it once more: nothing else says whether it exists.
 Task<bool> SpaceAdapter::is_gone(std::string name) {
-  const std::optional<Space> found = co_await spaces_->find(std::move(name));
-  co_return !found || !found->is_going;
+  try {
+    const std::optional<Space> found = co_await spaces_->find(name);
+    co_return !found || !found->is_going;
+  } catch (const CloudError& error) {
+    if (!lacks_permission(error)) throw;
+  }
+  const bool was_there = co_await spaces_->remove(name);
+  co_return !was_there;
 }
 
 Task<driver::MachineList> SpaceAdapter::list() {
   const auto spaces = co_await endpoint_->space_list().get(kListingAge);
-  const std::vector<Pod> pods = co_await this->pods();
-  PodsByPath by_path;
-  for (const Pod& pod : pods) by_path.emplace(pod.path(), &pod);
-  driver::MachineList list;
+  const std::shared_ptr<const PodList> pods = co_await this->pods();
+  driver::MachineList list{.machines = {}, .is_complete = spaces->is_known()};
   for (const Space& space : spaces->all()) {
     if (!is_of_a_node(space)) continue;
     driver::Machine& machine = list.machines.emplace_back(machine_of(space, spaces_->word()));
     machine.metadata = space.attached;
-    if (space.is_going || !needs_pod(space)) continue;
-    const Pod* pod = pod_of(space, by_path);
+    if (space.is_going || !pods->is_known() || !needs_pod(space)) continue;
+    const Pod* pod = pod_of(space, *pods);
     if (pod != nullptr) set_state(machine, *pod);
     if (pod == nullptr || pod->is_going) machine.state = driver::Machine::State::stopped;
     if (pod == nullptr) machine.explanation = "the pod of " + space.name + " has been deleted";
   }
-  if (config_->is_limited_to_capacity()) add_usage(list.machines, pods);
+  if (config_->is_limited_to_capacity()) add_usage(list.machines, pods->all());
   // The projects of the Python Nodepool have no tags. Here they take no resources: their pods are
   // counted above, or with the records of their nodes.
   for (const Space& space : spaces->all()) {
@@ -143,14 +146,26 @@ Task<driver::MachineList> SpaceAdapter::list() {
   co_return list;
 }
 
-// All pods of the cluster if they count, otherwise those of nodes. None if they cannot be listed at
-// once.
-Task<std::vector<Pod>> SpaceAdapter::pods() {
-  if (config_->is_limited_to_capacity()) {
-    co_return co_await api_.list("list pods", "/api/v1/pods", "", read_pod);
+Task<std::vector<driver::Machine>> SpaceAdapter::find_by_name(driver::CreateSpec spec) {
+  std::vector<driver::Machine> machines;
+  const std::vector<std::string> names = names_for(spec.pool, spec.node_id, spec.metadata);
+  for (const std::string& name : names) {
+    const std::optional<Space> found = co_await spaces_->find(name);
+    if (!found) continue;
+    machines.push_back(machine_of(*found, spaces_->word()));
+    machines.back().metadata = found->attached;
   }
-  if (!spaces_->reports_pods() || !has_pods(*config_)) co_return std::vector<Pod>{};
-  co_return (co_await endpoint_->pods().get(kListingAge))->all();
+  co_return machines;
+}
+
+// All pods of the cluster if they count, otherwise those of nodes.
+Task<std::shared_ptr<const PodList>> SpaceAdapter::pods() {
+  if (config_->is_limited_to_capacity()) {
+    co_return std::make_shared<const PodList>(
+        co_await api_.list("list pods", "/api/v1/pods", "", read_pod));
+  }
+  if (!has_pods(*config_)) co_return std::make_shared<const PodList>(PodList::unknown());
+  co_return co_await endpoint_->pods().get(kListingAge);
 }
 
 // Whether a pod belongs to the node, and is among pods().

@@ -35,6 +35,7 @@ class SpaceAdapter final : public driver::Adapter {
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   async::Task<driver::MachineList> list() override;
+  async::Task<std::vector<driver::Machine>> find_by_name(driver::CreateSpec spec) override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
@@ -42,7 +43,7 @@ class SpaceAdapter final : public driver::Adapter {
   driver::CloudTraits traits() override { return {.consistency_delay = std::chrono::seconds(2)}; }
 
  private:
-  async::Task<std::vector<Pod>> pods();
+  async::Task<std::shared_ptr<const PodList>> pods();
   bool needs_pod(const Space& space) const;
   async::Task<> remove_space(std::string name, std::function<void()> accepted);
   async::Task<bool> is_gone(std::string name);

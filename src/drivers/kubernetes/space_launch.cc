@@ -156,27 +156,20 @@ Task<SpaceLaunch::Account> SpaceLaunch::find_account(std::string path) {
 
 Task<Pod> SpaceLaunch::run_pod(std::string space) {
   steps_.enter("making the pod");
-  const auto entry = context_.awaited.insert(space);
-  std::exception_ptr failure;
-  std::optional<Pod> running;
-  try {
-    Json body = pod(label_, object_name(spec_.label), attached_);
-    co_await make("create pod", core_path(space, "pods"), std::move(body));
-    driver::PollWaiter awaited = context_.pods.await(spec_.expected);
-    steps_.enter("waiting for the pod");
-    driver::LaunchSteps& steps = steps_;
-    const std::function<void(std::string)> enter = [&steps](std::string state) {
-      steps.enter(std::move(state));
-    };
-    running = co_await wait_until_running(context_.pods, awaited, space, object_name(spec_.label),
-                                          enter, context_.log);
-    steps_.booted(awaited.taken(context_.runtime.clock.now()));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  context_.awaited.erase(entry);
-  if (failure) std::rethrow_exception(failure);
-  co_return *running;
+  Json body = pod(label_, object_name(spec_.label), attached_);
+  co_await make("create pod", core_path(space, "pods"), std::move(body));
+  driver::PollWaiter awaited = context_.pods.await(spec_.expected);
+  steps_.enter("waiting for the pod");
+  const std::string name = object_name(spec_.label);
+  PodWait wait{.runtime = context_.runtime,
+               .log = context_.log,
+               .space = space,
+               .name = name,
+               .find = [this, space, name] { return context_.spaces.find_pod(space, name); },
+               .enter = [this](std::string state) { steps_.enter(std::move(state)); }};
+  Pod running = co_await wait_until_running(std::move(wait), context_.pods, awaited);
+  steps_.booted(awaited.taken());
+  co_return running;
 }
 
 driver::Instance SpaceLaunch::describe(const std::string& space, const Account& account) const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <set>
 #include <string>
 #include <utility>
 
@@ -18,7 +17,6 @@ struct SpaceContext {
   KubeApi& api;
   Spaces& spaces;
   driver::SharedPoller<PodList>& pods;
-  std::multiset<std::string>& awaited;  // namespaces of the pods that launches wait for
   telemetry::Logger log;
 };
 

@@ -25,6 +25,14 @@ Space read_space(const Element& object) {
 
 }  // namespace
 
+Namespaces::Namespaces(const async::Runtime& runtime, const telemetry::Logger& log, KubeApi& api)
+    : api_(api),
+      may_list_(runtime, log, "all namespaces",
+                "Not finding leaked namespaces, and not checking ready nodes"),
+      may_list_pods_(runtime, log, "the pods of all namespaces",
+                     "Reading the pods of launches one by one, and not noticing that the pod of a "
+                     "ready node has ended") {}
+
 Task<bool> Namespaces::make(std::string name, driver::Metadata attached) {
   Json body = {
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", object_metadata(name, attached)}};
@@ -38,8 +46,9 @@ Task<std::optional<Space>> Namespaces::find(std::string name) {
   co_return read_space(*found);
 }
 
-Task<std::vector<Space>> Namespaces::list() {
-  return api_.list("list namespaces", kCollection, std::string(kOfNodes), read_space);
+Task<SpaceList> Namespaces::list() {
+  return may_list_.list<SpaceList>(
+      api_.list("list namespaces", kCollection, std::string(kOfNodes), read_space));
 }
 
 Task<bool> Namespaces::remove(std::string name) {
@@ -55,8 +64,15 @@ Task<> Namespaces::grant(std::string name, bool has_pod) {
                      role_binding("zuul-role", name, "Role", role_name), KubeApi::Retry::allowed);
 }
 
-Task<PodList> Namespaces::pods(std::set<std::string> /*awaited*/) {
-  return PodList::of(api_.list("list pods", kPods, std::string(kOfNodes), read_pod));
+Task<PodList> Namespaces::pods() {
+  return may_list_pods_.list<PodList>(
+      api_.list("list pods", kPods, std::string(kOfNodes), read_pod));
+}
+
+Task<std::optional<Pod>> Namespaces::find_pod(std::string space, std::string name) {
+  const auto found = co_await api_.find("get pod", path_of(space) + "/pods/" + name);
+  if (!found) co_return std::nullopt;
+  co_return read_pod(*found);
 }
 
 void Namespaces::follow(Watcher& watcher, std::function<void()> on_space,

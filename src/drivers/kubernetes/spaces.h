@@ -3,16 +3,19 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "async/runtime.h"
 #include "cloud/by_id.h"
 #include "driver/images.h"
 #include "drivers/kubernetes/api/kube_api.h"
+#include "drivers/kubernetes/list_permission.h"
 #include "drivers/kubernetes/pods.h"
 #include "drivers/kubernetes/watcher.h"
+#include "telemetry/log.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -36,21 +39,22 @@ class Spaces {
   // Makes one with the tags `attached`. Returns false if the name is taken.
   virtual async::Task<bool> make(std::string name, driver::Metadata attached) = 0;
   virtual async::Task<std::optional<Space>> find(std::string name) = 0;
-  // All visible ones that may belong to nodes.
-  virtual async::Task<std::vector<Space>> list() = 0;
+  // All visible ones that may belong to nodes; unknown if the user may not list them.
+  virtual async::Task<SpaceList> list() = 0;
   virtual async::Task<bool> remove(std::string name) = 0;
 
   // Grants the node's service account its permissions. Idempotent.
   virtual async::Task<> grant(std::string name, bool has_pod) = 0;
 
-  // The pods of nodes. If they cannot be listed at once, only those in the namespaces `awaited`,
-  // of which some may be unread; throws if listings have failed and none has succeeded.
-  virtual async::Task<PodList> pods(std::set<std::string> awaited) = 0;
+  // The pods of all nodes; unknown if the user may not list them at once.
+  virtual async::Task<PodList> pods() = 0;
+  // A pod in the namespace `space`.
+  virtual async::Task<std::optional<Pod>> find_pod(std::string space, std::string name) = 0;
 
   // Starts the watches.
   virtual void follow(Watcher& watcher, std::function<void()> on_space,
                       std::function<void()> on_pod) = 0;
-  // Whether follow() watches pods.
+  // Whether pods() may list them, and follow() watches them.
   virtual bool reports_pods() const = 0;
 
   // Whether the node's connection_port has the namespace's name twice, and its record the pod's
@@ -65,15 +69,16 @@ using MakeSpaces = std::function<std::unique_ptr<Spaces>(KubeApi& api)>;
 class Namespaces final : public Spaces {
  public:
   // `api` outlives it.
-  explicit Namespaces(KubeApi& api) : api_(api) {}
+  Namespaces(const async::Runtime& runtime, const telemetry::Logger& log, KubeApi& api);
 
   std::string_view word() const override { return "namespace"; }
   async::Task<bool> make(std::string name, driver::Metadata attached) override;
   async::Task<std::optional<Space>> find(std::string name) override;
-  async::Task<std::vector<Space>> list() override;
+  async::Task<SpaceList> list() override;
   async::Task<bool> remove(std::string name) override;
   async::Task<> grant(std::string name, bool has_pod) override;
-  async::Task<PodList> pods(std::set<std::string> awaited) override;
+  async::Task<PodList> pods() override;
+  async::Task<std::optional<Pod>> find_pod(std::string space, std::string name) override;
   void follow(Watcher& watcher, std::function<void()> on_space,
               std::function<void()> on_pod) override;
   bool reports_pods() const override { return true; }
@@ -81,6 +86,8 @@ class Namespaces final : public Spaces {
 
  private:
   KubeApi& api_;
+  ListPermission may_list_;
+  ListPermission may_list_pods_;
 };
 
 }  // namespace nodepool::drivers::kubernetes

@@ -1,5 +1,6 @@
 #include "drivers/kubernetes/watcher.h"
 
+#include "async/backoff.h"
 #include "driver/cloud_error.h"
 #include "telemetry/log_errors.h"
 
@@ -9,8 +10,9 @@ using async::Task;
 
 namespace {
 
-// Between two polls of a collection that cannot be watched, and two attempts to watch it.
-constexpr auto kRetryInterval = std::chrono::seconds(1);
+// Between two polls of a collection that cannot be watched, and the first attempts to watch it.
+constexpr auto kPollInterval = std::chrono::seconds(1);
+constexpr auto kLongestBackoff = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -26,14 +28,26 @@ void Watcher::follow(std::string name, std::string path, std::string query,
 Task<> Watcher::run(std::string name, std::string path, std::string query,
                     std::function<void()> on_change) {
   std::string reported;
+  async::Backoff backoff(kPollInterval, kLongestBackoff);
   while (true) {
+    const auto begun = runtime_.clock.now();
     const std::string failure = co_await follow_once(name, path, query, on_change);
     if (failure != reported && !failure.empty()) {
       log_.warning("Error watching the cluster, polling every second instead: {}", failure);
     }
     reported = failure;
-    co_await runtime_.clock.sleep_for(kRetryInterval);
-    on_change();
+    // Load balancers cut idle connections: a watch that has lasted has worked.
+    const bool has_lasted = runtime_.clock.now() - begun > kLongestBackoff;
+    if (failure.empty() || has_lasted) {
+      backoff.reset();
+    } else {
+      backoff.failed();
+    }
+    const auto retry_at = runtime_.clock.now() + backoff.pause();
+    do {
+      co_await runtime_.clock.sleep_for(kPollInterval);
+      on_change();
+    } while (runtime_.clock.now() < retry_at);
   }
 }
 

@@ -17,7 +17,8 @@ inline constexpr driver::PollIntervals kUnwatched = {.unknown = std::chrono::sec
                                                      .least = kWatched.least};
 
 // Watches collections of a cluster, to trigger polls. If a watch fails, triggers a poll every
-// second instead.
+// second instead, and retries the watch with backoff, unless it has lasted for longer than a
+// minute.
 class Watcher {
  public:
   // `api` outlives it.

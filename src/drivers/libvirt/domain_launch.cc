@@ -306,7 +306,7 @@ Task<driver::Instance> DomainLaunch::wait_for_address() {
       instance.interface_ip = address;
       instance.private_ipv4 = address;
     }
-    steps_.booted(awaited.taken(context_.runtime.clock.now()));
+    steps_.booted(awaited.taken());
     instance.external_id = model::json_string(text_of({line_->config().name, name_}));
     instance.resources = resources_of(label_.cpus, label_.memory, label_.host_devices);
     instance.cloud = "libvirt";

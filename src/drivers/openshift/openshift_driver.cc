@@ -10,8 +10,8 @@ using kubernetes::KubeConfig;
 
 std::unique_ptr<driver::Adapter> OpenShiftDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
-  const kubernetes::MakeSpaces make_projects = [&context](KubeApi& api) {
-    return std::make_unique<Projects>(context.runtime, context.log.child("driver.openshift"), api);
+  const kubernetes::MakeSpaces make_projects = [](KubeApi& api) {
+    return std::make_unique<Projects>(api);
   };
   return space_adapter(std::move(config), context, make_projects);
 }

@@ -11,6 +11,7 @@
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/wait_in_listing.h"
+#include "drivers/kubernetes/api/classify.h"
 #include "drivers/kubernetes/kubeconfig/kubeconfig.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
@@ -32,16 +33,19 @@ std::string pods_of(const std::string& space) {
   return "/api/v1/namespaces/" + space + "/pods";
 }
 
+std::string loss_in(const std::string& space) {
+  return fmt::format(
+      "Reading the pods of project {} one by one, and not noticing leaks, other pods, and that the "
+      "pod of a ready node has ended",
+      space);
+}
+
 std::string id_of(const std::string& space, const std::string& pod) {
   return space + "-" + pod;
 }
 
 std::vector<std::string> names_of(const driver::CreateSpec& spec) {
   return kubernetes::names_for(kubernetes::object_name(spec.label), spec.node_id, spec.metadata);
-}
-
-bool is_forbidden(const CloudError& error) {
-  return error.kind() == CloudError::Kind::permanent;
 }
 
 driver::Machine machine_of(const Pod& pod) {
@@ -67,8 +71,9 @@ PodAdapter::PodAdapter(const async::Runtime& runtime,
       api_(runtime, account_, log_, std::move(on_attempt)),
       watcher_(runtime, api_, log_) {
   for (const auto& [space, pool] : config_->pools()) {
+    permissions_.try_emplace(space, runtime, log_, "the pods of project " + space, loss_in(space));
     pods_.try_emplace(space, runtime, "OpenShift pods", kubernetes::kWatched, [this, space] {
-      return PodList::of(list_pods(space, std::string(kubernetes::kOfNodes)));
+      return list_pods(space, std::string(kubernetes::kOfNodes));
     });
   }
 }
@@ -87,28 +92,36 @@ Task<> PodAdapter::stop() {
   co_await account_.stop();
 }
 
-Task<std::vector<Pod>> PodAdapter::list_pods(std::string space, std::string query) {
-  std::vector<Pod> pods =
-      co_await api_.list("list pods", pods_of(space), query, kubernetes::read_pod);
-  for (Pod& pod : pods) pod.space = space;
-  co_return pods;
+// Unknown if the user may not list them.
+Task<PodList> PodAdapter::list_pods(const std::string& space, const std::string& query) {
+  return permissions_.at(space).list<PodList>(
+      api_.list("list pods", pods_of(space), query, kubernetes::read_pod));
+}
+
+Task<std::optional<Pod>> PodAdapter::find_pod(PodName pod_name) {
+  const auto found = co_await api_.find("get pod", pods_of(pod_name.space) + "/" + pod_name.name);
+  if (!found) co_return std::nullopt;
+  co_return kubernetes::read_pod(*found);
 }
 
 // --- making pods
 
 Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
   const driver::LaunchSteps::Make make = [&] { return make_pod(spec, steps); };
-  const driver::LaunchSteps::Find find = [&] { return find_pod(spec, steps); };
+  const driver::LaunchSteps::Find find = [&] { return find_made_pod(spec, steps); };
   driver::SharedPoller<PodList>& pods = pods_.at(spec.pool);
   driver::PollWaiter awaited = pods.await(spec.expected);
   const std::string name = co_await steps.step("pod", make, find);
   steps.enter("waiting for the pod");
-  const std::function<void(std::string)> enter = [&steps](std::string state) {
-    steps.enter(std::move(state));
-  };
-  Pod running =
-      co_await kubernetes::wait_until_running(pods, awaited, spec.pool, name, enter, log_);
-  steps.booted(awaited.taken(runtime_.clock.now()));
+  const PodName pod_name{.space = spec.pool, .name = name};
+  kubernetes::PodWait wait{.runtime = runtime_,
+                           .log = log_,
+                           .space = spec.pool,
+                           .name = name,
+                           .find = [this, pod_name] { return find_pod(pod_name); },
+                           .enter = [&steps](std::string state) { steps.enter(std::move(state)); }};
+  Pod running = co_await kubernetes::wait_until_running(std::move(wait), pods, awaited);
+  steps.booted(awaited.taken());
   co_return co_await instance_of(std::move(spec), std::move(running));
 }
 
@@ -120,7 +133,7 @@ Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSt
     bool is_made =
         co_await api_.make("create pod", pods_of(spec.pool), kubernetes::pod(label, name, attached),
                            KubeApi::Retry::forbidden);
-    if (!is_made) is_made = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
+    if (!is_made) is_made = co_await is_ours(PodName(spec.pool, name), spec.metadata);
     if (!is_made) continue;
     steps.set_external_id(model::json_string(id_of(spec.pool, name)));
     co_return name;
@@ -130,11 +143,11 @@ Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSt
                                names.back(), spec.pool));
 }
 
-Task<std::optional<std::string>> PodAdapter::find_pod(driver::CreateSpec spec,
-                                                      driver::LaunchSteps& steps) {
+Task<std::optional<std::string>> PodAdapter::find_made_pod(driver::CreateSpec spec,
+                                                           driver::LaunchSteps& steps) {
   const std::vector<std::string> names = names_of(spec);
   for (const std::string& name : names) {
-    const bool found = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
+    const bool found = co_await is_ours(PodName(spec.pool, name), spec.metadata);
     if (!found) continue;
     steps.set_external_id(model::json_string(id_of(spec.pool, name)));
     co_return name;
@@ -142,11 +155,9 @@ Task<std::optional<std::string>> PodAdapter::find_pod(driver::CreateSpec spec,
   co_return std::nullopt;
 }
 
-Task<bool> PodAdapter::is_ours(std::string path, driver::Metadata tags) {
-  const std::optional<Element> found = co_await api_.find("get pod", path);
-  if (!found) co_return false;
-  const Pod pod = kubernetes::read_pod(*found);
-  co_return !pod.is_going && driver::carries(pod.attached, tags);
+Task<bool> PodAdapter::is_ours(PodName pod_name, driver::Metadata tags) {
+  const std::optional<Pod> pod = co_await find_pod(std::move(pod_name));
+  co_return pod && !pod->is_going && driver::carries(pod->attached, tags);
 }
 
 // The node is accessed as the provider's own user.
@@ -177,14 +188,13 @@ Task<std::optional<PodAdapter::PodName>> PodAdapter::find_name(std::string id) {
     if (!id.starts_with(space + "-")) continue;
     PodName pod_name{.space = space, .name = id.substr(space.size() + 1)};
     try {
-      const auto found = co_await api_.find("get pod", pods_of(space) + "/" + pod_name.name);
-      if (!found) continue;
-      const Pod pod = kubernetes::read_pod(*found);
+      const std::optional<Pod> pod = co_await find_pod(pod_name);
+      if (!pod) continue;
       const bool is_ours =
-          driver::value_of(pod.attached, driver::kProviderNameKey) == config_->name();
+          driver::value_of(pod->attached, driver::kProviderNameKey) == config_->name();
       if (is_ours) co_return pod_name;
     } catch (const CloudError& error) {
-      if (!is_forbidden(error)) throw;
+      if (!kubernetes::lacks_permission(error)) throw;
       refusal = std::current_exception();
     }
   }
@@ -217,31 +227,42 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
     return pod.is_going ? driver::Removal::in_progress : driver::Removal::done;
   };
   std::string path = pod_name->space + "/" + pod_name->name;
+  const std::function<Task<bool>()> is_gone = [this, &pod_name] {
+    return this->is_gone(*pod_name);
+  };
   const driver::ListingWait wait{runtime_, log_, "pods"};
-  co_await driver::wait_until_gone(wait, pods, awaited, std::move(path), removal_of);
+  co_await driver::wait_until_gone(wait, pods, awaited, std::move(path), removal_of,
+                                   traits().consistency_delay, is_gone);
+}
+
+Task<bool> PodAdapter::is_gone(PodName pod_name) {
+  const std::optional<Pod> pod = co_await find_pod(std::move(pod_name));
+  co_return !pod || !pod->is_going;
 }
 
 // --- listings and limits
 
-// All pods of the projects count. The pods of a project that the user may not read are unknown.
+// All pods of the projects count.
 Task<driver::MachineList> PodAdapter::list() {
   driver::MachineList list;
-  std::exception_ptr refusal;
   for (const auto& [space, pool] : config_->pools()) {
-    try {
-      const std::vector<Pod> pods = co_await list_pods(space, "");
-      unreadable_.erase(space);
-      for (const Pod& pod : pods) list.machines.push_back(machine_of(pod));
-    } catch (const CloudError& error) {
-      if (!is_forbidden(error)) throw;
-      refusal = std::current_exception();
-      list.is_complete = false;
-      const bool is_new = unreadable_.insert(space).second;
-      if (is_new) log_.warning("Ignoring the pods of project {}: {}", space, error.what());
-    }
+    const PodList pods = co_await list_pods(space, "");
+    for (const Pod& pod : pods.all()) list.machines.push_back(machine_of(pod));
+    list.is_complete = list.is_complete && pods.is_known();
   }
-  if (refusal && unreadable_.size() == pods_.size()) std::rethrow_exception(refusal);
   co_return list;
+}
+
+// The project of a removed pool may not be readable any more; its pods stay anyway.
+Task<std::vector<driver::Machine>> PodAdapter::find_by_name(driver::CreateSpec spec) {
+  std::vector<driver::Machine> machines;
+  if (!config_->pools().contains(spec.pool)) co_return machines;
+  const std::vector<std::string> names = names_of(spec);
+  for (const std::string& name : names) {
+    const std::optional<Pod> pod = co_await find_pod(PodName(spec.pool, name));
+    if (pod) machines.push_back(machine_of(*pod));
+  }
+  co_return machines;
 }
 
 Task<> PodAdapter::remove_resource(driver::Resource resource) {
@@ -268,7 +289,7 @@ Task<std::vector<Element>> PodAdapter::quotas_of(std::string space) {
                                  "/api/v1/namespaces/" + space + "/resourcequotas", "",
                                  std::identity());
   } catch (const CloudError& error) {
-    if (!is_forbidden(error)) throw;
+    if (!kubernetes::lacks_permission(error)) throw;
     if (!has_reported_quotas_) log_.warning("Ignoring resource quotas: {}", error.what());
     has_reported_quotas_ = true;
   }

@@ -3,7 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +11,7 @@
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/kubernetes/config/kube_config.h"
+#include "drivers/kubernetes/list_permission.h"
 #include "drivers/kubernetes/pods.h"
 #include "drivers/kubernetes/space_adapter.h"
 #include "drivers/kubernetes/watcher.h"
@@ -33,6 +34,7 @@ class PodAdapter final : public driver::Adapter {
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   async::Task<driver::MachineList> list() override;
+  async::Task<std::vector<driver::Machine>> find_by_name(driver::CreateSpec spec) override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(
       driver::CloudDescription::Purpose purpose) override;
@@ -46,13 +48,15 @@ class PodAdapter final : public driver::Adapter {
   };
 
   async::Task<std::string> make_pod(driver::CreateSpec spec, driver::LaunchSteps& steps);
-  async::Task<std::optional<std::string>> find_pod(driver::CreateSpec spec,
-                                                   driver::LaunchSteps& steps);
-  async::Task<bool> is_ours(std::string path, driver::Metadata tags);
+  async::Task<std::optional<std::string>> find_made_pod(driver::CreateSpec spec,
+                                                        driver::LaunchSteps& steps);
+  async::Task<std::optional<kubernetes::Pod>> find_pod(PodName pod_name);
+  async::Task<bool> is_ours(PodName pod_name, driver::Metadata tags);
   async::Task<driver::Instance> instance_of(driver::CreateSpec spec, kubernetes::Pod pod);
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
   async::Task<std::optional<PodName>> find_name(std::string id);
-  async::Task<std::vector<kubernetes::Pod>> list_pods(std::string space, std::string query);
+  async::Task<bool> is_gone(PodName pod_name);
+  async::Task<kubernetes::PodList> list_pods(const std::string& space, const std::string& query);
   async::Task<std::vector<kubernetes::Element>> quotas_of(std::string space);
 
   async::Runtime runtime_;
@@ -62,8 +66,8 @@ class PodAdapter final : public driver::Adapter {
   kubernetes::KubeApi api_;
   kubernetes::Watcher watcher_;
   // By project, so that an error of one does not end the launches in another.
+  std::map<std::string, kubernetes::ListPermission> permissions_;
   std::map<std::string, driver::SharedPoller<kubernetes::PodList>> pods_;
-  std::set<std::string> unreadable_;  // projects whose pods the last list() was not allowed to read
   bool has_reported_quotas_ = false;
 };
 

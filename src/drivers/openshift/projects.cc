@@ -1,18 +1,10 @@
 #include "drivers/openshift/projects.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
 #include <vector>
 
-#include "async/slots.h"
-#include "async/task_scope.h"
 #include "driver/cloud_error.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
-#include "telemetry/log_errors.h"
 
 namespace nodepool::drivers::openshift {
 
@@ -21,12 +13,12 @@ using driver::CloudError;
 using kubernetes::Pod;
 using kubernetes::PodList;
 using kubernetes::Space;
+using kubernetes::SpaceList;
 
 namespace {
 
 constexpr const char* kApi = "/apis/project.openshift.io/v1";
 constexpr const char* kDescription = "openshift.io/description";
-constexpr std::size_t kConcurrentListings = 20;
 
 std::string path_of(const std::string& name) {
   return std::string(kApi) + "/projects/" + name;
@@ -82,8 +74,9 @@ Task<std::optional<Space>> Projects::find(std::string name) {
   co_return std::nullopt;
 }
 
-Task<std::vector<Space>> Projects::list() {
-  return api_.list("list projects", std::string(kApi) + "/projects", "", read_project);
+Task<SpaceList> Projects::list() {
+  return SpaceList::of(
+      api_.list("list projects", std::string(kApi) + "/projects", "", read_project));
 }
 
 Task<bool> Projects::remove(std::string name) {
@@ -107,60 +100,21 @@ Task<> Projects::grant(std::string name, bool /*has_pod*/) {
                      KubeApi::Retry::allowed);
 }
 
-// The listings of several projects, which run concurrently.
-struct Projects::Listings {
-  async::Slots slots{kConcurrentListings};
-  std::vector<Pod> pods;
-  std::set<std::string> unread;
-  std::map<std::string, CloudError> failures;  // by project
-};
-
-// The user may list the pods of each project, but not of all at once. If all listings fail, the
-// caller backs off; otherwise each failing project has its own backoff.
-Task<PodList> Projects::pods(std::set<std::string> awaited) {
-  std::erase_if(failing_, [&awaited](const auto& entry) { return !awaited.contains(entry.first); });
-  Listings listings;
-  listings.unread = awaited;
-  async::TaskScope scope(runtime_, telemetry::log_errors(log_));
-  for (const std::string& name : awaited) {
-    if (is_due(name)) scope.spawn("list pods of project " + name, list_pods(name, listings));
-  }
-  co_await scope.join_or_stop();
-  const bool has_any = listings.unread.size() < awaited.size();
-  for (const auto& [project, error] : listings.failures) {
-    if (!has_any) throw CloudError(error);
-    back_off(project, error);
-  }
-  co_return PodList(std::move(listings.pods), std::move(listings.unread));
-}
-
-bool Projects::is_due(const std::string& project) const {
-  const auto failing = failing_.find(project);
-  return failing == failing_.end() || failing->second.next_attempt <= runtime_.clock.now();
+// The user may list the pods of each project, but not of all at once.
+Task<PodList> Projects::pods() {
+  co_return PodList::unknown();
 }
 
 // A project that has been deleted meanwhile has no pods.
-Task<> Projects::list_pods(std::string project, Listings& listings) {
-  const auto turn = co_await listings.slots.take();
+Task<std::optional<Pod>> Projects::find_pod(std::string space, std::string name) {
   try {
-    const std::string path = "/api/v1/namespaces/" + project + "/pods";
-    std::vector<Pod> found = co_await api_.list("list pods", path, "", kubernetes::read_pod);
-    std::ranges::move(found, std::back_inserter(listings.pods));
+    const auto found =
+        co_await api_.find("get pod", "/api/v1/namespaces/" + space + "/pods/" + name);
+    if (found) co_return kubernetes::read_pod(*found);
   } catch (const CloudError& error) {
-    if (!may_be_missing(error)) {
-      listings.failures.emplace(project, error);
-      co_return;
-    }
+    if (!may_be_missing(error)) throw;
   }
-  listings.unread.erase(project);
-  failing_.erase(project);
-}
-
-// Logs the first failure only.
-void Projects::back_off(const std::string& project, const CloudError& error) {
-  const auto [failing, is_new] = failing_.try_emplace(project);
-  if (is_new) log_.warning("Error listing the pods of project {}: {}", project, error.what());
-  failing->second.next_attempt = runtime_.clock.now() + failing->second.backoff.failed();
+  co_return std::nullopt;
 }
 
 void Projects::follow(kubernetes::Watcher& watcher, std::function<void()> on_space,

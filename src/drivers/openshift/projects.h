@@ -1,15 +1,12 @@
 #pragma once
 
-#include <chrono>
-#include <map>
-#include <set>
+#include <functional>
+#include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <vector>
 
-#include "async/backoff.h"
-#include "async/runtime.h"
 #include "drivers/kubernetes/spaces.h"
-#include "telemetry/log.h"
 
 namespace nodepool::drivers::openshift {
 
@@ -22,37 +19,24 @@ using kubernetes::KubeApi;
 class Projects final : public kubernetes::Spaces {
  public:
   // `api` outlives it.
-  Projects(const async::Runtime& runtime, telemetry::Logger log, KubeApi& api)
-      : runtime_(runtime), log_(std::move(log)), api_(api) {}
+  explicit Projects(KubeApi& api) : api_(api) {}
 
   std::string_view word() const override { return "project"; }
   async::Task<bool> make(std::string name, driver::Metadata attached) override;
   async::Task<std::optional<kubernetes::Space>> find(std::string name) override;
-  async::Task<std::vector<kubernetes::Space>> list() override;
+  async::Task<kubernetes::SpaceList> list() override;
   async::Task<bool> remove(std::string name) override;
   async::Task<> grant(std::string name, bool has_pod) override;
-  async::Task<kubernetes::PodList> pods(std::set<std::string> awaited) override;
+  async::Task<kubernetes::PodList> pods() override;
+  async::Task<std::optional<kubernetes::Pod>> find_pod(std::string space,
+                                                       std::string name) override;
   void follow(kubernetes::Watcher& watcher, std::function<void()> on_space,
               std::function<void()> on_pod) override;
   bool reports_pods() const override { return false; }
   bool reports_all_spaces() const override { return false; }
 
  private:
-  struct Listings;
-
-  struct Failing {
-    async::Backoff backoff{std::chrono::seconds(2), std::chrono::seconds(30)};
-    async::Clock::TimePoint next_attempt{};
-  };
-
-  bool is_due(const std::string& project) const;
-  async::Task<> list_pods(std::string project, Listings& listings);
-  void back_off(const std::string& project, const driver::CloudError& error);
-
-  async::Runtime runtime_;
-  telemetry::Logger log_;
   KubeApi& api_;
-  std::map<std::string, Failing> failing_;  // awaited projects whose pods could not be listed
 };
 
 }  // namespace nodepool::drivers::openshift

@@ -9,7 +9,7 @@ CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Cloud cloud,
       poll_policy_(poll_policy),
       account_(runtime, cloud_, log, observer()),
       api_(runtime, account_, log, observer()),
-      view_(runtime, api_, cloud_, poll_policy_) {}
+      view_(runtime, api_, cloud_, poll_policy_, log) {}
 
 async::Task<> CloudEndpoint::stop() {
   co_await view_.stop();

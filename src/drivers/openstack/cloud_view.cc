@@ -4,6 +4,7 @@
 
 #include "driver/cloud_error.h"
 #include "driver/if_exists.h"
+#include "drivers/openstack/api/classify.h"
 #include "drivers/openstack/flavors.h"
 
 namespace nodepool::drivers::openstack {
@@ -22,11 +23,12 @@ bool is_active(const Image& image) {
 }  // namespace
 
 CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud,
-                     const PollPolicy& poll_policy)
+                     const PollPolicy& poll_policy, telemetry::Logger log)
     : runtime_(runtime),
       api_(api),
       cloud_(cloud),
       poll_policy_(poll_policy),
+      log_(std::move(log)),
       servers_(runtime, "OpenStack servers",
                {.unknown = poll_policy.poll, .least = poll_policy.expected_poll},
                [this] { return cloud::ById<Server>::of(api_.compute().servers()); }),
@@ -54,7 +56,9 @@ Task<std::shared_ptr<const CloudView::Flavors>> CloudView::flavors() {
 }
 
 Task<std::shared_ptr<const Topology>> CloudView::topology() {
-  return topology_.get(kUntilForgotten);
+  std::shared_ptr<const Topology> topology = co_await topology_.get(kUntilForgotten);
+  if (topology->refusal) topology = co_await topology_.get(poll_policy_.missing);
+  co_return topology;
 }
 
 Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
@@ -62,8 +66,10 @@ Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
 }
 
 Task<CloudView::FloatingIps> CloudView::ask_floating_ips() {
+  if (!cloud_.has_floating_ips) co_return FloatingIps{};
+  if (!cloud_.has_network) co_return FloatingIps{.all = {}, .is_missing = true};
   const bool exists = co_await api_.has_network();
-  if (!exists || !cloud_.has_floating_ips) co_return FloatingIps{};
+  if (!exists) co_return FloatingIps{};
   auto listed = co_await driver::if_exists(api_.network().floating_ips());
   if (!listed) co_return FloatingIps{.all = {}, .is_missing = true};
   co_return FloatingIps{.all = std::move(*listed)};
@@ -78,9 +84,23 @@ Task<CloudView::Volumes> CloudView::ask_volumes() {
 Task<Topology> CloudView::ask_topology() {
   const bool exists = co_await api_.has_network();
   if (!exists) co_return Topology{};
-  std::vector<Network> networks = co_await api_.network().networks();
-  const std::vector<Subnet> subnets = co_await api_.network().subnets();
-  co_return make_topology(std::move(networks), subnets, cloud_);
+  try {
+    std::vector<Network> networks = co_await api_.network().networks();
+    const std::vector<Subnet> subnets = co_await api_.network().subnets();
+    has_listed_networks_ = true;
+    co_return make_topology(std::move(networks), subnets, cloud_);
+  } catch (const CloudError& error) {
+    const bool may_be_unusable = !has_listed_networks_ && cloud_.networks.empty();
+    if (!is_refusal(error) || !may_be_unusable) throw;
+    if (!std::exchange(is_refusal_logged_, true)) {
+      log_.warning(
+          "Networks cannot be listed, so there are no floating IPs and no names of networks: {}",
+          error.what());
+    }
+    Topology unknown;
+    unknown.refusal = error;
+    co_return unknown;
+  }
 }
 
 Task<CloudView::ImageId> CloudView::ask_image(std::string name) {
@@ -104,7 +124,7 @@ Task<Flavor> CloudView::flavor(const OpenStackLabel& label) {
 Task<std::vector<std::string>> CloudView::network_ids(std::vector<std::string> names) {
   std::vector<std::string> ids;
   for (const std::string& name : names) {
-    std::shared_ptr<const Topology> topology = co_await topology_.get(kUntilForgotten);
+    std::shared_ptr<const Topology> topology = co_await this->topology();
     if (topology->find(name) == nullptr) topology = co_await topology_.get(poll_policy_.missing);
     const Network* network = topology->find(name);
     if (network == nullptr) {

@@ -15,6 +15,7 @@
 #include "drivers/openstack/config/openstack_config.h"
 #include "drivers/openstack/poll_policy.h"
 #include "drivers/openstack/topology.h"
+#include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -24,15 +25,17 @@ class CloudView {
  public:
   // The references outlive it.
   CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud,
-            const PollPolicy& poll_policy);
+            const PollPolicy& poll_policy, telemetry::Logger log);
 
   using Servers = driver::SharedPoller<cloud::ById<Server>>;
   // Launches and deletions wait for changes in it.
   Servers& servers() { return servers_; }
-  // Empty if the cloud does not have the service, or no floating IPs are used.
+  // Empty if the cloud's catalog does not have the service, or no floating IPs are used.
   struct FloatingIps {
     std::vector<FloatingIp> all;
-    bool is_missing = false;  // the service does not know the list (404): it has no routers
+    // The service has no such list, because it has no routers, or must not be used: no floating IP
+    // can be deleted.
+    bool is_missing = false;
   };
   async::Task<std::shared_ptr<const FloatingIps>> floating_ips();
   // All volumes. Empty, without a call, if none of these servers has one; also if the cloud does
@@ -43,6 +46,8 @@ class CloudView {
   // By memory, then by name.
   using Flavors = cloud::ById<Flavor>;
   async::Task<std::shared_ptr<const Flavors>> flavors();
+  // Empty, with its refusal, if the service has always refused to list networks, and clouds.yaml
+  // names none.
   async::Task<std::shared_ptr<const Topology>> topology();
   async::Task<std::shared_ptr<const std::vector<std::string>>> zones();
 
@@ -71,6 +76,9 @@ class CloudView {
   CloudApi& api_;
   const Cloud& cloud_;
   const PollPolicy& poll_policy_;
+  telemetry::Logger log_;
+  bool has_listed_networks_ = false;  // later refusals are temporary
+  bool is_refusal_logged_ = false;
   Servers servers_;
   async::SharedResult<FloatingIps> floating_ips_;
   async::SharedResult<Volumes> volumes_;

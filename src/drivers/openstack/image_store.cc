@@ -10,6 +10,8 @@
 #include "cloud/patience.h"
 #include "driver/cloud_error.h"
 #include "driver/statemachine/instance.h"
+#include "drivers/openstack/clouds/cloud_entry.h"
+#include "drivers/openstack/config/import_arguments.h"
 #include "http/file_body.h"
 
 namespace nodepool::drivers::openstack {
@@ -26,12 +28,31 @@ constexpr const char* kMd5 = "owner_specified.openstack.md5";
 constexpr const char* kSha256 = "owner_specified.openstack.sha256";
 constexpr const char* kObject = "owner_specified.openstack.object";
 
-// Minimum upload speed, for the timeout.
+// Keys that begin with this are owner tags.
+constexpr std::string_view kOwnerTags = "nodepool_";
+
+constexpr async::Duration kMinStallLimit = std::chrono::minutes(10);
 constexpr std::uint64_t kMinSpeed = std::uint64_t{1} << 20;  // bytes a second
 
 std::string value_of(const Metadata& metadata, std::string_view key) {
   const auto found = metadata.find(key);
   return found == metadata.end() ? std::string() : found->second;
+}
+
+// The properties that openstacksdk makes of metadata: import arguments are none, and the entries of
+// `properties` are further ones, which override others. Owner tags stay.
+Metadata interpret(Metadata metadata) {
+  for (const char* argument : kImportArguments) metadata.erase(argument);
+  const auto nested = metadata.find("properties");
+  if (nested == metadata.end()) return metadata;
+  const auto properties = nlohmann::json::parse(nested->second, nullptr, false);
+  if (!properties.is_object()) return metadata;
+  metadata.erase(nested);
+  for (const auto& [key, value] : properties.items()) {
+    if (key.starts_with(kOwnerTags)) continue;
+    metadata[key] = value.is_structured() ? value.dump() : text_of(value);
+  }
+  return metadata;
 }
 
 Task<std::string> read_and_report(std::shared_ptr<const http::StreamedBody> body,
@@ -57,6 +78,10 @@ std::shared_ptr<const http::StreamedBody> with_progress(
 
 }  // namespace
 
+async::Duration stall_limit(std::uint64_t size, async::Duration upload_timeout) {
+  return std::max(kMinStallLimit, upload_timeout + std::chrono::seconds(size / kMinSpeed));
+}
+
 GlanceImages::GlanceImages(ServerContext context, async::ThreadPool& threads)
     : context_(std::move(context)), threads_(threads) {}
 
@@ -66,9 +91,10 @@ Task<std::string> GlanceImages::upload(driver::ProviderImage /*image*/, std::str
     throw CloudError(CloudError::Kind::permanent,
                      "image_api_use_tasks: uploads through image import tasks are not supported");
   }
+  const Metadata interpreted = interpret(std::move(metadata));
   // Does not reuse an image with the same name and content: that is deleted with its own upload.
-  Task<std::string> making = make(name, std::move(file), metadata, std::move(progress));
-  const auto undo = [&] { return remove_begun(name, metadata); };
+  Task<std::string> making = make(name, std::move(file), interpreted, std::move(progress));
+  const auto undo = [&] { return remove_begun(name, interpreted); };
   co_return co_await async::undo_on_failure(std::move(making), undo);
 }
 
@@ -90,11 +116,11 @@ Task<std::string> GlanceImages::make(std::string name, ImageFile file, Metadata 
   ImageRequest request{
       .name = name, .format = file.format, .properties = properties(name, file, metadata)};
   const std::string id = co_await context_.api.image().create(std::move(request));
-  const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(
-      context_.config.image_upload_timeout() + std::chrono::seconds(body->size / kMinSpeed));
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+      stall_limit(body->size, context_.config.image_upload_timeout()));
   std::optional<CloudError> failure;
   try {
-    co_await context_.api.image().upload(id, with_progress(body, progress), deadline);
+    co_await context_.api.image().upload(id, with_progress(body, progress), limit);
   } catch (const CloudError& error) {
     failure = error;
   }

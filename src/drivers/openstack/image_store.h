@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,5 +34,9 @@ class GlanceImages final : public driver::ImageSupport {
   ServerContext context_;
   async::ThreadPool& threads_;
 };
+
+// The maximum time in which sending an image of `size` bytes makes no progress. A proxy that has
+// taken all data, or Glance while it stores them, is silent for a time in proportion to the size.
+async::Duration stall_limit(std::uint64_t size, async::Duration upload_timeout);
 
 }  // namespace nodepool::drivers::openstack

@@ -52,8 +52,10 @@ Task<driver::Instance> OpenStackAdapter::create(driver::CreateSpec spec,
 }
 
 Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
+  std::optional<std::string> public_ipv4 = launched_public_ipv4(steps.node());
   std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
-  co_await remove_server(context_, server_id_of(external_id), std::move(accepted));
+  co_await remove_server(context_, server_id_of(external_id), std::move(public_ipv4),
+                         std::move(accepted));
 }
 
 // Nova leaves out the servers of a cell that does not respond.
@@ -83,7 +85,7 @@ Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
   } else if (resource.type == kFloatingIpResource) {
     co_await api_.network().remove_floating_ip(std::move(resource.id));
   } else if (resource.type == driver::kInstanceResource) {
-    co_await remove_server(context_, std::move(resource.id), {});
+    co_await remove_server(context_, std::move(resource.id), std::nullopt, {});
   } else {
     co_await driver::Adapter::remove_resource(std::move(resource));
   }

@@ -9,8 +9,7 @@ std::shared_ptr<const driver::ProviderConfig> OpenStackDriver::configure(
   auto result = std::make_shared<OpenStackConfig>(section, config, environment());
   if (result->outside_problem()) return result;
   try {
-    token_url(result->account());
-    auth_request(result->account());
+    check_credentials(result->account());
   } catch (const CloudsError& error) {
     const config::Value* cloud = section.value.find("cloud");
     result->refuse_account({.file = section.file,

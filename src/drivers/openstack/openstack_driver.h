@@ -24,7 +24,9 @@ class OpenStackDriver final
   const config::Schema& schema() const override { return openstack_schema(); }
   std::shared_ptr<const driver::ProviderConfig> configure(
       const config::ProviderSection& section, const config::Config& config) const override;
-  std::set<std::string> files(const config::ProviderSection& /*section*/) const override {
+
+ private:
+  std::set<std::string> account_files(const config::ProviderSection& /*section*/) const override {
     return all_cloud_files(environment());
   }
 };

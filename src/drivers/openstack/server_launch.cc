@@ -56,7 +56,7 @@ Task<Instance> ServerLaunch::run() {
   steps_.enter("creating server");
   const driver::LaunchSteps::Make make = [this] { return make_server(); };
   const driver::LaunchSteps::Find find = [this] { return find_server(); };
-  const std::string id = co_await steps_.step("server", make, find);
+  const std::string id = co_await steps_.step(kServerStep, make, find);
 
   steps_.enter("waiting for the server");
   Server server = co_await wait_until_active(id);
@@ -168,7 +168,7 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   Server server =
       co_await driver::wait_in_listing(wait, context_.view.servers(), awaited_, id, is_active,
                                        context_.poll_policy.consistency_delay, absence, is_gone);
-  steps_.booted(awaited_.taken(context_.runtime.clock.now()));
+  steps_.booted(awaited_.taken());
   co_return server;
 }
 
@@ -177,6 +177,7 @@ Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server,
                                                                  const Topology& topology) {
   const Cloud& cloud = context_.config.account();
   const AddressChoice choice = choose_addresses(server, topology, cloud, context_.host_has_ipv6);
+  if (topology.refusal && choice.interface_ip.empty()) throw CloudError(*topology.refusal);
   if (!needs_floating_ip(server, choice, topology, cloud)) co_return std::nullopt;
   const std::function<Task<std::vector<Port>>()> ask = [this, &server] {
     return context_.api.network().ports_of(server.id);
@@ -192,7 +193,7 @@ Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server,
     return make_floating_ip(network, *port);
   };
   const driver::LaunchSteps::Find find = [this, port] { return find_floating_ip(port->port_id); };
-  const std::string id = co_await steps_.step("floating ip", make, find);
+  const std::string id = co_await steps_.step(kFloatingIpStep, make, find);
   steps_.enter("attaching floating IP");
   co_return co_await wait_for_floating_ip(id);
 }

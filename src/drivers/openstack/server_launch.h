@@ -14,6 +14,10 @@
 
 namespace nodepool::drivers::openstack {
 
+// The names of the steps of a launch.
+inline constexpr const char* kServerStep = "server";
+inline constexpr const char* kFloatingIpStep = "floating ip";
+
 // The dependencies of launches and deletions of servers. All of them outlive these.
 struct ServerContext {
   async::Runtime runtime;

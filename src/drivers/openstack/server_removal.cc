@@ -5,6 +5,7 @@
 
 #include "driver/cloud_error.h"
 #include "driver/if_exists.h"
+#include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/shared_poller.h"
 #include "driver/statemachine/wait_in_listing.h"
 
@@ -33,20 +34,50 @@ std::set<std::string> floating_addresses(const Server* server) {
   return addresses;
 }
 
-CloudError unknown_floating_ips(const std::string& server_id) {
+// Whether the server has no floating IP, not even one that its list entry does not show yet.
+// Without `use_external_network`, public addresses are not recorded.
+bool certainly_has_none(const Cloud& cloud, const Server* server,
+                        const std::optional<std::string>& public_ipv4) {
+  if (!cloud.use_external_network) return false;
+  if (server == nullptr || !public_ipv4 || !floating_addresses(server).empty()) return false;
+  if (public_ipv4->empty()) return true;
+  return std::ranges::any_of(server->addresses, [&public_ipv4](const auto& network) {
+    return std::ranges::any_of(network.second, [&public_ipv4](const ServerAddress& entry) {
+      return entry.type == "fixed" && entry.address == *public_ipv4;
+    });
+  });
+}
+
+CloudError unlisted_floating_ips(const std::string& server_id) {
   return {CloudError::Kind::transient,
-          "server " + server_id + " has floating IPs that the network service does not know"};
+          "server " + server_id +
+              " has floating IPs that cannot be listed: delete them, or set `floating_ip_source: "
+              "None` in clouds.yaml"};
 }
 
 // Includes floating IPs that the server's list entry does not show yet.
-Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string server_id) {
+Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string server_id,
+                                            std::optional<std::string> public_ipv4) {
   std::set<std::string> ids;
-  const auto list = co_await context.view.floating_ips();
-  if (list->all.empty() && !list->is_missing) co_return ids;
+  std::shared_ptr<const CloudView::FloatingIps> list;
+  std::optional<CloudError> failure;
+  try {
+    list = co_await context.view.floating_ips();
+  } catch (const CloudError& error) {
+    failure = error;
+  }
+  if (list && list->all.empty() && !list->is_missing) co_return ids;
   const auto servers = co_await context.view.servers().get(context.poll_policy.poll);
-  const std::set<std::string> addresses = floating_addresses(servers->find(server_id));
+  const Server* server = servers->find(server_id);
+  if (failure && certainly_has_none(context.config.account(), server, public_ipv4)) {
+    context.log.warning("Server {} has no floating IP to delete; listing them failed: {}",
+                        server_id, failure->what());
+    co_return ids;
+  }
+  if (failure) throw CloudError(*failure);
+  const std::set<std::string> addresses = floating_addresses(server);
   if (list->is_missing && !addresses.empty()) {
-    throw unknown_floating_ips(server_id);
+    throw unlisted_floating_ips(server_id);
   }
   // Older clouds do not return the server of a floating IP's port.
   std::set<std::string> ports;
@@ -63,8 +94,10 @@ Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string s
   co_return ids;
 }
 
-Task<> remove_floating_ips(ServerContext context, std::string server_id) {
-  const std::set<std::string> ids = co_await floating_ips_of(context, server_id);
+Task<> remove_floating_ips(ServerContext context, std::string server_id,
+                           std::optional<std::string> public_ipv4) {
+  const std::set<std::string> ids =
+      co_await floating_ips_of(context, server_id, std::move(public_ipv4));
   if (ids.empty()) co_return;
   for (const std::string& id : ids) co_await context.api.network().remove_floating_ip(id);
   while (true) {
@@ -72,7 +105,7 @@ Task<> remove_floating_ips(ServerContext context, std::string server_id) {
     const auto list =
         co_await driver::if_answered(context.view.floating_ips(), "floating IPs", context.log);
     if (!list) continue;
-    if (list->is_missing) throw unknown_floating_ips(server_id);
+    if (list->is_missing) throw unlisted_floating_ips(server_id);
     const bool remains = std::ranges::any_of(list->all, [&ids](const FloatingIp& floating_ip) {
       return ids.contains(floating_ip.id) && floating_ip.status != "DOWN";
     });
@@ -92,8 +125,22 @@ void throw_if_deletion_failed(const Server& server) {
 
 }  // namespace
 
-Task<> remove_server(ServerContext context, std::string server_id, std::function<void()> accepted) {
-  co_await remove_floating_ips(context, server_id);
+std::optional<std::string> launched_public_ipv4(const model::Node* node) {
+  if (node == nullptr) return std::nullopt;
+  if (node->launch_journal.is_null()) return node->public_ipv4.to_optional();
+  try {
+    const auto journal = driver::LaunchJournal::parse(node->launch_journal);
+    const bool is_known =
+        journal.steps.contains(kServerStep) && !journal.steps.contains(kFloatingIpStep);
+    return is_known ? std::optional<std::string>("") : std::nullopt;
+  } catch (const model::RecordError&) {
+    return std::nullopt;
+  }
+}
+
+Task<> remove_server(ServerContext context, std::string server_id,
+                     std::optional<std::string> public_ipv4, std::function<void()> accepted) {
+  co_await remove_floating_ips(context, server_id, std::move(public_ipv4));
   const bool was_there = co_await request_removal(context, server_id);
   if (!was_there) co_return;
   if (accepted) accepted();

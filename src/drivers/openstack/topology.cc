@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "driver/cloud_error.h"
-
 namespace nodepool::drivers::openstack {
 
 namespace {
@@ -24,6 +22,7 @@ bool is_external(const Network& network, const NetworkRole* role) {
 }  // namespace
 
 const Network* Topology::find(std::string_view name_or_id) const {
+  if (refusal) throw driver::CloudError(*refusal);
   const auto by_id = std::ranges::find(networks, name_or_id, &Network::id);
   if (by_id != networks.end()) return &*by_id;
   const auto by_name = std::ranges::find(networks, name_or_id, &Network::name);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/cloud_error.h"
 #include "drivers/openstack/api/network.h"
 #include "drivers/openstack/clouds/cloud.h"
 
@@ -19,9 +20,11 @@ struct Topology {
   std::optional<Network> floating_source;  // source of floating IPs
   std::optional<Network> nat_destination;  // target of floating IPs
   std::optional<Network> default_network;  // its address is used to connect
+  // Set if the cloud refuses to list its networks: nothing is known about them.
+  std::optional<driver::CloudError> refusal;
 
   // The network with this name or id; nullptr if there is none. Throws CloudError(failed) if the
-  // name is ambiguous.
+  // name is ambiguous, and the refusal.
   const Network* find(std::string_view name_or_id) const;
 };
 

@@ -339,6 +339,10 @@ document.addEventListener('keydown', (event) => {
     view.table.onKey(event, view.table.firstVisible - 1);
   }
 });
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();  // its address is no view
+  element('main').focus();
+});
 window.addEventListener('hashchange', onRouteChange);
 setInterval(refreshAges, 1000);
 setInterval(() => { if (!document.hidden) refresh(); }, UPDATE_INTERVAL);

@@ -2,7 +2,7 @@
 
 import {age, badge, byState, count, duration, h, link, now, several, stateBar} from './format.js';
 import {peak, sparkline} from './chart.js';
-import {whyOf} from './records.js';
+import {isOfStaticHost, whyOf} from './records.js';
 
 const SECTIONS = {request: 'requests', node: 'nodes', image: 'images', provider: 'providers', host: 'hosts',
                   component: 'daemons'};
@@ -13,7 +13,7 @@ const poolOf = (node) => [node.provider, node.pool].filter(Boolean).join(' / ');
 
 // The duration of a launch, so far if it is in progress.
 function bootTime(node) {
-  if (node.static || !node.created) return undefined;
+  if (isOfStaticHost(node) || !node.created) return undefined;
   if (node.state === 'ready') return node.since - node.created;
   return node.state === 'building' ? now() - node.created : undefined;
 }

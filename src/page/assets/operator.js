@@ -30,7 +30,7 @@ function afterReclaim(provider, hasSlot) {
 }
 
 // A locked node is in use, or being launched or deleted. Nodes of a lease are locked, too, but can be taken out of it.
-function nodeActions({id, state, lease, locked, request, provider, static: hasSlot}, records) {
+function nodeActions({id, state, lease, locked, request, provider, slot: hasSlot}, records) {
   const path = `api/v1/nodes/${encodeURIComponent(id)}`;
   if (state === 'deleting' || state === 'deleted' || (locked && !lease)) return [];
   const reclaimed = `reclaimed${afterReclaim(records.find('provider', provider), hasSlot)}`;

@@ -123,6 +123,9 @@ function imagesOf(records) {
   return images;
 }
 
+// Slots of other machines have an id of the driver.
+export const isOfStaticHost = (node) => node.slot && !node.machine;
+
 // Static hosts: those with nodes and those that are unhealthy.
 function hostsOf(records) {
   const hosts = new Map();
@@ -132,7 +135,7 @@ function hostsOf(records) {
     return hosts.get(id);
   };
   for (const node of records.all('node')) {
-    if (node.static) host(node.provider, node.pool, node.host ?? node.id).nodes.push(node);
+    if (isOfStaticHost(node)) host(node.provider, node.pool, node.host ?? node.id).nodes.push(node);
   }
   for (const report of records.all('host')) host(report.provider, report.pool, report.host).problems.push(report);
   return hosts;

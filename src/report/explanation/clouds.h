@@ -29,7 +29,8 @@ using PoolDecisions = std::map<std::string, planning::Decision, std::less<>>;
 // The facts about a provider that this process has.
 struct ProviderFacts {
   std::shared_ptr<const driver::ProviderConfig> config;  // nullptr: see failure
-  // Why its configuration is invalid, it could not start, or its cloud does not respond.
+  // Why its configuration is invalid or lacks a file, it could not start, or its cloud does not
+  // respond.
   std::string failure;
   model::BootRecord boot_times;
 

@@ -15,24 +15,23 @@ namespace {
 
 using model::NodeRequest;
 
-// The name of an unregistered pool that could serve the request, by its nodes or by this host's
-// configuration. Empty if none is known here. Only the launchers know which pools were registered
-// recently.
-std::string pool_that_may_be_back(const ExplanationFacts& knowledge, const NodeRequest& request) {
-  std::string shown = planning::unserved_pool_with_nodes(request, knowledge.pools, knowledge.nodes);
-  if (!shown.empty()) return shown;
-  for (const auto& [provider, facts] : knowledge.providers) {
+constexpr std::string_view kFails = "it fails";
+
+// The name of a pool of this host's configuration that the request waits for until its provider has
+// started. Empty: none.
+std::string pool_to_be_started(const ExplanationFacts& knowledge, const NodeRequest& request) {
+  for (const auto& [name, facts] : knowledge.providers) {
     if (!facts.config) continue;
-    for (const auto& [name, pool] : facts.config->pools()) {
-      const bool offers_all = std::ranges::all_of(
-          request.node_types,
-          [&pool](const std::string& label) { return pool.labels.contains(label); });
-      if (offers_all && !planning::is_served(provider, name, knowledge.pools)) {
-        return fmt::format("{}-{}", provider, name);
-      }
-    }
+    std::string pool = planning::unserved_pool_of(*facts.config, request, knowledge.pools);
+    if (!pool.empty()) return pool;
   }
   return {};
+}
+
+// The name of another unregistered pool that could serve the request, by its nodes. Empty if none
+// is known here. Only the launchers know which pools were registered recently.
+std::string pool_that_may_be_back(const ExplanationFacts& knowledge, const NodeRequest& request) {
+  return planning::unserved_pool_with_nodes(request, knowledge.pools, knowledge.nodes);
 }
 
 // `most_left` in seconds. Only launchers know when a pool deregistered.
@@ -50,8 +49,8 @@ bool waits_for_pool(const history::JournalEntry& entry) {
   return reason_name(std::get<history::Decided>(entry.facts)) == name;
 }
 
-// By the last decisions of the registered pools. A restarted launcher waits again: its pools have
-// other ids.
+// By the last decisions of the registered pools, unless that time is over. A restarted launcher
+// waits again: its pools have other ids.
 std::optional<double> most_time_left(const ExplanationFacts& knowledge,
                                      const std::vector<history::JournalEntry>& history) {
   std::optional<double> left;
@@ -63,6 +62,7 @@ std::optional<double> most_time_left(const ExplanationFacts& knowledge,
     }
     if (last == nullptr || !waits_for_pool(*last)) continue;
     const double end = last->time + static_cast<double>(knowledge.config.pool_timeout);
+    if (end <= knowledge.now) continue;
     left = std::min(left.value_or(end - knowledge.now), end - knowledge.now);
   }
   return left;
@@ -77,7 +77,10 @@ void say_no_pools(Statements& to) {
 std::string outcome_of_declines(const ExplanationFacts& knowledge, const NodeRequest& request,
                                 std::optional<double> most_left) {
   if (!planning::declined_by_all(request, knowledge.pools)) return {};
-  if (knowledge.config.pool_timeout <= 0) return "it fails";
+  if (const std::string pool = pool_to_be_started(knowledge, request); !pool.empty()) {
+    return fmt::format("it waits until the provider of pool {} has started", pool);
+  }
+  if (knowledge.config.pool_timeout <= 0) return std::string(kFails);
   const std::string pool = pool_that_may_be_back(knowledge, request);
   if (pool.empty()) {
     return "it fails, unless a pool that offers its labels deregistered recently: it waits for "
@@ -94,13 +97,16 @@ void explain_wait_for_pools(Statements& to, const ExplanationFacts& knowledge,
   const std::string outcome =
       outcome_of_declines(knowledge, request, most_time_left(knowledge, history));
   if (outcome.empty()) return;
-  say(to, knowledge.config.pool_timeout <= 0 ? "fails" : "waits-for-pool",
+  say(to, outcome == kFails ? "fails" : "waits-for-pool",
       fmt::format("Every registered pool has declined it: {}.", outcome));
 }
 
 std::string outcome_without_pool(const ExplanationFacts& knowledge, const std::string& label) {
   NodeRequest request;
   request.node_types = {label};
+  if (const std::string pool = pool_to_be_started(knowledge, request); !pool.empty()) {
+    return fmt::format("requests for it wait until the provider of pool {} has started", pool);
+  }
   const std::string pool =
       knowledge.config.pool_timeout > 0 ? pool_that_may_be_back(knowledge, request) : "";
   if (pool.empty()) return "requests for it fail";

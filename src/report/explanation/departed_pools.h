@@ -17,10 +17,10 @@ std::string outcome_of_declines(const ExplanationFacts& knowledge,
                                 const model::NodeRequest& request,
                                 std::optional<double> most_left = {});
 
-// For a request that all registered pools have declined: the deregistered pool that it waits for
-// before it fails (`pool-timeout`), and how long at most: the first decision about it in `history`,
-// the journal entries about the request, is not earlier than the departure. Adds nothing for other
-// requests.
+// For a request that all registered pools have declined: the pool that it waits for, until its
+// provider has started, or before it fails (`pool-timeout`) and how long at most: the first
+// decision about it in `history`, the journal entries about the request, is not earlier than the
+// departure. Adds nothing for other requests.
 void explain_wait_for_pools(Statements& to, const ExplanationFacts& knowledge,
                             const model::NodeRequest& request,
                             const std::vector<history::JournalEntry>& history);

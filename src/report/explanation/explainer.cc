@@ -61,9 +61,9 @@ Providers configured_providers(const config::Config& config,
   for (const config::ProviderSection& section : config.providers) {
     ProviderFacts& facts = providers[section.name];
     try {
-      auto configured = drivers.driver(section.driver).configure(section, config);
-      configured->require_files();
-      facts.config = std::move(configured);
+      facts.config = drivers.driver(section.driver).configure(section, config);
+      if (const auto& problem = facts.config->outside_problem())
+        facts.failure = to_string(*problem);
     } catch (const config::ConfigError& error) {
       facts.failure = error.what();
     }

@@ -43,7 +43,10 @@ std::string harmless(std::string_view text) {
   std::string result;
   for_each_character(
       text, [&](char c) { result += c; },
-      [&](unsigned char c) { result += c == '\n' ? "\n" : escape(c); });
+      [&](unsigned char c) {
+        const bool is_kept = c == '\n' || c == '\t';
+        result += is_kept ? std::string(1, static_cast<char>(c)) : escape(c);
+      });
   return result;
 }
 

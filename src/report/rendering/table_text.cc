@@ -239,6 +239,8 @@ TextTable text_table(const Table& table, const Style& style) {
       cells.push_back(shown(columns[i], row[i]));
       // So that splitting a line at blanks yields every column.
       if (!style.headers && cells.back().empty()) cells.back() = "-";
+      // On a terminal, a tab would take more columns than display_width() says.
+      if (style.is_terminal) std::ranges::replace(cells.back(), '\t', ' ');
     }
   }
   return text;

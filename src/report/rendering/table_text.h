@@ -10,9 +10,10 @@ namespace nodepool::report {
 
 // The style of a table as text.
 struct Style {
-  bool headers = true;    // false: rows only, without a frame, "-" for empty cells
-  std::size_t width = 0;  // of the terminal, to which cells are cut; 0: unlimited
-  bool colours = false;   // of states, for a terminal
+  bool headers = true;       // false: rows only, without a frame, "-" for empty cells
+  std::size_t width = 0;     // of the terminal, to which cells are cut; 0: unlimited
+  bool colours = false;      // of states, for a terminal
+  bool is_terminal = false;  // tabs are printed as blanks
 };
 
 // A framed table in the style of PrettyTable 0.7, without a newline at its end. Times are local.
@@ -40,8 +41,8 @@ enum class Format { text, wide, json, yaml, names };
 std::string table_as(Format format, const Table& table, const Style& style = {});
 
 // The value as a table shows it: null as empty, the items of a list with commas between them, texts
-// and numbers as they are, anything else as Python's repr(). Control characters other than the
-// newline are escaped, so that a record cannot control the operator's terminal.
+// and numbers as they are, anything else as Python's repr(). Control characters other than newline
+// and tab are escaped, so that a record cannot control the operator's terminal.
 std::string cell_text(const model::Json& value);
 
 // "2026-11-21 04:40:12.345 +0100", local time with its zone.
@@ -56,7 +57,8 @@ std::string duration_text(Duration duration);
 // Whether the byte continues a UTF-8 character.
 bool continues_character(char c);
 
-// The columns of a terminal that the UTF-8 text takes. East Asian wide characters take two.
+// The columns of a terminal that the UTF-8 text takes. East Asian wide characters take two, a tab
+// one, as in PrettyTable.
 std::size_t display_width(std::string_view text);
 
 }  // namespace nodepool::report

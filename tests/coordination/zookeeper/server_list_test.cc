@@ -24,6 +24,15 @@ TEST(ZooKeeperServerList, each_round_has_every_server_once_in_the_same_order) {
   EXPECT_EQ(round_of(list), round);
 }
 
+TEST(ZooKeeperServerList, a_server_can_be_repeated) {
+  async::Random random(1);
+  ServerList list({{"a", 1}, {"b", 2}}, random);
+  const std::vector<std::string> round = round_of(list);
+  list.repeat();
+  EXPECT_EQ(to_string(list.next()), round.at(1));
+  EXPECT_EQ(round_of(list), round);
+}
+
 TEST(ZooKeeperServerList, clients_begin_with_different_servers) {
   async::Random random(1);
   std::set<std::string> first;

@@ -10,6 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include <boost/asio/this_coro.hpp>
+
+#include "async/call_tracer.h"
 #include "async/event_loop.h"
 
 namespace nodepool::driver {
@@ -174,6 +177,34 @@ TEST_F(TaskManagerTest, no_more_calls_a_second_than_are_allowed) {
   EXPECT_EQ(clock_.next_wakeup(), begun + seconds(1));
   pass(milliseconds(500));
   run_until_ended(3);
+}
+
+// Notes when a call begins.
+struct StartTracer final : async::CallTracer {
+  explicit StartTracer(async::Clock& clock_in) : clock(clock_in) {}
+  void sending(bool /*is_retry*/) override { started = clock.now(); }
+
+  static Task<> trace(std::shared_ptr<StartTracer> tracer, Task<> call) {
+    async::set_tracer(co_await boost::asio::this_coro::executor, tracer);
+    co_await std::move(call);
+  }
+
+  async::Clock& clock;
+  std::optional<async::Clock::TimePoint> started;
+};
+
+TEST_F(TaskManagerTest, the_call_tracer_is_told_when_a_call_has_its_turn) {
+  tasks({.calls_per_second = 1});
+  const auto quick = [] { return std::string("done"); };
+  const auto tracer = std::make_shared<StartTracer>(clock_);
+  const auto begun = clock_.now();
+  submit("first", quick);
+  callers_.spawn("second", StartTracer::trace(tracer, wait_for("second", quick)));
+  run_until_ended(1);
+  EXPECT_FALSE(tracer->started);
+  pass(seconds(1));
+  run_until_ended(2);
+  EXPECT_EQ(tracer->started, begun + seconds(1));
 }
 
 TEST_F(TaskManagerTest, a_call_beyond_its_deadline_is_left_behind) {

@@ -1,5 +1,6 @@
 // Launches without deaths: attempts, outcomes nobody knows, time limits, what the record says.
 
+#include "driver/statemachine/launch_journal.h"
 #include "tests/driver/statemachine/provider_test.h"
 #include "tests/support/network.h"
 
@@ -507,6 +508,24 @@ TEST_F(LaunchTest, reclaiming_a_node_deletes_its_machine) {
   EXPECT_THAT(cloud_->servers, IsEmpty());
   EXPECT_THAT(installation_.nodes(), IsEmpty());
   EXPECT_EQ(cloud_->count("list"), 0U) << "nothing is uncertain";
+}
+
+TEST_F(LaunchTest, only_a_launch_that_has_succeeded_proves_that_there_is_no_public_address) {
+  cloud_->described.private_ipv4 = "10.0.0.1";
+  const auto is_known_private = [this](const std::function<void(Node&)>& change) {
+    Node node = launch_new();
+    change(node);
+    installation_.write(node);
+    const auto job = process_->reclaim(node.id);
+    process_->run_until_ended(*job);
+    job->result();
+    return cloud_->was_known_private;
+  };
+  EXPECT_TRUE(is_known_private([](Node&) {}));
+  EXPECT_FALSE(is_known_private([](Node& node) { node.public_ipv4 = "192.0.2.1"; }));
+  EXPECT_FALSE(is_known_private([](Node& node) { node.private_ipv4 = {}; }));
+  EXPECT_FALSE(
+      is_known_private([](Node& node) { node.launch_journal = LaunchJournal().to_json(); }));
 }
 
 TEST_F(LaunchTest, a_machine_that_is_not_found_yet_is_deleted_after_the_consistency_delay) {

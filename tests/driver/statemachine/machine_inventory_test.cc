@@ -29,6 +29,17 @@ class MachineInventoryTest : public ProviderTest {
 
   // The next listings lack all machines.
   void hide_machines(int listings) { cloud_->empty_listings = listings; }
+
+  // How long it takes until the node is found to be usable.
+  async::Duration delay_of(const Node& node) {
+    const auto begun = installation_.clock.now();
+    EXPECT_TRUE(is_usable(node));
+    return installation_.clock.now() - begun;
+  }
+
+  static Task<> ask(Provider& provider, std::string id, bool& usable) {
+    usable = co_await provider.is_usable(std::move(id));
+  }
 };
 
 TEST_F(MachineInventoryTest, nodes_that_run_share_one_listing) {
@@ -87,7 +98,25 @@ TEST_F(MachineInventoryTest, a_machine_that_is_missing_from_listings_with_gaps_i
   const Node node = launch_old();
   cloud_->has_complete_listings = false;
   hide_machines(1000);
+  const auto begun = installation_.clock.now();
   EXPECT_TRUE(is_usable(node));
+  EXPECT_EQ(installation_.clock.now(), begun) << "its request does not wait";
+}
+
+TEST_F(MachineInventoryTest, one_listing_that_shows_a_machine_after_a_gap_is_not_enough) {
+  const Node node = launch_old();
+  cloud_->has_complete_listings = false;
+  cloud_->state = Machine::State::building;
+  cloud_->latency = std::chrono::milliseconds(100);  // the second listing begins after the first
+  hide_machines(1);
+  bool usable = false;
+  const auto job = process_->begin(ask(process_->provider(), node.id, usable));
+  process_->pass(std::chrono::seconds(1));
+  ASSERT_FALSE(job->ended);
+  cloud_->state = Machine::State::running;
+  process_->run_until_ended(*job);
+  EXPECT_TRUE(usable);
+  EXPECT_EQ(cloud_->count("list"), 3U);
 }
 
 TEST_F(MachineInventoryTest, a_machine_that_cannot_be_listed_is_usable) {
@@ -100,11 +129,80 @@ TEST_F(MachineInventoryTest, a_machine_that_cannot_be_listed_is_usable) {
 
 TEST_F(MachineInventoryTest, a_listing_that_does_not_end_keeps_no_machine_from_its_request) {
   const Node node = launch_old();
+  const Node other = launch_old();
   cloud_->hangs = "list";
-  const auto begun = installation_.clock.now();
-  EXPECT_TRUE(is_usable(node));
-  EXPECT_EQ(installation_.clock.now() - begun, std::chrono::seconds(15));
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(2));
   EXPECT_TRUE(has_logged("Cannot check node " + node.id + ", assuming that it is healthy: "));
+  EXPECT_EQ(delay_of(other), std::chrono::seconds(0)) << "it has been waited for";
+  EXPECT_EQ(cloud_->count("list"), 1U);
+}
+
+TEST_F(MachineInventoryTest, a_cloud_that_hangs_is_reported_for_what_has_not_just_run) {
+  const Node node = launch_old();
+  EXPECT_TRUE(is_usable(node));
+  process_->pass(std::chrono::seconds(80));
+  cloud_->hangs = "list";
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(2));
+  EXPECT_FALSE(has_logged("Cannot check node"));
+  process_->pass(std::chrono::seconds(10));
+  EXPECT_TRUE(is_usable(node));
+  EXPECT_TRUE(has_logged("Cannot check node " + node.id + ", assuming that it is healthy: "));
+}
+
+TEST_F(MachineInventoryTest, a_failure_is_reported_also_for_what_has_just_run) {
+  const Node node = launch_old();
+  EXPECT_TRUE(is_usable(node));
+  process_->pass(std::chrono::seconds(30));
+  cloud_->fail("list", {CloudError::Kind::transient}, 1000);
+  EXPECT_TRUE(is_usable(node));
+  EXPECT_TRUE(has_logged("Cannot check node " + node.id + ", assuming that it is healthy: "));
+}
+
+TEST_F(MachineInventoryTest, a_slow_listing_is_read_in_the_background) {
+  const Node node = launch_old();
+  const Node other = launch_old();
+  EXPECT_TRUE(is_usable(node));
+  process_->pass(std::chrono::minutes(1));
+  cloud_->latency = std::chrono::seconds(12);
+  cloud_->calls.clear();
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(2));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(delay_of(other), std::chrono::seconds(0)) << "for the same listing";
+    process_->pass(std::chrono::seconds(2));
+  }
+  EXPECT_EQ(cloud_->count("list"), 1U);
+  process_->pass(std::chrono::seconds(20));
+  cloud_->state = Machine::State::stopped;
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(2));
+  process_->pass(std::chrono::seconds(12));
+  EXPECT_FALSE(is_usable(node)) << "the listing has ended";
+}
+
+TEST_F(MachineInventoryTest, what_the_last_listing_lacks_is_not_handed_out_before_another) {
+  const Node node = launch_old();
+  hide_machines(1);
+  EXPECT_THAT(terminated(), IsEmpty());
+  process_->pass(std::chrono::minutes(1));
+  cloud_->latency = std::chrono::seconds(12);
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(12));
+  cloud_->latency = {};
+  hide_machines(1);
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(terminated(), IsEmpty());
+  process_->pass(std::chrono::minutes(1));
+  cloud_->hangs = "list";
+  EXPECT_EQ(delay_of(node), std::chrono::seconds(15)) << "unknown is not gone";
+}
+
+TEST_F(MachineInventoryTest, a_listing_from_before_a_launch_says_nothing_of_its_node) {
+  launch_old();
+  EXPECT_THAT(terminated(), IsEmpty());
+  const std::string id = add_node();
+  process_->run_until_ended(*process_->launch(id));
+  process_->settle();
+  process_->pass(std::chrono::seconds(30));
+  cloud_->hangs = "list";
+  EXPECT_EQ(delay_of(node(id)), std::chrono::seconds(2));
 }
 
 TEST_F(MachineInventoryTest, machines_that_do_not_run_are_not_usable_and_say_why) {

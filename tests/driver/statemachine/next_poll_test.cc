@@ -149,8 +149,9 @@ Course follow(const std::vector<double>& made_at, BootTimes& times, const PollIn
       course.late.push_back(in_seconds(look) - in_seconds(machine.up));
       const PollWaiter awaited{.since = machine.made,
                                .expected = machine.expected,
+                               .seen_at = look,
                                .gap = look - std::max(last.value_or(machine.made), machine.made)};
-      times.learn(*awaited.taken(look));
+      times.learn(*awaited.taken());
       return true;
     });
     last = look;

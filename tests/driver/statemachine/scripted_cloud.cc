@@ -115,7 +115,8 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& steps) {
   co_return cloud_->described;
 }
 
-Task<> ScriptedAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/) {
+Task<> ScriptedAdapter::remove(model::Json external_id, LaunchSteps& steps) {
+  cloud_->was_known_private = steps.is_known_private();
   const std::string name = external_id.string_value();
   const std::function<void()> act = [&] {
     const auto is_it = [&](const ScriptedCloud::Thing& thing) { return thing.name == name; };

@@ -50,6 +50,7 @@ struct ScriptedCloud {
   Limits limits;
   std::string label_problem;
   std::optional<Expectation> expected;  // of the machine that was made last
+  bool was_known_private = false;       // the machine that was deleted last
 
   void fail(std::string_view call, Fault fault, std::size_t times = 1);
   std::size_t count(std::string_view call) const;

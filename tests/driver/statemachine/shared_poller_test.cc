@@ -31,6 +31,14 @@ class SharedPollerTest : public testing::Test {
 
   Task<Up> list() {
     asked_.push_back(now());
+    if (queued_ > async::Duration::zero()) {
+      co_await clock_.sleep_for(queued_);
+      const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
+      for (const bool is_retry : attempts_) {
+        tracer->sending(is_retry);
+        co_await clock_.sleep_for(seconds(1));
+      }
+    }
     const Up seen = up_;
     co_await clock_.sleep_for(latency_);
     if (is_broken_) throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
@@ -68,6 +76,10 @@ class SharedPollerTest : public testing::Test {
     test.seen_.push_back(test.now());
   }
 
+  void remove(int machine) {
+    scope_.spawn("a test's removal", see_without(*this, machine, listing_.await_removal()));
+  }
+
   void begin(int machine, std::optional<Expectation> expected = {}) {
     scope_.spawn("a test's wait", wait_for(*this, machine, listing_.await(expected)));
     settle();
@@ -92,6 +104,8 @@ class SharedPollerTest : public testing::Test {
       "test"};
   Up up_;
   bool is_broken_ = false;
+  async::Duration queued_{};           // until a listing is sent
+  std::vector<bool> attempts_{false};  // of its calls, each 1 s: whether they are retries
   async::Duration latency_{};
   std::vector<double> asked_;
   std::vector<double> seen_;
@@ -243,6 +257,34 @@ TEST_F(SharedPollerTest, an_older_listing_does_not_prove_a_removal) {
   up_.clear();
   pass(seconds(10));
   EXPECT_THAT(seen_, SizeIs(1));
+}
+
+// The listing is asked for after 1 s, sent after 21 s, and answered after 23 s.
+TEST_F(SharedPollerTest, a_listing_proves_the_removals_before_it_was_sent) {
+  queued_ = seconds(20);
+  latency_ = seconds(1);
+  remove(1);
+  pass(seconds(10));
+  remove(2);
+  pass(seconds(12));
+  remove(3);
+  pass(seconds(1));
+  EXPECT_THAT(seen_, ElementsAre(23, 23));
+  pass(seconds(60));
+  EXPECT_THAT(seen_, SizeIs(3)) << "a later listing";
+}
+
+// The first page is sent after 21 s, again after 22 s; the second page after 23 s.
+TEST_F(SharedPollerTest, a_listing_is_as_old_as_the_last_attempt_of_its_first_page) {
+  queued_ = seconds(20);
+  attempts_ = {false, true, false};
+  remove(1);
+  pass(milliseconds(21'500));
+  remove(2);
+  pass(seconds(1));
+  remove(3);
+  pass(seconds(2));
+  EXPECT_THAT(seen_, ElementsAre(24, 24));
 }
 
 TEST_F(SharedPollerTest, a_machine_of_an_earlier_launcher_is_polled_at_once) {

@@ -25,7 +25,9 @@ using testing::IsEmpty;
 struct OneMachine {
   using Thing = std::string;
   std::optional<std::string> machine;
+  bool may_be_listed = true;
 
+  bool is_known() const { return may_be_listed; }
   const std::string* find(const std::string& id) const {
     return machine == id ? &*machine : nullptr;
   }
@@ -175,6 +177,20 @@ TEST_F(WaitInListingTest, a_deletion_that_a_listing_has_shown_needs_no_question)
   pass(seconds(5));
   EXPECT_THAT(outcome_, ElementsAre("gone"));
   EXPECT_EQ(questions_, 0);
+}
+
+TEST_F(WaitInListingTest, a_deletion_that_was_shown_is_not_done_because_listings_are_unknown) {
+  listed_.machine = "m";
+  removal_ = Removal::in_progress;
+  begin_removal([this] { return is_gone(); });
+  pass(seconds(5));
+  listed_ = {.machine = {}, .may_be_listed = false};
+  pass(seconds(40));
+  EXPECT_THAT(outcome_, IsEmpty());
+  EXPECT_GT(questions_, 0);
+  is_gone_ = true;
+  pass(seconds(40));
+  EXPECT_THAT(outcome_, ElementsAre("gone"));
 }
 
 }  // namespace

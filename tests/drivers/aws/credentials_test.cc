@@ -36,7 +36,12 @@ class CredentialsTest : public testing::Test {
         needed_header_.first.empty() ||
         (header != call.headers.end() && header->second == needed_header_.second);
     if (status_ != 200) co_return http::answer(status_, body_);
-    if (call.target == "/latest/api/token") co_return http::answer(200, "token");
+    if (call.target == "/latest/api/token") {
+      const int status = session_status_;
+      if (issues_sessions_later_) session_status_ = 200;
+      if (status == 0) co_return std::string();
+      co_return http::answer(status, "token");
+    }
     if (!has_header) co_return http::answer(401, "");
     if (call.target.ends_with("/security-credentials/")) co_return http::answer(200, "role\n");
     co_return http::answer(200, body_);
@@ -46,6 +51,7 @@ class CredentialsTest : public testing::Test {
     account_.region = "north-1";
     for (const ServiceKind service : kAllServices) account_.endpoints[service] = server_.url();
     source.url = source.url.empty() ? "" : server_.url() + source.url;
+    source.session_timeout = session_timeout_;
     account_.credentials = std::move(source);
     const auto log =
         telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {});
@@ -92,6 +98,9 @@ class CredentialsTest : public testing::Test {
   async::ThreadPool threads_{1, "test"};
   test_support::TemporaryDirectory directory_;
   int status_ = 200;
+  int session_status_ = 200;            // of the request for a session; 0: no response
+  bool issues_sessions_later_ = false;  // whether only the first such request gets that status
+  std::int64_t session_timeout_ = 60;   // longer than a busy machine takes
   std::string body_;
   std::pair<std::string, std::string> needed_header_;
   int calls_ = 0;
@@ -114,6 +123,52 @@ TEST_F(CredentialsTest, the_instance_is_asked_with_a_token) {
   EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
   loop_.run(credentials.get());
   EXPECT_EQ(calls_, 3) << "once for all";
+}
+
+TEST_F(CredentialsTest, an_instance_without_sessions_is_asked_without_a_token) {
+  body_ = keys_as_json();
+  for (const int status : {0, 400, 403, 404, 405}) {
+    session_status_ = status;
+    session_timeout_ = status == 0 ? 1 : 60;
+    if (credentials_) loop_.run(credentials_->stop());
+    Credentials& instance = credentials({.kind = SourceKind::instance_metadata});
+    account_.credentials.url = server_.url();
+    EXPECT_EQ(loop_.run(instance.get())->keys, kFound) << status;
+    EXPECT_THAT(server_.calls().back().headers,
+                Not(Contains(Pair("x-aws-ec2-metadata-token", testing::_))));
+  }
+}
+
+TEST_F(CredentialsTest, an_instance_without_sessions_is_not_asked_if_they_are_required) {
+  session_status_ = 403;
+  CredentialSource source{.kind = SourceKind::instance_metadata};
+  source.needs_session = true;
+  Credentials& instance = credentials(source);
+  account_.credentials.url = server_.url();
+  EXPECT_THROW(loop_.run(instance.get()), driver::CloudError);
+  EXPECT_EQ(calls_, 1);
+}
+
+TEST_F(CredentialsTest, a_slow_instance_that_requires_sessions_is_asked_for_one_again) {
+  body_ = keys_as_json();
+  needed_header_ = {"x-aws-ec2-metadata-token", "token"};
+  session_status_ = 403;
+  issues_sessions_later_ = true;
+  Credentials& instance = credentials({.kind = SourceKind::instance_metadata});
+  account_.credentials.url = server_.url();
+  EXPECT_EQ(loop_.run(instance.get())->keys, kFound);
+  EXPECT_EQ(calls_, 5) << "two for a session, one without, two with it";
+}
+
+TEST_F(CredentialsTest, an_instance_that_requires_sessions_without_issuing_any_is_reported) {
+  needed_header_ = {"x-aws-ec2-metadata-token", "token"};
+  session_status_ = 403;
+  Credentials& instance = credentials({.kind = SourceKind::instance_metadata});
+  account_.credentials.url = server_.url();
+  EXPECT_THAT(
+      [&] { loop_.run(instance.get()); },
+      testing::ThrowsMessage<driver::CloudError>(HasSubstr("instance metadata: token: HTTP 403")));
+  EXPECT_EQ(calls_, 3);
 }
 
 TEST_F(CredentialsTest, requests_to_local_services_bypass_the_proxy) {

@@ -6,23 +6,15 @@
 
 #include <algorithm>
 
-#include "async/live_tasks.h"
 #include "driver/cloud_error.h"
-#include "drivers/aws/aws_driver.h"
 #include "drivers/aws/images/upload_identity.h"
-#include "tests/driver/harness/installation.h"
-#include "tests/driver/harness/launcher_process.h"
-#include "tests/drivers/aws/stand_in/stand_in.h"
-#include "tests/drivers/contract/contract.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/drivers/aws/images_fixture.h"
 
 namespace nodepool::drivers::aws {
 namespace {
 
 using driver::CloudError;
 using driver::Metadata;
-using driver::harness::Job;
-using driver::harness::LauncherProcess;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::AllOf;
@@ -40,138 +32,6 @@ using testing::SizeIs;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
-constexpr const char* kConfiguration = R"(
-diskimages: [{name: trixie, username: ci}]
-providers:
-  - name: sky
-    driver: aws
-    region-name: north-1
-    object-storage: {bucket-name: images}
-    KEYS
-    diskimages: [{name: trixie, import-method: METHOD}]
-    pools: []
-)";
-
-constexpr const char* kName = "trixie-1700000000";
-constexpr std::size_t kMebibyte = std::size_t{1} << 20;
-constexpr std::size_t kSize = 20 * kMebibyte;  // three parts, forty blocks
-
-Metadata owner_tags(const std::string& upload = "0000000007") {
-  return {{std::string(driver::kBuildIdKey), "b1"},
-          {std::string(driver::kUploadIdKey), upload},
-          {std::string(driver::kProviderNameKey), "sky"},
-          {std::string(driver::kInstallationIdKey), driver::harness::kInstallationId},
-          {"team", "infra"}};
-}
-
-std::string replaced(std::string text, const std::string& word, const std::string& by) {
-  return text.replace(text.find(word), word.size(), by);
-}
-
-class AwsImagesTest : public testing::Test {
- protected:
-  AwsImagesTest() : cloud_({loop_.executor(), installation_.clock, installation_.random}) {
-    file_.path = directory_.write("image.raw", std::string(kSize, 'x'));
-    file_.format = "raw";
-    file_.size = kSize;
-  }
-
-  // A builder; the one that ran before, if any, dies.
-  driver::ImageSupport& start(const std::string& method, const std::string& keys = "rate: 0") {
-    process_.reset();
-    const std::string text = replaced(replaced(kConfiguration, "METHOD", method), "KEYS", keys);
-    const auto make = [this, text](driver::ProviderContext context) {
-      const AwsDriver driver({{"AWS_ACCESS_KEY_ID", "AKIDTEST"},
-                              {"AWS_SECRET_ACCESS_KEY", "secret"},
-                              {"AWS_ENDPOINT_URL", cloud_.url()}});
-      executor_ = context.runtime.executor;
-      return driver.provider(contract::read_provider(driver, text), std::move(context));
-    };
-    process_ = std::make_unique<LauncherProcess>(installation_, make, [this] { return wire(); });
-    return *process_->provider().images();
-  }
-
-  // Silent when every call that waits for an answer is one that the cloud holds back.
-  bool wire() {
-    const bool cloud_ran = loop_.poll();
-    const auto tasks = async::live_tasks(executor_);
-    const auto calls =
-        static_cast<std::size_t>(std::ranges::count_if(tasks, [](const async::LiveTask& task) {
-          return std::ranges::any_of(task.waits, [](const async::LiveTask::Wait& wait) {
-            return wait.what.starts_with("http:");
-          });
-        }));
-    return cloud_ran || calls > cloud_.held_back();
-  }
-
-  async::Task<std::string> uploading(const std::string& upload = "0000000007") {
-    driver::ProviderImage image;
-    image.name = "trixie";
-    return process_->provider().images()->upload(image, kName, file_, owner_tags(upload),
-                                                 [this](std::uint64_t bytes) { sent_ = bytes; });
-  }
-
-  std::string upload() { return process_->run(uploading()); }
-
-  std::string failure_of_upload() {
-    try {
-      upload();
-    } catch (const CloudError& error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  // Begins an upload, and dies after so long.
-  void die_after(async::Duration time) {
-    std::string id;
-    const auto job = process_->begin(keep(uploading(), id));
-    process_->pass(time);
-    ASSERT_EQ(id, "") << "it was faster";
-    process_.reset();
-  }
-  static async::Task<> keep(async::Task<std::string> uploading, std::string& id) {
-    id = co_await std::move(uploading);
-  }
-
-  std::vector<driver::CloudImage> listed() {
-    return process_->run(process_->provider().images()->list());
-  }
-
-  void expect_only(const std::string& id) {
-    EXPECT_THAT(cloud_.own_images, ElementsAre(Key(id)));
-    const OwnThing& image = cloud_.own_images.at(id);
-    EXPECT_THAT(image.tags, IsSupersetOf(owner_tags()));
-    EXPECT_THAT(cloud_.snapshots, ElementsAre(Key(image.snapshot)));
-    EXPECT_THAT(cloud_.snapshots.at(image.snapshot).tags, IsSupersetOf(owner_tags()));
-    expect_empty_bucket();
-    EXPECT_EQ(sent_, kSize);
-  }
-  void expect_empty_bucket() {
-    EXPECT_THAT(services().objects, IsEmpty());
-    EXPECT_THAT(services().uploads, IsEmpty());
-  }
-  void expect_nothing() {
-    EXPECT_THAT(cloud_.own_images, IsEmpty());
-    EXPECT_THAT(cloud_.snapshots, IsEmpty());
-    expect_empty_bucket();
-  }
-
-  ImageServices& services() { return cloud_.image_services; }
-  void fail(const std::string& action, StandIn::Failure failure, std::size_t times = 1) {
-    cloud_.fail(action, std::vector<StandIn::Failure>(times, failure));
-  }
-
-  test_support::TemporaryDirectory directory_;
-  driver::harness::Installation installation_;
-  async::EventLoop loop_;
-  StandIn cloud_;
-  async::Executor executor_;
-  driver::ImageFile file_;
-  std::uint64_t sent_ = 0;
-  std::unique_ptr<LauncherProcess> process_;
-};
-
 TEST_F(AwsImagesTest, an_object_becomes_a_snapshot_and_that_an_ami) {
   start("snapshot");
   services().import_time = minutes(5);
@@ -184,7 +44,7 @@ TEST_F(AwsImagesTest, an_object_becomes_a_snapshot_and_that_an_ami) {
   EXPECT_THAT(call.at("DiskContainer.UserBucket.S3Key"),
               AllOf(StartsWith(std::string(kName) + "."), testing::EndsWith(".raw")));
   EXPECT_EQ(cloud_.calls("RegisterImage").at(0).at("BlockDeviceMapping.1.Ebs.VolumeSize"), "1");
-  process_->run(process_->provider().images()->remove("", id));
+  remove(id);
   expect_nothing();
 }
 
@@ -330,7 +190,7 @@ TEST_F(AwsImagesTest, a_restarted_builder_waits_for_the_import) {
     const std::string id = upload();
     expect_only(id);
     EXPECT_THAT(services().tasks, SizeIs(1));
-    process_->run(process_->provider().images()->remove("", id));
+    remove(id);
     services().tasks.clear();
     installation_.clock.advance_by(minutes(1));
   }
@@ -415,7 +275,7 @@ TEST_F(AwsImagesTest, what_a_builder_that_is_gone_has_imported_gets_the_tags_of_
   }
   const auto all = listed();
   for (const driver::CloudImage& image : all) {
-    process_->run(process_->provider().images()->remove(image.name, image.id));
+    remove(image.id);
   }
   EXPECT_THAT(cloud_.own_images, IsEmpty());
   EXPECT_THAT(cloud_.snapshots, IsEmpty());
@@ -444,7 +304,7 @@ TEST_F(AwsImagesTest, whatever_was_begun_is_listed_and_can_be_deleted) {
       EXPECT_EQ(mark_of(image), "0000000007");
       EXPECT_EQ(image.metadata.at(std::string(driver::kInstallationIdKey)),
                 driver::harness::kInstallationId);
-      process_->run(process_->provider().images()->remove(image.name, image.id));
+      remove(image.id);
     }
     EXPECT_THAT(listed(), IsEmpty()) << action;
     expect_nothing();
@@ -465,7 +325,7 @@ TEST_F(AwsImagesTest, an_image_on_a_later_page_is_not_taken_for_gone) {
   cloud_.own_images["ami-00000000"] = {
       .name = "other", .snapshot = {}, .description = {}, .tags = {}, .blocks = {}};
   EXPECT_THAT(listed(), SizeIs(2));
-  process_->run(process_->provider().images()->remove("", id));
+  remove(id);
   EXPECT_THAT(cloud_.own_images, ElementsAre(Key("ami-00000000")));
   EXPECT_THAT(cloud_.snapshots, IsEmpty());
 }
@@ -475,7 +335,7 @@ TEST_F(AwsImagesTest, a_snapshot_that_seems_in_use_is_deleted_with_its_ami) {
   const std::string id = upload();
   fail("DeleteSnapshot", {400, "InvalidSnapshot.InUse"}, 8);
   const int tagged = cloud_.count("CreateTags");
-  process_->run(process_->provider().images()->remove("", id));
+  remove(id);
   expect_nothing();
   EXPECT_EQ(cloud_.count("CreateTags"), tagged) << "it has the tags of its AMI";
 }
@@ -488,7 +348,7 @@ TEST_F(AwsImagesTest, a_snapshot_of_the_python_nodepool_without_its_ami_is_a_lea
   cloud_.own_images["ami-7"].tags = {tags.begin(), tags.end()};
   cloud_.snapshots["snap-7"].tags = {tags.begin(), tags.end()};
   fail("DeleteSnapshot", {400, "OperationNotPermitted"});
-  EXPECT_THROW(process_->run(process_->provider().images()->remove("", "ami-7")), CloudError);
+  EXPECT_THROW(remove("ami-7"), CloudError);
   const std::vector<driver::CloudImage> left = listed();
   ASSERT_THAT(left, ElementsAre(Field(&driver::CloudImage::id, "snap-7")));
   EXPECT_EQ(left.front().metadata, owner_tags());
@@ -500,7 +360,7 @@ TEST_F(AwsImagesTest, an_ami_is_deleted_although_its_snapshot_cannot_be_tagged) 
   cloud_.own_images["ami-7"].tags = {{std::string(driver::kUploadIdKey), "0000000007"}};
   cloud_.snapshots["snap-7"] = {};
   fail("CreateTags", {403, "UnauthorizedOperation"});
-  process_->run(process_->provider().images()->remove("", "ami-7"));
+  remove("ami-7");
   expect_nothing();
   EXPECT_THAT(installation_.log, Contains(HasSubstr("Error tagging the snapshots of ami-7")));
 }

@@ -9,12 +9,15 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "cloud/answer.h"
+#include "config/yaml.h"
 #include "drivers/azure/api/arm_error.h"
 #include "drivers/azure/api/arm_rate_limit.h"
 #include "drivers/azure/api/arm_tokens.h"
 #include "drivers/azure/api/resource_manager.h"
 #include "drivers/azure/api/values.h"
+#include "drivers/azure/azure_driver.h"
 #include "drivers/azure/names.h"
+#include "tests/drivers/missing_authorities.h"
 #include "tests/drivers/request_ids.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
@@ -469,6 +472,28 @@ TEST_F(AzureTokensTest, a_launch_trace_has_the_request_ids) {
   ResourceManager resources(runtime_, account_, *tokens_, rate_limit, logger(), {});
   EXPECT_THAT(request_ids(loop_, runtime_, remove_a_disk(resources)),
               testing::ElementsAre("request-2"));
+}
+
+// --- certificate authorities
+
+TEST_F(AzureTokensTest, calls_trust_only_the_accounts_authorities) {
+  FailingCalls calls(loop_);
+  account_.ca_file = kMissingAuthorities;
+  loop_.run(tokens({.token_url = "/token"}).get());
+  account_.subscription.base_url = as_https(server_.url());
+  ArmRateLimit rate_limit(clock_);
+  ResourceManager resources(calls.runtime(), account_, *tokens_, rate_limit, logger(), {});
+  EXPECT_THAT(calls.error_of(remove_a_disk(resources)), HasSubstr(kMissingAuthorities));
+  account_.subscription.credentials.token_url = as_https(server_.url());
+  ArmTokens others(calls.runtime(), account_, logger(), {});
+  EXPECT_THAT(calls.error_of(others.get()), HasSubstr(kMissingAuthorities));
+  loop_.run(others.stop());
+}
+
+TEST(AzureDriverTest, the_file_of_authorities_is_watched) {
+  const AzureDriver driver({{"REQUESTS_CA_BUNDLE", "/etc/ssl/private.pem"}});
+  EXPECT_THAT(driver.files({.value = config::parse_yaml("{auth-path: /auth.json}", "f")}),
+              testing::ElementsAre("/auth.json", "/etc/ssl/private.pem"));
 }
 
 }  // namespace

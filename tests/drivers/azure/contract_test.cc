@@ -1,15 +1,8 @@
 // The contract of all drivers that make machines, on a stand-in of the APIs.
 
-#include "tests/drivers/contract/contract.h"
-
-#include <algorithm>
-
-#include "async/live_tasks.h"
 #include "driver/ownership.h"
-#include "drivers/azure/azure_driver.h"
 #include "drivers/azure/names.h"
-#include "tests/drivers/azure/stand_in/stand_in.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/drivers/azure/azure_fixture.h"
 
 namespace nodepool::drivers::contract {
 namespace {
@@ -19,164 +12,6 @@ using model::Node;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr const char* kConfiguration = R"(
-labels: [{name: small}, {name: built}]
-diskimages: [{name: trixie, elements: [vm], username: ci}]
-providers:
-  - name: fake-contract
-    driver: azure
-    location: l
-    resource-group: rg
-    resource-group-location: l
-    auth-path: ''
-    network: net
-    rate: 0
-    launch-timeout: 900
-    diskimages: [{name: trixie, key: ssh-rsa A}]
-    cloud-images:
-      - {name: debian, image-id: /debian, username: ci, key: ssh-rsa A, generate-password: true}
-    pools:
-      - name: main
-        max-servers: 100
-        host-key-checking: false
-        public-ipv6: true
-        labels:
-          - {name: small, cloud-image: debian, hardware-profile: {vm-size: standard_d2s_v3}}
-          - {name: built, diskimage: trixie, hardware-profile: {vm-size: Standard_D2s_v3}}
-)";
-
-// How often a call is made until it has failed for the driver.
-constexpr std::size_t kAttempts = 4;
-// … where nobody knows whether it was carried out. A connection that has been used before is tried
-// once more, by libcurl itself.
-constexpr std::size_t kUnansweredAttempts = 3;
-
-class AzureFixture : public CloudFixture {
- public:
-  explicit AzureFixture(harness::Installation& installation)
-      : runtime_{loop_.executor(), installation.clock, installation.random}, cloud_(runtime_) {}
-
-  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
-    const azure::AzureDriver driver(
-        {{"AZURE_AUTH_LOCATION", directory_.write("auth.json", cloud_.auth_file())}});
-    launcher_ = context.runtime.executor;
-    return driver.provider(read_provider(driver, kConfiguration), std::move(context));
-  }
-
-  std::string machine_of(const Node& node) override {
-    const auto* machine = cloud_.find("virtualMachines", node.external_id_text());
-    return machine == nullptr ? "" : id_of(*machine);
-  }
-
-  std::vector<Machine> machines() override {
-    std::vector<Machine> all;
-    for (StandIn::Resource* machine : cloud_.all("virtualMachines")) {
-      driver::Metadata metadata;
-      for (const auto& [key, value] : machine->body["tags"].items()) metadata[key] = value;
-      all.push_back({id_of(*machine), std::move(metadata)});
-    }
-    return all;
-  }
-
-  void provoke(Trouble trouble, std::size_t times) override {
-    using Failure = StandIn::Failure;
-    const auto fail = [&](const char* call, std::size_t calls, const Failure& failure) {
-      cloud_.fail(call, std::vector<Failure>(calls, failure));
-    };
-    const char* const kPut = "PUT virtualMachines/NAME";
-    const Failure bad_request{.status = 400, .code = "InvalidParameter"};
-    switch (trouble) {
-      case Trouble::quota:
-        return fail(kPut, times,
-                    {.status = 409, .code = "OperationNotAllowed", .message = "Cores quota"});
-      case Trouble::no_capacity:
-        cloud_.machine_errors.assign(times, "AllocationFailed");
-        return;
-      case Trouble::creation_error:
-        return fail(kPut, times, bad_request);
-      case Trouble::broken_machine:
-        cloud_.machine_errors.assign(times, "VMAgentStatusCommunicationError");
-        return;
-      case Trouble::response_lost:
-        return fail(kPut, times * kUnansweredAttempts, {.status = -1});
-      case Trouble::request_lost:
-        return fail(kPut, times * kUnansweredAttempts, {.status = 0});
-      case Trouble::deletion_error:
-        return fail("DELETE virtualMachines/NAME", times, bad_request);
-      case Trouble::listing_error:
-        return fail("GET virtualMachines", times * kAttempts, {.status = 503});
-      case Trouble::listing_failed:
-        return fail("GET virtualMachines", times, bad_request);
-      case Trouble::limits_error:
-        return fail("GET usages", times * kAttempts, {.status = 503});
-      case Trouble::image_error:
-        return fail("PUT images/NAME", times, bad_request);
-      case Trouble::busy:
-        return provoke_busy(times);
-      case Trouble::token_expired:
-        return cloud_.fail_any(
-            std::vector<Failure>(times, {.status = 401, .code = "ExpiredAuthenticationToken"}));
-    }
-  }
-
-  void set_boot_time(async::Duration time) override { cloud_.boot_time = time; }
-  void set_capacity(std::size_t machines) override { cloud_.capacity = machines; }
-  // Only machines of this installation have the names of its nodes.
-  void add_machine(driver::Metadata metadata) override {
-    const bool is_ours =
-        driver::value_of(metadata, driver::kProviderNameKey) == kProvider &&
-        driver::value_of(metadata, driver::kInstallationIdKey) == harness::kInstallationId;
-    const std::string name = is_ours ? "np" + driver::value_of(metadata, driver::kNodeIdKey)
-                                     : "other-" + std::to_string(++others_);
-    cloud_.add("virtualMachines", name,
-               {{"tags", metadata},
-                {"properties", {{"hardwareProfile", {{"vmSize", "Standard_D2s_v3"}}}}}});
-  }
-  void end_machine(const std::string& id) override {
-    for (StandIn::Resource* machine : cloud_.all("virtualMachines")) {
-      if (id_of(*machine) == id) machine->is_hanging = true;
-    }
-  }
-
-  // The wire is silent when every call that waits for an answer is one that the cloud holds back.
-  bool wait_for_wire() override {
-    const bool cloud_ran = loop_.poll();
-    const auto tasks = async::live_tasks(launcher_);
-    const auto calls = static_cast<std::size_t>(std::ranges::count_if(tasks, waits_for_answer));
-    return cloud_ran || calls > cloud_.held_back();
-  }
-
-  StandIn& cloud() { return cloud_; }
-
- protected:
-  // Names are used again, ids are not.
-  virtual std::string id_of(const StandIn::Resource& machine) const { return machine.id; }
-
- private:
-  static bool waits_for_answer(const async::LiveTask& task) {
-    return std::ranges::any_of(task.waits, [](const async::LiveTask::Wait& wait) {
-      return wait.what.starts_with("http:");
-    });
-  }
-
-  void provoke_busy(std::size_t times) {
-    const std::vector<StandIn::Failure> kinds = {
-        {.status = 429, .code = "SubscriptionRequestsThrottled", .headers = "Retry-After: 1\r\n"},
-        {.status = 503, .headers = "Retry-After: 1\r\n"},
-        {.status = 429, .code = "RetryableError"}};
-    std::vector<StandIn::Failure> failures;
-    for (std::size_t i = 0; i < times; ++i) failures.push_back(kinds[i % kinds.size()]);
-    cloud_.fail_any(failures);
-  }
-
-  async::EventLoop loop_;
-  async::Runtime runtime_;
-  StandIn cloud_;
-  test_support::TemporaryDirectory directory_;
-  async::Executor launcher_;
-  int others_ = 0;
-};
 
 // Machines are told apart by their names, as in what the driver says.
 class NameFixture final : public AzureFixture {
@@ -205,23 +40,6 @@ INSTANTIATE_TEST_SUITE_P(azure, ImageContract, testing::Values(backend<AzureFixt
 INSTANTIATE_TEST_SUITE_P(azure, WireContract, testing::Values(backend<AzureFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, WireContract, testing::Values(backend<SlowFixture>()));
-
-// What Azure alone does.
-class AzureContract : public DriverContract {
- protected:
-  StandIn& azure() { return static_cast<AzureFixture&>(*cloud_).cloud(); }
-
-  async::Task<> read_available() { co_await provider().available(); }
-
-  std::size_t count_of_all() {
-    std::size_t all = 0;
-    for (const char* type :
-         {"virtualMachines", "networkInterfaces", "publicIPAddresses", "disks"}) {
-      all += azure().all(type).size();
-    }
-    return all;
-  }
-};
 
 INSTANTIATE_TEST_SUITE_P(azure, AzureContract, testing::Values(backend<AzureFixture>()));
 
@@ -285,19 +103,6 @@ TEST_P(AzureContract, a_node_has_the_addresses_of_its_machine) {
   EXPECT_EQ(driver::Resources::parse(node.resources),
             driver::Resources(
                 {{"instances", 1}, {"cores", 2}, {"ram", 8192}, {"standardDSv3Family", 2}}));
-}
-
-TEST_P(AzureContract, one_call_makes_all_parts_and_one_deletes_them) {
-  const Node node = launch_new();
-  EXPECT_EQ(count_of_all(), 5U);
-  reclaim(node.id);
-  process_->pass(std::chrono::seconds(10));
-  EXPECT_EQ(count_of_all(), 0U);
-  EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 1U);
-  EXPECT_EQ(azure().count("DELETE virtualMachines/NAME"), 1U);
-  EXPECT_EQ(azure().count("GET virtualMachines/NAME"), 0U);
-  EXPECT_EQ(azure().count("GET networkInterfaces"), 1U);
-  EXPECT_EQ(azure().count("GET publicIPAddresses"), 1U);
 }
 
 TEST_P(AzureContract, a_machine_that_is_not_found_yet_is_deleted_in_the_same_deletion) {
@@ -510,103 +315,6 @@ TEST_P(AzureContract, a_password_is_in_no_record) {
           .get<bool>());
 }
 
-// An upload in this fixture's cloud of a file with an empty range between two others.
-class AzureUpload : public AzureContract {
- protected:
-  static constexpr std::size_t kRange = std::size_t{4} << 20;
-
-  async::Task<> upload() {
-    driver::ProviderImage image;
-    image.name = kDiskimage;
-    driver::ImageFile file;
-    file.path = path_;
-    file.size = content_.size();
-    const driver::Metadata tags = {{"nodepool_upload_id", "1"}};
-    co_await provider().images()->upload(image, "trixie-1", file, tags, {});
-  }
-
-  test_support::TemporaryDirectory directory_;
-  std::string content_ = std::string(kRange, 'a') + std::string(kRange, '\0') +
-                         std::string(kRange, 'b') + StandIn::vhd_footer();
-  std::string path_ = directory_.write("image.vhd", content_);
-};
-
-INSTANTIATE_TEST_SUITE_P(azure, AzureUpload, testing::Values(backend<AzureFixture>()));
-
-TEST_P(AzureUpload, it_sends_ranges_that_are_not_empty) {
-  start();
-  process_->run(upload());
-  EXPECT_EQ(azure().count("PUT blob"), 3U);
-  const StandIn::Resource* image = azure().find("images", "trixie-1");
-  ASSERT_NE(image, nullptr);
-  EXPECT_EQ(image->body["tags"]["nodepool_upload_id"], "1");
-  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
-}
-
-// The last range fails for good, and the builder dies before it deletes the disk.
-TEST_P(AzureUpload, it_is_resumed_where_it_was) {
-  StandIn::Resource& disk =
-      azure().add("disks", "trixie-1",
-                  {{"tags", {{"nodepool_upload_id", "1"}}},
-                   {"properties", {{"creationData", {{"uploadSizeBytes", content_.size()}}}}}});
-  disk.disk_state = "ActiveUpload";
-  disk.blob = content_;
-  disk.written = {{0, kRange - 1}, {3 * kRange, 3 * kRange + 511}};
-  start();
-  process_->run(upload());
-  EXPECT_EQ(azure().count("PUT disks/NAME"), 0U);
-  EXPECT_EQ(azure().count("PUT blob"), 1U);
-  EXPECT_NE(azure().find("images", "trixie-1"), nullptr);
-}
-
-TEST_P(AzureUpload, a_disk_without_the_footer_of_a_vhd_is_deleted) {
-  directory_.write("image.vhd", std::string(content_.size(), 'c'));
-  start();
-  const auto job = process_->begin(upload());
-  finish(job);
-  EXPECT_THAT(job->failure(), HasSubstr("InvalidVhd"));
-  EXPECT_EQ(azure().find("images", "trixie-1"), nullptr);
-  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
-}
-
-// As the search for leaks does it, after a builder has died.
-TEST_P(AzureUpload, the_disk_of_an_interrupted_upload_is_deleted) {
-  StandIn::Resource& disk =
-      azure().add("disks", "trixie-1", {{"tags", {{"nodepool_upload_id", "1"}}}});
-  disk.disk_state = "ActiveUpload";
-  disk.is_accessible = true;
-  disk.blob = std::string(content_.size(), '\0');
-  start();
-  process_->run(provider().images()->remove("trixie-1", "trixie-1"));
-  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
-}
-
-// A deletion would be refused.
-TEST_P(AzureUpload, a_disk_is_deleted_after_an_outage_while_its_access_ends) {
-  const StandIn::Json tags = {{"nodepool_upload_id", "1"}};
-  azure().add("images", "trixie-1", {{"tags", tags}});
-  StandIn::Resource& disk = azure().add("disks", "trixie-1", {{"tags", tags}});
-  disk.disk_state = "ActiveUpload";
-  disk.is_accessible = true;
-  disk.blob = content_;
-  azure().fail("POST disks/NAME/endGetAccess", std::vector<StandIn::Failure>(kAttempts));
-  start();
-  process_->run(upload());
-  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
-  EXPECT_EQ(azure().count("DELETE disks/NAME"), 1U);
-}
-
-TEST_P(AzureUpload, a_signature_is_in_no_error) {
-  azure().fail("PUT blob", std::vector<StandIn::Failure>(
-                               3, {.status = 400, .code = "x", .message = "?sig=SIGNATURE"}));
-  start();
-  const auto job = process_->begin(upload());
-  finish(job);
-  EXPECT_THAT(job->failure(), HasSubstr("azure: write to disk"));
-  EXPECT_THAT(job->failure(), testing::Not(HasSubstr("SIGNATURE")));
-  EXPECT_EQ(azure().find("disks", "trixie-1"), nullptr);
-}
-
 TEST_P(AzureContract, all_pages_are_listed) {
   azure().page = 2;
   for (int i = 0; i < 5; ++i) cloud_->add_machine({});
@@ -663,73 +371,6 @@ TEST_P(AzureContract, a_token_serves_many_calls_and_is_renewed) {
   azure().expire_tokens();
   launch_new();
   EXPECT_EQ(azure().count("POST token"), 3U);
-}
-
-// --- images
-
-// Uploads of a small file, all with the same name.
-class AzureImageContract : public AzureContract {
- protected:
-  static constexpr const char* kName = "trixie-1700000000";
-
-  driver::Metadata tags(const std::string& upload) {
-    return {{std::string(driver::kUploadIdKey), upload},
-            {std::string(driver::kProviderNameKey), kProvider}};
-  }
-
-  std::string upload(const std::string& id) {
-    driver::ProviderImage image;
-    image.name = kDiskimage;
-    driver::ImageFile file;
-    file.path = directory_.write("image.vhd", std::string(512, 'x') + StandIn::vhd_footer());
-    file.format = "vhd";
-    file.size = 1024;
-    return process_->run(provider().images()->upload(image, kName, file, tags(id), {}));
-  }
-
-  test_support::TemporaryDirectory directory_;
-};
-
-INSTANTIATE_TEST_SUITE_P(azure, AzureImageContract, testing::Values(backend<AzureFixture>()));
-
-TEST_P(AzureImageContract, an_upload_survives_an_outage_at_each_step) {
-  start();
-  const std::vector<StandIn::Failure> outage(2 * kAttempts, {.status = 503});
-  for (const char* call :
-       {"GET images/NAME", "GET disks/NAME", "PUT disks/NAME", "POST disks/NAME/beginGetAccess",
-        "PUT blob", "POST disks/NAME/endGetAccess", "PUT images/NAME", "DELETE disks/NAME"}) {
-    azure().fail(call, outage);
-  }
-  EXPECT_EQ(upload("1"), kName);
-  EXPECT_THAT(azure().all("images"), SizeIs(1));
-  process_->pass(std::chrono::seconds(10));
-  EXPECT_THAT(azure().all("disks"), IsEmpty());
-  EXPECT_EQ(azure().count("PUT blob"), 2 * kAttempts + 1);
-}
-
-TEST_P(AzureImageContract, an_upload_survives_an_outage_of_the_login_service) {
-  start();
-  azure().expire_tokens();
-  azure().fail("POST token", std::vector<StandIn::Failure>(2 * kAttempts, {.status = 503}));
-  EXPECT_EQ(upload("1"), kName);
-  EXPECT_THAT(azure().all("images"), SizeIs(1));
-}
-
-TEST_P(AzureImageContract, an_upload_leaves_the_image_of_another_one_with_its_name) {
-  start();
-  upload("1");
-  EXPECT_THROW(upload("2"), driver::CloudError);
-  ASSERT_NE(azure().find("images", kName), nullptr);
-  EXPECT_FALSE(azure().find("images", kName)->deleted);
-}
-
-TEST_P(AzureImageContract, an_upload_leaves_the_disk_of_another_one_with_its_name) {
-  start();
-  azure().add("disks", kName, {{"tags", tags("1")}}).disk_state = "ActiveUpload";
-  EXPECT_THROW(upload("2"), driver::CloudError);
-  ASSERT_NE(azure().find("disks", kName), nullptr);
-  EXPECT_FALSE(azure().find("disks", kName)->deleted);
-  EXPECT_EQ(azure().count("PUT blob"), 0U);
 }
 
 }  // namespace nodepool::drivers::contract

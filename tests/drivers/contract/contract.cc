@@ -50,6 +50,18 @@ model::Node DriverContract::launch_new(std::string_view label) {
   return node(id);
 }
 
+std::vector<std::string> DriverContract::launch_together(std::size_t nodes) {
+  std::vector<std::string> ids;
+  std::vector<std::shared_ptr<Job>> jobs;
+  start();
+  for (std::size_t i = 0; i < nodes; ++i) {
+    ids.push_back(add_node());
+    jobs.push_back(process_->launch(ids.back()));
+  }
+  for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
+  return ids;
+}
+
 DriverContract::Failed DriverContract::fail_to_launch(std::string_view label) {
   if (!process_) start();
   const std::string id = add_node(label);
@@ -67,6 +79,12 @@ void DriverContract::reclaim(const std::string& id) {
   if (!process_) start();
   const auto job = finish(process_->reclaim(id));
   EXPECT_EQ(job->failure(), "");
+}
+
+void DriverContract::reclaim_together(const std::vector<std::string>& ids) {
+  std::vector<std::shared_ptr<Job>> jobs;
+  for (const std::string& id : ids) jobs.push_back(process_->reclaim(id));
+  for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
 }
 
 void DriverContract::reclaim_in_the_end(const std::string& id, int attempts) {

@@ -156,7 +156,11 @@ class DriverContract : public testing::TestWithParam<Backend> {
   // it becomes ready.
   model::Node launch_new(std::string_view label = kLabel);
 
-  // The same for one that is expected to fail. Returns how it did, and its id.
+  // Launches nodes together with a new launcher, and expects that all become ready. Returns their
+  // ids.
+  std::vector<std::string> launch_together(std::size_t nodes);
+
+  // The same as launch_new() for one that is expected to fail. Returns how it did, and its id.
   struct Failed {
     driver::LaunchError error;
     std::string node_id;
@@ -165,6 +169,8 @@ class DriverContract : public testing::TestWithParam<Backend> {
 
   // Reclaims a node, and expects success.
   void reclaim(const std::string& id);
+  // Reclaims nodes together, and expects success.
+  void reclaim_together(const std::vector<std::string>& ids);
   // Reclaims a node with retries, up to `attempts`. Expects that a failure leaves the record, and
   // success removes it.
   void reclaim_in_the_end(const std::string& id, int attempts);

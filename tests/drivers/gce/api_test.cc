@@ -3,22 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "async/event_loop.h"
 #include "cloud/answer.h"
-#include "drivers/gce/api/access_tokens.h"
 #include "drivers/gce/api/refusal.h"
-#include "tests/support/http_server.h"
-#include "tests/support/temporary_directory.h"
 
 namespace nodepool::drivers::gce {
 namespace {
 
 using cloud::Effect;
 using driver::CloudError;
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 using testing::Pair;
 using Kind = CloudError::Kind;
 
@@ -261,165 +255,6 @@ TEST(GceRegion, most_series_have_a_quota_of_their_own) {
   for (const char* type : {"e2-small", "n1-standard-1", "custom-2-4096", "f1-micro"}) {
     EXPECT_EQ(processor_metric(type), "CPUS") << type;
   }
-}
-
-// --- tokens
-
-class GceTokensTest : public testing::Test {
- protected:
-  ~GceTokensTest() override {
-    if (tokens_) loop_.run(tokens_->stop());
-    loop_.run(server_.stop());
-  }
-
-  async::Task<std::string> serve(const http::HttpServer::Call& /*call*/) {
-    co_return http::answer(status_, body_);
-  }
-
-  AccessTokens& tokens(CredentialSource source) {
-    source.token_url = server_.url() + source.token_url;
-    account_.credentials = std::move(source);
-    const auto log = telemetry::Log::to_consumer(
-        [this](telemetry::LogLevel, std::string_view, std::string_view text) {
-          logged_ += std::string(text) + "\n";
-        });
-    tokens_ = std::make_unique<AccessTokens>(runtime_, account_, telemetry::Logger(log, "test"),
-                                             http::Client::Observer());
-    return *tokens_;
-  }
-
-  std::string error_with(CredentialSource source) {
-    try {
-      loop_.run(tokens(std::move(source)).get());
-    } catch (const CloudError& error) {
-      EXPECT_EQ(error.kind(), Kind::auth);
-      return error.what();
-    }
-    return "none";
-  }
-
-  async::EventLoop loop_;
-  async::SystemClock clock_;
-  async::Random random_{1};
-  async::Runtime runtime_{loop_.executor(), clock_, random_};
-  http::HttpServer server_{runtime_,
-                           [this](const http::HttpServer::Call& call) { return serve(call); }};
-  int status_ = 200;
-  std::string body_ = R"({"access_token": "TOKEN", "expires_in": 3599, "token_type": "Bearer"})";
-  std::string logged_;
-  Account account_;
-  std::unique_ptr<AccessTokens> tokens_;
-  test_support::TemporaryDirectory directory_;
-};
-
-TEST_F(GceTokensTest, the_metadata_server_has_one) {
-  EXPECT_EQ(loop_.run(tokens({.token_url = "/computeMetadata/v1/token"}).get())->text, "TOKEN");
-  loop_.run(tokens_->get());
-  ASSERT_EQ(server_.calls().size(), 1U);
-  const http::HttpServer::Call& call = server_.calls().front();
-  EXPECT_EQ(call.method + " " + call.target, "GET /computeMetadata/v1/token");
-  EXPECT_THAT(call.headers, testing::Contains(Pair("metadata-flavor", "Google")));
-}
-
-TEST_F(GceTokensTest, without_a_metadata_server_the_error_names_the_remedy) {
-  status_ = 0;
-  EXPECT_THAT(error_with({.token_url = "/computeMetadata/v1/token"}),
-              HasSubstr("set GOOGLE_APPLICATION_CREDENTIALS"));
-}
-
-TEST_F(GceTokensTest, a_user_has_one_for_a_refresh_token) {
-  loop_.run(tokens({.kind = CredentialSource::Kind::authorized_user,
-                    .token_url = "/token",
-                    .client_id = "c",
-                    .client_secret = "s&",
-                    .refresh_token = "1//r"})
-                .get());
-  const http::HttpServer::Call& call = server_.calls().at(0);
-  EXPECT_EQ(call.method + " " + call.target, "POST /token");
-  EXPECT_EQ(call.body,
-            "grant_type=refresh_token&client_id=c&client_secret=s%26&refresh_token=1%2F%2Fr");
-}
-
-TEST_F(GceTokensTest, an_external_account_has_one_for_the_token_in_its_file_at_that_time) {
-  const CredentialSource source = {.kind = CredentialSource::Kind::external_account,
-                                   .token_url = "/token",
-                                   .audience = "//pool",
-                                   .subject_token_type = "jwt",
-                                   .subject_token_file = directory_.write("token", "first\n")};
-  const auto first = loop_.run(tokens(source).get());
-  EXPECT_EQ(first->text, "TOKEN");
-  EXPECT_EQ(server_.calls().at(0).body,
-            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange"
-            "&audience=%2F%2Fpool&scope=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fcompute"
-            "&requested_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
-            "&subject_token_type=jwt&subject_token=first");
-  directory_.write("token", "second");
-  tokens_->refused(first);
-  loop_.run(tokens_->get());
-  EXPECT_THAT(server_.calls().at(1).body, testing::EndsWith("&subject_token=second"));
-}
-
-TEST_F(GceTokensTest, an_external_account_may_act_as_a_service_account) {
-  body_ = R"({"access_token": "OWN", "expires_in": 3599, "accessToken": "TOKEN",
-              "expireTime": "2999-01-01T00:00:00Z"})";
-  const CredentialSource source = {
-      .kind = CredentialSource::Kind::external_account,
-      .token_url = "/token",
-      .audience = "a",
-      .subject_token_type = "jwt",
-      .subject_token_file = directory_.write("token", R"({"id_token": "FOREIGN"})"),
-      .subject_token_field = "id_token",
-      .impersonation_url = server_.url() + "/ci:generateAccessToken"};
-  EXPECT_EQ(loop_.run(tokens(source).get())->text, "TOKEN");
-  EXPECT_THAT(server_.calls().at(0).body,
-              AllOf(HasSubstr("auth%2Fcloud-platform"), HasSubstr("subject_token=FOREIGN")));
-  const http::HttpServer::Call& call = server_.calls().at(1);
-  EXPECT_EQ(call.method + " " + call.target, "POST /ci:generateAccessToken");
-  EXPECT_THAT(call.headers, testing::Contains(Pair("authorization", "Bearer OWN")));
-  EXPECT_EQ(call.body,
-            R"({"scope":["https://www.googleapis.com/auth/compute"],"lifetime":"3600s"})");
-}
-
-TEST_F(GceTokensTest, a_refused_external_account_says_why_but_no_secret) {
-  CredentialSource source = {.kind = CredentialSource::Kind::external_account,
-                             .token_url = "/token",
-                             .subject_token_file = directory_.write("token", "FOREIGN")};
-  status_ = 403;
-  body_ = R"({"error": {"code": 403, "message": "no permission for FOREIGN"}})";
-  EXPECT_EQ(error_with(source), "google: get token: HTTP 403 no permission for ***");
-  source.subject_token_file = "/nowhere";
-  EXPECT_EQ(error_with(source), "/nowhere: cannot be read, or is empty");
-  source.subject_token_file = directory_.write("token", "FOREIGN");
-  source.subject_token_field = "id_token";
-  EXPECT_THAT(error_with(source),
-              AllOf(HasSubstr(source.subject_token_file), Not(HasSubstr("FOREIGN"))));
-  EXPECT_THAT(logged_, Not(HasSubstr("FOREIGN")));
-}
-
-TEST_F(GceTokensTest, a_refusal_says_why_but_no_secret) {
-  status_ = 400;
-  body_ = R"({"error": "invalid_grant", "error_description": "Bad SECRET and REFRESH"})";
-  EXPECT_EQ(error_with({.kind = CredentialSource::Kind::authorized_user,
-                        .token_url = "/token",
-                        .client_id = "c",
-                        .client_secret = "SECRET",
-                        .refresh_token = "REFRESH"}),
-            "google: get token: HTTP 400 invalid_grant: Bad *** and ***");
-  EXPECT_THAT(logged_, AllOf(Not(HasSubstr("SECRET")), Not(HasSubstr("REFRESH"))));
-}
-
-TEST_F(GceTokensTest, a_key_that_is_none_is_an_error_without_it) {
-  const std::string error = error_with({.kind = CredentialSource::Kind::service_account,
-                                        .token_url = "/token",
-                                        .email = "ci@p",
-                                        .private_key = "-----BEGIN PRIVATE KEY-----\nABC"});
-  EXPECT_EQ(error, "the private key is not valid");
-}
-
-TEST_F(GceTokensTest, an_unreadable_response_is_an_error_without_the_token) {
-  body_ = R"({"access_token": "TOKEN"})";
-  EXPECT_THAT(error_with({.token_url = "/token"}),
-              AllOf(HasSubstr("expires_in is missing"), Not(HasSubstr("TOKEN"))));
 }
 
 }  // namespace

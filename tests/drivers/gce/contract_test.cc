@@ -190,6 +190,11 @@ class GceContract : public DriverContract {
  protected:
   StandIn& gce() { return static_cast<GceFixture&>(*cloud_).cloud(); }
 
+  void forbid_to_read_operations() {
+    gce().fail("GET operations/NAME",
+               std::vector<StandIn::Failure>(1000, {.status = 403, .reason = "forbidden"}));
+  }
+
   std::set<std::string> request_ids() {
     std::set<std::string> ids;
     for (const auto& call : gce().calls("POST instances")) {
@@ -258,6 +263,27 @@ TEST_P(GceContract, what_other_zones_use_of_the_quotas_is_not_available) {
 TEST_P(GceContract, a_launch_that_goes_well_polls_no_operation) {
   launch_new();
   EXPECT_EQ(gce().count("GET operations/NAME"), 0U);
+}
+
+TEST_P(GceContract, a_launch_needs_no_permission_to_read_operations) {
+  forbid_to_read_operations();
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  while (gce().count("POST instances") < 1) ASSERT_TRUE(process_->step());
+  gce().empty_lists = 3;
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_GT(gce().count("GET operations/NAME"), 0U);
+  EXPECT_EQ(gce().count("POST instances"), 1U);
+  expect_one_machine(id);
+}
+
+TEST_P(GceContract, without_that_permission_a_refused_creation_is_a_failed_attempt) {
+  gce().lists_failed = false;
+  forbid_to_read_operations();
+  cloud_->provoke(Trouble::quota, 3);
+  const Failed failed = fail_to_launch();
+  EXPECT_EQ(failed.error.kind(), driver::LaunchError::Kind::failed);
+  EXPECT_EQ(gce().count("POST instances"), 3U) << "one for each attempt";
 }
 
 TEST_P(GceContract, each_attempt_has_a_request_id_and_a_repeated_call_has_the_same) {

@@ -10,6 +10,7 @@
 #include "drivers/ibmvpc/api/values.h"
 #include "drivers/ibmvpc/api/vpc_api.h"
 #include "drivers/ibmvpc/owner_names.h"
+#include "tests/drivers/missing_authorities.h"
 #include "tests/drivers/request_ids.h"
 #include "tests/support/http_server.h"
 
@@ -221,10 +222,11 @@ class IbmVpcCallsTest : public testing::Test {
   telemetry::Logger log_{
       telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
       "test"};
-  VpcAccount account_{.region = "north",
-                      .vpc_url = server_.url() + "/v1",
-                      .groups_url = server_.url(),
-                      .credentials = {.bearer_token = "TOKEN"}};
+  VpcAccount account_{
+      .region = "north",
+      .vpc_url = server_.url() + "/v1",
+      .groups_url = server_.url(),
+      .credentials = {.kind = IamCredentials::Kind::bearer_token, .bearer_token = "TOKEN"}};
   IamTokens tokens_{runtime_, account_, log_, {}};
 };
 
@@ -241,10 +243,28 @@ TEST_F(IbmVpcCallsTest, a_launch_trace_has_the_request_ids) {
 }
 
 TEST_F(IbmVpcCallsTest, calls_of_the_object_storage_have_request_ids) {
-  ObjectStorage storage(runtime_, server_.url(), tokens_, log_, {});
+  ObjectStorage storage(runtime_, account_, server_.url(), tokens_, log_, {});
   cloud::Bucket bucket = storage.bucket("ci-images");
   headers_ = "X-Clv-S3-Version: 2.5\r\nX-Clv-Request-Id: request-1\r\n";
   EXPECT_THAT(request_ids(loop_, runtime_, bucket.remove("key")), ElementsAre("request-1"));
+}
+
+TEST_F(IbmVpcCallsTest, calls_trust_only_the_accounts_authorities) {
+  FailingCalls calls(loop_);
+  const std::string url = as_https(server_.url());
+  account_.ca_file = kMissingAuthorities;
+  account_.storage_ca_file = "/no/such/storage-ca.pem";
+  account_.vpc_url = url;
+  VpcApi api(calls.runtime(), account_, tokens_, rate_limit_, log_, {});
+  EXPECT_THAT(calls.error_of(remove_an_instance(api)), HasSubstr(kMissingAuthorities));
+  ObjectStorage storage(calls.runtime(), account_, url, tokens_, log_, {});
+  cloud::Bucket bucket = storage.bucket("ci-images");
+  EXPECT_THAT(calls.error_of(bucket.remove("key")), HasSubstr(account_.storage_ca_file));
+  VpcAccount account = account_;
+  account.credentials = {.url = url, .api_key = "KEY"};
+  IamTokens others(calls.runtime(), account, log_, {});
+  EXPECT_THAT(calls.error_of(others.get()), HasSubstr(kMissingAuthorities));
+  loop_.run(others.stop());
 }
 
 }  // namespace

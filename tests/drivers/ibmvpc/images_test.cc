@@ -164,6 +164,11 @@ class IbmImagesTest : public testing::Test {
     cloud_.fail(call, std::vector<StandIn::Failure>(times, failure));
   }
 
+  // The credentials do not permit these calls.
+  void forbid(const std::vector<std::string>& calls) {
+    for (const std::string& call : calls) fail(call, {.status = 403, .code = "AccessDenied"}, 1000);
+  }
+
   test_support::TemporaryDirectory directory_;
   driver::harness::Installation installation_;
   async::EventLoop loop_;
@@ -323,6 +328,47 @@ TEST_F(IbmImagesTest, whatever_was_begun_is_listed_and_can_be_deleted) {
     EXPECT_THAT(listed(), IsEmpty());
     expect_nothing();
   }
+}
+
+// --- permissions that are optional
+
+TEST_F(IbmImagesTest, a_failed_import_from_a_bucket_that_cannot_be_listed_leaves_nothing) {
+  start();
+  forbid({"storage ListObjectsV2", "storage ListMultipartUploads"});
+  cloud_.breaks_imports = true;
+  EXPECT_THAT(failure_of_upload(), HasSubstr("is failed: bad data"));
+  expect_nothing();
+}
+
+TEST_F(IbmImagesTest, a_failed_upload_to_a_bucket_that_cannot_be_listed_leaves_nothing) {
+  start();
+  forbid({"storage ListObjectsV2", "storage ListMultipartUploads"});
+  fail("storage UploadPart", {400, "InvalidRequest"});
+  EXPECT_THAT(failure_of_upload(), HasSubstr("InvalidRequest"));
+  expect_nothing();
+}
+
+TEST_F(IbmImagesTest, an_image_that_cannot_be_deleted_keeps_no_object) {
+  start();
+  cloud_.breaks_imports = true;
+  fail("DELETE images/ID", {403, "not_authorized"});
+  EXPECT_THAT(failure_of_upload(), HasSubstr("is failed: bad data"));
+  EXPECT_THAT(cloud_.own_images, SizeIs(1));
+  expect_empty_bucket();
+}
+
+TEST_F(IbmImagesTest, objects_are_listed_without_the_permission_to_list_uploads) {
+  cloud_.bucket.objects[usual_key()] = 1;
+  start();
+  forbid({"storage ListMultipartUploads"});
+  for (int look = 0; look < 2; ++look) {
+    EXPECT_THAT(listed(), ElementsAre(Field(&driver::CloudImage::name, usual_key())));
+  }
+  EXPECT_EQ(std::ranges::count_if(installation_.log,
+                                  [](const std::string& line) {
+                                    return line.contains("Without the permission s3:ListBucketM");
+                                  }),
+            1);
 }
 
 // --- what belongs to others

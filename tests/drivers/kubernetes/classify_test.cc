@@ -42,7 +42,13 @@ constexpr Meaning kMeanings[] = {
      ErrorKind::transient, kConflict, "HTTP 409: of resourcequotas"},
     {409, "", Effect::none, ErrorKind::transient, kConflict, "HTTP 409"},
     {404, R"({"message": "none", "reason": "NotFound"})", Effect::none, ErrorKind::not_found,
-     "NotFound", "HTTP 404: none"},
+     kNotFound, "HTTP 404: none"},
+    {404, "404 page not found", Effect::none, ErrorKind::transient, "",
+     "HTTP 404: 404 page not found"},
+    {404, R"({"message": "no route matched"})", Effect::creates, ErrorKind::transient, "",
+     "HTTP 404: no route matched"},
+    {403, "<html>Forbidden</html>", Effect::none, ErrorKind::transient, "",
+     "HTTP 403: <html>Forbidden</html>"},
     {401, R"({"message": "Unauthorized", "reason": "Unauthorized"})", Effect::none, ErrorKind::auth,
      "Unauthorized", "HTTP 401: Unauthorized"},
     {429, R"({"message": "later", "reason": "TooManyRequests"})", Effect::creates,
@@ -64,6 +70,20 @@ TEST(Classify, knows_kubernetes_errors) {
     EXPECT_EQ(refusal.had_no_effect, meaning.code == kConflict);
     if (meaning.code == kConflict) EXPECT_TRUE(refusal.retry);
   }
+}
+
+// Whether the response to a call that creates nothing says that the user lacks a permission.
+bool is_refused_by_role(int status, const char* body) {
+  const cloud::Refusal refusal =
+      classify({.status = status, .headers = {}, .body = body}, Effect::none);
+  return lacks_permission(driver::CloudError(refusal.kind, refusal.message, {}, refusal.code));
+}
+
+TEST(LacksPermission, believes_only_the_cluster) {
+  EXPECT_TRUE(is_refused_by_role(403, R"({"message": "cannot list pods", "reason": "Forbidden"})"));
+  EXPECT_FALSE(is_refused_by_role(403, "<html>Forbidden</html>")) << "a proxy";
+  EXPECT_FALSE(is_refused_by_role(403, "")) << "a proxy";
+  EXPECT_FALSE(is_refused_by_role(503, R"({"message": "down", "reason": "Forbidden"})"));
 }
 
 }  // namespace

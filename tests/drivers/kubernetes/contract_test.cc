@@ -1,7 +1,11 @@
 // The contract of all drivers that make machines, on a stand-in of the API.
 
 #include <array>
+#include <set>
+#include <string>
+#include <utility>
 
+#include "driver/cloud_error.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
 #include "tests/drivers/kubernetes/kube_fixture.h"
 
@@ -183,6 +187,23 @@ TEST_P(RefusalContract, a_conflict_is_no_error_if_the_deletion_has_begun) {
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+TEST_P(RefusalContract, a_namespace_is_not_gone_because_a_proxy_does_not_find_it) {
+  const std::string id = launch_new().id;
+  cluster().fail_at_proxy("DELETE namespaces", {404, 404});
+  reclaim_in_the_end(id, 3);
+}
+
+TEST_P(RefusalContract, a_watch_that_fails_after_minutes_is_resumed_at_once) {
+  start();
+  cluster().watch_status = 400;
+  for (int failure = 0; failure < 6; ++failure) {
+    process_->pass(std::chrono::minutes(2));
+    cluster().end_watches();
+    process_->pass(std::chrono::seconds(5));
+    EXPECT_EQ(cluster().held_back(), 2U) << failure;
+  }
+}
+
 // A label whose name is converted for its pods.
 class DottedFixture final : public NamespaceFixture {
  public:
@@ -217,8 +238,227 @@ TEST_P(DottedContract, a_pod_of_the_python_nodepool_has_the_name_of_the_label) {
   EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
 }
 
+// A user who may list namespaces, but not pods.
+class RestrictedFixture : public NamespaceFixture {
+ public:
+  explicit RestrictedFixture(harness::Installation& installation) : NamespaceFixture(installation) {
+    cluster_.denied = {"LIST pods", "WATCH pods"};
+    awaited_ = "GET pods";
+  }
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    std::string configuration = kConfiguration;
+    const std::string key = "    limit-to-cluster-capacity: true\n";
+    configuration.erase(configuration.find(key), key.size());
+    return make<kubernetes::KubernetesDriver>(std::move(context), configuration);
+  }
+};
+
+class RestrictedContract : public RefusalContract {
+ protected:
+  // How often the log says that pods are read one by one.
+  std::ptrdiff_t reports() const {
+    return std::ranges::count_if(installation_.log, [](const std::string& line) {
+      return line.contains("one by one") && line.contains("the user may not LIST pods");
+    });
+  }
+};
+
+TEST_P(RestrictedContract, a_launch_reads_its_pod_every_second) {
+  cloud_->set_boot_time(std::chrono::seconds(30));
+  const model::Node node = launch_new();
+  EXPECT_EQ(node.host_id, "worker-1");
+  EXPECT_THAT(cluster().count("GET pods"), testing::AllOf(testing::Ge(20), testing::Le(35)));
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, pods_are_listed_and_watched_again_about_once_a_minute) {
+  const model::Node node = launch_new();
+  for (int minute = 0; minute < 10; ++minute) {
+    process_->pass(std::chrono::minutes(1));
+    EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
+  }
+  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(5), testing::Le(18)));
+  EXPECT_THAT(cluster().count("WATCH pods"), testing::AllOf(testing::Ge(5), testing::Le(20)));
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, a_permission_that_is_granted_later_takes_effect) {
+  const model::Node node = launch_new();
+  cloud_->end_machine(cloud_->machine_of(node));
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id))) << "its pod is unknown";
+  EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
+  cluster().denied.clear();
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
+  EXPECT_THAT(process_->run(provider().terminated()), testing::SizeIs(1));
+}
+
+TEST_P(RestrictedContract, a_permission_is_withdrawn_during_a_launch) {
+  const std::set<std::string> denied = std::exchange(cluster().denied, {});
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(30));
+  EXPECT_EQ(reports(), 0);
+  cluster().denied = denied;
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "the same attempt";
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, a_list_that_is_forbidden_for_a_moment_is_read_again_seconds_later) {
+  cluster().denied.clear();
+  const model::Node node = launch_new();
+  cloud_->end_machine(cloud_->machine_of(node));
+  process_->pass(std::chrono::minutes(1));
+  cluster().fail("LIST pods", {403});
+  EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty()) << "its pod is unknown";
+  process_->pass(std::chrono::seconds(15));
+  EXPECT_THAT(process_->run(provider().terminated()), testing::SizeIs(1));
+}
+
+TEST_P(RestrictedContract, a_launch_that_may_only_list_pods_survives_a_moment_without_permission) {
+  cluster().denied = {"GET pods"};
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(45));
+  cluster().fail("LIST pods", {403}, "the user may not LIST pods");
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "the same attempt";
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(RestrictedContract, a_launch_that_may_neither_list_nor_read_pods_any_more_ends) {
+  cluster().denied.clear();
+  cloud_->set_boot_time(std::chrono::hours(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(45));
+  cluster().denied = {"LIST pods", "WATCH pods", "GET pods"};
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(installation_.accounts, testing::IsEmpty()) << "it may be for a moment";
+  const auto begun = installation_.clock.now();
+  EXPECT_THAT(finish(job)->failure(), testing::HasSubstr("the user may not GET pods"));
+  EXPECT_LT(installation_.clock.now() - begun, cloud_->launch_timeout());
+}
+
+TEST_P(RestrictedContract, a_pod_that_was_listed_and_then_is_not_found_has_been_deleted) {
+  const std::set<std::string> denied = std::exchange(cluster().denied, {});
+  cloud_->set_boot_time(std::chrono::minutes(2));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::minutes(1));
+  cluster().denied = denied;
+  cloud_->end_machine(*machine_ids().begin());
+  const auto begun = installation_.clock.now();
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "another attempt";
+  EXPECT_LT(installation_.clock.now() - begun, cloud_->launch_timeout()) << "at once";
+}
+
+TEST_P(RestrictedContract, a_launch_that_may_not_read_its_pod_ends) {
+  cluster().denied.insert("GET pods");
+  EXPECT_THAT(finish(start().launch(add_node()))->failure(),
+              testing::HasSubstr("the user may not GET pods"));
+  EXPECT_NO_THROW(process_->run(provider().terminated())) << "other nodes are known";
+}
+
+TEST_P(RestrictedContract, a_pod_is_not_gone_because_a_proxy_does_not_find_it) {
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(30));
+  cluster().fail_at_proxy("GET pods", {404, 403});
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(1)) << "the same attempt";
+}
+
+TEST_P(RestrictedContract, a_refusal_by_a_proxy_says_nothing_about_permissions) {
+  cluster().denied.clear();
+  launch_new();
+  process_->pass(std::chrono::minutes(1));
+  cluster().fail_at_proxy("LIST pods", {403});
+  EXPECT_THROW(process_->run(provider().terminated()), driver::CloudError);
+  EXPECT_EQ(reports(), 0);
+  EXPECT_NO_THROW(process_->run(provider().terminated()));
+}
+
+// A user with the permissions that the Python Nodepool needs to make nodes.
+class UnlistedFixture final : public RestrictedFixture {
+ public:
+  explicit UnlistedFixture(harness::Installation& installation) : RestrictedFixture(installation) {
+    cluster_.denied.merge(std::set<std::string>{"LIST namespaces", "WATCH namespaces"});
+  }
+};
+
+class UnlistedContract : public RefusalContract {
+ protected:
+  std::ptrdiff_t reports() const {
+    return std::ranges::count_if(installation_.log, [](const std::string& line) {
+      return line.contains("Not finding leaked namespaces") &&
+             line.contains("the user may not LIST namespaces");
+    });
+  }
+  std::vector<driver::Leak> leaks() { return process_->run(provider().launching()->leaks()); }
+};
+
+TEST_P(UnlistedContract, a_node_whose_namespace_may_not_be_listed_is_used_and_deleted) {
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
+  const model::Node node = launch_new();
+  for (int minute = 0; minute < 5; ++minute) {
+    process_->pass(std::chrono::minutes(1));
+    EXPECT_NO_THROW(process_->run(provider().available()));
+    EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
+    EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
+    EXPECT_THAT(leaks(), testing::IsEmpty());
+  }
+  EXPECT_THAT(cluster().count("LIST namespaces"), testing::AllOf(testing::Ge(3), testing::Le(12)));
+  EXPECT_EQ(reports(), 1);
+  reclaim(node.id);
+  EXPECT_THAT(machine_ids(), testing::SizeIs(1)) << "what belongs to no node";
+}
+
+TEST_P(UnlistedContract, a_deletion_ends_when_the_namespace_is_gone) {
+  cluster().deletion_time = std::chrono::minutes(1);
+  for (const char* denied : {"LIST namespaces", "GET namespaces"}) {
+    cluster().denied.insert(denied);
+    const std::string id = launch_new().id;
+    const auto job = process_->reclaim(id);
+    process_->pass(std::chrono::seconds(30));
+    EXPECT_FALSE(job->ended) << denied;
+    EXPECT_EQ(finish(job)->failure(), "");
+    EXPECT_THAT(machine_ids(), testing::IsEmpty());
+  }
+}
+
+TEST_P(UnlistedContract, a_namespace_is_not_gone_because_the_permission_is_withdrawn) {
+  const std::set<std::string> denied = std::exchange(cluster().denied, {});
+  const model::Node node = launch_new();
+  cluster().deletion_time = std::chrono::minutes(5);
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::minutes(1));
+  cluster().denied = denied;
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_FALSE(job->ended) << "it was listed as being deleted, and now is unknown";
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
+TEST_P(UnlistedContract, leaks_are_found_once_the_permission_is_granted) {
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
+  start();
+  EXPECT_THAT(leaks(), testing::IsEmpty());
+  cluster().denied.clear();
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_THAT(leaks(), testing::SizeIs(1));
+}
+
 }  // namespace
 
+INSTANTIATE_TEST_SUITE_P(restricted, RestrictedContract,
+                         testing::Values(backend<RestrictedFixture>()));
+INSTANTIATE_TEST_SUITE_P(restricted, DriverContract, testing::Values(backend<RestrictedFixture>()));
+INSTANTIATE_TEST_SUITE_P(restricted, DeathContract, testing::Values(backend<RestrictedFixture>()));
+INSTANTIATE_TEST_SUITE_P(unlisted, UnlistedContract, testing::Values(backend<UnlistedFixture>()));
+INSTANTIATE_TEST_SUITE_P(unlisted, DeathContract, testing::Values(backend<UnlistedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DottedContract, testing::Values(backend<DottedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, RefusalContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));

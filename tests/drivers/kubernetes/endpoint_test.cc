@@ -33,13 +33,9 @@ class EndpointTest : public testing::Test {
     loop_.run(cluster_.stop());
   }
 
-  static std::unique_ptr<Spaces> make_spaces(KubeApi& api) {
-    return std::make_unique<Namespaces>(api);
-  }
-
   std::shared_ptr<ClusterEndpoint> make_endpoint() {
     return std::make_shared<ClusterEndpoint>(runtime_, config()->cluster(), threads_, log_,
-                                             make_spaces);
+                                             make_spaces_);
   }
 
   std::shared_ptr<const KubeConfig> config() {
@@ -54,7 +50,8 @@ class EndpointTest : public testing::Test {
                                     "labels: [{name: small}]\nproviders:\n"
                                     "  - name: kube\n    driver: kubernetes\n    pools:\n"
                                     "      - name: main\n        labels: [{name: small, "
-                                    "type: namespace}]\n");
+                                    "type: " +
+                                        type_ + "}]\n");
     options.drivers.schemas = {{"kubernetes", &kube_schema(Kind::kubernetes)}};
     const config::Config config = config::load(options).config;
     return std::make_shared<KubeConfig>(Kind::kubernetes, config.providers.at(0), config,
@@ -67,8 +64,8 @@ class EndpointTest : public testing::Test {
   }
 
   SpaceAdapter& start_provider(std::shared_ptr<ClusterEndpoint> endpoint) {
-    adapters_.push_back(
-        std::make_unique<SpaceAdapter>(runtime_, config(), std::move(endpoint), log_, make_spaces));
+    adapters_.push_back(std::make_unique<SpaceAdapter>(runtime_, config(), std::move(endpoint),
+                                                       log_, make_spaces_));
     loop_.run(adapters_.back()->start([] {}));
     return *adapters_.back();
   }
@@ -119,9 +116,15 @@ class EndpointTest : public testing::Test {
   async::ThreadPool threads_{1, "test"};
   test_support::TemporaryDirectory directory_;
   StandIn cluster_{runtime_};
+  std::vector<std::string> logged_;
   telemetry::Logger log_{
-      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      telemetry::Log::to_consumer([this](telemetry::LogLevel, std::string_view,
+                                         std::string_view line) { logged_.emplace_back(line); }),
       "test"};
+  MakeSpaces make_spaces_ = [this](KubeApi& api) {
+    return std::make_unique<Namespaces>(runtime_, log_, api);
+  };
+  std::string type_ = "namespace";  // of the label
   std::vector<std::unique_ptr<SpaceAdapter>> adapters_;
   async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
                             ADD_FAILURE() << name << ": " << error;
@@ -135,6 +138,15 @@ TEST_F(EndpointTest, providers_of_one_cluster_watch_and_list_once) {
 
 TEST_F(EndpointTest, two_endpoints_watch_and_list_twice) {
   EXPECT_THAT(calls_of(make_endpoint(), make_endpoint()), ElementsAre(2, 2, 2));
+}
+
+TEST_F(EndpointTest, providers_of_one_cluster_learn_once_that_they_may_not_list_pods) {
+  type_ = "pod";
+  cluster_.denied = {"LIST pods"};
+  const auto shared = make_endpoint();
+  for (int i = 0; i < 2; ++i) calls_of(shared, shared);
+  EXPECT_EQ(cluster_.count("LIST pods"), 1);
+  EXPECT_THAT(logged_, testing::Contains(testing::HasSubstr("one by one")).Times(1));
 }
 
 TEST_F(EndpointTest, the_watch_of_a_provider_survives_the_stop_of_the_other) {

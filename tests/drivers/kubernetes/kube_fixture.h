@@ -50,7 +50,7 @@ class KubeFixture : public CloudFixture {
       case Trouble::listing_error:
         return fail("LIST " + removed_, times * kAttempts, 503);
       case Trouble::listing_failed:
-        return fail("LIST pods", times, 400);
+        return fail(awaited_, times, 400);
       case Trouble::limits_error:
         return fail("LIST " + limits_, times * kAttempts, 503);
       case Trouble::image_error:
@@ -127,6 +127,7 @@ class KubeFixture : public CloudFixture {
   async::Runtime runtime_;
   std::string machine_;
   std::string removed_ = machine_;
+  std::string awaited_ = "LIST pods";  // what a launch polls
   std::string limits_ = "nodes";
   kubernetes::StandIn cluster_;
   test_support::TemporaryDirectory directory_;

@@ -1,5 +1,10 @@
 // The contract of all drivers that make machines, on a stand-in of the API.
 
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "drivers/openshift/openshift_driver.h"
 #include "tests/drivers/kubernetes/kube_fixture.h"
 
@@ -57,6 +62,7 @@ class ProjectFixture final : public KubeFixture {
   explicit ProjectFixture(harness::Installation& installation)
       : KubeFixture(installation, "projectrequests") {
     removed_ = "projects";
+    awaited_ = "GET pods";
     cluster_.space_kind = "projects";
     set_capacity(10);
   }
@@ -167,7 +173,8 @@ TEST_P(RevokedContract, a_project_that_may_not_be_read_is_unknown_and_reported_o
     EXPECT_TRUE(process_->run(provider().is_usable(node.id))) << "its pod may run";
   }
   const auto is_report = [](const std::string& line) {
-    return line.contains("Ignoring the pods of project revoked: list pods: HTTP 403");
+    return line.contains("Reading the pods of project revoked one by one") &&
+           line.contains("list pods: HTTP 403");
   };
   EXPECT_EQ(std::ranges::count_if(installation_.log, is_report), 1);
 }
@@ -196,15 +203,33 @@ TEST_P(ProjectContract, a_project_that_is_forbidden_for_a_moment_is_deleted_all_
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
-TEST_P(ProjectContract, a_pod_whose_project_cannot_be_listed_for_a_moment_is_not_gone) {
+TEST_P(ProjectContract, a_project_is_not_gone_because_a_proxy_forbids_or_does_not_find_it) {
+  const model::Node node = launch_new();
+  for (const char* call : {"DELETE projects", "GET projects"}) {
+    cluster().fail_at_proxy(call, {403, 404});
+  }
+  reclaim_in_the_end(node.id, 3);
+}
+
+TEST_P(ProjectContract, a_pod_that_cannot_be_read_for_a_moment_is_not_gone) {
   cloud_->set_boot_time(std::chrono::minutes(1));
   start();
   const auto one = process_->launch(add_node());
   const auto other = process_->launch(add_node());
   process_->pass(std::chrono::seconds(30));
-  cluster().fail("LIST pods", {400});
+  cluster().fail("GET pods", {400});
   for (const auto& job : {one, other}) EXPECT_EQ(finish(job)->failure(), "");
   EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
+}
+
+// OpenShift forbids what is in a project that does not exist.
+TEST_P(ProjectContract, a_pod_that_is_forbidden_after_it_was_seen_has_been_deleted) {
+  cloud_->set_boot_time(std::chrono::minutes(1));
+  const auto job = start().launch(add_node());
+  process_->pass(std::chrono::seconds(30));
+  cluster().fail("GET pods", {403});
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "another attempt";
 }
 
 // Users cannot set labels of projects, and only this driver writes tags into their descriptions.
@@ -276,10 +301,107 @@ TEST_P(PrefixContract, a_pod_whose_own_project_may_not_be_read_is_not_given_up) 
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+// A user with the permissions that the Python Nodepool needs.
+class UnlistedFixture final : public PodFixture {
+ public:
+  explicit UnlistedFixture(harness::Installation& installation) : PodFixture(installation) {
+    cluster_.denied = {"LIST pods", "WATCH pods", "LIST resourcequotas"};
+  }
+};
+
+class UnlistedContract : public PodContract {
+ protected:
+  std::ptrdiff_t reports() const {
+    return std::ranges::count_if(installation_.log, [](const std::string& line) {
+      return line.contains("Reading the pods of project main one by one") &&
+             line.contains("the user may not LIST pods");
+    });
+  }
+  std::vector<driver::Leak> leaks() { return process_->run(provider().launching()->leaks()); }
+};
+
+TEST_P(UnlistedContract, a_launch_reads_its_pod_every_second) {
+  cloud_->set_boot_time(std::chrono::seconds(30));
+  const model::Node node = launch_new();
+  EXPECT_EQ(node.host_id, "worker-1");
+  EXPECT_THAT(cluster().count("GET pods"), testing::AllOf(testing::Ge(20), testing::Le(35)));
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(UnlistedContract, a_pod_that_may_not_be_listed_is_used_and_deleted) {
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
+  const model::Node node = launch_new();
+  for (int minute = 0; minute < 5; ++minute) {
+    process_->pass(std::chrono::minutes(1));
+    EXPECT_NO_THROW(process_->run(provider().available()));
+    EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
+    EXPECT_THAT(process_->run(provider().terminated()), testing::IsEmpty());
+    EXPECT_THAT(leaks(), testing::IsEmpty());
+  }
+  EXPECT_THAT(cluster().count("LIST pods"), testing::AllOf(testing::Ge(3), testing::Le(14)));
+  EXPECT_EQ(reports(), 1);
+  cluster().deletion_time = std::chrono::minutes(1);
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::seconds(30));
+  EXPECT_FALSE(job->ended) << "it is being deleted";
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(machine_ids(), testing::SizeIs(1)) << "what belongs to no node";
+}
+
+TEST_P(UnlistedContract, a_permission_is_withdrawn_during_a_launch_and_a_deletion) {
+  const std::set<std::string> denied = std::exchange(cluster().denied, {});
+  cloud_->set_boot_time(std::chrono::minutes(2));
+  cluster().deletion_time = std::chrono::minutes(5);
+  const model::Node node = launch_new();
+  const auto launch = process_->launch(add_node());
+  const auto deletion = process_->reclaim(node.id);
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_EQ(reports(), 0);
+  cluster().denied = denied;
+  EXPECT_EQ(finish(launch)->failure(), "");
+  EXPECT_THAT(installation_.accounts, testing::SizeIs(2)) << "one attempt each";
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_FALSE(deletion->ended) << "it was listed as being deleted, and now is unknown";
+  EXPECT_EQ(finish(deletion)->failure(), "");
+  EXPECT_THAT(machine_ids(), testing::SizeIs(1));
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_P(UnlistedContract, a_permission_that_is_granted_later_takes_effect) {
+  const model::Node node = launch_new();
+  cloud_->add_machine(owner_tags(kProvider, "0000009999"));
+  cloud_->end_machine(cloud_->machine_of(node));
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id))) << "its pod is unknown";
+  EXPECT_THAT(leaks(), testing::IsEmpty());
+  cluster().denied.clear();
+  process_->pass(std::chrono::minutes(2));
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
+  EXPECT_THAT(leaks(), testing::SizeIs(1));
+}
+
+TEST_P(UnlistedContract,
+       a_node_of_a_removed_pool_loses_its_record_though_its_project_is_forbidden) {
+  model::Node node = this->node(installation_.add_node(kProvider, "removed", kLabel));
+  node.launch_journal = {"7"};  // unreadable: there may be a pod
+  installation_.write(node);
+  cluster().forbidden = {"removed"};
+  reclaim(node.id);
+  EXPECT_FALSE(is_recorded(node.id));
+}
+
+TEST_P(UnlistedContract, a_launch_that_may_not_read_its_pod_ends) {
+  cluster().denied.insert("GET pods");
+  EXPECT_THAT(finish(start().launch(add_node()))->failure(),
+              testing::HasSubstr("the user may not GET pods"));
+}
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(openshift, ProjectContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, PodContract, testing::Values(backend<PodFixture>()));
+INSTANTIATE_TEST_SUITE_P(unlisted, UnlistedContract, testing::Values(backend<UnlistedFixture>()));
+INSTANTIATE_TEST_SUITE_P(unlisted, DeathContract, testing::Values(backend<UnlistedFixture>()));
 INSTANTIATE_TEST_SUITE_P(prefix, PrefixContract, testing::Values(backend<PrefixFixture>()));
 INSTANTIATE_TEST_SUITE_P(revoked, RevokedContract, testing::Values(backend<RevokedFixture>()));
 INSTANTIATE_TEST_SUITE_P(revoked, DriverContract, testing::Values(backend<RevokedFixture>()));

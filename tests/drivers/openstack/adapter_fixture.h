@@ -19,6 +19,9 @@
 
 namespace nodepool::drivers::openstack {
 
+// A message for StandIn::fail().
+inline constexpr const char* kProxyPage = "<html>default backend - 404</html>";
+
 // One launch, whose record is nowhere but here.
 class Launch final : public driver::NodeLaunch {
  public:

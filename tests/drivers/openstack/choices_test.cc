@@ -168,8 +168,32 @@ TEST(AuthRequestTest, what_is_missing_or_unknown_is_named) {
   Cloud cloud;
   EXPECT_THROW(token_url(cloud), CloudsError);
   EXPECT_THROW(auth_request(cloud), CloudsError);
+  cloud.name = "one";
+  cloud.file = "/etc/clouds.yaml";
+  cloud.auth = {{"auth_url", "http://k"}};
   cloud.auth_type = "v3oidcpassword";
-  EXPECT_THROW(auth_request(cloud), CloudsError);
+  try {
+    check_credentials(cloud);
+    FAIL() << "accepted";
+  } catch (const CloudsError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("/etc/clouds.yaml: cloud one: auth_type "
+                                                  "v3oidcpassword is not supported; use password"));
+  }
+}
+
+TEST(AuthRequestTest, a_cloud_without_an_identity_service_has_one_header_for_all_calls) {
+  Cloud cloud;
+  EXPECT_EQ(fixed_credentials(cloud), std::nullopt);
+  cloud.auth_type = "none";
+  EXPECT_EQ(fixed_credentials(cloud)->first, "X-Auth-Token");
+  EXPECT_THROW(check_credentials(cloud), CloudsError) << "there is no catalog";
+  cloud.endpoints = {{"compute", "http://nova"}};
+  EXPECT_NO_THROW(check_credentials(cloud));
+  cloud.auth_type = "http_basic";
+  EXPECT_THROW(check_credentials(cloud), CloudsError) << "no user";
+  cloud.auth = {{"username", "u"}, {"password", "p"}};
+  EXPECT_EQ(fixed_credentials(cloud), http::Headers::value_type("Authorization", "Basic dTpw"));
+  EXPECT_NO_THROW(check_credentials(cloud));
 }
 
 TEST(CatalogTest, overrides_interface_and_region_choose) {

@@ -2,7 +2,6 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include "driver/launch_metrics.h"
 #include "driver/statemachine/launch_recorder.h"
 #include "tests/drivers/openstack/adapter_fixture.h"
 
@@ -161,11 +160,10 @@ TEST_F(AdapterTest, a_machine_is_deleted_and_again) {
   EXPECT_EQ(failure_of(remove(model::Json{"{\"a\": 1}"}))->kind(), Kind::permanent);
 }
 
-constexpr const char* kProxyPage = "<html>default backend - 404</html>";
-
 TEST_F(AdapterTest, without_a_token_a_machine_is_not_taken_for_missing) {
   for (const int status : {404, 403, 400}) {
     for (const char* answer : {kProxyPage, "no such page"}) {
+      make_adapter();  // without a token of before
       cloud_.fail("POST /identity/auth/tokens", {status}, answer);
       const auto error = failure_of(remove(model::Json{"\"id-1\""}));
       ASSERT_TRUE(error) << status;
@@ -174,6 +172,7 @@ TEST_F(AdapterTest, without_a_token_a_machine_is_not_taken_for_missing) {
                   HasSubstr("identity: authenticate: HTTP " + std::to_string(status)));
     }
   }
+  make_adapter();
   cloud_.fail("POST /identity/auth/tokens", {503, 503, 503, 503});
   EXPECT_EQ(failure_of(remove(model::Json{"\"id-1\""}))->kind(), Kind::transient);
   EXPECT_EQ(cloud_.count("DELETE /compute/servers/ID"), 0);
@@ -181,6 +180,7 @@ TEST_F(AdapterTest, without_a_token_a_machine_is_not_taken_for_missing) {
 
 TEST_F(AdapterTest, the_page_of_a_proxy_does_not_end_a_deletion) {
   const driver::Instance instance = create();
+  launch_.node().launch_journal = {};  // what the launch has attached is unknown
   for (const char* call : {"GET /network/floatingips", "DELETE /compute/servers/ID"}) {
     for (const int status : {404, 403}) {
       cloud_.fail(call, {status}, kProxyPage);
@@ -192,25 +192,6 @@ TEST_F(AdapterTest, the_page_of_a_proxy_does_not_end_a_deletion) {
   EXPECT_THAT(cloud_.servers, SizeIs(1));
   loop_.run(remove(instance.external_id));
   EXPECT_THAT(cloud_.servers, IsEmpty());
-}
-
-TEST_F(AdapterTest, without_routers_there_are_no_floating_ips_to_delete) {
-  cloud_.has_routers = false;
-  const driver::Instance instance = create();
-  loop_.run(remove(instance.external_id));
-  EXPECT_THAT(cloud_.servers, IsEmpty());
-}
-
-TEST_F(AdapterTest, a_server_with_a_floating_ip_is_kept_while_floating_ips_cannot_be_listed) {
-  cloud_.has_routers = false;
-  const std::string id = cloud_.add_server("s", "id-small", Json::object());
-  cloud_.servers[id]["addresses"]["private"].push_back(
-      {{"addr", "198.51.100.1"}, {"version", 4}, {"OS-EXT-IPS:type", "floating"}});
-  const auto error = failure_of(remove(model::json_string(id)));
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->kind(), Kind::transient);
-  EXPECT_THAT(error->what(), HasSubstr("floating IPs that the network service does not know"));
-  EXPECT_THAT(cloud_.servers, SizeIs(1));
 }
 
 TEST_F(AdapterTest, a_quota_error_is_reported_as_such) {
@@ -307,6 +288,19 @@ TEST_F(AdapterTest, an_expired_token_is_replaced_once) {
   launch_.journal = {};
   create();
   EXPECT_EQ(cloud_.count_all("POST /identity"), 2);
+}
+
+TEST_F(AdapterTest, a_cloud_may_have_no_identity_service) {
+  cloud_options_ = "auth_type: http_basic, compute_endpoint_override: '" + cloud_.url() +
+                   "/compute/v2.1', image_endpoint_override: '" + cloud_.url() + "/image', ";
+  cloud_.credentials = {"authorization", "Basic Y2k6c2VjcmV0"};
+  const driver::Instance instance = create();
+  EXPECT_THAT(loop_.run(adapter().list()).machines, SizeIs(1));
+  loop_.run(remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+  EXPECT_EQ(cloud_.count_all("POST /identity"), 0);
+  cloud_.credentials.reset();
+  EXPECT_EQ(failure_of(remove(instance.external_id))->kind(), Kind::auth);
 }
 
 TEST_F(AdapterTest, a_token_is_renewed_before_its_end) {
@@ -473,49 +467,6 @@ TEST_F(AdapterTest, answers_of_the_wrong_shape_are_errors_that_name_the_call) {
     EXPECT_EQ(error->kind(), Kind::failed) << answer;
     EXPECT_THAT(error->what(), HasSubstr("compute: list servers")) << answer;
   }
-}
-
-TEST_F(AdapterTest, a_floating_ip_is_attached_where_there_is_no_other_way_in) {
-  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
-  const driver::Instance instance = create();
-  ASSERT_THAT(cloud_.floating_ips, SizeIs(1));
-  const Json floating_ip = cloud_.floating_ips.begin()->second;
-  EXPECT_EQ(floating_ip["floating_network_id"], "id-ext");
-  EXPECT_EQ(floating_ip["fixed_ip_address"], *instance.private_ipv4);
-  EXPECT_EQ(floating_ip["floating_ip_address"], *instance.public_ipv4);
-  EXPECT_EQ(instance.interface_ip, instance.public_ipv4);
-  loop_.run(remove(instance.external_id));
-  EXPECT_THAT(cloud_.floating_ips, IsEmpty());
-  EXPECT_THAT(cloud_.servers, IsEmpty());
-}
-
-TEST_F(AdapterTest, a_floating_ip_with_a_lost_response_is_not_created_twice) {
-  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
-  for (const int loss : {-1, -2}) {
-    cloud_.servers.clear();
-    cloud_.floating_ips.clear();
-    launch_.journal = {};
-    cloud_.fail("POST /network/floatingips", {loss});
-    create();
-    EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
-  }
-}
-
-TEST_F(AdapterTest, a_floating_ip_that_is_not_there_in_time_has_a_result_of_its_own) {
-  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
-  cloud_.floating_ip_status = "DOWN";
-  poll_policy_.floating_ip_limit = poll_policy_.poll;
-  const driver::CloudError error = failure();
-  EXPECT_THAT(error.what(), HasSubstr("has not become ACTIVE: its status is DOWN"));
-  EXPECT_EQ(driver::result_of(error), "error.ipadd");
-}
-
-TEST_F(AdapterTest, a_floating_ip_that_is_refused_for_quota_leaves_a_machine_to_delete) {
-  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
-  cloud_.fail("POST /network/floatingips", {409}, "Quota exceeded for resources: ['floatingip'].");
-  EXPECT_EQ(failure().kind(), Kind::quota);
-  loop_.run(remove(launch_.node().external_id));
-  EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 
 TEST_F(AdapterTest, a_removal_that_the_cloud_gives_up_fails_at_once) {

@@ -126,17 +126,19 @@ class ImagesTest : public AdapterTest {
                                  .format = "qcow2",
                                  .md5 = "m",
                                  .sha256 = "s"};
-    return adapter().traits().images->upload({}, "trixie-1700000000", file,
-                                             {{"nodepool_upload_id", "7"},
-                                              {"nodepool_provider_name", "os"},
-                                              {"min_ram", "512"},
-                                              {"tags", tags_}},
+    driver::Metadata metadata = {{"nodepool_upload_id", "7"},
+                                 {"nodepool_provider_name", "os"},
+                                 {"min_ram", "512"},
+                                 {"tags", tags_}};
+    metadata.insert(meta_.begin(), meta_.end());
+    return adapter().traits().images->upload({}, "trixie-1700000000", file, std::move(metadata),
                                              [this](std::uint64_t sent) { sent_ = sent; });
   }
 
   std::string content_ = std::string(3'000'000, 'x') + "end";
   std::uint64_t sent_ = 0;
   std::string tags_ = "ci";
+  driver::Metadata meta_;
 };
 
 TEST_F(ImagesTest, tags_are_a_list) {
@@ -171,6 +173,30 @@ TEST_F(ImagesTest, an_image_is_uploaded_with_its_properties) {
   EXPECT_THAT(cloud_.images, SizeIs(1));
 }
 
+TEST_F(ImagesTest, the_visibility_and_the_container_of_an_image_can_be_set) {
+  meta_ = {{"visibility", "shared"}, {"container_format", "docker"}, {"disk_format", "raw"}};
+  const Json image = cloud_.images.at(loop_.run(upload()));
+  EXPECT_EQ(image["visibility"], "shared");
+  EXPECT_EQ(image["container_format"], "docker");
+  EXPECT_EQ(image["disk_format"], "qcow2");
+}
+
+// As openstacksdk interprets them.
+TEST_F(ImagesTest, further_properties_may_be_nested_and_import_arguments_are_none) {
+  meta_ = {
+      {"a", "1"},
+      {"use_import", "True"},
+      {"properties", R"({"a": 2, "b": true, "c": null, "d": "x", "nodepool_upload_id": "8"})"}};
+  const Json image = cloud_.images.at(loop_.run(upload()));
+  EXPECT_EQ(image["a"], "2");
+  EXPECT_EQ(image["b"], "True");
+  EXPECT_EQ(image["c"], "");
+  EXPECT_EQ(image["d"], "x");
+  EXPECT_EQ(image["nodepool_upload_id"], "7");
+  EXPECT_FALSE(image.contains("use_import"));
+  EXPECT_FALSE(image.contains("properties"));
+}
+
 // Each is deleted with its own upload.
 TEST_F(ImagesTest, two_uploads_of_the_same_file_are_two_images) {
   const std::string id = loop_.run(upload());
@@ -181,6 +207,7 @@ TEST_F(ImagesTest, two_uploads_of_the_same_file_are_two_images) {
 }
 
 TEST_F(ImagesTest, a_failed_upload_leaves_nothing) {
+  meta_ = {{"a", "1"}, {"properties", R"({"a": 2})"}};
   cloud_.fail("PUT /image/images/ID/file", {400});
   EXPECT_EQ(failure_of(upload())->kind(), Kind::failed);
   cloud_.fail("POST /image/images", {-1});
@@ -195,6 +222,14 @@ TEST_F(ImagesTest, an_image_without_a_known_id_is_deleted_by_its_name) {
   loop_.run(adapter().traits().images->remove("trixie-1700000000", ""));
   loop_.run(adapter().traits().images->remove("jammy", ""));  // not ours
   EXPECT_THAT(cloud_.images, SizeIs(1));
+}
+
+TEST(StallLimitTest, allows_for_the_size_of_the_image) {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  EXPECT_EQ(stall_limit(0, seconds(30)), minutes(10));
+  EXPECT_EQ(stall_limit(0, minutes(60)), minutes(60));
+  EXPECT_EQ(stall_limit(std::uint64_t{20} << 30, minutes(60)), minutes(60) + seconds(20 << 10));
 }
 
 TEST_F(ImagesTest, import_tasks_are_reported_as_unsupported) {

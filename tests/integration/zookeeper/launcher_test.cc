@@ -373,6 +373,20 @@ TEST_F(LauncherOnZooKeeper, it_moves_to_other_servers_and_keeps_its_session) {
   EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
 }
 
+TEST_F(LauncherOnZooKeeper, corrected_servers_are_used_while_a_reload_waits_for_the_store) {
+  start_behind_proxy("2.0", 1);
+  proxy_.sever();
+  wait_for_log("WARNING nodepool.NodePool: Lost the connection to ZooKeeper");
+  std::string spare = hosts(1);
+  spare.replace(spare.find("rack"), 4, "spare");
+  host_.configure(hosts(1) + spare);
+  wait_for_log("Could not register");
+  host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(1)}, "2.0") + history(host_));
+  host_.configure(hosts(1) + spare);
+  wait_for_log("Reconnected to ZooKeeper (127.0.0.1:" + std::to_string(ensemble_.tls_port(1)));
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+}
+
 TEST_F(LauncherOnZooKeeper, it_keeps_its_servers_when_a_reload_is_rejected) {
   host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(0)}, "10.0") + history(host_));
   host_.configure(hosts(1));

@@ -297,6 +297,8 @@ void Installation::settle_topology() {
     LabelSpec& label = topology_.labels[name];
     if (!keeps_stock) label.min_ready = 0;
   }
+  // What needs more than its tenant's limit waits until that is raised.
+  for (auto& [tenant, most] : topology_.tenants) most = std::max(most, kMostNodesAtOnce);
   // To ignore what the cloud says makes sense only where it allows more than that.
   for (auto& [name, provider] : topology_.providers) {
     const bool is_ignored = std::ranges::any_of(provider.pools, &PoolSpec::ignore_provider_quota);

@@ -73,7 +73,7 @@ void RequestorProcess::give_up() {
 RequestorProcess::Plan RequestorProcess::draw_plan() {
   async::Random& random = runtime_.random;
   Plan plan;
-  const auto count = chance(random, 0.6) ? 1 : between(random, 1, 4);
+  const auto count = chance(random, 0.6) ? 1 : between(random, 1, kMostNodesAtOnce);
   for (std::int64_t i = 0; i < count; ++i) plan.labels.push_back(pick(random, labels_));
   static const std::vector<std::string> kPriorities{"100", "200", "200", "300"};
   plan.priority = pick(random, kPriorities);

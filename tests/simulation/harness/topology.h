@@ -76,6 +76,9 @@ struct Topology {
 inline const std::vector<std::string> kLabels{"small", "large", "arm", "gpu"};
 inline const std::vector<std::string> kTenants{"acme", "umbrella", "initech"};
 
+// The most nodes that a requestor asks for at once.
+inline constexpr std::int64_t kMostNodesAtOnce = 4;
+
 // Its image is one that a builder makes, if there is a builder; those of the others are the
 // clouds'.
 inline constexpr std::string_view kBuiltLabel = "gpu";

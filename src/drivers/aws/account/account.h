@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ struct CredentialSource {
   std::string token = {};                 // a container's authorization, without a file
   std::string url = {};                   // of the container's or the instance's service
   std::vector<std::string> command = {};  // the program and its arguments
+  // Of the instance's service: whether it must issue session tokens (IMDSv2). If not, a service
+  // that does not issue one within this time, in seconds, is called without it (IMDSv1).
+  bool needs_session = false;
+  std::int64_t session_timeout = 1;
 
   friend bool operator==(const CredentialSource&, const CredentialSource&) = default;
 };
@@ -57,7 +62,9 @@ struct Account {
   std::string region;
   CredentialSource credentials;
   std::map<ServiceKind, std::string> endpoints = {};  // configured ones
-  std::string ca_file = {};                           // empty: the system's CA certificates
+  std::string ca_file = {};                           // see http::TransferOptions
+  bool is_fips = false;                   // whether the hosts have validated cryptography
+  std::set<ServiceKind> dual_stack = {};  // services with hosts for IPv4 and IPv6
 
   // "https://ec2.eu-central-1.amazonaws.com": without a slash at the end.
   std::string endpoint(ServiceKind service) const;

@@ -20,6 +20,7 @@ using Kind = CredentialSource::Kind;
 constexpr const char* kSessionName = "nodepool";
 constexpr const char* kContainerHost = "http://169.254.170.2";
 constexpr const char* kMetadataHost = "http://169.254.169.254";
+constexpr const char* kMetadataHostIpv6 = "http://[fd00:ec2::254]";
 
 std::string value_of(const ProfileKeys& keys, std::string_view key) {
   const auto found = keys.find(key);
@@ -28,6 +29,18 @@ std::string value_of(const ProfileKeys& keys, std::string_view key) {
 
 bool is_true(const std::string& text) {
   return text == "true" || text == "True" || text == "TRUE" || text == "1";
+}
+
+// The number in `text`, or `usual` if that is empty. Throws AccountError if it is below `least`.
+std::int64_t number_in(const std::string& text, std::int64_t usual, std::int64_t least,
+                       const std::string& setting) {
+  std::int64_t number = usual;
+  if (text.empty()) return number;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least) {
+    throw AccountError(fmt::format("{} is no number >= {}", setting, least));
+  }
+  return number;
 }
 
 // The first text that is not empty.
@@ -75,17 +88,21 @@ class Finder {
     keys_ = keys_of(profile_);
   }
 
-  std::string region() const {
-    return first_of({variable("AWS_DEFAULT_REGION"), value_of(keys_, "region")});
-  }
+  std::string region() const { return setting("AWS_DEFAULT_REGION", "region"); }
 
-  std::string ca_file() const {
-    return first_of({variable("AWS_CA_BUNDLE"), value_of(keys_, "ca_bundle")});
+  std::string ca_file() const { return setting("AWS_CA_BUNDLE", "ca_bundle"); }
+
+  bool is_fips() const { return is_true(setting("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint")); }
+
+  bool is_dual_stack(ServiceKind service) const {
+    const bool is_for_s3 = is_true(value_of(keys_, "s3.use_dualstack_endpoint"));
+    return (service == ServiceKind::s3 && is_for_s3) ||
+           is_true(setting("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint"));
   }
 
   std::string endpoint(ServiceKind service) const {
-    const std::string ignored = first_of({variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"),
-                                          value_of(keys_, "ignore_configured_endpoint_urls")});
+    const std::string ignored =
+        setting("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "ignore_configured_endpoint_urls");
     if (is_true(ignored)) return {};
     const ProfileKeys services = section_of(files_.services, value_of(keys_, "services"));
     const std::string key = key_of(service);
@@ -105,6 +122,11 @@ class Finder {
 
  private:
   std::string variable(std::string_view name) const { return config::variable(environment_, name); }
+
+  // From the environment, else from the profile; empty: not set.
+  std::string setting(std::string_view variable_name, std::string_view key) const {
+    return first_of({variable(variable_name), value_of(keys_, key)});
+  }
 
   // From both files; the credentials file overrides the config file.
   ProfileKeys keys_of(const std::string& profile) const {
@@ -181,20 +203,10 @@ class Finder {
     if (!role.token_file.empty()) return web_identity(role);
     role.session_name = first_of({role.session_name, kSessionName});
     role.external_id = value_of(keys, "external_id");
-    role.duration = duration_of(profile, value_of(keys, "duration_seconds"));
+    role.duration = number_in(value_of(keys, "duration_seconds"), 3600, 900,
+                              fmt::format("profile `{}`: `duration_seconds`", profile));
     role.base.push_back(base_of(profile, keys));
     return role;
-  }
-
-  static std::int64_t duration_of(const std::string& profile, const std::string& text) {
-    std::int64_t duration = 3600;
-    if (text.empty()) return duration;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), duration);
-    if (error != std::errc() || end != text.data() + text.size() || duration < 900) {
-      throw AccountError(
-          fmt::format("profile `{}`: `duration_seconds` is no number >= 900", profile));
-    }
-    return duration;
   }
 
   CredentialSource base_of(const std::string& profile, const ProfileKeys& keys) {
@@ -254,9 +266,31 @@ class Finder {
       throw AccountError(
           "no credentials in the environment or AWS's files, and AWS_EC2_METADATA_DISABLED is set");
     }
-    std::string url = first_of({variable("AWS_EC2_METADATA_SERVICE_ENDPOINT"), kMetadataHost});
-    if (url.ends_with('/')) url.pop_back();
-    return {.kind = Kind::instance_metadata, .url = url};
+    CredentialSource source{.kind = Kind::instance_metadata};
+    source.url =
+        first_of({setting("AWS_EC2_METADATA_SERVICE_ENDPOINT", "ec2_metadata_service_endpoint"),
+                  metadata_host()});
+    if (source.url.ends_with('/')) source.url.pop_back();
+    source.needs_session =
+        is_true(setting("AWS_EC2_METADATA_V1_DISABLED", "ec2_metadata_v1_disabled"));
+    source.session_timeout = number_in(
+        setting("AWS_METADATA_SERVICE_TIMEOUT", "metadata_service_timeout"), source.session_timeout,
+        1, "AWS_METADATA_SERVICE_TIMEOUT (`metadata_service_timeout`)");
+    return source;
+  }
+
+  std::string metadata_host() const {
+    const std::string mode = upper(
+        setting("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ec2_metadata_service_endpoint_mode"));
+    if (!mode.empty() && mode != "IPV4" && mode != "IPV6") {
+      throw AccountError(
+          "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE (`ec2_metadata_service_endpoint_mode`) is "
+          "neither "
+          "`IPv4` nor `IPv6`");
+    }
+    const bool is_ipv6 =
+        mode.empty() ? is_true(setting("AWS_IMDS_USE_IPV6", "imds_use_ipv6")) : mode == "IPV6";
+    return is_ipv6 ? kMetadataHostIpv6 : kMetadataHost;
   }
 
   const config::Environment& environment_;
@@ -280,7 +314,9 @@ Account find_account(const std::optional<std::string>& profile,
   }
   account.credentials = finder.credentials();
   account.ca_file = finder.ca_file();
+  account.is_fips = finder.is_fips();
   for (const ServiceKind service : kAllServices) {
+    if (finder.is_dual_stack(service)) account.dual_stack.insert(service);
     std::string url = finder.endpoint(service);
     if (!url.empty()) account.endpoints.emplace(service, std::move(url));
   }

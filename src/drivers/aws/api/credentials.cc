@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <fstream>
 
@@ -27,6 +28,8 @@ constexpr const char* kFormType = "application/x-www-form-urlencoded; charset=ut
 // Assumed lifetime of keys without expiry.
 constexpr double kUsualLife = 3600;  // seconds
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
+
+constexpr std::string_view kUnauthorized = "401";  // HTTP status
 
 constexpr std::size_t kMaxTokenSize = std::size_t{64} << 10;  // bytes
 
@@ -61,6 +64,7 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
     : runtime_(runtime),
       account_(account),
       threads_(threads),
+      log_(log),
       client_(runtime,
               {.transfers = {.ca_file = account.ca_file}, .request_id_headers = kRequestIdHeaders},
               log, on_attempt),
@@ -97,12 +101,13 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
   return known({.keys = source.keys, .life = {}});
 }
 
-// Errors never contain the response's body: it may contain keys.
+// Limits the request's deadline. Errors never contain the response's body: it may contain keys.
+// Their code is the status, which the metadata service documents, unlike its texts.
 Task<http::Response> Credentials::send(http::Client& client, http::Request request) {
   const std::string name = request.name;
   const std::vector<std::string> secrets = request.secrets;
   request.repeatable = http::Request::Repeatable::yes;
-  request.deadline = kAnswerLimit;
+  request.deadline = std::min<std::chrono::milliseconds>(request.deadline, kAnswerLimit);
   http::Response response;
   try {
     response = co_await client.send(std::move(request));
@@ -114,7 +119,8 @@ Task<http::Response> Credentials::send(http::Client& client, http::Request reque
     throw CloudError(
         CloudError::Kind::auth,
         cloud::presentable(fmt::format("{}: HTTP {} {} {}", name, response.status, refusal.code,
-                                       http::without_secrets(refusal.message, secrets))));
+                                       http::without_secrets(refusal.message, secrets))),
+        {}, std::to_string(response.status));
   }
   co_return response;
 }
@@ -181,17 +187,49 @@ Task<Credentials::Current> Credentials::ask_container(const CredentialSource& so
   co_return found;
 }
 
-// Instance Metadata Service version 2: all calls need a session token.
+// The token for the other calls of the Instance Metadata Service.
+Task<std::string> Credentials::begin_session(std::string url, std::chrono::seconds limit) {
+  http::Request request{.method = "PUT",
+                        .url = url + "/latest/api/token",
+                        .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
+                        .name = "instance metadata: token",
+                        .deadline = limit};
+  http::Response response = co_await send(direct_client_, std::move(request));
+  co_return std::move(response.body);
+}
+
+// The same; empty if the service does not issue one within the configured time: call it without, as
+// botocore does. The response with the token passes no router, such as a container's host, if the
+// instance's hop limit is 1, and emulations of the service may have no tokens.
+Task<std::string> Credentials::try_session(const CredentialSource& source) {
+  try {
+    co_return co_await begin_session(source.url, std::chrono::seconds(source.session_timeout));
+  } catch (const CloudError& error) {
+    log_.info("{}; calling the service without a token (IMDSv1)", error.what());
+  }
+  co_return std::string();
+}
+
+// A service that answers a call without a token with 401 requires one: it may only have been slow
+// to issue it.
 Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& source) {
-  http::Request for_token{.method = "PUT",
-                          .url = source.url + "/latest/api/token",
-                          .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
-                          .name = "instance metadata: token"};
-  const http::Response token = co_await send(direct_client_, std::move(for_token));
-  http::Request request{.url = source.url + "/latest/meta-data/iam/security-credentials/",
-                        .headers = {{"X-aws-ec2-metadata-token", token.body}},
-                        .secrets = {token.body},
+  if (!source.needs_session) {
+    const std::string token = co_await try_session(source);
+    try {
+      co_return co_await keys_of_instance(source.url, token);
+    } catch (const CloudError& error) {
+      if (!token.empty() || error.code() != kUnauthorized) throw;
+    }
+  }
+  const std::string token = co_await begin_session(source.url, kAnswerLimit);
+  co_return co_await keys_of_instance(source.url, token);
+}
+
+Task<Credentials::Current> Credentials::keys_of_instance(std::string url, std::string token) {
+  http::Request request{.url = url + "/latest/meta-data/iam/security-credentials/",
+                        .secrets = {token},
                         .name = "instance metadata: role"};
+  if (!token.empty()) request.headers.emplace_back("X-aws-ec2-metadata-token", token);
   const http::Response role = co_await send(direct_client_, request);
   request.url += role.body.substr(0, role.body.find_first_of("\r\n"));
   request.name = "instance metadata: credentials";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "async/runtime.h"
@@ -41,12 +42,16 @@ class Credentials {
   async::Task<Current> ask_program(const CredentialSource& source);
   async::Task<Current> ask_container(const CredentialSource& source);
   async::Task<Current> ask_instance(const CredentialSource& source);
+  async::Task<Current> keys_of_instance(std::string url, std::string token);
+  async::Task<std::string> begin_session(std::string url, std::chrono::seconds limit);
+  async::Task<std::string> try_session(const CredentialSource& source);
   async::Task<http::Response> send(http::Client& client, http::Request request);
   async::Task<std::string> read_token(std::string path);
 
   async::Runtime runtime_;
   const Account& account_;
   async::ThreadPool& threads_;
+  telemetry::Logger log_;
   http::Client client_;
   // For services of this host, which must not be called through a proxy.
   http::Client direct_client_;

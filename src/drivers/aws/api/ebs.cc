@@ -15,8 +15,8 @@ namespace nodepool::drivers::aws {
 using async::Task;
 using driver::CloudError;
 
-Task<std::string> Ebs::start(std::int64_t size, std::string description, std::string token,
-                             driver::Metadata tags) {
+Task<Snapshot> Ebs::start(std::int64_t size, std::string description, std::string token,
+                          driver::Metadata tags) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [key, value] : tags) list.push_back({{"Key", key}, {"Value", value}});
   const nlohmann::json body = {
@@ -30,8 +30,13 @@ Task<std::string> Ebs::start(std::int64_t size, std::string description, std::st
             .creates = true,
             .has_token = true};
   const http::Response response = co_await caller_.send(std::move(call));
-  co_return cloud::read_outcome(true, [&response] {
-    return cloud::parse_answer("ebs: StartSnapshot", response).text("SnapshotId");
+  co_return cloud::read_outcome(true, [&] {
+    const cloud::Element answer = cloud::parse_answer("ebs: StartSnapshot", response);
+    return Snapshot{.id = answer.text("SnapshotId"),
+                    .state = answer.text_or("Status"),
+                    .description = description,
+                    .size = size,
+                    .tags = tags};
   });
 }
 

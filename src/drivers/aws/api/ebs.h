@@ -5,6 +5,7 @@
 
 #include "driver/images.h"
 #include "drivers/aws/api/caller.h"
+#include "drivers/aws/api/ec2.h"
 
 namespace nodepool::drivers::aws {
 
@@ -16,9 +17,10 @@ class Ebs {
 
   explicit Ebs(Caller& caller) : caller_(caller) {}
 
-  // Begins an empty snapshot of `size` GiB, and returns its id. `token` is an idempotency token.
-  async::Task<std::string> start(std::int64_t size, std::string description, std::string token,
-                                 driver::Metadata tags);
+  // Begins an empty snapshot of `size` GiB, and returns it. `token` is an idempotency token: the
+  // snapshot of an earlier call may have been written or completed since.
+  async::Task<Snapshot> start(std::int64_t size, std::string description, std::string token,
+                              driver::Metadata tags);
   // `data` is a whole block.
   async::Task<> put(std::string snapshot, std::uint64_t index, std::string data);
   // Completes the snapshot; returns whether it is complete. Call it until it is. `blocks`: the

@@ -1,8 +1,10 @@
 #include "drivers/aws/config/aws_config.h"
 
 #include "cloud/config/loading.h"
+#include "config/ca_bundle.h"
 #include "config/duration.h"
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/aws/account/find_account.h"
 #include "drivers/aws/config/aws_schema.h"
@@ -102,6 +104,11 @@ AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Confi
   try {
     account_ = find_account(provider.optional_text("profile-name"),
                             provider.optional_text("region-name"), environment);
+    if (account_.ca_file.empty()) {
+      account_.ca_file = config::ca_bundle(config::HttpLibrary::botocore, environment, provider);
+    }
+  } catch (const config::OutsideError& error) {
+    outside_problem_ = error.problem();
   } catch (const AccountError& error) {
     outside_problem_ = provider.error("profile-name", error.what()).problem();
   }

@@ -24,6 +24,8 @@ constexpr async::Duration kCompletionLimit = std::chrono::hours(1);
 constexpr async::Duration kBetweenMarks = std::chrono::seconds(30);
 // Tag with the number of the file's first blocks that have been written or are empty.
 constexpr std::string_view kSentKey = "nodepool_blocks_sent";
+constexpr cloud::OptionalPermission kTagProgress{
+    .name = "ec2:CreateTags", .consequence = "interrupted uploads of blocks start anew"};
 
 std::uint64_t sent_blocks(const driver::Metadata& tags) {
   const std::string text = driver::value_of(tags, kSentKey);
@@ -34,11 +36,13 @@ std::uint64_t sent_blocks(const driver::Metadata& tags) {
 
 }  // namespace
 
-BlockUpload::BlockUpload(const async::Runtime& runtime, Ebs& ebs, Ec2& ec2, telemetry::Logger log,
+BlockUpload::BlockUpload(const async::Runtime& runtime, Ebs& ebs, Ec2& ec2,
+                         cloud::OptionalPermissions& permissions, telemetry::Logger log,
                          std::string name, driver::Metadata metadata)
     : runtime_(runtime),
       ebs_(ebs),
       ec2_(ec2),
+      permissions_(permissions),
       log_(std::move(log)),
       name_(std::move(name)),
       metadata_(std::move(metadata)) {}
@@ -71,20 +75,17 @@ Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
   co_return snapshot_;
 }
 
-// The idempotency token makes the call safe to retry.
+// The idempotency token makes the call safe to retry. If the snapshot of an interrupted upload
+// cannot be found, the call returns that snapshot. AWS does not document whether it returns the
+// present state. If not, a completed snapshot refuses the first block, and the upload fails.
 Task<Snapshot> BlockUpload::begin(std::uint64_t bytes) {
-  Snapshot snapshot{.id = {},
-                    .state = "pending",
-                    .description = {},
-                    .size = static_cast<std::int64_t>(
-                        std::max<std::uint64_t>(1, (bytes + kGibibyte - 1) / kGibibyte)),
-                    .tags = {}};
+  const auto size =
+      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (bytes + kGibibyte - 1) / kGibibyte));
   const std::string token = upload_token(metadata_, "StartSnapshot");
-  const std::function<Task<std::string>()> start = [this, &snapshot, &token] {
-    return ebs_.start(snapshot.size, name_, token, metadata_);
+  const std::function<Task<Snapshot>()> start = [this, size, &token] {
+    return ebs_.start(size, name_, token, metadata_);
   };
-  snapshot.id = co_await cloud::retry_while_unreachable(runtime_, log_, start);
-  co_return snapshot;
+  co_return co_await cloud::retry_while_unreachable(runtime_, log_, start);
 }
 
 // Blocks that are not written read as zeros.
@@ -115,8 +116,10 @@ Task<> BlockUpload::refresh_periodically() {
 // The provider's name is kept: IAM policies may depend on it.
 Task<> BlockUpload::mark(std::uint64_t blocks) {
   const std::string provider(driver::kProviderNameKey);
-  co_await ec2_.create_tags({snapshot_.id}, {{std::string(kSentKey), std::to_string(blocks)},
-                                             {provider, driver::value_of(metadata_, provider)}});
+  Task<> tagging =
+      ec2_.create_tags({snapshot_.id}, {{std::string(kSentKey), std::to_string(blocks)},
+                                        {provider, driver::value_of(metadata_, provider)}});
+  co_await permissions_.if_permitted(std::move(tagging), kTagProgress);
 }
 
 Task<> BlockUpload::complete() {

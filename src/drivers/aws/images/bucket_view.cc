@@ -15,30 +15,38 @@ namespace {
 constexpr std::string_view kScheme = "s3://";
 constexpr std::string_view kUploadId = "?uploadId=";
 
+constexpr cloud::OptionalPermission kListLeakedUploads{
+    .name = "s3:ListBucketMultipartUploads",
+    .consequence = "leaked uploads to the bucket are not found"};
+constexpr cloud::OptionalPermission kListLeakedObjects{
+    .name = "s3:ListBucket", .consequence = "leaked objects of the bucket are not found"};
+
 }  // namespace
 
 BucketView::BucketView(cloud::Bucket& s3, std::string provider,
                        std::shared_ptr<const model::Installation> installation,
-                       telemetry::Logger log)
+                       cloud::OptionalPermissions& permissions, telemetry::Logger log)
     : s3_(s3),
       provider_(std::move(provider)),
       installation_(std::move(installation)),
+      permissions_(permissions),
       log_(std::move(log)) {}
 
 Task<std::vector<driver::CloudImage>> BucketView::list() {
   std::vector<driver::CloudImage> found;
   const std::string base = std::string(kScheme) + s3_.name() + "/";
-  const std::vector<cloud::S3Upload> uploads = co_await s3_.uploads("");
-  for (const cloud::S3Upload& upload : uploads) {
+  const auto uploads = co_await permissions_.if_permitted(s3_.uploads(""), kListLeakedUploads);
+  for (const cloud::S3Upload& upload : uploads.value_or(std::vector<cloud::S3Upload>())) {
     const auto marks = tags_in_key(upload.key, provider_, *installation_);
     if (!marks) continue;
     found.push_back({.id = base + upload.key + std::string(kUploadId) + upload.id,
                      .name = upload.key,
                      .metadata = *marks});
   }
-  const std::vector<cloud::S3Object> objects = co_await s3_.objects("");
+  const auto objects = co_await permissions_.if_permitted(s3_.objects(""), kListLeakedObjects);
+  if (!objects) co_return found;
   std::map<std::string, Known, std::less<>> known;
-  for (const cloud::S3Object& object : objects) {
+  for (const cloud::S3Object& object : *objects) {
     const auto before = known_.find(object.key);
     std::optional<Known> now;
     if (before != known_.end() && before->second.etag == object.etag) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cloud/optional_permissions.h"
 #include "cloud/s3/bucket.h"
 #include "driver/images.h"
 #include "model/installation.h"
@@ -14,16 +15,17 @@
 namespace nodepool::drivers::aws {
 
 // Lists and deletes the objects and multipart uploads in a provider's bucket, with their owner
-// tags.
+// tags. The permissions for the lists are optional.
 class BucketView {
  public:
-  // `s3` outlives it.
+  // The references outlive it.
   BucketView(cloud::Bucket& s3, std::string provider,
-             std::shared_ptr<const model::Installation> installation, telemetry::Logger log);
+             std::shared_ptr<const model::Installation> installation,
+             cloud::OptionalPermissions& permissions, telemetry::Logger log);
 
   // All objects, including those of others, and the provider's own multipart uploads. Their ids are
-  // for remove(). Omits objects whose tags may not be read, as their owner is unknown. Throws
-  // CloudError.
+  // for remove(). Omits what may not be listed, and objects whose tags may not be read, as their
+  // owner is unknown. Throws CloudError.
   async::Task<std::vector<driver::CloudImage>> list();
 
   // Whether it is an id from list().
@@ -43,6 +45,7 @@ class BucketView {
   cloud::Bucket& s3_;
   std::string provider_;
   std::shared_ptr<const model::Installation> installation_;
+  cloud::OptionalPermissions& permissions_;
   telemetry::Logger log_;
   std::map<std::string, Known, std::less<>> known_;  // by key
 };

@@ -23,6 +23,17 @@ constexpr async::Duration kPoll = std::chrono::seconds(10);
 // How long lists may omit a new task.
 constexpr async::Duration kSettlingTime = std::chrono::minutes(1);
 
+constexpr cloud::OptionalPermission kTagResults{
+    .name = "ec2:CreateTags",
+    .consequence =
+        "imported snapshots and AMIs get no tags: after a crash, they may not be recognized as "
+        "leaks, and a policy that depends on tags does not permit deleting them"};
+constexpr cloud::OptionalPermission kListImageTasks{
+    .name = "ec2:DescribeImportImageTasks", .consequence = "leaked imports of AMIs are not found"};
+constexpr cloud::OptionalPermission kListSnapshotTasks{
+    .name = "ec2:DescribeImportSnapshotTasks",
+    .consequence = "leaked imports of snapshots are not found"};
+
 Query query_of(const ImportRequest& request) {
   const bool is_image = request.kind == ImportKind::image;
   Query query;
@@ -139,12 +150,19 @@ Task<> ImageImport::put_tags(ImportTask task, Metadata metadata) {
   const std::function<Task<>()> tag = [this, &made, &metadata] {
     return ec2_.create_tags(made, metadata);
   };
-  co_await cloud::retry_while_unreachable(runtime_, log_, tag);
+  co_await permissions_.if_permitted(cloud::retry_while_unreachable(runtime_, log_, tag),
+                                     kTagResults);
+}
+
+Task<std::vector<ImportTask>> ImageImport::tasks_if_permitted(ImportKind kind) {
+  const auto& permission = kind == ImportKind::image ? kListImageTasks : kListSnapshotTasks;
+  auto listed = co_await permissions_.if_permitted(imports_.tasks(kind), permission);
+  co_return std::move(listed).value_or(std::vector<ImportTask>());
 }
 
 Task<std::vector<ImportTask>> ImageImport::tasks_of(std::string provider) {
-  std::vector<ImportTask> tasks = co_await imports_.tasks(ImportKind::snapshot);
-  const std::vector<ImportTask> images = co_await imports_.tasks(ImportKind::image);
+  std::vector<ImportTask> tasks = co_await tasks_if_permitted(ImportKind::snapshot);
+  const std::vector<ImportTask> images = co_await tasks_if_permitted(ImportKind::image);
   tasks.insert(tasks.end(), images.begin(), images.end());
   std::erase_if(tasks, [&](const ImportTask& task) {
     return !has_marks(task.tags) ||
@@ -180,8 +198,9 @@ Task<> ImageImport::adopt_by(ImportTask task, std::vector<Ami>& images,
     snapshot.tags.insert(task.tags.begin(), task.tags.end());
   }
   if (ids.empty()) co_return;
-  log_.info("Tagging the results of {}: {}", task.id, fmt::join(ids, ", "));
-  co_await ec2_.create_tags(std::move(ids), task.tags);
+  const bool is_tagged =
+      co_await permissions_.if_permitted(ec2_.create_tags(ids, task.tags), kTagResults);
+  if (is_tagged) log_.info("Tagged the results of {}: {}", task.id, fmt::join(ids, ", "));
 }
 
 }  // namespace nodepool::drivers::aws

@@ -25,6 +25,9 @@ constexpr const char* kDevice = "/dev/sda1";
 constexpr async::Duration kSnapshotPatience = std::chrono::minutes(1);
 constexpr std::string_view kSnapshotPrefix = "snap-";
 constexpr std::string_view kImportPrefix = "import-";
+constexpr cloud::OptionalPermission kListSnapshots{
+    .name = "ec2:DescribeSnapshots",
+    .consequence = "snapshots of interrupted uploads are not found"};
 
 template <typename Thing>
 std::optional<Thing> made_for(const std::vector<Thing>& things, const Metadata& upload) {
@@ -63,56 +66,61 @@ AmiStore::AmiStore(const async::Runtime& runtime, const AwsConfig& config, const
       threads_(threads),
       log_(log),
       installation_(std::move(installation)),
-      imports_(runtime, apis.imports, apis.ec2, log),
-      bucket_(apis.s3, config.name(), installation_, log) {}
+      permissions_(log),
+      imports_(runtime, apis.imports, apis.ec2, permissions_, log),
+      bucket_(apis.s3, config.name(), installation_, permissions_, log) {}
 
 Task<std::string> AmiStore::upload(driver::ProviderImage image, std::string name,
                                    driver::ImageFile file, Metadata metadata, Progress progress) {
-  Task<std::string> making = make({.options = config_.upload(image.name),
-                                   .name = std::move(name),
-                                   .file = std::move(file),
-                                   .metadata = metadata,
-                                   .progress = std::move(progress)});
-  const auto undo = [&] { return remove_begun(metadata); };
+  const Job job{.options = config_.upload(image.name),
+                .name = std::move(name),
+                .file = std::move(file),
+                .metadata = std::move(metadata),
+                .progress = std::move(progress)};
+  Task<std::string> making = make(job);
+  const std::function<Task<>()> undo = [this, &job] { return remove_begun(job); };
   co_return co_await async::undo_on_failure(std::move(making), undo);
 }
 
 Task<std::string> AmiStore::make(Job job) {
-  const std::function<Task<Inventory>()> look = [this] { return inventory(); };
-  const Inventory begun = co_await cloud::retry_while_unreachable(runtime_, log_, look);
-  const std::optional<Ami> image = made_for(begun.images, job.metadata);
-  std::string id;
-  if (image) {
-    id = image->id;
-    if (job.progress) job.progress(job.file.size);
-  } else {
-    id = co_await make_by_method(job, made_for(begun.snapshots, job.metadata));
-  }
+  const std::function<Task<std::optional<std::string>>()> find = [this, &job] {
+    return find_image(job.metadata);
+  };
+  std::optional<std::string> id = co_await cloud::retry_while_unreachable(runtime_, log_, find);
+  if (id && job.progress) job.progress(job.file.size);
+  if (!id) id = co_await make_by_method(job);
   co_await remove_object(job);
-  co_return id;
+  co_return *std::move(id);
 }
 
-Task<std::string> AmiStore::make_by_method(Job job, std::optional<Snapshot> begun) {
+Task<std::string> AmiStore::make_by_method(Job job) {
   using Method = UploadOptions::Method;
-  if (job.options.method == Method::ebs_direct) {
-    co_return co_await make_by_blocks(job, std::move(begun));
-  }
-  if (job.options.method == Method::snapshot) {
-    co_return co_await make_by_snapshot(job, std::move(begun));
-  }
+  if (job.options.method == Method::ebs_direct) co_return co_await make_by_blocks(job);
+  if (job.options.method == Method::snapshot) co_return co_await make_by_snapshot(job);
   const ImportTask task = co_await run_import(job, ImportKind::image);
   co_return task.image_id;
 }
 
-Task<std::string> AmiStore::make_by_blocks(Job job, std::optional<Snapshot> begun) {
+// Deletes the snapshot of a failed upload by its id: the permission to list snapshots is optional.
+Task<std::string> AmiStore::make_by_blocks(Job job) {
+  BlockUpload upload(runtime_, apis_.ebs, apis_.ec2, permissions_, log_, job.name, job.metadata);
+  Task<std::string> making = write_and_register(job, upload);
+  const std::function<Task<>()> undo_snapshot = [this, &upload] {
+    return remove_or_log(upload.snapshot_id());
+  };
+  co_return co_await async::undo_on_failure(std::move(making), undo_snapshot);
+}
+
+Task<std::string> AmiStore::write_and_register(Job job, BlockUpload& upload) {
+  std::optional<Snapshot> begun = co_await find_begun(job.metadata);
   const auto body = co_await http::file_body(threads_, job.file.path);
-  BlockUpload upload(runtime_, apis_.ebs, apis_.ec2, log_, job.name, job.metadata);
   Snapshot snapshot = co_await upload.run(body, std::move(begun), job.progress);
   if (job.progress) job.progress(body->size);
   co_return co_await register_image(job, std::move(snapshot));
 }
 
-Task<std::string> AmiStore::make_by_snapshot(Job job, std::optional<Snapshot> begun) {
+Task<std::string> AmiStore::make_by_snapshot(Job job) {
+  std::optional<Snapshot> begun = co_await find_begun(job.metadata);
   if (!begun || begun->state != "completed") {
     const ImportTask task = co_await run_import(job, ImportKind::snapshot);
     begun = co_await find_snapshot(task.snapshot_ids.front());
@@ -133,7 +141,7 @@ Task<ImportTask> AmiStore::run_import(Job job, ImportKind kind) {
   } else {
     const std::string key = object_key(job.name, job.file.format, job.metadata);
     const auto body = co_await http::file_body(threads_, job.file.path);
-    cloud::ObjectUpload upload(runtime_, apis_.s3, threads_, log_, key, job.metadata);
+    cloud::ObjectUpload upload(runtime_, apis_.s3, threads_, permissions_, log_, key, job.metadata);
     co_await upload.run(body, job.progress);
     id = co_await imports_.begin({.kind = kind,
                                   .name = job.name,
@@ -146,6 +154,21 @@ Task<ImportTask> AmiStore::run_import(Job job, ImportKind kind) {
     log_.info("Started {} of {}", id, job.name);
   }
   co_return co_await imports_.finish(kind, std::move(id), job.metadata);
+}
+
+// The snapshot that the upload has begun earlier, if it may be listed. Idempotency tokens keep a
+// snapshot that is not found from being made twice.
+Task<std::optional<Snapshot>> AmiStore::find_begun(Metadata metadata) {
+  const std::function<Task<std::vector<Snapshot>>()> ask = [this] {
+    return snapshots_if_permitted();
+  };
+  const auto snapshots = co_await cloud::retry_while_unreachable(runtime_, log_, ask);
+  co_return made_for(snapshots, metadata);
+}
+
+Task<std::vector<Snapshot>> AmiStore::snapshots_if_permitted() {
+  auto listed = co_await permissions_.if_permitted(apis_.ec2.own_snapshots(), kListSnapshots);
+  co_return std::move(listed).value_or(std::vector<Snapshot>());
 }
 
 Task<Snapshot> AmiStore::find_snapshot(std::string id) {
@@ -197,7 +220,7 @@ Task<std::optional<std::string>> AmiStore::find_image(Metadata metadata) {
 Task<AmiStore::Inventory> AmiStore::inventory() {
   Inventory found;
   found.images = co_await apis_.ec2.own_images();
-  found.snapshots = co_await apis_.ec2.own_snapshots();
+  found.snapshots = co_await snapshots_if_permitted();
   if (config_.bucket().empty()) co_return found;
   found.tasks = co_await imports_.tasks_of(config_.name());
   co_await imports_.adopt(found.tasks, found.images, found.snapshots);
@@ -210,19 +233,38 @@ Task<> AmiStore::remove_object(Job job) {
   try {
     co_await apis_.s3.remove(object_key(job.name, job.file.format, job.metadata));
   } catch (const CloudError& error) {
-    log_.error("Error deleting the imported object of {}: {}", job.name, error.what());
+    log_.error("Error deleting the object of {}: {}", job.name, error.what());
   }
 }
 
-// Finds resources by tags, as their ids may be unknown.
-Task<> AmiStore::remove_begun(Metadata metadata) {
+// Finds resources by tags, as their ids may be unknown; the object also by its key, as the
+// permission to list the bucket is optional.
+Task<> AmiStore::remove_begun(Job job) {
+  const std::vector<driver::CloudImage> all = co_await list_for_undo();
+  for (const driver::CloudImage& one : all) {
+    if (is_of_upload(one.metadata, job.metadata)) co_await remove_or_log(one.id);
+  }
+  co_await remove_object(job);
+}
+
+Task<std::vector<driver::CloudImage>> AmiStore::list_for_undo() {
   try {
-    const std::vector<driver::CloudImage> all = co_await list();
-    for (const driver::CloudImage& one : all) {
-      if (is_of_upload(one.metadata, metadata)) co_await remove(one.name, one.id);
-    }
+    co_return co_await list();
   } catch (const CloudError& error) {
-    log_.error("Error deleting the resources of a failed upload: {}", error.what());
+    log_.error("Error listing the resources of a failed upload: {}", error.what());
+  }
+  co_return std::vector<driver::CloudImage>();
+}
+
+// Deletes one resource of a failed upload, if its id is known. A refusal does not affect the
+// others.
+Task<> AmiStore::remove_or_log(std::string id) {
+  if (id.empty()) co_return;
+  Task<> removing = remove({}, id);
+  try {
+    co_await std::move(removing);
+  } catch (const CloudError& error) {
+    log_.error("Error deleting {} of a failed upload: {}", id, error.what());
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
+#include "cloud/optional_permissions.h"
 #include "cloud/s3/bucket.h"
 #include "driver/images.h"
 #include "drivers/aws/api/ebs.h"
@@ -21,6 +22,8 @@
 
 namespace nodepool::drivers::aws {
 
+class BlockUpload;
+
 // The APIs for images. They outlive this.
 struct ImageApis {
   Ec2& ec2;
@@ -31,7 +34,7 @@ struct ImageApis {
 
 // Uploads images: as a snapshot that is written block by block or imported from S3, or as an
 // imported AMI. All resources of an upload have its tags, so an interrupted upload can be resumed
-// at any point.
+// at any point. Permissions that only serve to resume uploads and to find leaks are optional.
 class AmiStore final : public driver::ImageSupport {
  public:
   // The references outlive it.
@@ -58,7 +61,8 @@ class AmiStore final : public driver::ImageSupport {
     Progress progress;
   };
 
-  // The account's images and snapshots, and the provider's import tasks.
+  // The account's images and snapshots, and the provider's import tasks, except those that it may
+  // not list.
   struct Inventory {
     std::vector<Ami> images;
     std::vector<Snapshot> snapshots;
@@ -66,17 +70,22 @@ class AmiStore final : public driver::ImageSupport {
   };
 
   async::Task<std::string> make(Job job);
-  async::Task<std::string> make_by_method(Job job, std::optional<Snapshot> begun);
-  async::Task<std::string> make_by_blocks(Job job, std::optional<Snapshot> begun);
-  async::Task<std::string> make_by_snapshot(Job job, std::optional<Snapshot> begun);
+  async::Task<std::string> make_by_method(Job job);
+  async::Task<std::string> make_by_blocks(Job job);
+  async::Task<std::string> write_and_register(Job job, BlockUpload& upload);
+  async::Task<std::string> make_by_snapshot(Job job);
   async::Task<ImportTask> run_import(Job job, ImportKind kind);
+  async::Task<std::optional<Snapshot>> find_begun(driver::Metadata metadata);
+  async::Task<std::vector<Snapshot>> snapshots_if_permitted();
   async::Task<Snapshot> find_snapshot(std::string id);
   async::Task<std::string> register_image(Job job, Snapshot snapshot);
   async::Task<std::optional<std::string>> find_image(driver::Metadata metadata);
   async::Task<Inventory> inventory();
   async::Task<std::vector<driver::CloudImage>> list_bucket();
   async::Task<> remove_object(Job job);
-  async::Task<> remove_begun(driver::Metadata metadata);
+  async::Task<> remove_begun(Job job);
+  async::Task<std::vector<driver::CloudImage>> list_for_undo();
+  async::Task<> remove_or_log(std::string id);
   async::Task<> remove_image(Ami image);
   async::Task<> tag_snapshots(Ami image);
 
@@ -86,6 +95,7 @@ class AmiStore final : public driver::ImageSupport {
   async::ThreadPool& threads_;
   telemetry::Logger log_;
   std::shared_ptr<const model::Installation> installation_;
+  cloud::OptionalPermissions permissions_;
   ImageImport imports_;
   BucketView bucket_;
 };

@@ -49,6 +49,7 @@ ArmTokens::ArmTokens(const async::Runtime& runtime, const AzureAccount& account,
           runtime,
           {.name = "Azure access token",
            .call = "azure: get token",
+           .ca_file = account.ca_file,
            .is_direct = account.subscription.credentials.kind == SourceKind::managed_identity},
           std::move(log), std::move(on_attempt)),
       source_(account.subscription.credentials) {}

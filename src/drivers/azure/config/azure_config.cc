@@ -1,7 +1,9 @@
 #include "drivers/azure/config/azure_config.h"
 
 #include "cloud/config/loading.h"
+#include "config/ca_bundle.h"
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/azure/config/azure_schema.h"
 
@@ -107,6 +109,9 @@ AzureConfig::AzureConfig(const config::ProviderSection& section, const config::C
   load_subnet(provider, account_);
   try {
     account_.subscription = find_subscription(auth_path_of(section, environment), environment);
+    account_.ca_file = config::ca_bundle(config::HttpLibrary::requests, environment, provider);
+  } catch (const config::OutsideError& error) {
+    outside_problem_ = error.problem();
   } catch (const AuthFileError& error) {
     outside_problem_ = provider.error("auth-path", error.what()).problem();
   }

@@ -20,6 +20,7 @@ struct AzureAccount {
   std::string location;
   std::string resource_group;
   std::string group_location;  // for its creation
+  std::string ca_file = {};    // see http::TransferOptions
 
   friend bool operator==(const AzureAccount&, const AzureAccount&) = default;
 };

@@ -10,15 +10,18 @@
 #include "cloud/jwt.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "drivers/gce/api/subject_token.h"
 
 namespace nodepool::drivers::gce {
 
+using async::Task;
 using driver::CloudError;
 using SourceKind = CredentialSource::Kind;
 
 namespace {
 
 constexpr const char* kCall = "google: get token";
+constexpr const char* kSubjectCall = "google: get token of the identity provider";
 constexpr const char* kScope = "https://www.googleapis.com/auth/compute";
 // For the call that returns the token of a service account.
 constexpr const char* kImpersonationScope = "https://www.googleapis.com/auth/cloud-platform";
@@ -27,16 +30,10 @@ constexpr const char* kHint =
     " (outside of Google Compute Engine, set GOOGLE_APPLICATION_CREDENTIALS)";
 constexpr int kAssertionLife = 3600;  // seconds: the maximum
 
-// The token of another identity provider, as it is at present.
-std::string subject_token(const CredentialSource& source) {
-  const std::string& path = source.subject_token_file;
-  std::string text = cloud::read_token_file(path);
-  if (source.subject_token_field.empty()) return text;
-  try {
-    return cloud::Element(json::parse(text), path).text(source.subject_token_field);
-  } catch (const json::ParseError&) {
-    throw CloudError(CloudError::Kind::auth, path + ": cannot be read, or is no JSON");
-  }
+// The scope of the token for the kind of credentials. One for a service account to act as needs
+// another.
+const char* scope_of(const CredentialSource& source) {
+  return source.impersonation_url.empty() ? kScope : kImpersonationScope;
 }
 
 }  // namespace
@@ -47,14 +44,28 @@ AccessTokens::AccessTokens(const async::Runtime& runtime, const Account& account
     : BearerTokens(runtime,
                    {.name = "Google access token",
                     .call = kCall,
+                    .ca_file = account.ca_file,
                     .is_direct = account.credentials.kind == SourceKind::metadata_server,
                     .hint = account.credentials.kind == SourceKind::metadata_server ? kHint : ""},
                    std::move(log), std::move(on_attempt)),
       source_(account.credentials) {}
 
-http::Request AccessTokens::request() const {
+// The token of another identity provider, as it is at present.
+Task<std::string> AccessTokens::subject_token() {
+  const SubjectTokenSource& source = source_.subject_token;
+  if (!source.program.empty()) co_return co_await subject_token_of_program(runtime(), source);
+  if (!source.file.empty()) {
+    co_return subject_token_in(cloud::read_token_file(source.file), source, source.file);
+  }
+  http::Request asking{.url = source.url, .headers = source.headers, .name = kSubjectCall};
+  for (const auto& [name, value] : source.headers) asking.secrets.push_back(value);
+  const http::Response response = co_await fetch(std::move(asking));
+  co_return subject_token_in(response.body, source, kSubjectCall);
+}
+
+Task<http::Request> AccessTokens::request() {
   if (source_.kind == SourceKind::metadata_server) {
-    return {.url = source_.token_url, .headers = {{"Metadata-Flavor", "Google"}}};
+    co_return http::Request{.url = source_.token_url, .headers = {{"Metadata-Flavor", "Google"}}};
   }
   http::Request request;
   if (source_.kind == SourceKind::service_account) {
@@ -64,11 +75,11 @@ http::Request AccessTokens::request() const {
              {{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"}, {"assertion", proof}});
     request.secrets = {proof};
   } else if (source_.kind == SourceKind::external_account) {
-    const std::string token = subject_token(source_);
+    const std::string token = co_await subject_token();
     request = form(source_.token_url,
                    {{"grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"},
                     {"audience", source_.audience},
-                    {"scope", source_.impersonation_url.empty() ? kScope : kImpersonationScope},
+                    {"scope", scope_of(source_)},
                     {"requested_token_type", "urn:ietf:params:oauth:token-type:access_token"},
                     {"subject_token_type", source_.subject_token_type},
                     {"subject_token", token}});
@@ -80,14 +91,14 @@ http::Request AccessTokens::request() const {
                                        {"refresh_token", source_.refresh_token}});
     request.secrets = {source_.client_secret, source_.refresh_token};
   }
-  return request;
+  co_return request;
 }
 
 // Proves that the service account's private key is known here.
 std::string AccessTokens::assertion() const {
   const auto now = static_cast<std::int64_t>(std::floor(runtime().clock.wall_seconds()));
   const json::Json payload = {{"iss", source_.email},
-                              {"scope", kScope},
+                              {"scope", scope_of(source_)},
                               {"aud", source_.token_url},
                               {"iat", now},
                               {"exp", now + kAssertionLife}};
@@ -96,17 +107,19 @@ std::string AccessTokens::assertion() const {
   return cloud::signed_jwt(source_.private_key, header.dump(), payload.dump());
 }
 
-async::Task<AccessTokens::Token> AccessTokens::ask() {
-  if (source_.impersonation_url.empty()) co_return co_await request_token(request());
-  const cloud::Element answer = co_await exchange(request());
+Task<AccessTokens::Token> AccessTokens::ask() {
+  http::Request asking = co_await request();
+  if (source_.impersonation_url.empty()) co_return co_await request_token(std::move(asking));
+  const cloud::Element answer = co_await exchange(std::move(asking));
   co_return co_await impersonate(answer.text("access_token"));
 }
 
-// The token of the service account that the external account may act as.
-async::Task<AccessTokens::Token> AccessTokens::impersonate(std::string own) {
+// The token of the service account to act as.
+Task<AccessTokens::Token> AccessTokens::impersonate(std::string own) {
   const async::Clock::TimePoint asked_at = runtime().clock.now();
-  const json::Json body = {{"scope", json::Json::array({kScope})},
-                           {"lifetime", fmt::format("{}s", kAssertionLife)}};
+  json::Json body = {{"scope", json::Json::array({kScope})},
+                     {"lifetime", fmt::format("{}s", kAssertionLife)}};
+  if (!source_.delegates.empty()) body["delegates"] = source_.delegates;
   http::Request asking{
       .method = "POST",
       .url = source_.impersonation_url,

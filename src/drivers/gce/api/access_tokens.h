@@ -20,7 +20,8 @@ class AccessTokens final : public cloud::BearerTokens {
  private:
   async::Task<Token> ask() override;
   async::Task<Token> impersonate(std::string own);
-  http::Request request() const;
+  async::Task<http::Request> request();
+  async::Task<std::string> subject_token();
   std::string assertion() const;
 
   const CredentialSource& source_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "cloud/answer.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
@@ -38,11 +40,12 @@ ComputeEngine::ComputeEngine(const async::Runtime& runtime, const Account& accou
                              AccessTokens& tokens, http::RateLimit& rate_limit,
                              const telemetry::Logger& log, const http::Client::Observer& on_attempt)
     : account_(account),
-      client_(runtime, {}, log, on_attempt),
+      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, on_attempt),
       rest_(runtime, client_, rate_limit,
             {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify},
-            log) {}
+            log),
+      log_(log) {}
 
 std::string ComputeEngine::zone_path() const {
   return fmt::format("projects/{}/zones/{}", url_text(account_.project), url_text(account_.zone));
@@ -114,7 +117,16 @@ Task<std::vector<ComputeInstance>> ComputeEngine::instances() {
 
 Task<std::optional<ComputeOperation>> ComputeEngine::operation(std::string name) {
   const std::string path = fmt::format("{}/operations/{}", zone_path(), url_text(name));
-  return get("gce: get operation", std::move(name), path, &read_operation);
+  try {
+    co_return co_await get("gce: get operation", std::move(name), path, &read_operation);
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::permanent) throw;
+    if (!std::exchange(has_reported_refusal_, true)) {
+      log_.warning("{}. Reasons of failed creations need the permission compute.zoneOperations.get",
+                   error.what());
+    }
+  }
+  co_return std::nullopt;
 }
 
 Task<std::optional<std::string>> ComputeEngine::console_output(std::string name) {

@@ -31,7 +31,8 @@ class ComputeEngine {
   async::Task<bool> remove(std::string name);
   // All instances of the zone. CloudError(transient): Google cannot list all at present.
   async::Task<std::vector<ComputeInstance>> instances();
-  // An operation in the zone; nothing if it is not known any more.
+  // An operation in the zone; nothing if it is not known any more, or if the credentials may not
+  // read operations. The latter is logged once.
   async::Task<std::optional<ComputeOperation>> operation(std::string name);
   // The output of an instance's first serial port, at most the last MiB; nothing if there is no
   // such instance.
@@ -58,6 +59,8 @@ class ComputeEngine {
   const Account& account_;
   http::Client client_;
   cloud::RestClient rest_;
+  telemetry::Logger log_;
+  bool has_reported_refusal_ = false;
 };
 
 }  // namespace nodepool::drivers::gce

@@ -1,13 +1,29 @@
 #pragma once
 
-#include <optional>
+#include <chrono>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/environment.h"
 
 namespace nodepool::drivers::gce {
+
+// Where the token of another identity provider is: in a file, at a URL, or in the output of a
+// program. One of these is set.
+struct SubjectTokenSource {
+  std::string file = {};
+  std::string url = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};  // for the URL; never log them
+  std::string field = {};  // of the JSON object in the file or at the URL; empty: all is the token
+  std::vector<std::string> program = {};  // and its arguments
+  config::Environment variables = {};     // for the program
+  std::chrono::milliseconds time_limit = {};
+
+  friend bool operator==(const SubjectTokenSource&, const SubjectTokenSource&) = default;
+};
 
 // The source of access tokens.
 struct CredentialSource {
@@ -29,10 +45,11 @@ struct CredentialSource {
   // Of an external account (workload identity federation).
   std::string audience = {};
   std::string subject_token_type = {};
-  std::string subject_token_file = {};
-  std::string subject_token_field = {};  // of the file's JSON object; empty: the file is the token
-  std::string impersonation_url = {};    // of a service account; empty: none
-  std::string quota_project = {};  // the project whose API quota an authorized user takes; or empty
+  SubjectTokenSource subject_token = {};
+  // Of any kind but the metadata server: the service account to act as.
+  std::string impersonation_url = {};       // empty: none
+  std::vector<std::string> delegates = {};  // service accounts on the way to it
+  std::string quota_project = {};           // the project whose API quota calls take; or empty
 
   friend bool operator==(const CredentialSource&, const CredentialSource&) = default;
 };
@@ -45,7 +62,8 @@ class CredentialError : public std::runtime_error {
 
 // Finds Google's Application Default Credentials: the file GOOGLE_APPLICATION_CREDENTIALS, gcloud's
 // (`gcloud auth application-default login`), or the metadata server (GCE_METADATA_HOST). Makes no
-// calls. Throws CredentialError, without secrets.
+// calls. A file may name a program only with GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1. Throws
+// CredentialError, without secrets.
 CredentialSource find_credentials(const config::Environment& environment);
 
 // The files that find_credentials() reads, whether or not they exist.

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "cloud/config/loading.h"
+#include "config/ca_bundle.h"
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/gce/config/gce_schema.h"
 
@@ -64,6 +66,9 @@ GceConfig::GceConfig(const config::ProviderSection& section, const config::Confi
   }
   try {
     account_.credentials = find_credentials(environment);
+    account_.ca_file = config::ca_bundle(config::HttpLibrary::httplib2, environment, provider);
+  } catch (const config::OutsideError& error) {
+    outside_problem_ = error.problem();
   } catch (const CredentialError& error) {
     outside_problem_ = provider.error("project", error.what()).problem();
   }

@@ -20,6 +20,7 @@ struct Account {
   std::string zone;
   std::string base_url;  // ends with "/compute/v1"
   CredentialSource credentials;
+  std::string ca_file = {};  // see http::TransferOptions
 
   friend bool operator==(const Account&, const Account&) = default;
 };

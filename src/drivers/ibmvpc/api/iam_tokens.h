@@ -10,8 +10,8 @@
 
 namespace nodepool::drivers::ibmvpc {
 
-// The access tokens of an account of IBM Cloud, from IAM for an API key. A configured token is used
-// as it is.
+// The access tokens of an account of IBM Cloud, from IAM or the metadata service of an instance. A
+// configured token is used as it is.
 class IamTokens final : public cloud::BearerTokens {
  public:
   // `account` outlives it. `on_attempt` is called for every attempt to get a token.
@@ -20,6 +20,9 @@ class IamTokens final : public cloud::BearerTokens {
 
  private:
   async::Task<Token> ask() override;
+  async::Task<Token> ask_for_api_key();
+  async::Task<Token> ask_for_container();
+  async::Task<Token> ask_for_instance();
   std::string describe(const http::Response& response) const override;
 
   const IamCredentials& credentials_;

@@ -16,11 +16,15 @@ constexpr int kLateFailure = 500;  // the status of an error that came late
 
 }  // namespace
 
-ObjectStorage::ObjectStorage(const async::Runtime& runtime, std::string endpoint, IamTokens& tokens,
-                             const telemetry::Logger& log, const http::Client::Observer& on_attempt)
+ObjectStorage::ObjectStorage(const async::Runtime& runtime, const VpcAccount& account,
+                             std::string endpoint, IamTokens& tokens, const telemetry::Logger& log,
+                             const http::Client::Observer& on_attempt)
     : endpoint_(std::move(endpoint)),
       rate_limit_(runtime.clock, 0),
-      client_(runtime, {.request_id_headers = {"x-clv-request-id"}}, log, on_attempt),
+      client_(runtime,
+              {.transfers = {.ca_file = account.storage_ca_file},
+               .request_id_headers = {"x-clv-request-id"}},
+              log, on_attempt),
       rest_(runtime, client_, rate_limit_,
             {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify},

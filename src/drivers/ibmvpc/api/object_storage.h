@@ -17,8 +17,9 @@ class ObjectStorage {
  public:
   // `endpoint`: URL without a slash at the end. `tokens` outlives it. `on_attempt` is called for
   // every attempt of a call.
-  ObjectStorage(const async::Runtime& runtime, std::string endpoint, IamTokens& tokens,
-                const telemetry::Logger& log, const http::Client::Observer& on_attempt);
+  ObjectStorage(const async::Runtime& runtime, const VpcAccount& account, std::string endpoint,
+                IamTokens& tokens, const telemetry::Logger& log,
+                const http::Client::Observer& on_attempt);
 
   // A bucket. This outlives it.
   cloud::Bucket bucket(std::string name);

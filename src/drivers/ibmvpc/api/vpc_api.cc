@@ -44,7 +44,7 @@ VpcApi::VpcApi(const async::Runtime& runtime, const VpcAccount& account, IamToke
                http::RateLimit& rate_limit, const telemetry::Logger& log,
                const http::Client::Observer& on_attempt)
     : account_(account),
-      client_(runtime, {}, log, on_attempt),
+      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, on_attempt),
       rest_(runtime, client_, rate_limit,
             {.authorize = [&tokens](http::Request& request) { return tokens.authorize(request); },
              .classify = classify},

@@ -10,11 +10,25 @@
 
 namespace nodepool::drivers::ibmvpc {
 
-// How to get access tokens of IBM Cloud's IAM. One of the first two is set.
+// How to get access tokens of IBM Cloud's IAM.
 struct IamCredentials {
+  enum class Kind {
+    api_key,       // from `url`
+    bearer_token,  // used as it is, cannot be renewed
+    container,     // from `url`, for the compute resource token of this container
+    instance,      // from the metadata service of this instance of a VPC
+  };
+
+  Kind kind = Kind::api_key;
+  std::string url = {};           // for tokens; of an instance: of the metadata service
   std::string api_key = {};       // never log it
-  std::string bearer_token = {};  // used as it is, cannot be renewed. Never log it.
-  std::string token_url = {};     // for the API key
+  std::string bearer_token = {};  // never log it
+  // The trusted profile of a container or an instance, by id, name or CRN. At most one is set; all
+  // are empty for the default one of an instance.
+  std::string profile_id = {};
+  std::string profile_name = {};
+  std::string profile_crn = {};
+  std::vector<std::string> resource_token_files = {};  // of a container; the first readable one
 
   friend bool operator==(const IamCredentials&, const IamCredentials&) = default;
 };

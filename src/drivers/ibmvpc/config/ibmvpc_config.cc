@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "cloud/config/loading.h"
+#include "config/ca_bundle.h"
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/ibmvpc/config/ibmvpc_schema.h"
 
@@ -108,6 +110,13 @@ IbmVpcConfig::IbmVpcConfig(const config::ProviderSection& section, const config:
   try {
     const auto file = provider.optional_text("credentials-file");
     account_.credentials = find_credentials(file, environment);
+    account_.ca_file = config::ca_bundle(config::HttpLibrary::requests, environment, provider);
+    if (!image_bucket_.endpoint.empty()) {
+      account_.storage_ca_file =
+          config::ca_bundle(config::HttpLibrary::botocore, environment, provider);
+    }
+  } catch (const config::OutsideError& error) {
+    outside_problem_ = error.problem();
   } catch (const IamCredentialError& error) {
     outside_problem_ = provider.error("credentials-file", error.what()).problem();
   }

@@ -23,6 +23,8 @@ struct VpcAccount {
   std::string vpc_url;     // of the VPC API; ends with "/v1"
   std::string groups_url;  // of the resource manager
   IamCredentials credentials;
+  std::string ca_file = {};          // see http::TransferOptions
+  std::string storage_ca_file = {};  // the same for the object storage
 
   friend bool operator==(const VpcAccount&, const VpcAccount&) = default;
 };

@@ -4,8 +4,6 @@
 #include <cctype>
 #include <string>
 
-#include "driver/cloud_error.h"
-
 namespace nodepool::drivers::kubernetes {
 
 namespace {
@@ -23,10 +21,20 @@ bool speaks_of_new_namespace(const std::string& text) {
          text.contains("status unknown for quota");
 }
 
+// False for a refusal that looks like the cluster's answer about an object or a permission, but is
+// the page of a proxy, or the API server's plain 404 for an API group that it does not serve.
+bool is_answer(const cloud::Refusal& refusal) {
+  using Kind = driver::CloudError::Kind;
+  if (refusal.kind == Kind::not_found) return refusal.code == kNotFound;
+  if (refusal.kind == Kind::permanent) return refusal.code == kForbidden;
+  return true;
+}
+
 }  // namespace
 
 cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
   cloud::Refusal refusal = cloud::refusal_by_status(response, effect);
+  if (!is_answer(refusal)) refusal.kind = driver::CloudError::Kind::transient;
   if (speaks_of_quota(refusal.message)) refusal.kind = driver::CloudError::Kind::quota;
   if (response.status == kConflictStatus && refusal.code != kAlreadyExists) {
     refusal.kind = driver::CloudError::Kind::transient;
@@ -36,6 +44,10 @@ cloud::Refusal classify(const http::Response& response, cloud::Effect effect) {
   }
   if (speaks_of_new_namespace(refusal.message)) refusal.code = kNewNamespace;
   return refusal;
+}
+
+bool lacks_permission(const driver::CloudError& error) {
+  return error.kind() == driver::CloudError::Kind::permanent && error.code() == kForbidden;
 }
 
 }  // namespace nodepool::drivers::kubernetes

@@ -170,7 +170,7 @@ void LibvirtConfig::load_pool(const config::Section& section, const config::Sect
   for (const config::Section& part : section.sections("labels")) {
     const std::string name = part.text("name");
     driver::MachineLabel machine =
-        cloud::load_label(part, config, *managed_images_, cloud_images_, config_warnings_);
+        cloud::load_label(part, config, *managed_images_, cloud_images_, validation_warnings_);
     machine.host_key_checking = section.boolean("host-key-checking");
     labels_[pool.name].insert_or_assign(name, load_label(part, provider, machine));
     machines.labels.insert_or_assign(name, std::move(machine));

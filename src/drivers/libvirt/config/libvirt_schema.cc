@@ -211,7 +211,7 @@ const Schema& libvirt_schema() {
   static const Schema schema{
       .description = "Virtual machines on one's own hosts, by libvirt and QEMU.",
       .fields = joined({provider_fields(),
-                        cloud::upload_fields(),
+                        cloud::upload_fields("Maximum duration of an upload to a host."),
                         cloud::launch_fields(),
                         {cloud::diskimages_field(diskimage_schema()),
                          cloud::cloud_images_field(cloud_image_schema()),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cloud/base64.h"
 #include "drivers/openstack/clouds/cloud_files.h"
 #include "json/json.h"
 
@@ -115,7 +116,8 @@ std::string auth_request(const Cloud& cloud) {
     auth["identity"] = application_credential_identity(cloud);
   } else {
     throw CloudsError(fmt::format(
-        "{}: auth_type {} is not supported; use password, v3applicationcredential or token",
+        "{}: auth_type {} is not supported; use password, v3applicationcredential, token, "
+        "http_basic or none",
         where(cloud), type));
   }
   // An application credential is scoped to its project.
@@ -124,6 +126,25 @@ std::string auth_request(const Cloud& cloud) {
   Json body;
   body["auth"] = std::move(auth);
   return body.dump();
+}
+
+std::optional<http::Headers::value_type> fixed_credentials(const Cloud& cloud) {
+  if (cloud.auth_type == "none" || cloud.auth_type == "None") {
+    return http::Headers::value_type("X-Auth-Token", "notused");  // as openstacksdk
+  }
+  if (cloud.auth_type != "http_basic") return std::nullopt;
+  const std::string user = needed(cloud, "username") + ":" + needed(cloud, "password");
+  return http::Headers::value_type("Authorization", "Basic " + cloud::base64(user));
+}
+
+void check_credentials(const Cloud& cloud) {
+  if (!fixed_credentials(cloud)) {
+    token_url(cloud);
+    auth_request(cloud);
+  } else if (!cloud.endpoints.contains("compute")) {
+    throw CloudsError(fmt::format("{}: auth_type {} needs `compute_endpoint_override`",
+                                  where(cloud), cloud.auth_type));
+  }
 }
 
 std::vector<std::string> secrets_of(const Cloud& cloud) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "drivers/openstack/clouds/cloud.h"
+#include "http/request.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -15,6 +17,14 @@ std::string token_url(const Cloud& cloud);
 // Identity API v3, POST /v3/auth/tokens. Contains secrets. Throws CloudsError for an unsupported
 // type and for missing values.
 std::string auth_request(const Cloud& cloud);
+
+// The header that authenticates all calls of a cloud without an Identity service: auth_type `none`
+// and `http_basic`. Nothing: tokens do. Contains secrets. Throws CloudsError for missing values.
+std::optional<http::Headers::value_type> fixed_credentials(const Cloud& cloud);
+
+// Throws CloudsError if the cloud's credentials cannot be used: for an unsupported type, and for
+// missing values.
+void check_credentials(const Cloud& cloud);
 
 // The secrets that the body may contain, for http::Request::secrets.
 std::vector<std::string> secrets_of(const Cloud& cloud);

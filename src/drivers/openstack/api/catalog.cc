@@ -67,6 +67,7 @@ std::string_view to_string(ServiceKind kind) {
 std::optional<std::string> endpoint_of(const std::vector<ServiceEndpoint>& catalog,
                                        ServiceKind kind, const Cloud& cloud) {
   const KnownService& wanted = service(kind);
+  if (kind == ServiceKind::network && !cloud.has_network) return std::nullopt;
   if (const auto given = cloud.endpoints.find(wanted.name); given != cloud.endpoints.end()) {
     return normalised(given->second, wanted);
   }

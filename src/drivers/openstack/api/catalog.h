@@ -24,7 +24,8 @@ struct ServiceEndpoint {
 };
 
 // The base URL of the service's API with its version ("https://…/v2.1"), chosen by the cloud's
-// overrides, interface and region. Returns nothing if the catalog has none.
+// overrides, interface and region. Returns nothing if the catalog has none, or if the cloud is
+// configured to be without this service.
 std::optional<std::string> endpoint_of(const std::vector<ServiceEndpoint>& catalog,
                                        ServiceKind kind, const Cloud& cloud);
 

@@ -29,4 +29,10 @@ cloud::Refusal classify_named(const http::Response& response, cloud::Effect effe
   return refusal;
 }
 
+bool is_refusal(const driver::CloudError& error) {
+  using Kind = driver::CloudError::Kind;
+  return !error.code().empty() &&
+         (error.kind() == Kind::permanent || error.kind() == Kind::not_found);
+}
+
 }  // namespace nodepool::drivers::openstack

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "cloud/rest/refusal.h"
+#include "driver/cloud_error.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -19,5 +20,8 @@ inline constexpr std::string_view kForeign = "foreign";
 // without a name is from a proxy or for a wrong URL: it says nothing about the call's object, and
 // counts as CloudError::transient, with code kForeign.
 cloud::Refusal classify_named(const http::Response& response, cloud::Effect effect);
+
+// Whether such a service itself has refused a read, with 403 or 404.
+bool is_refusal(const driver::CloudError& error);
 
 }  // namespace nodepool::drivers::openstack

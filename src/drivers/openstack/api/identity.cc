@@ -60,6 +60,9 @@ async::Task<Identity::Token> Identity::ask() {
       .name = kCall,
       .repeatable = http::Request::Repeatable::yes};
   try {
+    if (auto header = fixed_credentials(cloud_)) {
+      co_return Token{.header = std::move(*header), .catalog = {}, .life = {}};
+    }
     request.url = token_url(cloud_);
     request.body = auth_request(cloud_);
     request.secrets = secrets_of(cloud_);
@@ -81,8 +84,8 @@ async::Task<Identity::Token> Identity::request_token(http::Request request) {
   const http::Response response = co_await calls_.send(std::move(call));
   const Element token = cloud::parse_answer(kCall, response).object("token");
   Token result;
-  result.id = response.header("x-subject-token");
-  if (result.id.empty()) {
+  result.header = {"X-Auth-Token", std::string(response.header("x-subject-token"))};
+  if (result.header.second.empty()) {
     throw CloudError(CloudError::Kind::failed, std::string(kCall) + ": no token in the response");
   }
   result.catalog = read_catalog(token);

@@ -15,12 +15,13 @@
 
 namespace nodepool::drivers::openstack {
 
-// Authentication: one token for all calls, renewed before it expires.
+// Authentication: one token for all calls, renewed before it expires. Without an Identity service,
+// the fixed_credentials().
 class Identity {
  public:
   // The result of a successful authentication. Never log it.
   struct Token {
-    std::string id;
+    http::Headers::value_type header;  // of each call
     std::vector<ServiceEndpoint> catalog;
     cloud::TokenLife life;
   };

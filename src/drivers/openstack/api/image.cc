@@ -68,21 +68,21 @@ async::Task<std::string> ImageApi::create(ImageRequest request) {
   for (const auto& [key, value] : request.properties) call.body[key] = property(key, value);
   call.body["name"] = request.name;
   call.body["disk_format"] = request.format;
-  call.body["container_format"] = "bare";
-  call.body["visibility"] = "private";
+  call.body.emplace("container_format", "bare");
+  call.body.emplace("visibility", "private");
   const auto read_id = [](const Element& answer) { return answer.text("id"); };
   co_return co_await service_.make(std::move(call), read_id);
 }
 
 async::Task<> ImageApi::upload(std::string id, std::shared_ptr<const http::StreamedBody> content,
-                               std::chrono::milliseconds deadline) {
+                               std::chrono::milliseconds stall_limit) {
   ServiceCall call{.name = "upload image",
                    .about = id,
                    .method = "PUT",
                    .path = "/images/" + cloud::url_text(id) + "/file"};
   call.headers.emplace_back("Content-Type", "application/octet-stream");
   call.streamed_body = std::move(content);
-  call.deadline = deadline;
+  call.deadline = stall_limit;
   co_await service_.send(std::move(call));
 }
 

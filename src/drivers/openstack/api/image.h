@@ -39,8 +39,9 @@ class ImageApi {
 
   // Returns the image's id; the image has no content yet.
   async::Task<std::string> create(ImageRequest request);
+  // Ends an attempt that moves no byte for `stall_limit`, also while the service stores the image.
   async::Task<> upload(std::string id, std::shared_ptr<const http::StreamedBody> content,
-                       std::chrono::milliseconds deadline);
+                       std::chrono::milliseconds stall_limit);
   async::Task<> remove(std::string id);  // succeeds if it does not exist
 
  private:

@@ -65,8 +65,8 @@ async::Task<cloud::RestOptions::Reject> Service::authorize(http::Request& reques
                     cloud_.interface, cloud_.region.empty() ? "" : " in region ", cloud_.region));
   }
   request.url = *endpoint + request.url;
-  request.headers.emplace_back("X-Auth-Token", token->id);
-  request.secrets.push_back(token->id);
+  request.headers.push_back(token->header);
+  request.secrets.push_back(token->header.second);
   co_return [this, token] { identity_.refused(token); };
 }
 

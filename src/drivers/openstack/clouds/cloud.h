@@ -38,13 +38,14 @@ struct Cloud {
   std::string compute_microversion;  // for creating servers; empty: none
 
   bool verify = true;
-  std::string cacert;  // PEM file; empty: the system's
+  std::string cacert;  // see http::TransferOptions
   std::string cert;    // of the client
   std::string key;
 
   std::string image_format = "qcow2";
   bool image_api_use_tasks = false;
-  Texts image_properties;  // disable_vendor_agent: for every uploaded image
+  Texts image_properties;   // disable_vendor_agent: for every uploaded image
+  bool has_network = true;  // whether to use the Network service
   bool has_floating_ips = true;
   bool is_private = false;  // connect to servers by their private address
   bool force_ipv4 = false;

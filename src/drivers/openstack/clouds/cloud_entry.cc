@@ -228,6 +228,7 @@ Cloud read_cloud(const std::string& name, const std::string& file, const json& e
   }
   cloud.image_api_use_tasks = truth_at(entry, "image_api_use_tasks", false);
   cloud.image_properties = read_image_properties(entry);
+  cloud.has_network = truth_at(entry, "has_network", true);
   const json& source = at(entry, "floating_ip_source");
   const std::string source_name = text_of(source);
   cloud.has_floating_ips = !entry.contains("floating_ip_source") ||

@@ -10,6 +10,7 @@
 
 #include "config/yaml.h"
 #include "drivers/openstack/clouds/cloud_entry.h"
+#include "drivers/openstack/clouds/public_clouds.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -68,16 +69,18 @@ struct Document {
   json content = json::object();
 };
 
+Document parsed(const std::string& path, std::string_view text) {
+  Document document{.path = path, .content = config::to_json(config::parse_yaml(text, path))};
+  if (document.content.is_null()) document.content = json::object();
+  if (!document.content.is_object()) throw CloudsError(path + ": must be a mapping");
+  return document;
+}
+
 Document read_first(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) continue;
-    Document document;
-    document.path = path;
-    document.content = config::to_json(config::parse_yaml(config::read_file(path), path));
-    if (document.content.is_null()) document.content = json::object();
-    if (!document.content.is_object()) throw CloudsError(path + ": must be a mapping");
-    return document;
+    return parsed(path, config::read_file(path));
   }
   return {};
 }
@@ -128,8 +131,43 @@ std::string choose_name(const json& clouds, const config::Environment& environme
       "OS_* variables");
 }
 
-// Adds the vendor profile's values as defaults.
-json with_profile(const std::string& where, json entry, const config::Environment& environment) {
+std::string name_of_region(const json& region) {
+  return region.is_object() ? text_of(region.value("name", json())) : text_of(region);
+}
+
+// The region of this name among `regions`; its end if there is none.
+json::const_iterator find_region(const json& regions, const std::string& name) {
+  return std::ranges::find(regions, name, name_of_region);
+}
+
+// The vendor profile of this name, from the first of these places that has it: the file
+// clouds-public.yaml, and the built-in profiles.
+json find_profile(const std::string& where, const std::string& profile,
+                  const config::Environment& environment) {
+  constexpr const char* kKey = "public-clouds";
+  const Document vendors = read_first(vendor_file_paths(environment));
+  const json built_in = mapping_at(parsed("built-in profiles", public_clouds()), kKey);
+  for (const json& known : {mapping_at(vendors, kKey), built_in}) {
+    const auto found = known.find(profile);
+    if (found != known.end() && found->is_object()) return *found;
+  }
+  if (profile.find("://") != std::string::npos) {
+    throw CloudsError(fmt::format(
+        "{}: profile {} is a URL, which is not read: copy the profile into clouds-public.yaml, "
+        "with a name",
+        where, profile));
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : built_in.items()) names.push_back(name);
+  throw CloudsError(fmt::format(
+      "{}: profile {} not found: add it to clouds-public.yaml{}, or use one of {}", where, profile,
+      vendors.path.empty() ? "" : " (" + vendors.path + ")", fmt::join(names, ", ")));
+}
+
+// Adds the vendor profile's values as defaults. A region that the entry itself names need not be
+// one of the profile's, unless another one is wanted.
+json with_profile(const std::string& where, json entry, const std::optional<std::string>& wanted,
+                  const config::Environment& environment) {
   std::string profile;
   for (const char* key : {"profile", "cloud"}) {
     if (profile.empty() && entry.contains(key)) profile = text_of(entry[key]);
@@ -137,16 +175,11 @@ json with_profile(const std::string& where, json entry, const config::Environmen
   entry.erase("cloud");
   entry.erase("profile");
   if (profile.empty()) return entry;
-  const Document vendors = read_first(vendor_file_paths(environment));
-  json known = mapping_at(vendors, "public-clouds");
-  const auto found = known.find(profile);
-  if (found == known.end() || !found->is_object()) {
-    throw CloudsError(fmt::format(
-        "{}: profile {} not found in clouds-public.yaml{}; profiles built into the Python SDK are "
-        "not supported: copy them to that file",
-        where, profile, vendors.path.empty() ? "" : " (" + vendors.path + ")"));
-  }
-  json merged = *found;
+  json merged = find_profile(where, profile, environment);
+  const json regions = merged.value("regions", json::array());
+  const std::string region = text_of(entry.value("region_name", json()));
+  const bool names_selected = !region.empty() && wanted.value_or(region) == region;
+  if (names_selected && find_region(regions, region) == regions.end()) merged.erase("regions");
   overlay(merged, entry);
   return merged;
 }
@@ -158,21 +191,41 @@ void settle_region(const std::string& where, json& entry,
   entry.erase("regions");
   if (wanted) entry["region_name"] = *wanted;
   if (!regions.is_array() || regions.empty()) return;
-  const auto name_of = [](const json& region) {
-    return region.is_object() ? text_of(region.value("name", json())) : text_of(region);
-  };
   if (!entry.contains("region_name") || entry["region_name"].is_null()) {
-    entry["region_name"] = name_of(regions.front());
+    entry["region_name"] = name_of_region(regions.front());
   }
   const std::string name = text_of(entry["region_name"]);
-  const auto found = std::ranges::find(regions, name, name_of);
+  const auto found = find_region(regions, name);
   if (found == regions.end()) {
     std::vector<std::string> names;
-    std::ranges::transform(regions, std::back_inserter(names), name_of);
+    std::ranges::transform(regions, std::back_inserter(names), name_of_region);
     throw CloudsError(
         fmt::format("{}: no region {} (available: {})", where, name, fmt::join(names, ", ")));
   }
   if (found->is_object()) overlay(entry, found->value("values", json::object()));
+}
+
+// Replaces `{region_name}` in URLs.
+void fill_in_region(json& entry) {
+  const std::string region = text_of(entry.value("region_name", json()));
+  const auto fill_in = [&region](json& value) {
+    constexpr std::string_view kPlace = "{region_name}";
+    const std::string text = text_of(value);
+    std::string filled;
+    std::size_t done = 0;
+    for (std::size_t at = text.find(kPlace); at != std::string::npos;
+         at = text.find(kPlace, done)) {
+      filled.append(text, done, at - done).append(region);
+      done = at + kPlace.size();
+    }
+    if (done > 0) value = filled + text.substr(done);
+  };
+  for (const auto& [key, value] : entry.items()) {
+    if (key == "auth_url" || key.contains("endpoint")) fill_in(value);
+  }
+  if (entry.contains("auth") && entry["auth"].contains("auth_url")) {
+    fill_in(entry["auth"]["auth_url"]);
+  }
 }
 
 bool forces_ipv4(const Document& document, const config::Environment& environment) {
@@ -231,8 +284,9 @@ Cloud find_cloud(const std::optional<std::string>& name, const std::optional<std
   }
   const std::string where =
       fmt::format("{}cloud {}", document.path.empty() ? "" : document.path + ": ", chosen);
-  entry = with_profile(where, std::move(entry), environment);
+  entry = with_profile(where, std::move(entry), region, environment);
   settle_region(where, entry, region);
+  fill_in_region(entry);
   if (!entry.contains("force_ipv4")) entry["force_ipv4"] = forces_ipv4(document, environment);
   return read_cloud(chosen, document.path, entry, environment);
 }

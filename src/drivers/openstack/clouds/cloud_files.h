@@ -19,9 +19,9 @@ class CloudsError : public std::runtime_error {
 
 // Reads the cloud `name` in `region` (nothing: as configured) from clouds.yaml, secure.yaml,
 // clouds-public.yaml and the OS_* variables of `environment`, with the paths and the precedence of
-// openstacksdk. Without a name: OS_CLOUD, else the cloud of the OS_* variables, else the only one
-// in the file. Reads the files each time. Throws CloudsError, and config::ConfigError for a file
-// that cannot be parsed.
+// openstacksdk, and from public_clouds(). Without a name: OS_CLOUD, else the cloud of the OS_*
+// variables, else the only one in the file. Reads the files each time. Throws CloudsError, and
+// config::ConfigError for a file that cannot be parsed.
 Cloud find_cloud(const std::optional<std::string>& name, const std::optional<std::string>& region,
                  const config::Environment& environment);
 

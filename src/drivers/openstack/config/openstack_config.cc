@@ -1,11 +1,15 @@
 #include "drivers/openstack/config/openstack_config.h"
 
+#include <fmt/format.h>
+
 #include "cloud/config/loading.h"
+#include "config/ca_bundle.h"
 #include "config/duration.h"
 #include "config/nodepool_schema.h"
 #include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/openstack/config/configured_cloud.h"
+#include "drivers/openstack/config/import_arguments.h"
 #include "drivers/openstack/config/openstack_schema.h"
 
 namespace nodepool::drivers::openstack {
@@ -36,6 +40,14 @@ OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
   try {
     cloud_ = configured_cloud(provider, environment);
     managed_images_->format = cloud_.image_format;
+    if (cloud_.verify && cloud_.cacert.empty()) {
+      cloud_.cacert = config::ca_bundle(config::HttpLibrary::requests, environment, provider);
+    }
+    if (cloud_.image_api_use_tasks && !managed_images_->images.empty()) {
+      warn(provider, "diskimages",
+           "uploads will fail: `image_api_use_tasks` of the cloud is not supported",
+           "set it to `false` in `clouds.yaml` if the cloud accepts direct uploads");
+    }
   } catch (const config::OutsideError& error) {
     outside_problem_ = error.problem();
   }
@@ -63,6 +75,7 @@ OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& prov
   };
   for (const config::Section& section : provider.sections("diskimages")) {
     found.diskimage_drives[section.text("name")] = wants_drive(section);
+    warn_of_imports(section, config);
   }
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
@@ -72,6 +85,24 @@ OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& prov
     found.cloud_image_drives[name] = wants_drive(section);
   }
   return found;
+}
+
+// An upload has the metadata of both the image and the provider.
+void OpenStackConfig::warn_of_imports(const config::Section& image, const config::Config& config) {
+  const std::string name = image.text("name");
+  const config::Value& metadata = config::find_diskimage(config, image, "name", name).metadata;
+  const driver::Metadata& meta = managed_images_->images.at(name).meta;
+  constexpr const char* kReason = "has no effect: images are uploaded, not imported";
+  for (const char* argument : kImportArguments) {
+    if (meta.contains(argument)) warn(image, "meta", fmt::format("`{}` {}", argument, kReason));
+    if (metadata.find(argument) == nullptr) continue;
+    warn(image, "name", fmt::format("`{}` in the image's `metadata` {}", argument, kReason));
+  }
+}
+
+void OpenStackConfig::warn(const config::Section& section, const char* key, std::string message,
+                           std::string hint) {
+  config_warnings_.push_back(section.error(key, std::move(message), std::move(hint)).problem());
 }
 
 void OpenStackConfig::load_pool(const config::Section& section,
@@ -96,8 +127,8 @@ void OpenStackConfig::load_label(const config::Section& section,
                                  const Images& images, MachinePool& machine_pool,
                                  OpenStackPool& pool) {
   const std::string name = section.text("name");
-  MachineLabel machine =
-      cloud::load_label(section, config, *managed_images_, images.cloud_images, config_warnings_);
+  MachineLabel machine = cloud::load_label(section, config, *managed_images_, images.cloud_images,
+                                           validation_warnings_);
   OpenStackLabel label;
   if (!machine.cloud_image.empty()) {
     label.cloud_image = images.references.at(machine.cloud_image);

@@ -76,6 +76,9 @@ class OpenStackConfig final : public driver::StateMachineConfig {
 
   void load_provider(const config::Section& provider);
   Images load_images(const config::Section& provider, const config::Config& config);
+  void warn_of_imports(const config::Section& image, const config::Config& config);
+  void warn(const config::Section& section, const char* key, std::string message,
+            std::string hint = {});
   void load_pool(const config::Section& section, const config::ProviderSection& provider,
                  const config::Config& config, const Images& images);
   void load_label(const config::Section& section, const config::Section& pool_section,

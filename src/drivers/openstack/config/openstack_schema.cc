@@ -156,7 +156,9 @@ const Schema& openstack_schema() {
              .type = string(),
              .description = "Has no effect.",
              .deprecated = "remove it"}},
-           cloud::upload_fields(),
+           cloud::upload_fields(
+               "Maximum time until the cloud has made a sent image usable. While it is sent: "
+               "maximum time without progress, plus one second per MiB; at least 10 minutes."),
            {{.key = "clean-floating-ips",
              .type = boolean(),
              .default_value = "false",

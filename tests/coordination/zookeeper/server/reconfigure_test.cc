@@ -71,6 +71,41 @@ TEST_F(ZooKeeperReconfigure, the_connection_to_a_server_that_stays_listed_stays)
   EXPECT_TRUE(run(store_->exists("/mine")));
 }
 
+TEST_F(ZooKeeperReconfigure, the_session_stays_until_a_listed_server_responds) {
+  const std::int64_t session = store_->session_id();
+  TcpProxy other(fixture_, shared_ensemble(1).tls_port(0));
+  other.refuse(true);
+  ZooKeeperOptions options = fixture_.options();
+  options.servers = {{"localhost", other.port()}};
+  store_->reconfigure(options);
+  ASSERT_TRUE(fixture_.run_until([this] { return !store_->kept_server_problem().empty(); }));
+  EXPECT_THAT(store_->kept_server_problem(),
+              HasSubstr("localhost:" + std::to_string(proxy_.port()) + " is no longer configured"));
+  run(store_->set("/mine", "", kAnyVersion));
+  EXPECT_THAT(states_.states(), IsEmpty());
+  other.refuse(false);
+  ASSERT_TRUE(states_.run_until(connected));
+  EXPECT_THAT(states_.states(), ElementsAre(suspended, connected));
+  EXPECT_THAT(store_->server(), HasSubstr(std::to_string(other.port())));
+  EXPECT_THAT(store_->kept_server_problem(), IsEmpty());
+  EXPECT_EQ(store_->session_id(), session);
+  EXPECT_TRUE(run(store_->exists("/mine")));
+}
+
+TEST_F(ZooKeeperReconfigure, a_server_that_is_listed_again_is_kept) {
+  TcpProxy other(fixture_, shared_ensemble(1).tls_port(0));
+  other.refuse(true);
+  ZooKeeperOptions options = fixture_.options();
+  options.servers = {{"localhost", other.port()}};
+  store_->reconfigure(options);
+  ASSERT_TRUE(fixture_.run_until([this] { return !store_->kept_server_problem().empty(); }));
+  store_->reconfigure(through_proxy());
+  EXPECT_THAT(store_->kept_server_problem(), IsEmpty());
+  other.refuse(false);
+  run(store_->set("/mine", "", kAnyVersion));
+  EXPECT_THAT(states_.states(), IsEmpty());
+}
+
 TEST_F(ZooKeeperReconfigure, other_certificates_count_for_the_next_connection) {
   const std::int64_t session = store_->session_id();
   ZooKeeperOptions options = through_proxy();

@@ -158,6 +158,75 @@ TEST_F(AccountTest, an_instance_may_not_be_asked) {
   EXPECT_THAT(error(), HasSubstr("no credentials in the environment"));
 }
 
+TEST_F(AccountTest, the_instance_s_service_is_configured_as_for_aws_tools) {
+  EXPECT_FALSE(find().credentials.needs_session);
+  EXPECT_EQ(find().credentials.session_timeout, 1);
+  write_config(
+      "[default]\nec2_metadata_service_endpoint_mode = IPv6\nec2_metadata_v1_disabled = true\n"
+      "metadata_service_timeout = 5\n[profile old]\nimds_use_ipv6 = true\n");
+  EXPECT_EQ(find().credentials.url, "http://[fd00:ec2::254]");
+  EXPECT_EQ(find("old").credentials.url, "http://[fd00:ec2::254]");
+  EXPECT_TRUE(find().credentials.needs_session);
+  EXPECT_EQ(find().credentials.session_timeout, 5);
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://emulator/");
+  EXPECT_EQ(find().credentials.url, "http://emulator");
+  set("AWS_EC2_METADATA_V1_DISABLED", "false");
+  EXPECT_FALSE(find().credentials.needs_session);
+}
+
+TEST_F(AccountTest, settings_of_the_instance_s_service_are_checked) {
+  set("AWS_METADATA_SERVICE_TIMEOUT", "0");
+  EXPECT_THAT(error(), HasSubstr("is no number >= 1"));
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "IPv5");
+  EXPECT_THAT(error(), HasSubstr("neither `IPv4` nor `IPv6`"));
+}
+
+// Source: what botocore 1.43 makes of the same settings.
+TEST_F(AccountTest, endpoints_with_fips) {
+  set("AWS_ACCESS_KEY_ID", "a");
+  set("AWS_SECRET_ACCESS_KEY", "b");
+  const auto endpoint = [this](const std::string& region, ServiceKind service) {
+    return find({}, region).endpoint(service);
+  };
+  set("AWS_USE_FIPS_ENDPOINT", "true");
+  EXPECT_EQ(endpoint("us-east-1", ServiceKind::ec2), "https://ec2-fips.us-east-1.amazonaws.com");
+  EXPECT_EQ(endpoint("us-east-1", ServiceKind::s3), "https://s3-fips.us-east-1.amazonaws.com");
+  EXPECT_EQ(endpoint("us-gov-west-1", ServiceKind::ebs), "https://ebs.us-gov-west-1.amazonaws.com");
+  EXPECT_EQ(endpoint("us-gov-west-1", ServiceKind::s3),
+            "https://s3-fips.us-gov-west-1.amazonaws.com");
+  set("AWS_USE_DUALSTACK_ENDPOINT", "true");
+  EXPECT_EQ(endpoint("us-east-1", ServiceKind::service_quotas),
+            "https://servicequotas-fips.us-east-1.api.aws");
+  EXPECT_EQ(endpoint("us-east-1", ServiceKind::s3),
+            "https://s3-fips.dualstack.us-east-1.amazonaws.com");
+  EXPECT_EQ(endpoint("us-gov-west-1", ServiceKind::sts), "https://sts-fips.us-gov-west-1.api.aws");
+}
+
+TEST_F(AccountTest, endpoints_with_dual_stack) {
+  set("AWS_ACCESS_KEY_ID", "a");
+  set("AWS_SECRET_ACCESS_KEY", "b");
+  set("AWS_USE_DUALSTACK_ENDPOINT", "true");
+  const auto endpoint = [this](const std::string& region, ServiceKind service) {
+    return find({}, region).endpoint(service);
+  };
+  EXPECT_EQ(endpoint("eu-central-1", ServiceKind::ec2), "https://ec2.eu-central-1.api.aws");
+  EXPECT_EQ(endpoint("cn-north-1", ServiceKind::sts),
+            "https://sts.cn-north-1.api.amazonwebservices.com.cn");
+  EXPECT_EQ(endpoint("cn-north-1", ServiceKind::s3),
+            "https://s3.dualstack.cn-north-1.amazonaws.com.cn");
+  set("AWS_ENDPOINT_URL_EC2", "http://ec2");
+  EXPECT_EQ(endpoint("eu-central-1", ServiceKind::ec2), "http://ec2");
+}
+
+TEST_F(AccountTest, the_profile_s_endpoints_with_fips_and_dual_stack) {
+  const std::string keys = "aws_access_key_id = a\naws_secret_access_key = b\n";
+  write_config("[profile both]\nuse_fips_endpoint = true\nuse_dualstack_endpoint = true\n" + keys +
+               "[profile bucket]\n" + keys + "s3 =\n  use_dualstack_endpoint = true\n");
+  EXPECT_EQ(find("both").endpoint(ServiceKind::ec2), "https://ec2-fips.north-1.api.aws");
+  EXPECT_EQ(find("bucket").endpoint(ServiceKind::ec2), "https://ec2.north-1.amazonaws.com");
+  EXPECT_EQ(find("bucket").endpoint(ServiceKind::s3), "https://s3.dualstack.north-1.amazonaws.com");
+}
+
 TEST_F(AccountTest, endpoints_are_the_region_s_or_configured) {
   set("AWS_ACCESS_KEY_ID", "a");
   set("AWS_SECRET_ACCESS_KEY", "b");

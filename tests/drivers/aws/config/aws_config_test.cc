@@ -266,5 +266,17 @@ TEST_F(AwsConfigTest, another_account_is_another_provider) {
   EXPECT_FALSE(one->same_as(*load(kLeast)));
 }
 
+TEST_F(AwsConfigTest, the_environment_names_authorities) {
+  const std::string private_ca = directory_.write("private.pem", "");
+  environment_.emplace_back("CURL_CA_BUNDLE", "/no/such/ca.pem");
+  EXPECT_EQ(load(kLeast)->account().ca_file, "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", private_ca);
+  EXPECT_EQ(load(kLeast)->account().ca_file, private_ca);
+  std::filesystem::remove(private_ca);
+  EXPECT_THAT(load_error(kLeast), HasSubstr("REQUESTS_CA_BUNDLE: " + private_ca + ": "));
+  environment_.emplace_back("AWS_CA_BUNDLE", "/etc/ssl/aws.pem");
+  EXPECT_EQ(load(kLeast)->account().ca_file, "/etc/ssl/aws.pem");
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::aws

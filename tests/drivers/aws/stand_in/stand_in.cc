@@ -450,11 +450,15 @@ StandIn::Reply StandIn::ebs(const http::HttpServer::Call& call) {
     const auto wanted = nlohmann::json::parse(call.body);
     std::string& id = snapshot_tokens_[wanted["ClientToken"].get<std::string>()];
     if (id.empty()) id = new_id("snap");
-    snapshots[id].state = "pending";
+    const bool is_new = !snapshots.contains(id);
+    OwnThing& snapshot = snapshots[id];
+    if (is_new) snapshot.state = "pending";
     for (const auto& tag : wanted["Tags"]) {
-      snapshots[id].tags[tag["Key"].get<std::string>()] = tag["Value"].get<std::string>();
+      snapshot.tags[tag["Key"].get<std::string>()] = tag["Value"].get<std::string>();
     }
-    return {201, nlohmann::json{{"SnapshotId", id}, {"BlockSize", 524288}}.dump()};
+    return {201,
+            nlohmann::json{{"SnapshotId", id}, {"Status", snapshot.state}, {"BlockSize", 524288}}
+                .dump()};
   }
   if (rest.starts_with("/completion/")) {
     const auto found = snapshots.find(rest.substr(std::string("/completion/").size()));

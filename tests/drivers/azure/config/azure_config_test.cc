@@ -305,5 +305,13 @@ TEST_F(AzureConfigTest, another_account_is_another_provider) {
   EXPECT_FALSE(one->same_as(*load(kLeast)));
 }
 
+TEST_F(AzureConfigTest, the_environment_names_authorities) {
+  const std::string private_ca = directory_.write("private.pem", "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", private_ca);
+  EXPECT_EQ(load(kLeast)->account().ca_file, private_ca);
+  std::filesystem::remove(private_ca);
+  EXPECT_THAT(load_error(kLeast), HasSubstr("REQUESTS_CA_BUNDLE: " + private_ca + ": "));
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::azure

@@ -180,6 +180,7 @@ Json StandIn::shown(const Resource& resource) const {
       each["properties"]["privateIPAddress"] = (is_ipv6 ? "fd00::" : "10.0.0.") + resource.id;
     }
   }
+  if (resource.type == "virtualMachines") return answer;  // nothing uses it
   for (const auto& [key, user] : resources_) {
     if (resource.type == "disks" && disk_of(user) == resource.name) {
       answer["managedBy"] = user.name;

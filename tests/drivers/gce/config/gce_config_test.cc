@@ -229,14 +229,15 @@ TEST_F(GceConfigTest, credentials_are_in_the_file_of_the_variable) {
   const std::string path =
       directory_.write("key.json",
                        R"({"type": "service_account", "client_email": "ci@p", "private_key_id": "7",
-          "private_key": "PEM", "token_uri": "http://localhost/token"})");
+          "private_key": "PEM", "token_uri": "http://localhost/token", "quota_project_id": "q"})");
   environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS", path}};
   EXPECT_EQ(load(kLeast)->account().credentials,
             (CredentialSource{.kind = CredentialSource::Kind::service_account,
                               .token_url = "http://localhost/token",
                               .email = "ci@p",
                               .private_key_id = "7",
-                              .private_key = "PEM"}));
+                              .private_key = "PEM"}))
+      << "the quota project of a key does not count";
   EXPECT_THAT(credential_files(environment_), ElementsAre(path));
 }
 
@@ -281,10 +282,101 @@ TEST_F(GceConfigTest, credentials_that_cannot_be_used_are_an_error_without_secre
   EXPECT_THAT(error_with(R"({"type": "gdch_service_account"})"),
               HasSubstr("credentials of the type `gdch_service_account` are not supported"));
   EXPECT_THAT(error_with(R"({"type": "external_account", "token_url": "u", "audience": "a",
-                             "subject_token_type": "t", "credential_source": {"url": "x"}})"),
-              HasSubstr("only tokens in a `file` are supported"));
+                             "subject_token_type": "t", "credential_source":
+                             {"environment_id": "aws1", "url": "x"}})"),
+              HasSubstr("must be in a `file`, at a `url` or of an `executable`"));
   environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/key.json"}};
   EXPECT_THAT(load_error(kLeast), HasSubstr("/nowhere/key.json: cannot be read"));
+}
+
+// The beginning of an external account's file.
+constexpr const char* kExternal = R"({"type": "external_account", "token_url": "u",
+    "audience": "//iam/pool", "subject_token_type": "jwt", "quota_project_id": "q",
+    "service_account_impersonation_url": "https://iam/v1/projects/-/ci@p:generateAccessToken",
+    "credential_source": )";
+
+TEST_F(GceConfigTest, external_accounts_have_their_token_at_a_url) {
+  const std::string source = R"({"url": "http://identity/token", "headers": {"Metadata": "True"},
+      "format": {"type": "json", "subject_token_field_name": "access_token"}}})";
+  environment_ = {
+      {"GOOGLE_APPLICATION_CREDENTIALS", directory_.write("key.json", kExternal + source)}};
+  const auto provider = load(kLeast);
+  EXPECT_EQ(provider->account().credentials.quota_project, "q");
+  EXPECT_EQ(provider->account().credentials.subject_token,
+            (SubjectTokenSource{.url = "http://identity/token",
+                                .headers = {{"Metadata", "True"}},
+                                .field = "access_token"}));
+}
+
+TEST_F(GceConfigTest, external_accounts_have_a_program_only_with_permission) {
+  const auto write = [this](const std::string& executable) {
+    return directory_.write("key.json", kExternal + (R"({"executable": )" + executable) + "}}");
+  };
+  environment_ = {
+      {"GOOGLE_APPLICATION_CREDENTIALS",
+       write(R"({"command": "/opt/token --for 'the ci'", "output_file": "/run/output"})")}};
+  EXPECT_THAT(load_error(kLeast), HasSubstr("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1"));
+  environment_.emplace_back("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1");
+  const auto provider = load(kLeast);
+  const SubjectTokenSource& token = provider->account().credentials.subject_token;
+  EXPECT_THAT(token.program, ElementsAre("/opt/token", "--for", "the ci"));
+  EXPECT_EQ(token.time_limit, 30s);
+  EXPECT_THAT(token.variables,
+              ElementsAre(Pair("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", "//iam/pool"),
+                          Pair("GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE", "jwt"),
+                          Pair("GOOGLE_EXTERNAL_ACCOUNT_ID", "ci@p"),
+                          Pair("GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE", "0"),
+                          Pair("GOOGLE_EXTERNAL_ACCOUNT_REVOKE", "0"),
+                          Pair("GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL", "ci@p"),
+                          Pair("GOOGLE_EXTERNAL_ACCOUNT_OUTPUT_FILE", "/run/output")));
+  write(R"({"command": "/opt/token 'HUSH"})");
+  EXPECT_THAT(load_error(kLeast),
+              AllOf(HasSubstr("`command` is no valid command"), Not(HasSubstr("HUSH"))));
+  write(R"({"command": "/opt/token", "timeout_millis": 1})");
+  EXPECT_THAT(load_error(kLeast), HasSubstr("`timeout_millis` must be between 5000 and 120000"));
+}
+
+TEST_F(GceConfigTest, programs_of_external_accounts_have_defaults) {
+  for (const char* limit : {"0", "null"}) {
+    const std::string path =
+        directory_.write("key.json", std::string(R"({"type": "external_account", "token_url": "u",
+            "audience": "a", "subject_token_type": "t", "credential_source": {"executable":
+                {"command": "/opt/token", "timeout_millis": )") +
+                                         limit + "}}}");
+    environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS", path},
+                    {"GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1"}};
+    const auto provider = load(kLeast);
+    const SubjectTokenSource& token = provider->account().credentials.subject_token;
+    EXPECT_EQ(token.time_limit, 30s) << limit;
+    EXPECT_THAT(token.variables, ElementsAre(Pair("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", "a"),
+                                             Pair("GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE", "t"),
+                                             Pair("GOOGLE_EXTERNAL_ACCOUNT_ID", ""),
+                                             Pair("GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE", "0"),
+                                             Pair("GOOGLE_EXTERNAL_ACCOUNT_REVOKE", "0")));
+  }
+}
+
+// As written by `gcloud auth application-default login --impersonate-service-account`.
+TEST_F(GceConfigTest, credentials_may_act_as_a_service_account) {
+  environment_ = {{"GOOGLE_APPLICATION_CREDENTIALS",
+                   directory_.write("key.json", R"({"type": "impersonated_service_account",
+      "service_account_impersonation_url": "https://iam/ci:generateAccessToken",
+      "delegates": ["between"], "quota_project_id": "q", "source_credentials": {
+          "type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r",
+          "quota_project_id": "other"}})")}};
+  EXPECT_EQ(load(kLeast)->account().credentials,
+            (CredentialSource{.kind = CredentialSource::Kind::authorized_user,
+                              .token_url = "https://oauth2.googleapis.com/token",
+                              .client_id = "c",
+                              .client_secret = "s",
+                              .refresh_token = "r",
+                              .impersonation_url = "https://iam/ci:generateAccessToken",
+                              .delegates = {"between"},
+                              .quota_project = "q"}));
+  directory_.write("key.json",
+                   R"({"type": "impersonated_service_account", "source_credentials": )" +
+                       (kExternal + std::string(R"({"file": "/run/token"}}})")));
+  EXPECT_THAT(load_error(kLeast), HasSubstr("must not act as another service account"));
 }
 
 TEST_F(GceConfigTest, external_accounts_have_their_token_in_a_file) {
@@ -301,8 +393,8 @@ TEST_F(GceConfigTest, external_accounts_have_their_token_in_a_file) {
   EXPECT_EQ(source.token_url, "https://sts.googleapis.com/v1/token");
   EXPECT_EQ(source.audience, "//iam/pool");
   EXPECT_EQ(source.subject_token_type, "urn:ietf:params:oauth:token-type:jwt");
-  EXPECT_EQ(source.subject_token_file, "/run/token");
-  EXPECT_EQ(source.subject_token_field, "id_token");
+  EXPECT_EQ(source.subject_token.file, "/run/token");
+  EXPECT_EQ(source.subject_token.field, "id_token");
   EXPECT_EQ(source.impersonation_url, "https://iam/ci:generateAccessToken");
 }
 
@@ -313,6 +405,16 @@ TEST_F(GceConfigTest, another_account_is_another_provider) {
   const auto other = load(kLeast);
   EXPECT_FALSE(one->same_as(*other));
   EXPECT_EQ(other->account().base_url, "http://localhost:1/compute/v1");
+}
+
+TEST_F(GceConfigTest, the_environment_names_authorities) {
+  const std::string private_ca = directory_.write("private.pem", "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", "/no/such/ca.pem");
+  EXPECT_EQ(load(kLeast)->account().ca_file, "");
+  environment_.emplace_back("HTTPLIB2_CA_CERTS", private_ca);
+  EXPECT_EQ(load(kLeast)->account().ca_file, private_ca);
+  std::filesystem::remove(private_ca);
+  EXPECT_THAT(load_error(kLeast), HasSubstr("HTTPLIB2_CA_CERTS: " + private_ca + ": "));
 }
 
 }  // namespace

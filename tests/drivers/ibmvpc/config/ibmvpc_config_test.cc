@@ -10,6 +10,7 @@ namespace nodepool::drivers::ibmvpc {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -247,24 +248,54 @@ TEST_F(IbmVpcConfigTest, mistakes_are_named_with_their_place) {
 
 TEST_F(IbmVpcConfigTest, credentials_are_found_like_by_ibms_sdk) {
   EXPECT_EQ(load(kLeast)->account().credentials.api_key, "secret-key");
-  EXPECT_EQ(load(kLeast)->account().credentials.token_url,
-            "https://iam.cloud.ibm.com/identity/token");
+  EXPECT_EQ(load(kLeast)->account().credentials.url, "https://iam.cloud.ibm.com/identity/token");
   const std::string file = directory_.write(
       "ibm.env", "# comment\nVPC_APIKEY=of=file\r\nVPC_AUTH_URL=http://iam/identity/token\nX=1\n");
   const auto with_file = load(changed("vpc: net", "vpc: net\n    credentials-file: " + file));
   EXPECT_EQ(with_file->account().credentials.api_key, "of=file");
-  EXPECT_EQ(with_file->account().credentials.token_url, "http://iam/identity/token");
+  EXPECT_EQ(with_file->account().credentials.url, "http://iam/identity/token");
   environment_.emplace_back("IBM_CREDENTIALS_FILE", file);
   EXPECT_EQ(load(kLeast)->account().credentials.api_key, "of=file");
   environment_ = {{"VPC_AUTH_TYPE", "bearerToken"}, {"VPC_BEARER_TOKEN", "t"}};
   EXPECT_EQ(load(kLeast)->account().credentials.bearer_token, "t");
 }
 
+TEST_F(IbmVpcConfigTest, a_container_has_a_trusted_profile) {
+  environment_ = {{"VPC_AUTH_TYPE", "Container"},
+                  {"VPC_IAM_PROFILE_NAME", "ci"},
+                  {"VPC_CR_TOKEN_FILENAME", "/run/token"}};
+  EXPECT_EQ(load(kLeast)->account().credentials,
+            (IamCredentials{.kind = IamCredentials::Kind::container,
+                            .url = "https://iam.cloud.ibm.com/identity/token",
+                            .profile_name = "ci",
+                            .resource_token_files = {"/run/token"}}));
+  environment_ = {{"VPC_IAM_PROFILE_ID", "Profile-1"}};
+  const auto by_default = load(kLeast);
+  const IamCredentials& found = by_default->account().credentials;
+  EXPECT_EQ(found.kind, IamCredentials::Kind::container) << "there is no API key";
+  EXPECT_EQ(found.profile_id, "Profile-1");
+  EXPECT_EQ(found.resource_token_files.at(0), "/var/run/secrets/tokens/vault-token");
+}
+
+TEST_F(IbmVpcConfigTest, an_instance_needs_no_other_property) {
+  environment_ = {{"VPC_AUTH_TYPE", "vpc"}};
+  EXPECT_EQ(
+      load(kLeast)->account().credentials,
+      (IamCredentials{.kind = IamCredentials::Kind::instance, .url = "http://169.254.169.254"}));
+}
+
 TEST_F(IbmVpcConfigTest, missing_credentials_are_an_error_without_secrets) {
   environment_ = {};
   EXPECT_THAT(load_error(kLeast), HasSubstr("no API key"));
-  environment_ = {{"VPC_AUTH_TYPE", "vpc"}, {"VPC_APIKEY", "secret-key"}};
-  EXPECT_THAT(load_error(kLeast), HasSubstr("`vpc` (VPC_AUTH_TYPE) are not supported"));
+  environment_ = {{"VPC_AUTH_TYPE", "noAuth"}, {"VPC_APIKEY", "secret-key"}};
+  EXPECT_THAT(load_error(kLeast), AllOf(HasSubstr("`noauth` (VPC_AUTH_TYPE) are not supported"),
+                                        HasSubstr("`container`, `vpc`")));
+  environment_ = {{"VPC_AUTH_TYPE", "container"}};
+  EXPECT_THAT(load_error(kLeast), HasSubstr("VPC_IAM_PROFILE_ID or VPC_IAM_PROFILE_NAME"));
+  environment_ = {{"VPC_AUTH_TYPE", "vpc"},
+                  {"VPC_IAM_PROFILE_ID", "Profile-1"},
+                  {"VPC_IAM_PROFILE_CRN", "crn:1"}};
+  EXPECT_THAT(load_error(kLeast), HasSubstr("at most one of"));
   EXPECT_THAT(load_error(changed("vpc: net", "vpc: net\n    credentials-file: /not/there")),
               HasSubstr("/not/there: cannot be read"));
 }
@@ -281,6 +312,32 @@ TEST_F(IbmVpcConfigTest, endpoints_can_be_overridden) {
   environment_.emplace_back("RESOURCE_MANAGER_URL", "http://127.0.0.1:2");
   EXPECT_EQ(load(kLeast)->account().vpc_url, "http://127.0.0.1:1/v1");
   EXPECT_EQ(load(kLeast)->account().groups_url, "http://127.0.0.1:2");
+}
+
+TEST_F(IbmVpcConfigTest, the_environment_names_authorities) {
+  const std::string private_ca = directory_.write("private.pem", "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", private_ca);
+  EXPECT_EQ(load(kLeast)->account().ca_file, private_ca);
+  std::filesystem::remove(private_ca);
+  EXPECT_THAT(load_error(kLeast), HasSubstr("REQUESTS_CA_BUNDLE: " + private_ca + ": "));
+}
+
+TEST_F(IbmVpcConfigTest, the_object_storage_has_authorities_of_its_own) {
+  const std::string text = changed(
+      "vpc: net",
+      "vpc: net\n    object-storage: {instance-name: i, endpoint: 'https://s3', bucket-name: b}");
+  const std::string storage_ca = directory_.write("storage.pem", "");
+  const std::string private_ca = directory_.write("private.pem", "");
+  environment_.emplace_back("CURL_CA_BUNDLE", private_ca);
+  EXPECT_EQ(load(text)->account().storage_ca_file, "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", private_ca);
+  EXPECT_EQ(load(text)->account().storage_ca_file, private_ca);
+  environment_.emplace_back("AWS_CA_BUNDLE", storage_ca);
+  EXPECT_EQ(load(text)->account().ca_file, private_ca);
+  EXPECT_EQ(load(text)->account().storage_ca_file, storage_ca);
+  std::filesystem::remove(storage_ca);
+  EXPECT_THAT(load_error(text), HasSubstr("AWS_CA_BUNDLE: " + storage_ca + ": "));
+  EXPECT_EQ(load_error(kLeast), "accepted") << "it has no object storage";
 }
 
 }  // namespace

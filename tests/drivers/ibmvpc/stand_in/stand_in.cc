@@ -47,6 +47,12 @@ Json named(const std::string& prefix, const std::string& name) {
 
 }  // namespace
 
+std::size_t StandIn::count() const {
+  std::size_t all = 0;
+  for (const auto& [kind, calls] : calls_) all += calls.size();
+  return all;
+}
+
 std::string StandIn::add_instance(Instance instance) {
   instance.made = runtime_.clock.now() - operation_time - boot_time;
   std::string id = fmt::format("i-{}", ++last_id_);
@@ -56,12 +62,14 @@ std::string StandIn::add_instance(Instance instance) {
 
 void StandIn::settle() {
   const auto now = runtime_.clock.now();
-  const auto is_over = [&](const auto& entry) {
-    return entry.second.deleted && now >= *entry.second.deleted + operation_time;
+  const auto is_over = [now](async::Duration time) {
+    return [now, time](const auto& entry) {
+      return entry.second.deleted && now >= *entry.second.deleted + time;
+    };
   };
-  std::erase_if(instances, is_over);
-  std::erase_if(floating_ips, is_over);
-  std::erase_if(own_images, is_over);
+  std::erase_if(instances, is_over(operation_time));
+  std::erase_if(floating_ips, is_over(ip_removal_time));
+  std::erase_if(own_images, is_over(operation_time));
 }
 
 std::string StandIn::status_of(const Instance& instance) const {

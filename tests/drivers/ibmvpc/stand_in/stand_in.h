@@ -32,6 +32,8 @@ class StandIn {
   // floating_ips", "POST token", "POST resource_groups", "GET images/ID", "storage UploadPart", …
   const std::vector<http::HttpServer::Call>& calls(const std::string& call) { return calls_[call]; }
   std::size_t count(const std::string& call) { return calls(call).size(); }
+  // The calls of all kinds.
+  std::size_t count() const;
 
   // Instead of an answer.
   struct Failure {
@@ -85,13 +87,14 @@ class StandIn {
   std::size_t stale_instance_lists = 0;  // the next lists omit all instances
   BucketStandIn bucket;
 
-  async::Duration latency{};                                 // of each answer
-  async::Duration operation_time = std::chrono::seconds(2);  // of each change
-  async::Duration boot_time{};                               // after that
-  std::size_t capacity = 100;                                // instances
-  std::size_t page = 100;                                    // most in a page
-  int token_life = 3600;                                     // seconds
-  std::set<std::string> groups = {"Default"};                // their ids are "g-NAME"
+  async::Duration latency{};                                  // of each answer
+  async::Duration operation_time = std::chrono::seconds(2);   // of each change
+  async::Duration boot_time{};                                // after that
+  async::Duration ip_removal_time = std::chrono::seconds(2);  // of floating IPs
+  std::size_t capacity = 100;                                 // instances
+  std::size_t page = 100;                                     // most in a page
+  int token_life = 3600;                                      // seconds
+  std::set<std::string> groups = {"Default"};                 // their ids are "g-NAME"
   std::set<std::string> images = {"debian"};
   std::set<std::string> keys = {"ci"};
 

@@ -33,7 +33,13 @@ std::string space_of(const std::string& path) {
 }  // namespace
 
 void StandIn::fail(const std::string& call, std::vector<int> statuses, const std::string& message) {
-  failures_[call] = {{statuses.begin(), statuses.end()}, message};
+  failures_[call] = {
+      .statuses = {statuses.begin(), statuses.end()}, .message = message, .is_of_proxy = false};
+}
+
+void StandIn::fail_at_proxy(const std::string& call, std::vector<int> statuses) {
+  failures_[call] = {
+      .statuses = {statuses.begin(), statuses.end()}, .message = {}, .is_of_proxy = true};
 }
 
 std::optional<int> StandIn::next_failure(const std::string& call, bool is_watch) {
@@ -157,18 +163,31 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   Reply reply;
   if (failure.value_or(-1) < 0) {
     const bool is_forbidden = forbidden.contains(space_of(request.path));
-    if (is_watch && !is_forgetful && !is_forbidden) {
+    const bool is_denied = denied.contains(name);
+    if (is_watch && !is_forgetful && !is_forbidden && !is_denied) {
       co_await hold_back(request);
-      co_return http::answer(200, "{\"type\": \"MODIFIED\", \"object\": {}}\n");
+      co_return http::answer(watch_status, "{\"type\": \"MODIFIED\", \"object\": {}}\n");
     }
-    reply = is_watch || is_forbidden ? Reply{.status = 403} : route(request);
+    const bool is_refused = is_watch || is_forbidden || is_denied;
+    reply = is_refused ? refusal(403, "the user may not " + name) : route(request);
   }
   if (failure && *failure <= 0) co_return std::string();
   if (failure) {
-    const std::string message = failures_[name].message.empty() ? "busy" : failures_[name].message;
-    reply = {.status = *failure, .body = {{"kind", "Status"}, {"message", message}}};
+    const Failures& failures = failures_[name];
+    if (failures.is_of_proxy) co_return http::answer(*failure, "<html>An error</html>");
+    reply = refusal(*failure, failures.message.empty() ? "busy" : failures.message);
   }
   co_return http::answer(reply.status, reply.body.dump());
+}
+
+StandIn::Reply StandIn::refusal(int status, const std::string& message) {
+  static const std::map<int, std::string> kReasons = {
+      {403, "Forbidden"}, {404, "NotFound"}, {409, "Conflict"}};
+  const auto reason = kReasons.find(status);
+  return {.status = status,
+          .body = {{"kind", "Status"},
+                   {"message", message},
+                   {"reason", reason == kReasons.end() ? "" : reason->second}}};
 }
 
 // Until something changes: what time brings, too.
@@ -193,7 +212,7 @@ StandIn::Reply StandIn::route(const Request& request) {
   if (request.method == "DELETE") return remove(request);
   const bool is_single = std::ranges::count(request.path, '/') % 2 == 1;
   if (!is_single) return list(request);
-  if (found == things_.end()) return {.status = 404, .body = {{"message", "not found"}}};
+  if (found == things_.end()) return refusal(404, "not found");
   return {.status = 200, .body = found->second};
 }
 
@@ -217,7 +236,7 @@ StandIn::Reply StandIn::make(const Request& request) {
   }
   const bool makes_node = request.resource == "pods" || collection == space_kind;
   if (makes_node && request.resource == "pods" && pods_there() >= room) {
-    return {.status = 403, .body = {{"message", "forbidden: exceeded quota: q, used: pods=2"}}};
+    return refusal(403, "forbidden: exceeded quota: q, used: pods=2");
   }
   if (request.resource == "secrets") {
     thing["data"] = {{"token", "czNjcmV0"}, {"ca.crt", "Q0E="}};
@@ -238,7 +257,7 @@ StandIn::Reply StandIn::make(const Request& request) {
 
 StandIn::Reply StandIn::remove(const Request& request) {
   const auto found = things_.find(request.path);
-  if (found == things_.end()) return {.status = 404, .body = {{"message", "not found"}}};
+  if (found == things_.end()) return refusal(404, "not found");
   if (!going_.contains(request.path)) {
     found->second["metadata"]["deletionTimestamp"] = "2026-11-23T00:00:00Z";
     going_[request.path] = runtime_.clock.now() + deletion_time;

@@ -32,6 +32,8 @@ class StandIn {
   // -1: the same once the call has been carried out.
   void fail(const std::string& call, std::vector<int> statuses,
             const std::string& message = "busy");
+  // The same, but a proxy answers them, with a page.
+  void fail_at_proxy(const std::string& call, std::vector<int> statuses);
   // The same for the next calls of any kind but watches.
   void fail_any(std::vector<int> statuses) { any_failures_ = {statuses.begin(), statuses.end()}; }
   // Watches that are held back because nothing has changed.
@@ -57,8 +59,10 @@ class StandIn {
   std::size_t room = 100;       // of pods
   std::string token = "secret";
   bool is_forgetful = false;        // does not tell of changes: watches are forbidden
+  int watch_status = 200;           // with which watches end that were held back
   bool lists_spaces = true;         // what nodes have one each of
   std::set<std::string> forbidden;  // namespaces with which nothing is allowed
+  std::set<std::string> denied;     // calls that the user's role does not allow: "LIST pods"
 
  private:
   struct Request {
@@ -74,6 +78,7 @@ class StandIn {
   };
 
   async::Task<std::string> serve(const http::HttpServer::Call& call);
+  static Reply refusal(int status, const std::string& message);
   static Request parse(const http::HttpServer::Call& call);
   Reply route(const Request& request);
   Reply make(const Request& request);
@@ -88,6 +93,7 @@ class StandIn {
   struct Failures {
     std::deque<int> statuses;
     std::string message;
+    bool is_of_proxy = false;
   };
   std::optional<int> next_failure(const std::string& call, bool is_watch);
 

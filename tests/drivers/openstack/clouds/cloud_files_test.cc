@@ -71,6 +71,7 @@ clouds:
     image_format: raw
     image_api_use_tasks: "yes"
     disable_vendor_agent: {vm_mode: hvm, agent: false}
+    has_network: false
     floating_ip_source: None
     private: true
     force_ipv4: true
@@ -101,6 +102,7 @@ clouds:
   EXPECT_EQ(cloud.image_format, "raw");
   EXPECT_TRUE(cloud.image_api_use_tasks);
   EXPECT_THAT(cloud.image_properties, ElementsAre(Pair("agent", "False"), Pair("vm_mode", "hvm")));
+  EXPECT_FALSE(cloud.has_network);
   EXPECT_FALSE(cloud.has_floating_ips);
   EXPECT_TRUE(cloud.is_private);
   EXPECT_TRUE(cloud.force_ipv4);
@@ -167,10 +169,76 @@ TEST_F(CloudFilesTest, a_profile_goes_under_the_entry) {
   EXPECT_EQ(cloud.image_format, "qcow2");
 }
 
+TEST_F(CloudFilesTest, profiles_of_public_clouds_are_built_in) {
+  use("clouds: {one: {profile: ovh, region_name: GRA9, auth: {username: u}}}");
+  const Cloud cloud = find("one");
+  EXPECT_THAT(cloud.auth, ElementsAre(Pair("auth_url", "https://auth.cloud.ovh.net"),
+                                      Pair("project_domain_name", "Default"),
+                                      Pair("user_domain_name", "Default"), Pair("username", "u")));
+  EXPECT_EQ(cloud.region, "GRA9");
+  EXPECT_FALSE(cloud.has_floating_ips);
+}
+
+TEST_F(CloudFilesTest, a_profile_of_clouds_public_yaml_precedes_the_built_in_one) {
+  use("clouds: {one: {profile: ovh}, two: {profile: vexxhost}}");
+  environment_.emplace_back(
+      "OS_CLIENT_VENDOR_FILE",
+      write("clouds-public.yaml", "public-clouds: {ovh: {auth: {auth_url: https://own}}}"));
+  EXPECT_EQ(find("one").auth_value("auth_url"), "https://own");
+  EXPECT_TRUE(find("one").has_floating_ips);
+  EXPECT_EQ(find("two").image_format, "raw");
+}
+
+TEST_F(CloudFilesTest, all_built_in_profiles_can_be_read) {
+  for (const char* name : {"auro", "binero", "citycloud", "dreamcompute", "elastx",
+                           "entercloudsuite", "limestonenetworks", "otc", "otc-swiss", "ovh",
+                           "ovh-us", "switchcloud", "switchengines", "vexxhost", "zetta"}) {
+    use(std::string("clouds: {one: {profile: ") + name + "}}");
+    const Cloud cloud = find("one");
+    EXPECT_THAT(cloud.auth_value("auth_url"), testing::StartsWith("https://")) << name;
+    EXPECT_THAT(cloud.auth_value("auth_url"), Not(HasSubstr("{"))) << name;
+  }
+}
+
+TEST_F(CloudFilesTest, urls_of_an_entry_contain_the_region) {
+  use(R"(
+clouds:
+  one: {profile: citycloud, image_endpoint_override: 'https://{region_name}/a/{region_name}'}
+  two: {auth: {auth_url: 'https://{region_name}'}}
+  same: {region_name: '{region_name}', auth: {auth_url: 'https://{region_name}'}}
+)");
+  EXPECT_EQ(find("one").auth_value("auth_url"), "https://Buf1.citycloud.com:5000/v3");
+  EXPECT_EQ(find("one", "Kna1").auth_value("auth_url"), "https://Kna1.citycloud.com:5000/v3");
+  EXPECT_EQ(find("one").endpoints.at("image"), "https://Buf1/a/Buf1");
+  EXPECT_EQ(find("two", "north").auth_value("auth_url"), "https://north");
+  EXPECT_EQ(find("same").auth_value("auth_url"), "https://{region_name}");
+}
+
+TEST_F(CloudFilesTest, only_the_entry_may_name_a_region_that_the_profile_lacks) {
+  use("clouds: {one: {profile: citycloud, region_name: New1}, two: {profile: citycloud}}");
+  EXPECT_EQ(find("one").auth_value("auth_url"), "https://New1.citycloud.com:5000/v3");
+  EXPECT_THAT(error("two", "New1"), AllOf(HasSubstr("no region New1"), HasSubstr("Buf1, Fra1")));
+}
+
+TEST_F(CloudFilesTest, the_networks_of_a_profile_depend_on_the_region) {
+  use("clouds: {one: {profile: limestonenetworks, region_name: us-slc}}");
+  EXPECT_THAT(find("one").networks, testing::SizeIs(3));
+  EXPECT_THAT(find("one", "us-dfw-1").networks, testing::SizeIs(4));
+}
+
+TEST_F(CloudFilesTest, a_wanted_region_of_the_profile_has_its_values_whatever_the_entry_names) {
+  use("clouds: {one: {profile: limestonenetworks, region_name: us-new}}");
+  EXPECT_THAT(find("one", "us-slc").networks, testing::SizeIs(3));
+  EXPECT_THAT(find("one").networks, IsEmpty());
+  EXPECT_THAT(find("one", "us-new").networks, IsEmpty());
+  EXPECT_THAT(error("one", "us-other"), HasSubstr("no region us-other"));
+}
+
 TEST_F(CloudFilesTest, an_unknown_profile_is_reported) {
-  use("clouds: {one: {profile: ovh}}");
-  EXPECT_THAT(error("one"),
-              AllOf(HasSubstr("cloud one"), HasSubstr("ovh"), HasSubstr("clouds-public.yaml")));
+  use("clouds: {one: {profile: nimbus}, two: {profile: 'https://vexxhost.com'}}");
+  EXPECT_THAT(error("one"), AllOf(HasSubstr("cloud one"), HasSubstr("nimbus"),
+                                  HasSubstr("clouds-public.yaml"), HasSubstr("vexxhost")));
+  EXPECT_THAT(error("two"), AllOf(HasSubstr("is a URL"), HasSubstr("clouds-public.yaml")));
 }
 
 TEST_F(CloudFilesTest, regions_have_values_of_their_own) {

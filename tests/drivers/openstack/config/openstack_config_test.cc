@@ -221,8 +221,9 @@ labels: [{name: l}]
 diskimages: [{name: built, username: ci}]
 providers: [{name: p, cloud: fake, pools: [{name: q, labels: [{name: l, diskimage: built}]}]}]
 )");
-  ASSERT_EQ(config->config_warnings().size(), 1U);
-  EXPECT_THAT(to_string(config->config_warnings().front()),
+  EXPECT_THAT(config->config_warnings(), IsEmpty());
+  ASSERT_EQ(config->validation_warnings().size(), 1U);
+  EXPECT_THAT(to_string(config->validation_warnings().front()),
               HasSubstr("the provider's `diskimages` do not have `built`"));
   EXPECT_EQ(config->machine_label("q", "l").access.username, "ci");
 }
@@ -243,6 +244,33 @@ providers:
       load_error("diskimages: [{name: jammy}]\n"
                  "providers: [{name: p, cloud: fake, diskimages: [{name: jammy, meta: x}]}]"),
       HasSubstr("meta: must be a mapping"));
+}
+
+TEST_F(OpenStackConfigTest, an_import_of_an_image_is_a_warning) {
+  const auto config = load(R"(
+diskimages: [{name: jammy, elements: [vm], metadata: {import_method: web-download, d: e}}]
+providers:
+  - {name: up, cloud: fake, diskimages: [{name: jammy, meta: {use_import: true, stores: [a], b: c}}]}
+)");
+  std::vector<std::string> warnings;
+  for (const auto& warning : config->config_warnings()) warnings.push_back(to_string(warning));
+  EXPECT_THAT(
+      warnings,
+      ElementsAre(HasSubstr("diskimages[0].meta: `use_import` has no effect"),
+                  HasSubstr("diskimages[0].name: `import_method` in the image's `metadata` has no"),
+                  HasSubstr("diskimages[0].meta: `stores` has no effect")));
+}
+
+TEST_F(OpenStackConfigTest, uploads_by_tasks_are_a_warning) {
+  write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}, image_api_use_tasks: true}}");
+  EXPECT_THAT(load(kLeast)->config_warnings(), IsEmpty());
+  const auto config = load(R"(
+diskimages: [{name: jammy, elements: [vm]}]
+providers: [{name: up, cloud: fake, diskimages: [{name: jammy}]}]
+)");
+  ASSERT_EQ(config->config_warnings().size(), 1U);
+  EXPECT_THAT(to_string(config->config_warnings().front()),
+              HasSubstr("diskimages: uploads will fail: `image_api_use_tasks`"));
 }
 
 TEST_F(OpenStackConfigTest, the_strict_check_finds_what_daemons_forgive) {
@@ -346,6 +374,23 @@ TEST_F(OpenStackConfigTest, a_change_of_clouds_yaml_is_a_change) {
   EXPECT_TRUE(before->same_as(*load(kLeast)));
   write_clouds("clouds: {fake: {auth: {auth_url: 'http://other'}}}");
   EXPECT_FALSE(before->same_as(*load(kLeast)));
+}
+
+TEST_F(OpenStackConfigTest, the_environment_names_authorities_unless_clouds_yaml_does) {
+  const std::string private_ca = directory_.write("private.pem", "");
+  const auto trusted = [&](const std::string& tls) {
+    write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}" + tls + "}}");
+    environment_.emplace_back("CURL_CA_BUNDLE", private_ca);
+    return load(kLeast)->account().cacert;
+  };
+  EXPECT_EQ(trusted(""), private_ca);
+  EXPECT_EQ(trusted(", cacert: /etc/ssl/own.pem"), "/etc/ssl/own.pem");
+  EXPECT_EQ(trusted(", verify: false"), "");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", "/no/such/ca.pem");
+  EXPECT_EQ(load_error(kLeast), "accepted") << "it is not verified";
+  write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}}}");
+  environment_.emplace_back("REQUESTS_CA_BUNDLE", "/no/such/ca.pem");
+  EXPECT_THAT(load_error(kLeast), HasSubstr("REQUESTS_CA_BUNDLE: /no/such/ca.pem: "));
 }
 
 }  // namespace

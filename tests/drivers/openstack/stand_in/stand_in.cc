@@ -188,7 +188,9 @@ StandIn::Reply StandIn::route(const Request& request, const http::HttpServer::Ca
   if (request.service == "identity") return identity(request);
   const auto token =
       std::ranges::find(call.headers, "x-auth-token", &http::Headers::value_type::first);
-  if (token == call.headers.end() || !tokens_.contains(token->second)) return {401, "{}"};
+  const bool has_token = token != call.headers.end() && tokens_.contains(token->second);
+  const bool is_known = credentials && std::ranges::count(call.headers, *credentials) > 0;
+  if (!has_token && !is_known) return {401, "{}"};
   if (request.service == "compute") return compute(request);
   if (request.service == "network") return network(request);
   if (request.service == "image") return image(request);

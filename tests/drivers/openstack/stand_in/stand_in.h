@@ -73,6 +73,8 @@ class StandIn {
   std::string network_of_servers = "private";
   bool has_volume_service = true;
   std::string password = "secret";
+  // Accepted instead of tokens: a header's name in lower case, and its value.
+  std::optional<http::Headers::value_type> credentials;
   std::string token_life = "3600";  // seconds
   std::size_t page = 1000;          // servers
   bool endless_pages = false;
