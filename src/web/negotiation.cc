@@ -71,9 +71,10 @@ std::optional<double> take_quality(std::string_view& text) {
   const std::string_view number = take_token(text);
   const bool is_number = (number.starts_with('0') || number.starts_with('1')) &&
                          (number.size() == 1 || number[1] == '.') && number.size() <= kLongest;
+  if (!is_number) return std::nullopt;
   double quality = 0;
-  const char* const end = number.data() + number.size();
-  if (!is_number || std::from_chars(number.data(), end, quality).ptr != end || quality > 1) {
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), quality);
+  if (error != std::errc() || end != number.data() + number.size() || quality > 1) {
     return std::nullopt;
   }
   return quality;
