@@ -32,6 +32,15 @@ class ZooKeeperReconfigure : public FaultTest {
     return options;
   }
 
+  // Lists only the other server. Returns whether the connection to the present one stays.
+  bool keeps_server_while_refused_by(TcpProxy& other) {
+    other.refuse(true);
+    ZooKeeperOptions options = fixture_.options();
+    options.servers = {{"localhost", other.port()}};
+    store_->reconfigure(options);
+    return fixture_.run_until([this] { return !store_->kept_server_problem().empty(); });
+  }
+
   // Certificates of another installation.
   TlsFiles foreign_files() {
     const test_support::Certificates others(directory_);
@@ -74,11 +83,7 @@ TEST_F(ZooKeeperReconfigure, the_connection_to_a_server_that_stays_listed_stays)
 TEST_F(ZooKeeperReconfigure, the_session_stays_until_a_listed_server_responds) {
   const std::int64_t session = store_->session_id();
   TcpProxy other(fixture_, shared_ensemble(1).tls_port(0));
-  other.refuse(true);
-  ZooKeeperOptions options = fixture_.options();
-  options.servers = {{"localhost", other.port()}};
-  store_->reconfigure(options);
-  ASSERT_TRUE(fixture_.run_until([this] { return !store_->kept_server_problem().empty(); }));
+  ASSERT_TRUE(keeps_server_while_refused_by(other));
   EXPECT_THAT(store_->kept_server_problem(),
               HasSubstr("localhost:" + std::to_string(proxy_.port()) + " is no longer configured"));
   run(store_->set("/mine", "", kAnyVersion));
@@ -94,11 +99,7 @@ TEST_F(ZooKeeperReconfigure, the_session_stays_until_a_listed_server_responds) {
 
 TEST_F(ZooKeeperReconfigure, a_server_that_is_listed_again_is_kept) {
   TcpProxy other(fixture_, shared_ensemble(1).tls_port(0));
-  other.refuse(true);
-  ZooKeeperOptions options = fixture_.options();
-  options.servers = {{"localhost", other.port()}};
-  store_->reconfigure(options);
-  ASSERT_TRUE(fixture_.run_until([this] { return !store_->kept_server_problem().empty(); }));
+  ASSERT_TRUE(keeps_server_while_refused_by(other));
   store_->reconfigure(through_proxy());
   EXPECT_THAT(store_->kept_server_problem(), IsEmpty());
   other.refuse(false);
