@@ -411,6 +411,8 @@ SUITES = [
     Suite('fuzz', 'libFuzzer on the parsers of untrusted input; options: --seconds N for each', fuzz),
     measurement('bench', 'the measurements of bench/', 'bench/run'),
     measurement('side-by-side', 'the Python launcher compared with this one on one ZooKeeper', 'bench/side_by_side', '--interop'),
+    measurement('virtual-machines', 'requests for machines of libvirt compared with virsh (as root)', 'bench/virtual_machines',
+                '--libvirt'),
     measurement('side-by-side-clouds', 'the same on a simulated AWS and a real Kubernetes API', 'bench/clouds',
                 '--interop', '--kubernetes'),
 ]
