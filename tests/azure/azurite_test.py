@@ -4,7 +4,10 @@ import re
 import pytest
 
 from azure_cloud import DISKS
+from conftest import await_ready
+from disks import fixed_vhd
 from emulator import Azurite
+from launcher import wait_until
 
 MIB = 1 << 20
 SIZE = 20 * MIB + 512  # a fixed VHD has a footer
@@ -194,3 +197,25 @@ def test_what_does_not_exist(cloud, azurite):
             assert outcome(reply) == (404, code)
     assert outcome(cloud.send('GET', ours + '&comp=pagelist')) == (403, 'AuthenticationFailed')
     assert outcome(cloud.send(method, ours + query, data, headers)) == (403, 'AuthenticationFailed')
+
+
+def test_the_builder_uploads_to_it_and_resumes(with_images, cloud, azurite, tmp_path):
+    """All ranges are there when the builder dies, so that it writes none after it has read their list."""
+    azurite.create_page_blob('uploaded', 24 * MIB + 512)
+    url = azurite.access('uploaded')
+    cloud.set(upload=url)
+    cloud.fail({'method': 'POST', 'path': '/endGetAccess', 'status': 503, 'times': 1000})
+    calls = len(azurite.calls('PUT', 'comp=page'))
+    launcher, builder = with_images()
+    wait_until('all is written', lambda: cloud.calls().get('POST Microsoft.Compute/disks/endGetAccess'))
+    wait_until('its log has both', lambda: len(azurite.calls('PUT', 'comp=page')) == calls + 2)
+    assert azurite.calls('PUT', 'comp=page')[calls:] == [201, 201], 'the first range, and the footer'
+    builder.kill()
+    cloud.fail()
+    lists = len(azurite.calls('GET', 'comp=pagelist'))
+    builder.start()
+    await_ready(launcher)
+    assert azurite.calls('GET', 'comp=pagelist')[lists:] == [200]
+    assert len(azurite.calls('PUT', 'comp=page')) == calls + 2
+    assert cloud.send('GET', url).content == fixed_vhd(tmp_path / 'expected', 24, b'begins').read_bytes()
+    assert cloud.resources('disks') == []
