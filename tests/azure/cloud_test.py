@@ -304,7 +304,8 @@ def upload(cloud, path, name):
     data = path.read_bytes()
     for first in range(0, size, 4 << 20):
         assert write(cloud, url, first, data[first:first + (4 << 20)]) == 201
-    assert write(cloud, url, 100, b'x' * 512) == 416
+    assert write(cloud, url, 100, b'x' * 512) == 400
+    assert write(cloud, url, size, b'x' * 512) == 416
     assert write(cloud, url, 0, b'x' * ((4 << 20) + 512)) == 413
     assert b'<Start>0</Start>' in cloud.send('GET', url + '&comp=pagelist').content
     assert hashlib.sha256(cloud.send('GET', url).content).digest() == hashlib.sha256(data).digest()

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-HERE = pathlib.Path(__file__).parent
+SUPPORT = pathlib.Path(__file__).parents[1] / 'support'
 ROUTES = ['overview', 'requests', 'nodes', 'labels', 'providers', 'images', 'hosts', 'failures', 'daemons',
           'nodes/0000000000', 'labels/debian', 'nodes?q=nothing-has-this']
 
@@ -12,7 +12,8 @@ ROUTES = ['overview', 'requests', 'nodes', 'labels', 'providers', 'images', 'hos
 @pytest.fixture(scope='module')
 def axe():
     """The checker's program."""
-    modules = subprocess.run([HERE / 'node_packages'], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    modules = subprocess.run([SUPPORT / 'node_packages', 'page'], check=True, stdout=subprocess.PIPE,
+                             text=True).stdout.strip()
     return (pathlib.Path(modules) / 'axe-core/axe.min.js').read_text()
 
 

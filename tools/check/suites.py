@@ -376,7 +376,7 @@ SUITES = [
     Suite('simulation', 'random seeds of the simulation; options are passed to it', simulation),
     Suite('counts', 'costs of a request, compared with bench/counts.json', counts),
     Suite('lint', 'clang-tidy', lint, ('--style',)),
-    services('web', 'page', 'the status page in headless Chromium', '--page', has_smoke=True),
+    services('web', 'page', 'the status page in headless Chromium', '--page', '--npm', has_smoke=True),
     services('api', 'http_api', 'the request API with third-party clients, schemathesis and curl', '--interop', has_smoke=True),
     services('ci-examples', 'ci_examples', 'the examples of docs/ci/ as GitLab Runner, GitHub Actions, '
              'Jenkins and Buildbot run them', '--interop', '--ci-examples', has_smoke=True),
@@ -384,7 +384,7 @@ SUITES = [
     services('gce', 'gce', 'a simulated Compute Engine; every call is checked against Google\'s discovery document',
              '--interop', has_smoke=True),
     services('azure', 'azure', 'a simulated Azure; every call is checked against Microsoft\'s models; the first run '
-             'builds the judge (2 min)', '--interop', '--kubernetes', has_smoke=True),
+             'builds the judge (2 min)', '--interop', '--kubernetes', '--npm', has_smoke=True),
     services('ibmvpc', 'ibmvpc', 'a simulated IBM Cloud VPC; every call is checked with the models of IBM\'s client',
              '--interop', has_smoke=True),
     services('interop', 'interop', 'the programs together with Zuul\'s client and the Python Nodepool', '--interop', has_smoke=True),

@@ -142,7 +142,7 @@ class Arm:
     def reset(self):
         self.settings = {'times': dict(TIMES), 'limits': dict(LIMITS), 'quotas': dict(QUOTAS), 'page': 1000,
                          'retry_after': None, 'latency': 0, 'held': False, 'token_lifetime': 3600, 'denied': [],
-                         'list_case': 'same', 'public_ip_in_interface': 'whole',
+                         'list_case': 'same', 'public_ip_in_interface': 'whole', 'upload': None,
                          'public_addresses': ['127.20.0.0/16', '2001:db8:20::/64']}
         self.now = time.monotonic()
         self.resources = {}

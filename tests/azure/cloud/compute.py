@@ -3,6 +3,7 @@ import base64
 import binascii
 import copy
 import re
+import urllib.request
 import uuid
 
 import azure_catalog as catalog
@@ -331,13 +332,16 @@ class Disk(ComputeKind):
 
         def grant():
             disk.properties['diskState'] = 'ActiveUpload'
-            return {'accessSAS': arm.blobs.grant(request.base, disk.private['file'], body['durationInSeconds'])}
+            own = arm.blobs.grant(request.base, disk.private['file'], body['durationInSeconds'])
+            return {'accessSAS': arm.settings['upload'] or own}
         return arm.operation(arm.settings['times']['disk'], 'disk', grant)
 
     def post_endGetAccess(self, arm, request, disk, body):
         def revoke():
             arm.blobs.revoke(disk.private.get('file'))
             if disk.properties['diskState'] == 'ActiveUpload':
+                if url := arm.settings['upload']:
+                    urllib.request.urlretrieve(url, disk.private['file'])
                 check_vhd(disk.private['file'])
                 disk.properties['diskState'] = 'Unattached'
         return arm.operation(arm.settings['times']['disk'], 'disk', revoke)
