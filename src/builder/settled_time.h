@@ -21,12 +21,12 @@ class SettledTime {
   double now() {
     const TimePoint now = clock_.now();
     const double current = offset();
-    if (is_same(current, offset_)) {
+    const bool is_known = step_ && is_same(current, step_->offset);
+    const bool has_held = is_known && now >= step_->since + kHold;
+    if (is_same(current, offset_) || has_held) {
       step_.reset();
-    } else if (!step_ || !is_same(current, step_->offset)) {
+    } else if (!is_known) {
       step_ = {current, now};
-    } else if (now >= step_->since + kHold) {
-      step_.reset();
     }
     if (step_) return offset_ + seconds(now);
     offset_ = current;
