@@ -70,11 +70,9 @@ async::Task<> roll_back_one_by_one(LockedRequest& request, Reason reason) {
     if (wanted.node_id.empty()) continue;
     RecordBatch alone;
     const NodeRequest* record = request.record();
-    if (record != nullptr) {
-      alone.transaction().check(path, record->stat.version);
-      // Another launcher that has taken the request over meanwhile has not written it yet.
-      request.locks().lock(request.request_lock()).check_in(alone.transaction());
-    }
+    if (record != nullptr) alone.transaction().check(path, record->stat.version);
+    // Another launcher that has taken the request over meanwhile has not written it yet.
+    if (!is_gone) request.locks().lock(request.request_lock()).check_in(alone.transaction());
     free_node_in(alone, request, wanted);
     if (co_await commit_part(request, std::move(alone))) request.locks().released(wanted.lock);
   }

@@ -90,30 +90,6 @@ TEST_F(BuilderTest, a_build_is_made_again_when_it_has_reached_its_age) {
   EXPECT_THAT(files(), SizeIs(6));
 }
 
-TEST_F(BuilderTest, a_clock_that_is_ahead_for_a_moment_makes_no_image_too_old) {
-  start_with_one();
-  pass(minutes(1));
-  clock_.shift_wall_clock(86400);
-  reconfigure(yaml(kDeb, kSky));
-  pass(std::chrono::seconds(50));
-  EXPECT_THAT(workshop_->built, SizeIs(1));
-  clock_.shift_wall_clock(-86400);
-  reconfigure(yaml(kDeb, kSky));
-  pass(minutes(50));
-  EXPECT_THAT(workshop_->built, SizeIs(1));
-  pass(minutes(10));
-  EXPECT_THAT(workshop_->built, SizeIs(2));
-}
-
-TEST_F(BuilderTest, a_clock_that_is_set_counts_after_a_minute) {
-  start_with_one();
-  pass(minutes(1));
-  clock_.shift_wall_clock(86400);
-  reconfigure(yaml(kDeb, kSky));
-  pass(minutes(2));
-  EXPECT_THAT(workshop_->built, SizeIs(2));
-}
-
 TEST_F(BuilderTest, an_old_upload_stays_until_the_last_node_of_it_is_gone) {
   start_with_one();
   const ImageUpload first = uploads().front();

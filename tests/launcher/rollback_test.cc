@@ -84,5 +84,16 @@ TEST_F(RollbackTest, after_the_loss_of_the_request_its_nodes_are_left_to_the_new
   EXPECT_EQ(stored_state(), RequestState::pending);
 }
 
+TEST_F(RollbackTest, an_unreadable_request_that_is_lost_is_not_taken_as_gone) {
+  loop_.run(others_.set(model::request_path(kRequest), "{", coordination::kAnyVersion));
+  settle();
+  ASSERT_EQ(request_->record(), nullptr);
+  change_first();
+  ASSERT_TRUE(loop_.run(coordination::force_unlock(others_, model::request_lock_path(kRequest))));
+  loop_.run(roll_back(*request_, {}));
+  EXPECT_TRUE(exists(first_));
+  EXPECT_TRUE(exists(second_));
+}
+
 }  // namespace
 }  // namespace nodepool::launcher
