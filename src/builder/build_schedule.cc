@@ -38,7 +38,9 @@ std::optional<async::Clock::TimePoint> BuildSchedule::due(const std::string& ima
   const BuildVerdict verdict =
       evaluate(image, context_.images.builds_of(image), context_.images.is_being_built(image));
   if (!verdict.due) return std::nullopt;
-  const async::Clock::TimePoint when = context_.monotonic(*verdict.due);
+  async::Clock::TimePoint when = context_.monotonic(*verdict.due);
+  // Decides again when a clock that was set counts.
+  when = std::min(when, context_.settled.settles_at().value_or(when));
   const auto failed = failed_.find(image);
   const bool requested_again = failed != failed_.end() && latest_request(image) > failed->second;
   if (requested_again || jobs_.next(image)) return when;

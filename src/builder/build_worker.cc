@@ -88,7 +88,7 @@ Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
   // Another builder may have built it before this one got the lock.
   const std::vector<ImageBuild> known = co_await context_.records.builds(image);
   const BuildVerdict verdict = schedule_.evaluate(image, newest_first(known), false);
-  if (!verdict.due || *verdict.due > context_.now()) {
+  if (!verdict.due || *verdict.due > context_.settled.now()) {
     schedule_.images().contended(image);
     co_return;
   }

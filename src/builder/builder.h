@@ -99,6 +99,7 @@ class NodePoolBuilder : private lifecycle::ProviderSet::User {
   ImageProviders providers_;  // that are started
   WorkInProgress in_progress_;
   model::FollowedInstallation installation_;
+  SettledTime settled_;
   BuilderContext context_;
   ImageMakers makers_;
   FormatProvider formats_;

@@ -128,7 +128,7 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
                      .builds = context_.images.builds_of(image),
                      .uploads = context_.images.uploads_of(image),
                      .being_built = context_.images.is_being_built(image),
-                     .now = context_.now()};
+                     .now = context_.settled.now()};
   // Includes the work of this builder even if its locks were lost with a session.
   for (const auto& [built, id] : context_.in_progress.builds) {
     if (built == image) input.being_built = true;

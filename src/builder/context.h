@@ -15,6 +15,7 @@
 #include "builder/image_store.h"
 #include "builder/local_images.h"
 #include "builder/settings.h"
+#include "builder/settled_time.h"
 #include "coordination/store.h"
 #include "lifecycle/node_writer.h"
 #include "model/image_table.h"
@@ -36,6 +37,7 @@ struct WorkInProgress {
 // Shared by all workers of a builder. Outlives them.
 struct BuilderContext {
   async::Runtime runtime;
+  SettledTime& settled;  // for decisions by ages
   coordination::Store& store;
   model::NodeTable& nodes;
   model::ImageTable& images;
@@ -55,10 +57,11 @@ struct BuilderContext {
 
   double now() const { return runtime.clock.wall_seconds(); }
 
-  // Converts a time in seconds since the epoch to the monotonic clock, limited to some decades.
+  // Converts a time in seconds since the epoch to the monotonic clock, by the settled time, limited
+  // to some decades.
   async::Clock::TimePoint monotonic(double wall) const {
     constexpr double kDecades = 1e9;  // seconds
-    const std::chrono::duration<double> left(std::clamp(wall - now(), -kDecades, kDecades));
+    const std::chrono::duration<double> left(std::clamp(wall - settled.now(), -kDecades, kDecades));
     return runtime.clock.now() + std::chrono::duration_cast<async::Duration>(left);
   }
 };

@@ -257,6 +257,7 @@ Task<bool> TreeCache::read(std::string path, Interest interest) {
   }
   try {
     const Entry entry = co_await store_.get(absolute(path));
+    forget_lost_version(path, entry.stat);
     take(path, entry);
     const auto known = known_.find(path);
     if (known != known_.end()) known->second.announced = entry.stat.version;
@@ -265,6 +266,15 @@ Task<bool> TreeCache::read(std::string path, Interest interest) {
     if (!can_do_without(path, error)) throw;
   }
   co_return true;
+}
+
+// After a disconnection, the store may be an older copy although the session lives: servers refuse
+// a client only until their transactions have later ids than those that it has seen. If the newer
+// version is an own write that overtook the read, apply_version() has the record read again.
+void TreeCache::forget_lost_version(std::string_view path, const Stat& stat) {
+  const auto known = known_.find(path);
+  const bool is_lost = known != known_.end() && known->second.mzxid > stat.mzxid;
+  if (is_lost && walking_ && !ready_) known->second.mzxid = 0;
 }
 
 // An older version may become readable again, so the cache forgets which one it had.

@@ -29,8 +29,9 @@ class TreeListener {
   virtual Interest interest(std::string_view path) const = 0;
 
   // The node exists, with this entry (empty unless the interest is `data`). Called for every
-  // version that the cache sees, never for an older one. Called twice for the same version only
-  // after the loss of the session, when it may belong to another store.
+  // version that the cache sees. Called for an older one only between on_lost() and on_ready(): the
+  // store may have been replaced by an older copy. Called twice for the same version only after the
+  // loss of the session, when it may belong to another store.
   virtual void on_changed(std::string_view path, const Entry& entry) = 0;
 
   virtual void on_removed(std::string_view path) = 0;
@@ -96,6 +97,7 @@ class TreeCache {
   Task<> visit(std::string path, std::vector<std::string>* below);
   Task<bool> read(std::string path, TreeListener::Interest interest);
   Task<> list(std::string path, std::vector<std::string>& below);
+  void forget_lost_version(std::string_view path, const Stat& stat);
   bool can_do_without(std::string_view path, const StoreError& error);
   // Handles a path that was not found.
   void handle_missing(std::string_view path);

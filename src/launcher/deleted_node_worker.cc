@@ -31,9 +31,6 @@ constexpr auto kLongestReturnRetryPause = std::chrono::minutes(1);
 constexpr auto kReturnReportPause = std::chrono::hours(1);
 constexpr auto kReturnChangePause = std::chrono::minutes(10);
 
-// How long an interrupted launch is left to launchers that may resume it.
-constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
-
 // Whether a user or requestor has released the node anew. Attempts write the journal only.
 bool is_released_anew(const model::NodeTable::Change& change) {
   return change.before != nullptr && (change.before->state != change.after->state ||
@@ -70,7 +67,7 @@ void DeletedNodeWorker::start() {
       context_.records.nodes.observe_locks([this](const std::string& id) { reevaluate(id); }));
   subscriptions_.push_back(
       context_.records.requests.observe([this](const model::RequestTable::Change& change) {
-        if (change.after != nullptr && change.after->state != model::RequestState::failed) return;
+        if (change.after != nullptr && change.after->state == model::RequestState::pending) return;
         for (const std::string& id : context_.records.nodes.allocated_to(change.id)) reevaluate(id);
       }));
   const auto reevaluate_all = [this] {
@@ -95,6 +92,7 @@ Task<> DeletedNodeWorker::stop() {
 DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
   if (!context_.records.ready()) return Duty::none;
   if (!node.provider || !providers_.contains(*node.provider)) return Duty::none;
+  if (is_resumable(node)) return Duty::none;
   if (model::is_reclaimable(node.state)) return Duty::reclaim;
   if (node.state != NodeState::ready || !node.allocated_to) return Duty::none;
   const model::NodeRequest* request = context_.records.requests.find(*node.allocated_to);
@@ -118,7 +116,8 @@ bool DeletedNodeWorker::backs_off(const std::string& id) const {
   return failure != failures_.end() && context_.runtime.clock.now() < failure->second.retry_at;
 }
 
-// Whether a pool worker may resume the launch.
+// Whether a pool worker may resume the launch. CleanupWorker knows how long it has time to, and
+// then resets the request.
 bool DeletedNodeWorker::is_resumable(const Node& node) const {
   if (node.state != NodeState::building || !node.allocated_to || !node.provider) return false;
   const model::NodeRequest* request = context_.records.requests.find(*node.allocated_to);
@@ -135,14 +134,13 @@ bool DeletedNodeWorker::falls_to_peer(const Node& node) const {
   return !peers.empty() && !own_pools_.contains(planning::preferred(node.id, peers));
 }
 
-// Whether the node is left to another worker for now.
+// Whether the node is left to another launcher for now.
 bool DeletedNodeWorker::defers_to_peer(const Node& node) {
-  const bool resumable = is_resumable(node);
-  if (!resumable && !falls_to_peer(node)) {
+  if (!falls_to_peer(node)) {
     deferral_.forget(node.id);
     return false;
   }
-  return deferral_.defers(node.id, resumable ? kReturnResumePause : kPeerPause);
+  return deferral_.defers(node.id, kPeerPause);
 }
 
 Task<> DeletedNodeWorker::process(std::string id) {

@@ -18,8 +18,8 @@
 namespace nodepool::launcher {
 
 // Reclaims used, failed and abandoned nodes: their provider deletes the machine or makes it ready
-// again. Frees nodes that are allocated to deleted or failed requests. Reacts to changes instead of
-// polling all nodes.
+// again. Leaves launches alone that can be resumed. Frees nodes that are allocated to deleted or
+// failed requests. Reacts to changes instead of polling all nodes.
 class DeletedNodeWorker {
  public:
   // `own_pools`: component ids of the pools of this launcher.
@@ -71,9 +71,7 @@ class DeletedNodeWorker {
   RetryPauses retries_;  // of nodes for which the table was stale
   // By node. Forgotten when the node is released anew.
   std::map<std::string, Failure, std::less<>> failures_;
-  // Nodes left to another launcher of their provider, or to the pool worker that resumes their
-  // launch.
-  PeerDeferral deferral_;
+  PeerDeferral deferral_;  // of nodes left to another launcher of their provider
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

@@ -71,6 +71,8 @@ async::Task<> roll_back_one_by_one(LockedRequest& request, Reason reason) {
     RecordBatch alone;
     const NodeRequest* record = request.record();
     if (record != nullptr) alone.transaction().check(path, record->stat.version);
+    // Another launcher that has taken the request over meanwhile has not written it yet.
+    if (!is_gone) request.locks().lock(request.request_lock()).check_in(alone.transaction());
     free_node_in(alone, request, wanted);
     if (co_await commit_part(request, std::move(alone))) request.locks().released(wanted.lock);
   }

@@ -265,6 +265,29 @@ TEST_F(DeletedNodeWorkerTest, the_ready_nodes_of_a_failed_request_are_freed) {
   EXPECT_THAT(contenders(id), IsEmpty());
 }
 
+// Another launcher of the provider may serve none of the request's pools.
+TEST_F(DeletedNodeWorkerTest, a_launch_that_can_be_resumed_stays_until_its_request_is_reset) {
+  model::NodeRequest request;
+  request.node_types = {"small"};
+  request.set_state(model::RequestState::pending, clock_.wall_seconds());
+  const std::string path =
+      loop_.run(others_.create(model::request_path("200-"), to_record(request),
+                               coordination::CreateMode::persistent_sequential));
+  Node interrupted = idle_node("main", "small");
+  interrupted.external_id = model::json_string("m1");
+  interrupted.allocated_to = std::string(coordination::base_name(path));
+  interrupted.set_state(NodeState::building, clock_.wall_seconds());
+  const std::string id = add_node(interrupted);
+  worker_.start();
+  pass(minutes(10));
+  EXPECT_EQ(node(id).state, NodeState::building);
+  EXPECT_THAT(cloud_->machines, testing::Contains("m1"));
+  request.set_state(model::RequestState::requested, clock_.wall_seconds());
+  loop_.run(others_.set(path, to_record(request), coordination::kAnyVersion));
+  pass(minutes(1));
+  EXPECT_EQ(nodes_.find(id), nullptr);
+}
+
 TEST_F(DeletedNodeWorkerTest, a_new_configuration_of_the_provider_is_tried_at_once) {
   cloud_->delete_failure = "no permission";
   const std::string id = add_used();

@@ -453,5 +453,22 @@ TEST_F(TreeCacheTest, another_store_s_records_are_news_though_their_versions_are
   EXPECT_EQ(mirror_.content.at("1"), "other");
 }
 
+// The servers are restored from a backup that has the session.
+TEST_F(TreeCacheTest, an_older_store_is_followed_although_the_session_lives) {
+  create("/tree/1", "new");
+  follow();
+  const std::int64_t session = a_.session_id();
+  a_.suspend_for_tests();
+  settle();
+  server_.renumber_for_tests();
+  loop_.run(b_.set("/tree/1", "older", kAnyVersion));
+  EXPECT_EQ(mirror_.content.at("1"), "new");
+  a_.resume_for_tests();
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(a_.session_id(), session);
+  EXPECT_EQ(mirror_.content.at("1"), "older");
+  EXPECT_EQ(mirror_.log.back(), "ready");
+}
+
 }  // namespace
 }  // namespace nodepool::coordination
