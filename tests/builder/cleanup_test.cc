@@ -97,6 +97,26 @@ TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_fi
   EXPECT_THAT(builds(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, the_record_of_a_failed_upload_names_the_image_that_the_cloud_has_not_deleted) {
+  sky_->cannot_delete = true;
+  start(yaml(kDeb,
+             "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+             "     post-upload-hook: /bin/false}\n"));
+  ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_EQ(uploads().front().external_id.string_value(), "image-1");
+  EXPECT_NE(uploads().front().external_name, std::nullopt);
+  EXPECT_THAT(sky_->images, SizeIs(1));
+  reconfigure(yaml(kDeb, kSky));
+  pass(minutes(20));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(uploads(UploadState::deleting), SizeIs(1));
+  EXPECT_THAT(sky_->images, SizeIs(2));
+  sky_->cannot_delete = false;
+  pass(minutes(20));
+  EXPECT_THAT(uploads(), SizeIs(1));
+  EXPECT_THAT(sky_->images, SizeIs(1));
+}
+
 TEST_F(CleanUpTest, deletions_that_never_end_do_not_stop_the_others) {
   const auto clouds = [](const std::string& images) {
     std::string providers;
