@@ -32,6 +32,10 @@ constexpr int kMaxDeletions = 4;
 // After this time a deletion is cancelled and retried later, so that it does not delay the others.
 constexpr auto kMaxDeletionTime = std::chrono::minutes(10);
 
+// Files whose record is missing stay for this time: the records of a whole store may be deleted,
+// one after another.
+constexpr auto kRecordPatience = std::chrono::minutes(1);
+
 // The lock of a record is held by another process. Retried later, because that process may die.
 class Contended : public std::runtime_error {
  public:
@@ -197,10 +201,18 @@ bool CleanupWorker::has_own_build() const {
 
 Task<> CleanupWorker::clean_image(std::string image) {
   for (const ImageBuild* build : context_.images.builds_of(image)) {
-    if (is_sequence_number(build->id)) numbered_builds_.emplace(image, build->id);
+    const ImageStore::Key key(image, build->id);
+    if (is_sequence_number(build->id)) numbered_builds_.insert(key);
+    missing_since_.erase(key);
+    if (build->state == BuildState::deleting) {
+      condemned_.insert(key);
+    } else {
+      condemned_.erase(key);
+    }
   }
-  if (!is_store_trusted_ && has_own_build()) {
-    is_store_trusted_ = true;
+  const bool was_trusted = std::exchange(is_store_trusted_, has_own_build());
+  if (is_store_trusted_ && !was_trusted) {
+    are_files_kept_ = false;
     enqueue_all();
   }
   FirstFailure failure;
@@ -235,6 +247,7 @@ Task<> CleanupWorker::enqueue_later(std::string image, double when) {
 }
 
 Task<> CleanupWorker::remove_record(ImageBuild build) {
+  condemned_.emplace(build.image, build.id);
   const bool removed = co_await context_.records.remove(build);
   if (!removed) co_return;
   log_.info("Removed the record of build {} of image {}", build.id, build.image);
@@ -290,9 +303,36 @@ Task<> CleanupWorker::write_deleting(ImageBuild build) {
   log_.info("Deleting build {} of image {}", build.id, build.image);
 }
 
+bool CleanupWorker::are_unrecorded_for_good(const ImageStore::Key& key) {
+  if (condemned_.contains(key)) return true;
+  const auto& [image, build_id] = key;
+  const async::Clock::TimePoint now = context_.runtime.clock.now();
+  const auto [missing, is_new] = missing_since_.try_emplace(key, now);
+  if (is_new) scope_.spawn("clean-up of unrecorded files", enqueue_unrecorded(image));
+  // Not is_store_trusted_: the store may have been emptied since.
+  if (has_own_build()) return now - missing->second >= kRecordPatience;
+  if (std::exchange(are_files_kept_, true)) return false;
+  log_.warning(
+      "Keeping files without a record, such as those of build {} of image {}: the store has no "
+      "build of this images-dir, so it may not be the one in which these were recorded. They are "
+      "deleted when a build made here is ready",
+      build_id, image);
+  return false;
+}
+
+Task<> CleanupWorker::enqueue_unrecorded(std::string image) {
+  co_await context_.runtime.clock.sleep_for(kRecordPatience);
+  enqueue_image(image);
+}
+
 Task<> CleanupWorker::clean_files(std::string image) {
   co_await context_.local.scan();
   const ImageStore::Contents local = context_.local.contents();
+  const auto is_gone = [&](const ImageStore::Key& key) {
+    return key.first == image && !local.contains(key);
+  };
+  std::erase_if(condemned_, is_gone);
+  std::erase_if(missing_since_, [&](const auto& entry) { return is_gone(entry.first); });
   std::set<std::string> unneeded;  // ids of builds
   for (const ImageBuild* build : plan(image).unneeded_files) unneeded.insert(build->id);
   FirstFailure failure;
@@ -312,15 +352,7 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
   const ImageBuild* build = context_.images.find_build(image, build_id);
   const bool are_of_build = !is_sequence_number(build_id) || numbered_builds_.contains(key);
   if (build == nullptr && !are_of_build) co_return;
-  if (build == nullptr && !is_store_trusted_) {
-    if (std::exchange(are_files_kept_, true)) co_return;
-    log_.warning(
-        "Keeping files without a record, such as those of build {} of image {}: the store has no "
-        "build of this images-dir, so it may not be the one in which these were recorded. They are "
-        "deleted when a build made here is ready",
-        build_id, image);
-    co_return;
-  }
+  if (build == nullptr && !are_unrecorded_for_good(key)) co_return;
   if (build == nullptr || build->state == BuildState::deleting || are_unneeded) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
     const auto remove_files = [store = context_.local.files(), key] {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -47,6 +48,10 @@ class CleanupWorker {
   Task<> clean_image(std::string image);
   Task<> clean_records(std::string image);
   Task<> enqueue_later(std::string image, double when);
+  // Whether files without a record are to be deleted: their build was, or the record has been
+  // missing for a while in a store that has other builds made here.
+  bool are_unrecorded_for_good(const ImageStore::Key& key);
+  Task<> enqueue_unrecorded(std::string image);
   Task<> clean_files(std::string image);
   Task<> clean_files_of(ImageStore::Key key, std::set<std::string> formats, bool are_unneeded);
   std::vector<Consumer> consumers(const std::string& image, const std::string& build_id) const;
@@ -72,8 +77,10 @@ class CleanupWorker {
   UploadsInUse in_use_;
   // Builds with a sequence number as id that have had a record since the start.
   std::set<ImageStore::Key> numbered_builds_;
-  // has_own_build(), now or earlier. Otherwise the store may be new or the wrong one, and files
-  // without a record the only copies of images that are in use.
+  std::set<ImageStore::Key> condemned_;  // builds that were `deleting` when last seen
+  std::map<ImageStore::Key, async::Clock::TimePoint> missing_since_;  // files without a record
+  // has_own_build() when last evaluated. Otherwise the store may be new, emptied or the wrong one,
+  // and files without a record the only copies of images that are in use.
   bool is_store_trusted_ = false;
   bool are_files_kept_ = false;  // for this reason; logged
   async::TaskScope scope_;

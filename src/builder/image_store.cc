@@ -1,6 +1,10 @@
 #include "builder/image_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <fstream>
 #include <stdexcept>
@@ -42,6 +46,16 @@ void write_whole(const fs::path& path, const std::string& text) {
   file.close();
   if (!file)
     store_failed("cannot write", path, std::make_error_code(static_cast<std::errc>(errno)));
+}
+
+// Writes the file or directory to the disk, so that it survives a power failure. Some network file
+// systems cannot do this for directories.
+void sync_to_disk(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_synced = descriptor >= 0 && (::fsync(descriptor) == 0 || errno == EINVAL);
+  const std::error_code error(errno, std::generic_category());
+  if (descriptor >= 0) ::close(descriptor);
+  if (!is_synced) store_failed("cannot write to the disk", path, error);
 }
 
 void remove_file(const fs::path& path) {
@@ -161,17 +175,21 @@ void ImageStore::complete(const std::string& output, const std::set<std::string>
     if (!fs::is_regular_file(image)) {
       throw std::runtime_error("the program succeeded, but did not create " + image);
     }
+    if (fs::file_size(image) == 0) {
+      throw std::runtime_error("the program succeeded, but " + image + " is empty");
+    }
     const fs::path md5 = image + ".md5";
     const fs::path sha256 = image + ".sha256";
-    if (first_characters(md5, kMd5Size).size() == kMd5Size &&
-        first_characters(sha256, kSha256Size).size() == kSha256Size) {
-      continue;
+    if (first_characters(md5, kMd5Size).size() != kMd5Size ||
+        first_characters(sha256, kSha256Size).size() != kSha256Size) {
+      const Checksums sums = checksums_of(image);
+      const std::string name = fs::path(image).filename();
+      write_whole(md5, sums.md5 + "  " + name + "\n");
+      write_whole(sha256, sums.sha256 + "  " + name + "\n");
     }
-    const Checksums sums = checksums_of(image);
-    const std::string name = fs::path(image).filename();
-    write_whole(md5, sums.md5 + "  " + name + "\n");
-    write_whole(sha256, sums.sha256 + "  " + name + "\n");
+    for (const fs::path& file : {fs::path(image), md5, sha256}) sync_to_disk(file);
   }
+  sync_to_disk(directory_);
 }
 
 void ImageStore::finish_partial(const std::string& output, const std::string& format) const {
@@ -185,6 +203,7 @@ driver::ImageFile ImageStore::file(std::string_view image, std::string_view buil
                                    const std::string& format) const {
   const std::string path = image_file(output(image, build_id), format);
   if (!fs::is_regular_file(path)) throw std::runtime_error("file not found: " + path);
+  if (fs::file_size(path) == 0) throw std::runtime_error("the file is empty: " + path);
   return {.path = path,
           .format = format,
           .size = fs::file_size(path),

@@ -44,7 +44,8 @@ class ImageStore {
   // The path of a build's files without ".<format>".
   std::string output(std::string_view image, std::string_view build_id) const;
 
-  // Checks that the image exists in all formats, and writes missing checksums.
+  // Checks that the image exists in all formats and is not empty, and writes missing checksums.
+  // Then all these files are on the disk, also after a power failure.
   void complete(const std::string& output, const std::set<std::string>& formats) const;
 
   // Renames the complete partial_file() to the image.
@@ -52,7 +53,7 @@ class ImageStore {
   // Deletes all incomplete conversions of builds with a UUID: other files may not be ours.
   void remove_partials() const;
 
-  // The image and its checksums.
+  // The image, which must not be empty, and its checksums.
   driver::ImageFile file(std::string_view image, std::string_view build_id,
                          const std::string& format) const;
 

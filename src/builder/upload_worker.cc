@@ -30,8 +30,8 @@ using model::UploadState;
 // Time between SIGTERM and SIGKILL when a post-upload hook is cancelled.
 constexpr auto kHookGrace = std::chrono::seconds(30);
 
-// Timeout of deleting an image, so that a stopping builder ends. After that, leak detection deletes
-// it.
+// Timeout of deleting an image, so that a stopping builder ends. After that, it is deleted with its
+// record, or as a leak if its id is not known.
 constexpr auto kDeletionTimeout = std::chrono::minutes(1);
 
 void replace(std::string& text, std::string_view token, const std::string& value) {
@@ -274,9 +274,10 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
             upload.provider, job.external_id);
 }
 
-// Writes a failed record, with the reason only.
+// Writes a failed record, with the reason only. If the cloud still has the image, also with its id
+// and name: then the image is deleted before the record.
 Task<> UploadWorker::record_failure(ImageUpload upload, std::string failure) {
-  upload.external_name.reset();
+  if (upload.external_id.is_null()) upload.external_name.reset();
   upload.format.reset();
   upload.username.reset();
   upload.python_path.reset();
@@ -353,9 +354,9 @@ Task<> UploadWorker::run_hook(const Job& job, std::string path) {
   log_.info("post-upload-hook {} succeeded; its output is in {}", job.hook, log->path().string());
 }
 
-// Deletes the image in the cloud; otherwise it would remain until the leak detection finds it. A
-// separate task, because a cancelled task cannot wait.
-Task<> UploadWorker::undo(driver::ImageSupport& images, const Job& job) {
+// Deletes the image in the cloud. After an error its id, if known, is in the upload, to be deleted
+// with its record. A separate task, because a cancelled task cannot wait.
+Task<> UploadWorker::undo(driver::ImageSupport& images, Job& job) {
   std::string failure;
   async::TaskScope scope(
       context_.runtime,
@@ -366,9 +367,12 @@ Task<> UploadWorker::undo(driver::ImageSupport& images, const Job& job) {
   scope.spawn("deletion of an image", std::move(removing));
   co_await scope.join();
   if (failure.empty()) co_return;
-  log_.warning("Deleting image {} of {} failed, leaving it to the leak detection: {}",
-               job.external_id.empty() ? *job.upload.external_name : job.external_id,
-               job.upload.provider, failure);
+  if (!job.external_id.empty()) job.upload.external_id = model::json_string(job.external_id);
+  log_.warning(
+      "Deleting image {} of {} failed, leaving it to {}: {}",
+      job.external_id.empty() ? *job.upload.external_name : job.external_id, job.upload.provider,
+      job.external_id.empty() ? "the leak detection" : "the clean-up of the upload's record",
+      failure);
 }
 
 // Without an id the cloud may have an image or not. Then it is found by its metadata.

@@ -57,7 +57,7 @@ class UploadWorker {
   Task<> send(driver::ImageSupport& images, Job& job, UploadSlot& slot);
   Task<> validate(const Job& job, std::string path);
   Task<> run_hook(const Job& job, std::string path);
-  Task<> undo(driver::ImageSupport& images, const Job& job);
+  Task<> undo(driver::ImageSupport& images, Job& job);
   static Task<> remove_from_cloud(driver::ImageSupport& images, const Job& job);
   driver::Metadata metadata(const Job& job) const;
 

@@ -326,6 +326,19 @@ TEST_F(BuilderTest, a_paused_provider_gets_nothing) {
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
 }
 
+TEST_F(BuilderTest, an_upload_whose_file_has_vanished_is_not_repeated) {
+  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  const std::string name = "deb-" + builds().front().id + ".qcow2";
+  ASSERT_TRUE(std::filesystem::remove(directory_.path() / "nb1" / name));
+  reconfigure(yaml(kDeb, kSky));
+  pass(minutes(30));
+  EXPECT_EQ(sky_->uploads, 0);
+  EXPECT_THAT(log_, Contains(HasSubstr("file not found")).Times(testing::Le(1)));
+  pass(minutes(31));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1)) << "of the next build";
+}
+
 TEST_F(BuilderTest, a_hook_is_run_after_the_upload) {
   const auto hook = directory_.write("hook", "#!/bin/sh\necho \"$1 $2 $3\"\n");
   std::filesystem::permissions(hook, std::filesystem::perms::owner_all);

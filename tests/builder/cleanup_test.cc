@@ -97,6 +97,26 @@ TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_fi
   EXPECT_THAT(builds(), IsEmpty());
 }
 
+TEST_F(CleanUpTest, the_record_of_a_failed_upload_names_the_image_that_the_cloud_has_not_deleted) {
+  sky_->cannot_delete = true;
+  start(yaml(kDeb,
+             "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+             "     post-upload-hook: /bin/false}\n"));
+  ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_EQ(uploads().front().external_id.string_value(), "image-1");
+  EXPECT_NE(uploads().front().external_name, std::nullopt);
+  EXPECT_THAT(sky_->images, SizeIs(1));
+  reconfigure(yaml(kDeb, kSky));
+  pass(minutes(20));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(uploads(UploadState::deleting), SizeIs(1));
+  EXPECT_THAT(sky_->images, SizeIs(2));
+  sky_->cannot_delete = false;
+  pass(minutes(20));
+  EXPECT_THAT(uploads(), SizeIs(1));
+  EXPECT_THAT(sky_->images, SizeIs(1));
+}
+
 TEST_F(CleanUpTest, deletions_that_never_end_do_not_stop_the_others) {
   const auto clouds = [](const std::string& images) {
     std::string providers;
@@ -261,6 +281,8 @@ TEST_F(CleanUpTest, files_without_a_build_go_and_others_stay) {
   directory_.write("nb1/killed-" + id + ".qcow2-new", "x");
   directory_.write("nb1/notes-2024.txt", "x");
   start_with_one();
+  EXPECT_THAT(files(), SizeIs(own.size() + 5)) << "their records may be on the way";
+  pass(minutes(2));
   EXPECT_THAT(files(), SizeIs(own.size() + 1));
   EXPECT_THAT(files(), Contains("notes-2024.txt"));
   EXPECT_THAT(log_, Not(Contains(HasSubstr("Keeping files"))));
@@ -305,6 +327,27 @@ TEST_F(CleanUpTest, files_without_a_record_stay_while_all_builds_of_this_builder
   EXPECT_THAT(files(), Not(Contains(old)));
 }
 
+// Someone deletes the records of all images, one after another.
+TEST_F(CleanUpTest, files_stay_when_the_store_is_emptied_until_an_image_is_built_again) {
+  const std::string images = "  - {name: deb, formats: [raw]}\n  - {name: other, formats: [raw]}\n";
+  start(yaml(images, "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  put(model::image_pause_path("deb"));
+  put(model::image_pause_path("other"));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  ASSERT_THAT(builds(BuildState::ready, "other"), SizeIs(1));
+  const std::vector<std::string> before = files();
+  ASSERT_THAT(before, Not(IsEmpty()));
+  remove(model::build_path("other", builds("other").front().id));
+  pass(seconds(30));
+  remove(model::build_path("deb", builds().front().id));
+  pass(minutes(30));
+  EXPECT_EQ(files(), before);
+  EXPECT_THAT(log_, Contains(HasSubstr("Keeping files without a record")).Times(1));
+  remove(model::image_pause_path("deb"));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(files(), SizeIs(3)) << "of the new build";
+}
+
 // Old releases of the Python Nodepool had such ids.
 TEST_F(CleanUpTest, files_with_a_sequence_number_go_only_with_a_known_record) {
   start_with_one();
@@ -318,7 +361,7 @@ TEST_F(CleanUpTest, files_with_a_sequence_number_go_only_with_a_known_record) {
   pass(minutes(1));
   EXPECT_THAT(files(), Contains("deb-0000000123.qcow2"));
   remove(model::build_path("deb", build.id));
-  pass(minutes(1));
+  pass(minutes(2));
   EXPECT_THAT(files(), Not(Contains("deb-0000000123.qcow2")));
   EXPECT_THAT(files(), Contains("deb-2024010100.qcow2"));
 }

@@ -183,6 +183,15 @@ TEST_F(ProgramsTest, a_failure_leaves_its_log_and_no_files) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+// As on a full disk.
+TEST_F(ProgramsTest, a_program_that_makes_an_empty_image_has_failed) {
+  const BuildResult result = build(job(script("touch $DIB_IMAGE_FILENAME.raw")));
+  EXPECT_NE(result.kind, BuildResult::Kind::ready);
+  EXPECT_THAT(result.problem, HasSubstr("the program succeeded, but " + images().string()));
+  EXPECT_THAT(result.problem, HasSubstr(".raw is empty"));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
 TEST_F(ProgramsTest, directories_of_images_can_be_read_whatever_the_umask_of_the_builder) {
   const mode_t before = ::umask(0077);
   build(job(script("umask; touch \"$DIB_IMAGE_FILENAME.raw\"")));
@@ -586,6 +595,23 @@ TEST(ImageStore, a_full_disk_keeps_no_part_of_the_id_of_its_builder) {
   EXPECT_FALSE(fs::exists(directory.path() / "builder_id.txt"));
   fs::remove(incomplete);
   EXPECT_EQ(store.builder_id("two"), "two");
+}
+
+TEST(ImageStore, has_no_empty_image_for_an_upload) {
+  const test_support::TemporaryDirectory directory;
+  const ImageStore store(directory.path());
+  const fs::path file = directory.write("deb-" + kProgramsId + ".raw", "");
+  const auto problem = [&store]() -> std::string {
+    try {
+      store.file("deb", kProgramsId, "raw");
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(problem(), "the file is empty: " + file.string());
+  fs::remove(file);
+  EXPECT_EQ(problem(), "file not found: " + file.string());
 }
 
 TEST(ImageStore, removes_links_and_not_what_they_lead_to) {

@@ -156,7 +156,7 @@ Task<std::optional<Image>> GlanceImages::wait_until_settled(std::string id, bool
 // Finds the image by name and tags, as its id may be unknown.
 Task<> GlanceImages::remove_begun(std::string name, Metadata metadata) {
   try {
-    const std::vector<Image> images = co_await context_.api.image().images_called(name);
+    const std::vector<Image> images = co_await context_.api.image().own_images(name);
     for (const Image& image : images) {
       const bool ours = std::ranges::all_of(metadata, [&image](const auto& entry) {
         return !image.properties.contains(entry.first) ||
@@ -176,7 +176,7 @@ Task<> GlanceImages::remove(std::string name, std::string external_id) {
     co_return;
   }
   // The upload was interrupted before its id was known.
-  const std::vector<Image> images = co_await context_.api.image().images_called(std::move(name));
+  const std::vector<Image> images = co_await context_.api.image().own_images(std::move(name));
   for (const Image& image : images) {
     if (value_of(image.properties, driver::kProviderNameKey) == context_.config.name()) {
       co_await context_.api.image().remove(image.id);

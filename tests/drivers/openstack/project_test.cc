@@ -217,6 +217,25 @@ TEST_F(ImagesTest, a_failed_upload_leaves_nothing) {
   EXPECT_THAT(cloud_.images, SizeIs(1));  // that which is not ours
 }
 
+// Administrators see the private images of all projects, and users what others share with them.
+TEST_F(ImagesTest, images_of_other_projects_are_neither_listed_nor_deleted) {
+  meta_ = {{"visibility", "shared"}};
+  const std::string own = loop_.run(upload());
+  for (const char* visibility : {"private", "shared"}) {
+    Json& image = cloud_.images[std::string("id-") + visibility];
+    image = cloud_.images.at(own);
+    image["id"] = std::string("id-") + visibility;
+    image["visibility"] = visibility;
+    image["owner"] = "project-of-others";
+  }
+  const auto list = loop_.run(adapter().traits().images->list());
+  ASSERT_THAT(list, SizeIs(1));
+  EXPECT_EQ(list[0].id, own);
+  loop_.run(adapter().traits().images->remove("trixie-1700000000", ""));
+  EXPECT_FALSE(cloud_.images.contains(own));
+  EXPECT_THAT(cloud_.images, SizeIs(3)) << "with the public one";
+}
+
 TEST_F(ImagesTest, an_image_without_a_known_id_is_deleted_by_its_name) {
   loop_.run(upload());
   loop_.run(adapter().traits().images->remove("trixie-1700000000", ""));

@@ -23,6 +23,7 @@ class Identity {
   struct Token {
     http::Headers::value_type header;  // of each call
     std::vector<ServiceEndpoint> catalog;
+    std::string project_id = {};  // empty: unknown
     cloud::TokenLife life;
   };
   using TokenPointer = cloud::TokenCache<Token>::Pointer;

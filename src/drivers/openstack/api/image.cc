@@ -50,9 +50,13 @@ async::Task<std::vector<Image>> ImageApi::images_called(std::string name) {
       "find image", "/images?name=" + cloud::url_text(name) + "&" + kPage, "images", read_image);
 }
 
-async::Task<std::vector<Image>> ImageApi::own_images() {
-  return service_.list("list images", std::string("/images?visibility=private&") + kPage, "images",
-                       read_image);
+// Not by visibility: an administrator sees the private images of all projects.
+async::Task<std::vector<Image>> ImageApi::own_images(std::string name) {
+  const std::string project = co_await service_.project_id();
+  std::string query = project.empty() ? "visibility=private" : "owner=" + cloud::url_text(project);
+  if (!name.empty()) query += "&name=" + cloud::url_text(name);
+  co_return co_await service_.list("list images", "/images?" + query + "&" + kPage, "images",
+                                   read_image);
 }
 
 async::Task<std::optional<Image>> ImageApi::find(std::string id) {

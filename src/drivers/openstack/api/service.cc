@@ -51,6 +51,11 @@ async::Task<bool> Service::exists() {
   co_return endpoint_of(token->catalog, kind_, cloud_).has_value();
 }
 
+async::Task<std::string> Service::project_id() {
+  const Identity::TokenPointer token = co_await identity_.token();
+  co_return token->project_id;
+}
+
 std::string Service::name_of(const ServiceCall& call) const {
   return fmt::format("{}: {}", to_string(kind_), call.name);
 }

@@ -44,6 +44,8 @@ class Service {
 
   // Whether the cloud has the service.
   async::Task<bool> exists();
+  // The id of the account's project; empty if it is not known.
+  async::Task<std::string> project_id();
 
   // Makes the call, see cloud::RestClient, and returns its response.
   async::Task<http::Response> send(ServiceCall call);

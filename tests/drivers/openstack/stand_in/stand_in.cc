@@ -28,6 +28,9 @@ bool is_id(const std::string& part) {
   return part.starts_with("id-");
 }
 
+// The id of the account's project.
+constexpr const char* kProject = "project-of-ci";
+
 // As Nova says that something does not exist.
 constexpr const char* kItemNotFound = R"({"itemNotFound": {"code": 404, "message": "not there"}})";
 
@@ -221,6 +224,7 @@ StandIn::Reply StandIn::identity(const Request& request) {
           Json{{"token",
                 {{"issued_at", "2026-11-21T01:00:00.000000Z"},
                  {"expires_at", end},
+                 {"project", {{"id", kProject}, {"name", "ci"}}},
                  {"catalog", catalog}}}}
               .dump(),
           "X-Subject-Token: " + token + "\r\n"};
@@ -350,6 +354,7 @@ StandIn::Reply StandIn::image(const Request& request) {
     const std::string id = new_id();
     images[id] = request.body;
     images[id]["id"] = id;
+    images[id]["owner"] = kProject;
     images[id]["status"] = "queued";
     return {201, images[id].dump()};
   }
