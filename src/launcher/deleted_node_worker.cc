@@ -1,7 +1,10 @@
 #include "launcher/deleted_node_worker.h"
 
+#include <algorithm>
+
 #include "coordination/path.h"
 #include "coordination/with_lock.h"
+#include "driver/cloud_error.h"
 #include "driver/launch_metrics.h"
 #include "launcher/trouble.h"
 #include "lifecycle/reclaim.h"
@@ -24,7 +27,10 @@ using model::NodeState;
 constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 
 // Machines that cannot be deleted must not take the rate limit from others.
-constexpr auto kLongestReturnRetryPause = std::chrono::minutes(1);
+constexpr async::Duration kLongestReturnRetryPause = std::chrono::minutes(1);
+
+// The same after a refusal that lasts until the configuration or the cloud is changed.
+constexpr async::Duration kLongestReturnRefusalPause = std::chrono::minutes(10);
 
 // How often a failure that lasts is reported, and at most one whose reason has changed: some clouds
 // word it differently each time, for example with a code for each refusal.
@@ -35,6 +41,13 @@ constexpr auto kReturnChangePause = std::chrono::minutes(10);
 bool is_released_anew(const model::NodeTable::Change& change) {
   return change.before != nullptr && (change.before->state != change.after->state ||
                                       change.before->state_time != change.after->state_time);
+}
+
+async::Duration longest_pause_after(const std::exception& error) {
+  const auto* of_cloud = dynamic_cast<const driver::CloudError*>(&error);
+  const bool is_refusal =
+      of_cloud != nullptr && of_cloud->kind() == driver::CloudError::Kind::permanent;
+  return is_refusal ? kLongestReturnRefusalPause : kLongestReturnRetryPause;
 }
 
 // Returns `now` if the record does not have the time, for example because the requestor died.
@@ -184,10 +197,10 @@ void DeletedNodeWorker::note_failure(const std::string& id, const std::exception
   if (node == nullptr || dynamic_cast<const StoreError*>(&error) != nullptr) {
     return log_failure(log, kWhat, error);
   }
-  const Failure none{.pauses = {kReturnRetryPause, kLongestReturnRetryPause}};
+  const Failure none{.pauses = {kReturnRetryPause, kLongestReturnRefusalPause}};
   Failure& failure = failures_.try_emplace(id, none).first->second;
   const auto now = context_.runtime.clock.now();
-  failure.retry_at = now + failure.pauses.failed();
+  failure.retry_at = now + std::min(failure.pauses.failed(), longest_pause_after(error));
   const auto pause = failure.reported == error.what() ? kReturnReportPause : kReturnChangePause;
   if (failure.reported_at && now < *failure.reported_at + pause) {
     return log.debug("{}: {}", kWhat, error.what());

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from catalog import PROJECT
+from launcher import wait_until
 
 MANUAL = pathlib.Path(__file__).parents[2] / 'docs/drivers/gce.md'
 ROLE = MANUAL.with_name('gce-role.yaml')
@@ -29,6 +30,9 @@ def test_the_manual_lists_all_permissions_and_no_others(nodepool, iowa, cloud):
     provider['cloud-images'].append({'name': 'own', 'username': 'ci', 'image-id': f'projects/{PROJECT}/global/images/ci-1'})
     launcher = nodepool(provider)
     launcher.ask('own').refusal()  # nobody answers at its address
+    cloud.set(stopping=0)  # no list shows that the instance is stopping: it is read itself
+    launcher.ask('own').refusal()
+    wait_until('the instance itself is read', lambda: cloud.exchanges('compute.instances.get'))
     cloud.exhaust()
     launcher.ask('small').refusal()
     launcher.run('config-validate', '--online')

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "config/nodepool_schema.h"
+#include "driver/cloud_error.h"
 
 namespace nodepool::launcher {
 
@@ -105,6 +106,9 @@ class CloudProvider final : public driver::LaunchingProvider {
     const model::Node node = record.node();
     ++cloud_->deletions;
     co_await context_.runtime.clock.sleep_for(cloud_->delete_time);
+    if (cloud_->refuses_deletions) {
+      throw driver::CloudError(driver::CloudError::Kind::permanent, cloud_->delete_failure);
+    }
     if (!cloud_->delete_failure.empty()) throw std::runtime_error(cloud_->delete_failure);
     cloud_->machines.erase(node.external_id_text());
     co_return std::nullopt;

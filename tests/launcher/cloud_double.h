@@ -26,6 +26,7 @@ struct Cloud {
   std::set<std::string, std::less<>> refused;       // labels, for quota, after launch_time
   async::Duration delete_time{};
   std::string delete_failure;         // thrown by reclaim() after delete_time unless empty
+  bool refuses_deletions = false;     // delete_failure is a refusal for good
   int deletions = 0;                  // calls of reclaim() so far
   async::Duration check_time{};       // of is_usable()
   async::Duration leak_time{};        // of remove_leaks()

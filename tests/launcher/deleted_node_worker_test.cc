@@ -188,6 +188,26 @@ TEST_F(DeletedNodeWorkerTest, a_machine_that_cannot_be_deleted_is_tried_ever_les
   EXPECT_EQ(nodes_.find(id), nullptr);
 }
 
+TEST_F(DeletedNodeWorkerTest, a_refusal_for_good_is_repeated_less_often) {
+  cloud_->delete_failure = "forbidden";
+  cloud_->refuses_deletions = true;
+  const std::string id = add_used();
+  worker_.start();
+  settle();
+  int attempts = 1;
+  for (const int pause : {5, 10, 20, 40, 80, 160, 320, 600, 600}) {
+    pass(seconds(pause - 1));
+    EXPECT_EQ(cloud_->deletions, attempts) << "before the end of " << pause << " s";
+    pass(seconds(1));
+    EXPECT_EQ(cloud_->deletions, ++attempts) << "after " << pause << " s";
+  }
+  cloud_->refuses_deletions = false;  // it fails in another way
+  pass(minutes(10));
+  EXPECT_EQ(cloud_->deletions, ++attempts);
+  pass(minutes(1));
+  EXPECT_EQ(cloud_->deletions, ++attempts);
+}
+
 TEST_F(DeletedNodeWorkerTest, a_failure_that_lasts_is_recorded_when_it_changes_and_every_hour) {
   cloud_->delete_failure = "conflict";
   add_used();

@@ -10,6 +10,10 @@ Task<> Adapter::stop() {
   co_return;
 }
 
+Task<bool> Adapter::is_absent(model::Json /*external_id*/) {
+  co_return true;
+}
+
 Task<std::vector<Machine>> Adapter::find_by_name(CreateSpec /*spec*/) {
   co_return std::vector<Machine>{};
 }

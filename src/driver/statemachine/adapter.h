@@ -92,6 +92,11 @@ class Adapter {
   virtual Task<MachineList> list() = 0;
   static constexpr async::Duration kListingAge = std::chrono::seconds(2);
 
+  // Whether a machine that listings lack does not exist: listings of some clouds are eventually
+  // consistent. Reads the machine itself; only if the cloud does not find it, the node is taken out
+  // of service. By default, the listings decide.
+  virtual Task<bool> is_absent(model::Json external_id);
+
   // The machines that have the names which create(spec) gives them, also those of others. Asked for
   // beside an incomplete list(), to delete what an interrupted launch may have made. By default,
   // none: for clouds whose names are not unique.

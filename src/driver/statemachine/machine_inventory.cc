@@ -162,7 +162,11 @@ Task<bool> MachineInventory::is_running(std::string node_id, model::Json externa
     const Pointer machines = co_await list();
     const Machine* machine = machines->find(external_id);
     if (runs(machine)) co_return true;
-    if (machine == nullptr && may_be_hidden(state_time, *machines)) co_return true;
+    if (machine == nullptr) {
+      if (may_be_hidden(state_time, *machines)) co_return true;
+      const bool is_absent = co_await adapter_.is_absent(external_id);
+      if (!is_absent) co_return true;
+    }
     problem = machine == nullptr ? "its machine is not listed" : explanation_of(*machine);
   } catch (const CloudError& error) {
     unknown = error.what();

@@ -48,11 +48,11 @@ class MachineInventory {
   Task<Pointer> list(async::Duration age = {}) { return listing_.get(age); }
 
   // Whether the machine of a ready node runs. A machine that does not is looked for in another
-  // listing. A missing machine counts as running if it may only be missing from the listings, such
-  // as soon after the node's `state_time`. Waits for a slow cloud for two seconds, unless its last
-  // listing shows that the machine does not run. Never throws CloudError: what cannot be asked
-  // counts as running, with a warning. Without one if the cloud is only slow, and a listing of the
-  // last 90 seconds shows that the machine runs.
+  // listing; one that is not listed either is read itself. A missing machine counts as running if
+  // it may only be missing from the listings, such as soon after the node's `state_time`. Waits for
+  // a slow cloud for two seconds, unless its last listing shows that the machine does not run.
+  // Never throws CloudError: what cannot be asked counts as running, with a warning. Without one if
+  // the cloud is only slow, and a listing of the last 90 seconds shows that the machine runs.
   Task<bool> is_running(std::string node_id, model::Json external_id, double state_time);
 
   // The nodes whose machines have ended, and why, as one sentence. Omits nodes that are being

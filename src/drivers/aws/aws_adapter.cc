@@ -93,6 +93,10 @@ Task<driver::MachineList> AwsAdapter::list() {
   co_return machines;
 }
 
+Task<bool> AwsAdapter::is_absent(model::Json external_id) {
+  return ec2_.is_gone(parse_external_id(external_id).instance);
+}
+
 // The listing of volumes may be old, unless it lacks volumes of the instances.
 Task<std::shared_ptr<const cloud::ById<Ec2Volume>>> AwsAdapter::volumes_of(
     const cloud::ById<Ec2Instance>& instances) {

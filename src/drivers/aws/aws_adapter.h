@@ -32,6 +32,7 @@ class AwsAdapter final : public driver::Adapter {
                                        driver::LaunchSteps& steps) override;
   async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   async::Task<driver::MachineList> list() override;
+  async::Task<bool> is_absent(model::Json external_id) override;
   async::Task<std::vector<driver::Resource>> other_resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::CloudDescription> describe(

@@ -231,9 +231,10 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
     return instance.state == "running";
   };
   const CloudError absence(CloudError::Kind::failed, "instance " + id + " has disappeared");
+  const std::function<Task<bool>()> is_gone = [this, &id] { return context_.ec2.is_gone(id); };
   const driver::ListingWait wait{context_.runtime, context_.log, "instances"};
   Ec2Instance instance = co_await driver::wait_in_listing(
-      wait, context_.view.instances(), awaited_, std::move(id), runs, kConsistencyDelay, absence);
+      wait, context_.view.instances(), awaited_, id, runs, kConsistencyDelay, absence, is_gone);
   steps_.booted(awaited_.taken());
   co_return instance;
 }

@@ -21,11 +21,13 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
   const auto removal_of = [](const Ec2Instance& instance) {
-    return instance.is_gone() ? driver::Removal::done : driver::Removal::in_progress;
+    if (instance.is_gone()) return driver::Removal::done;
+    return instance.is_going() ? driver::Removal::in_progress : driver::Removal::not_begun;
   };
+  const std::function<Task<bool>()> is_gone = [&context, &id] { return context.ec2.is_gone(id); };
   const driver::ListingWait wait{context.runtime, context.log, "instances"};
-  const auto last =
-      co_await driver::wait_until_gone(wait, context.view.instances(), awaited, id, removal_of);
+  const auto last = co_await driver::wait_until_gone(wait, context.view.instances(), awaited, id,
+                                                     removal_of, kConsistencyDelay, is_gone);
   const auto taken = awaited.taken();
   if (taken && last) times.learn(*taken);
 }

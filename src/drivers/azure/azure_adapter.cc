@@ -86,7 +86,7 @@ Task<driver::MachineList> AzureAdapter::list() {
       machine.explanation =
           fmt::format("{} {} is {}", kMachineType.what, listed.name, power->power);
     }
-    machine.resources = co_await context_.view.taken_by(listed.size, listed.is_spot);
+    machine.resources = co_await context_.view.known_taken_by(listed.size, listed.is_spot);
   }
   co_return machines;
 }

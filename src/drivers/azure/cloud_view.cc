@@ -10,6 +10,19 @@ namespace nodepool::drivers::azure {
 
 using async::Task;
 
+namespace {
+
+// What a machine takes; nullptr: its size is unknown.
+driver::Resources taken_with(const VmSize* size, bool is_spot) {
+  if (size == nullptr) return driver::Resources({{"instances", 1}});
+  return driver::Resources({{"instances", 1},
+                            {"cores", size->cores},
+                            {"ram", size->memory},
+                            {is_spot ? kSpotCores : size->family, size->cores}});
+}
+
+}  // namespace
+
 CloudView::CloudView(const async::Runtime& runtime, ResourceManager& manager)
     : manager_(manager),
       machines_(runtime, "virtual machines",
@@ -24,6 +37,7 @@ CloudView::CloudView(const async::Runtime& runtime, ResourceManager& manager)
       disks_(runtime, "disks", [this] { return manager_.list(kDiskType, &read_disk); }),
       images_(runtime, "images", [this] { return manager_.list(kImageType, &read_resource); }),
       sizes_(runtime, "sizes of a location", [this] { return ask_sizes(); }),
+      known_sizes_(runtime, manager.log(), "sizes of the location", SizesByName{}),
       limits_(runtime, "limits of a location", [this] { return ask_limits(); }),
       group_(runtime, "a resource group", [this] { return ask_group(); }) {}
 
@@ -49,11 +63,14 @@ Task<bool> CloudView::has_sizes() {
 
 Task<driver::Resources> CloudView::taken_by(std::string size, bool is_spot) {
   const std::optional<VmSize> found = co_await this->size(std::move(size), kSizesAge);
-  if (!found) co_return driver::Resources({{"instances", 1}});
-  co_return driver::Resources({{"instances", 1},
-                               {"cores", found->cores},
-                               {"ram", found->memory},
-                               {is_spot ? kSpotCores : found->family, found->cores}});
+  co_return taken_with(found ? &*found : nullptr, is_spot);
+}
+
+Task<driver::Resources> CloudView::known_taken_by(std::string size, bool is_spot) {
+  const cloud::LastKnown<SizesByName>::Ask ask = [this] { return sizes_.get(kSizesAge); };
+  const auto sizes = co_await known_sizes_.get(ask);
+  const auto found = sizes->find(lowered(size));
+  co_return taken_with(found == sizes->end() ? nullptr : &found->second, is_spot);
 }
 
 // What Azure counts for the group's machines, by the names of quotas.

@@ -8,6 +8,7 @@
 #include "async/runtime.h"
 #include "async/shared_result.h"
 #include "cloud/by_id.h"
+#include "cloud/last_known.h"
 #include "cloud/use_by_others.h"
 #include "driver/resources.h"
 #include "driver/statemachine/boot_times.h"
@@ -58,6 +59,8 @@ class CloudView {
   async::Task<bool> has_sizes();
   // What a machine of the size takes; the size may be unknown. A spot machine has its own quota.
   async::Task<driver::Resources> taken_by(std::string size, bool is_spot);
+  // The same for listings; by the last known sizes while Azure does not list them.
+  async::Task<driver::Resources> known_taken_by(std::string size, bool is_spot);
 
   // The quotas of the location by name, less what other groups use of them.
   async::Task<std::shared_ptr<const driver::Limits>> limits() { return limits_.get(kLimitsAge); }
@@ -93,6 +96,7 @@ class CloudView {
   async::SharedResult<std::vector<ManagedDisk>> disks_;
   async::SharedResult<std::vector<ArmResource>> images_;
   async::SharedResult<SizesByName> sizes_;
+  cloud::LastKnown<SizesByName> known_sizes_;
   async::SharedResult<driver::Limits> limits_;
   cloud::UseByOthers use_by_others_;
   async::SharedResult<bool> group_;

@@ -100,6 +100,10 @@ Task<driver::MachineList> GceAdapter::list() {
   co_return machines;
 }
 
+Task<bool> GceAdapter::is_absent(model::Json external_id) {
+  return compute_.is_gone(external_id.string_value());
+}
+
 Task<> GceAdapter::remove_resource(driver::Resource resource) {
   if (resource.type != driver::kInstanceResource) {
     throw CloudError(CloudError::Kind::permanent,

@@ -135,12 +135,19 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
     if (instance != nullptr) {
       throw CloudError(CloudError::Kind::failed, state_in_words(*instance));
     }
-    if (pending) {
-      absence.reset();
-    } else if (absence.is_final(clock.now())) {
+    if (!pending && !absence.is_final(clock.now())) continue;
+    const bool gone = !pending && co_await is_gone();
+    if (gone) {
       throw CloudError(CloudError::Kind::failed, "instance " + spec_.hostname + " has disappeared");
     }
+    absence.reset();
   }
+}
+
+// Whether Google itself does not find the instance, which lists lack.
+Task<bool> InstanceLaunch::is_gone() {
+  Task<bool> asking = context_.compute.is_gone(spec_.hostname);
+  return driver::if_answered(std::move(asking), "instances", context_.log);
 }
 
 // Whether the operation is in progress, or cannot be read for now. Throws its error. Returns false
@@ -171,11 +178,15 @@ Task<> remove_instance(MachineContext context, std::string name, std::function<v
   if (awaited.expected) {
     awaited.expected->step = std::max(awaited.expected->step, kPollInterval);
   }
-  const auto removal_of = [](const ComputeInstance& /*instance*/) {
-    return driver::Removal::in_progress;
+  const auto removal_of = [](const ComputeInstance& instance) {
+    return instance.is_going() ? driver::Removal::in_progress : driver::Removal::not_begun;
+  };
+  const std::function<Task<bool>()> is_gone = [&context, &name] {
+    return context.compute.is_gone(name);
   };
   const driver::ListingWait wait{context.runtime, context.log, "instances"};
-  co_await driver::wait_until_gone(wait, context.view.instances(), awaited, name, removal_of);
+  co_await driver::wait_until_gone(wait, context.view.instances(), awaited, name, removal_of,
+                                   kConsistencyDelay, is_gone);
   if (const auto taken = awaited.taken()) times.learn(*taken);
 }
 

@@ -36,6 +36,7 @@ class InstanceLaunch {
   async::Task<std::optional<std::string>> find_instance();
   async::Task<InstanceRequest> request();
   async::Task<ComputeInstance> wait_until_running(std::string operation);
+  async::Task<bool> is_gone();
   async::Task<bool> is_pending(std::string operation);
   [[noreturn]] void fail(const ComputeOperation& operation);
 

@@ -34,9 +34,12 @@ CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& 
                [this] { return cloud::ById<Server>::of(api_.compute().servers()); }),
       floating_ips_(runtime, "OpenStack floating IPs", [this] { return ask_floating_ips(); }),
       volumes_(runtime, "OpenStack volumes", [this] { return ask_volumes(); }),
+      known_volumes_(runtime, log_, "volumes", Volumes::unknown()),
+      volume_limits_(runtime, log_, "limits of volumes", driver::Limits{}),
       flavors_(runtime, "OpenStack flavors",
                [this] { return Flavors::of(api_.compute().flavors()); }),
       topology_(runtime, "OpenStack networks", [this] { return ask_topology(); }),
+      known_topology_(runtime, log_, "networks", Topology{}),
       zones_(runtime, "OpenStack zones", [this] { return api_.compute().zones(); }) {}
 
 Task<std::shared_ptr<const CloudView::FloatingIps>> CloudView::floating_ips() {
@@ -51,6 +54,24 @@ Task<std::shared_ptr<const CloudView::Volumes>> CloudView::volumes_for(
   co_return co_await volumes_.get(poll_policy_.poll);
 }
 
+Task<std::shared_ptr<const CloudView::Volumes>> CloudView::known_volumes_for(
+    std::span<const Server> servers) {
+  const cloud::LastKnown<Volumes>::Ask ask = [this, servers] { return volumes_for(servers); };
+  co_return co_await known_volumes_.get(ask);
+}
+
+Task<std::shared_ptr<const driver::Limits>> CloudView::volume_limits() {
+  const cloud::LastKnown<driver::Limits>::Ask ask = [this] { return ask_volume_limits(); };
+  co_return co_await volume_limits_.get(ask);
+}
+
+Task<std::shared_ptr<const driver::Limits>> CloudView::ask_volume_limits() {
+  driver::Limits limits;
+  const bool exists = co_await api_.has_volume();
+  if (exists) limits = co_await api_.volume().limits();
+  co_return std::make_shared<const driver::Limits>(std::move(limits));
+}
+
 Task<std::shared_ptr<const CloudView::Flavors>> CloudView::flavors() {
   return flavors_.get(kUntilForgotten);
 }
@@ -59,6 +80,11 @@ Task<std::shared_ptr<const Topology>> CloudView::topology() {
   std::shared_ptr<const Topology> topology = co_await topology_.get(kUntilForgotten);
   if (topology->refusal) topology = co_await topology_.get(poll_policy_.missing);
   co_return topology;
+}
+
+Task<std::shared_ptr<const Topology>> CloudView::known_topology() {
+  const cloud::LastKnown<Topology>::Ask ask = [this] { return topology(); };
+  co_return co_await known_topology_.get(ask);
 }
 
 Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {

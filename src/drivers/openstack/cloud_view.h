@@ -10,6 +10,7 @@
 #include "async/runtime.h"
 #include "async/shared_result.h"
 #include "cloud/by_id.h"
+#include "cloud/last_known.h"
 #include "driver/statemachine/shared_poller.h"
 #include "drivers/openstack/api/cloud_api.h"
 #include "drivers/openstack/config/openstack_config.h"
@@ -42,6 +43,10 @@ class CloudView {
   // not have the service. The servers outlive the call.
   using Volumes = cloud::ById<Volume>;
   async::Task<std::shared_ptr<const Volumes>> volumes_for(std::span<const Server> servers);
+  // The same for listings; the last known ones while the service is unreachable.
+  async::Task<std::shared_ptr<const Volumes>> known_volumes_for(std::span<const Server> servers);
+  // The limits of volumes; the last known ones while the service is unreachable, or none.
+  async::Task<std::shared_ptr<const driver::Limits>> volume_limits();
 
   // By memory, then by name.
   using Flavors = cloud::ById<Flavor>;
@@ -49,6 +54,8 @@ class CloudView {
   // Empty, with its refusal, if the service has always refused to list networks, and clouds.yaml
   // names none.
   async::Task<std::shared_ptr<const Topology>> topology();
+  // The same for listings; the last known one while the service is unreachable, or an empty one.
+  async::Task<std::shared_ptr<const Topology>> known_topology();
   async::Task<std::shared_ptr<const std::vector<std::string>>> zones();
 
   // The flavor for the label. Throws CloudError(permanent) if there is none.
@@ -69,6 +76,7 @@ class CloudView {
 
   async::Task<FloatingIps> ask_floating_ips();
   async::Task<Volumes> ask_volumes();
+  async::Task<std::shared_ptr<const driver::Limits>> ask_volume_limits();
   async::Task<Topology> ask_topology();
   async::Task<ImageId> ask_image(std::string name);
 
@@ -82,8 +90,11 @@ class CloudView {
   Servers servers_;
   async::SharedResult<FloatingIps> floating_ips_;
   async::SharedResult<Volumes> volumes_;
+  cloud::LastKnown<Volumes> known_volumes_;
+  cloud::LastKnown<driver::Limits> volume_limits_;
   async::SharedResult<Flavors> flavors_;
   async::SharedResult<Topology> topology_;
+  cloud::LastKnown<Topology> known_topology_;
   async::SharedResult<std::vector<std::string>> zones_;
   // By name; only images of the configuration.
   std::map<std::string, std::unique_ptr<async::SharedResult<ImageId>>, std::less<>> images_;

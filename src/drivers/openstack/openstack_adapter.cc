@@ -62,9 +62,9 @@ Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& st
 Task<driver::MachineList> OpenStackAdapter::list() {
   driver::MachineList machines{.machines = {}, .is_complete = false};
   const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
-  const auto topology = co_await view_.topology();
+  const auto topology = co_await view_.known_topology();
   const auto flavors = co_await view_.flavors();
-  const auto volumes = co_await view_.volumes_for(list->all());
+  const auto volumes = co_await view_.known_volumes_for(list->all());
   for (const Server& server : list->all()) {
     driver::Machine& machine =
         machines.machines.emplace_back(openstack::describe(context_, server, *topology));
@@ -97,8 +97,8 @@ Task<std::vector<driver::Resource>> OpenStackAdapter::other_resources() {
 
 Task<driver::Limits> OpenStackAdapter::limits() {
   driver::Limits limits = co_await api_.compute().limits();
-  const bool has_volume = co_await api_.has_volume();
-  if (has_volume) limits.merge(co_await api_.volume().limits());
+  const auto of_volumes = co_await view_.volume_limits();
+  limits.insert(of_volumes->begin(), of_volumes->end());
   co_return limits;
 }
 

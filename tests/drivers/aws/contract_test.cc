@@ -382,7 +382,30 @@ TEST_P(AwsContract, a_machine_is_usable_though_one_listing_lacks_it) {
   EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
   process_->pass(std::chrono::minutes(1));
   aws().empty_listings = 2;
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id))) << "EC2 finds the machine itself";
+  EXPECT_EQ(aws().empty_listings, 0U);
+  process_->pass(std::chrono::minutes(1));
+  aws().instances.clear();
   EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
+}
+
+TEST_P(AwsContract, listings_without_the_machine_end_no_launch) {
+  aws().boot_time = std::chrono::minutes(3);
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  while (aws().count("RunInstances") < 1) ASSERT_TRUE(process_->step());
+  aws().listing_lag = std::chrono::minutes(2);  // longer than the consistency delay
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_EQ(aws().count("RunInstances"), 1);
+}
+
+TEST_P(AwsContract, a_machine_that_listings_lack_is_deleted_only_when_ec2_says_so) {
+  const Node node = launch_new();
+  aws().listing_lag = std::chrono::hours(1);
+  process_->pass(std::chrono::seconds(10));  // no listing that shows it is young enough any more
+  reclaim(node.id);
+  aws().settle();
+  EXPECT_EQ(aws().instances.at(cloud_->machine_of(node)).state, "terminated");
 }
 
 TEST_P(AwsContract, a_machine_is_usable_while_the_listing_fails) {

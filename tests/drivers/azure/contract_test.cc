@@ -89,6 +89,15 @@ TEST_P(AzureContract, a_machine_is_kept_though_what_it_takes_cannot_be_read) {
   EXPECT_EQ(azure().count("PUT virtualMachines/NAME"), 1U);
 }
 
+TEST_P(AzureContract, machines_are_listed_while_their_sizes_cannot_be_read) {
+  launch_new();
+  start();  // knows no size yet
+  azure().fail("GET skus", std::vector<StandIn::Failure>(100 * kAttempts));
+  const auto asked = azure().count("GET skus");
+  EXPECT_NO_THROW(process_->run(provider().launching()->leaks()));
+  EXPECT_GT(azure().count("GET skus"), asked);
+}
+
 TEST_P(AzureContract, a_node_has_the_addresses_of_its_machine) {
   const Node node = launch_new();
   EXPECT_EQ(node.external_id_text(), "np" + node.id);

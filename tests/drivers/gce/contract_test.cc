@@ -347,7 +347,32 @@ TEST_P(GceContract, a_machine_is_usable_though_one_listing_lacks_it) {
   EXPECT_TRUE(process_->run(provider().is_usable(node.id)));
   process_->pass(std::chrono::minutes(1));
   gce().empty_lists = 3;
+  EXPECT_TRUE(process_->run(provider().is_usable(node.id))) << "Google finds the machine itself";
+  EXPECT_EQ(gce().count("GET instances/NAME"), 1U);
+  process_->pass(std::chrono::minutes(1));
+  gce().instances.clear();
   EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
+}
+
+TEST_P(GceContract, without_permission_to_read_a_machine_lists_decide) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  gce().fail("GET instances/NAME", {{.status = 403, .reason = "forbidden"}});
+  gce().empty_lists = 3;
+  EXPECT_FALSE(process_->run(provider().is_usable(node.id)));
+}
+
+TEST_P(GceContract, lists_without_the_machine_end_no_launch) {
+  cloud_->set_boot_time(std::chrono::minutes(3));
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  while (gce().count("POST instances") < 1) ASSERT_TRUE(process_->step());
+  process_->pass(std::chrono::seconds(10));
+  gce().empty_lists = 1000;
+  while (gce().count("GET instances/NAME") < 1) ASSERT_TRUE(process_->step());
+  gce().empty_lists = 0;
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_EQ(gce().count("POST instances"), 1U);
 }
 
 // Google does not find an instance before its operation has begun.

@@ -117,6 +117,33 @@ TEST_F(AdapterTest, a_machine_is_kept_though_its_volumes_cannot_be_read) {
   EXPECT_EQ(list.machines.at(0).resources.amount("volume-gb"), 20);
 }
 
+TEST_F(AdapterTest, machines_are_listed_with_the_last_known_volumes_during_an_outage_of_theirs) {
+  poll_policy_.poll = std::chrono::milliseconds(0);  // no listing is new enough for another call
+  const std::string id = cloud_.add_server("s", "id-small", Json::object());
+  cloud_.volumes.push_back({{"id", "volume"}, {"size", 20}});
+  cloud_.servers[id]["os-extended-volumes:volumes_attached"] = Json::array({{{"id", "volume"}}});
+  const auto volume_gb = [this] {
+    return loop_.run(adapter().list()).machines.at(0).resources.amount("volume-gb");
+  };
+  EXPECT_EQ(volume_gb(), 20);
+  EXPECT_TRUE(describe().limits.contains("volume-gb"));
+  cloud_.fail("GET /volume/volumes/detail", {404}, kProxyPage);  // transient, without a retry
+  cloud_.fail("GET /volume/limits", {404}, kProxyPage);
+  const int before = cloud_.count("GET /volume/volumes/detail");
+  EXPECT_EQ(volume_gb(), 20);
+  const int calls = cloud_.count("GET /volume/volumes/detail");
+  EXPECT_EQ(calls, before + 1);
+  EXPECT_EQ(volume_gb(), 20);
+  EXPECT_EQ(cloud_.count("GET /volume/volumes/detail"), calls) << "it is not asked at once";
+  EXPECT_TRUE(describe().limits.contains("volume-gb"));
+}
+
+TEST_F(AdapterTest, machines_are_listed_though_networks_were_never_read) {
+  cloud_.add_server("s", "id-small", Json::object());
+  cloud_.fail("GET /network/networks", {404}, kProxyPage);
+  EXPECT_THAT(loop_.run(adapter().list()).machines, SizeIs(1));
+}
+
 TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_lists) {
   constexpr int kMachines = 100;
   cloud_.room = kMachines;

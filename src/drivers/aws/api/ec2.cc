@@ -115,7 +115,7 @@ Task<> Ec2::ask_pages(std::string action, Query query, Take take, std::string ab
   }
 }
 
-Task<std::vector<Ec2Instance>> Ec2::instances() {
+Task<std::vector<Ec2Instance>> Ec2::describe_instances(Query query, std::string about) {
   std::vector<Ec2Instance> found;
   const Take take = [&found](const cloud::XmlElement& answer) {
     for (const cloud::XmlElement& reservation : answer.list("reservationSet")) {
@@ -125,10 +125,23 @@ Task<std::vector<Ec2Instance>> Ec2::instances() {
     }
     return found.size();
   };
+  co_await ask_pages("DescribeInstances", std::move(query), take, std::move(about));
+  co_return found;
+}
+
+Task<std::vector<Ec2Instance>> Ec2::instances() {
   Query query;
   query.add("MaxResults", kPageSize);
-  co_await ask_pages("DescribeInstances", std::move(query), take);
-  co_return found;
+  return describe_instances(std::move(query), {});
+}
+
+Task<bool> Ec2::is_gone(std::string instance_id) {
+  Query query;
+  query.add("InstanceId.1", instance_id);
+  const auto found =
+      co_await driver::if_exists(describe_instances(std::move(query), std::move(instance_id)));
+  if (!found) co_return true;
+  co_return !found->empty() && found->front().is_gone();
 }
 
 Task<std::vector<Ec2Volume>> Ec2::volumes() {

@@ -103,6 +103,9 @@ class Ec2 {
 
   // All instances, including those terminated within the last hour.
   async::Task<std::vector<Ec2Instance>> instances();
+  // Reads the instance itself: listings may lack it. Whether EC2 does not find it, or it is
+  // terminated.
+  async::Task<bool> is_gone(std::string instance_id);
   async::Task<std::vector<Ec2Volume>> volumes();
   // The images with these ids. Omits missing ones.
   async::Task<std::vector<Ami>> images(std::vector<std::string> ids);
@@ -151,6 +154,7 @@ class Ec2 {
   async::Task<> remove(std::string action, std::string parameter, std::string id);
   // Requests a list page by page. `about`: as in Call.
   async::Task<> ask_pages(std::string action, Query query, Take take, std::string about = {});
+  async::Task<std::vector<Ec2Instance>> describe_instances(Query query, std::string about);
   async::Task<std::vector<Ami>> describe_images(Query query, std::string about);
 
   Caller& caller_;

@@ -50,6 +50,8 @@ class ResourceManager {
                   ArmRateLimit& rate_limit, telemetry::Logger log,
                   const http::Client::Observer& on_attempt);
 
+  const telemetry::Logger& log() const { return log_; }
+
   // A resource; nothing if there is none.
   async::Task<std::optional<cloud::Element>> get(ResourceType type, std::string name);
   // Whether there is none, when a list lacks it.

@@ -115,6 +115,22 @@ Task<std::vector<ComputeInstance>> ComputeEngine::instances() {
   return cloud::all_pages(kList, ask, &read_instance);
 }
 
+Task<bool> ComputeEngine::is_gone(std::string instance) {
+  const std::string path = fmt::format("{}/instances/{}", zone_path(), url_text(instance));
+  const auto read = [](const Element& /*instance*/) { return true; };
+  try {
+    const auto found = co_await get("gce: get instance", std::move(instance), path, read);
+    co_return !found;
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::permanent) throw;
+    if (!std::exchange(has_reported_instance_refusal_, true)) {
+      log_.warning("{}. Without the permission compute.instances.get, an unlisted instance is gone",
+                   error.what());
+    }
+  }
+  co_return true;
+}
+
 Task<std::optional<ComputeOperation>> ComputeEngine::operation(std::string name) {
   const std::string path = fmt::format("{}/operations/{}", zone_path(), url_text(name));
   try {

@@ -31,6 +31,9 @@ class ComputeEngine {
   async::Task<bool> remove(std::string name);
   // All instances of the zone. CloudError(transient): Google cannot list all at present.
   async::Task<std::vector<ComputeInstance>> instances();
+  // Reads the instance itself: whether Google does not find it, or the credentials may not read
+  // instances, so that lists decide. The latter is logged once.
+  async::Task<bool> is_gone(std::string instance);
   // An operation in the zone; nothing if it is not known any more, or if the credentials may not
   // read operations. The latter is logged once.
   async::Task<std::optional<ComputeOperation>> operation(std::string name);
@@ -60,7 +63,8 @@ class ComputeEngine {
   http::Client client_;
   cloud::RestClient rest_;
   telemetry::Logger log_;
-  bool has_reported_refusal_ = false;
+  bool has_reported_refusal_ = false;           // to read operations
+  bool has_reported_instance_refusal_ = false;  // to read instances
 };
 
 }  // namespace nodepool::drivers::gce

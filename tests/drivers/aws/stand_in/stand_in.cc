@@ -77,7 +77,7 @@ const std::map<std::string, std::regex>& known_parameters() {
            R"(InstanceMarketOptions\.SpotOptions\.(SpotInstanceType|InstanceInterruptionBehavior)|)"
            R"(BlockDeviceMapping\.1\.(DeviceName|Ebs\.(DeleteOnTermination|SnapshotId|VolumeType|VolumeSize|Iops|Throughput))|)"
            R"(TagSpecification\.[12]\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
-      {"DescribeInstances", std::regex("MaxResults|NextToken")},
+      {"DescribeInstances", std::regex(R"(MaxResults|NextToken|InstanceId\.1)")},
       {"DescribeVolumes", std::regex("MaxResults|NextToken")},
       {"AllocateHosts",
        std::regex(
@@ -413,6 +413,16 @@ void StandIn::settle() {
 
 StandIn::Reply StandIn::describe_instances(const Parameters& query) {
   settle();
+  if (const std::string id = value_of(query, "InstanceId.1"); !id.empty()) {
+    const auto found = instances.find(id);
+    if (found == instances.end()) {
+      return refusal(400, "InvalidInstanceID.NotFound",
+                     "The instance ID '" + id + "' does not exist");
+    }
+    return {200, fmt::format("<DescribeInstancesResponse><reservationSet><item><instancesSet>{}"
+                             "</instancesSet></item></reservationSet></DescribeInstancesResponse>",
+                             shown(found->second))};
+  }
   if (empty_listings > 0) {
     --empty_listings;
     return {200, "<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>"};

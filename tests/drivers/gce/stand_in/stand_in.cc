@@ -224,6 +224,7 @@ StandIn::Reply StandIn::route(const Request& request, const http::HttpServer::Ca
     const auto found = instances.find(path[4]);
     if (found == instances.end()) return refusal(404, "notFound", "was not found");
     if (path.size() == 6) return {200, Json{{"contents", "login: "}}.dump()};
+    if (request.method == "GET") return {200, shown(found->first, found->second).dump()};
     if (!found->second.deleted) found->second.deleted = runtime_.clock.now();
     return shown(begin(""));
   }
