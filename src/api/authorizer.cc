@@ -148,6 +148,16 @@ Client Authorizer::identify(const web::Request& request) const {
           .rate = kAnonymousRate};
 }
 
+bool Authorizer::knows(const web::Request& request) const {
+  const bool has_token = request.header("authorization") != nullptr;
+  if (!has_token && !request.peer.user) return false;
+  try {
+    return identify(request).scope == Scope::admin || has_token;
+  } catch (const CallError&) {
+    return false;
+  }
+}
+
 std::string Authorizer::unknown_token() const {
   if (options_.tokens.empty()) {
     return "This launcher accepts no tokens: its configuration has no `tokens` in `api`";

@@ -19,7 +19,8 @@ std::optional<Lease> active_lease_of(const Node* node) {
 
 }  // namespace
 
-LeaseIndex::LeaseIndex(model::RequestTable& requests, model::NodeTable& nodes) {
+LeaseIndex::LeaseIndex(model::RequestTable& requests, model::NodeTable& nodes)
+    : node_table_(nodes) {
   for (const auto& [id, request] : requests.all()) on_request({id, nullptr, &request});
   for (const auto& [id, node] : nodes.all()) on_node({id, nullptr, &node});
   requests_ = requests.observe([this](const auto& change) { on_request(change); });
@@ -38,7 +39,7 @@ const model::IdSet& LeaseIndex::of_owner(std::string_view owner) const {
 }
 
 std::size_t LeaseIndex::nodes_of(std::string_view owner) const {
-  std::size_t count = 0;
+  std::size_t count = allocated_of_.of(std::string(owner));
   for (const std::string& id : of_owner(owner)) {
     const Entry& entry = *find(id);
     count += std::max(entry.requested, entry.nodes.size());
@@ -99,8 +100,11 @@ void LeaseIndex::remove_of_owner(const std::string& id, const std::string& owner
 void LeaseIndex::on_request(const model::RequestTable::Change& change) {
   const std::optional<LeaseRequest> lease_request =
       change.after == nullptr ? std::nullopt : lease_request_of(*change.after);
-  if (!lease_request && (change.before == nullptr || !lease_request_of(*change.before))) return;
+  const std::optional<LeaseRequest> before =
+      change.before == nullptr ? std::nullopt : lease_request_of(*change.before);
+  if (!lease_request && !before) return;
   const std::string id = change.id;
+  if (change.after == nullptr) keep_allocated(id, before->owner);
   Entry& entry = entries_[id];
   entry.lease_request = lease_request;
   entry.requested = 0;
@@ -127,7 +131,27 @@ void LeaseIndex::on_hold(const model::NodeTable::Change& change) {
   if (const auto after = hold(change.after)) held_[after->owner].insert(change.id);
 }
 
+void LeaseIndex::keep_allocated(const std::string& request_id, const std::string& owner) {
+  for (const std::string& id : node_table_.allocated_to(request_id)) {
+    const Node* node = node_table_.find(id);
+    if (node == nullptr || node->state != model::NodeState::ready) continue;
+    if (allocated_.emplace(id, owner).second) allocated_of_.add(owner, 1);
+  }
+}
+
+void LeaseIndex::on_allocated(const model::NodeTable::Change& change) {
+  const auto found = allocated_.find(change.id);
+  if (found == allocated_.end()) return;
+  const bool is_unchanged = change.before != nullptr && change.after != nullptr &&
+                            change.after->state == model::NodeState::ready &&
+                            change.after->allocated_to == change.before->allocated_to;
+  if (is_unchanged) return;
+  allocated_of_.remove(found->second, 1);
+  allocated_.erase(found);
+}
+
 void LeaseIndex::on_node(const model::NodeTable::Change& change) {
+  on_allocated(change);
   on_hold(change);
   const std::optional<Lease> before = active_lease_of(change.before);
   const std::optional<Lease> after = active_lease_of(change.after);

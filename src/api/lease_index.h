@@ -13,6 +13,7 @@
 #include "model/node_table.h"
 #include "model/observers.h"
 #include "model/request_table.h"
+#include "web/tally.h"
 
 namespace nodepool::api {
 
@@ -44,7 +45,9 @@ class LeaseIndex {
   // The ids of an owner's requests and leases.
   const model::IdSet& of_owner(std::string_view owner) const;
 
-  // The number of nodes that an owner has leased, holds, and has requested.
+  // The number of nodes that an owner has leased, holds, and has requested. Records arrive one by
+  // one: allocated nodes of a request count until theirs show what became of them, even if the
+  // removal of the request has arrived before.
   std::size_t nodes_of(std::string_view owner) const;
 
   // The id of the request or lease with this idempotency key.
@@ -64,14 +67,21 @@ class LeaseIndex {
   void on_node(const model::NodeTable::Change& change);
   class Watch;
   void on_hold(const model::NodeTable::Change& change);
+  void keep_allocated(const std::string& request_id, const std::string& owner);
+  void on_allocated(const model::NodeTable::Change& change);
   void set_owner(const std::string& id, Entry& entry, const std::string& owner);
   void remove_of_owner(const std::string& id, const std::string& owner);
   void changed(const std::string& id);
   void unwatch(const std::string& id);
 
+  const model::NodeTable& node_table_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, model::IdSet, std::less<>> by_owner_;
   std::map<std::string, model::IdSet, std::less<>> held_;  // nodes, by owner
+  // Nodes of removed requests, as long as their records show them as allocated to these: the owner
+  // by node, and their number by owner.
+  std::map<std::string, std::string, std::less<>> allocated_;
+  web::Tally allocated_of_;
   std::map<std::string, std::string, std::less<>> by_key_;
   std::map<std::string, model::Observers<>> watched_;  // by id
   model::Observers<const std::string&> changes_;

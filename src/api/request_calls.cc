@@ -279,12 +279,19 @@ Task<> remove_in_flight(InFlightQuota& in_flight, std::string owner, std::size_t
   co_return;
 }
 
+Task<std::optional<NodeRequest>> place(Call& call, NewRequest wanted) {
+  std::optional<NodeRequest> placed = co_await requestor::create_lease_request(
+      call.context.runtime, call.context.store, std::move(wanted.request_spec),
+      std::move(wanted.lease_request));
+  if (placed) call.context.records.requests.written(*placed, placed->stat);
+  co_return placed;
+}
+
+// The nodes are in flight until the table has the request: at no moment do they count nowhere.
 Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& in_flight, NewRequest wanted) {
   const std::size_t count = wanted.request_spec.labels.size();
   in_flight.add(call.client.name, count);
-  Task<std::optional<NodeRequest>> placing = requestor::create_lease_request(
-      call.context.runtime, call.context.store, std::move(wanted.request_spec),
-      std::move(wanted.lease_request));
+  Task<std::optional<NodeRequest>> placing = place(call, std::move(wanted));
   const std::function<Task<>()> placed = [&in_flight, &call, count] {
     return remove_in_flight(in_flight, call.client.name, count);
   };
@@ -342,7 +349,6 @@ Task<web::Response> create_request(Call& call, InFlightQuota& in_flight) {
     if (placed) {
       is_new = true;
       call.id = placed->id;
-      call.context.records.requests.written(*placed, placed->stat);
       call.context.worker.adopt(call.id);
       call.outcome = fmt::format("placed {} [{}]", call.id, fmt::join(labels, ", "));
       audit(call, 201);  // whatever the end of the wait

@@ -73,6 +73,10 @@ std::string variable(const config::Environment& environment, std::string_view na
   return fallback;
 }
 
+bool is_dumb(const config::Environment& environment) {
+  return variable(environment, "TERM", "") == "dumb";
+}
+
 Task<ChildEnd> run_child(Context& context, Signals& signals, std::vector<std::string> arguments,
                          config::Environment environment) {
   std::optional<Subprocess> process;

@@ -25,4 +25,8 @@ Task<ChildEnd> run_child(Context& context, async::Signals& signals,
 std::string variable(const config::Environment& environment, std::string_view name,
                      std::string fallback);
 
+// Whether the terminal, or a program that reads from it as with `ssh -t`, understands no control
+// sequences: TERM=dumb.
+bool is_dumb(const config::Environment& environment);
+
 }  // namespace nodepool::cli

@@ -22,10 +22,9 @@ using report::Table;
 // The minimum interval between two prints: people do not read faster.
 constexpr auto kPrintInterval = std::chrono::milliseconds(100);
 
-// Colours, fitting and an erased screen are for people: programs that read from a pseudo-terminal,
-// as with `ssh -t`, disable them with TERM=dumb.
+// Colours, fitting and an erased screen are for people.
 bool is_read_by_people(const Context& context) {
-  return context.out_is_terminal && variable(context.environment, "TERM", "") != "dumb";
+  return context.out_is_terminal && !is_dumb(context.environment);
 }
 
 report::Style style_of(const Context& context, const Listing& listing) {

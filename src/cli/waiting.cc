@@ -11,6 +11,7 @@
 
 #include "async/finally.h"
 #include "async/task_scope.h"
+#include "cli/child.h"
 #include "cli/reason_follower.h"
 #include "cli/sanitized_output.h"
 #include "model/component.h"
@@ -34,7 +35,7 @@ class ProgressPrinter {
     if (!progress.shortage.empty() && !is_over && !std::exchange(hinted_, true)) {
       print("nodepool: at present, " + progress.shortage);
     }
-    if (!context_.err_is_terminal) return;
+    if (!context_.err_is_terminal || is_dumb(context_.environment)) return;
     std::string line = text_of(progress);
     if (line_shown_ && line == line_) return;
     clear_line();

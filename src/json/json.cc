@@ -44,17 +44,22 @@ class SeenKeys {
   std::bitset<512> bits_;
 };
 
+struct ValueLimits {
+  std::size_t values;
+  std::size_t depth;
+};
+
 // Builds a value from the events of a parser.
 class Builder {
  public:
-  explicit Builder(std::size_t values) : values_left_(values) {}
+  explicit Builder(const ValueLimits& limits) : values_left_(limits.values), depth_(limits.depth) {}
 
   Json take() { return std::move(root_); }
 
   void put(Json value) { insert(std::move(value)); }
 
   void open(Json container) {
-    if (open_.size() == kMaximumDepth) throw ParseError("nested too deeply");
+    if (open_.size() == depth_) throw ParseError("nested too deeply");
     Json& value = insert(std::move(container));
     if (open_.empty() && value.is_object()) members_of(value).reserve(kExpectedMembers);
     open_.push_back({.value = &value});
@@ -111,6 +116,7 @@ class Builder {
   }
 
   std::size_t values_left_;
+  std::size_t depth_;
   Json root_;
   std::vector<Open> open_;  // the innermost last
 };
@@ -184,7 +190,7 @@ class FastParser {
   using json_type = simdjson::ondemand::json_type;
   using number_type = simdjson::ondemand::number_type;
 
-  // NOLINTBEGIN(misc-no-recursion): the builder limits it to kMaximumDepth.
+  // NOLINTBEGIN(misc-no-recursion): the builder limits it.
   void read_object(simdjson::ondemand::object object) {
     builder_.open(Json::object());
     for (simdjson::ondemand::field field : object) {
@@ -232,20 +238,28 @@ class FastParser {
   Builder& builder_;
 };
 
-}  // namespace
-
-Json parse(std::string_view text) {
-  const std::size_t values = kFreeValues + text.size() / kBytesPerValue;
+Json parse_within(std::string_view text, const ValueLimits& limits) {
   try {
-    Builder builder(values);
+    Builder builder(limits);
     FastParser(builder).read(text);
     return builder.take();
   } catch (const simdjson::simdjson_error&) {
-    Builder builder(values);
+    Builder builder(limits);
     SlowParser parser(builder);
     Json::sax_parse(text, &parser);
     return builder.take();
   }
+}
+
+}  // namespace
+
+Json parse(std::string_view text) {
+  return parse_within(
+      text, {.values = kFreeValues + text.size() / kBytesPerValue, .depth = kMaximumDepth});
+}
+
+Json parse_record(std::string_view text) {
+  return parse_within(text, {.values = kMaximumRecordValues, .depth = kMaximumRecordDepth});
 }
 
 std::string to_text(const Json& value) {

@@ -25,6 +25,12 @@ inline constexpr std::size_t kBytesPerValue = 16;
 inline constexpr std::size_t kFreeMemory = std::size_t{48} << 20;  // bytes
 inline constexpr std::size_t kMemoryPerByte = 16;
 
+// Limits of a record in the store. They are lower, so that each part of a record, and a document
+// with a record in it, can be parsed again by itself. Real records are below.
+inline constexpr std::size_t kMaximumRecordDepth = 48;
+inline constexpr std::size_t kMaximumRecordValues = 100'000;
+static_assert(kMaximumRecordDepth < kMaximumDepth && kMaximumRecordValues < kFreeValues);
+
 class ParseError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -34,6 +40,9 @@ class ParseError : public std::runtime_error {
 // position of the first. Throws ParseError if the text is not valid JSON, is nested too deeply, or
 // has too many values.
 Json parse(std::string_view text);
+
+// The same with the limits of a record.
+Json parse_record(std::string_view text);
 
 // The value as one line of JSON, without a newline. Bytes that are not valid UTF-8 become U+FFFD:
 // values quote what clouds, requestors and users have written.

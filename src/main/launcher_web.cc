@@ -74,7 +74,8 @@ Task<> LauncherWeb::start(const config::Config& config) {
 Task<> LauncherWeb::open(web::ListenAddress listen_address) {
   servers_.push_back(std::make_unique<web::Server>(
       runtime_, log_, [this](web::Request request) { return answer(std::move(request)); },
-      web::Server::Limits(), client_limits_));
+      web::Server::Limits(), client_limits_,
+      [this](const web::Request& request) { return api_ && api_->authorizer().knows(request); }));
   co_await servers_.back()->start(std::move(listen_address));
 }
 

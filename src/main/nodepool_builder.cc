@@ -58,7 +58,8 @@ class BuilderDaemon final : public program::Daemon {
     web_.emplace(
         runtime(), log().child("WebApp"),
         [this](web::Request request) { return answer(std::move(request)); }, web::Server::Limits(),
-        std::make_shared<web::ClientLimits>(kClientLimits));
+        std::make_shared<web::ClientLimits>(kClientLimits),
+        [this](const web::Request& request) { return authorizer_->knows(request); });
     co_await web_->start({.host = config.webapp.listen_address,
                           .port = *config.webapp.builder_port,
                           .names = config.api.host_names});

@@ -13,7 +13,7 @@ Json Json::parse(std::string_view text) {
 }
 
 std::string Json::string_value() const {
-  // A part of a record has lower limits when it is parsed alone.
+  // Lists and objects need not be parsed.
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string::npos || text[start] != '"') return {};
   const auto value = json::parse(text);
@@ -81,7 +81,7 @@ Entries parse_object(std::string_view text) {
   if (text.empty()) throw RecordError("the record is empty");
   OrderedJson record;
   try {
-    record = json::parse(text);
+    record = json::parse_record(text);
   } catch (const json::ParseError& error) {
     throw RecordError(error.what());
   }

@@ -23,7 +23,8 @@ using OrderedJson = json::Json;
 // JSON as Python's json.dumps writes it.
 std::string dump(const OrderedJson& value);
 
-// The entries of one JSON object, in their order. Throws RecordError.
+// The entries of a record, in their order. Throws RecordError if it is not a JSON object within the
+// limits of json::parse_record.
 using Entries = std::vector<std::pair<std::string, OrderedJson>>;
 Entries parse_object(std::string_view text);
 

@@ -31,19 +31,38 @@ ClientLimits::ConnectionSlot::ConnectionSlot(ClientLimits& client_limits, Peer p
 }
 
 ClientLimits::ConnectionSlot::~ConnectionSlot() {
-  set_busy();
+  leave();
   if (!is_evicted_) client_limits_.release(*this);
 }
 
-void ClientLimits::ConnectionSlot::set_idle() {
-  if (is_idle_ || is_evicted_) return;
-  is_idle_ = true;
-  position_ = client_limits_.idle_.insert(client_limits_.idle_.end(), this);
+void ClientLimits::ConnectionSlot::enter(std::list<ConnectionSlot*>& list) {
+  list_ = &list;
+  position_ = list.insert(list.end(), this);
   client_limits_.capacity_.set();
 }
 
+void ClientLimits::ConnectionSlot::leave() {
+  if (list_ == nullptr) return;
+  list_->erase(position_);
+  if (list_ != &client_limits_.idle_ && list_->empty()) client_limits_.busy_.erase(origin_);
+  list_ = nullptr;
+}
+
+void ClientLimits::ConnectionSlot::set_idle() {
+  if (is_evicted_ || list_ == &client_limits_.idle_) return;
+  leave();
+  enter(client_limits_.idle_);
+}
+
 void ClientLimits::ConnectionSlot::set_busy() {
-  if (std::exchange(is_idle_, false)) client_limits_.idle_.erase(position_);
+  if (is_evicted_) return;
+  leave();
+  turn_ = ++client_limits_.turns_;
+  enter(client_limits_.busy_[origin_]);
+}
+
+void ClientLimits::ConnectionSlot::set_known() {
+  leave();
 }
 
 std::unique_ptr<ClientLimits::ConnectionSlot> ClientLimits::admit(const Peer& peer,
@@ -52,17 +71,17 @@ std::unique_ptr<ClientLimits::ConnectionSlot> ClientLimits::admit(const Peer& pe
   const std::string from = origin(peer);
   if (of_origin_.of(from) >=
       (is_on_this_machine(peer) ? limits_.per_local_origin : limits_.per_origin)) {
-    ConnectionSlot* idle = longest_idle(from);
+    ConnectionSlot* const other = evictable(from);
     refusal = BadRequest::origin_is_full;
-    if (idle == nullptr) return nullptr;
-    evict(*idle);
+    if (other == nullptr) return nullptr;
+    evict(*other);
   }
   const bool is_local = peer.user.has_value();
   if (count_of(peer) >= (is_local ? limits_.local : limits_.connections)) {
-    ConnectionSlot* idle = longest_idle(is_local);
+    ConnectionSlot* const other = evictable(is_local);
     refusal = BadRequest::all_is_full;
-    if (idle == nullptr) return nullptr;
-    evict(*idle);
+    if (other == nullptr) return nullptr;
+    evict(*other);
   }
   refusal = BadRequest::none;
   return std::make_unique<ConnectionSlot>(*this, peer, std::move(disconnect));
@@ -72,23 +91,37 @@ async::Task<> ClientLimits::wait_for_capacity() {
   co_await capacity_.wait();
 }
 
-ClientLimits::ConnectionSlot* ClientLimits::longest_idle(bool is_local) const {
-  const auto found = std::ranges::find_if(idle_, [is_local](const ConnectionSlot* slot) {
+ClientLimits::ConnectionSlot* ClientLimits::evictable(bool is_local) const {
+  const auto is_same_kind = [is_local](const ConnectionSlot* slot) {
     return slot->peer_.user.has_value() == is_local;
-  });
-  return found == idle_.end() ? nullptr : *found;
+  };
+  const auto idle = std::ranges::find_if(idle_, is_same_kind);
+  if (idle != idle_.end()) return *idle;
+  ConnectionSlot* found = nullptr;
+  std::size_t most = 0;
+  for (const auto& [origin, slots] : busy_) {
+    ConnectionSlot* const first = slots.front();
+    if (!is_same_kind(first) || slots.size() < most) continue;
+    if (found == nullptr || slots.size() > most || first->turn_ < found->turn_) found = first;
+    most = slots.size();
+  }
+  return found;
 }
 
-ClientLimits::ConnectionSlot* ClientLimits::longest_idle(const std::string& origin) const {
-  const auto found = std::ranges::find(idle_, origin, &ConnectionSlot::origin_);
-  return found == idle_.end() ? nullptr : *found;
+ClientLimits::ConnectionSlot* ClientLimits::evictable(const std::string& origin) const {
+  const auto idle = std::ranges::find(idle_, origin, &ConnectionSlot::origin_);
+  if (idle != idle_.end()) return *idle;
+  const auto busy = busy_.find(origin);
+  return busy == busy_.end() ? nullptr : busy->second.front();
 }
 
 void ClientLimits::evict(ConnectionSlot& slot) {
-  slot.set_busy();
+  const bool is_busy = slot.list_ != &idle_;
+  slot.leave();
   release(slot);
   slot.is_evicted_ = true;
   slot.disconnect_();
+  if (is_busy) slot.cut_off_.set();
 }
 
 void ClientLimits::release(ConnectionSlot& slot) {

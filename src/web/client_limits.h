@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -52,34 +53,46 @@ class ClientLimits {
     const Peer& peer() const { return peer_; }
     // The connection waits for a request and may be evicted. This is the initial state.
     void set_idle();
-    // The connection has a request and is not evicted.
+    // The connection has a request. It may be evicted if no connection is idle.
     void set_busy();
+    // The request of the busy connection has a valid token: it is not evicted.
+    void set_known();
+
+    // Returns when the connection is evicted while it is busy: its request is to be cancelled.
+    // Throws Cancelled.
+    async::Task<> until_cut_off() { return cut_off_.wait(); }
 
    private:
     friend class ClientLimits;
+
+    void enter(std::list<ConnectionSlot*>& list);
+    void leave();
 
     ClientLimits& client_limits_;
     Peer peer_;
     std::string origin_;
     std::function<void()> disconnect_;
-    bool is_idle_ = false;
-    bool is_evicted_ = false;                        // not counted any more
-    std::list<ConnectionSlot*>::iterator position_;  // among the idle ones
+    bool is_evicted_ = false;                     // not counted any more
+    std::list<ConnectionSlot*>* list_ = nullptr;  // has this; null: it is not evicted
+    std::list<ConnectionSlot*>::iterator position_;
+    std::uint64_t turn_ = 0;  // orders connections by the time since when they are busy
+    async::Event cut_off_{"a busy web connection is evicted"};
   };
 
   enum class BadRequest {
     none,
-    origin_is_full,  // limit of the origin reached, all its connections are busy
-    all_is_full,     // total limit reached, all connections are busy
+    origin_is_full,  // limit of the origin reached, all its connections are busy and known
+    all_is_full,     // total limit reached, all connections are busy and known
   };
 
-  // Admits a connection. At a limit, evicts the connection that has been idle longest, of the same
-  // origin or of all, by calling its `disconnect`. If none is idle, returns null and sets
-  // `refusal`.
+  // Admits a connection. At a limit, evicts another, of the same origin or of all, by calling its
+  // `disconnect`: the one that has been idle longest. If none is idle, of the origin with most busy
+  // connections without a valid token, the one that has been busy longest. If there is none either,
+  // returns null and sets `refusal`.
   std::unique_ptr<ConnectionSlot> admit(const Peer& peer, std::function<void()> disconnect,
                                         BadRequest& refusal);
 
-  // Returns when a connection has ended or becomes idle. Throws Cancelled.
+  // Returns when a connection has ended or may be evicted. Throws Cancelled.
   async::Task<> wait_for_capacity();
 
   // Releases the reserved resource when it is destroyed. It must not outlive the ClientLimits.
@@ -106,8 +119,8 @@ class ClientLimits {
   using Bytes = const std::string*;
 
   std::size_t& count_of(const Peer& peer) { return peer.user ? local_ : connections_; }
-  ConnectionSlot* longest_idle(bool is_local) const;
-  ConnectionSlot* longest_idle(const std::string& origin) const;
+  ConnectionSlot* evictable(bool is_local) const;
+  ConnectionSlot* evictable(const std::string& origin) const;
   void evict(ConnectionSlot& slot);
   void release(ConnectionSlot& slot);
   void release_output(const std::string& origin, Bytes bytes);
@@ -117,7 +130,10 @@ class ClientLimits {
   std::size_t local_ = 0;
   Tally of_origin_;                  // connections
   std::list<ConnectionSlot*> idle_;  // longest idle first
-  async::Event capacity_{"a web connection ended or became idle"};
+  // Busy ones without a valid token, by origin, longest busy first. No list is empty.
+  std::map<std::string, std::list<ConnectionSlot*>> busy_;
+  std::uint64_t turns_ = 0;
+  async::Event capacity_{"a web connection ended or may be evicted"};
   std::size_t streams_ = 0;
   Tally streams_of_origin_;
   Tally streams_of_client_;

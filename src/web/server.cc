@@ -91,12 +91,13 @@ class Server::StreamOnConnection final : public StreamSink {
 };
 
 Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler,
-               const Limits& limits, std::shared_ptr<ClientLimits> client_limits)
+               const Limits& limits, std::shared_ptr<ClientLimits> client_limits, Knows knows)
     : runtime_(runtime),
       log_(log),
       handler_(std::move(handler)),
       limits_(limits),
       client_limits_(std::move(client_limits)),
+      knows_(std::move(knows)),
       refusals_(runtime, log),
       scope_(runtime, telemetry::log_errors(log)) {}
 
@@ -204,13 +205,25 @@ Task<std::unique_ptr<ClientLimits::ConnectionSlot>> Server::admit(
 
 Task<> Server::serve_connection(std::shared_ptr<Connection> connection,
                                 std::unique_ptr<ClientLimits::ConnectionSlot> slot) {
+  Task<> eviction = report_eviction(*slot);
+  Task<> serving = serve_requests(*connection, *slot);
   try {
-    const async::Clock::TimePoint deadline = runtime_.clock.now() + limits_.request;
-    bool keep_alive = co_await async::with_deadline(runtime_.clock, deadline,
-                                                    connection->handshake(), "TLS handshake");
-    while (keep_alive) keep_alive = co_await serve_request(*connection, *slot);
-  } catch (const async::DeadlineExceeded&) {  // slow clients are disconnected
+    co_await async::with_limit(std::move(eviction), std::move(serving), "a web client");
+  } catch (const async::DeadlineExceeded&) {  // slow and evicted clients are disconnected
   }
+}
+
+Task<> Server::report_eviction(ClientLimits::ConnectionSlot& slot) {
+  co_await slot.until_cut_off();
+  refusals_.warn("Too many connections, closed busy ones without a valid token",
+                 origin(slot.peer()));
+}
+
+Task<> Server::serve_requests(Connection& connection, ClientLimits::ConnectionSlot& slot) {
+  const async::Clock::TimePoint deadline = runtime_.clock.now() + limits_.request;
+  bool keep_alive = co_await async::with_deadline(runtime_.clock, deadline, connection.handshake(),
+                                                  "TLS handshake");
+  while (keep_alive) keep_alive = co_await serve_request(connection, slot);
 }
 
 // Returns whether the connection stays open for another request. The request is moved to the
@@ -256,6 +269,7 @@ Task<std::optional<Server::Incoming>> Server::receive(Connection& connection,
   incoming.exchange = {.is_head = incoming.request.method == "HEAD",
                        .is_chunked = parser.get().version() >= 11,
                        .keep_alive = !incoming.refusal && parser.get().keep_alive()};
+  if (!incoming.refusal && knows_ && knows_(incoming.request)) slot.set_known();
   co_return incoming;
 }
 

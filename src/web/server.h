@@ -29,6 +29,9 @@ class Server {
   // Handles a request. Exceptions are logged; the client gets 500.
   using Handler = std::function<async::Task<Response>(Request request)>;
 
+  // Whether a request has a valid token: its connection is not evicted for another one.
+  using Knows = std::function<bool(const Request& request)>;
+
   struct Limits {
     std::size_t head = std::size_t{16} << 10;    // bytes of request line and headers
     std::size_t body = std::size_t{64} << 10;    // bytes
@@ -37,8 +40,9 @@ class Server {
     std::chrono::milliseconds piece{15'000};     // for reading the next 64 KiB of a response
   };
 
+  // Without `knows`, no request has a valid token.
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler,
-         const Limits& limits, std::shared_ptr<ClientLimits> client_limits);
+         const Limits& limits, std::shared_ptr<ClientLimits> client_limits, Knows knows = {});
   // The same with default limits that are not shared.
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler);
   ~Server();
@@ -75,6 +79,8 @@ class Server {
       std::shared_ptr<Connection> connection);
   async::Task<> serve_connection(std::shared_ptr<Connection> connection,
                                  std::unique_ptr<ClientLimits::ConnectionSlot> slot);
+  async::Task<> serve_requests(Connection& connection, ClientLimits::ConnectionSlot& slot);
+  async::Task<> report_eviction(ClientLimits::ConnectionSlot& slot);
   async::Task<bool> serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot);
   async::Task<std::optional<Incoming>> receive(Connection& connection,
                                                ClientLimits::ConnectionSlot& slot);
@@ -89,6 +95,7 @@ class Server {
   Handler handler_;
   Limits limits_;
   std::shared_ptr<ClientLimits> client_limits_;
+  Knows knows_;
   std::unique_ptr<Listener> listener_;
   std::string problem_;  // why it does not listen; empty: it listens
   RateLimitedLog refusals_;

@@ -158,6 +158,40 @@ TEST_F(ApiMomentsTest, a_lease_that_arrives_late_at_a_launcher_is_found_there) {
             2);
 }
 
+TEST_F(ApiMomentsTest, nodes_of_a_request_count_until_their_records_show_what_became_of_them) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const json two = {{"labels", {"small", "small"}}};
+  const Got placed = call("POST", "/api/v1/requests", "jenkins", two);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 2; ++i) {
+    model::Node ready;
+    ready.set_state(model::NodeState::ready, clock_.wall_seconds());
+    ready.allocated_to = placed.id();
+    ids.push_back(run(launcher_.add_node(ready)));
+  }
+  settle();
+  const auto counted = [this] {
+    return call("GET", "/api/v1/client", "jenkins").body.at("nodes").get<int>();
+  };
+  EXPECT_EQ(counted(), 2);
+  first_->records().requests.removed(placed.id());  // as if it was leased: the nodes arrive later
+  EXPECT_EQ(counted(), 2);
+  EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", two).status, 403);
+  model::Node leased = node(ids.front());
+  leased.set_state(model::NodeState::in_use, clock_.wall_seconds());
+  leased.user_data = model::lease_user_data({.id = placed.id(),
+                                             .expires = clock_.wall_seconds() + 600,
+                                             .holder = "",
+                                             .owner = "jenkins"});
+  coordination::Stat written = leased.stat;
+  ++written.mzxid;
+  first_->records().nodes.written(leased, written);
+  EXPECT_EQ(counted(), 2);
+  for (const std::string& id : ids) first_->records().nodes.removed(id);
+  EXPECT_EQ(counted(), 0);
+  EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", two).status, 201);
+}
+
 TEST_F(ApiMomentsTest, a_release_that_others_prevent_is_refused) {
   const Got done = leased("gitlab");
   const std::string id = done.body.at("lease").at("nodes").at(0).at("id");

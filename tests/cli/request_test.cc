@@ -26,6 +26,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
+using testing::Not;
 using testing::StartsWith;
 
 class RequestCommandTest : public CliTest {
@@ -296,6 +297,15 @@ TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end)
   EXPECT_EQ(nodepool({"request", "small"}), 2);
   EXPECT_THAT(err(), HasSubstr("Request 200-0000000000 for small: requested"));
   EXPECT_THAT(err(), HasSubstr("failed, declined by 1 of 1 pools\r\x1b[Knodepool: request "));
+}
+
+TEST_F(RequestCommandTest, a_dumb_terminal_gets_no_control_sequences) {
+  terminal_ = true;
+  environment_.emplace_back("TERM", "dumb");
+  launcher_.react(LauncherDouble::Reaction::decline);
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small"}), 2);
+  EXPECT_THAT(err(), testing::AllOf(HasSubstr("nodepool: request "), Not(HasSubstr("\x1b"))));
 }
 
 TEST_F(RequestCommandTest, an_interruption_withdraws_the_request) {

@@ -232,6 +232,20 @@ TEST(Json, nesting_ends_before_the_stack_does) {
   EXPECT_EQ(refusal(std::string(1'000'000, '[')), "nested too deeply");
 }
 
+TEST(Json, each_part_of_a_record_can_be_parsed_by_itself) {
+  const auto record_of = [](std::size_t values) {
+    std::string list = "[1";
+    for (std::size_t i = 1; i < values; ++i) list += ",1";
+    return "{\"pad\": \"" + std::string(1 << 20, 'x') + "\", \"list\": " + list + "]}";
+  };
+  constexpr std::size_t kOthers = 3;  // the record, its first value, the list itself
+  const Json record = parse_record(record_of(kMaximumRecordValues - kOthers));
+  EXPECT_EQ(parse(to_text(record.at("list"))), record.at("list"));
+  EXPECT_THROW(parse_record(record_of(kMaximumRecordValues - kOthers + 1)), ParseError);
+  EXPECT_NO_THROW(parse_record(nested(kMaximumRecordDepth)));
+  EXPECT_THROW(parse_record(nested(kMaximumRecordDepth + 1)), ParseError);
+}
+
 // With quadratic time this would exceed the timeout of the suite.
 TEST(Json, an_object_may_have_very_many_keys) {
   EXPECT_EQ(parse(with_keys(200'000)).size(), 200'000U);

@@ -122,6 +122,11 @@ TEST(NodeRecordTest, a_malformed_node_is_rejected_with_a_reason) {
   EXPECT_THAT(reason("{\"state\": \"ready\", \"user_data\": " + std::string(5000, '[') +
                      std::string(5000, ']') + "}"),
               HasSubstr("nested too deeply"));
+  std::string many = "[1";
+  for (int i = 0; i < 250'000; ++i) many += ",1";
+  EXPECT_THAT(reason("{\"state\": \"ready\", \"attributes\": {\"a\": " + many +
+                     "]}, \"comment\": \"" + std::string(400'000, 'x') + "\"}"),
+              HasSubstr("too many values"));
 }
 
 TEST(NodeStateTest, every_state_has_a_name_that_leads_back_to_it) {

@@ -71,11 +71,12 @@ TEST_F(GuestsTest, the_longest_idle_connection_is_closed_first) {
   EXPECT_THAT(gone_, ElementsAre(2, 3));
 }
 
-TEST_F(GuestsTest, connections_with_a_request_are_not_closed) {
+TEST_F(GuestsTest, connections_with_a_valid_token_are_not_closed) {
   std::vector<std::unique_ptr<ClientLimits::ConnectionSlot>> slots;
   for (const char* address : {"192.0.2.1", "192.0.2.2", "192.0.2.3"}) {
     slots.push_back(admit(at(address)));
     slots.back()->set_busy();
+    slots.back()->set_known();
   }
   EXPECT_THAT(admit(at("192.0.2.4")), IsNull());
   EXPECT_EQ(refusal_, ClientLimits::BadRequest::all_is_full);
@@ -85,7 +86,23 @@ TEST_F(GuestsTest, connections_with_a_request_are_not_closed) {
   EXPECT_THAT(gone_, IsEmpty());
 }
 
-TEST_F(GuestsTest, an_address_at_its_limit_loses_its_own_idle_connections) {
+TEST_F(GuestsTest, without_idle_ones_the_address_with_most_connections_loses_its_longest_busy_one) {
+  const auto first = admit(at("192.0.2.1"));
+  const auto second = admit(at("192.0.2.2"));
+  const auto third = admit(at("192.0.2.2"));
+  for (const auto* slot : {&third, &first, &second}) (*slot)->set_busy();
+  const auto fourth = admit(at("192.0.2.4"));
+  EXPECT_THAT(gone_, ElementsAre(3));
+  fourth->set_busy();
+  const auto fifth = admit(at("192.0.2.5"));
+  EXPECT_THAT(gone_, ElementsAre(3, 1)) << "all addresses have one";
+  third->set_busy();
+  third->set_idle();
+  const auto sixth = admit(at("192.0.2.6"));
+  EXPECT_THAT(gone_, ElementsAre(3, 1, 5)) << "the third is gone, the fifth idle";
+}
+
+TEST_F(GuestsTest, an_address_at_its_limit_loses_its_own_connections) {
   const auto other = admit(at("192.0.2.1"));
   const auto first = admit(at("2001:db8::1"));
   const auto second = admit(at("2001:db8::2"));
@@ -93,7 +110,12 @@ TEST_F(GuestsTest, an_address_at_its_limit_loses_its_own_idle_connections) {
   EXPECT_THAT(gone_, ElementsAre(2));
   second->set_busy();
   third->set_busy();
-  EXPECT_THAT(admit(at("2001:db8::4")), IsNull());
+  third->set_known();
+  const auto fourth = admit(at("2001:db8::4"));
+  EXPECT_THAT(gone_, ElementsAre(2, 3));
+  fourth->set_busy();
+  fourth->set_known();
+  EXPECT_THAT(admit(at("2001:db8::5")), IsNull());
   EXPECT_EQ(refusal_, ClientLimits::BadRequest::origin_is_full);
 }
 

@@ -46,6 +46,8 @@ using testing::Not;
 using testing::StartsWith;
 
 constexpr std::size_t kLarge = std::size_t{64} << 20;
+constexpr std::string_view kFollowWithToken =
+    "GET /stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer known\r\n\r\n";
 constexpr auto kOutcome = asio::as_tuple(asio::use_awaitable);
 
 class ServerTest : public testing::Test {
@@ -60,7 +62,8 @@ class ServerTest : public testing::Test {
     client_limits_ = std::make_shared<ClientLimits>(client_limits);
     server_ = std::make_unique<Server>(
         runtime_, log_, [this](Request request) { return answer(std::move(request)); }, limits,
-        client_limits_);
+        client_limits_,
+        [](const Request& request) { return request.header("authorization") != nullptr; });
     loop_.run(server_->start({.host = "127.0.0.1", .port = 0}));
   }
 
@@ -73,6 +76,15 @@ class ServerTest : public testing::Test {
     if (request.path == "/stream") {
       const Stream forever = [this](StreamSink& sink) { return tick(sink); };
       co_return Response{200, {}, {}, forever};
+    }
+    if (request.path == "/wait") {
+      begun_.set();
+      try {
+        co_await never_.wait();
+      } catch (const async::Cancelled&) {
+        cancelled_.set();
+        throw;
+      }
     }
     if (request.path == "/flood") {
       const Stream flood = [this](StreamSink& sink) { return send_twice(sink); };
@@ -172,6 +184,9 @@ class ServerTest : public testing::Test {
   std::shared_ptr<ClientLimits> client_limits_;
   std::vector<std::string> outcomes_;  // of the parts of a flood
   async::Event flooded_{"the flood is over"};
+  async::Event begun_{"a long poll has begun"};
+  async::Event cancelled_{"a long poll is cancelled"};
+  async::Event never_{"the end of a long poll"};
   std::unique_ptr<Server> server_;
 };
 
@@ -323,6 +338,26 @@ TEST_F(ServerTest, many_silent_clients_do_not_block_others) {
   EXPECT_THAT(loop_.run(beside_idle_ones()), EndsWith("GET /a"));
 }
 
+TEST_F(ServerTest,
+       a_long_request_without_a_token_is_cancelled_where_the_next_needs_its_connection) {
+  start({}, {.connections = 1});
+  const auto beside_busy_ones = [this]() -> Task<std::string> {
+    tcp::socket busy = co_await connect();
+    const std::string request = "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    co_await asio::async_write(busy, asio::buffer(request), asio::use_awaitable);
+    co_await begun_.wait();
+    std::string received = co_await talk("GET /a HTTP/1.0\r\n\r\n");
+    co_await cancelled_.wait();
+    const tcp::socket stream = co_await follow();
+    received += co_await talk("GET /b HTTP/1.0\r\n\r\n");
+    co_return received;
+  };
+  const std::string received = loop_.run(beside_busy_ones());
+  EXPECT_THAT(received, HasSubstr("GET /aHTTP/1.1 200"));
+  EXPECT_THAT(received, EndsWith("GET /b"));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("closed busy ones without a valid token: 127.0.0.1")));
+}
+
 TEST_F(ServerTest, where_all_connections_are_in_use_the_next_waits_and_the_socket_has_its_own) {
   start({}, {.connections = 1, .local = 1});
   const std::string path = directory_.path() / "socket";
@@ -331,7 +366,7 @@ TEST_F(ServerTest, where_all_connections_are_in_use_the_next_waits_and_the_socke
       Server::Limits(), client_limits_);
   loop_.run(local.start({.kind = ListenAddress::Kind::local, .path = path}));
   const auto one_after_the_other = [this, &path]() -> Task<std::string> {
-    std::optional<tcp::socket> busy = co_await follow();
+    std::optional<tcp::socket> busy = co_await follow(kFollowWithToken);
     tcp::socket next = co_await connect();
     const std::string request = "GET /tcp HTTP/1.0\r\n\r\n";
     co_await asio::async_write(next, asio::buffer(request), asio::use_awaitable);
@@ -428,8 +463,8 @@ TEST_F(ServerTest, streams_have_a_limit_and_end_with_the_server) {
 TEST_F(ServerTest, connections_are_limited_by_client_and_rejections_are_one_log_line) {
   start({}, {.connections = 9, .per_local_origin = 2});
   const auto more = [this]() -> Task<std::string> {
-    const tcp::socket first = co_await follow();
-    const tcp::socket second = co_await follow();
+    const tcp::socket first = co_await follow(kFollowWithToken);
+    const tcp::socket second = co_await follow(kFollowWithToken);
     std::string received;
     for (int i = 0; i < 5; ++i) received += co_await talk("GET / HTTP/1.0\r\n\r\n");
     co_return received;

@@ -110,8 +110,8 @@ std::string nodepool_page(const Release& release) {
   page.entry("NO_COLOR", "", "If it is not empty, tables on a terminal have no colours.");
   page.entry(
       "TERM", "",
-      "If it is dumb, tables have no colours and their full width, and --watch does not erase "
-      "the screen.");
+      "If it is dumb, tables have no colours and their full width, --watch does not erase the "
+      "screen, and waiting commands show no status line.");
   page.entry("TMPDIR", "", "Directory for the temporary files of run and ssh. By default /tmp.");
   page.entry("NODEPOOL_*", "", "Values that the configuration file refers to.");
   page.section("FILES");
