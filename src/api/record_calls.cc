@@ -153,7 +153,14 @@ Task<web::Response> explain_subject(Call& call) {
     throw CallError(404, fmt::format("Request or node {} not found", call.id));
   }
   const HistoryReading reading(call);
-  Task<std::optional<report::Explanation>> explaining = call.context.explain(call.id);
+  report::MayName may_name;
+  if (!call.view.is_complete()) {
+    may_name = [&view = call.view](const std::string& id) {
+      return view.find(id) != nullptr || view.find_node(id) != nullptr;
+    };
+  }
+  Task<std::optional<report::Explanation>> explaining =
+      call.context.explain(call.id, std::move(may_name));
   const std::optional<report::Explanation> explanation = co_await std::move(explaining);
   if (!explanation) {
     throw CallError(404, fmt::format("Request, node, label or host {} not found", call.id));

@@ -174,6 +174,26 @@ TEST_F(ApiTest, build_logs_require_a_token_by_default) {
   run(open.stop());
 }
 
+TEST_F(RightsTest, an_explanation_names_no_requests_and_nodes_of_other_tenants) {
+  const Got lease = leased("owner");
+  const std::string node = lease.body.at("lease").at("nodes").at(0).at("id");
+  launcher_.react(requestor::LauncherDouble::Reaction::ignore);
+  const Got own = call("POST", "/api/v1/requests", "acme", {{"labels", {"small"}}});
+  const Got sibling = call("POST", "/api/v1/requests", "acme", {{"labels", {"small"}}});
+  first_->mentioned = {lease.id(), node, sibling.id(), "0000009999"};
+  const std::string path = "/api/v1/explain/" + own.id();
+  const std::string text = call("GET", path, "acme").text;
+  EXPECT_THAT(text, HasSubstr("another client's request"));
+  EXPECT_THAT(text, HasSubstr("request " + sibling.id()));
+  EXPECT_THAT(text, Not(HasSubstr(lease.id())));
+  EXPECT_THAT(text, Not(HasSubstr(node)));
+  for (const char* client : {"viewer", "boss"}) {
+    const std::string complete = call("GET", path, client).text;
+    EXPECT_THAT(complete, HasSubstr(lease.id())) << client;
+    EXPECT_THAT(complete, HasSubstr(node)) << client;
+  }
+}
+
 // All read-only calls, including future ones, with the ids of another tenant's requests, leases and
 // nodes in all states.
 TEST_F(RightsTest, no_call_shows_records_of_other_tenants) {
