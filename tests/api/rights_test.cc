@@ -194,6 +194,32 @@ TEST_F(RightsTest, an_explanation_names_no_requests_and_nodes_of_other_tenants) 
   }
 }
 
+TEST_F(ApiTest, consoles_require_a_token_if_there_are_tokens) {
+  history::append(
+      *journal_,
+      history::to_line({1,
+                        history::JournalEntry::Subject::node,
+                        "0000000003",
+                        "launch",
+                        {},
+                        "no",
+                        history::Attempted{
+                            "no", R"({"failure":"no","notes":[],"console":"password: xyzzy"})"}}));
+  const auto console = [this](ApiServer& server, const std::string& client) {
+    const Got got = call(server, request("GET", "/api/v1/history/0000000003", client));
+    EXPECT_EQ(got.status, 200);
+    EXPECT_THAT(got.text, HasSubstr("notes"));
+    return got.text.contains("xyzzy");
+  };
+  EXPECT_FALSE(console(*first_, ""));
+  EXPECT_TRUE(console(*first_, "viewer"));
+  EXPECT_THAT(call("GET", "/api/v1/history/0000000003", "").text, HasSubstr("not shown"));
+  token_file_.clear();
+  const std::unique_ptr<ApiServer> without_tokens = serve();
+  EXPECT_TRUE(console(*without_tokens, ""));
+  run(without_tokens->stop());
+}
+
 // All read-only calls, including future ones, with the ids of another tenant's requests, leases and
 // nodes in all states.
 TEST_F(RightsTest, no_call_shows_records_of_other_tenants) {
