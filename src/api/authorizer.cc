@@ -190,7 +190,20 @@ void Authorizer::charge_list(const Client& client, const web::Request& request, 
 }
 
 bool Authorizer::may_read_without_token(Subject subject) const {
-  return subject == Subject::build_log ? options_.anonymous_build_logs : options_.anonymous_read;
+  switch (subject) {
+    case Subject::records:
+      return options_.anonymous_read;
+    case Subject::build_log:
+      return options_.anonymous_build_logs;
+    case Subject::console:
+      // Without a token file, only the history on the launcher's host would have them.
+      return options_.anonymous_build_logs || (options_.anonymous_read && options_.tokens.empty());
+  }
+  return false;
+}
+
+bool Authorizer::may_read(const Client& client, Subject subject) const {
+  return client.name.empty() ? may_read_without_token(subject) : client.scope >= Scope::read;
 }
 
 std::optional<web::Response> Authorizer::refuse_reading(const web::Request& request,

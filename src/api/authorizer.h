@@ -25,7 +25,7 @@ class Authorizer {
   struct Options {
     std::string tokens = {};            // path of the token file; empty: no tokens
     bool anonymous_read = true;         // records, pages, metrics
-    bool anonymous_build_logs = false;  // the logs of image builds
+    bool anonymous_build_logs = false;  // the logs of image builds, and consoles
   };
 
   // All arguments outlive this. Wrong tokens are logged to `audit`.
@@ -58,8 +58,15 @@ class Authorizer {
 
   // The error response to a request for a page or for metrics. Returns nothing if the client may
   // read them. They contain the records of all tenants, so a token of one tenant may not.
-  enum class Subject { records, build_log };
+  enum class Subject {
+    records,
+    build_log,
+    console,  // the console logs of failed launches, in the history
+  };
   std::optional<web::Response> refuse_reading(const web::Request& request, Subject subject);
+
+  // Whether a client that may read records may also read this.
+  bool may_read(const Client& client, Subject subject) const;
 
   // Whether the client may read records, without regard to its rate limit.
   bool may_read(const web::Request& request) const;

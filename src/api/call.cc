@@ -9,6 +9,7 @@
 
 #include "config/duration.h"
 #include "json/json.h"
+#include "telemetry/sanitized_text.h"
 #include "web/error_pages.h"
 
 namespace nodepool::api {
@@ -37,9 +38,11 @@ void audit(Call& call, std::optional<unsigned> status) {
   const web::Request& request = call.request;
   const std::string from =
       request.peer.user ? fmt::format("user {}", *request.peer.user) : request.peer.address;
+  // One line: the outcome has labels as the client wrote them.
+  const std::string outcome =
+      call.outcome.empty() ? "" : ", " + telemetry::sanitized_line(call.outcome);
   call.context.audit.info("{} from {}: {}: {}{}", call.client.name, from, request_summary(request),
-                          status ? fmt::to_string(*status) : "no response",
-                          call.outcome.empty() ? "" : ", " + call.outcome);
+                          status ? fmt::to_string(*status) : "no response", outcome);
 }
 
 void require_ready(const model::Records& records) {

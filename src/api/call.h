@@ -43,9 +43,10 @@ class CallError : public std::runtime_error {
 
 // What the handlers of calls work with. It outlives them.
 struct ApiContext {
-  // Explains a request, node, label or host. Returns nothing if there is none of that name.
-  using Explain =
-      std::function<async::Task<std::optional<report::Explanation>>(std::string subject)>;
+  // Explains a request, node, label or host, and names other requests and nodes as `may_name`
+  // permits. Returns nothing if there is none of that name.
+  using Explain = std::function<async::Task<std::optional<report::Explanation>>(
+      std::string subject, report::MayName may_name)>;
 
   async::Runtime runtime;
   coordination::Store& store;

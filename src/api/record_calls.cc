@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "api/documents.h"
 #include "model/component.h"
 #include "report/history_listing.h"
+#include "report/launch_text.h"
 #include "report/listings.h"
 #include "report/rendering/explanation_text.h"
 #include "report/rendering/table_text.h"
@@ -153,7 +155,14 @@ Task<web::Response> explain_subject(Call& call) {
     throw CallError(404, fmt::format("Request or node {} not found", call.id));
   }
   const HistoryReading reading(call);
-  Task<std::optional<report::Explanation>> explaining = call.context.explain(call.id);
+  report::MayName may_name;
+  if (!call.view.is_complete()) {
+    may_name = [&view = call.view](const std::string& id) {
+      return view.find(id) != nullptr || view.find_node(id) != nullptr;
+    };
+  }
+  Task<std::optional<report::Explanation>> explaining =
+      call.context.explain(call.id, std::move(may_name));
   const std::optional<report::Explanation> explanation = co_await std::move(explaining);
   if (!explanation) {
     throw CallError(404, fmt::format("Request, node, label or host {} not found", call.id));
@@ -167,10 +176,14 @@ Task<web::Response> show_history(Call& call) {
     throw CallError(403, "The history contains all tenants; this token may read one tenant only");
   }
   const HistoryReading reading(call);
+  const bool shows_consoles =
+      call.context.authorizer.may_read(call.client, Authorizer::Subject::console);
   const std::vector<history::JournalEntry> entries = co_await call.context.threads.run(
       "reading the history", [journal = *call.context.journal, id = call.id,
-                              now = call.context.runtime.clock.wall_seconds()] {
-        return history::entries_of(journal, id, now);
+                              now = call.context.runtime.clock.wall_seconds(), shows_consoles] {
+        std::vector<history::JournalEntry> read = history::entries_of(journal, id, now);
+        if (!shows_consoles) std::ranges::for_each(read, report::hide_console);
+        return read;
       });
   if (entries.empty())
     throw CallError(404, fmt::format("The history has no entries of {}", call.id));

@@ -55,7 +55,8 @@ Schema api_schema() {
            .default_value = "true",
            .description = "Allow unauthenticated read access to the API, the status pages and the "
                           "metrics. Build logs, which may contain secrets, need a token unless "
-                          "`true` is set explicitly."},
+                          "`true` is set explicitly. With `tokens`, so do the consoles of failed "
+                          "launches."},
           {.key = "socket",
            .type = string_matching("/.+", "an absolute path"),
            .default_note = "none",

@@ -62,7 +62,10 @@ class LauncherDaemon final : public program::Daemon {
                      .anonymous_read = config.api.anonymous_read,
                      .anonymous_build_logs = config.api.anonymous_build_logs},
           .journal = program::journal_of(config),
-          .explain = [this](std::string subject) { return explain(std::move(subject)); },
+          .explain =
+              [this](std::string subject, report::MayName may_name) {
+                return explain(std::move(subject), std::move(may_name));
+              },
           .max_lease = [this] { return max_lease(); },
           .configured_pause = [this](const std::string& image) { return configured_pause(image); }};
       const telemetry::Logger audit(log_sink(), "nodepool.audit");
@@ -163,7 +166,7 @@ class LauncherDaemon final : public program::Daemon {
   }
 
   // One explanation at a time: each takes a while on the event loop.
-  Task<std::optional<report::Explanation>> explain(std::string subject) {
+  Task<std::optional<report::Explanation>> explain(std::string subject, report::MayName may_name) {
     const async::Slots::Hold turn = co_await explanations_.take();
     const std::shared_ptr<const config::Config> config = config_;
     model::Records& records = launcher_->records();
@@ -192,7 +195,8 @@ class LauncherDaemon final : public program::Daemon {
         .waits = known.second,
         .own_pools = launcher_->own_pools(),
         .decisions =
-            [this](const std::string& id) { return launcher_->history().decisions_about(id); }};
+            [this](const std::string& id) { return launcher_->history().decisions_about(id); },
+        .may_name = std::move(may_name)};
     Task<std::optional<report::Explanation>> explaining =
         report::explain(std::move(sources), subject, {});
     co_return co_await std::move(explaining);

@@ -75,4 +75,14 @@ std::string launch_text(const history::JournalEntry& entry) {
   }
 }
 
+void hide_console(history::JournalEntry& entry) {
+  constexpr const char* kKey = "console";
+  auto* attempt = std::get_if<history::Attempted>(&entry.facts);
+  if (attempt == nullptr) return;
+  LaunchJson data = json::parse(attempt->json);
+  if (!data.contains(kKey) || data[kKey] == "") return;
+  data[kKey] = "(not shown: it needs a token with scope `read`)";
+  attempt->json = json::to_text(data);
+}
+
 }  // namespace nodepool::report

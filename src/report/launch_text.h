@@ -10,4 +10,8 @@ namespace nodepool::report {
 // is of another event or has no readable trace.
 std::string launch_text(const history::JournalEntry& entry);
 
+// Replaces the console log in the trace of a failed launch by a note, for readers that may not read
+// it.
+void hide_console(history::JournalEntry& entry);
+
 }  // namespace nodepool::report

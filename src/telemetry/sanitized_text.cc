@@ -26,11 +26,10 @@ bool begins_with_character(std::string_view text, std::size_t size) {
          std::ranges::all_of(text.substr(1, size - 1), continues);
 }
 
-// U+0000 to U+001F except newline and tab, U+007F to U+009F.
+// U+0000 to U+001F, U+007F to U+009F.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character.front());
-  if (character.size() == 1)
-    return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+  if (character.size() == 1) return first < 0x20 || first == 0x7f;
   return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
@@ -43,9 +42,8 @@ void append_escape(std::string& text, char c) {
   text += kDigits[byte & 15U];
 }
 
-}  // namespace
-
-std::string sanitized_text(std::string_view text) {
+// Escapes control characters other than these.
+std::string sanitized_but(std::string_view kept, std::string_view text) {
   std::string harmless;
   harmless.reserve(text.size());
   while (!text.empty()) {
@@ -56,7 +54,7 @@ std::string sanitized_text(std::string_view text) {
       continue;
     }
     const std::string_view character = text.substr(0, size);
-    if (is_control(character)) {
+    if (is_control(character) && !kept.contains(character)) {
       append_escape(harmless, character.back());  // of U+009B, the second byte is 0x9b
     } else {
       harmless.append(character);
@@ -64,6 +62,16 @@ std::string sanitized_text(std::string_view text) {
     text.remove_prefix(size);
   }
   return harmless;
+}
+
+}  // namespace
+
+std::string sanitized_text(std::string_view text) {
+  return sanitized_but("\n\t", text);
+}
+
+std::string sanitized_line(std::string_view text) {
+  return sanitized_but("", text);
 }
 
 std::size_t unfinished_character(std::string_view text) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <ranges>
 
+#include "telemetry/sanitized_text.h"
+
 namespace nodepool::web {
 
 namespace {
@@ -77,9 +79,11 @@ void make_private(Response& response) {
 std::string request_summary(const Request& request) {
   constexpr std::size_t kLongestMethod = 20;
   constexpr std::size_t kLongestPath = 200;
-  const bool is_cut = request.path.size() > kLongestPath;
-  return fmt::format("{} {}{}", request.method.substr(0, kLongestMethod),
-                     request.path.substr(0, kLongestPath), is_cut ? "…" : "");
+  // Decoded: a newline in the path would begin another entry of the log.
+  const std::string method = telemetry::sanitized_line(request.method);
+  const std::string path = telemetry::sanitized_line(request.path);
+  return fmt::format("{} {}{}", method.substr(0, kLongestMethod), path.substr(0, kLongestPath),
+                     path.size() > kLongestPath ? "…" : "");
 }
 
 bool parse_target(std::string_view target, Request& request) {

@@ -77,7 +77,8 @@ Response text_page(std::string text, std::string_view content_type = kPlainText)
 // sites.
 void make_private(Response& response);
 
-// "GET /node-list" for logs: at most 20 bytes of the method and 200 of the path.
+// "GET /node-list" for logs: at most 20 bytes of the method and 200 of the path, in one line;
+// control characters become escapes ("\x0a").
 std::string request_summary(const Request& request);
 
 // The path and the parameters of a request's target, "/a%20b?c=d&e". False if it is malformed.

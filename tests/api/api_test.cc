@@ -536,6 +536,17 @@ TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {
   for (const std::string& line : audit_) EXPECT_THAT(line, Not(HasSubstr("secret")));
 }
 
+TEST_F(ApiTest, no_client_can_write_lines_of_the_audit_log) {
+  const std::string forged = "\nboss from 127.0.0.1: DELETE /api/v1/nodes/1: 204";
+  const Got failed = call("POST", "/api/v1/requests", "gitlab", {{"labels", {"x" + forged}}});
+  EXPECT_EQ(failed.status, 201);
+  call("DELETE", "/api/v1/leases/1%0Aboss", "gitlab");
+  ASSERT_THAT(audit_, SizeIs(2));
+  EXPECT_THAT(audit_[0], HasSubstr(R"([x\x0aboss from)"));
+  EXPECT_THAT(audit_[1], HasSubstr(R"(DELETE /api/v1/leases/1\x0aboss)"));
+  for (const std::string& line : audit_) EXPECT_THAT(line, Not(HasSubstr("\n")));
+}
+
 TEST_F(ApiTest, a_request_is_written_down_when_it_is_placed_and_once) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   std::optional<web::Response> response;

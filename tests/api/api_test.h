@@ -62,7 +62,10 @@ class ApiServer {
     Api::Options options{
         .access = {.tokens = std::move(tokens), .anonymous_read = anonymous_read},
         .journal = std::move(journal),
-        .explain = [this](std::string subject) { return explain(std::move(subject)); },
+        .explain =
+            [this](std::string subject, report::MayName may_name) {
+              return explain(std::move(subject), std::move(may_name));
+            },
         .max_lease = [this] { return max_lease; },
         .configured_pause =
             [this](const std::string& image) {
@@ -92,16 +95,22 @@ class ApiServer {
     co_await store_.close();
   }
 
-  async::Task<std::optional<report::Explanation>> explain(std::string subject) {
+  async::Task<std::optional<report::Explanation>> explain(std::string subject,
+                                                          report::MayName may_name) {
     if (explanation_time) co_await clock_.sleep_for(*explanation_time);
     report::Explanation explanation;
     report::say(explanation.statements, "subject", subject);
+    for (const std::string& id : mentioned) {
+      report::say(explanation.statements, "other", report::request_title(may_name, id));
+    }
     co_return explanation;
   }
 
   std::optional<std::chrono::seconds> max_lease = {};  // of the configuration
 
   std::optional<std::chrono::seconds> explanation_time = {};  // nothing: at once
+
+  std::vector<std::string> mentioned = {};  // in explanations: other requests and nodes
 
   std::map<std::string, bool> configured_images = {};  // by name: whether it is paused
 

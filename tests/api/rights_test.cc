@@ -174,6 +174,52 @@ TEST_F(ApiTest, build_logs_require_a_token_by_default) {
   run(open.stop());
 }
 
+TEST_F(RightsTest, an_explanation_names_no_requests_and_nodes_of_other_tenants) {
+  const Got lease = leased("owner");
+  const std::string node = lease.body.at("lease").at("nodes").at(0).at("id");
+  launcher_.react(requestor::LauncherDouble::Reaction::ignore);
+  const Got own = call("POST", "/api/v1/requests", "acme", {{"labels", {"small"}}});
+  const Got sibling = call("POST", "/api/v1/requests", "acme", {{"labels", {"small"}}});
+  first_->mentioned = {lease.id(), node, sibling.id(), "0000009999"};
+  const std::string path = "/api/v1/explain/" + own.id();
+  const std::string text = call("GET", path, "acme").text;
+  EXPECT_THAT(text, HasSubstr("another client's request"));
+  EXPECT_THAT(text, HasSubstr("request " + sibling.id()));
+  EXPECT_THAT(text, Not(HasSubstr(lease.id())));
+  EXPECT_THAT(text, Not(HasSubstr(node)));
+  for (const char* client : {"viewer", "boss"}) {
+    const std::string complete = call("GET", path, client).text;
+    EXPECT_THAT(complete, HasSubstr(lease.id())) << client;
+    EXPECT_THAT(complete, HasSubstr(node)) << client;
+  }
+}
+
+TEST_F(ApiTest, consoles_require_a_token_if_there_are_tokens) {
+  history::append(
+      *journal_,
+      history::to_line({1,
+                        history::JournalEntry::Subject::node,
+                        "0000000003",
+                        "launch",
+                        {},
+                        "no",
+                        history::Attempted{
+                            "no", R"({"failure":"no","notes":[],"console":"password: xyzzy"})"}}));
+  const auto console = [this](ApiServer& server, const std::string& client) {
+    const Got got = call(server, request("GET", "/api/v1/history/0000000003", client));
+    EXPECT_EQ(got.status, 200);
+    EXPECT_THAT(got.text, HasSubstr("notes"));
+    return got.text.contains("xyzzy");
+  };
+  EXPECT_FALSE(console(*first_, ""));
+  EXPECT_TRUE(console(*first_, "viewer"));
+  EXPECT_THAT(call("GET", "/api/v1/history/0000000003", "").text, HasSubstr("not shown"));
+  token_file_.clear();
+  const std::unique_ptr<ApiServer> without_tokens = serve();
+  EXPECT_TRUE(console(*without_tokens, ""));
+  run(without_tokens->stop());
+}
+
 // All read-only calls, including future ones, with the ids of another tenant's requests, leases and
 // nodes in all states.
 TEST_F(RightsTest, no_call_shows_records_of_other_tenants) {

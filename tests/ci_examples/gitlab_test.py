@@ -195,3 +195,19 @@ def test_a_job_cannot_pass_options(installation, runner):
     assert job.result() == {'result': 'system failure'}
     assert 'image: must be a label' in job.trace()
     assert not installation.leases()
+
+
+@pytest.mark.parametrize('name, value', [('CI_JOB_TIMEOUT', 'a[$(touch {})]'), ('CI_JOB_TIMEOUT', '60+a[$(touch {})0]'),
+                                         ('CI_JOB_TIMEOUT', '0x10'), ('CI_JOB_TIMEOUT', '1' * 30),
+                                         ('CI_JOB_TIMEOUT', '60\n60'), ('CI_JOB_ID', '1; touch {}'),
+                                         ('CI_JOB_ID', '1/../x'), ('CI_JOB_ID', '1", "job_env": {{"ENV": "{}"}}, "x": "')])
+@pytest.mark.parametrize('shell', ['sh', 'bash'])
+def test_a_jobs_variables_run_nothing_on_the_runners_host(tmp_path, shell, name, value):
+    made = tmp_path / 'made'
+    environment = {'PATH': '/usr/bin:/bin', 'TMPDIR': str(tmp_path), 'SYSTEM_FAILURE_EXIT_CODE': '2',
+                   'CUSTOM_ENV_CI_JOB_ID': '12', f'CUSTOM_ENV_{name}': value.format(made)}
+    for stage in ('config', 'prepare', 'run', 'cleanup'):
+        done = subprocess.run([shell, EXAMPLE / stage, '/dev/null', 'build_script'], env=environment, capture_output=True,
+                              text=True, timeout=60)
+        assert done.returncode == 2 and f'{name} must be' in done.stderr and not done.stdout, (stage, done)
+    assert not made.exists()

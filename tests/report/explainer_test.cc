@@ -26,10 +26,12 @@
 namespace nodepool::report {
 namespace {
 
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Lt;
 using testing::Not;
 using testing::SizeIs;
+using namespace std::string_literals;
 
 // Provider `sky` launches machines in pool `main` with label `small`.
 class SkyConfig final : public driver::ProviderConfig {
@@ -76,6 +78,21 @@ class ExplainerTest : public testing::Test {
   }
 
   // Returns its id.
+  std::string add_node_of_others(model::NodeState state) {
+    model::Node node;
+    node.set_state(state, clock_.wall_seconds());
+    node.provider = "sky";
+    node.pool = "main";
+    node.type = {"small"};
+    node.hostname = "their-host";
+    node.slot = 0;
+    if (state == model::NodeState::in_use) node.requestor = "their-ci";
+    std::string id = fmt::format("{:010}", transactions_);
+    records_.nodes.seen(id, entry(to_record(node)));
+    return id;
+  }
+
+  // Returns its id.
   std::string add_request() {
     model::NodeRequest request;
     request.set_state(model::RequestState::requested, clock_.wall_seconds());
@@ -85,7 +102,15 @@ class ExplainerTest : public testing::Test {
     return id;
   }
 
-  Explanation explain_label() {
+  // As the reader gets it.
+  std::optional<Explanation> explain_to(MayName may_name, const std::string& subject) {
+    Sources sources = all_sources();
+    sources.may_name = std::move(may_name);
+    return loop_.run(explain(std::move(sources), subject, {}));
+  }
+  Explanation explain_label() { return explain_to({}, "small").value(); }
+
+  Sources all_sources() {
     Sources sources{.now = clock_.wall_seconds(),
                     .store = store_,
                     .nodes = records_.nodes,
@@ -106,7 +131,7 @@ class ExplainerTest : public testing::Test {
                           return found == decisions_.end() ? nullptr : &found->second;
                         }};
     sources.providers["sky"].config = std::make_shared<const SkyConfig>();
-    return loop_.run(explain(std::move(sources), "small", {})).value();
+    return sources;
   }
 
   const std::string pool_id_ = "l1-PoolWorker.sky-main-" + std::string(32, 'a');
@@ -179,6 +204,47 @@ TEST_F(ExplainerTest, the_usage_of_a_provider_is_computed_once_for_all_requests_
   const std::size_t for_one = allocations();
   for (int i = 1; i < 10; ++i) add_request();
   EXPECT_LT(allocations(), 2 * for_one);
+}
+
+void add_texts(const Statements& statements, std::string& to) {
+  for (const Statement& statement : statements) {
+    to += statement.text + "\n";
+    add_texts(statement.details, to);
+  }
+}
+
+TEST_F(ExplainerTest, a_reader_gets_no_names_of_what_it_may_not_see) {
+  const std::string theirs = add_request();
+  const std::string in_use = add_node_of_others(model::NodeState::in_use);
+  const std::string deleting = add_node_of_others(model::NodeState::deleting);
+  add_node_of_others(model::NodeState::ready);
+  clock_.advance_by(std::chrono::minutes(10));
+  const std::string own = add_request();
+  decisions_[own][pool_id_] = {
+      .kind = planning::Decision::Kind::wait,
+      .until = planning::Decision::Until::earlier_one_is_served,
+      .reason = {.code = planning::Reason::Code::comes_after, .subject = theirs}};
+  const auto text_for = [&](MayName may_name) {
+    std::string text;
+    add_texts(explain_to(std::move(may_name), own).value().statements, text);
+    return text;
+  };
+  const std::string complete = text_for({});
+  const std::string filtered = text_for([&own](const std::string& id) { return id == own; });
+  for (const std::string& name : {theirs, in_use, deleting, "their-host"s, "their-ci"s}) {
+    EXPECT_THAT(complete, HasSubstr(name));
+    EXPECT_THAT(filtered, Not(HasSubstr(name)));
+  }
+  EXPECT_THAT(filtered, HasSubstr("request of another client has waited too long"));
+  EXPECT_THAT(filtered, HasSubstr("it has not served another client's request for"));
+  EXPECT_THAT(filtered, HasSubstr("another client's node is in use for 0:10:00"));
+  EXPECT_THAT(filtered, HasSubstr("another client's node is deleting for"));
+}
+
+TEST_F(ExplainerTest, a_reader_gets_no_explanation_of_what_it_may_not_see_any_more) {
+  const std::string request = add_request();
+  EXPECT_TRUE(explain_to({}, request));
+  EXPECT_FALSE(explain_to([](const std::string&) { return false; }, request));
 }
 
 }  // namespace

@@ -10,6 +10,11 @@ TEST(HarmlessTextTest, what_people_write_stays) {
   EXPECT_EQ(sanitized_text(text), text);
 }
 
+TEST(HarmlessTextTest, a_line_of_a_log_has_no_newlines_and_tabs) {
+  EXPECT_EQ(sanitized_line("a\nb\tc\r"), R"(a\x0ab\x09c\x0d)");
+  EXPECT_EQ(sanitized_line("prüfen"), "prüfen");
+}
+
 TEST(HarmlessTextTest, control_characters_become_escapes) {
   EXPECT_EQ(sanitized_text("\x1b]0;title\x07"), R"(\x1b]0;title\x07)");
   EXPECT_EQ(sanitized_text("a\r\x1b[Kb\x7f"), R"(a\x0d\x1b[Kb\x7f)");

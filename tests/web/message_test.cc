@@ -63,6 +63,15 @@ TEST(RequestTest, logs_show_the_beginning_of_what_a_client_asks_for) {
   EXPECT_EQ(text, std::string(20, 'X') + " /" + std::string(199, 'x') + "…");
 }
 
+TEST(RequestTest, a_request_is_one_line_of_a_log) {
+  Request request{.method = "GET", .path = {}, .parameters = {}, .headers = {}};
+  ASSERT_TRUE(parse_target("/a%0Aroot from 127.0.0.1:%0d%09%1b%C2%85", request));
+  EXPECT_EQ(request_summary(request), R"(GET /a\x0aroot from 127.0.0.1:\x0d\x09\x1b\x85)");
+  const Request long_one{
+      .method = "GET", .path = "/" + std::string(1000, '\n'), .parameters = {}, .headers = {}};
+  EXPECT_LT(request_summary(long_one).size(), 220U);
+}
+
 std::optional<MediaType> chosen(const std::string& accept) {
   return negotiate(&accept);
 }

@@ -26,6 +26,17 @@ bool lock(const Descriptor& file, int operation) {
   return result == 0;
 }
 
+// Opens or creates the bell. Only a regular file is opened: a link could name a file elsewhere, and
+// a pipe without a reader would block (O_NONBLOCK).
+Descriptor open_bell(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor file(::open(path.c_str(), kFlags, S_IRUSR | S_IWUSR));
+  struct stat status{};
+  const bool is_bell =
+      file.is_open() && ::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode);
+  return is_bell ? std::move(file) : Descriptor();
+}
+
 }  // namespace
 
 Descriptor::~Descriptor() {
@@ -59,8 +70,11 @@ bool LiveDirectory::signal() const {
   // Opening a file for writing and closing it is the event. It writes nothing, so it works on a
   // full disk. Opened by name, because a removed file is not watched.
   const std::string bell = path_ + '/' + kBellName;
-  const Descriptor file(::open(bell.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  return file.is_open();
+  if (open_bell(bell).is_open()) return true;
+  // All users of the store may write to the directory. A link or pipe would silence the bell.
+  struct stat status{};
+  const bool is_foreign = ::lstat(bell.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  return is_foreign && ::unlink(bell.c_str()) == 0 && open_bell(bell).is_open();
 }
 
 SessionLock LiveDirectory::hold(std::int64_t session) const {
@@ -77,9 +91,9 @@ SessionLock LiveDirectory::hold(std::int64_t session) const {
 
 bool LiveDirectory::is_held(std::int64_t session) const {
   const std::string path = file_of(session);
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) {
-    if (errno == ENOENT) return false;
+    if (errno == ENOENT || errno == ELOOP) return false;  // hold() creates no links
     if (errno == EACCES || errno == EPERM) return true;
     throw file_error(path, "open the session's file", errno);
   }

@@ -51,7 +51,8 @@ class LiveDirectory {
   // their access (see FileAccess).
   void restore() const;
 
-  // Notifies all processes of a change of the database. Returns false on failure; retry then, or
+  // Notifies all processes of a change of the database. Replaces a bell that is a link or a pipe; a
+  // link is not followed. Returns false on failure; retry then, or
   // they miss the change.
   bool signal() const;
 

@@ -32,7 +32,8 @@ std::vector<std::string> carried_by(const ExplanationFacts& knowledge, const Nod
   if (node.state != NodeState::in_use) return carried;
   for (const auto& [id, other] : knowledge.nodes.all()) {
     if (driver::backing_node_of(other) == node.id) {
-      carried.push_back(fmt::format("{} ({}, {})", id, describe(other), to_string(other.state)));
+      carried.push_back(fmt::format("{} ({}, {})", node_title(knowledge.may_name, id),
+                                    describe(other), to_string(other.state)));
     }
   }
   return carried;
@@ -59,15 +60,18 @@ void explain_backing(Statements& to, const ExplanationFacts& knowledge, const No
     const std::string state =
         on == nullptr ? "which no longer exists"
                       : fmt::format("{}, which is {}", describe(*on), to_string(on->state));
-    say(to, "on-node", fmt::format("on node {} ({}), slot {}", *id, state, node.slot.value_or(0)));
+    say(to, "on-node",
+        fmt::format("on {} ({}), slot {}", node_title(knowledge.may_name, *id), state,
+                    node.slot.value_or(0)));
   }
   for (const NodeRequest* request : backing_state(knowledge, node).requests) {
     say(to, "waits-for-node",
-        fmt::format("waits for a node with label {}: request {}, which is {}",
-                    fmt::join(request->node_types, ", "), request->id, to_string(request->state)));
+        fmt::format("waits for a node with label {}: {}, which is {}",
+                    fmt::join(request->node_types, ", "),
+                    request_title(knowledge.may_name, request->id), to_string(request->state)));
   }
   for (const std::string& text : carried_by(knowledge, node)) {
-    say(to, "carries", "on it: node " + text);
+    say(to, "carries", "on it: " + text);
   }
 }
 

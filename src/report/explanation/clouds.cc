@@ -97,9 +97,13 @@ std::string launches(const MachineRecords& records, const ProviderFacts& provide
   std::string text = fmt::format("{} under way", ids.size());
   if (most < 0) return text;
   text += fmt::format(", max-concurrency {}", most);
-  if (ids.empty() || std::ssize(ids) < most) return text;
-  return fmt::format("{}: node {}{}", text, fmt::join(ids | std::views::take(kMostLaunches), ", "),
-                     ids.size() > kMostLaunches ? ", …" : "");
+  const auto is_named = [&](const std::string& id) { return is_visible(records.may_name, id); };
+  std::vector<std::string> named;
+  std::ranges::copy_if(ids, std::back_inserter(named), is_named);
+  if (named.empty() || std::ssize(ids) < most) return text;
+  const std::size_t shown = std::min(named.size(), kMostLaunches);
+  return fmt::format("{}: node {}{}", text, fmt::join(named | std::views::take(shown), ", "),
+                     ids.size() > shown ? ", …" : "");
 }
 
 // As configured; empty: none.

@@ -75,6 +75,7 @@ struct MachineRecords {
   const model::ImageTable& images;
   const model::ComponentTable& components;
   RecordedUsage& usage;
+  MayName may_name = {};
 };
 
 // The `max-concurrency` of the provider: 0 accepts no requests. Negative: unlimited, or the

@@ -106,7 +106,10 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                              .own_pools = sources.own_pools,
                              .decisions = sources.decisions,
                              .subject = subject,
-                             .usage = usage};
+                             .usage = usage,
+                             .may_name = sources.may_name};
+  // Meanwhile, a free node may have been given to another client.
+  if (!is_visible(knowledge.may_name, subject)) co_return std::nullopt;
   knowledge.unresponsive = unresponsive_pools(knowledge);
   std::vector<std::string> waiting;
   std::optional<Explanation> explanation = explanation_of(knowledge, subject, waiting);

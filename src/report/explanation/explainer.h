@@ -42,6 +42,7 @@ struct Sources {
   // In a launcher: the last decisions of its own pools about a request, which replace simulated
   // ones; nullptr: there are none.
   std::function<const PoolDecisions*(const std::string& request_id)> decisions = {};
+  MayName may_name = {};  // other requests and nodes are counted, but not named
 };
 
 // Adds the facts that only a cloud knows about these labels to `providers`. `input` is nullptr
@@ -51,7 +52,7 @@ using AskClouds = std::function<Task<>(std::vector<std::string> labels,
 
 // Explains a request, node, lease, label or host, and by the journal a request or node that no
 // longer exists. If `ask_clouds` is empty, no cloud is asked. Returns nothing if the subject is
-// unknown. Throws StoreError, and what `ask_clouds` throws.
+// unknown, or if the reader may not see it. Throws StoreError, and what `ask_clouds` throws.
 Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                                          AskClouds ask_clouds);
 

@@ -235,10 +235,11 @@ void explain_backing_chain(Explanation& to, const ExplanationFacts& knowledge, c
                            int depth) {
   if (depth >= kDeepest) return;
   const BackingState chain = backing_state(knowledge, node);
-  if (chain.node != nullptr) {
+  if (chain.node != nullptr && is_visible(knowledge.may_name, chain.node->id)) {
     to.others.push_back(explain_node_within(knowledge, *chain.node, depth + 1));
   }
   for (const NodeRequest* request : chain.requests) {
+    if (!is_visible(knowledge.may_name, request->id)) continue;
     to.others.push_back(explain_request_within(knowledge, *request, depth + 1));
   }
 }
@@ -343,7 +344,7 @@ const ProviderFacts* ExplanationFacts::provider(std::string_view name) const {
 }
 
 MachineRecords ExplanationFacts::machine_records() const {
-  return {now, nodes, images, components, usage};
+  return {now, nodes, images, components, usage, may_name};
 }
 
 Explanation explain_request(const ExplanationFacts& knowledge, const NodeRequest& request) {

@@ -52,6 +52,7 @@ struct ExplanationFacts {
   // From the above, once for all statements: they would read the records again for each request
   // and pool.
   RecordedUsage& usage;
+  MayName may_name = {};                                 // what is named to the reader
   std::map<std::string, std::string> unresponsive = {};  // see silent_pools.h
 
   // Returns nullptr if the provider is not configured on this host.

@@ -49,6 +49,16 @@ std::string first_of(const std::set<std::string>& names) {
                      shown < names.size() ? ", …" : "");
 }
 
+// Whether the reader sees a node on this host.
+bool is_visible_host(const ExplanationFacts& knowledge, const model::Component& pool,
+                     std::string_view host) {
+  if (!knowledge.may_name) return true;
+  const auto& ids = knowledge.nodes.of_provider(pool.provider_name);
+  return std::ranges::any_of(ids, [&](const std::string& id) {
+    return knowledge.nodes.find(id)->hostname == host && knowledge.may_name(id);
+  });
+}
+
 std::vector<const Node*> nodes_of(const ExplanationFacts& knowledge, std::string_view host) {
   std::vector<const Node*> nodes;
   for (const auto& [id, node] : knowledge.nodes.all()) {
@@ -74,11 +84,18 @@ void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const mode
                    const std::vector<std::string>& labels) {
   std::set<std::string> names;
   for (const Node* node : nodes_with(knowledge, pool, labels)) {
-    if (node->slot && node->hostname) names.insert(*node->hostname);
+    if (node->slot && node->hostname && is_visible(knowledge.may_name, node->id)) {
+      names.insert(*node->hostname);
+    }
   }
   say_of(to, "hosts", first_of(names));
   const std::vector<const HostReport*> reports = reports_of(knowledge, pool, labels);
   for (const HostReport* report : reports | std::views::take(kMostHosts)) {
+    if (!is_visible_host(knowledge, pool, report->host)) {
+      say(to, "unhealthy-host",
+          fmt::format("a host is unhealthy for {}", duration_text(knowledge.now - report->since)));
+      continue;
+    }
     say(to, "unhealthy-host",
         fmt::format("host {} on port {} is {}; {}", report->host, report->port,
                     unhealthy_text(knowledge, *report), next_poll(*report)));
@@ -95,6 +112,9 @@ std::string unhealthy_host(const ExplanationFacts& knowledge, const model::Compo
   if (reports.empty()) return {};
   const std::string others =
       reports.size() > 1 ? fmt::format(" (and {} others)", reports.size() - 1) : "";
+  if (!is_visible_host(knowledge, pool, reports.front()->host)) {
+    return "a host is unhealthy" + others;
+  }
   return fmt::format("{} is unhealthy: {}{}", reports.front()->host, reports.front()->problem,
                      others);
 }

@@ -51,9 +51,12 @@ double end_of(const Use& use) {
 
 std::string text_of_use(const ExplanationFacts& knowledge, const Use& use) {
   const model::Node& node = *use.node;
-  std::string text = "node " + node.id;
-  if (node.hostname) text += " on " + *node.hostname;
-  const std::string holder = use.lease ? use.lease->holder : node.requestor.value_or("");
+  std::string text = node_title(knowledge.may_name, node.id);
+  std::string holder;
+  if (is_visible(knowledge.may_name, node.id)) {
+    if (node.hostname) text += " on " + *node.hostname;
+    holder = use.lease ? use.lease->holder : node.requestor.value_or("");
+  }
   text += " is in use";
   if (!holder.empty()) text += " by " + holder;
   text += " for " + duration_text(knowledge.now - node.state_time);
@@ -90,8 +93,8 @@ void explain_use(Statements& to, const ExplanationFacts& knowledge, const model:
   for (const model::Node* node :
        nodes_in_deletion(knowledge, pool, labels) | std::views::take(kMostUses)) {
     say(to, "node-deleting",
-        fmt::format("node {} is {} for {}", node->id, to_string(node->state),
-                    duration_text(knowledge.now - node->state_time)));
+        fmt::format("{} is {} for {}", node_title(knowledge.may_name, node->id),
+                    to_string(node->state), duration_text(knowledge.now - node->state_time)));
   }
 }
 

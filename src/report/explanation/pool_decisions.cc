@@ -81,6 +81,28 @@ const Decision* present_decision(const ExplanationFacts& knowledge, const NodeRe
   return own != nullptr ? own : simulated_decision(knowledge, request, pool);
 }
 
+// The decision in words, without the id of a request that the reader may not see.
+std::string decision_text(const ExplanationFacts& knowledge, Decision decision) {
+  std::string& subject = decision.reason.subject;
+  const bool is_request = decision.reason.code == planning::Reason::Code::comes_after;
+  if (is_request && !is_visible(knowledge.may_name, subject)) subject = "of another client";
+  return decline_text(sentence(decision));
+}
+
+// The same for a decision in the journal.
+std::string decision_text(const ExplanationFacts& knowledge, const history::JournalEntry& entry) {
+  constexpr auto kComesAfter = planning::Reason::Code::comes_after;
+  const auto& decided = std::get<history::Decided>(entry.facts);
+  if (!knowledge.may_name || reason_name(decided) != planning::name_of(kComesAfter)) {
+    return entry.details;
+  }
+  const json::Json subject = json::parse(decided.json).value("subject", json::Json());
+  const std::string id = subject.is_string() ? subject.get<std::string>() : std::string();
+  return decision_text(knowledge, Decision{.kind = Decision::Kind::wait,
+                                           .until = Decision::Until::earlier_one_is_served,
+                                           .reason = {.code = kComesAfter, .subject = id}});
+}
+
 std::string text_if_nothing_accepted(const Component& pool) {
   return fmt::format("accepts no requests: max-concurrency of provider {} is 0",
                      pool.provider_name);
@@ -114,8 +136,11 @@ std::string advice_for(const ExplanationFacts& knowledge, const NodeRequest& req
   if (deleting.empty() || knowledge.now - deleting.front()->state_time <= kSlowDeletion) {
     return with_holds(knowledge, pool, advice_about(reason));
   }
-  return fmt::format("check why node {0} is not deleted yet: `nodepool explain {0}`",
-                     deleting.front()->id);
+  const std::string& id = deleting.front()->id;
+  if (!is_visible(knowledge.may_name, id)) {
+    return "ask an operator why nodes of other clients are not deleted yet";
+  }
+  return fmt::format("check why node {0} is not deleted yet: `nodepool explain {0}`", id);
 }
 
 std::optional<Decision> ineligible(const ExplanationFacts& knowledge, const NodeRequest& request,
@@ -136,13 +161,14 @@ ReasonToWait known_decision(const ExplanationFacts& knowledge, const NodeRequest
     const bool is_due = decision->kind == Decision::Kind::accept ||
                         own_decision(knowledge, request, pool) == nullptr;
     if (is_silent && is_due) return {unresponsive_text(pool)};
-    return {decline_text(sentence(*decision)),
+    return {decision_text(knowledge, *decision),
             advice_for(knowledge, request, pool, planning::name_of(decision->reason.code))};
   }
   const std::optional<history::JournalEntry> last = last_decision(history, pool);
   if (!last || is_silent) return {};
-  return {last->details, advice_for(knowledge, request, pool,
-                                    reason_name(std::get<history::Decided>(last->facts)))};
+  return {
+      decision_text(knowledge, *last),
+      advice_for(knowledge, request, pool, reason_name(std::get<history::Decided>(last->facts)))};
 }
 
 std::string where_decisions_are(const Component& pool) {
@@ -228,14 +254,14 @@ Statement pool_decision(const ExplanationFacts& knowledge, const NodeRequest& re
     return statement("decides", text_if_nothing_accepted(pool));
   }
   if (const Decision* decision = present_decision(knowledge, request, pool)) {
-    return statement("decides", decline_text(sentence(*decision)));
+    return statement("decides", decision_text(knowledge, *decision));
   }
   if (const std::optional<Decision> decision = ineligible(knowledge, request, pool)) {
     return statement("left-to-another", fmt::format("{} (until {})", sentence(decision->reason),
                                                     to_string(decision->until)));
   }
   if (const std::optional<history::JournalEntry> last = last_decision(history, pool)) {
-    return statement("decided", fmt::format("{}; decided {} ago", last->details,
+    return statement("decided", fmt::format("{}; decided {} ago", decision_text(knowledge, *last),
                                             duration_text(knowledge.now - last->time)));
   }
   return statement("not-decided",

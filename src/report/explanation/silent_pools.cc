@@ -96,9 +96,10 @@ const NodeRequest* unrecorded_request(const ExplanationFacts& knowledge) {
 std::string sign_of_silence(const ExplanationFacts& knowledge, const Component& pool,
                             const NodeRequest& request) {
   return fmt::format(
-      "does not respond: the history of {0} has no entry of request {1}, which waits for {2}; "
+      "does not respond: the history of {0} has no entry of {1}, which waits for {2}; "
       "check whether its launcher on {0} hangs or is stopped",
-      pool.hostname, request.id, duration_text(knowledge.now - waits_since(request)));
+      pool.hostname, request_title(knowledge.may_name, request.id),
+      duration_text(knowledge.now - waits_since(request)));
 }
 
 // By provider and pool: the first node that should have been reclaimed.
@@ -129,18 +130,19 @@ std::map<std::string, std::string> unresponsive_pools(const ExplanationFacts& kn
         overdue, [&](const NodeRequest* each) { return is_due(knowledge, *pool, *each); });
     if (request != overdue.end()) {
       signs[pool->id] = fmt::format(
-          "does not respond: it has not served request {} for {}, although it could; check whether "
+          "does not respond: it has not served {} for {}, although it could; check whether "
           "its launcher on {} hangs or is stopped",
-          (*request)->id, duration_text(knowledge.now - (*request)->state_time), pool->hostname);
+          request_title(knowledge.may_name, (*request)->id),
+          duration_text(knowledge.now - (*request)->state_time), pool->hostname);
       continue;
     }
     const auto node = unreclaimed.find({pool->provider_name, pool->name});
     if (node != unreclaimed.end()) {
       signs[pool->id] = fmt::format(
-          "does not respond: node {} was released {} ago and is not reclaimed; check whether its "
+          "does not respond: {} was released {} ago and is not reclaimed; check whether its "
           "launcher on {} hangs or is stopped",
-          node->second->id, duration_text(knowledge.now - node->second->state_time),
-          pool->hostname);
+          node_title(knowledge.may_name, node->second->id),
+          duration_text(knowledge.now - node->second->state_time), pool->hostname);
     } else if (unrecorded != nullptr && writes_own_history(knowledge, *pool)) {
       signs[pool->id] = sign_of_silence(knowledge, *pool, *unrecorded);
     }

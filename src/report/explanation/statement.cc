@@ -8,6 +8,18 @@
 
 namespace nodepool::report {
 
+bool is_visible(const MayName& may_name, const std::string& id) {
+  return !may_name || may_name(id);
+}
+
+std::string request_title(const MayName& may_name, const std::string& id) {
+  return is_visible(may_name, id) ? "request " + id : "another client's request";
+}
+
+std::string node_title(const MayName& may_name, const std::string& id) {
+  return is_visible(may_name, id) ? "node " + id : "another client's node";
+}
+
 Statement& say(Statements& statements, std::string key, std::string text) {
   return statements.emplace_back(
       Statement{.key = std::move(key), .name = {}, .text = std::move(text)});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,17 @@ struct Explanation {
   std::vector<Explanation> others = {};
   std::size_t omitted = 0;  // the requests that wait for a label beyond those in the statements
 };
+
+// Whether the reader of an explanation may see the request, lease or node with this id. Empty: all.
+using MayName = std::function<bool(const std::string& id)>;
+
+bool is_visible(const MayName& may_name, const std::string& id);
+
+// "request 200-0000000008"; "another client's request" if the reader may not see it.
+std::string request_title(const MayName& may_name, const std::string& id);
+
+// The same for a node.
+std::string node_title(const MayName& may_name, const std::string& id);
 
 // Adds a statement and returns it, to add details.
 Statement& say(Statements& statements, std::string key, std::string text);

@@ -1,5 +1,6 @@
 // Commits and their notifications: grouping, the change log, the bell.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdint>
@@ -142,6 +143,26 @@ TEST_F(SqliteCommit, a_removed_bell_is_replaced) {
   std::filesystem::remove(fixture_.path() + "-live/bell");
   run(store->create("/b", "", CreateMode::persistent));
   EXPECT_TRUE(log.run_until_last_is("created /b"));
+}
+
+TEST_F(SqliteCommit, a_bell_that_is_a_link_or_a_pipe_is_replaced) {
+  const auto store = fixture_.open();
+  const auto other = fixture_.open();
+  WatchLog log(fixture_, *other, "/");
+  ASSERT_TRUE(log.run_until_last_is("resync"));
+  const std::string bell = fixture_.path() + "-live/bell";
+  const std::string elsewhere = fixture_.path() + ".elsewhere";
+  std::filesystem::remove(bell);
+  std::filesystem::create_symlink(elsewhere, bell);
+  run(store->create("/a", "", CreateMode::persistent));
+  EXPECT_TRUE(log.run_until_last_is("created /a"));
+  EXPECT_FALSE(std::filesystem::exists(elsewhere));
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(bell)));
+  std::filesystem::remove(bell);
+  ASSERT_EQ(::mkfifo(bell.c_str(), 0600), 0);
+  run(store->create("/b", "", CreateMode::persistent));
+  EXPECT_TRUE(log.run_until_last_is("created /b"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(bell)));
 }
 
 TEST_F(SqliteCommit, a_store_that_cannot_be_read_is_suspended_until_it_can) {
