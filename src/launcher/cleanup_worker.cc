@@ -11,6 +11,7 @@
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/record_batch.h"
+#include "planning/decision.h"
 #include "telemetry/log_errors.h"
 
 namespace nodepool::launcher {
@@ -49,9 +50,11 @@ constexpr std::size_t kLocksAtOnce = 100;
 
 }  // namespace
 
-CleanupWorker::CleanupWorker(const WorkerContext& context, const DepartedPools& departed_pools)
+CleanupWorker::CleanupWorker(const WorkerContext& context, const DepartedPools& departed_pools,
+                             const std::set<std::string>& own_pools)
     : context_(context),
       departed_pools_(departed_pools),
+      own_pools_(own_pools),
       log_(context.log.child("CleanupWorker")),
       scope_(context.runtime, telemetry::log_errors(log_)) {}
 
@@ -59,14 +62,16 @@ void CleanupWorker::start() {
   subscriptions_.push_back(
       context_.records.requests.observe([this](const model::RequestTable::Change& change) {
         if (change.after != nullptr) return observe_changes();
-        gone_requests_.insert(change.id);
+        if (!falls_to_peer(change.id)) gone_requests_.insert(change.id);
         run_soon();
       }));
   subscriptions_.push_back(context_.records.nodes.observe(
       [this](const model::NodeTable::Change&) { observe_changes(); }));
   subscriptions_.push_back(
       context_.records.components.observe([this](const model::ComponentTable::Change& change) {
-        if (change.after == nullptr) run_soon();
+        if (change.after != nullptr) return;
+        sweep_due_ = true;  // its launcher may have had locks to remove
+        run_soon();
       }));
   subscriptions_.push_back(context_.records.observe_ready([this] {
     sweep_due_ = true;  // deletions may have been missed
@@ -311,6 +316,15 @@ Task<> CleanupWorker::delete_orphans() {
   }
 }
 
+// Whether another launcher removes the lock of the request: if all tried, all but one would fail.
+bool CleanupWorker::falls_to_peer(const std::string& request_id) const {
+  std::vector<const model::Component*> pools = context_.records.components.pools();
+  std::erase_if(pools, [](const model::Component* pool) {
+    return implementation_of(*pool) != model::Implementation::this_nodepool;
+  });
+  return !pools.empty() && !own_pools_.contains(planning::preferred(request_id, pools));
+}
+
 Task<> CleanupWorker::remove_request_locks() {
   const auto exists = [this](const std::string& id) {
     const model::RequestTable& requests = context_.records.requests;
@@ -322,7 +336,7 @@ Task<> CleanupWorker::remove_request_locks() {
         co_await coordination::find_children(context_.store, std::string(model::kRequestLocksRoot));
     sweep_due_ = false;
     for (const std::string& id : ids) {
-      if (!exists(id)) gone_requests_.insert(id);
+      if (!exists(id) && !falls_to_peer(id)) gone_requests_.insert(id);
     }
   }
   const std::vector<std::string> ids(gone_requests_.begin(), gone_requests_.end());

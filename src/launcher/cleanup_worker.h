@@ -19,14 +19,16 @@ namespace nodepool::launcher {
 //   pool could serve the request.
 // * A node allocated to a request that waits again is freed.
 // * A node whose launch never started is deleted if its request is gone.
-// * The lock nodes of deleted requests are removed.
+// * The lock nodes of deleted requests are removed, each by one launcher.
 // * Empty records of nodes, which contenders for a lock may leave, are removed.
 //
 // Runs when a pool deregisters or a request is deleted, every kCleanupInterval while there are
 // records that may need it, and every few hours for all locks of requests.
 class CleanupWorker {
  public:
-  CleanupWorker(const WorkerContext& context, const DepartedPools& departed_pools);
+  // `own_pools`: component ids of the pools of this launcher.
+  CleanupWorker(const WorkerContext& context, const DepartedPools& departed_pools,
+                const std::set<std::string>& own_pools);
 
   // Starts the work.
   void start();
@@ -55,12 +57,14 @@ class CleanupWorker {
   bool is_orphan(const model::Node& node) const;
   Task<bool> free_node(std::string node_id, std::string request_id,
                        coordination::Transaction proof);
+  bool falls_to_peer(const std::string& request_id) const;
   Task<> remove_request_locks();
   Task<> remove_request_lock(std::string request_id);
   Task<> remove_empty_nodes();
 
   const WorkerContext& context_;
   const DepartedPools& departed_pools_;
+  const std::set<std::string>& own_pools_;
   telemetry::Logger log_;
   async::Event wake_{"there is something to clean up"};
   bool cleanup_is_due_ = false;  // without waiting for the interval

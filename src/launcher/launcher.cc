@@ -17,6 +17,9 @@ namespace {
 // The deadline for own registrations to appear in the table of components.
 constexpr auto kRegistrationDeadline = std::chrono::seconds(10);
 
+// After problems were published. Images change in bursts, and each walk visits all labels.
+constexpr auto kProblemsPause = std::chrono::seconds(1);
+
 model::Component launcher_component(const Launcher::Options& options) {
   model::Component component;
   component.kind = model::Component::Kind::launcher;
@@ -90,7 +93,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                own_pools_, installation_.current()},
       deleted_nodes_(context_, history_, providers_, own_pools_),
       expiry_(context_, providers_),
-      cleanup_(context_, departed_pools_),
+      cleanup_(context_, departed_pools_, own_pools_),
       min_ready_(context_, providers_),
       stats_(context_, providers_, tenant_limits_,
              {options.metrics, options.hostname, options.store_queue}),
@@ -116,7 +119,8 @@ Task<> Launcher::start(config::Config config) {
   deleted_nodes_.start();
   expiry_.start();
   cleanup_.start();
-  images_ = records_.images.observe([this](const std::string&) { publish_problems(); });
+  images_ = records_.images.observe([this](const std::string&) { problems_due_.set(); });
+  tables_scope_.spawn("problems", publish_problems());
   machines_ =
       records_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   min_ready_.start();
@@ -198,8 +202,12 @@ std::vector<std::string> Launcher::problems() const {
   return problems;
 }
 
-void Launcher::publish_problems() {
-  if (problems() != published_problems_) publish_state();
+Task<> Launcher::publish_problems() {
+  while (true) {
+    co_await problems_due_.wait();
+    if (problems() != published_problems_) publish_state();
+    co_await context_.runtime.clock.sleep_for(kProblemsPause);
+  }
 }
 
 void Launcher::publish_state() {
@@ -232,7 +240,7 @@ void Launcher::put_in_service(std::shared_ptr<driver::Provider> provider) {
                                                log_.child("quota." + name), std::move(launches));
   auto reconciler =
       std::make_shared<Reconciler>(context_, history_, provider, log_.child("leaks." + name));
-  problem_sources_[name] = quota->observe_responses([this] { publish_problems(); });
+  problem_sources_[name] = quota->observe_responses([this] { problems_due_.set(); });
   quota->start();
   reconciler->start();
   providers_.emplace(name, ProviderInService{provider, std::move(quota), std::move(reconciler)});

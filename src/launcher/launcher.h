@@ -113,7 +113,8 @@ class Launcher : private lifecycle::ProviderSet::User {
   Task<> stop_all_workers();
   std::vector<std::string> problems() const;
   void publish_state();
-  void publish_problems();
+  // Publishes problems that have changed, at most once a second.
+  Task<> publish_problems();
 
   model::Records::Kinds kinds_;
   model::Records records_;
@@ -126,6 +127,7 @@ class Launcher : private lifecycle::ProviderSet::User {
   model::Registration registration_;
   model::DaemonState state_;  // of the process
   std::vector<std::string> published_problems_;
+  async::Event problems_due_{"an image or a provider changed"};
   Providers providers_;
   // By provider. A replaced provider is in use while it has launches, and by its pools.
   std::map<std::string, std::weak_ptr<ProviderLaunches>> launches_;

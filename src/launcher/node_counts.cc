@@ -72,7 +72,10 @@ std::int64_t NodeCounts::addressable_by(const model::Component& pool) const {
                                            pool.supported_labels.end());
   std::int64_t sum = 0;
   for (const auto& [labels, count] : requests_) {
-    if (std::ranges::includes(offered, labels)) sum += count;
+    // A request has few labels, a pool many.
+    const bool offers_all = std::ranges::all_of(
+        labels, [&offered](const std::string& label) { return offered.contains(label); });
+    if (offers_all) sum += count;
   }
   return sum;
 }

@@ -111,14 +111,18 @@ model::Component PoolWorker::component() const {
   component.provider_name = identity_.provider;
   component.supported_labels.assign(pool.labels.begin(), pool.labels.end());
   component.priority = pool.priority;
-  // A pool that does not launch nodes never pauses: its requests wait for it.
-  component.paused = provider_.provider->offer()->launches && queue_.is_short_of_capacity();
+  component.paused = is_paused();
   return component;
 }
 
+// A pool that does not launch nodes never pauses: its requests wait for it.
+bool PoolWorker::is_paused() const {
+  return provider_.provider->offer()->launches && queue_.is_short_of_capacity();
+}
+
+// Most decisions do not change it, and a component has many labels.
 void PoolWorker::publish_whether_paused() {
-  model::Component current = component();
-  if (current.paused != registration_.component().paused) registration_.update(std::move(current));
+  if (is_paused() != registration_.component().paused) registration_.update(component());
 }
 
 // --- events

@@ -83,6 +83,7 @@ class PoolWorker {
   planning::Facts facts();
   bool is_preferred(const model::NodeRequest& request) const;
   bool defers_to_peer(const model::NodeRequest& request);
+  bool is_paused() const;
   void publish_whether_paused();
 
   bool is_own(const model::Node& node) const;

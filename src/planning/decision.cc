@@ -48,19 +48,23 @@ bool may_serve(const Component& pool, const NodeRequest& request) {
   return pool.supports(request.node_types) && !request.declined(pool.id);
 }
 
-// Waits for another pool if that should serve the request rather than this one.
+// Waits for another pool if that should serve the request rather than this one. There are many
+// pools, and whether one may serve a request takes longest: asks it last.
 std::optional<Decision> defer_to_better_pool(const NodeRequest& request, const Component& own,
-                                             const std::vector<const Component*>& candidates) {
-  for (const Component* pool : candidates) {
-    if (prefers(request, *pool, own)) return wait_for_pool(*pool, Code::prefers_other_provider);
+                                             const std::vector<const Component*>& pools) {
+  for (const Component* pool : pools) {
+    if (prefers(request, *pool, own) && may_serve(*pool, request)) {
+      return wait_for_pool(*pool, Code::prefers_other_provider);
+    }
   }
-  for (const Component* pool : candidates) {
-    if (pool->priority < own.priority && !pool->paused) {
+  for (const Component* pool : pools) {
+    if (pool->priority < own.priority && !pool->paused && may_serve(*pool, request)) {
       return wait_for_pool(*pool, Code::left_to_better_priority);
     }
   }
-  if (!own.supports(request.node_types) && !candidates.empty()) {
-    return wait_for_pool(*candidates.front(), Code::left_to_whole_offer);
+  if (own.supports(request.node_types)) return std::nullopt;
+  for (const Component* pool : pools) {
+    if (may_serve(*pool, request)) return wait_for_pool(*pool, Code::left_to_whole_offer);
   }
   return std::nullopt;
 }
@@ -206,11 +210,7 @@ std::optional<Decision> check_eligibility(const NodeRequest& request, const Pool
     }
     return Decision{Kind::wait, Until::registry_changes, {Code::declined_by_this_pool}};
   }
-  std::vector<const Component*> candidates;
-  for (const Component* pool : pools) {
-    if (may_serve(*pool, request)) candidates.push_back(pool);
-  }
-  return defer_to_better_pool(request, *own.component, candidates);
+  return defer_to_better_pool(request, *own.component, pools);
 }
 
 Decision evaluate(const NodeRequest& request, const PoolView& own, const EvaluationInput& input) {
@@ -240,8 +240,8 @@ Decision evaluate(const NodeRequest& request, const PoolView& own, const Evaluat
 bool others_defer(const NodeRequest& request, const Component& own,
                   const std::vector<const Component*>& pools) {
   return std::ranges::any_of(pools, [&request, &own](const Component* pool) {
-    return may_serve(*pool, request) &&
-           (pool->priority > own.priority || prefers(request, own, *pool));
+    return (pool->priority > own.priority || prefers(request, own, *pool)) &&
+           may_serve(*pool, request);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "planning/resource_usage.h"
 
+#include <algorithm>
+
 namespace nodepool::planning {
 
 namespace {
@@ -21,6 +23,12 @@ void subtract_from(Map& sums, const Key& key, const Resources& resources) {
 
 std::string booking_key(const std::string& pool_id, const std::string& request_id) {
   return request_id + " " + pool_id;
+}
+
+// Whether `after` has less of a resource than `before`.
+bool has_less(Resources after, const Resources& before) {
+  after -= before;
+  return std::ranges::any_of(after.amounts(), [](const auto& each) { return each.second < 0; });
 }
 
 }  // namespace
@@ -148,10 +156,17 @@ void ResourceUsage::count(std::map<std::string, Share, std::less<>>& shares, con
     shares.emplace(key, *share);
   }
   if (!before) return;
-  const bool same = share && share->provider == before->provider && share->pool == before->pool &&
-                    share->tenant == before->tenant && share->of_provider == before->of_provider &&
-                    share->of_tenant == before->of_tenant;
-  if (!same) decreased_.notify(Decrease{before->provider, before->tenant});
+  // Each decrease wakes requests in many pools: when an idle node gets a tenant, none can be
+  // served.
+  const bool same_pool =
+      share && share->provider == before->provider && share->pool == before->pool;
+  const bool same_tenant = share && share->tenant == before->tenant;
+  Decrease less;
+  if (has_less(same_pool ? share->of_provider : Resources(), before->of_provider))
+    less.provider = before->provider;
+  if (has_less(same_tenant ? share->of_tenant : Resources(), before->of_tenant))
+    less.tenant = before->tenant;
+  if (!less.provider.empty() || !less.tenant.empty()) decreased_.notify(less);
 }
 
 void ResourceUsage::add(const Share& share) {

@@ -66,10 +66,10 @@ class ResourceUsage {
   // Recounts the records of a provider, after the needs of its labels have changed.
   void recount(const std::string& provider);
 
-  // A decrease of usage.
+  // A decrease of usage. Empty: the usage is not less than before.
   struct Decrease {
-    std::string_view provider;
-    std::string_view tenant;  // empty: none
+    std::string_view provider;  // of it, or of one of its pools
+    std::string_view tenant;
   };
   coordination::Subscription observe(std::function<void(const Decrease&)> observer) {
     return decreased_.subscribe(std::move(observer));

@@ -31,13 +31,16 @@ class RefusingStore final : public coordination::ForwardingStore {
 
   bool is_full = false;
   std::string forbidden;
+  std::vector<std::string> removals;  // attempts
 
   Task<> remove(std::string path, std::int32_t expected) override {
+    removals.push_back(path);
     if (path == forbidden) throw coordination::store_error(StoreError::Kind::not_permitted, path);
     co_await ForwardingStore::remove(std::move(path), expected);
   }
   Task<std::vector<coordination::OperationResult>> commit(Transaction transaction) override {
     if (is_full) throw coordination::store_error(StoreError::Kind::no_space, "/", "it is full");
+    for (const auto& part : transaction.operations()) removals.push_back(part.path);
     const bool is_forbidden = std::ranges::any_of(
         transaction.operations(), [this](const auto& part) { return part.path == forbidden; });
     if (is_forbidden) throw coordination::store_error(StoreError::Kind::not_permitted, forbidden);
@@ -71,13 +74,27 @@ class CleanupWorkerTest : public PartsFixture {
     settle();
   }
 
+  // Registers a pool. Returns the path of its record.
+  std::string add_pool(const std::string& id) {
+    model::Component pool;
+    pool.kind = model::Component::Kind::pool;
+    pool.id = id;
+    pool.version = "12.0.0";
+    std::string path = std::string(model::kComponentsRoot) + "/pool/" + id;
+    Transaction transaction;
+    transaction.create(path, to_record(pool));
+    loop_.run(coordination::commit_with_parents(others_, std::move(transaction)));
+    settle();
+    return path;
+  }
+
   std::vector<std::string> locks() {
     return loop_.run(others_.children(std::string(model::kRequestLocksRoot)));
   }
 
   RefusingStore refusing_{store_};
   WorkerContext cleanup_context_{runtime_, refusing_, records_, log_};
-  CleanupWorker worker_{cleanup_context_, departed_pools_};
+  CleanupWorker worker_{cleanup_context_, departed_pools_, own_pools_};
 };
 
 TEST_F(CleanupWorkerTest, locks_that_a_full_store_kept_are_removed_when_there_is_space) {
@@ -127,6 +144,27 @@ TEST_F(CleanupWorkerTest, a_lock_that_is_seen_before_its_request_stays) {
   loop_.run(others_.remove(contender, coordination::kAnyVersion));
   pass(minutes(5));
   EXPECT_THAT(locks(), ElementsAre("200-0"));
+}
+
+TEST_F(CleanupWorkerTest, each_lock_is_removed_by_one_launcher) {
+  own_pools_ = {"own"};
+  add_pool("own");
+  const std::string other = add_pool("other");
+  start();
+  std::vector<std::string> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back("200-" + std::to_string(i));
+  for (const std::string& id : ids) add_request(id);
+  refusing_.removals.clear();
+  for (const std::string& id : ids) delete_request(id);
+  pass(minutes(5));
+  const std::size_t left = locks().size();
+  EXPECT_GT(left, 0) << "the other launcher removes these";
+  EXPECT_LT(left, ids.size());
+  EXPECT_EQ(refusing_.removals.size(), ids.size() - left) << "one attempt each";
+
+  loop_.run(others_.remove(other, coordination::kAnyVersion));
+  pass(minutes(1));
+  EXPECT_THAT(locks(), IsEmpty()) << "the other launcher has ended before";
 }
 
 }  // namespace

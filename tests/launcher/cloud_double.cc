@@ -47,6 +47,7 @@ class CloudProvider final : public driver::LaunchingProvider {
   Task<> remove_leak(driver::Leak /*leak*/) override { co_return; }
 
   std::shared_ptr<const driver::Offer> offer() const override {
+    ++cloud_->offers;
     driver::Offer offer = *LaunchingProvider::offer();
     for (auto& [pool, offered] : offer.pools) {
       for (auto& [name, label] : offered.labels) {

@@ -36,6 +36,7 @@ struct Cloud {
   std::map<std::string, std::string> ended;
   int launches = 0;                 // calls so far
   int questions = 0;                // queries of the limits
+  int offers = 0;                   // calls of offer()
   std::vector<std::string> events;  // calls of the provider
 };
 

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <string>
+#include <vector>
+
+#include "coordination/tree.h"
 #include "tests/launcher/cloud_fixture.h"
 
 namespace nodepool::launcher {
@@ -10,6 +14,8 @@ namespace {
 using model::RequestState;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::EndsWith;
 using testing::IsEmpty;
 
 TEST_F(CloudTest, a_request_is_not_declined_while_the_cloud_does_not_respond) {
@@ -142,6 +148,31 @@ TEST_F(CloudTest, an_unknown_quota_does_not_block_other_requests) {
   EXPECT_EQ(state(waiting), RequestState::fulfilled);
   pass(minutes(60));
   EXPECT_LE(cloud_->questions, 4) << "nobody wants to know";
+}
+
+TEST_F(CloudTest, images_that_change_together_have_the_problems_published_once) {
+  start(kCloud);
+  pass(seconds(2));
+  const auto published = [this] {
+    const std::string root = "/nodepool/components/launcher";
+    const std::string path = root + "/" + children(root).at(0);
+    const auto entry = as_requestor(requestor_->get(path));
+    return model::parse_component(model::Component::Kind::launcher, entry).problems;
+  };
+  const auto change_image = [this](int number) {
+    const std::string path = "/nodepool/images/image-" + std::to_string(number);
+    as_requestor(coordination::ensure_path(*requestor_, path));
+    settle();
+  };
+  const int before = cloud_->offers;
+  for (int i = 0; i < 20; ++i) change_image(i);
+  EXPECT_GE(cloud_->offers - before, 1);
+  EXPECT_LE(cloud_->offers - before, 2) << "each visits all labels";
+  cloud_->label_problems["large"] = "its image has no upload";
+  change_image(20);
+  EXPECT_THAT(published(), IsEmpty()) << "later";
+  pass(seconds(1));
+  EXPECT_THAT(published(), ElementsAre(EndsWith("its image has no upload")));
 }
 
 }  // namespace

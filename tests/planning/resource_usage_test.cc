@@ -100,7 +100,7 @@ TEST_F(UsageTest, a_node_that_another_tenant_takes_over_counts_for_that_one) {
   write_node(taken_over);
   EXPECT_TRUE(usage_.of_tenant("acme").empty());
   EXPECT_EQ(usage_.of_tenant("globex").amount("instances"), 1);
-  EXPECT_THAT(less_, ElementsAre("sky/acme"));
+  EXPECT_THAT(less_, ElementsAre("/acme"));
 }
 
 TEST_F(UsageTest, a_reservation_counts_until_its_node_is_recorded) {
@@ -113,6 +113,26 @@ TEST_F(UsageTest, a_reservation_counts_until_its_node_is_recorded) {
   usage_.release("pool", "200-1");
   EXPECT_TRUE(usage_.of_provider("sky").empty());
   EXPECT_TRUE(usage_.of_tenant("acme").empty());
+}
+
+TEST_F(UsageTest, a_change_that_takes_no_less_is_no_decrease) {
+  const std::string id = add_node(small());
+  Node changed = node(id);
+  changed.tenant_name = "acme";
+  write_node(changed);
+  EXPECT_THAT(less_, IsEmpty()) << "an idle node was handed out";
+  changed = node(id);
+  changed.resources = Resources({{"instances", 1}, {"cores", 8}}).to_json();
+  write_node(changed);
+  EXPECT_THAT(less_, IsEmpty());
+  changed = node(id);
+  changed.tenant_name = "globex";
+  write_node(changed);
+  EXPECT_THAT(less_, ElementsAre("/acme"));
+  changed = node(id);
+  changed.resources = Resources({{"instances", 2}, {"cores", 4}}).to_json();
+  write_node(changed);
+  EXPECT_THAT(less_, ElementsAre("/acme", "sky/globex"));
 }
 
 TEST_F(UsageTest, other_needs_take_effect_when_the_provider_is_counted_anew) {

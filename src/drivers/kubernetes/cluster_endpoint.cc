@@ -15,7 +15,10 @@ ClusterEndpoint::ClusterEndpoint(const async::Runtime& runtime, Cluster cluster,
       watcher_(runtime, api_, log),
       space_list_(runtime, "Kubernetes namespaces", kWatched, [this] { return spaces_->list(); }),
       pods_(runtime, "Kubernetes pods", spaces_->reports_pods() ? kWatched : kUnwatched,
-            [this] { return spaces_->pods(); }) {}
+            [this] { return spaces_->pods(); }),
+      cluster_pods_(runtime, "Kubernetes pods of the cluster", kUnwatched, [this] {
+        return PodList::of(api_.list("list pods", "/api/v1/pods", "", read_pod));
+      }) {}
 
 void ClusterEndpoint::start() {
   if (std::exchange(started_, true)) return;
@@ -26,6 +29,7 @@ Task<> ClusterEndpoint::stop() {
   co_await watcher_.stop();
   co_await space_list_.stop();
   co_await pods_.stop();
+  co_await cluster_pods_.stop();
   co_await account_.stop();
 }
 

@@ -28,7 +28,10 @@ class ClusterEndpoint final : public cloud::Endpoint {
 
   ClusterAccount& account() { return account_; }
   driver::SharedPoller<SpaceList>& space_list() { return space_list_; }
+  // Of nodes.
   driver::SharedPoller<PodList>& pods() { return pods_; }
+  // All of the cluster: its usage.
+  driver::SharedPoller<PodList>& cluster_pods() { return cluster_pods_; }
 
  private:
   async::Task<> stop() override;
@@ -40,6 +43,7 @@ class ClusterEndpoint final : public cloud::Endpoint {
   bool started_ = false;
   driver::SharedPoller<SpaceList> space_list_;
   driver::SharedPoller<PodList> pods_;
+  driver::SharedPoller<PodList> cluster_pods_;
 };
 
 }  // namespace nodepool::drivers::kubernetes

@@ -161,8 +161,7 @@ Task<std::vector<driver::Machine>> SpaceAdapter::find_by_name(driver::CreateSpec
 // All pods of the cluster if they count, otherwise those of nodes.
 Task<std::shared_ptr<const PodList>> SpaceAdapter::pods() {
   if (config_->is_limited_to_capacity()) {
-    co_return std::make_shared<const PodList>(
-        co_await api_.list("list pods", "/api/v1/pods", "", read_pod));
+    co_return co_await endpoint_->cluster_pods().get(kListingAge);
   }
   if (!has_pods(*config_)) co_return std::make_shared<const PodList>(PodList::unknown());
   co_return co_await endpoint_->pods().get(kListingAge);

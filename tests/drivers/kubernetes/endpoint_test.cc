@@ -48,9 +48,11 @@ class EndpointTest : public testing::Test {
     config::LoadOptions options;
     options.path = directory_.write("nodepool.yaml",
                                     "labels: [{name: small}]\nproviders:\n"
-                                    "  - name: kube\n    driver: kubernetes\n    pools:\n"
-                                    "      - name: main\n        labels: [{name: small, "
-                                    "type: " +
+                                    "  - name: kube\n    driver: kubernetes\n" +
+                                        options_ +
+                                        "    pools:\n"
+                                        "      - name: main\n        labels: [{name: small, "
+                                        "type: " +
                                         type_ + "}]\n");
     options.drivers.schemas = {{"kubernetes", &kube_schema(Kind::kubernetes)}};
     const config::Config config = config::load(options).config;
@@ -125,6 +127,7 @@ class EndpointTest : public testing::Test {
     return std::make_unique<Namespaces>(runtime_, log_, api);
   };
   std::string type_ = "namespace";  // of the label
+  std::string options_;             // of the provider
   std::vector<std::unique_ptr<SpaceAdapter>> adapters_;
   async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
                             ADD_FAILURE() << name << ": " << error;
@@ -134,6 +137,13 @@ class EndpointTest : public testing::Test {
 TEST_F(EndpointTest, providers_of_one_cluster_watch_and_list_once) {
   const auto shared = make_endpoint();
   EXPECT_THAT(calls_of(shared, shared), ElementsAre(1, 1, 1));
+}
+
+TEST_F(EndpointTest, providers_that_are_limited_to_the_capacity_of_a_cluster_list_its_pods_once) {
+  options_ = "    limit-to-cluster-capacity: true\n";
+  const auto shared = make_endpoint();
+  calls_of(shared, shared);
+  EXPECT_EQ(cluster_.count("LIST pods"), 1);
 }
 
 TEST_F(EndpointTest, two_endpoints_watch_and_list_twice) {
