@@ -71,7 +71,13 @@ class JournaledSteps final : public LaunchSteps {
     async::Clock::TimePoint last{};
     std::optional<CloudError> error;  // of the last one
 
-    async::Duration time() const { return since ? last - *since : async::Duration(); }
+    int answers =
+        0;  // of the last ones in a row, with an error of the API: CloudError::is_answer()
+    async::Clock::TimePoint answered_since{};  // the first of these
+
+    void add(const CloudError& failure, async::Clock::TimePoint now);
+    void reset() { *this = {}; }
+    bool is_enough() const;  // whether the call is not repeated
   };
 
   async::Task<> begin(std::string name);

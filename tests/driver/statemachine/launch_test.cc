@@ -286,6 +286,27 @@ TEST_F(LaunchTest, a_creation_that_never_gets_a_response_is_repeated_for_ten_min
   EXPECT_TRUE(LaunchJournal::parse(node(id).launch_journal).is_uncertain());
 }
 
+TEST_F(LaunchTest, a_creation_that_the_cloud_answers_with_an_error_of_its_own_is_given_up_soon) {
+  config_->launch_retries_ = 1;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_answer = true}, 1000);
+  const auto time = time_for([&] {
+    const LaunchError error = launch_error();
+    EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
+    EXPECT_STREQ(error.what(), "make server went wrong");
+  });
+  EXPECT_EQ(time, minutes(1)) << "a repetition, each with a search until the end of the delay";
+  EXPECT_EQ(cloud_->count("make server"), 2U);
+}
+
+TEST_F(LaunchTest, an_error_of_the_cloud_in_an_outage_does_not_shorten_its_time) {
+  config_->launch_retries_ = 1;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_answer = true});
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome});
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_answer = true});
+  EXPECT_EQ(launch_new().state, NodeState::ready);
+  EXPECT_EQ(cloud_->count("make server"), 4U);
+}
+
 TEST_F(LaunchTest, an_outage_does_not_count_as_time_in_which_a_creation_is_repeated) {
   config_->launch_retries_ = 1;
   cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 2);

@@ -57,7 +57,7 @@ Task<> ScriptedAdapter::call(std::string name, std::function<void()> act) {
   }
   if (!fault || fault->is_done) act();
   co_await runtime_.clock.sleep_for(cloud_->latency / 2);
-  if (fault) throw CloudError(fault->kind, name + " went wrong");
+  if (fault) throw CloudError(fault->kind, name + " went wrong", {}, {}, fault->is_answer);
 }
 
 bool ScriptedAdapter::shows(const ScriptedCloud::Thing& thing) const {

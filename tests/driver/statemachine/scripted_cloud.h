@@ -15,7 +15,8 @@ namespace nodepool::driver {
 // How a call of the cloud goes wrong.
 struct Fault {
   CloudError::Kind kind = CloudError::Kind::failed;
-  bool is_done = false;  // it happens all the same
+  bool is_done = false;    // it happens all the same
+  bool is_answer = false;  // the error is one of the API itself
 };
 
 // A cloud as a test wants it, and what has been asked of it. A machine is a disk, then a server;
