@@ -118,6 +118,7 @@ Task<std::optional<std::string>> JournaledSteps::find_result(std::string name, c
   while (true) {
     const bool last = runtime_.clock.now() >= shows_until;
     const Lookup lookup = co_await look_up(find);
+    if (searched_) searched_(lookup.failure);
     if (lookup.found) {
       log_.info("Step \"{}\" was already done: {}", name, *lookup.found);
       co_return lookup.found;

@@ -315,6 +315,65 @@ TEST_F(LaunchTest, an_outage_does_not_count_as_time_in_which_a_creation_is_repea
   EXPECT_EQ(cloud_->count("make server"), 3U);
 }
 
+TEST_F(LaunchTest, a_launch_without_a_response_for_long_leaves_its_request_to_another_pool) {
+  installation_.others_may_serve = true;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("find server", {Kind::transient}, 1000);
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  const auto time = time_for([&] { process_->run_until_ended(*job); });
+  try {
+    job->result();
+    ADD_FAILURE() << "launched";
+  } catch (const LaunchError& error) {
+    EXPECT_EQ(error.kind(), LaunchError::Kind::unanswered);
+    EXPECT_THAT(error.what(), HasSubstr("another pool may serve the request: find server"));
+  }
+  EXPECT_EQ(time, minutes(10));
+  EXPECT_THAT(installation_.accounts, SizeIs(1)) << "no other attempt";
+  ASSERT_THAT(cloud_->servers, SizeIs(1));
+  const auto deletion = process_->reclaim(id);
+  process_->run_until_ended(*deletion);
+  EXPECT_EQ(deletion->failure(), "");
+  EXPECT_THAT(cloud_->servers, IsEmpty()) << "what may have been made is not forgotten";
+}
+
+TEST_F(LaunchTest, a_launch_outlasts_a_shorter_outage_though_another_pool_may_serve_its_request) {
+  installation_.others_may_serve = true;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 2);
+  cloud_->fail("find server", {Kind::transient}, 590);
+  EXPECT_EQ(launch_new().state, NodeState::ready);
+}
+
+TEST_F(LaunchTest, an_outage_during_the_last_attempt_allows_another_one) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->boot_time = seconds(150);
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome});
+  cloud_->fail("find server", {Kind::transient}, 200);
+  EXPECT_EQ(launch_new().state, NodeState::ready);
+  EXPECT_THAT(installation_.accounts, SizeIs(2));
+}
+
+TEST_F(LaunchTest, an_outage_allows_only_one_other_attempt) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 1000);
+  cloud_->fail("find server", {Kind::transient}, 10'000);
+  EXPECT_EQ(launch_error().kind(), LaunchError::Kind::unanswered);
+  EXPECT_THAT(installation_.accounts, SizeIs(2));
+}
+
+TEST_F(LaunchTest, a_short_outage_does_not_excuse_the_last_attempt) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->boot_time = minutes(10);
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome});
+  cloud_->fail("find server", {Kind::transient}, 20);
+  EXPECT_EQ(launch_error().kind(), LaunchError::Kind::unanswered);
+  EXPECT_THAT(installation_.accounts, SizeIs(1));
+}
+
 TEST_F(LaunchTest, an_attempt_that_times_out_names_the_error_of_a_step_of_unknown_outcome) {
   config_->launch_retries_ = 1;
   config_->launch_timeout_ = minutes(5);
