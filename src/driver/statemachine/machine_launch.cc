@@ -74,7 +74,9 @@ MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
       image_(std::move(image)),
       metrics_(context_.metrics, context_.runtime.clock),
       stages_(context_.metrics, context_.runtime.clock, launch_.node().provider.value_or("")),
-      recorder_(std::make_shared<LaunchRecorder>(context_.runtime.clock)) {}
+      recorder_(std::make_shared<LaunchRecorder>(context_.runtime.clock)) {
+  recorder_->on_poll([this](std::string_view failure) { polled(failure); });
+}
 
 const MachineLabel& MachineLaunch::label() const {
   return context_.config.machine_label(*launch_.node().pool, launch_.node().type.front());
@@ -145,7 +147,8 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
   } catch (const async::DeadlineExceeded& failure) {
     // The cloud may not have responded in all that time.
     std::string message = failure.what();
-    if (!unknown_outcome_.empty()) message += ": " + unknown_outcome_;
+    const std::string& reason = unknown_outcome_.empty() ? poll_failure_ : unknown_outcome_;
+    if (!reason.empty()) message += ": " + reason;
     const bool was_silent =
         silence_.in_attempt(context_.runtime.clock.now()) >= context_.config.launch_timeout() / 2;
     return Failure{.message = std::move(message),
@@ -213,6 +216,7 @@ Task<> MachineLaunch::handle_timeout() {
 
 Task<> MachineLaunch::attempt() {
   unknown_outcome_.clear();
+  poll_failure_.clear();
   silence_.begin_attempt(context_.runtime.clock.now());
   if (journal_.undo) co_await undo();
   JournaledSteps steps(context_.runtime, launch_, journal_,
@@ -244,6 +248,12 @@ void MachineLaunch::searched(const std::string& failure) {
   if (!is_for_others()) return;
   throw LeftToOthers("the cloud does not respond, so another pool may serve the request: " +
                      failure);
+}
+
+// The launch waits for its machine in a list. `failure` is empty if that could be read.
+void MachineLaunch::polled(std::string_view failure) {
+  silence_.note(failure.empty(), context_.runtime.clock.now());
+  poll_failure_ = failure;
 }
 
 Task<> MachineLaunch::undo() {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "driver/driver.h"
 #include "driver/launch_metrics.h"
@@ -63,6 +64,7 @@ class MachineLaunch {
   void begin_another_attempt();
   void step_became_unknown(std::string error);
   void searched(const std::string& failure);
+  void polled(std::string_view failure);
   bool is_for_others() const;
   bool is_last(const Failure& failure) const;
   const MachineLabel& label() const;
@@ -75,6 +77,7 @@ class MachineLaunch {
   LaunchStages stages_;
   std::shared_ptr<LaunchRecorder> recorder_;
   std::string unknown_outcome_;  // of a step of this attempt: its error; empty: none
+  std::string poll_failure_;  // of this attempt: the last one; empty: the last poll has succeeded
   Silence silence_;
   bool resumed_ = false;  // whether another launcher has begun the current attempt
 };

@@ -392,6 +392,16 @@ TEST_F(LaunchTest, an_attempt_that_times_out_names_no_error_of_a_step_that_is_do
   EXPECT_STREQ(launch_error().what(), "timed out: launching the machine");
 }
 
+TEST_F(LaunchTest, an_attempt_that_times_out_names_why_its_machine_could_not_be_polled) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->boot_time = minutes(10);
+  cloud_->unlisted = "HTTP 403: forbidden";
+  EXPECT_STREQ(launch_error().what(), "timed out: launching the machine: HTTP 403: forbidden");
+  ASSERT_THAT(installation_.accounts, SizeIs(2)) << "it may just have become possible";
+  EXPECT_EQ(installation_.accounts.front().events.back().outcome, "HTTP 403: forbidden");
+}
+
 TEST_F(LaunchTest, a_failed_search_does_not_prove_that_nothing_was_created) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
   cloud_->fail("find server", {Kind::transient}, 40);

@@ -40,6 +40,7 @@ struct ScriptedCloud {
   async::Duration boot_time{};
   async::Duration hidden{};      // how long a new thing does not show in listings
   bool boots = true;             // otherwise a server does not come up
+  std::string unlisted;          // why servers cannot be polled while one boots; empty: they can
   Instance described;            // what a new server says of itself
   std::vector<Resource> others;  // in listings: as machines if they are instances
   std::vector<CloudImage> images;
