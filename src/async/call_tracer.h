@@ -29,6 +29,8 @@ class CallTracer {
   virtual void called(const Call& /*call*/) {}
   // The task has used a list that several tasks share, such as all machines.
   virtual void polled(std::string_view /*list*/) {}
+  // Such a list could not be read. The reason contains no secrets.
+  virtual void poll_failed(std::string_view /*list*/, std::string_view /*reason*/) {}
   // A connection to a machine: the target and the outcome.
   virtual void connected(std::string_view /*to*/, std::string_view /*outcome*/) {}
 };

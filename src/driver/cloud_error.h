@@ -23,22 +23,28 @@ class CloudError : public std::runtime_error {
 
   // `launch_result`: the metrics' result of a launch that ends with this error, a word of
   // launch_metrics.h; empty: derived from the kind. `code`: the cloud's own; empty: none.
+  // `is_answer`: see is_answer().
   CloudError(Kind kind, const std::string& message, std::string_view launch_result = {},
-             std::string code = {})
+             std::string code = {}, bool is_answer = false)
       : std::runtime_error(message),
         kind_(kind),
         launch_result_(launch_result),
-        code_(std::move(code)) {}
+        code_(std::move(code)),
+        is_answer_(is_answer) {}
 
   Kind kind() const { return kind_; }
   std::string_view launch_result() const { return launch_result_; }
   // What the cloud calls the error: "InvalidAMIID.NotFound". Use it instead of searching the text.
   const std::string& code() const { return code_; }
+  // Whether the cloud's API itself reports an error of its own: its outcome may be unknown, but
+  // this is no outage, and longer patience hardly helps.
+  bool is_answer() const { return is_answer_; }
 
  private:
   Kind kind_;
   std::string_view launch_result_;
   std::string code_;
+  bool is_answer_ = false;
 };
 
 // Thrown by Adapter::remove() alone: the machine cannot be deleted at present, and is not in the

@@ -44,6 +44,10 @@ class NodeLaunch : public NodeRecord {
   // ready upload of the label's diskimage.
   virtual std::optional<UploadedImage> image() const { return std::nullopt; }
 
+  // Whether a pool of another provider may serve the request. If so, a launch whose cloud does not
+  // respond for long ends with LaunchError::Kind::unanswered before it has a machine.
+  virtual bool may_be_left_to_others() const { return false; }
+
   // Called when an attempt has ended. By default, does nothing.
   virtual void attempt_ended(const LaunchTrace& /*trace*/) {}
 };

@@ -36,6 +36,18 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
     context_.history.attempt_ended(node_.id, request_.id, trace);
   }
 
+  // The cloud of a pool of the same provider is the same. A paused pool accepts nothing now.
+  bool may_be_left_to_others() const override {
+    const model::NodeRequest* current = context_.records.requests.find(request_.id);
+    if (current == nullptr) return false;
+    return std::ranges::any_of(
+        context_.records.components.pools(), [&](const model::Component* pool) {
+          const bool is_wanted = !current->provider || *current->provider == pool->provider_name;
+          return pool->provider_name != node_.provider && is_wanted && !pool->paused &&
+                 pool->supports(current->node_types) && !current->declined(pool->id);
+        });
+  }
+
   Task<> save() override {
     return lifecycle::save_locked(context_.node_writer(), node_, locks_.lock(lock));
   }

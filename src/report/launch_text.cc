@@ -30,7 +30,11 @@ std::string call_text(const LaunchJson& note) {
 std::string event_text(const LaunchJson& note) {
   if (note.contains("call")) return call_text(note);
   if (note.contains("step")) return note["step"].get<std::string>();
-  if (note.contains("look")) return "polled the list of " + note["look"].get<std::string>();
+  if (note.contains("look")) {
+    const std::string outcome = note.value("outcome", "");
+    return "polled the list of " + note["look"].get<std::string>() +
+           (outcome.empty() ? "" : ": " + outcome);
+  }
   return note.at("connection").get<std::string>() + ": " + note.value("outcome", "");
 }
 

@@ -109,7 +109,8 @@ TEST_F(HistoryCommandTest, what_happened_during_a_failed_launch_is_shown_to_peop
            R"("calls":2,"failure":"key scan: no","notes":[{"after":0.0,"step":"creating server"},)"
            R"({"after":0.25,"call":"compute: create server","method":"POST","path":"/v2.1/servers",)"
            R"("status":202,"id":"req-1","milliseconds":201.0},{"after":0.5,"look":"servers",)"
-           R"("times":4,"until":20.5},{"after":21.0,"connection":"10.0.0.1 on port 22",)"
+           R"("times":4,"until":20.5},{"after":20.75,"look":"servers","outcome":"HTTP 403"},)"
+           R"({"after":21.0,"connection":"10.0.0.1 on port 22",)"
            R"("outcome":"refused \u001b[2J"}],"left_out":7,"console":"boot\\x07"})"}});
   EXPECT_EQ(nodepool({"history", "0000000003", "--no-headers"}), 0) << err();
   const std::string text = out();
@@ -119,6 +120,7 @@ TEST_F(HistoryCommandTest, what_happened_during_a_failed_launch_is_shown_to_peop
             "    0.250 s  compute: create server: POST /v2.1/servers -> 202 (201 ms), request "
             "req-1\n"
             "    0.500 s  polled the list of servers; 4 times until 20.500 s\n"
+            "   20.750 s  polled the list of servers: HTTP 403\n"
             "   21.000 s  10.0.0.1 on port 22: refused \\x1b[2J\n"
             "(7 events from the middle are omitted)\n"
             "   31.000 s  key scan: no\n"

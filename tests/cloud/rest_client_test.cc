@@ -202,6 +202,18 @@ TEST_F(RestClientTest, a_server_error_leaves_the_outcome_of_a_creation_unknown) 
   EXPECT_THAT(server_.calls(), SizeIs(3));
 }
 
+TEST_F(RestClientTest, an_error_of_the_api_itself_is_told_from_an_outage) {
+  answers_ = {answer(500, "")};
+  EXPECT_TRUE(error_of(creation()).is_answer());
+  EXPECT_TRUE(error_of(creation(Repeatable::yes)).is_answer());
+  for (const std::string& outage : {std::string(), answer(502, ""), answer(504, "")}) {
+    answers_ = {outage, answer(500, "")};
+    const CloudError error = error_of(creation(Repeatable::yes));
+    EXPECT_EQ(error.kind(), Kind::unknown_outcome);
+    EXPECT_FALSE(error.is_answer()) << "the first attempt got no response of the API";
+  }
+}
+
 TEST_F(RestClientTest, a_later_refusal_leaves_an_unknown_outcome_unknown) {
   answers_ = {"", answer(400, R"({"message": "no"})")};
   const CloudError error = error_of(creation(Repeatable::yes));

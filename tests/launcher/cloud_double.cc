@@ -71,6 +71,7 @@ class CloudProvider final : public driver::LaunchingProvider {
   Task<> launch(driver::NodeLaunch& launch) override {
     ++cloud_->launches;
     co_await context_.runtime.clock.sleep_for(cloud_->launch_time);
+    cloud_->may_be_left = launch.may_be_left_to_others();
     if (cloud_->launch_error) throw driver::LaunchError(*cloud_->launch_error);
     if (cloud_->refused.contains(launch.node().type.front())) {
       throw driver::LaunchError(driver::LaunchError::Kind::quota, "no host has enough memory");

@@ -35,6 +35,7 @@ struct Cloud {
   // Machines that ended by themselves: external id -> reason. They are not usable.
   std::map<std::string, std::string> ended;
   int launches = 0;                 // calls so far
+  bool may_be_left = false;         // NodeLaunch::may_be_left_to_others() of the last one
   int questions = 0;                // queries of the limits
   int offers = 0;                   // calls of offer()
   std::vector<std::string> events;  // calls of the provider

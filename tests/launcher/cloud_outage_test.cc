@@ -137,6 +137,28 @@ providers:
   EXPECT_EQ(state(id), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, a_launch_is_left_to_others_only_if_a_pool_of_another_provider_may_serve_it) {
+  start(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - {name: sky, driver: cloud, pools: [{name: main, priority: 1, labels: [small, large]},
+                                       {name: second, priority: 2, labels: [small]}]}
+  - name: rack
+    driver: static
+    pools: [{name: main, priority: 100, nodes: [{name: host-a, labels: [large]}]}]
+)");
+  request({"small"});
+  EXPECT_EQ(cloud_->launches, 1);
+  EXPECT_FALSE(cloud_->may_be_left) << "the other pool has the same cloud";
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");
+  cloud_->limits_failure = "no route to host";
+  const std::string id = request({"large"});
+  pass(seconds(10));
+  EXPECT_EQ(cloud_->launches, 2);
+  EXPECT_TRUE(cloud_->may_be_left);
+  EXPECT_EQ(state(id), RequestState::fulfilled) << "by the other provider";
+}
+
 TEST_F(CloudTest, an_unknown_quota_does_not_block_other_requests) {
   cloud_->limits_failure = "no route to host";
   start(kCloud);

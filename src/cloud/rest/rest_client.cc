@@ -45,6 +45,11 @@ Kind kind_of(http::HttpError::Kind kind, Effect effect) {
   return may_succeed ? Kind::transient : Kind::failed;
 }
 
+// Whether the API itself has failed. 502 and 504 come from a gateway that got no response of it.
+bool is_error_of_api(int status) {
+  return status >= 500 && status != 502 && status != 504;
+}
+
 }  // namespace
 
 std::chrono::milliseconds deadline_to_send(std::size_t bytes, int concurrent) {
@@ -74,7 +79,8 @@ Task<http::Response> RestClient::send(RestCall call) {
   co_await rate_limit_.turn(precedence_of(call));
   const auto last_start =
       runtime_.clock.now() + std::max<async::Duration>(kRetryWindow, call.request.deadline);
-  bool is_known = true;  // no earlier attempt may have been carried out
+  bool is_known = true;      // no earlier attempt may have been carried out
+  bool all_answered = true;  // by the API itself: those that may have been carried out
   bool has_renewed = false;
   for (int number = 1;; ++number) {
     if (number > 1) co_await rate_limit_.turn(precedence_of(call));
@@ -84,6 +90,7 @@ Task<http::Response> RestClient::send(RestCall call) {
     const CloudError& error = *outcome.error;
     const bool is_unanswered = error.kind() == Kind::unknown_outcome;
     is_known = is_known && !is_unanswered;
+    all_answered = all_answered && (!is_unanswered || error.is_answer());
     if (outcome.reject) outcome.reject();
     const bool renews = outcome.reject && !has_renewed;
     has_renewed = has_renewed || renews;
@@ -97,7 +104,7 @@ Task<http::Response> RestClient::send(RestCall call) {
     if (!retries) {
       if (is_known) throw CloudError(error);
       // A later refusal says nothing about an earlier attempt with unknown outcome.
-      throw CloudError(Kind::unknown_outcome, error.what(), {}, error.code());
+      throw CloudError(Kind::unknown_outcome, error.what(), {}, error.code(), all_answered);
     }
     log_.debug("{}, retrying in {:.1f} s", error.what(),
                std::chrono::duration<double>(pause).count());
@@ -143,7 +150,8 @@ Task<RestClient::Outcome> RestClient::attempt(const RestCall& call) {
   if (refusal.slow_down || refusal.retry) outcome.pause = requested_pause(response);
   if (refusal.renew_credentials) outcome.reject = std::move(reject);
   const std::string message = presentable(http::without_secrets(refusal.message, secrets));
-  outcome.error.emplace(refusal.kind, name_of(call) + ": " + message, "", refusal.code);
+  outcome.error.emplace(refusal.kind, name_of(call) + ": " + message, "", refusal.code,
+                        is_error_of_api(response.status));
   co_return outcome;
 }
 

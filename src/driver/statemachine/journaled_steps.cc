@@ -16,6 +16,10 @@ constexpr auto kFindInterval = std::chrono::seconds(1);
 // How long `make` is called again after an unknown outcome, although `find` works.
 constexpr auto kRepeatLimit = std::chrono::minutes(10);
 
+// The same for errors that the cloud's API itself reports: another pool may serve the request.
+constexpr auto kAnsweredRepeatLimit = std::chrono::seconds(30);
+constexpr int kAnsweredCalls = 3;
+
 }  // namespace
 
 JournaledSteps::JournaledSteps(const async::Runtime& runtime, NodeRecord& record,
@@ -29,6 +33,23 @@ JournaledSteps::JournaledSteps(const async::Runtime& runtime, NodeRecord& record
       consistency_delay_(consistency_delay),
       log_(std::move(log)) {}
 
+void JournaledSteps::Unanswered::add(const CloudError& failure, async::Clock::TimePoint now) {
+  last = now;
+  if (!since) since = now;
+  error = failure;
+  if (!failure.is_answer()) {
+    answers = 0;
+    return;
+  }
+  if (answers++ == 0) answered_since = now;
+}
+
+bool JournaledSteps::Unanswered::is_enough() const {
+  if (!since) return false;
+  if (last - *since >= kRepeatLimit || answers >= kAnsweredCalls) return true;
+  return answers > 0 && last - answered_since >= kAnsweredRepeatLimit;
+}
+
 Task<std::string> JournaledSteps::step(std::string name, Make make, Find find) {
   if (!scope_.empty()) name = scope_ + ": " + name;
   Unanswered unanswered;
@@ -39,7 +60,7 @@ Task<std::string> JournaledSteps::step(std::string name, Make make, Find find) {
     if (before && before->result) co_return *before->result;
     std::optional<std::string> result;
     if (before) result = co_await find_result(name, find, unanswered);
-    if (!result && unanswered.time() >= kRepeatLimit) {
+    if (!result && unanswered.is_enough()) {
       // The step stays uncertain: the rollback searches once more.
       const CloudError& last = *unanswered.error;
       throw CloudError(CloudError::Kind::failed, last.what(), last.launch_result(), last.code());
@@ -68,9 +89,7 @@ Task<std::optional<std::string>> JournaledSteps::make_once(
       throw;
     }
     log_.warning("Outcome of step \"{}\" is unknown: {}", name, error.what());
-    unanswered.last = runtime_.clock.now();
-    if (!unanswered.since) unanswered.since = unanswered.last;
-    unanswered.error = error;
+    unanswered.add(error, runtime_.clock.now());
     if (unknown_outcome_) unknown_outcome_(error.what());
   }
   co_return std::nullopt;
@@ -99,6 +118,7 @@ Task<std::optional<std::string>> JournaledSteps::find_result(std::string name, c
   while (true) {
     const bool last = runtime_.clock.now() >= shows_until;
     const Lookup lookup = co_await look_up(find);
+    if (searched_) searched_(lookup.failure);
     if (lookup.found) {
       log_.info("Step \"{}\" was already done: {}", name, *lookup.found);
       co_return lookup.found;
@@ -107,7 +127,7 @@ Task<std::optional<std::string>> JournaledSteps::find_result(std::string name, c
     if (lookup.failure != last_failure && !lookup.failure.empty()) {
       log_.warning("Cannot determine whether step \"{}\" was done: {}", name, lookup.failure);
     }
-    if (!lookup.failure.empty()) unanswered.since.reset();
+    if (!lookup.failure.empty()) unanswered.reset();
     last_failure = lookup.failure;
     co_await runtime_.clock.sleep_for(kFindInterval);
   }

@@ -40,6 +40,12 @@ class JournaledSteps final : public LaunchSteps {
     unknown_outcome_ = std::move(report);
   }
 
+  // `report` is called after each search for the result of a step, with its error or, if the cloud
+  // has responded, an empty text. May throw, which ends the step as its outcome is.
+  void on_searched(std::function<void(const std::string&)> report) {
+    searched_ = std::move(report);
+  }
+
   // Prefixes the names of the following steps: for one of several machines of the node.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
 
@@ -71,7 +77,13 @@ class JournaledSteps final : public LaunchSteps {
     async::Clock::TimePoint last{};
     std::optional<CloudError> error;  // of the last one
 
-    async::Duration time() const { return since ? last - *since : async::Duration(); }
+    int answers =
+        0;  // of the last ones in a row, with an error of the API: CloudError::is_answer()
+    async::Clock::TimePoint answered_since{};  // the first of these
+
+    void add(const CloudError& failure, async::Clock::TimePoint now);
+    void reset() { *this = {}; }
+    bool is_enough() const;  // whether the call is not repeated
   };
 
   async::Task<> begin(std::string name);
@@ -94,6 +106,7 @@ class JournaledSteps final : public LaunchSteps {
   std::function<void()> accepted_;                    // empty: not set, or called already
   std::function<void(async::Duration)> learn_;        // empty: not set
   std::function<void(std::string)> unknown_outcome_;  // empty: not set
+  std::function<void(const std::string&)> searched_;  // empty: not set
   async::Duration consistency_delay_;
   telemetry::Logger log_;
   LaunchRecorder* recorder_ = nullptr;  // nullptr: not recorded

@@ -55,6 +55,12 @@ void LaunchRecorder::called(const Call& call) {
 
 void LaunchRecorder::polled(std::string_view list) {
   add({.kind = EventKind::poll, .what = clipped(list)});
+  if (report_poll_) report_poll_({});
+}
+
+void LaunchRecorder::poll_failed(std::string_view list, std::string_view reason) {
+  add({.kind = EventKind::poll, .what = clipped(list), .outcome = clipped(reason)});
+  if (report_poll_) report_poll_(reason);
 }
 
 void LaunchRecorder::connected(std::string_view to, std::string_view outcome) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "async/call_tracer.h"
 #include "async/clock.h"
@@ -18,7 +20,10 @@ class LaunchRecorder final : public async::CallTracer {
 
   void called(const Call& call) override;
   void polled(std::string_view list) override;
+  void poll_failed(std::string_view list, std::string_view reason) override;
   void connected(std::string_view to, std::string_view outcome) override;
+  // `report` is called after each poll of a list, with its error or an empty text.
+  void on_poll(std::function<void(std::string_view)> report) { report_poll_ = std::move(report); }
   // A step of the launch begins.
   void entered(std::string_view step);
   // The machine's console log, of which the end is kept.
@@ -35,6 +40,7 @@ class LaunchRecorder final : public async::CallTracer {
   const async::Clock& clock_;
   async::Clock::TimePoint begun_;
   LaunchTrace trace_;
+  std::function<void(std::string_view)> report_poll_;  // empty: not set
 };
 
 // The end of a console log: at most 100 lines and 8 KiB, with control characters escaped.

@@ -34,7 +34,8 @@ class LaunchSteps {
   // throws CloudError(unknown_outcome), or an earlier run was interrupted between the two writes,
   // `find` looks in the cloud for what `make` may have made. `make` is called again only if `find`
   // returns nothing for CloudTraits::consistency_delay. If its outcome has been unknown for ten
-  // minutes of such calls, although `find` works, its last error is thrown as CloudError(failed).
+  // minutes of such calls, although `find` works, its last error is thrown as CloudError(failed);
+  // after 30 seconds or three calls in a row if it is_answer().
   //
   // `find` returns nothing only if the cloud has confirmed that it does not exist. If it cannot ask
   // the cloud, it throws, and is called again, except after CloudError(permanent).

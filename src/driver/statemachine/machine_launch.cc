@@ -38,6 +38,15 @@ class NoAddress : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// After so long without a response of the cloud, another pool serves the request if one may.
+constexpr auto kLongestSilence = std::chrono::minutes(10);
+
+// The cloud has not responded for long, and another pool may serve the request.
+class LeftToOthers : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // The keys of `base`, overridden by those of `over`. If `base` is no object, returns `over`.
 model::Json merged(const model::Json& base, const model::Json& over) {
   auto all = nlohmann::ordered_json::parse(base.text);
@@ -55,6 +64,7 @@ struct MachineLaunch::Failure {
   LaunchError::Kind kind = LaunchError::Kind::failed;
   bool may_try_again = true;
   bool has_reached_cloud = true;  // otherwise pause before the next attempt
+  bool was_silent = false;        // the cloud, for most of the attempt
 };
 
 MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
@@ -64,7 +74,9 @@ MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
       image_(std::move(image)),
       metrics_(context_.metrics, context_.runtime.clock),
       stages_(context_.metrics, context_.runtime.clock, launch_.node().provider.value_or("")),
-      recorder_(std::make_shared<LaunchRecorder>(context_.runtime.clock)) {}
+      recorder_(std::make_shared<LaunchRecorder>(context_.runtime.clock)) {
+  recorder_->on_poll([this](std::string_view failure) { polled(failure); });
+}
 
 const MachineLabel& MachineLaunch::label() const {
   return context_.config.machine_label(*launch_.node().pool, launch_.node().type.front());
@@ -89,15 +101,27 @@ Task<> MachineLaunch::run() {
     metrics_.ended(failure ? failure->result : kLaunchReady, launch_.node());
     emit_trace(failure);
     if (!failure) break;
-    const bool last = journal_.attempt >= context_.config.launch_retries();
+    if (!failure->has_reached_cloud) silence_.note(false, context_.runtime.clock.now());
     launch_.node().launch_journal = journal_.to_json();  // for reclaiming the node
-    if (last || !failure->may_try_again) throw LaunchError(failure->kind, failure->message);
+    if (is_last(*failure)) throw LaunchError(failure->kind, failure->message);
     context_.log.error("Launch attempt {}/{} failed: {}", journal_.attempt,
                        context_.config.launch_retries(), failure->message);
     if (!failure->has_reached_cloud) co_await pause();
     begin_another_attempt();
   }
   launch_.node().launch_journal = {};
+}
+
+// An outage may have ended too late for the last attempt: there is one more, once.
+bool MachineLaunch::is_last(const Failure& failure) const {
+  if (!failure.may_try_again || (!failure.has_reached_cloud && is_for_others())) return true;
+  const auto retries = context_.config.launch_retries();
+  return failure.was_silent ? journal_.attempt > retries : journal_.attempt >= retries;
+}
+
+bool MachineLaunch::is_for_others() const {
+  return silence_.current(context_.runtime.clock.now()) >= kLongestSilence &&
+         launch_.may_be_left_to_others();
 }
 
 // Rethrows errors that end the launch without another attempt.
@@ -123,8 +147,17 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
   } catch (const async::DeadlineExceeded& failure) {
     // The cloud may not have responded in all that time.
     std::string message = failure.what();
-    if (!unknown_outcome_.empty()) message += ": " + unknown_outcome_;
-    return Failure{message, kLaunchTimedOut, LaunchError::Kind::unanswered};
+    const std::string& reason = unknown_outcome_.empty() ? poll_failure_ : unknown_outcome_;
+    if (!reason.empty()) message += ": " + reason;
+    const bool was_silent =
+        silence_.in_attempt(context_.runtime.clock.now()) >= context_.config.launch_timeout() / 2;
+    return Failure{.message = std::move(message),
+                   .result = kLaunchTimedOut,
+                   .kind = LaunchError::Kind::unanswered,
+                   .was_silent = was_silent};
+  } catch (const LeftToOthers& failure) {
+    return Failure{
+        .message = failure.what(), .kind = LaunchError::Kind::unanswered, .may_try_again = false};
   } catch (const ScanFailed& failure) {
     return Failure{failure.what(), kLaunchKeyScanFailed, LaunchError::Kind::unreachable};
   } catch (const NoAddress& failure) {
@@ -138,7 +171,8 @@ void MachineLaunch::emit_trace(const std::optional<Failure>& failure) {
   LaunchTrace trace = recorder_->take();
   metrics_.called(trace.calls, launch_.node());
   trace.attempt = static_cast<std::size_t>(journal_.attempt);
-  trace.attempts = static_cast<std::size_t>(context_.config.launch_retries());
+  trace.attempts =
+      std::max(trace.attempt, static_cast<std::size_t>(context_.config.launch_retries()));
   trace.resumed = std::exchange(resumed_, false);
   trace.result = failure ? failure->result : kLaunchReady;
   if (failure) {
@@ -182,6 +216,8 @@ Task<> MachineLaunch::handle_timeout() {
 
 Task<> MachineLaunch::attempt() {
   unknown_outcome_.clear();
+  poll_failure_.clear();
+  silence_.begin_attempt(context_.runtime.clock.now());
   if (journal_.undo) co_await undo();
   JournaledSteps steps(context_.runtime, launch_, journal_,
                        context_.adapter.traits().consistency_delay, context_.log);
@@ -190,13 +226,34 @@ Task<> MachineLaunch::attempt() {
   stages_.begin();
   if (!is_resumed) steps.on_accepted([this] { stages_.reached("created"); });
   steps.on_booted([this](async::Duration taken) { context_.boot_times.learn(taken); });
-  steps.on_unknown_outcome([this](std::string error) { unknown_outcome_ = std::move(error); });
+  steps.on_unknown_outcome([this](std::string error) { step_became_unknown(std::move(error)); });
+  steps.on_searched([this](const std::string& failure) { searched(failure); });
   steps.record_to(*recorder_);
   const Instance instance = co_await context_.adapter.create(spec(), steps);
   if (!is_resumed) stages_.reached("active");
   stages_.begin();
   describe(instance);
   co_await scan();
+}
+
+// `error` is empty if the outcome is known now.
+void MachineLaunch::step_became_unknown(std::string error) {
+  silence_.note(error.empty(), context_.runtime.clock.now());
+  unknown_outcome_ = std::move(error);
+}
+
+// The cloud was asked for what the launch may have made. `failure` is empty if it has responded.
+void MachineLaunch::searched(const std::string& failure) {
+  silence_.note(failure.empty(), context_.runtime.clock.now());
+  if (!is_for_others()) return;
+  throw LeftToOthers("the cloud does not respond, so another pool may serve the request: " +
+                     failure);
+}
+
+// The launch waits for its machine in a list. `failure` is empty if that could be read.
+void MachineLaunch::polled(std::string_view failure) {
+  silence_.note(failure.empty(), context_.runtime.clock.now());
+  poll_failure_ = failure;
 }
 
 Task<> MachineLaunch::undo() {
@@ -207,6 +264,7 @@ Task<> MachineLaunch::undo() {
     co_await launch_.save();  // checks that this launcher still holds the node's lock
     std::string failure;
     bool is_out_of_reach = false;
+    bool is_silent = false;
     try {
       co_await remove_all_of({context_.runtime, context_.adapter, context_.ownership, context_.log},
                              launch_, journal_, journal_.is_uncertain());
@@ -215,7 +273,9 @@ Task<> MachineLaunch::undo() {
       failure = error.what();
     } catch (const CloudError& error) {
       failure = error.what();
+      is_silent = error.kind() == CloudError::Kind::transient && !error.is_answer();
     }
+    searched(is_silent ? failure : std::string());
     if (failure.empty()) break;
     if (is_out_of_reach) {
       context_.log.warning("Abandoning the resources of the last attempt: {}", failure);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "driver/driver.h"
 #include "driver/launch_metrics.h"
@@ -11,6 +12,7 @@
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/launch_recorder.h"
+#include "driver/statemachine/silence.h"
 #include "driver/statemachine/state_machine_config.h"
 #include "driver/statemachine/timed_saves.h"
 #include "nodescan/scanner.h"
@@ -60,6 +62,11 @@ class MachineLaunch {
   std::optional<Failure> failure_of(const std::exception_ptr& error) const;
   Task<> pause();
   void begin_another_attempt();
+  void step_became_unknown(std::string error);
+  void searched(const std::string& failure);
+  void polled(std::string_view failure);
+  bool is_for_others() const;
+  bool is_last(const Failure& failure) const;
   const MachineLabel& label() const;
 
   MachineLaunchContext context_;
@@ -70,7 +77,9 @@ class MachineLaunch {
   LaunchStages stages_;
   std::shared_ptr<LaunchRecorder> recorder_;
   std::string unknown_outcome_;  // of a step of this attempt: its error; empty: none
-  bool resumed_ = false;         // whether another launcher has begun the current attempt
+  std::string poll_failure_;  // of this attempt: the last one; empty: the last poll has succeeded
+  Silence silence_;
+  bool resumed_ = false;  // whether another launcher has begun the current attempt
 };
 
 }  // namespace nodepool::driver

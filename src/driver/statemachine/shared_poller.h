@@ -23,17 +23,23 @@
 
 namespace nodepool::driver {
 
+// What happens to a wait while polling is not allowed: CloudError(permanent).
+enum class OnDenial {
+  fail,
+  poll_again,  // the permission may return: a machine is under way. For listings that back off
+};
+
 // Awaits a poll of the cloud while waiting for a machine to come up or go. If the poll fails, logs
 // that and returns an empty result (nullptr, no value): the caller polls again until its own
-// timeout. `what` is polled, for the log: "servers". Throws CloudError(permanent), as polling is
-// not allowed then, and Cancelled.
+// timeout. `what` is polled, for the log: "servers". Throws CloudError(permanent), if that is what
+// `on_denial` says, and Cancelled.
 template <typename Found>
 async::Task<Found> if_answered(async::Task<Found> poll, std::string_view what,
-                               telemetry::Logger log) {
+                               telemetry::Logger log, OnDenial on_denial = OnDenial::fail) {
   try {
     co_return co_await std::move(poll);
   } catch (const CloudError& error) {
-    if (error.kind() == CloudError::Kind::permanent) throw;
+    if (error.kind() == CloudError::Kind::permanent && on_denial == OnDenial::fail) throw;
     log.warning("Error polling {}: {}", what, error.what());
   }
   co_return Found{};
@@ -144,13 +150,14 @@ class SharedPoller {
 
   // Returns the next listing that is new for the waiter. Throws what `ask` throws, and Cancelled.
   async::Task<Pointer> next(PollWaiter& awaited) {
+    const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
     TimePoint due = when_due(awaited);
     while (!is_new_for(awaited)) {
       due = when_due(awaited);
       const Waiting waiting(waiters_, due);
       const TimePoint poll_at = when_polled(awaited, due);
       if (runtime_.clock.now() >= poll_at) {
-        co_await answer_.next();
+        co_await next_answer(tracer);
       } else {
         co_await waiters_->answered.wait_until(runtime_.clock, poll_at);
       }
@@ -160,7 +167,6 @@ class SharedPoller {
     awaited.too_late = *polled_at_ > due + std::max(intervals_.unknown, tolerance);
     awaited.seen = number_;
     awaited.seen_at = *polled_at_;
-    const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
     if (tracer) tracer->polled(name_);
     co_return latest_;
   }
@@ -249,6 +255,16 @@ class SharedPoller {
     if (has_changed_) return due;
     const TimePoint latest = due + peer_deferral(awaited);
     return waiters_->pending_creates > 0 ? latest : *std::prev(waiters_->dues.upper_bound(latest));
+  }
+
+  // `tracer`: the waiter's; nullptr: none.
+  async::Task<> next_answer(std::shared_ptr<async::CallTracer> tracer) {
+    try {
+      co_await answer_.next();
+    } catch (const CloudError& error) {
+      if (tracer) tracer->poll_failed(name_, error.what());
+      throw;
+    }
   }
 
   async::Task<Pointer> list() {

@@ -17,6 +17,7 @@ class TimedSaves final : public NodeLaunch {
   const model::Node& node() const { return launch_.node(); }
   const model::NodeRequest& request() const override { return launch_.request(); }
   std::optional<UploadedImage> image() const override { return launch_.image(); }
+  bool may_be_left_to_others() const override { return launch_.may_be_left_to_others(); }
   void attempt_ended(const LaunchTrace& trace) override { launch_.attempt_ended(trace); }
   async::Task<> save() override;
 

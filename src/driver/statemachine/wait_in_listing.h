@@ -43,9 +43,10 @@ class Absence {
 
 // Waits in a shared listing until `is_done(thing)` for the thing with this id, and returns it.
 // `is_done` throws if the thing will never be done. `Things` is like cloud::ById. A failed poll is
-// repeated. Throws what `is_done` throws; `error` is thrown once listings have lacked the thing
-// for longer than `patience`. If listings may be incomplete, `is_gone` then reads the thing itself,
-// and only if that is gone, `error` is thrown; empty: listings are complete.
+// repeated, also if it is not allowed. Throws what `is_done` throws; `error` is thrown once
+// listings have lacked the thing for longer than `patience`. If listings may be incomplete,
+// `is_gone` then reads the thing itself, and only if that is gone, `error` is thrown; empty:
+// listings are complete.
 template <typename Things, typename IsDone>
 auto wait_in_listing(ListingWait context, SharedPoller<Things>& listing, PollWaiter& awaited,
                      std::string id, IsDone is_done, async::Duration patience, CloudError error,
@@ -54,7 +55,8 @@ auto wait_in_listing(ListingWait context, SharedPoller<Things>& listing, PollWai
   async::Clock& clock = context.runtime.clock;
   Absence absence(patience);
   while (true) {
-    const auto things = co_await if_answered(listing.next(awaited), context.things, context.log);
+    const auto things = co_await if_answered(listing.next(awaited), context.things, context.log,
+                                             OnDenial::poll_again);
     const auto* thing = things ? things->find(id) : nullptr;
     if (thing != nullptr && is_done(*thing)) co_return *thing;
     if (!things || thing != nullptr) {
@@ -64,7 +66,8 @@ auto wait_in_listing(ListingWait context, SharedPoller<Things>& listing, PollWai
     if (!absence.is_final(clock.now())) continue;
     if (!is_gone) throw CloudError(error);
     async::Task<bool> asking = is_gone();
-    const bool gone = co_await if_answered(std::move(asking), context.things, context.log);
+    const bool gone =
+        co_await if_answered(std::move(asking), context.things, context.log, OnDenial::poll_again);
     if (gone) throw CloudError(error);
     absence.reset();
   }

@@ -120,8 +120,9 @@ Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) 
   async::Clock& clock = context_.runtime.clock;
   driver::Absence absence(kConsistencyDelay);
   while (true) {
-    const auto list = co_await driver::if_answered(context_.view.instances().next(awaited_),
-                                                   "instances", context_.log);
+    const auto list =
+        co_await driver::if_answered(context_.view.instances().next(awaited_), "instances",
+                                     context_.log, driver::OnDenial::poll_again);
     const ComputeInstance* instance = list ? list->find(spec_.hostname) : nullptr;
     if (instance != nullptr && instance->is_running()) {
       steps_.booted(awaited_.taken());

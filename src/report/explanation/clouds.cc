@@ -177,8 +177,10 @@ std::string attempt_text(const ProviderFacts* provider, const driver::LaunchJour
   const std::int64_t attempts = provider == nullptr || provider->config == nullptr
                                     ? 0
                                     : provider->config->offer().launch_attempts;
+  // After an outage, there may be one more than configured.
+  const std::int64_t all = std::max(attempts, journal.attempt);
   return fmt::format("attempt {}{}{}", journal.attempt,
-                     attempts == 0 ? "" : fmt::format(" of {}", attempts),
+                     attempts == 0 ? "" : fmt::format(" of {}", all),
                      journal.undo ? ", deleting the resources of the previous attempt" : "");
 }
 

@@ -53,6 +53,7 @@ class Installation {
   async::Random random;
   coordination::MemoryServer server;
   std::vector<LaunchTrace> accounts;  // of the attempts that have ended
+  bool others_may_serve = false;      // the requests: a pool of another provider
   std::vector<std::string> log;       // of all launchers, with the level in front
 
  private:

@@ -59,6 +59,7 @@ class LauncherProcess::Launch final : public NodeLaunch {
   model::Node& node() override { return node_; }
   const model::NodeRequest& request() const override { return request_; }
 
+  bool may_be_left_to_others() const override { return process_.installation_.others_may_serve; }
   void attempt_ended(const LaunchTrace& account) override {
     process_.installation_.accounts.push_back(account);
   }

@@ -286,12 +286,92 @@ TEST_F(LaunchTest, a_creation_that_never_gets_a_response_is_repeated_for_ten_min
   EXPECT_TRUE(LaunchJournal::parse(node(id).launch_journal).is_uncertain());
 }
 
+TEST_F(LaunchTest, a_creation_that_the_cloud_answers_with_an_error_of_its_own_is_given_up_soon) {
+  config_->launch_retries_ = 1;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_answer = true}, 1000);
+  const auto time = time_for([&] {
+    const LaunchError error = launch_error();
+    EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
+    EXPECT_STREQ(error.what(), "make server went wrong");
+  });
+  EXPECT_EQ(time, minutes(1)) << "a repetition, each with a search until the end of the delay";
+  EXPECT_EQ(cloud_->count("make server"), 2U);
+}
+
+TEST_F(LaunchTest, an_error_of_the_cloud_in_an_outage_does_not_shorten_its_time) {
+  config_->launch_retries_ = 1;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_answer = true});
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome});
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_answer = true});
+  EXPECT_EQ(launch_new().state, NodeState::ready);
+  EXPECT_EQ(cloud_->count("make server"), 4U);
+}
+
 TEST_F(LaunchTest, an_outage_does_not_count_as_time_in_which_a_creation_is_repeated) {
   config_->launch_retries_ = 1;
   cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 2);
   cloud_->fail("find server", {Kind::transient}, 700);
   EXPECT_EQ(launch_new().state, NodeState::ready);
   EXPECT_EQ(cloud_->count("make server"), 3U);
+}
+
+TEST_F(LaunchTest, a_launch_without_a_response_for_long_leaves_its_request_to_another_pool) {
+  installation_.others_may_serve = true;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("find server", {Kind::transient}, 1000);
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  const auto time = time_for([&] { process_->run_until_ended(*job); });
+  try {
+    job->result();
+    ADD_FAILURE() << "launched";
+  } catch (const LaunchError& error) {
+    EXPECT_EQ(error.kind(), LaunchError::Kind::unanswered);
+    EXPECT_THAT(error.what(), HasSubstr("another pool may serve the request: find server"));
+  }
+  EXPECT_EQ(time, minutes(10));
+  EXPECT_THAT(installation_.accounts, SizeIs(1)) << "no other attempt";
+  ASSERT_THAT(cloud_->servers, SizeIs(1));
+  const auto deletion = process_->reclaim(id);
+  process_->run_until_ended(*deletion);
+  EXPECT_EQ(deletion->failure(), "");
+  EXPECT_THAT(cloud_->servers, IsEmpty()) << "what may have been made is not forgotten";
+}
+
+TEST_F(LaunchTest, a_launch_outlasts_a_shorter_outage_though_another_pool_may_serve_its_request) {
+  installation_.others_may_serve = true;
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 2);
+  cloud_->fail("find server", {Kind::transient}, 590);
+  EXPECT_EQ(launch_new().state, NodeState::ready);
+}
+
+TEST_F(LaunchTest, an_outage_during_the_last_attempt_allows_another_one) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->boot_time = seconds(150);
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome});
+  cloud_->fail("find server", {Kind::transient}, 200);
+  EXPECT_EQ(launch_new().state, NodeState::ready);
+  EXPECT_THAT(installation_.accounts, SizeIs(2));
+}
+
+TEST_F(LaunchTest, an_outage_allows_only_one_other_attempt) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome}, 1000);
+  cloud_->fail("find server", {Kind::transient}, 10'000);
+  EXPECT_EQ(launch_error().kind(), LaunchError::Kind::unanswered);
+  EXPECT_THAT(installation_.accounts, SizeIs(2));
+}
+
+TEST_F(LaunchTest, a_short_outage_does_not_excuse_the_last_attempt) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->boot_time = minutes(10);
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome});
+  cloud_->fail("find server", {Kind::transient}, 20);
+  EXPECT_EQ(launch_error().kind(), LaunchError::Kind::unanswered);
+  EXPECT_THAT(installation_.accounts, SizeIs(1));
 }
 
 TEST_F(LaunchTest, an_attempt_that_times_out_names_the_error_of_a_step_of_unknown_outcome) {
@@ -310,6 +390,16 @@ TEST_F(LaunchTest, an_attempt_that_times_out_names_no_error_of_a_step_that_is_do
   cloud_->fail("make disk", {.kind = Kind::unknown_outcome});
   cloud_->boot_time = minutes(10);
   EXPECT_STREQ(launch_error().what(), "timed out: launching the machine");
+}
+
+TEST_F(LaunchTest, an_attempt_that_times_out_names_why_its_machine_could_not_be_polled) {
+  config_->launch_retries_ = 1;
+  config_->launch_timeout_ = minutes(5);
+  cloud_->boot_time = minutes(10);
+  cloud_->unlisted = "HTTP 403: forbidden";
+  EXPECT_STREQ(launch_error().what(), "timed out: launching the machine: HTTP 403: forbidden");
+  ASSERT_THAT(installation_.accounts, SizeIs(2)) << "it may just have become possible";
+  EXPECT_EQ(installation_.accounts.front().events.back().outcome, "HTTP 403: forbidden");
 }
 
 TEST_F(LaunchTest, a_failed_search_does_not_prove_that_nothing_was_created) {

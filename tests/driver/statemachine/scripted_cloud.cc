@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <boost/asio/this_coro.hpp>
+
+#include "async/call_tracer.h"
 #include "model/node.h"
 
 namespace nodepool::driver {
@@ -57,7 +60,7 @@ Task<> ScriptedAdapter::call(std::string name, std::function<void()> act) {
   }
   if (!fault || fault->is_done) act();
   co_await runtime_.clock.sleep_for(cloud_->latency / 2);
-  if (fault) throw CloudError(fault->kind, name + " went wrong");
+  if (fault) throw CloudError(fault->kind, name + " went wrong", {}, {}, fault->is_answer);
 }
 
 bool ScriptedAdapter::shows(const ScriptedCloud::Thing& thing) const {
@@ -107,6 +110,8 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& steps) {
   co_await step(steps, "disk", cloud_->disks, spec);
   co_await step(steps, "server", cloud_->servers, spec);
   steps.enter("booting");
+  const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
+  if (!cloud_->unlisted.empty()) tracer->poll_failed("servers", cloud_->unlisted);
   co_await runtime_.clock.sleep_for(cloud_->boot_time);
   const std::function<void()> act = [] {};
   co_await call("look", act);

@@ -15,7 +15,8 @@ namespace nodepool::driver {
 // How a call of the cloud goes wrong.
 struct Fault {
   CloudError::Kind kind = CloudError::Kind::failed;
-  bool is_done = false;  // it happens all the same
+  bool is_done = false;    // it happens all the same
+  bool is_answer = false;  // the error is one of the API itself
 };
 
 // A cloud as a test wants it, and what has been asked of it. A machine is a disk, then a server;
@@ -39,6 +40,7 @@ struct ScriptedCloud {
   async::Duration boot_time{};
   async::Duration hidden{};      // how long a new thing does not show in listings
   bool boots = true;             // otherwise a server does not come up
+  std::string unlisted;          // why servers cannot be polled while one boots; empty: they can
   Instance described;            // what a new server says of itself
   std::vector<Resource> others;  // in listings: as machines if they are instances
   std::vector<CloudImage> images;

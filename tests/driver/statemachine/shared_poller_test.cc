@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "async/event_loop.h"
@@ -149,6 +150,8 @@ TEST_F(SharedPollerTest, only_a_permanent_error_ends_a_wait) {
     EXPECT_EQ(loop_.run(if_answered(failing(kind), "Machines", logger_)), nullptr);
   }
   EXPECT_THROW(loop_.run(if_answered(failing(Kind::permanent), "Machines", logger_)), CloudError);
+  auto tolerant = if_answered(failing(Kind::permanent), "Machines", logger_, OnDenial::poll_again);
+  EXPECT_EQ(loop_.run(std::move(tolerant)), nullptr) << "unless it may end";
 }
 
 TEST_F(SharedPollerTest, what_is_known_decides_when_it_is_asked_for) {

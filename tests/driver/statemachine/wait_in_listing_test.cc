@@ -39,6 +39,7 @@ class WaitInListingTest : public testing::Test {
 
   Task<OneMachine> list() {
     ++listings_;
+    if (is_denied_) throw CloudError(CloudError::Kind::permanent, "HTTP 403: forbidden");
     co_return listed_;
   }
 
@@ -97,6 +98,7 @@ class WaitInListingTest : public testing::Test {
       "test"};
   OneMachine listed_;
   int listings_ = 0;
+  bool is_denied_ = false;
   Removal removal_ = Removal::not_begun;
   bool is_gone_ = false;
   int questions_ = 0;
@@ -109,6 +111,18 @@ class WaitInListingTest : public testing::Test {
                             ADD_FAILURE() << name << ": " << error;
                           }};
 };
+
+TEST_F(WaitInListingTest, a_permission_that_is_withdrawn_for_a_moment_ends_no_wait) {
+  is_denied_ = true;
+  begin();
+  pass(seconds(120));
+  EXPECT_THAT(outcome_, IsEmpty());
+  EXPECT_LT(listings_, 25) << "of 120, one a second";
+  is_denied_ = false;
+  listed_.machine = "m";
+  pass(seconds(31));
+  EXPECT_THAT(outcome_, ElementsAre("up"));
+}
 
 TEST_F(WaitInListingTest, the_patience_begins_with_the_first_listing_that_lacks_the_machine) {
   expected_ = Expectation{
