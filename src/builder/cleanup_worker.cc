@@ -213,6 +213,7 @@ Task<> CleanupWorker::clean_image(std::string image) {
   const bool was_trusted = std::exchange(is_store_trusted_, has_own_build());
   if (is_store_trusted_ && !was_trusted) {
     are_files_kept_ = false;
+    missing_since_.clear();  // records that are restored may return one after another, too
     enqueue_all();
   }
   FirstFailure failure;
@@ -309,13 +310,13 @@ bool CleanupWorker::are_unrecorded_for_good(const ImageStore::Key& key) {
   const async::Clock::TimePoint now = context_.runtime.clock.now();
   const auto [missing, is_new] = missing_since_.try_emplace(key, now);
   if (is_new) scope_.spawn("clean-up of unrecorded files", enqueue_unrecorded(image));
-  // Not is_store_trusted_: the store may have been emptied since.
-  if (has_own_build()) return now - missing->second >= kRecordPatience;
+  // Evaluated again, because the store may have been emptied since.
+  if (is_store_trusted_ && has_own_build()) return now - missing->second >= kRecordPatience;
   if (std::exchange(are_files_kept_, true)) return false;
   log_.warning(
       "Keeping files without a record, such as those of build {} of image {}: the store has no "
       "build of this images-dir, so it may not be the one in which these were recorded. They are "
-      "deleted when a build made here is ready",
+      "deleted a minute after a build made here is ready",
       build_id, image);
   return false;
 }

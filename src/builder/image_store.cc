@@ -195,6 +195,11 @@ void ImageStore::complete(const std::string& output, const std::set<std::string>
 void ImageStore::finish_partial(const std::string& output, const std::string& format) const {
   const std::string partial = partial_file(output, format);
   std::error_code error;
+  const std::uintmax_t size = fs::file_size(partial, error);
+  if (error) store_failed("cannot read", partial, error);
+  if (size == 0) throw std::runtime_error(partial + " is empty");
+  // Before it has the name of a complete file: no record tells whether it is.
+  sync_to_disk(partial);
   fs::rename(partial, image_file(output, format), error);
   if (error) store_failed("cannot rename", partial, error);
 }

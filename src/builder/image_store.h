@@ -48,7 +48,7 @@ class ImageStore {
   // Then all these files are on the disk, also after a power failure.
   void complete(const std::string& output, const std::set<std::string>& formats) const;
 
-  // Renames the complete partial_file() to the image.
+  // Renames the complete partial_file(), which must not be empty, to the image.
   void finish_partial(const std::string& output, const std::string& format) const;
   // Deletes all incomplete conversions of builds with a UUID: other files may not be ours.
   void remove_partials() const;

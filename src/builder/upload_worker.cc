@@ -368,11 +368,12 @@ Task<> UploadWorker::undo(driver::ImageSupport& images, Job& job) {
   co_await scope.join();
   if (failure.empty()) co_return;
   if (!job.external_id.empty()) job.upload.external_id = model::json_string(job.external_id);
-  log_.warning(
-      "Deleting image {} of {} failed, leaving it to {}: {}",
-      job.external_id.empty() ? *job.upload.external_name : job.external_id, job.upload.provider,
-      job.external_id.empty() ? "the leak detection" : "the clean-up of the upload's record",
-      failure);
+  log_.warning("Deleting image {} of {} failed, leaving it to {}: {}",
+               job.external_id.empty() ? *job.upload.external_name : job.external_id,
+               job.upload.provider,
+               job.external_id.empty() ? "the leak detection"
+                                       : "the clean-up of its record, if that still exists",
+               failure);
 }
 
 // Without an id the cloud may have an image or not. Then it is found by its metadata.

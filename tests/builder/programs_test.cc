@@ -437,6 +437,12 @@ TEST_F(ConversionTest, makes_a_whole_file_or_none) {
   EXPECT_THAT(files(), ElementsAre(".vmdk"));
 }
 
+TEST_F(ConversionTest, to_an_empty_file_has_failed) {
+  replace_qemu_img("for target; do :; done; : > $target");
+  EXPECT_THAT(failure(to("vmdk")), HasSubstr(file(".vmdk.partial").string() + " is empty"));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
 TEST_F(ConversionTest, says_that_there_is_no_qemu_img) {
   replace_qemu_img("");
   EXPECT_THAT(failure(to("vmdk")), HasSubstr("cannot run qemu-img: No such file or directory"));

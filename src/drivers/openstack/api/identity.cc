@@ -89,8 +89,9 @@ async::Task<Identity::Token> Identity::request_token(http::Request request) {
     throw CloudError(CloudError::Kind::failed, std::string(kCall) + ": no token in the response");
   }
   result.catalog = read_catalog(token);
-  if (const auto project = token.optional_object("project"))
-    result.project_id = project->text("id");
+  if (const auto project = token.optional_object("project")) {
+    result.project_id = project->text_or("id");
+  }
   const auto begin = parse_time(token.text_or("issued_at"));
   const auto end = parse_time(token.text_or("expires_at"));
   const double life = begin && end ? std::max(0.0, *end - *begin) : kUsualLife;

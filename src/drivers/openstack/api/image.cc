@@ -53,6 +53,8 @@ async::Task<std::vector<Image>> ImageApi::images_called(std::string name) {
 // Not by visibility: an administrator sees the private images of all projects.
 async::Task<std::vector<Image>> ImageApi::own_images(std::string name) {
   const std::string project = co_await service_.project_id();
+  // Uploads may have any visibility. The caller compares the metadata.
+  if (project.empty() && !name.empty()) co_return co_await images_called(std::move(name));
   std::string query = project.empty() ? "visibility=private" : "owner=" + cloud::url_text(project);
   if (!name.empty()) query += "&name=" + cloud::url_text(name);
   co_return co_await service_.list("list images", "/images?" + query + "&" + kPage, "images",

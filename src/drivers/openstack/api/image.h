@@ -36,7 +36,7 @@ class ImageApi {
   // With any status. Other projects may have published them, or shared them with this one.
   async::Task<std::vector<Image>> images_called(std::string name);
   // Of the project, with any visibility and this name; empty: any name. If the project is not
-  // known, the private images that the account sees.
+  // known, images_called() this name, or all private images that the account sees.
   async::Task<std::vector<Image>> own_images(std::string name = {});
   async::Task<std::optional<Image>> find(std::string id);
 
