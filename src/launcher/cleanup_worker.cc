@@ -70,7 +70,8 @@ void CleanupWorker::start() {
   subscriptions_.push_back(
       context_.records.components.observe([this](const model::ComponentTable::Change& change) {
         if (change.after != nullptr) return;
-        sweep_due_ = true;  // its launcher may have had locks to remove
+        // Its launcher may have had locks to remove.
+        if (change.before->kind == model::Component::Kind::pool) sweep_due_ = true;
         run_soon();
       }));
   subscriptions_.push_back(context_.records.observe_ready([this] {

@@ -156,16 +156,18 @@ void ResourceUsage::count(std::map<std::string, Share, std::less<>>& shares, con
     shares.emplace(key, *share);
   }
   if (!before) return;
-  // Each decrease wakes requests in many pools: when an idle node gets a tenant, none can be
-  // served.
+  // Each decrease wakes requests in many pools. None of them can be served because an idle node
+  // gets a tenant.
   const bool same_pool =
       share && share->provider == before->provider && share->pool == before->pool;
   const bool same_tenant = share && share->tenant == before->tenant;
   Decrease less;
-  if (has_less(same_pool ? share->of_provider : Resources(), before->of_provider))
+  if (has_less(same_pool ? share->of_provider : Resources(), before->of_provider)) {
     less.provider = before->provider;
-  if (has_less(same_tenant ? share->of_tenant : Resources(), before->of_tenant))
+  }
+  if (has_less(same_tenant ? share->of_tenant : Resources(), before->of_tenant)) {
     less.tenant = before->tenant;
+  }
   if (!less.provider.empty() || !less.tenant.empty()) decreased_.notify(less);
 }
 

@@ -158,7 +158,7 @@ TEST_F(CleanupWorkerTest, each_lock_is_removed_by_one_launcher) {
   for (const std::string& id : ids) delete_request(id);
   pass(minutes(5));
   const std::size_t left = locks().size();
-  EXPECT_GT(left, 0) << "the other launcher removes these";
+  EXPECT_GT(left, 0U) << "the other launcher removes these";
   EXPECT_LT(left, ids.size());
   EXPECT_EQ(refusing_.removals.size(), ids.size() - left) << "one attempt each";
 
