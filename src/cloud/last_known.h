@@ -44,7 +44,7 @@ class LastKnown {
       last_ = co_await std::move(asking);
       known_at_ = runtime_.clock.now();
     } catch (const driver::CloudError& error) {
-      if (error.kind() != driver::CloudError::Kind::transient) throw;
+      if (!is_of_service(error.kind())) throw;
       failure = error;
     }
     if (failure) unreachable(*failure);
@@ -52,6 +52,12 @@ class LastKnown {
   }
 
  private:
+  // Whether the service does not work, and not the account. A 404 is a proxy's: the lists exist.
+  static bool is_of_service(driver::CloudError::Kind kind) {
+    using Kind = driver::CloudError::Kind;
+    return kind == Kind::transient || kind == Kind::failed || kind == Kind::not_found;
+  }
+
   void unreachable(const driver::CloudError& error) {
     const auto now = runtime_.clock.now();
     retry_at_ = now + kPause;

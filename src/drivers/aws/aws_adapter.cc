@@ -94,7 +94,9 @@ Task<driver::MachineList> AwsAdapter::list() {
 }
 
 Task<bool> AwsAdapter::is_absent(model::Json external_id) {
-  return ec2_.is_gone(parse_external_id(external_id).instance);
+  std::string id = parse_external_id(external_id).instance;
+  if (id.empty()) co_return true;  // no machine can have such an id
+  co_return co_await ec2_.is_gone(std::move(id));
 }
 
 // The listing of volumes may be old, unless it lacks volumes of the instances.

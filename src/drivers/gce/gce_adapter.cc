@@ -101,7 +101,9 @@ Task<driver::MachineList> GceAdapter::list() {
 }
 
 Task<bool> GceAdapter::is_absent(model::Json external_id) {
-  return compute_.is_gone(external_id.string_value());
+  std::string name = external_id.string_value();
+  if (name.empty()) co_return true;  // no machine can have such an id
+  co_return co_await compute_.is_gone(std::move(name));
 }
 
 Task<> GceAdapter::remove_resource(driver::Resource resource) {

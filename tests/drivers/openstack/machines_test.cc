@@ -127,7 +127,7 @@ TEST_F(AdapterTest, machines_are_listed_with_the_last_known_volumes_during_an_ou
   };
   EXPECT_EQ(volume_gb(), 20);
   EXPECT_TRUE(describe().limits.contains("volume-gb"));
-  cloud_.fail("GET /volume/volumes/detail", {404}, kProxyPage);  // transient, without a retry
+  cloud_.fail("GET /volume/volumes/detail", {404}, kProxyPage);  // without a retry
   cloud_.fail("GET /volume/limits", {404}, kProxyPage);
   const int before = cloud_.count("GET /volume/volumes/detail");
   EXPECT_EQ(volume_gb(), 20);
