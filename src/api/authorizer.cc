@@ -152,7 +152,8 @@ bool Authorizer::knows(const web::Request& request) const {
   const bool has_token = request.header("authorization") != nullptr;
   if (!has_token && !request.peer.user) return false;
   try {
-    return identify(request).scope == Scope::admin || has_token;
+    static_cast<void>(identify(request));
+    return true;
   } catch (const CallError&) {
     return false;
   }

@@ -45,7 +45,7 @@ class Authorizer {
   // over an unencrypted connection from another host.
   Client authenticate(const web::Request& request);
 
-  // Whether the request has a valid token, or an operator sends it over the Unix socket.
+  // Whether the request has a valid token, or comes over the Unix socket.
   bool knows(const web::Request& request) const;
 
   // Throws CallError: 429 above the rate limit, 401 or 403 if the client's scope is too small.

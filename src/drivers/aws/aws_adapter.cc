@@ -95,7 +95,7 @@ Task<driver::MachineList> AwsAdapter::list() {
 
 Task<bool> AwsAdapter::is_absent(model::Json external_id) {
   std::string id = parse_external_id(external_id).instance;
-  if (id.empty()) co_return true;  // no machine can have such an id
+  if (!id.starts_with("i-")) co_return true;  // no machine can have such an id
   co_return co_await ec2_.is_gone(std::move(id));
 }
 
