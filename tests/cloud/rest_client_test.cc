@@ -206,7 +206,8 @@ TEST_F(RestClientTest, an_error_of_the_api_itself_is_told_from_an_outage) {
   answers_ = {answer(500, "")};
   EXPECT_TRUE(error_of(creation()).is_answer());
   EXPECT_TRUE(error_of(creation(Repeatable::yes)).is_answer());
-  for (const std::string& outage : {std::string(), answer(502, ""), answer(504, "")}) {
+  for (const std::string& outage :
+       {std::string(), answer(502, ""), answer(504, ""), answer(522, "")}) {
     answers_ = {outage, answer(500, "")};
     const CloudError error = error_of(creation(Repeatable::yes));
     EXPECT_EQ(error.kind(), Kind::unknown_outcome);
