@@ -44,8 +44,9 @@ class NodeLaunch : public NodeRecord {
   // ready upload of the label's diskimage.
   virtual std::optional<UploadedImage> image() const { return std::nullopt; }
 
-  // Whether a pool of another provider may serve the request. If so, a launch whose cloud does not
-  // respond for long ends with LaunchError::Kind::unanswered before it has a machine.
+  // Whether a pool of another provider may serve the request. If so, a launch ends with
+  // LaunchError::Kind::unanswered if its cloud has not responded for long: during a step of unknown
+  // outcome, or between attempts. While a machine boots, it does not.
   virtual bool may_be_left_to_others() const { return false; }
 
   // Called when an attempt has ended. By default, does nothing.

@@ -208,7 +208,7 @@ TEST_F(RestClientTest, an_error_of_the_api_itself_is_told_from_an_outage) {
   EXPECT_TRUE(error_of(creation(Repeatable::yes)).is_answer());
   answers_ = {""};
   EXPECT_FALSE(error_of(creation()).is_answer());
-  for (const std::string& outage : {answer(502, ""), answer(504, "")}) {
+  for (const std::string& outage : {answer(502, ""), answer(504, ""), answer(522, "")}) {
     answers_ = {outage, answer(500, "")};
     const CloudError error = error_of(creation(Repeatable::yes));
     EXPECT_EQ(error.kind(), Kind::unknown_outcome);

@@ -45,9 +45,10 @@ Kind kind_of(http::HttpError::Kind kind, Effect effect) {
   return may_succeed ? Kind::transient : Kind::failed;
 }
 
-// Whether the API itself has failed. 502 and 504 come from a gateway that got no response of it.
+// Whether the API itself has failed. Other server errors come from a gateway that got no response
+// of it, or may do. With a gateway's 503, the caller's search fails as well.
 bool is_error_of_api(int status) {
-  return status >= 500 && status != 502 && status != 504;
+  return status == 500 || status == 503;
 }
 
 }  // namespace

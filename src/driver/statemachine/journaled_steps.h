@@ -77,8 +77,8 @@ class JournaledSteps final : public LaunchSteps {
     async::Clock::TimePoint last{};
     std::optional<CloudError> error;  // of the last one
 
-    int answers =
-        0;  // of the last ones in a row, with an error of the API: CloudError::is_answer()
+    // Of the last ones in a row, those with an error of the API: CloudError::is_answer().
+    int answers = 0;
     async::Clock::TimePoint answered_since{};  // the first of these
 
     void add(const CloudError& failure, async::Clock::TimePoint now);

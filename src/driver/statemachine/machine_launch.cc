@@ -78,6 +78,11 @@ MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
   recorder_->on_poll([this](std::string_view failure) { polled(failure); });
 }
 
+// The recorder may outlive this: as the tracer of the task.
+MachineLaunch::~MachineLaunch() {
+  recorder_->on_poll({});
+}
+
 const MachineLabel& MachineLaunch::label() const {
   return context_.config.machine_label(*launch_.node().pool, launch_.node().type.front());
 }
@@ -273,7 +278,7 @@ Task<> MachineLaunch::undo() {
       failure = error.what();
     } catch (const CloudError& error) {
       failure = error.what();
-      is_silent = error.kind() == CloudError::Kind::transient && !error.is_answer();
+      is_silent = error.kind() == CloudError::Kind::transient;  // also the 503 of a proxy
     }
     searched(is_silent ? failure : std::string());
     if (failure.empty()) break;

@@ -39,6 +39,9 @@ class MachineLaunch {
   // `image`: the upload, if the label has a diskimage. `launch` outlives this.
   MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
                 std::optional<UploadedImage> image);
+  ~MachineLaunch();
+  MachineLaunch(const MachineLaunch&) = delete;
+  MachineLaunch& operator=(const MachineLaunch&) = delete;
 
   // Returns when the node can be handed out. Throws LaunchError, StoreError and async::Cancelled;
   // after the latter the launch can be resumed.
