@@ -23,23 +23,42 @@
 
 namespace nodepool::driver {
 
-// What happens to a wait while polling is not allowed: CloudError(permanent).
-enum class OnDenial {
-  fail,
-  poll_again,  // the permission may return: a machine is under way. For listings that back off
+// Decides how long a wait for a machine under way repeats polls that are not allowed:
+// CloudError(permanent). The permission may return.
+class Denials {
+ public:
+  static constexpr async::Duration kPatience = std::chrono::minutes(5);
+
+  explicit Denials(const async::Clock& clock) : clock_(clock) {}
+
+  // A poll was allowed.
+  void reset() { since_.reset(); }
+
+  // A poll was not allowed. Returns whether none has been for longer than the patience.
+  bool is_final() {
+    if (!since_) since_ = clock_.now();
+    return clock_.now() - *since_ > kPatience;
+  }
+
+ private:
+  const async::Clock& clock_;
+  std::optional<async::Clock::TimePoint> since_;  // the first of these in a row
 };
 
 // Awaits a poll of the cloud while waiting for a machine to come up or go. If the poll fails, logs
 // that and returns an empty result (nullptr, no value): the caller polls again until its own
-// timeout. `what` is polled, for the log: "servers". Throws CloudError(permanent), if that is what
-// `on_denial` says, and Cancelled.
+// timeout. `what` is polled, for the log: "servers". Throws CloudError(permanent), unless `denials`
+// permits another poll; nullptr: it does not. Throws Cancelled.
 template <typename Found>
 async::Task<Found> if_answered(async::Task<Found> poll, std::string_view what,
-                               telemetry::Logger log, OnDenial on_denial = OnDenial::fail) {
+                               telemetry::Logger log, Denials* denials = nullptr) {
   try {
-    co_return co_await std::move(poll);
+    Found found = co_await std::move(poll);
+    if (denials != nullptr) denials->reset();
+    co_return found;
   } catch (const CloudError& error) {
-    if (error.kind() == CloudError::Kind::permanent && on_denial == OnDenial::fail) throw;
+    const bool is_denied = error.kind() == CloudError::Kind::permanent;
+    if (is_denied && (denials == nullptr || denials->is_final())) throw;
     log.warning("Error polling {}: {}", what, error.what());
   }
   co_return Found{};

@@ -43,10 +43,10 @@ class Absence {
 
 // Waits in a shared listing until `is_done(thing)` for the thing with this id, and returns it.
 // `is_done` throws if the thing will never be done. `Things` is like cloud::ById. A failed poll is
-// repeated, also if it is not allowed. Throws what `is_done` throws; `error` is thrown once
-// listings have lacked the thing for longer than `patience`. If listings may be incomplete,
-// `is_gone` then reads the thing itself, and only if that is gone, `error` is thrown; empty:
-// listings are complete.
+// repeated; one that is not allowed, for Denials::kPatience. Throws what `is_done` throws; `error`
+// is thrown once listings have lacked the thing for longer than `patience`. If listings may be
+// incomplete, `is_gone` then reads the thing itself, and only if that is gone, `error` is thrown;
+// empty: listings are complete.
 template <typename Things, typename IsDone>
 auto wait_in_listing(ListingWait context, SharedPoller<Things>& listing, PollWaiter& awaited,
                      std::string id, IsDone is_done, async::Duration patience, CloudError error,
@@ -54,9 +54,10 @@ auto wait_in_listing(ListingWait context, SharedPoller<Things>& listing, PollWai
     -> async::Task<typename Things::Thing> {
   async::Clock& clock = context.runtime.clock;
   Absence absence(patience);
+  Denials denials(clock);
   while (true) {
-    const auto things = co_await if_answered(listing.next(awaited), context.things, context.log,
-                                             OnDenial::poll_again);
+    const auto things =
+        co_await if_answered(listing.next(awaited), context.things, context.log, &denials);
     const auto* thing = things ? things->find(id) : nullptr;
     if (thing != nullptr && is_done(*thing)) co_return *thing;
     if (!things || thing != nullptr) {
@@ -67,7 +68,7 @@ auto wait_in_listing(ListingWait context, SharedPoller<Things>& listing, PollWai
     if (!is_gone) throw CloudError(error);
     async::Task<bool> asking = is_gone();
     const bool gone =
-        co_await if_answered(std::move(asking), context.things, context.log, OnDenial::poll_again);
+        co_await if_answered(std::move(asking), context.things, context.log, &denials);
     if (gone) throw CloudError(error);
     absence.reset();
   }

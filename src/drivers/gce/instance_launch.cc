@@ -119,10 +119,10 @@ Task<std::optional<std::string>> InstanceLaunch::find_instance() {
 Task<ComputeInstance> InstanceLaunch::wait_until_running(std::string operation) {
   async::Clock& clock = context_.runtime.clock;
   driver::Absence absence(kConsistencyDelay);
+  driver::Denials denials(clock);
   while (true) {
-    const auto list =
-        co_await driver::if_answered(context_.view.instances().next(awaited_), "instances",
-                                     context_.log, driver::OnDenial::poll_again);
+    const auto list = co_await driver::if_answered(context_.view.instances().next(awaited_),
+                                                   "instances", context_.log, &denials);
     const ComputeInstance* instance = list ? list->find(spec_.hostname) : nullptr;
     if (instance != nullptr && instance->is_running()) {
       steps_.booted(awaited_.taken());

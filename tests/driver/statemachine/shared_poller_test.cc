@@ -150,7 +150,8 @@ TEST_F(SharedPollerTest, only_a_permanent_error_ends_a_wait) {
     EXPECT_EQ(loop_.run(if_answered(failing(kind), "Machines", logger_)), nullptr);
   }
   EXPECT_THROW(loop_.run(if_answered(failing(Kind::permanent), "Machines", logger_)), CloudError);
-  auto tolerant = if_answered(failing(Kind::permanent), "Machines", logger_, OnDenial::poll_again);
+  Denials denials(clock_);
+  auto tolerant = if_answered(failing(Kind::permanent), "Machines", logger_, &denials);
   EXPECT_EQ(loop_.run(std::move(tolerant)), nullptr) << "unless it may end";
 }
 

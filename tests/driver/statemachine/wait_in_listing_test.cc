@@ -124,6 +124,15 @@ TEST_F(WaitInListingTest, a_permission_that_is_withdrawn_for_a_moment_ends_no_wa
   EXPECT_THAT(outcome_, ElementsAre("up"));
 }
 
+TEST_F(WaitInListingTest, a_permission_that_is_withdrawn_for_long_ends_a_wait) {
+  is_denied_ = true;
+  begin();
+  pass(seconds(299));
+  EXPECT_THAT(outcome_, IsEmpty());
+  pass(seconds(120));
+  EXPECT_THAT(outcome_, ElementsAre("HTTP 403: forbidden"));
+}
+
 TEST_F(WaitInListingTest, the_patience_begins_with_the_first_listing_that_lacks_the_machine) {
   expected_ = Expectation{
       .earliest = seconds(400), .usual = seconds(500), .latest = seconds(600), .step = seconds(1)};
