@@ -94,8 +94,13 @@ Task<driver::MachineList> AwsAdapter::list() {
 }
 
 Task<bool> AwsAdapter::is_absent(model::Json external_id) {
-  std::string id = parse_external_id(external_id).instance;
-  if (!id.starts_with("i-")) co_return true;  // no machine can have such an id
+  std::string id;
+  try {
+    id = parse_external_id(external_id).instance;
+  } catch (const CloudError&) {
+    co_return true;
+  }
+  if (!id.starts_with("i-")) co_return true;  // EC2 refuses to look for it
   co_return co_await ec2_.is_gone(std::move(id));
 }
 
