@@ -84,8 +84,10 @@ void hide_console(history::JournalEntry& entry) {
   auto* attempt = std::get_if<history::Attempted>(&entry.facts);
   if (attempt == nullptr) return;
   LaunchJson data = json::parse(attempt->json);
-  if (!data.contains(kKey) || data[kKey] == "") return;
-  data[kKey] = "(not shown: it needs a token with scope `read`)";
+  const auto found = data.find(kKey);
+  if (found == data.end()) return;
+  if (found->is_string() && found->get_ref<const std::string&>().empty()) return;
+  *found = "(not shown: it needs a token with scope `read`)";
   attempt->json = json::to_text(data);
 }
 
