@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <variant>
 
 #include "json/json.h"
 #include "telemetry/sanitized_text.h"
@@ -78,7 +79,11 @@ std::string launch_text(const history::JournalEntry& entry) {
 void hide_console(history::JournalEntry& entry) {
   constexpr const char* kKey = "console";
   auto* attempt = std::get_if<history::Attempted>(&entry.facts);
-  if (attempt == nullptr) return;
+  if (attempt == nullptr) {
+    // A trace in the form of another release may have a console, too.
+    if (entry.event == "launch") entry.facts = std::monostate();
+    return;
+  }
   LaunchJson data = json::parse(attempt->json);
   if (!data.contains(kKey) || data[kKey] == "") return;
   data[kKey] = "(not shown: it needs a token with scope `read`)";
