@@ -157,8 +157,11 @@ Task<web::Response> explain_subject(Call& call) {
   const HistoryReading reading(call);
   report::MayName may_name;
   if (!call.view.is_complete()) {
-    may_name = [&view = call.view](const std::string& id) {
-      return view.find(id) != nullptr || view.find_node(id) != nullptr;
+    may_name = [&call](const std::string& id) {
+      // Requests of other clients, such as Zuul, are not in the index of leases.
+      const model::NodeRequest* request = call.context.records.requests.find(id);
+      return (request != nullptr && call.view.has(*request)) || call.view.find(id) != nullptr ||
+             call.view.find_node(id) != nullptr;
     };
   }
   Task<std::optional<report::Explanation>> explaining =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <variant>
 
 #include "json/json.h"
 #include "telemetry/sanitized_text.h"
@@ -82,7 +83,11 @@ std::string launch_text(const history::JournalEntry& entry) {
 void hide_console(history::JournalEntry& entry) {
   constexpr const char* kKey = "console";
   auto* attempt = std::get_if<history::Attempted>(&entry.facts);
-  if (attempt == nullptr) return;
+  if (attempt == nullptr) {
+    // A trace in the form of another release may have a console, too.
+    if (entry.event == "launch") entry.facts = std::monostate();
+    return;
+  }
   LaunchJson data = json::parse(attempt->json);
   const auto found = data.find(kKey);
   if (found == data.end()) return;

@@ -11,7 +11,7 @@ namespace nodepool::report {
 std::string launch_text(const history::JournalEntry& entry);
 
 // Replaces the console log in the trace of a failed launch by a note, for readers that may not read
-// it.
+// it. Removes a trace that this release cannot read.
 void hide_console(history::JournalEntry& entry);
 
 }  // namespace nodepool::report

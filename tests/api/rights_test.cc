@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "model/paths.h"
 #include "tests/api/api_test.h"
 
 namespace nodepool::api {
@@ -180,11 +181,19 @@ TEST_F(RightsTest, an_explanation_names_no_requests_and_nodes_of_other_tenants) 
   launcher_.react(requestor::LauncherDouble::Reaction::ignore);
   const Got own = call("POST", "/api/v1/requests", "acme", {{"labels", {"small"}}});
   const Got sibling = call("POST", "/api/v1/requests", "acme", {{"labels", {"small"}}});
-  first_->mentioned = {lease.id(), node, sibling.id(), "0000009999"};
+  model::NodeRequest of_zuul;
+  of_zuul.node_types = {"small"};
+  of_zuul.tenant_name = "acme";
+  const std::string zuuls = "100-0000000777";
+  run(launcher_store_.create(model::request_path(zuuls), to_record(of_zuul),
+                             coordination::CreateMode::persistent));
+  settle();
+  first_->mentioned = {lease.id(), node, sibling.id(), zuuls, "0000009999"};
   const std::string path = "/api/v1/explain/" + own.id();
   const std::string text = call("GET", path, "acme").text;
   EXPECT_THAT(text, HasSubstr("another client's request"));
   EXPECT_THAT(text, HasSubstr("request " + sibling.id()));
+  EXPECT_THAT(text, HasSubstr("request " + zuuls));
   EXPECT_THAT(text, Not(HasSubstr(lease.id())));
   EXPECT_THAT(text, Not(HasSubstr(node)));
   for (const char* client : {"viewer", "boss"}) {
@@ -205,6 +214,13 @@ TEST_F(ApiTest, consoles_require_a_token_if_there_are_tokens) {
                         "no",
                         history::Attempted{
                             "no", R"({"failure":"no","notes":[],"console":"password: xyzzy"})"}}));
+  history::JournalEntry of_other_release;
+  of_other_release.subject = history::JournalEntry::Subject::node;
+  of_other_release.id = "0000000003";
+  of_other_release.event = "launch";
+  of_other_release.details = "no longer";
+  of_other_release.facts = history::OtherFacts{R"({"failure":7,"console":"xyzzy"})"};
+  history::append(*journal_, history::to_line(of_other_release));
   const auto console = [this](ApiServer& server, const std::string& client) {
     const Got got = call(server, request("GET", "/api/v1/history/0000000003", client));
     EXPECT_EQ(got.status, 200);

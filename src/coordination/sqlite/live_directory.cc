@@ -74,7 +74,9 @@ bool LiveDirectory::signal() const {
   // All users of the store may write to the directory. A link or pipe would silence the bell.
   struct stat status{};
   const bool is_foreign = ::lstat(bell.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-  return is_foreign && ::unlink(bell.c_str()) == 0 && open_bell(bell).is_open();
+  if (!is_foreign || ::unlink(bell.c_str()) != 0 || !open_bell(bell).is_open()) return false;
+  access().apply_to(bell);  // other users of the store open it, too
+  return true;
 }
 
 SessionLock LiveDirectory::hold(std::int64_t session) const {

@@ -52,8 +52,7 @@ class LiveDirectory {
   void restore() const;
 
   // Notifies all processes of a change of the database. Replaces a bell that is a link or a pipe; a
-  // link is not followed. Returns false on failure; retry then, or
-  // they miss the change.
+  // link is not followed. Returns false on failure; retry then, or they miss the change.
   bool signal() const;
 
   // Creates and locks the file of a session that is not in the database yet.
