@@ -16,6 +16,7 @@ namespace nodepool::nodescan {
 namespace {
 
 constexpr char kQueued[] = "Still queued behind other scans";
+constexpr char kNoExchange[] = "Connected, but the SSH key exchange timed out";
 
 // More than one, because a busy SSH server refuses connections at random.
 constexpr int kTriesPerKeyType = 2;
@@ -149,9 +150,13 @@ async::Task<Attempt<std::string>> NetworkScanner::Impl::read_key(const Target& t
   auto socket = co_await connect(clock, target.address, target.port, clock.now() + limits.connect);
   if (!socket) co_return std::unexpected(std::move(socket.error()));
   if (!progress.connected) progress.connected = clock.now();
+  // The reason, if the scan's deadline comes before the exchange's.
+  progress.last_failure = kNoExchange;
   auto reading =
       read_host_key(clock, *socket, std::move(algorithms), clock.now() + limits.exchange);
-  co_return co_await std::move(reading);
+  auto key = co_await std::move(reading);
+  progress.last_failure.clear();
+  co_return key;
 }
 
 // Offers all algorithms: waits until the SSH server works, whatever keys it has.

@@ -283,6 +283,15 @@ TEST_F(ScannerTest, servers_that_speak_no_ssh_are_timeouts_and_leave_nothing_ope
   }
 }
 
+TEST_F(ScannerTest, a_deadline_before_the_end_of_a_key_exchange_says_that_the_port_is_open) {
+  const TcpListener listener(Behaviour::silent);
+  NetworkScanner scanner(runtime_, pool_, {.exchange = minutes(10)});
+  const Outcome outcome = failure_of(scanner.host_keys(kLoopback, listener.port(), in(seconds(1))));
+  EXPECT_EQ(outcome.error, ScanError::Kind::timeout);
+  EXPECT_EQ(outcome.text, "Could not contact 127.0.0.1 on port " + std::to_string(listener.port()) +
+                              ": Connected, but the SSH key exchange timed out");
+}
+
 TEST_F(ScannerTest, an_open_port_is_enough_where_no_keys_are_wanted) {
   const TcpListener listener(Behaviour::silent);
   NetworkScanner scanner(runtime_, pool_);

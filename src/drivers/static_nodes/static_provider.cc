@@ -40,6 +40,16 @@ bool is_contended(NodeChange change) {
   return change == NodeChange::locked || change == NodeChange::outdated;
 }
 
+// Whether a recorded key was replaced on the host. One that could not be read was not.
+bool has_replaced_key(const Node& node, const HostFacts& facts) {
+  return std::ranges::any_of(facts.host_keys, [&node](const std::string& key) {
+    const std::string type = key.substr(0, key.find(' ') + 1);
+    return std::ranges::any_of(node.host_keys, [&key, &type](const std::string& recorded) {
+      return recorded.starts_with(type) && recorded != key;
+    });
+  });
+}
+
 }  // namespace
 
 StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
@@ -139,9 +149,20 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
     if (!is_quiesced_) log_.warning("Error registering {} again: {}", host.name, failure);
     co_return std::nullopt;
   }
-  if (is_quiesced_ || !state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
+  if (is_quiesced_) co_return std::nullopt;
+  update_if_key_replaced(host, state, *facts);
+  if (!state.nodes.plan(node.id).is_missing(*node.slot)) co_return std::nullopt;
   co_return make_node(host, *node.slot, *facts, config_->name(), attributes(host),
                       context_.runtime.clock.wall_seconds());
+}
+
+// The host was reinstalled: its free nodes have a key that fails their jobs.
+void StaticProvider::update_if_key_replaced(const Host& host, HostState& state,
+                                            const HostFacts& facts) {
+  const auto is_stale = [&facts](const Node* node) {
+    return is_free(*node) && has_replaced_key(*node, facts);
+  };
+  if (std::ranges::any_of(state.nodes.all(), is_stale)) check_unless_scheduled(host.key(), state);
 }
 
 // --- slots
@@ -332,10 +353,29 @@ void StaticProvider::connection_failed(const Host& host, const std::string& node
       .warning("Static node {} (user {}, port {}) cannot be handed out: {}", host.name,
                host.username, host.connection_port, reason);
   HostState& state = states_.at(host.key());
+  const bool is_news = !unhealthy_.contains(host.key());
   report(host, state, reason);
-  if (state.backoff.has_failed() || state.doubts.has_failed()) return;  // a check is scheduled
+  check_unless_scheduled(host.key(), state);
+  if (is_news) note_refusal();
+}
+
+void StaticProvider::check_unless_scheduled(const HostKey& key, HostState& state) {
+  if (state.backoff.has_failed() || state.doubts.has_failed()) return;
   state.unchecked = true;
-  reevaluate(host.key());
+  reevaluate(key);
+}
+
+// A request tries one free node after the other, each for up to its host's timeout. Behind a broken
+// switch, it would find the hosts that still work only after all others.
+void StaticProvider::note_refusal() {
+  const auto now = context_.runtime.clock.now();
+  if (now - first_refusal_ > kRefusalPeriod) {
+    first_refusal_ = now;
+    refusals_ = 0;
+  }
+  if (++refusals_ != kRefusalsOfOutage) return;
+  log_.warning("{} static hosts did not accept connections, checking all hosts", refusals_);
+  for (auto& [key, state] : states_) check_unless_scheduled(key, state);
 }
 
 // A store that refuses writes may do so for days: only the first attempt is a warning. The reasons

@@ -52,6 +52,10 @@ class StaticProvider final : public driver::Provider {
   static constexpr async::Duration kRestoreInterval = std::chrono::seconds(6);
   static constexpr int kRestoresAtOnce = 10;
 
+  // So many hosts that have just refused a connection, in so long, are an outage of many.
+  static constexpr int kRefusalsOfOutage = 3;
+  static constexpr async::Duration kRefusalPeriod = std::chrono::minutes(1);
+
   // The state of one configured host.
   struct HostState {
     HostNodes nodes;
@@ -85,6 +89,11 @@ class StaticProvider final : public driver::Provider {
   void check_undecided(const Host& host, HostState& state, const std::string& reason);
   // The host did not accept a connection for one of its nodes.
   void connection_failed(const Host& host, const std::string& node_id, const std::string& reason);
+  void check_unless_scheduled(const HostKey& key, HostState& state);
+  // Another host has refused a connection. If several have, checks all.
+  void note_refusal();
+  // Updates the free nodes of a host whose key was replaced since they were registered.
+  void update_if_key_replaced(const Host& host, HostState& state, const HostFacts& facts);
   void report(const Host& host, HostState& state, const std::string& reason);
   void report_unhealthy_hosts() const;
 
@@ -109,6 +118,8 @@ class StaticProvider final : public driver::Provider {
   HostChecker checker_;
   HostReports reports_;
   std::set<HostKey> unhealthy_;
+  int refusals_ = 0;  // hosts, since `first_refusal_`
+  async::Clock::TimePoint first_refusal_{};
   async::Slots registrations_;
   std::map<HostKey, HostState> states_;
   bool is_quiesced_ = false;

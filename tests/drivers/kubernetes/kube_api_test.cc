@@ -5,13 +5,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "async/event_loop.h"
 #include "driver/cloud_error.h"
+#include "drivers/kubernetes/api/credentials.h"
 #include "tests/drivers/request_ids.h"
 #include "tests/support/http_server.h"
+#include "tests/support/temporary_directory.h"
 
 namespace nodepool::drivers::kubernetes {
 namespace {
@@ -48,13 +52,13 @@ class KubeApiTest : public testing::Test {
     return cluster;
   }
 
+ protected:
   static telemetry::Logger log() {
     return {
         telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
         "test"};
   }
 
- protected:
   async::EventLoop loop_;
   async::SystemClock clock_;
   async::Random random_{1};
@@ -71,6 +75,21 @@ TEST_F(KubeApiTest, a_collection_is_read_page_by_page) {
     return R"({"metadata": {"continue": "a/b"}, "items": [{"name": "first"}]})";
   };
   EXPECT_THAT(names(), ElementsAre("first", "second"));
+}
+
+TEST_F(KubeApiTest, a_token_file_that_is_being_written_is_read_later) {
+  const test_support::TemporaryDirectory directory;
+  Cluster cluster;
+  cluster.token_file = directory.write("token", "");
+  async::VirtualClock clock;
+  Credentials credentials({loop_.executor(), clock, random_}, cluster, threads_, log());
+  EXPECT_THROW(loop_.run(credentials.get()), CloudError);
+  for (const auto& [content, token] : {std::pair("one\n", "one"), {"", "one"}, {"two\n", "two"}}) {
+    directory.write("token", content);
+    clock.advance_to(clock.now() + std::chrono::minutes(2));
+    EXPECT_EQ(loop_.run(credentials.get())->token, token);
+  }
+  loop_.run(credentials.stop());
 }
 
 TEST_F(KubeApiTest, a_launch_trace_has_the_audit_id) {

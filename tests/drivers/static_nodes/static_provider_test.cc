@@ -40,6 +40,7 @@ struct Network {
   std::optional<nodescan::ScanError> scan_failure;        // nothing: their keys can be read
   async::Duration scan_time{};
   int scans = 0;  // of host keys
+  std::string key = "ssh-ed25519 A";
 };
 
 class TestScanner final : public nodescan::Scanner {
@@ -65,7 +66,7 @@ class TestScanner final : public nodescan::Scanner {
     ++network_.scans;
     co_await clock_.sleep_for(network_.scan_time);
     if (network_.scan_failure) throw nodescan::ScanError(*network_.scan_failure);
-    co_return std::vector<std::string>{"ssh-ed25519 A"};
+    co_return std::vector<std::string>{network_.key};
   }
 
  private:
@@ -84,11 +85,14 @@ class StaticProviderTest : public ProviderConfigTest {
 
   // A provider of the host `h` with so many slots.
   std::unique_ptr<StaticProvider> provider(int slots = 1) {
+    return provider_of("{name: h, labels: [a], max-parallel-jobs: " + std::to_string(slots) + "}");
+  }
+
+  std::unique_ptr<StaticProvider> provider_of(const std::string& hosts) {
     const config::Config config = read(
         "labels: [{name: a}]\n"
-        "providers: [{name: rack, driver: static, pools: [{name: main, nodes: [{name: h, labels: "
-        "[a], max-parallel-jobs: " +
-        std::to_string(slots) + "}]}]}]\n");
+        "providers: [{name: rack, driver: static, pools: [{name: main, nodes: [" +
+        hosts + "]}]}]\n");
     return std::make_unique<StaticProvider>(
         std::make_shared<StaticProviderConfig>(config.providers.at(0), config),
         driver::ProviderContext{.runtime = runtime_,
@@ -359,6 +363,79 @@ TEST_F(StaticProviderTest, a_refused_connection_adds_no_check_to_one_that_is_sch
     EXPECT_EQ(network_.scans, 3) << "the pause was doubled once";
     loop_.run(rack->stop());
   }
+}
+
+TEST_F(StaticProviderTest, all_hosts_are_checked_when_several_refuse_connections) {
+  const auto rack = provider_of(
+      "{name: h1, labels: [a]}, {name: h2, labels: [a]}, {name: h3, labels: [a]}, "
+      "{name: h4, labels: [a]}, {name: h5, labels: [a]}");
+  start(*rack);
+  std::vector<std::string> ids;
+  for (const auto& [id, node] : records_.nodes.all()) ids.push_back(id);
+  ASSERT_EQ(ids.size(), 5U);
+  pass(std::chrono::minutes(1));
+  using Kind = nodescan::ScanError::Kind;
+  network_.connection_failure.emplace(Kind::unreachable, "no route");
+  network_.scan_failure.emplace(Kind::timeout, "no route");
+  for (std::size_t host = 0; host < 2; ++host) {
+    EXPECT_FALSE(loop_.run(rack->is_usable(ids[host])));
+    settle();
+  }
+  EXPECT_EQ(state_of(ids[3]), NodeState::ready) << "two hosts may fail by chance";
+  EXPECT_FALSE(loop_.run(rack->is_usable(ids[2])));
+  settle();
+  for (const std::string& id : ids) EXPECT_EQ(state_of(id), NodeState::deleting) << id;
+  EXPECT_THAT(warnings_, testing::Contains(HasSubstr("checking all hosts")).Times(1));
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, hosts_that_refuse_connections_over_time_are_no_outage) {
+  const auto rack = provider_of(
+      "{name: h1, labels: [a]}, {name: h2, labels: [a]}, {name: h3, labels: [a]}, "
+      "{name: h4, labels: [a]}");
+  start(*rack);
+  std::vector<std::string> ids;
+  for (const auto& [id, node] : records_.nodes.all()) ids.push_back(id);
+  ASSERT_EQ(ids.size(), 4U);
+  network_.connection_failure.emplace(nodescan::ScanError::Kind::unreachable, "no route");
+  network_.scans = 0;
+  for (std::size_t host = 0; host < 3; ++host) {
+    pass(std::chrono::seconds(40));
+    EXPECT_FALSE(loop_.run(rack->is_usable(ids[host])));
+    settle();
+  }
+  EXPECT_EQ(network_.scans, 3) << "of the hosts themselves";
+  loop_.run(rack->stop());
+}
+
+TEST_F(StaticProviderTest, a_replaced_key_that_a_reclaim_finds_is_recorded_for_the_other_slots) {
+  const auto rack = provider(3);
+  start(*rack);
+  const std::vector<std::string> ids = {"0000000000", "0000000001"};
+  ASSERT_EQ(records_.nodes.all().size(), 3U);
+  const std::string busy = records_.nodes.all().rbegin()->first;
+  Node in_use = *records_.nodes.find(busy);
+  in_use.state = NodeState::in_use;
+  loop_.run(inner_.set(model::node_path(busy), to_record(in_use), coordination::kAnyVersion));
+  settle();
+  network_.scans = 0;
+  ReclaimedNode used(*records_.nodes.find(ids[0]));
+  const auto reclaim_later = [&] {
+    pass(std::chrono::seconds(1));  // the last scan is no answer any more
+    EXPECT_TRUE(loop_.run(rack->reclaim(used)));
+    settle();
+  };
+  reclaim_later();
+  EXPECT_EQ(network_.scans, 1);
+  network_.key = "ssh-ed25519 B";
+  reclaim_later();
+  EXPECT_THAT(records_.nodes.find(ids[1])->host_keys, testing::ElementsAre("ssh-ed25519 B"));
+  EXPECT_THAT(records_.nodes.find(busy)->host_keys, testing::ElementsAre("ssh-ed25519 A"));
+  network_.key = "ssh-rsa C";
+  reclaim_later();
+  EXPECT_THAT(records_.nodes.find(ids[1])->host_keys, testing::ElementsAre("ssh-ed25519 B"))
+      << "the key may just not have been read";
+  loop_.run(rack->stop());
 }
 
 TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_refuses_writes) {

@@ -55,6 +55,10 @@ Task<Credential> Credentials::read_token_file() {
   try {
     Credential credential = bearer(co_await threads_.run(
         "reading a token", [path] { return config::read_file(path, kLongestToken); }));
+    // A program may be writing the file.
+    if (credential.token.empty()) {
+      throw CloudError(CloudError::Kind::auth, "error reading the token: " + path + " is empty");
+    }
     // Its expiry is unknown: if the file disappears, the token is used until it is rejected.
     credential.life.renew_at = runtime_.clock.now() + kFileIsGood;
     co_return credential;
