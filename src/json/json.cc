@@ -121,16 +121,23 @@ class Builder {
   std::vector<Open> open_;  // the innermost last
 };
 
+// What becomes of an integer beyond 64 bits.
+enum class LargeIntegers { rounded, kept };
+
 // The library's parser: reports errors with their position, and accepts integers of any size.
 class SlowParser final : public nlohmann::json_sax<Json> {
  public:
-  explicit SlowParser(Builder& builder) : builder_(builder) {}
+  SlowParser(Builder& builder, LargeIntegers large) : builder_(builder), large_(large) {}
 
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
   bool number_integer(std::int64_t value) override { return put(value); }
   bool number_unsigned(std::uint64_t value) override { return put(value); }
-  bool number_float(double value, const std::string&) override { return put(value); }
+  bool number_float(double value, const std::string& text) override {
+    const bool is_integer = text.find_first_of(".eE") == std::string::npos;
+    if (!is_integer || large_ == LargeIntegers::rounded) return put(value);
+    return put(Json::binary(Json::binary_t::container_type(text.begin(), text.end())));
+  }
   bool string(std::string& value) override { return put(std::move(value)); }
   bool binary(Json::binary_t&) override { return false; }  // not in JSON text
   bool start_object(std::size_t) override { return open(Json::object()); }
@@ -164,6 +171,7 @@ class SlowParser final : public nlohmann::json_sax<Json> {
   }
 
   Builder& builder_;
+  LargeIntegers large_;
 };
 
 // simdjson's parser, for objects and lists only: version 3.0 reads long numbers in other texts
@@ -238,14 +246,14 @@ class FastParser {
   Builder& builder_;
 };
 
-Json parse_within(std::string_view text, const ValueLimits& limits) {
+Json parse_within(std::string_view text, const ValueLimits& limits, LargeIntegers large) {
   try {
     Builder builder(limits);
     FastParser(builder).read(text);
     return builder.take();
   } catch (const simdjson::simdjson_error&) {
     Builder builder(limits);
-    SlowParser parser(builder);
+    SlowParser parser(builder, large);
     Json::sax_parse(text, &parser);
     return builder.take();
   }
@@ -255,11 +263,13 @@ Json parse_within(std::string_view text, const ValueLimits& limits) {
 
 Json parse(std::string_view text) {
   return parse_within(
-      text, {.values = kFreeValues + text.size() / kBytesPerValue, .depth = kMaximumDepth});
+      text, {.values = kFreeValues + text.size() / kBytesPerValue, .depth = kMaximumDepth},
+      LargeIntegers::rounded);
 }
 
 Json parse_record(std::string_view text) {
-  return parse_within(text, {.values = kMaximumRecordValues, .depth = kMaximumRecordDepth});
+  return parse_within(text, {.values = kMaximumRecordValues, .depth = kMaximumRecordDepth},
+                      LargeIntegers::kept);
 }
 
 std::string to_text(const Json& value) {

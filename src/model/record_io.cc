@@ -64,6 +64,9 @@ void dump_to(const OrderedJson& value, std::string& out) {
     out += ']';
   } else if (value.is_string()) {
     dump_string(value.get_ref<const std::string&>(), out);
+  } else if (value.is_binary()) {
+    const auto& digits = value.get_binary();  // of a large integer
+    out.append(digits.begin(), digits.end());
   } else {
     out += value.dump();
   }
@@ -124,7 +127,9 @@ OrderedJson Reader::take(const char* key) {
   OrderedJson* const found = find(key);
   if (found == nullptr) return nullptr;
   taken_[position_] = true;
-  return std::move(*found);
+  if (!found->is_binary()) return std::move(*found);
+  const auto& digits = found->get_binary();
+  return std::stod(std::string(digits.begin(), digits.end()));
 }
 
 void Reader::field(const char* key, std::string& value) {
@@ -221,9 +226,10 @@ void Reader::field(const char* key, std::map<std::string, std::string>& value) {
 }
 
 void Reader::field(const char* key, Json& value) {
-  if (!has(key)) return;
-  const OrderedJson found = take(key);
-  value.text = found.is_null() ? "null" : dump(found);
+  const OrderedJson* const found = find(key);
+  if (found == nullptr) return;
+  taken_[position_] = true;
+  value.text = dump(*found);
 }
 
 UnknownKeys Reader::rest() const {

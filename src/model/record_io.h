@@ -68,7 +68,7 @@ class Reader {
     if (is_readable || found->is_null()) field(key, value);
   }
 
-  // Takes the raw value of a key. Returns null if absent.
+  // Takes the value of a key; a large integer as a rounded number. Returns null if absent.
   OrderedJson take(const char* key);
 
   // The keys that were not taken.

@@ -246,6 +246,19 @@ TEST(Json, each_part_of_a_record_can_be_parsed_by_itself) {
   EXPECT_THROW(parse_record(nested(kMaximumRecordDepth + 1)), ParseError);
 }
 
+TEST(Json, a_record_keeps_the_digits_of_large_integers) {
+  const Json record =
+      parse_record("[340282366920938463463374607431768211455, -18446744073709551616, 1e30, 7]");
+  const auto digits = [&record](std::size_t at) {
+    const auto& bytes = record.at(at).get_binary();
+    return std::string(bytes.begin(), bytes.end());
+  };
+  EXPECT_EQ(digits(0), "340282366920938463463374607431768211455");
+  EXPECT_EQ(digits(1), "-18446744073709551616");
+  EXPECT_EQ(record.at(2), 1e30);
+  EXPECT_EQ(record.at(3), 7);
+}
+
 // With quadratic time this would exceed the timeout of the suite.
 TEST(Json, an_object_may_have_very_many_keys) {
   EXPECT_EQ(parse(with_keys(200'000)).size(), 200'000U);

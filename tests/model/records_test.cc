@@ -185,6 +185,26 @@ TEST(RequestRecordTest, what_no_decision_reads_may_have_any_type_and_is_kept) {
       RecordError);
 }
 
+// OpenTelemetry's ids of traces have 128 bits. Zuul attaches one to each request.
+TEST(RequestRecordTest, large_integers_of_the_requestor_are_kept_as_they_are) {
+  const std::string span =
+      R"({"span_info": {"name": "RequestNodes", "trace_id": 340282366920938463463374607431768211455, )"
+      R"("span_id": 18446744073709551615, "start_time": 1795230264904497400, "parent": null}})";
+  const std::string large = "-100000000000000000000";
+  const NodeRequest request = parse_node_request(
+      "200-1",
+      {R"({"state": "requested", "requestor_data": )" + span + R"(, "state_time": )" +
+           R"(100000000000000000000, "created_time": )" + large + R"(, "later": )" + large + "}",
+       {}});
+  EXPECT_EQ(request.requestor_data.text, span);
+  EXPECT_EQ(request.state_time, 1e20);
+  EXPECT_THAT(request.unknown, testing::Contains(Pair("later", Json{large})));
+  const std::string text = to_record(request);
+  EXPECT_THAT(text, HasSubstr("\"requestor_data\": " + span));
+  EXPECT_THAT(text, HasSubstr("\"later\": " + large));
+  EXPECT_EQ(to_record(parse_node_request("200-1", {text, {}})), text);
+}
+
 TEST(RequestRecordTest, requests_are_ordered_by_priority_then_relative_priority_then_age) {
   const auto key = [](const char* id, int relative_priority) {
     NodeRequest request = parse_node_request(id, {R"({"state": "requested"})", {}});

@@ -126,14 +126,18 @@ Task<std::vector<std::string>> StateMachineProvider::missing_in_cloud() {
   co_return missing;
 }
 
-// The usage of all machines that are not nodes of this provider.
+// The usage of all machines that are not nodes of this provider. Those of the Python Nodepool have
+// no installation id; the id in the node's record tells that they are counted with it.
 Task<Resources> StateMachineProvider::taken_by_others() {
   Resources taken;
   const MachineInventory::Pointer machines = co_await machines_.list();
   for (const Machine& machine : machines->all()) {
     if (machine.state == Machine::State::deleted) continue;
     const model::Node* node = context_.nodes.find(value_of(machine.metadata, kNodeIdKey));
-    const bool is_ours = node != nullptr && ownership_.may_be_of_node(machine.metadata, *node);
+    const bool is_recorded = node != nullptr && node->provider == config_->name() &&
+                             machines->find(node->external_id) == &machine;
+    const bool is_ours =
+        is_recorded || (node != nullptr && ownership_.may_be_of_node(machine.metadata, *node));
     if (!is_ours) taken += machine.resources;
   }
   co_return taken;

@@ -46,6 +46,24 @@ TEST_F(QuotaTest, what_others_use_is_not_available) {
   EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 6), Pair("cores", 70)));
 }
 
+// Also in a store that has had its id from the beginning: after a rollback, for a while.
+TEST_F(QuotaTest, a_node_of_the_python_nodepool_is_counted_once) {
+  model::Node made_by_python = node(add_node());
+  made_by_python.state = model::NodeState::in_use;
+  made_by_python.external_id = model::json_string("m");
+  installation_.write(made_by_python);
+  Metadata tags = owner_tags("cloud", made_by_python.id);
+  tags.erase(std::string(kInstallationIdKey));
+  add_machine(tags, 2);
+  start();
+  EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 10), Pair("cores", 100)));
+  made_by_python.external_id = model::json_string("another");
+  installation_.write(made_by_python);
+  process_->pass(std::chrono::minutes(5));
+  EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 9), Pair("cores", 98)))
+      << "it may be of any installation";
+}
+
 TEST_F(QuotaTest, the_last_known_limits_apply_while_the_cloud_gives_none) {
   start();
   cloud_->fail("limits", {Kind::transient});
