@@ -1,6 +1,8 @@
 #include "launcher/provider_quota.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "async/backoff.h"
 #include "telemetry/log_errors.h"
@@ -121,7 +123,6 @@ Task<> ProviderQuota::keep_fresh() {
       if (!is_fresh()) wanted_.set();  // it was sent before a refusal, or cancelled
       continue;
     }
-    log_.warning("Could not query the quota of the provider: {}", failure_);
     changes_.notify();
     co_await runtime_.clock.sleep_for(backoff.failed());
     // Retries even if no decision waits, as the failure is shown as a problem.
@@ -144,7 +145,8 @@ Task<> ProviderQuota::next_response() {
   while (is_querying_ && queries_ == in_flight) co_await query_ended_.wait();
 }
 
-// Keeps the previous limits if the query fails. Not during another query.
+// Keeps the previous limits if the query fails. Not during another query. Outages last for hours:
+// only their first failure and their end are logged.
 Task<> ProviderQuota::query() {
   const std::int64_t number = ++queries_;
   const std::int64_t refusals = launches_->refusals.count();
@@ -152,12 +154,18 @@ Task<> ProviderQuota::query() {
   is_querying_ = true;
   try {
     limits = co_await provider_->available();
-    failure_.clear();
+    if (!std::exchange(failure_, {}).empty()) log_.info("The quota of the provider is known again");
   } catch (const async::Cancelled&) {
     is_querying_ = false;
     query_ended_.set();
     throw;
   } catch (const std::exception& error) {
+    constexpr std::string_view kWhat = "Could not query the quota of the provider, retrying";
+    if (failure_.empty()) {
+      log_.warning("{}: {}", kWhat, error.what());
+    } else {
+      log_.debug("{}: {}", kWhat, error.what());
+    }
     failure_ = error.what();
   }
   is_querying_ = false;

@@ -1,5 +1,7 @@
 #include "model/registration.h"
 
+#include <utility>
+
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
@@ -93,15 +95,21 @@ async::Task<> Registration::keep_registered() {
   }
 }
 
-// Returns whether the store was reachable.
+// Returns whether the store was reachable. A failure may last for hours, for example on a full
+// disk: only the first one is a warning.
 async::Task<bool> Registration::try_to_write() {
   try {
     co_await write();
   } catch (const StoreError& error) {
     if (error.kind() == StoreError::Kind::closed || error.is_argument_error()) throw;
-    log_.warning("Could not register: {}", error.what());
+    if (std::exchange(is_failing_, true)) {
+      log_.debug("Could not register: {}", error.what());
+    } else {
+      log_.warning("Could not register, retrying: {}", error.what());
+    }
     co_return false;
   }
+  if (std::exchange(is_failing_, false)) log_.info("The registration is up to date again");
   co_return true;
 }
 

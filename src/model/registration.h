@@ -55,7 +55,8 @@ class Registration {
   std::string path_;  // of the record; empty: none
   bool may_be_gone_ = false;
   std::string written_;
-  bool uncertain_ = false;  // the record may have been created, but its path is not known
+  bool uncertain_ = false;   // the record may have been created, but its path is not known
+  bool is_failing_ = false;  // the last attempt to write has failed
   std::uint64_t lost_sessions_ = 0;
   async::Pace removals_;  // of the record that are answered by a new one
   async::Event changed_{"a registration to write"};

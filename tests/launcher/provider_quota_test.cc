@@ -166,6 +166,35 @@ TEST_F(ProviderQuotaTest, a_stale_quota_stays_in_use_while_the_cloud_fails) {
   EXPECT_EQ(quota_.failure(), "no route to host");
 }
 
+TEST_F(ProviderQuotaTest, an_outage_is_logged_when_it_begins_and_when_it_ends) {
+  std::vector<std::string> messages;
+  const telemetry::Logger log(
+      telemetry::Log::to_consumer(
+          [&messages](telemetry::LogLevel, std::string_view, std::string_view message) {
+            messages.emplace_back(message);
+          },
+          telemetry::LogLevel::info),
+      "test");
+  ProviderQuota quota(runtime_, make_provider(), log, launches_);
+  quota.start();
+  settle();
+  for (int outage = 0; outage < 2; ++outage) {
+    cloud_->limits_failure = "no route to host";
+    pass(minutes(6));
+    const int before = cloud_->questions;
+    quota.available();
+    pass(minutes(10));
+    EXPECT_GT(cloud_->questions, before + 10);
+    cloud_->limits_failure.clear();
+    pass(minutes(1));
+  }
+  loop_.run(quota.stop());
+  const std::string begins =
+      "Could not query the quota of the provider, retrying: no route to host";
+  const std::string ends = "The quota of the provider is known again";
+  EXPECT_THAT(messages, ElementsAre(begins, ends, begins, ends));
+}
+
 TEST_F(ProviderQuotaTest, a_rejection_ends_after_a_minute_or_when_a_machine_is_deleted) {
   quota_.refused(large_);
   EXPECT_THAT(quota_.facts().refused, ElementsAre(large_));

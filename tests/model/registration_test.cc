@@ -14,7 +14,10 @@
 namespace nodepool::model {
 namespace {
 
+using testing::_;
+using testing::ElementsAre;
 using testing::SizeIs;
+using testing::StartsWith;
 
 constexpr const char* kLaunchers = "/nodepool/components/launcher";
 
@@ -32,6 +35,7 @@ class RegistrationTest : public testing::Test {
   }
   std::vector<std::string> registered() { return loop_.run(inner_.children(kLaunchers)); }
 
+  std::vector<std::string> messages_;  // that are logged
   async::EventLoop loop_;
   async::VirtualClock clock_;
   async::Random random_{1};
@@ -42,8 +46,9 @@ class RegistrationTest : public testing::Test {
   Registration registration_{
       runtime_, store_,
       telemetry::Logger(telemetry::Log::to_consumer(
-                            [](telemetry::LogLevel, std::string_view, std::string_view) {},
-                            telemetry::LogLevel::error),
+                            [this](telemetry::LogLevel, std::string_view,
+                                   std::string_view message) { messages_.emplace_back(message); },
+                            telemetry::LogLevel::info),
                         "test"),
       launcher()};
 };
@@ -134,6 +139,25 @@ TEST_F(RegistrationTest, a_lost_request_is_made_again) {
 }
 
 // The response is about a record that ended with the session.
+TEST_F(RegistrationTest, a_store_that_stays_full_is_logged_once) {
+  loop_.run(registration_.start());
+  bool is_full = true;
+  store_.set_plan({.is_full = [&is_full] { return is_full; }});
+  Component changed = registration_.component();
+  changed.problems = {"little space"};
+  registration_.update(changed);
+  for (int i = 0; i < 10; ++i) {
+    settle();
+    clock_.advance_to(clock_.now() + std::chrono::seconds(2));
+  }
+  EXPECT_GT(store_.counts().full, 5u);
+  EXPECT_THAT(messages_, ElementsAre(StartsWith("Could not register, retrying: ")));
+  is_full = false;
+  settle();
+  EXPECT_THAT(messages_, ElementsAre(_, "The registration is up to date again"));
+  loop_.run(registration_.unregister());
+}
+
 TEST_F(RegistrationTest, a_session_lost_before_the_answer_to_the_registration_is_noticed) {
   loop_.run(registration_.start());
   store_.set_plan({.delay = 1, .longest_delay = std::chrono::seconds(1)});

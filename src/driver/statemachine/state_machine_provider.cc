@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "async/deadline.h"
 #include "async/event.h"
@@ -98,19 +99,28 @@ Task<Limits> StateMachineProvider::available() {
   co_return remaining(cloud_->limits, others);
 }
 
-// Falls back to the last known description.
+// Falls back to the last known description. During an outage that is every few seconds: only the
+// first failure is a warning.
 Task<> StateMachineProvider::describe_cloud() {
-  std::string failure;
   try {
-    cloud_ = co_await adapter_->describe(CloudDescription::Purpose::plan);
+    CloudDescription described = co_await adapter_->describe(CloudDescription::Purpose::plan);
+    log_new_problems(described);
+    cloud_ = std::move(described);
     offer_.reset();
+    is_cloud_outdated_ = false;
   } catch (const CloudError& error) {
     if (!cloud_) throw;
-    failure = error.what();
+    if (!std::exchange(is_cloud_outdated_, true)) {
+      log_.warning("Error reading limits, using the last known: {}", error.what());
+    }
   }
-  if (!failure.empty()) log_.warning("Error reading limits, using the last known: {}", failure);
-  for (const auto& [key, label] : cloud_->labels) {
-    if (label.problem.empty()) continue;
+}
+
+// A problem may last for weeks.
+void StateMachineProvider::log_new_problems(const CloudDescription& described) const {
+  for (const auto& [key, label] : described.labels) {
+    const LabelOffer* known = known_label(key.first, key.second);
+    if (label.problem.empty() || (known != nullptr && known->problem == label.problem)) continue;
     log_.warning("Label {} of pool {} cannot be served: {}", key.second, key.first, label.problem);
   }
 }

@@ -46,6 +46,7 @@ class StateMachineProvider final : public LaunchingProvider {
 
  private:
   Task<> describe_cloud();
+  void log_new_problems(const CloudDescription& described) const;
   const LabelOffer* known_label(const std::string& pool, const std::string& label) const;
   Offer make_offer() const;
   Task<Resources> taken_by_others();
@@ -63,6 +64,7 @@ class StateMachineProvider final : public LaunchingProvider {
   MachineInventory machines_;
   LeakSearch leak_search_;
   std::optional<CloudDescription> cloud_;       // last known
+  bool is_cloud_outdated_ = false;              // the last attempt to describe it has failed
   mutable std::shared_ptr<const Offer> offer_;  // null: the cloud or the uploads have changed
   coordination::Subscription uploads_;
 };

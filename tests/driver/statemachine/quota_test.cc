@@ -1,5 +1,8 @@
 // What the provider knows of its cloud.
 
+#include <algorithm>
+#include <string_view>
+
 #include "tests/driver/statemachine/provider_test.h"
 
 namespace nodepool::driver {
@@ -74,6 +77,27 @@ TEST_F(QuotaTest, the_last_known_limits_apply_while_the_cloud_gives_none) {
   process_->pass(std::chrono::minutes(5));
   EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 9), Pair("cores", 98)));
   EXPECT_TRUE(has_logged("! Error reading limits, using the last known: limits went wrong"));
+}
+
+TEST_F(QuotaTest, what_lasts_is_logged_once) {
+  const auto times_logged = [this](std::string_view text) {
+    return std::ranges::count_if(installation_.log,
+                                 [text](const std::string& line) { return line.contains(text); });
+  };
+  start();
+  cloud_->label_problem = "no image jammy";
+  available();
+  const auto logged = times_logged("cannot be served");
+  EXPECT_GT(logged, 0);
+  for (int outage = 1; outage <= 2; ++outage) {
+    cloud_->fail("limits", {Kind::transient}, 3);
+    for (int i = 0; i < 4; ++i) {
+      process_->pass(std::chrono::minutes(5));
+      available();
+    }
+    EXPECT_EQ(times_logged("Error reading limits"), outage);
+  }
+  EXPECT_EQ(times_logged("cannot be served"), logged);
 }
 
 TEST_F(QuotaTest, without_a_listing_the_available_quota_is_unknown) {
