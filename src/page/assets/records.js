@@ -123,8 +123,8 @@ function imagesOf(records) {
   return images;
 }
 
-// Slots of other machines have an id of the driver.
-export const isOfStaticHost = (node) => node.slot && !node.machine;
+// The id of a static node is the name of its host; slots of machines have another one.
+export const isOfStaticHost = (node) => node.slot && (node.machine ?? node.host) === node.host;
 
 // Static hosts: those with nodes and those that are unhealthy.
 function hostsOf(records) {
