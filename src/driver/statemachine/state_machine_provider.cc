@@ -178,7 +178,7 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
   MachineLaunch machine(
       {context_.runtime, *adapter_, *config_, ownership_, boot_memory_.of(node.type.front()),
        *scanner_, log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id),
-       context_.metrics},
+       context_.metrics, *context_.is_serving},
       launch, std::move(image));
   co_await machine.run();
 }

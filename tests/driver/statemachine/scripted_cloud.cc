@@ -111,7 +111,10 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& steps) {
   co_await step(steps, "server", cloud_->servers, spec);
   steps.enter("booting");
   const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
-  if (!cloud_->unlisted.empty()) tracer->poll_failed("servers", cloud_->unlisted);
+  while (!cloud_->unlisted.empty()) {
+    tracer->poll_failed("servers", cloud_->unlisted);
+    co_await runtime_.clock.sleep_for(std::chrono::seconds(10));
+  }
   co_await runtime_.clock.sleep_for(cloud_->boot_time);
   const std::function<void()> act = [] {};
   co_await call("look", act);
