@@ -251,6 +251,23 @@ TEST_F(ResumeTest, a_launch_that_gets_responses_continues_with_a_replaced_provid
   expect_one_machine(node(id));
 }
 
+TEST_F(ResumeTest, a_deletion_that_cannot_poll_is_left_to_the_successor_of_its_provider) {
+  const Node node = launch_new();
+  cloud_->unlisted = "HTTP 401: expired";
+  const auto job = process_->reclaim(node.id);
+  process_->pass(minutes(1));
+  ASSERT_FALSE(job->ended);
+  const auto begun = installation_.clock.now();
+  process_->replace_provider();
+  EXPECT_LE(installation_.clock.now() - begun, seconds(10));
+  EXPECT_EQ(job->failure(), "could not poll servers: HTTP 401: expired");
+  cloud_->unlisted.clear();
+  const auto next = process_->reclaim(node.id);
+  process_->run_until_ended(*next);
+  EXPECT_EQ(next->failure(), "");
+  EXPECT_THAT(installation_.nodes(), IsEmpty());
+}
+
 TEST_F(ResumeTest, attempts_are_counted_over_deaths) {
   config_->launch_retries_ = 2;
   cloud_->boots = false;
