@@ -38,6 +38,7 @@ class LastKnown {
   // Throws CloudErrors of other kinds.
   async::Task<Pointer> get(Ask ask) {
     if (runtime_.clock.now() < retry_at_) co_return last_;
+    const auto retry_at = retry_at_;
     std::optional<driver::CloudError> failure;
     try {
       async::Task<Pointer> asking = ask();
@@ -47,7 +48,8 @@ class LastKnown {
       if (!is_of_service(error.kind())) throw;
       failure = error;
     }
-    if (failure) unreachable(*failure);
+    // Calls that were under way together report one outage.
+    if (failure && retry_at_ == retry_at) unreachable(*failure);
     co_return last_;
   }
 

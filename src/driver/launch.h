@@ -60,6 +60,8 @@ class LaunchError : public std::runtime_error {
     quota,        // quota exceeded: the launcher retries once there is capacity
     unanswered,   // the cloud did not respond, perhaps until the timeout, or refused the
                   // credentials: while it does so, the request waits
+    replaced,     // the cloud did not respond, or refused the credentials, and the provider was
+                  // replaced: its successor can resume the launch
     unreachable,  // the machine runs but has shown no host keys: its image may be broken
     failed,       // any other failure
   };

@@ -261,7 +261,8 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
   if (failed_) co_return Outcome::failed;
   if (!failure_.empty()) co_return Outcome::unanswered;
   if (lost_) co_return Outcome::lost;
-  co_return refused_ ? Outcome::refused : Outcome::ready;
+  if (refused_) co_return Outcome::refused;
+  co_return replaced_ ? Outcome::replaced : Outcome::ready;
 }
 
 Task<> NodeLaunches::run_one(Launch& launch) {
@@ -270,6 +271,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   std::string failure;
   auto state = NodeState::ready;
   bool lost = false;
+  bool replaced = false;
   bool is_answered = true;
   try {
     co_await launch_in_turn(launch, log);
@@ -277,6 +279,7 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     throw;
   } catch (const LaunchError& error) {
     failure = error.what();
+    replaced = error.kind() == LaunchError::Kind::replaced;
     state = error.kind() == LaunchError::Kind::quota ? NodeState::aborted : NodeState::failed;
     is_answered = error.kind() != LaunchError::Kind::unanswered;
     if (!is_answered) queries_before_ = provider_.quota->queries();
@@ -289,7 +292,10 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     failure = error.what();
     state = NodeState::failed;
   }
-  if (lost) {
+  if (replaced) {
+    log.warning("Leaving the launch of the node to the replaced provider's successor: {}", failure);
+    replaced_ = true;
+  } else if (lost) {
     log.warning("Abandoning the launch of the node: {}", failure);
     lost_ = true;
   } else if (state != NodeState::ready) {

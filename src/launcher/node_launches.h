@@ -71,6 +71,7 @@ class NodeLaunches {
     failed,      // at least one, see failure()
     unanswered,  // by the cloud, at least one, see failure(); none has failed otherwise
     lost,        // the record or lock of at least one, or the request; none has failed
+    replaced,    // the provider: its successor can resume at least one launch; the others succeeded
   };
 
   // Launches them concurrently. Returns when all launches have ended and their records have the
@@ -111,6 +112,7 @@ class NodeLaunches {
   std::string newest_known_;     // the id of the newest node before these
   bool refused_ = false;
   bool lost_ = false;
+  bool replaced_ = false;
   bool failed_ = false;
   std::string failure_;
   std::int64_t queries_before_ = 0;  // of the quota, before the last launch without a response

@@ -132,7 +132,8 @@ Task<Outcome> NodeRequestHandler::hand_out() {
 
 // --- new nodes
 
-// When the launcher stops, launches are left as they are, to be resumed.
+// When the launcher stops, or the provider was replaced and cannot complete them, launches are left
+// as they are, to be resumed.
 Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
   try {
     switch (launches.empty() ? NodeLaunches::Outcome::ready : co_await launches.run()) {
@@ -140,6 +141,9 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches) {
         co_return co_await hand_out();
       case NodeLaunches::Outcome::refused:
       case NodeLaunches::Outcome::lost:
+        break;
+      case NodeLaunches::Outcome::replaced:
+        is_pending_ = false;
         break;
       case NodeLaunches::Outcome::unanswered:
         // The request waits for the end of an outage, but not for a cloud that responds.

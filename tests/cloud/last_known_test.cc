@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "async/event_loop.h"
+#include "async/task_scope.h"
 #include "driver/cloud_error.h"
 
 namespace nodepool::cloud {
@@ -28,6 +29,11 @@ class LastKnownTest : public testing::Test {
     return *loop_.run(known_.get(ask));
   }
 
+  async::Task<> get_one() {
+    const LastKnown<int>::Ask ask = [this] { return tell(); };
+    co_await known_.get(ask);
+  }
+
   void pass(async::Duration time) { clock_.advance_by(time); }
 
   async::EventLoop loop_;
@@ -40,12 +46,14 @@ class LastKnownTest : public testing::Test {
                                          std::string_view text) { log_.emplace_back(text); }),
       "test"};
   int asked_ = 0;
+  async::Duration time_{};  // of each answer
   std::optional<CloudError> failure_;
   LastKnown<int> known_{runtime_, logger_, "numbers", 0};
 
  private:
   async::Task<std::shared_ptr<const int>> tell() {
     ++asked_;
+    co_await clock_.sleep_for(time_);
     if (failure_) throw CloudError(*failure_);
     co_return std::make_shared<const int>(asked_);
   }
@@ -74,6 +82,30 @@ TEST_F(LastKnownTest, before_the_first_answer_nothing_is_known) {
   failure_.emplace(CloudError::Kind::transient, "nothing answers");
   EXPECT_EQ(get(), 0);
   EXPECT_THAT(log_, ElementsAre(HasSubstr("numbers, not known yet: nothing answers")));
+}
+
+TEST_F(LastKnownTest, callers_that_ask_together_notice_one_outage) {
+  failure_.emplace(CloudError::Kind::transient, "nothing answers");
+  async::TaskScope callers(runtime_, [](const std::string&, const std::string&) {});
+  const auto ask_for = [this, &callers](async::Duration time) {
+    time_ = time;
+    callers.spawn("caller", get_one());
+    while (loop_.poll()) {
+    }
+  };
+  ask_for(std::chrono::seconds(10));
+  ask_for(std::chrono::seconds(20));
+  for (int i = 0; i < 2; ++i) {
+    pass(std::chrono::seconds(10));
+    while (loop_.poll()) {
+    }
+  }
+  EXPECT_TRUE(callers.empty());
+  EXPECT_THAT(log_, SizeIs(1));
+  pass(LastKnown<int>::kPause - std::chrono::seconds(10));
+  failure_.reset();
+  time_ = {};
+  EXPECT_EQ(get(), 3) << "the pause began with the first failure";
 }
 
 TEST_F(LastKnownTest, a_refusal_is_no_outage) {

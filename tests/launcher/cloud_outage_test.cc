@@ -17,6 +17,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 TEST_F(CloudTest, a_request_is_not_declined_while_the_cloud_does_not_respond) {
   cloud_->limits = {{"cores", 2}};
@@ -97,6 +98,24 @@ TEST_F(CloudTest, a_resumed_launch_that_gets_no_response_is_made_after_the_outag
   cloud_->limits_failure.clear();
   pass(seconds(20));
   EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_launch_that_a_replaced_provider_cannot_complete_is_resumed_by_its_successor) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  const std::string id = request({"small", "small"});
+  const auto begun = nodes();
+  ASSERT_EQ(begun.size(), 2U);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::replaced, "401 Unauthorized");
+  reconfigure(std::string(kCloud) + "    max-concurrency: 5\n");
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::pending);
+  cloud_->launch_error.reset();
+  pass(seconds(20));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(read_request(id).nodes, UnorderedElementsAre(begun[0].id, begun[1].id));
+  EXPECT_THAT(read_request(id).declined_by, IsEmpty());
+  EXPECT_EQ(cloud_->launches, 4);
 }
 
 TEST_F(CloudTest, a_cloud_that_responds_but_launches_nothing_has_its_request_declined) {

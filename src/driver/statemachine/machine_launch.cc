@@ -41,6 +41,10 @@ class NoAddress : public std::runtime_error {
 // After so long without a response of the cloud, another pool serves the request if one may.
 constexpr auto kLongestSilence = std::chrono::minutes(10);
 
+// The same if the provider was replaced: its successor resumes the launch. Shorter outages are left
+// to this launch, because the new configuration may lack its label.
+constexpr auto kSilenceIfReplaced = std::chrono::seconds(30);
+
 // The cloud has not responded for long, and another pool may serve the request.
 class LeftToOthers : public std::runtime_error {
  public:
@@ -106,7 +110,10 @@ Task<> MachineLaunch::run() {
     metrics_.ended(failure ? failure->result : kLaunchReady, launch_.node());
     emit_trace(failure);
     if (!failure) break;
-    if (!failure->has_reached_cloud) silence_.note(false, context_.runtime.clock.now());
+    if (!failure->has_reached_cloud) {
+      silence_.note(false, context_.runtime.clock.now());
+      if (!context_.is_serving) throw LaunchError(LaunchError::Kind::replaced, failure->message);
+    }
     launch_.node().launch_journal = journal_.to_json();  // for reclaiming the node
     if (is_last(*failure)) throw LaunchError(failure->kind, failure->message);
     context_.log.error("Launch attempt {}/{} failed: {}", journal_.attempt,
@@ -129,6 +136,13 @@ bool MachineLaunch::is_for_others() const {
          launch_.may_be_left_to_others();
 }
 
+// The successor may have what this provider lacks: credentials, or the cloud's address.
+void MachineLaunch::end_if_replaced(std::string_view failure) const {
+  const auto silence = silence_.current(context_.runtime.clock.now());
+  if (context_.is_serving || silence < kSilenceIfReplaced) return;
+  throw LaunchError(LaunchError::Kind::replaced, std::string(failure));
+}
+
 // Rethrows errors that end the launch without another attempt.
 std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     const std::exception_ptr& error) const {
@@ -136,6 +150,8 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     std::rethrow_exception(error);
   } catch (const async::Cancelled&) {
     throw;
+  } catch (const LaunchError&) {
+    throw;  // the provider was replaced
   } catch (const coordination::StoreError& failure) {
     if (failure.kind() == coordination::StoreError::Kind::session_expired) {
       metrics_.ended(kLaunchSessionLost, launch_.node());
@@ -250,6 +266,7 @@ void MachineLaunch::step_became_unknown(std::string error) {
 // The cloud was asked for what the launch may have made. `failure` is empty if it has responded.
 void MachineLaunch::searched(const std::string& failure) {
   silence_.note(failure.empty(), context_.runtime.clock.now());
+  end_if_replaced(failure);
   if (!is_for_others()) return;
   throw LeftToOthers("the cloud does not respond, so another pool may serve the request: " +
                      failure);
@@ -259,6 +276,7 @@ void MachineLaunch::searched(const std::string& failure) {
 void MachineLaunch::polled(std::string_view failure) {
   silence_.note(failure.empty(), context_.runtime.clock.now());
   poll_failure_ = failure;
+  end_if_replaced(failure);
 }
 
 Task<> MachineLaunch::undo() {
@@ -278,7 +296,8 @@ Task<> MachineLaunch::undo() {
       failure = error.what();
     } catch (const CloudError& error) {
       failure = error.what();
-      is_silent = error.kind() == CloudError::Kind::transient;  // also the 503 of a proxy
+      is_silent = error.kind() == CloudError::Kind::transient ||  // also the 503 of a proxy
+                  error.kind() == CloudError::Kind::auth;
     }
     searched(is_silent ? failure : std::string());
     if (failure.empty()) break;

@@ -29,7 +29,8 @@ struct MachineLaunchContext {
   BootTimes& boot_times;  // of machines with the node's label
   nodescan::Scanner& scanner;
   telemetry::Logger log;
-  telemetry::Metrics metrics = {};
+  telemetry::Metrics metrics;
+  const bool& is_serving;  // false: the provider is replaced, perhaps with other credentials
 };
 
 // The launch of one node: tries to make a machine until one has come up and shown its host keys.
@@ -69,6 +70,7 @@ class MachineLaunch {
   void searched(const std::string& failure);
   void polled(std::string_view failure);
   bool is_for_others() const;
+  void end_if_replaced(std::string_view failure) const;
   bool is_last(const Failure& failure) const;
   const MachineLabel& label() const;
 

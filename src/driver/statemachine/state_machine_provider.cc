@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
+#include <boost/asio/this_coro.hpp>
+
+#include "async/call_tracer.h"
 #include "async/deadline.h"
 #include "async/event.h"
 #include "driver/statemachine/launch_journal.h"
@@ -19,6 +23,22 @@ namespace {
 
 // Timeout of one attempt to delete a machine.
 constexpr auto kDeleteTimeout = std::chrono::seconds(600);
+
+// Ends the wait for a deletion that the cloud does not report to a replaced provider. Its
+// successor, perhaps with other credentials, makes the next attempt.
+class DeletionTracer final : public async::CallTracer {
+ public:
+  explicit DeletionTracer(std::shared_ptr<const bool> is_serving)
+      : is_serving_(std::move(is_serving)) {}
+
+  void poll_failed(std::string_view list, std::string_view reason) override {
+    if (*is_serving_) return;
+    throw std::runtime_error(fmt::format("could not poll {}: {}", list, reason));
+  }
+
+ private:
+  std::shared_ptr<const bool> is_serving_;
+};
 
 }  // namespace
 
@@ -192,7 +212,7 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
   MachineLaunch machine(
       {context_.runtime, *adapter_, *config_, ownership_, boot_memory_.of(node.type.front()),
        *scanner_, log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id),
-       context_.metrics},
+       context_.metrics, *context_.is_serving},
       launch, std::move(image));
   co_await machine.run();
 }
@@ -208,6 +228,9 @@ Task<std::map<std::string, std::string>> StateMachineProvider::terminated() {
 }
 
 Task<std::optional<model::Node>> StateMachineProvider::reclaim(NodeRecord& record) {
+  const auto tracer = std::make_shared<DeletionTracer>(context_.is_serving);
+  const bool may_be_replaced = *context_.is_serving;  // not a command's
+  if (may_be_replaced) async::set_tracer(co_await boost::asio::this_coro::executor, tracer);
   const auto deadline = context_.runtime.clock.now() + kDeleteTimeout;
   Task<> removing = remove_machine(record);
   co_await async::with_deadline(context_.runtime.clock, deadline, std::move(removing),

@@ -41,6 +41,28 @@ class ResumeTest : public ProviderTest {
     return node(id);
   }
 
+  // As a reload does. Expects that the launch ends soon.
+  void replace_provider_and_expect(LaunchError::Kind end, const Job& job, async::Duration soon) {
+    const auto begun = installation_.clock.now();
+    process_->replace_provider();
+    EXPECT_LE(installation_.clock.now() - begun, soon);
+    try {
+      job.result();
+      ADD_FAILURE() << "it has succeeded";
+    } catch (const LaunchError& error) {
+      EXPECT_EQ(error.kind(), end);
+    }
+  }
+
+  // The cloud responds to the new provider, in the same process.
+  Node finish_with_successor(const std::string& id) {
+    cloud_->faults.clear();
+    const auto job = process_->launch(id);
+    process_->run_until_ended(*job);
+    EXPECT_EQ(job->failure(), "");
+    return node(id);
+  }
+
   void expect_one_machine(const Node& node) {
     EXPECT_EQ(node.state, NodeState::ready);
     EXPECT_EQ(node.external_id_text(), "np" + node.id);
@@ -167,6 +189,83 @@ TEST_F(ResumeTest, an_orderly_stop_leaves_a_launch_to_resume) {
   expect_one_machine(finish(id));
   EXPECT_EQ(cloud_->count("make server"), 1U);
   EXPECT_EQ(cloud_->count("remove"), 0U);
+}
+
+// A reload corrects the credentials or the cloud's address.
+TEST_F(ResumeTest, a_launch_that_searches_in_vain_is_left_to_the_successor_of_its_provider) {
+  for (const Kind kind : {Kind::auth, Kind::transient}) {
+    cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+    cloud_->fail("find server", {kind}, kMany);
+    const std::string id = add_node();
+    const auto job = start().launch(id);
+    process_->pass(minutes(2));
+    ASSERT_FALSE(job->ended);
+    replace_provider_and_expect(LaunchError::Kind::replaced, *job, seconds(5));
+    expect_one_machine(finish_with_successor(id));
+    EXPECT_EQ(cloud_->count("make server"), 1U);
+    clear();
+  }
+}
+
+TEST_F(ResumeTest, a_launch_that_cannot_poll_is_left_to_the_successor_of_its_provider) {
+  cloud_->boot_time = minutes(10);
+  cloud_->unlisted = "HTTP 401: expired";
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(minutes(2));
+  replace_provider_and_expect(LaunchError::Kind::replaced, *job, seconds(30));
+  cloud_->unlisted.clear();
+  expect_one_machine(finish_with_successor(id));
+  EXPECT_EQ(cloud_->count("make server"), 1U);
+}
+
+TEST_F(ResumeTest, a_launch_that_cannot_delete_is_left_to_the_successor_of_its_provider) {
+  cloud_->fail("look", {Kind::failed});
+  cloud_->fail("remove", {Kind::auth}, kMany);
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(minutes(2));
+  replace_provider_and_expect(LaunchError::Kind::replaced, *job, seconds(10));
+  expect_one_machine(finish_with_successor(id));
+  EXPECT_EQ(cloud_->count("make server"), 2U);
+}
+
+TEST_F(ResumeTest, a_launch_whose_attempts_are_refused_is_left_to_the_successor_of_its_provider) {
+  cloud_->fail("make disk", {Kind::auth}, kMany);
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(seconds(1));
+  replace_provider_and_expect(LaunchError::Kind::replaced, *job, seconds(15));
+  expect_one_machine(finish_with_successor(id));
+}
+
+TEST_F(ResumeTest, a_launch_that_gets_responses_continues_with_a_replaced_provider) {
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("find server", {Kind::transient}, 20);  // for less than half a minute
+  cloud_->boot_time = minutes(5);
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(seconds(5));
+  process_->replace_provider();
+  EXPECT_EQ(job->failure(), "");
+  expect_one_machine(node(id));
+}
+
+TEST_F(ResumeTest, a_deletion_that_cannot_poll_is_left_to_the_successor_of_its_provider) {
+  const Node node = launch_new();
+  cloud_->unlisted = "HTTP 401: expired";
+  const auto job = process_->reclaim(node.id);
+  process_->pass(minutes(1));
+  ASSERT_FALSE(job->ended);
+  const auto begun = installation_.clock.now();
+  process_->replace_provider();
+  EXPECT_LE(installation_.clock.now() - begun, seconds(10));
+  EXPECT_EQ(job->failure(), "could not poll servers: HTTP 401: expired");
+  cloud_->unlisted.clear();
+  const auto next = process_->reclaim(node.id);
+  process_->run_until_ended(*next);
+  EXPECT_EQ(next->failure(), "");
+  EXPECT_THAT(installation_.nodes(), IsEmpty());
 }
 
 TEST_F(ResumeTest, attempts_are_counted_over_deaths) {

@@ -110,14 +110,22 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& steps) {
   co_await step(steps, "disk", cloud_->disks, spec);
   co_await step(steps, "server", cloud_->servers, spec);
   steps.enter("booting");
-  const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
-  if (!cloud_->unlisted.empty()) tracer->poll_failed("servers", cloud_->unlisted);
+  co_await poll();
   co_await runtime_.clock.sleep_for(cloud_->boot_time);
   const std::function<void()> act = [] {};
   co_await call("look", act);
   if (!cloud_->boots) throw CloudError(CloudError::Kind::failed, "the server does not come up");
   steps.booted(cloud_->boot_time);
   co_return cloud_->described;
+}
+
+// Returns when servers can be polled.
+Task<> ScriptedAdapter::poll() {
+  const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
+  while (!cloud_->unlisted.empty()) {
+    if (tracer) tracer->poll_failed("servers", cloud_->unlisted);
+    co_await runtime_.clock.sleep_for(std::chrono::seconds(10));
+  }
 }
 
 Task<> ScriptedAdapter::remove(model::Json external_id, LaunchSteps& steps) {
@@ -129,6 +137,7 @@ Task<> ScriptedAdapter::remove(model::Json external_id, LaunchSteps& steps) {
     std::erase_if(cloud_->disks, is_it);
   };
   co_await call("remove", act);
+  co_await poll();
 }
 
 Task<MachineList> ScriptedAdapter::list() {

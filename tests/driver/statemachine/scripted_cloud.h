@@ -38,10 +38,10 @@ struct ScriptedCloud {
   std::string hangs;                                             // a call that never ends
   async::Duration latency{};                                     // of each call
   async::Duration boot_time{};
-  async::Duration hidden{};      // how long a new thing does not show in listings
-  bool boots = true;             // otherwise a server does not come up
-  std::string unlisted;          // why servers cannot be polled while one boots; empty: they can
-  Instance described;            // what a new server says of itself
+  async::Duration hidden{};  // how long a new thing does not show in listings
+  bool boots = true;         // otherwise a server does not come up
+  std::string unlisted;  // why servers cannot be polled while one boots or goes; empty: they can
+  Instance described;    // what a new server says of itself
   std::vector<Resource> others;  // in listings: as machines if they are instances
   std::vector<CloudImage> images;
   std::vector<Machine> other_machines;
@@ -110,6 +110,7 @@ class ScriptedAdapter final : public Adapter {
   using Things = std::vector<ScriptedCloud::Thing>;
 
   Task<> call(std::string name, std::function<void()> act);
+  Task<> poll();
   Task<std::string> make(std::string kind, Things& things, CreateSpec spec);
   Task<std::optional<std::string>> find(std::string kind, Things& things, std::string name);
   Task<std::string> step(LaunchSteps& steps, std::string kind, Things& things, CreateSpec spec);
