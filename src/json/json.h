@@ -41,7 +41,8 @@ class ParseError : public std::runtime_error {
 // has too many values.
 Json parse(std::string_view text);
 
-// The same with the limits of a record.
+// The same with the limits of a record. Half of a character, a surrogate that Python writes without
+// the other one, becomes U+FFFD.
 Json parse_record(std::string_view text);
 
 // The value as one line of JSON, without a newline. Bytes that are not valid UTF-8 become U+FFFD:
