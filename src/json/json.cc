@@ -3,10 +3,13 @@
 #include <simdjson.h>
 
 #include <bitset>
+#include <charconv>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -259,6 +262,38 @@ Json parse_within(std::string_view text, const ValueLimits& limits, LargeInteger
   }
 }
 
+constexpr std::size_t kEscapeSize = 6;  // of "\ud83d"
+
+// The UTF-16 code unit of the escape at the start of `text`; nothing: there is none.
+std::optional<unsigned> escaped_unit(std::string_view text) {
+  if (text.size() < kEscapeSize || !text.starts_with("\\u")) return std::nullopt;
+  unsigned unit = 0;
+  const char* const end = text.data() + kEscapeSize;
+  const auto [stop, error] = std::from_chars(text.data() + 2, end, unit, 16);
+  return error == std::errc() && stop == end ? std::optional(unit) : std::nullopt;
+}
+
+// The text with U+FFFD for each escape of a surrogate without its other half.
+std::string replace_lone_surrogates(std::string text) {
+  const auto unit_at = [&text](std::size_t at) {
+    return at < text.size() ? escaped_unit(std::string_view(text).substr(at)).value_or(0) : 0;
+  };
+  const auto is_high = [](unsigned unit) { return unit >= 0xd800 && unit <= 0xdbff; };
+  const auto is_low = [](unsigned unit) { return unit >= 0xdc00 && unit <= 0xdfff; };
+  std::size_t at = text.find('\\');
+  while (at != std::string::npos) {
+    const unsigned unit = unit_at(at);
+    std::size_t size = unit == 0 ? 2 : kEscapeSize;
+    if (is_high(unit) && is_low(unit_at(at + kEscapeSize))) {
+      size = 2 * kEscapeSize;
+    } else if (is_high(unit) || is_low(unit)) {
+      text.replace(at, kEscapeSize, "\\ufffd");
+    }
+    at = text.find('\\', at + size);
+  }
+  return text;
+}
+
 }  // namespace
 
 Json parse(std::string_view text) {
@@ -268,8 +303,14 @@ Json parse(std::string_view text) {
 }
 
 Json parse_record(std::string_view text) {
-  return parse_within(text, {.values = kMaximumRecordValues, .depth = kMaximumRecordDepth},
-                      LargeIntegers::kept);
+  const ValueLimits limits{.values = kMaximumRecordValues, .depth = kMaximumRecordDepth};
+  try {
+    return parse_within(text, limits, LargeIntegers::kept);
+  } catch (const ParseError&) {
+    const std::string readable = replace_lone_surrogates(std::string(text));
+    if (readable == text) throw;
+    return parse_within(readable, limits, LargeIntegers::kept);
+  }
 }
 
 std::string to_text(const Json& value) {

@@ -42,7 +42,8 @@ class ParseError : public std::runtime_error {
 Json parse(std::string_view text);
 
 // The same with the limits of a record. An integer beyond 64 bits becomes a binary value, its
-// digits, so that it can be written as it was: Zuul's requests have trace ids of 128 bits.
+// digits, so that it can be written as it was: Zuul's requests have trace ids of 128 bits. Half of
+// a character, a surrogate that Python writes without the other one, becomes U+FFFD.
 Json parse_record(std::string_view text);
 
 // The value as one line of JSON, without a newline. Bytes that are not valid UTF-8 become U+FFFD:

@@ -166,7 +166,8 @@ Task<> CleanupWorker::isolated(Task<> work) {
 
 // Whether other launchers still have time to resume the request's launches.
 bool CleanupWorker::is_deferred_to_peer(const NodeRequest& request) {
-  const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
+  model::IdSet nodes = context_.records.nodes.allocated_to(request.id);
+  std::erase_if(nodes, [this](const std::string& id) { return is_discarded(id); });
   const bool can_be_resumed = nodes.size() == request.node_types.size() &&
                               std::ranges::all_of(nodes, [this](const std::string& id) {
                                 const NodeState state = context_.records.nodes.find(id)->state;

@@ -58,6 +58,8 @@ std::optional<Decision> defer_to_better_pool(const NodeRequest& request, const C
     }
   }
   for (const Component* pool : pools) {
+    // It defers to this one if the request prefers this provider: both would wait for ever.
+    if (prefers(request, own, *pool)) continue;
     if (pool->priority < own.priority && !pool->paused && may_serve(*pool, request)) {
       return wait_for_pool(*pool, Code::left_to_better_priority);
     }

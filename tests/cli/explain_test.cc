@@ -380,6 +380,25 @@ TEST_F(ExplainTest, a_pending_request_without_its_launcher_says_what_resumes_it)
   EXPECT_THAT(out(), HasSubstr("\nA launcher is serving it:\n"));
 }
 
+TEST_F(ExplainTest, the_node_of_an_earlier_failed_launch_is_not_the_one_in_launch) {
+  add_pool("rack", {"small"});
+  const std::string id =
+      add_request({"small"}, [](NodeRequest& request) { request.state = RequestState::pending; });
+  model::Node earlier = make_node("small");
+  earlier.provider = "removed";
+  earlier.state = NodeState::deleting;
+  earlier.allocated_to = id;
+  run(launcher_.add_node(earlier));
+  model::Node building = make_node("small");
+  building.state = NodeState::building;
+  building.allocated_to = id;
+  const std::string node = run(launcher_.add_node(building));
+  coordination::Lock lock(store_, random_, model::node_lock_path(node));
+  ASSERT_TRUE(run(lock.try_acquire()));
+  EXPECT_THAT(explain(id), HasSubstr("  reason      node " + node + " is building\n"));
+  EXPECT_THAT(out(), HasSubstr("\nA launcher is serving it:\n"));
+}
+
 TEST_F(ExplainTest, a_launch_that_has_not_begun_is_not_interrupted) {
   add_pool("rack", {"small"});
   const std::string id =

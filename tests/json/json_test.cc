@@ -257,6 +257,18 @@ TEST(Json, a_record_keeps_the_digits_of_large_integers) {
   EXPECT_EQ(digits(1), "-18446744073709551616");
   EXPECT_EQ(record.at(2), 1e30);
   EXPECT_EQ(record.at(3), 7);
+
+// Python writes what a browser has cut in the middle of a character.
+TEST(Json, half_a_character_in_a_record_is_replaced) {
+  EXPECT_EQ(to_text(parse_record(
+                R"({"a": "x\ud83d", "b": ["\ude00\ud83d\ude00"], "\ud83d\ud83d\uDE00": 1})")),
+            "{\"a\":\"x\xef\xbf\xbd\",\"b\":[\"\xef\xbf\xbd😀\"],\"\xef\xbf\xbd😀\":1}");
+  EXPECT_EQ(to_text(parse_record(R"({"a": "\\ud83d", "b": "\ud83d"})")),
+            "{\"a\":\"\\\\ud83d\",\"b\":\"\xef\xbf\xbd\"}")
+      << "an escaped backslash is no escape";
+  EXPECT_THROW(parse_record(R"({"a": "\ud83"})"), ParseError);
+  EXPECT_THROW(parse_record(R"({"a": "\ud83d", "b"})"), ParseError);
+  EXPECT_THROW(parse(R"({"a": "\ud83d"})"), ParseError) << "no record";
 }
 
 // With quadratic time this would exceed the timeout of the suite.

@@ -18,6 +18,7 @@ using std::chrono::seconds;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::SizeIs;
+using testing::UnorderedElementsAreArray;
 
 constexpr auto kFake = R"(
 labels: [{name: small}]
@@ -234,6 +235,27 @@ TEST_F(ResumeTest, a_launcher_of_the_pool_without_the_label_leaves_it_to_others)
   EXPECT_EQ(state(request_), RequestState::pending);
   start(kFake);
   expect_the_same_nodes_to_be_handed_out();
+}
+
+// As after a launch of another pool that failed: its machine is still being deleted.
+TEST_F(ResumeTest, a_node_that_the_request_had_before_does_not_prevent_it) {
+  start(kFake);
+  request_ = post_request({"small", "small"});
+  for (std::size_t i = 0; i < kMany && begun_nodes().size() < 2; ++i) step();
+  const std::set<std::string> begun = begun_nodes();
+  ASSERT_THAT(begun, SizeIs(2));
+  Node failed = read_node(*begun.begin());
+  failed.provider = "of-another-launcher";
+  failed.launch_journal = {};
+  failed.set_state(NodeState::deleting, clock_.wall_seconds());
+  as_requestor(requestor_->create(model::node_path(""), to_record(failed),
+                                  coordination::CreateMode::persistent_sequential));
+  kill();
+  start(kFake);
+  for (int i = 0; i < 60 && state(request_) != RequestState::fulfilled; ++i) pass(seconds(1));
+  ASSERT_EQ(state(request_), RequestState::fulfilled);
+  EXPECT_THAT(read_request(request_).nodes, UnorderedElementsAreArray(begun));
+  EXPECT_THAT(machines(), SizeIs(2));
 }
 
 TEST_F(ResumeTest, a_request_with_pools_that_do_not_return_fails) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <utility>
 
 #include "planning/decision_text.h"
 
@@ -380,6 +381,20 @@ TEST(DecisionTest, the_preferred_provider_goes_first_while_it_can) {
   situation.request.declined_by.clear();
   situation.request.provider = "rack";
   EXPECT_EQ(situation.decide().kind, Kind::accept) << "it is our provider";
+}
+
+TEST(DecisionTest, the_preferred_provider_serves_although_another_one_has_a_better_priority) {
+  Situation situation;
+  situation.request.provider = "rack";
+  situation.others = {pool("p", "cloud", {"small"}, 50)};
+  EXPECT_EQ(situation.decide().kind, Kind::accept);
+  std::swap(situation.own, situation.others[0]);
+  EXPECT_EQ(situation.decide().reason.code, Reason::Code::prefers_other_provider)
+      << "what the other one decides";
+  std::swap(situation.own, situation.others[0]);
+  situation.others.push_back(pool("q", "rack", {"small"}, 50));
+  EXPECT_EQ(situation.decide().reason.code, Reason::Code::left_to_better_priority)
+      << "a pool of the same provider";
 }
 
 TEST(DecisionTest, a_pool_with_a_lower_priority_number_goes_first_unless_it_is_paused) {
