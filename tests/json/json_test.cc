@@ -257,6 +257,7 @@ TEST(Json, a_record_keeps_the_digits_of_large_integers) {
   EXPECT_EQ(digits(1), "-18446744073709551616");
   EXPECT_EQ(record.at(2), 1e30);
   EXPECT_EQ(record.at(3), 7);
+}
 
 // Python writes what a browser has cut in the middle of a character.
 TEST(Json, half_a_character_in_a_record_is_replaced) {
