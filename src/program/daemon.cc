@@ -131,13 +131,21 @@ telemetry::MetricsRegistry Daemon::registry() const {
   return registry;
 }
 
+std::vector<std::string> Daemon::obstacles(std::string store_problem) const {
+  std::vector<std::string> obstacles;
+  if (!store_problem.empty()) obstacles.push_back(std::move(store_problem));
+  if (!start_failure_.empty() && !serves_) obstacles.push_back(start_failure_);
+  if (store_.is_open() && !serves_) obstacles.emplace_back("still starting");
+  return obstacles;
+}
+
+std::string Daemon::status() const {
+  const std::vector<std::string> all = obstacles(store_.cause());
+  return all.empty() ? "Serving" : fmt::format("{}", fmt::join(all, "; "));
+}
+
 telemetry::Health Daemon::health() const {
-  telemetry::Health health;
-  if (std::string trouble = store_.problem(); !trouble.empty()) {
-    health.obstacles.push_back(std::move(trouble));
-  }
-  if (!start_failure_.empty() && !serves_) health.obstacles.push_back(start_failure_);
-  if (store_.is_open() && !serves_) health.obstacles.emplace_back("still starting");
+  telemetry::Health health{.obstacles = obstacles(store_.problem()), .warnings = {}};
   if (!state_.configuration_problem.empty()) {
     health.warnings.push_back(model::rejection_text(state_.configuration_problem));
   }
@@ -169,6 +177,7 @@ void Daemon::update_problems() {
 
 void Daemon::loop_turned(async::Duration lag) {
   update_problems();
+  service_manager_.set_status(status());
   metrics_.time(telemetry::series<telemetry::kLoopLag>(), lag);
   if (lag < loop_check_interval_) return;
   metrics_.count(telemetry::series<telemetry::kLoopStalls>());
@@ -300,7 +309,7 @@ Task<bool> Daemon::try_to_begin() {
   serves_ = true;
   if (is_config_newer_) follower_.reload();
   report_->serving();
-  service_manager_.started("Serving");
+  service_manager_.started(status());
   co_return true;
 }
 

@@ -104,6 +104,10 @@ class Daemon {
   config::Config load();
   void reload_ended(const std::string& error);
   void loop_turned(async::Duration lag);
+  // Why the daemon is not ready; `store_problem` is the store's.
+  std::vector<std::string> obstacles(std::string store_problem) const;
+  // What `systemctl status` shows.
+  std::string status() const;
   // Reports changed keys that take effect only after a restart.
   void keep_until_restart(std::vector<std::string> keys);
   // Updates the problems in state_.

@@ -251,13 +251,20 @@ std::string DaemonStore::problem() const {
   }
   const async::Clock::TimePoint now = runtime_.clock.now();
   if (away_since_) {
-    return fmt::format(
-        "{} for {:.0f} s: {}",
-        zookeeper_ == nullptr ? "the store has been unusable" : "no connection to ZooKeeper",
-        seconds(now - *away_since_), opened_.store->problem());
+    return fmt::format("{} for {:.0f} s: {}", away_text(), seconds(now - *away_since_),
+                       opened_.store->problem());
   }
   const bool is_refusing = refused_at_ && now < *refused_at_ + kRefusalTime;
   return is_refusing ? "the store refuses writes: " + refusal_ : std::string();
+}
+
+std::string DaemonStore::cause() const {
+  if (!is_open() || !away_since_) return problem();
+  return fmt::format("{}: {}", away_text(), opened_.store->problem());
+}
+
+std::string DaemonStore::away_text() const {
+  return zookeeper_ == nullptr ? "the store has been unusable" : "no connection to ZooKeeper";
 }
 
 Task<> DaemonStore::close() {

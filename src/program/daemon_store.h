@@ -50,6 +50,8 @@ class DaemonStore {
 
   // Why the store is not usable now, as a sentence; empty if it is.
   std::string problem() const;
+  // The same without its duration, so that it changes only with the cause.
+  std::string cause() const;
 
   // The problems of a usable store, as sentences. Logs that no configured server responds.
   std::vector<std::string> warnings();
@@ -73,6 +75,7 @@ class DaemonStore {
 
   void on_embedded_session(coordination::SessionState state);
   void on_zookeeper_session(coordination::SessionState state);
+  std::string away_text() const;
   void on_write(const std::string& refusal);
   void warn_of_plaintext(const config::Config& config) const;
   void warn_of_name();

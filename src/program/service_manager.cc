@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace nodepool::program {
 
@@ -24,6 +25,11 @@ std::int64_t number(std::string_view text) {
   std::int64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
 }
 
 // A socket connected to the address, "/path" or "@name" of an abstract one; -1 on failure.
@@ -58,9 +64,15 @@ ServiceManager::~ServiceManager() {
 }
 
 void ServiceManager::started(const std::string& status) {
-  std::string line = status;
-  std::ranges::replace(line, '\n', ' ');
-  send("READY=1\nSTATUS=" + line);
+  std::string line = one_line(status);
+  if (send("READY=1\nSTATUS=" + line)) status_ = std::move(line);
+}
+
+// One that could not be sent is sent with the next call.
+void ServiceManager::set_status(const std::string& status) {
+  std::string line = one_line(status);
+  if (status_.empty() || line == status_) return;
+  if (send("STATUS=" + line)) status_ = std::move(line);
 }
 
 void ServiceManager::stopping() {
@@ -74,8 +86,8 @@ async::Task<> ServiceManager::feed_watchdog() {
   }
 }
 
-void ServiceManager::send(const std::string& message) const {
-  if (socket_ >= 0) ::send(socket_, message.data(), message.size(), MSG_NOSIGNAL);
+bool ServiceManager::send(const std::string& message) const {
+  return socket_ >= 0 && ::send(socket_, message.data(), message.size(), MSG_NOSIGNAL) >= 0;
 }
 
 }  // namespace nodepool::program

@@ -25,6 +25,8 @@ class ServiceManager {
 
   // The daemon has started; `status` is a text for `systemctl status`.
   void started(const std::string& status);
+  // The status has changed. Sends nothing if it has not, or before started().
+  void set_status(const std::string& status);
   void stopping();
 
   // The timeout of systemd's watchdog; 0: it has none.
@@ -34,11 +36,13 @@ class ServiceManager {
   async::Task<> feed_watchdog();
 
  private:
-  void send(const std::string& message) const;
+  // Returns whether it was sent.
+  bool send(const std::string& message) const;
 
   async::Runtime runtime_;
   int socket_ = -1;                        // connected; -1: none
   std::chrono::microseconds watchdog_{0};  // 0: none
+  std::string status_;                     // the last one that was sent; empty: none
 };
 
 }  // namespace nodepool::program

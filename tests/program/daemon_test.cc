@@ -44,6 +44,7 @@ class TestDaemon final : public Daemon {
   std::vector<std::string> early_problems_;
   std::function<void()> block_;          // is called on the loop
   std::function<Task<>()> begin_;        // in the start
+  std::function<Task<>()> serving_;      // runs after it, and ends the daemon
   bool ends_when_reconfigured_ = false;  // not by the start
 
   using Daemon::enable_registry;
@@ -69,7 +70,15 @@ class TestDaemon final : public Daemon {
       failures_.erase(failures_.begin());
       throw StoreError(failure);
     }
-    if (!ends_when_reconfigured_) ::raise(SIGTERM);
+    if (serving_) {
+      tasks_.spawn("serving", serve_then_end());
+    } else if (!ends_when_reconfigured_) {
+      ::raise(SIGTERM);
+    }
+  }
+  Task<> serve_then_end() {
+    co_await serving_();
+    ::raise(SIGTERM);
   }
   Task<> reconfigure(config::Config /*config*/) override {
     calls_.emplace_back("reconfigure");
@@ -79,11 +88,13 @@ class TestDaemon final : public Daemon {
   std::vector<std::string> early_problems() const override { return early_problems_; }
   Task<> stop() override {
     calls_.emplace_back("stop");
+    co_await tasks_.stop();
     co_await store().exists("/");
   }
 
   driver::DriverRegistry drivers_{{}};
   std::vector<StoreError> failures_;
+  async::TaskScope tasks_{runtime(), [](const std::string&, const std::string&) {}};
 };
 
 class DaemonTest : public testing::Test {
@@ -141,6 +152,41 @@ TEST_F(DaemonTest, a_start_that_waits_because_the_store_failed_is_reported_as_wa
   EXPECT_THAT(obstacles,
               ElementsAre(ElementsAre("still starting"), ElementsAre(reason, "still starting")));
   EXPECT_THAT(daemon->health().obstacles, Not(Contains(reason))) << "it has served since";
+}
+
+TEST_F(DaemonTest, an_outage_of_the_store_is_the_status_of_the_service_until_its_end) {
+  const NotifySocket service_manager;
+  service_manager.publish();
+  ::setenv("WATCHDOG_USEC", "200000", 1);
+  const auto daemon = this->daemon({});
+  const auto wait_for = [](TestDaemon& subject, const NotifySocket& socket,
+                           std::string part) -> Task<> {
+    while (true) {
+      for (const std::string& message : socket.received()) {
+        if (message.contains(part)) co_return;
+      }
+      co_await subject.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  const auto serving = [](TestDaemon& subject, const NotifySocket& socket, auto wait,
+                          std::string file) -> Task<> {
+    co_await wait(subject, socket, "READY=1\nSTATUS=Serving");
+    std::filesystem::rename(file, file + ".old");
+    try {
+      co_await subject.store().exists("/");
+      ADD_FAILURE() << "read from a file that is gone";
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.kind(), StoreError::Kind::storage) << error.what();
+    }
+    co_await wait(subject, socket, "STATUS=the store has been unusable: ");
+    std::filesystem::rename(file + ".old", file);
+    co_await wait(subject, socket, "STATUS=Serving");
+  };
+  daemon->serving_ = [&] {
+    return serving(*daemon, service_manager, wait_for, directory_.path() / "db");
+  };
+  daemon->run(report_);
+  EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop"));
 }
 
 TEST_F(DaemonTest, a_full_disk_delays_the_start_and_little_space_is_a_problem) {

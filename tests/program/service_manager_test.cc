@@ -48,6 +48,18 @@ TEST_F(ServiceManagerTest, it_is_notified_of_the_start_and_the_end) {
               ElementsAre("READY=1\nSTATUS=waiting for the store", "STOPPING=1"));
 }
 
+TEST_F(ServiceManagerTest, a_status_is_sent_when_it_changes_after_the_start) {
+  socket_.publish();
+  ServiceManager manager(runtime_);
+  manager.set_status("early");
+  manager.started("Serving");
+  manager.set_status("Serving");
+  for (int i = 0; i < 2; ++i) manager.set_status("the disk\nis full");
+  manager.set_status("Serving");
+  EXPECT_THAT(socket_.received(),
+              ElementsAre("READY=1\nSTATUS=Serving", "STATUS=the disk is full", "STATUS=Serving"));
+}
+
 TEST_F(ServiceManagerTest, without_a_valid_socket_nothing_is_sent) {
   for (const char* socket : {"", "/nowhere/at/all", "@nobody"}) {
     ::setenv("NOTIFY_SOCKET", socket, 1);
