@@ -28,28 +28,34 @@ rlim_t raise_descriptor_limit(rlim_t wanted) {
 }  // namespace
 
 LauncherWeb::LauncherWeb(const async::Runtime& runtime, const telemetry::Logger& log,
-                         Sources sources)
+                         const telemetry::Logger& audit, Sources sources)
     : runtime_(runtime),
       log_(log),
+      audit_(audit),
       sources_(std::move(sources)),
       metrics_(runtime, sources_.registry) {}
 
-void LauncherWeb::show(model::Records& records, coordination::Store& store,
-                       const telemetry::Logger& audit, api::Api::Options api,
-                       page::StatusPage::Options page) {
+Task<> LauncherWeb::show(model::Records& records, coordination::Store& store, api::Api::Options api,
+                         page::StatusPage::Options page) {
   pages_.emplace(runtime_, records);
   status_page_.emplace(runtime_, records, log_, std::move(page));
   status_page_->start();
-  api_.emplace(runtime_, store, records, log_, audit, std::move(api));
+  api_.emplace(runtime_, store, records, log_, audit_, std::move(api));
   api_->start();
+  co_await early_authorizer_->stop();  // no request uses it any longer
+  early_authorizer_.reset();
 }
 
 Task<> LauncherWeb::start(const config::Config& config) {
   constexpr rlim_t kDescriptors = 16384;  // for three servers and the launcher's other files
   client_limits_ = std::make_shared<web::ClientLimits>(
       web::ClientLimits::fitted(web::ClientLimits::Limits(), raise_descriptor_limit(kDescriptors)));
-  anonymous_read_ = config.api.anonymous_read;
   const config::ApiSettings& api = config.api;
+  anonymous_read_ = api.anonymous_read;
+  api::Authorizer::Options access{.anonymous_read = anonymous_read_};
+  if (!anonymous_read_) access.tokens = api.tokens;  // otherwise nothing needs one before show()
+  early_authorizer_.emplace(runtime_, log_, audit_, std::move(access));
+  early_authorizer_->start();
   std::set<std::string> public_paths;
   if (anonymous_read_) public_paths = web::ReferencePages::paths();
   co_await open({.host = config.webapp.listen_address,
@@ -75,7 +81,7 @@ Task<> LauncherWeb::open(web::ListenAddress listen_address) {
   servers_.push_back(std::make_unique<web::Server>(
       runtime_, log_, [this](web::Request request) { return answer(std::move(request)); },
       web::Server::Limits(), client_limits_,
-      [this](const web::Request& request) { return api_ && api_->authorizer().knows(request); }));
+      [this](const web::Request& request) { return authorizer().knows(request); }));
   co_await servers_.back()->start(std::move(listen_address));
 }
 
@@ -86,9 +92,7 @@ std::vector<std::string> LauncherWeb::problems() const {
       problems.push_back(std::move(problem));
     }
   }
-  if (api_ && !api_->authorizer().problem().empty()) {
-    problems.push_back(api_->authorizer().problem());
-  }
+  if (!authorizer().problem().empty()) problems.push_back(authorizer().problem());
   return problems;
 }
 
@@ -96,6 +100,7 @@ Task<> LauncherWeb::stop() {
   for (const auto& server : servers_) co_await server->stop();
   servers_.clear();
   if (status_page_) co_await status_page_->stop();
+  if (early_authorizer_) co_await early_authorizer_->stop();
   if (api_) co_await api_->stop();
 }
 
@@ -108,41 +113,32 @@ Task<web::Response> LauncherWeb::answer(web::Request request) {
     co_return readiness(request);
   }
   if (is_call) co_return co_await api_->answer(std::move(request));
-  if (!api_) co_return co_await answer_reader(std::move(request), page);
   using Subject = api::Authorizer::Subject;
   const bool is_build_log = page::StatusPage::is_build_log(request);
   const Subject subject = is_build_log ? Subject::build_log : Subject::records;
-  if (auto refusal = api_->authorizer().refuse_reading(request, subject)) {
+  if (auto refusal = authorizer().refuse_reading(request, subject)) {
     co_return std::move(*refusal);
   }
   const web::Request head = api::head_of(request);
   web::Response response = co_await answer_reader(std::move(request), page);
-  api_->authorizer().bind_to_client(response, head);
+  authorizer().bind_to_client(response, head);
   if (!anonymous_read_ || is_build_log) web::make_private(response);
   co_return response;
 }
 
 // Responds to a client that may read.
 Task<web::Response> LauncherWeb::answer_reader(web::Request request, page::StatusPage::Part page) {
-  if (request.path == "/metrics") {
-    if (!api_ && !anonymous_read_) co_return readiness(request);
-    co_return co_await metrics_.answer();
-  }
+  if (request.path == "/metrics") co_return co_await metrics_.answer();
   Task<web::Response> answering = page == page::StatusPage::Part::data
                                       ? status_page_->answer(std::move(request))
                                       : pages_->answer(std::move(request));
   co_return co_await std::move(answering);
 }
 
-// Without the API, tokens cannot be checked.
-bool LauncherWeb::may_read(const web::Request& request) {
-  return api_ ? api_->authorizer().may_read(request) : anonymous_read_;
-}
-
 // Every client may know whether the launcher is ready; the reasons need the right to read.
 web::Response LauncherWeb::readiness(const web::Request& request) {
   telemetry::Health health = sources_.health();
-  const bool is_reader = may_read(request);
+  const bool is_reader = authorizer().may_read(request);
   if (!is_reader) health = web::without_reasons(std::move(health));
   web::Response response = web::readiness_page(health, request);
   if (is_reader && !anonymous_read_) web::make_private(response);

@@ -28,14 +28,16 @@ class LauncherWeb {
     std::function<telemetry::MetricsRegistry()> registry;
   };
 
-  LauncherWeb(const async::Runtime& runtime, const telemetry::Logger& log, Sources sources);
+  // Wrong tokens and changes by clients are logged to `audit`.
+  LauncherWeb(const async::Runtime& runtime, const telemetry::Logger& log,
+              const telemetry::Logger& audit, Sources sources);
 
   // Listens at the configured addresses.
   async::Task<> start(const config::Config& config);
 
   // Serves the pages and the API from now on. All references outlive this.
-  void show(model::Records& records, coordination::Store& store, const telemetry::Logger& audit,
-            api::Api::Options api, page::StatusPage::Options page);
+  async::Task<> show(model::Records& records, coordination::Store& store, api::Api::Options api,
+                     page::StatusPage::Options page);
 
   // Why it does not listen at one of them or more, or cannot read its tokens, as sentences.
   std::vector<std::string> problems() const;
@@ -46,17 +48,23 @@ class LauncherWeb {
   async::Task<web::Response> answer(web::Request request);
   async::Task<web::Response> answer_reader(web::Request request, page::StatusPage::Part page);
   async::Task<> open(web::ListenAddress listen_address);
-  bool may_read(const web::Request& request);
+  // The API's, or the early one. Only after start().
+  api::Authorizer& authorizer() { return api_ ? api_->authorizer() : *early_authorizer_; }
+  const api::Authorizer& authorizer() const {
+    return api_ ? api_->authorizer() : *early_authorizer_;
+  }
   web::Response readiness(const web::Request& request);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
+  telemetry::Logger audit_;
   Sources sources_;
   web::MetricsPage metrics_;
   bool anonymous_read_ = false;
   std::shared_ptr<web::ClientLimits> client_limits_;  // shared by all servers
   std::optional<web::ReferencePages> pages_;
   std::optional<page::StatusPage> status_page_;
+  std::optional<api::Authorizer> early_authorizer_;  // from start() to show()
   std::optional<api::Api> api_;
   std::vector<std::unique_ptr<web::Server>> servers_;
 };

@@ -39,7 +39,7 @@ class LauncherDaemon final : public program::Daemon {
 
   Task<> start_without_store(const config::Config& config) override {
     if (!has_webapp_) co_return;
-    web_.emplace(runtime(), log().child("WebApp"),
+    web_.emplace(runtime(), log().child("WebApp"), telemetry::Logger(log_sink(), "nodepool.audit"),
                  LauncherWeb::Sources{.health = [this] { return all_health(); },
                                       .registry = [this] { return all_metrics(); }});
     co_await web_->start(config);
@@ -68,13 +68,12 @@ class LauncherDaemon final : public program::Daemon {
               },
           .max_lease = [this] { return max_lease(); },
           .configured_pause = [this](const std::string& image) { return configured_pause(image); }};
-      const telemetry::Logger audit(log_sink(), "nodepool.audit");
       page::StatusPage::Options page{
           .sources = page_sources(*launcher_, *metrics().registry(), *site_problems_,
                                   [this]() -> const config::Config& { return *config_; }),
           .journal = program::journal_of(config),
           .build_logs = config.build_log_dir};
-      web_->show(launcher_->records(), store(), audit, std::move(api), std::move(page));
+      co_await web_->show(launcher_->records(), store(), std::move(api), std::move(page));
     }
     co_await launcher_->start(std::move(config));
   }

@@ -30,10 +30,10 @@ class HealthTest : public testing::Test {
   }
 
   // The response to a GET, with its head; empty if no server listens.
-  std::string page(const std::string& path) const {
+  std::string page(const std::string& path, const std::string& header = {}) const {
     const std::string script = "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port_.number()) +
-                               " && printf 'GET " + path +
-                               " HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && cat <&3";
+                               " && printf 'GET " + path + " HTTP/1.0\\r\\nHost: localhost\\r\\n" +
+                               header + "\\r\\n' >&3 && cat <&3";
     return test_support::run({"bash", "-c", script}).output;
   }
 
@@ -133,6 +133,31 @@ TEST_F(HealthTest, an_unreachable_store_is_reported) {
   EXPECT_THAT(metrics, HasSubstr("\nnodepool_ready 0\n"));
   EXPECT_THAT(metrics, HasSubstr("\nnodepool_problems 1\n"));
   EXPECT_EQ(site_.nodepool({"status"}).status, 2);
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
+TEST_F(HealthTest, metrics_without_anonymous_read_need_a_token_and_no_store) {
+  const std::string tokens = site_.directory().write(
+      "tokens.yaml",  // the hash of "secret"
+      "tokens: [{name: prometheus, scope: read, hash: "
+      "sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}]\n");
+  const test_support::ReservedPort unused_port;
+  site_.keep_records_in(
+      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(unused_port.number()) +
+      "}]\nzookeeper-tls: {insecure-plaintext: true}\n");
+  site_.configure(std::string(kUnreachableHost) + "api: {anonymous-read: false, tokens: " + tokens +
+                  "}\n");
+  site_.start_launcher();
+  wait_for_page("/ready", "HTTP/1.1 503 ");
+  EXPECT_THAT(page("/metrics"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(page("/metrics", "Authorization: Bearer wrong\\r\\n"), StartsWith("HTTP/1.1 401 "));
+  const std::string metrics = page("/metrics", "Authorization: Bearer secret\\r\\n");
+  EXPECT_THAT(metrics, StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(metrics, HasSubstr("\nnodepool_ready 0\n"));
+  EXPECT_THAT(metrics, HasSubstr("no-store"));
+  EXPECT_THAT(page("/ready?detail", "Authorization: Bearer secret\\r\\n"),
+              HasSubstr("obstacle: waiting for the store: "));
+  EXPECT_THAT(page("/ready?detail"), Not(HasSubstr("waiting for the store")));
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
