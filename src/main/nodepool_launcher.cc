@@ -68,11 +68,12 @@ class LauncherDaemon final : public program::Daemon {
               },
           .max_lease = [this] { return max_lease(); },
           .configured_pause = [this](const std::string& image) { return configured_pause(image); }};
-      page::StatusPage::Options page{
-          .sources = page_sources(*launcher_, *metrics().registry(), *site_problems_,
-                                  [this]() -> const config::Config& { return *config_; }),
-          .journal = program::journal_of(config),
-          .build_logs = config.build_log_dir};
+      page::StatusPage::Options page{.sources = page_sources(
+                                         *launcher_, *metrics().registry(), *site_problems_,
+                                         [this] { return store_problem(); },
+                                         [this]() -> const config::Config& { return *config_; }),
+                                     .journal = program::journal_of(config),
+                                     .build_logs = config.build_log_dir};
       co_await web_->show(launcher_->records(), store(), std::move(api), std::move(page));
     }
     co_await launcher_->start(std::move(config));

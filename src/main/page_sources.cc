@@ -111,8 +111,15 @@ std::vector<ProviderView> all_providers(const launcher::Launcher& launcher,
   return list;
 }
 
-std::vector<page::PageProblem> page_problems(SiteProblems& problems) {
+// Without the store, no record can tell its problem.
+std::vector<page::PageProblem> page_problems(SiteProblems& problems, std::string of_store) {
   std::vector<page::PageProblem> list;
+  if (!of_store.empty()) {
+    list.push_back({.level = std::string(to_string(report::StatusLevel::critical)),
+                    .text = std::move(of_store),
+                    .kind = {},
+                    .subject = {}});
+  }
   for (const report::StatusProblem& problem : problems.list()) {
     list.push_back({.level = std::string(to_string(problem.level)),
                     .text = problem.text,
@@ -146,16 +153,18 @@ std::vector<page::PoolDecision> opinions_about(launcher::Launcher& launcher,
 
 page::PageSources page_sources(launcher::Launcher& launcher,
                                const telemetry::MetricsRegistry& registry, SiteProblems& problems,
+                               const std::function<std::string()>& store_problem,
                                const std::function<const config::Config&()>& config) {
-  return {.dashboard_url = config().webapp.dashboard_url,
-          .providers = [&] { return all_providers(launcher, registry); },
-          .problems = [&] { return page_problems(problems); },
-          .images = [config] { return configured_images(config()); },
-          .opinions = [&](const std::string& id) { return opinions_about(launcher, id); },
-          .observe_opinions =
-              [&](std::function<void(const std::string&)> observer) {
-                return launcher.history().observe_decisions(std::move(observer));
-              }};
+  return {
+      .dashboard_url = config().webapp.dashboard_url,
+      .providers = [&] { return all_providers(launcher, registry); },
+      .problems = [&problems, store_problem] { return page_problems(problems, store_problem()); },
+      .images = [config] { return configured_images(config()); },
+      .opinions = [&](const std::string& id) { return opinions_about(launcher, id); },
+      .observe_opinions =
+          [&](std::function<void(const std::string&)> observer) {
+            return launcher.history().observe_decisions(std::move(observer));
+          }};
 }
 
 }  // namespace nodepool

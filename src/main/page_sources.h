@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "config/config.h"
 #include "launcher/launcher.h"
@@ -11,9 +12,11 @@
 namespace nodepool {
 
 // The data of a launcher that the status page shows in addition to the records. The references
-// outlive the result. `config` returns the present configuration.
+// outlive the result. `store_problem` returns why the store is not usable now, or nothing; `config`
+// the present configuration.
 page::PageSources page_sources(launcher::Launcher& launcher,
                                const telemetry::MetricsRegistry& registry, SiteProblems& problems,
+                               const std::function<std::string()>& store_problem,
                                const std::function<const config::Config&()>& config);
 
 }  // namespace nodepool

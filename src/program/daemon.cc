@@ -131,16 +131,16 @@ telemetry::MetricsRegistry Daemon::registry() const {
   return registry;
 }
 
-std::vector<std::string> Daemon::obstacles(std::string store_problem) const {
-  std::vector<std::string> obstacles;
-  if (!store_problem.empty()) obstacles.push_back(std::move(store_problem));
-  if (!start_failure_.empty() && !serves_) obstacles.push_back(start_failure_);
-  if (store_.is_open() && !serves_) obstacles.emplace_back("still starting");
-  return obstacles;
+std::vector<std::string> Daemon::obstacles(std::string of_store) const {
+  std::vector<std::string> all;
+  if (!of_store.empty()) all.push_back(std::move(of_store));
+  if (!start_failure_.empty() && !serves_) all.push_back(start_failure_);
+  if (store_.is_open() && !serves_) all.emplace_back("still starting");
+  return all;
 }
 
 std::string Daemon::status() const {
-  const std::vector<std::string> all = obstacles(store_.cause());
+  const std::vector<std::string> all = obstacles(store_problem());
   return all.empty() ? "Serving" : fmt::format("{}", fmt::join(all, "; "));
 }
 

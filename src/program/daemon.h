@@ -85,6 +85,9 @@ class Daemon {
   std::size_t store_operations_under_way() const { return store_.operations_under_way(); }
   // The state for the component's record.
   const model::DaemonState& state() const { return state_; }
+  // Why the store is not usable now, as a sentence that changes only with the cause; empty if it
+  // is.
+  std::string store_problem() const { return store_.cause(); }
   // The obstacles and warnings that do not depend on the service.
   telemetry::Health health() const;
 
@@ -104,8 +107,8 @@ class Daemon {
   config::Config load();
   void reload_ended(const std::string& error);
   void loop_turned(async::Duration lag);
-  // Why the daemon is not ready; `store_problem` is the store's.
-  std::vector<std::string> obstacles(std::string store_problem) const;
+  // Why the daemon is not ready; `of_store` is the store's problem.
+  std::vector<std::string> obstacles(std::string of_store) const;
   // What `systemctl status` shows.
   std::string status() const;
   // Reports changed keys that take effect only after a restart.

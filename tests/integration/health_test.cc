@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
+
 #include "tests/integration/installation.h"
 #include "tests/support/network.h"
 
@@ -115,6 +117,20 @@ TEST_F(HealthTest, an_unreadable_token_file_is_reported) {
                    [&] { return site_.nodepool({"status"}).output.contains(said); });
   site_.directory().write("tokens.yaml", "tokens: []\n");
   site_.wait_until("it is solved", [&] { return !page("/ready?detail").contains(said); });
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
+TEST_F(HealthTest, the_page_shows_an_outage_of_the_store_until_its_end) {
+  site_.configure("  - {name: rack, driver: static, pools: [{name: main, nodes: []}]}\n");
+  site_.start_launcher();
+  wait_for_page("/ready", "\r\n\r\nOK");
+  const std::string problem = "the store has been unusable: ";
+  EXPECT_THAT(page("/page/rows"), Not(HasSubstr(problem)));
+  const std::string file = site_.directory().path() / "nodepool.db";
+  std::filesystem::rename(file, file + ".old");
+  wait_for_page("/page/rows", problem);
+  std::filesystem::rename(file + ".old", file);
+  site_.wait_until("it is solved", [&] { return !page("/page/rows").contains(problem); });
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 
