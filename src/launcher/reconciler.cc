@@ -32,26 +32,34 @@ Task<> Reconciler::stop() {
 }
 
 // The kinds of work do not wait for each other: the deletion of a leak may take minutes. They begin
-// at the same times, so that they use the same listing.
+// at the same times, so that they use the same listing. Outages last for hours: only their first
+// failure and their end are logged.
 Task<> Reconciler::repeat(std::string what, std::function<Task<>()> work) {
   async::Clock::TimePoint due = runtime_.clock.now();
+  bool is_failing = false;
   while (true) {
-    co_await attempt(what, work());
+    const bool has_succeeded = co_await attempt(what, work(), is_failing);
+    if (has_succeeded && is_failing) log_.info("The check for {} works again", what);
+    is_failing = !has_succeeded;
     while (due <= runtime_.clock.now()) due += kInterval;
     co_await runtime_.clock.sleep_until(due);
   }
 }
 
-Task<> Reconciler::attempt(std::string what, Task<> work) {
-  std::string failure;
+Task<bool> Reconciler::attempt(std::string what, Task<> work, bool was_failing) {
   try {
     co_await std::move(work);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    failure = error.what();
+    if (was_failing) {
+      log_.debug("Could not check for {}: {}", what, error.what());
+    } else {
+      log_.warning("Could not check for {}, retrying: {}", what, error.what());
+    }
+    co_return false;
   }
-  if (!failure.empty()) log_.warning("Could not check for {}: {}", what, failure);
+  co_return true;
 }
 
 }  // namespace nodepool::launcher

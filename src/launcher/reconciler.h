@@ -29,8 +29,8 @@ class Reconciler {
  private:
   // Does `work` every minute.
   Task<> repeat(std::string what, std::function<Task<>()> work);
-  // Logs failures.
-  Task<> attempt(std::string what, Task<> work);
+  // Returns whether it succeeded. Logs a failure as a warning if the previous attempt succeeded.
+  Task<bool> attempt(std::string what, Task<> work, bool was_failing);
 
   async::Runtime runtime_;
   std::shared_ptr<driver::Provider> provider_;

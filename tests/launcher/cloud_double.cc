@@ -42,7 +42,10 @@ class CloudProvider final : public driver::LaunchingProvider {
   void quiesce() override {}
   Task<> stop() override { co_return; }
 
-  Task<> remove_leaks() override { co_await context_.runtime.clock.sleep_for(cloud_->leak_time); }
+  Task<> remove_leaks() override {
+    co_await context_.runtime.clock.sleep_for(cloud_->leak_time);
+    if (!cloud_->leak_failure.empty()) throw std::runtime_error(cloud_->leak_failure);
+  }
   Task<std::vector<driver::Leak>> leaks() override { co_return std::vector<driver::Leak>{}; }
   Task<> remove_leak(driver::Leak /*leak*/) override { co_return; }
 

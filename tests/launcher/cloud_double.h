@@ -30,6 +30,7 @@ struct Cloud {
   int deletions = 0;                  // calls of reclaim() so far
   async::Duration check_time{};       // of is_usable()
   async::Duration leak_time{};        // of remove_leaks()
+  std::string leak_failure;           // thrown by remove_leaks() after that, unless empty
   std::set<std::string> uncheckable;  // external ids; is_usable() throws after check_time
   std::set<std::string> machines;     // external ids
   // Machines that ended by themselves: external id -> reason. They are not usable.

@@ -38,6 +38,18 @@ TEST_F(CloudTest, a_request_is_not_declined_while_the_cloud_does_not_respond) {
   EXPECT_FALSE(is_paused());
 }
 
+TEST_F(CloudTest, a_check_that_fails_for_hours_is_logged_once_until_it_works_again) {
+  const std::string failure = "Could not check for leaked resources, retrying: no route to host";
+  start(kCloud);
+  for (std::size_t outage = 1; outage <= 2; ++outage) {
+    cloud_->leak_failure = "no route to host";
+    pass(minutes(60));
+    EXPECT_THAT(log_, testing::Contains(EndsWith(failure)).Times(outage));
+    cloud_->leak_failure.clear();
+    pass(minutes(2));
+  }
+}
+
 TEST_F(CloudTest, ready_nodes_are_handed_out_while_the_cloud_does_not_respond) {
   start(kCloud);
   cancel(request({"small"}));

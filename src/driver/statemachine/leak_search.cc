@@ -1,5 +1,7 @@
 #include "driver/statemachine/leak_search.h"
 
+#include <utility>
+
 #include "async/deadline.h"
 #include "async/task_scope.h"
 #include "driver/driver_metrics.h"
@@ -30,7 +32,7 @@ LeakSearch::LeakSearch(ProviderContext context, std::string provider, Adapter& a
                 Service{.what = "images", .find = &LeakSearch::find_images}} {}
 
 Task<> LeakSearch::run() {
-  for (Service& service : services_) co_await search(service.what, clean(service));
+  for (Service& service : services_) co_await search(service);
 }
 
 Task<std::vector<Leak>> LeakSearch::leaks() {
@@ -42,13 +44,20 @@ Task<std::vector<Leak>> LeakSearch::leaks() {
   co_return all;
 }
 
-Task<> LeakSearch::search(std::string what, Task<> searching) {
+Task<> LeakSearch::search(Service& service) {
   try {
-    co_await std::move(searching);
+    co_await clean(service);
+    if (std::exchange(service.is_failing, false)) {
+      log_.info("The search for leaked {} works again", service.what);
+    }
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    log_.warning("Error searching for leaked {}: {}", what, error.what());
+    if (std::exchange(service.is_failing, true)) {
+      log_.debug("Error searching for leaked {}: {}", service.what, error.what());
+    } else {
+      log_.warning("Error searching for leaked {}: {}", service.what, error.what());
+    }
   }
 }
 

@@ -24,7 +24,8 @@ class LeakSearch {
              MachineInventory& machines, const Ownership& ownership, telemetry::Logger log);
 
   // Searches once, and deletes the leaks that the previous search found as well. Only logs those
-  // that another installation may have made. Logs failures. Throws Cancelled.
+  // that another installation may have made. Logs the first failure of a service, and the end of
+  // its failures. Throws Cancelled.
   Task<> run();
 
   // The leaks at present. Throws CloudError.
@@ -40,9 +41,10 @@ class LeakSearch {
     Task<std::vector<Leak>> (LeakSearch::*find)();
     LeakMemory memory = {};
     std::set<std::string> reported = {};
+    bool is_failing = false;
   };
 
-  Task<> search(std::string what, Task<> searching);
+  Task<> search(Service& service);
   Task<> clean(Service& service);
   Task<std::vector<Leak>> find_resources();
   Task<std::vector<Leak>> find_images();

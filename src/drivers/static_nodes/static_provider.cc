@@ -571,10 +571,38 @@ bool StaticProvider::is_wanted(const Node& node) const {
   return state != states_.end() && !state->second.backoff.has_failed();
 }
 
+namespace {
+
+// An entry of a set, for the time of this object.
+class RetiringNode {
+ public:
+  RetiringNode(std::set<std::string>& all, std::string id)
+      : all_(all), id_(std::move(id)), is_only_(all.insert(id_).second) {}
+  ~RetiringNode() {
+    if (is_only_) all_.erase(id_);
+  }
+  RetiringNode(const RetiringNode&) = delete;
+  RetiringNode& operator=(const RetiringNode&) = delete;
+
+  // Whether the set did not have it before.
+  bool is_only() const { return is_only_; }
+
+ private:
+  std::set<std::string>& all_;
+  std::string id_;
+  bool is_only_;
+};
+
+}  // namespace
+
 // Deregisters a node after the pause, retrying while it is contended or the store is unreachable,
-// unless it is in use or wanted again by then.
+// unless it is in use or wanted again by then. The store may be full for hours: only the first of
+// its failures is logged. Each failed check of the host calls this again.
 Task<> StaticProvider::retire(std::string id, async::Duration pause) {
   if (pause > kNoPause) co_await context_.runtime.clock.sleep_for(pause);
+  const RetiringNode retiring(retiring_, id);
+  if (!retiring.is_only()) co_return;
+  bool is_failing = false;
   while (true) {
     NodeChange change = NodeChange::locked;
     std::string failure;
@@ -583,10 +611,9 @@ Task<> StaticProvider::retire(std::string id, async::Duration pause) {
     } catch (const coordination::StoreError& error) {
       failure = error.what();
     }
-    if (!failure.empty()) {
+    if (failure.empty() && !is_contended(change)) co_return;
+    if (!failure.empty() && !std::exchange(is_failing, true)) {
       log_.about({}, {}, id).warning("Error deregistering static node, retrying: {}", failure);
-    } else if (!is_contended(change)) {
-      co_return;
     }
     co_await context_.runtime.clock.sleep_for(kFirstPause);
     const Node* node = context_.nodes.find(id);

@@ -118,7 +118,8 @@ class StaticProvider final : public driver::Provider {
   HostChecker checker_;
   HostReports reports_;
   std::set<HostKey> unhealthy_;
-  int refusals_ = 0;  // hosts, since `first_refusal_`
+  std::set<std::string> retiring_;  // nodes of retire(), after its pause
+  int refusals_ = 0;                // hosts, since `first_refusal_`
   async::Clock::TimePoint first_refusal_{};
   async::Slots registrations_;
   std::map<HostKey, HostState> states_;

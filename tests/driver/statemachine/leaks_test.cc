@@ -214,6 +214,27 @@ TEST_F(LeakTest, what_cannot_be_listed_or_deleted_is_tried_again) {
   EXPECT_THAT(cloud_->others, IsEmpty());
 }
 
+TEST_F(LeakTest, only_the_first_failure_of_an_outage_and_its_end_are_logged) {
+  const auto count = [this](const std::string& text) {
+    return std::ranges::count_if(installation_.log,
+                                 [&](const std::string& line) { return line.contains(text); });
+  };
+  const std::string failure = "! Error searching for leaked resources of nodes: list went wrong";
+  const std::string end = "The search for leaked resources of nodes works again";
+  start();
+  for (int outage = 1; outage <= 2; ++outage) {
+    for (int i = 0; i < 3; ++i) {
+      cloud_->fail("list", {CloudError::Kind::transient});
+      look();
+    }
+    EXPECT_EQ(count(failure), outage);
+    EXPECT_EQ(count(end), outage - 1);
+    look();
+    look();
+    EXPECT_EQ(count(end), outage);
+  }
+}
+
 TEST_F(LeakTest, an_image_with_an_upload_record_stays) {
   const std::string upload = add_upload("b1", 10);
   cloud_->images = {image("i1", "b1", upload), image("i2", "b2", upload)};

@@ -467,6 +467,25 @@ TEST_F(StaticProviderTest, a_host_is_checked_ever_more_rarely_while_the_store_re
   loop_.run(rack->stop());
 }
 
+TEST_F(StaticProviderTest, a_node_that_a_full_store_keeps_is_logged_once_and_withdrawn_later) {
+  const std::string id = add_node(NodeState::ready);
+  settle();
+  bool is_full = true;
+  coordination::FaultPlan plan;
+  plan.is_full = [&is_full] { return is_full; };
+  store_.set_plan(plan);
+  network_.lookup_failure = unresolved();
+  const auto rack = provider();
+  start(*rack);
+  pass(std::chrono::minutes(10));
+  EXPECT_EQ(state_of(id), NodeState::ready);
+  EXPECT_THAT(warnings_, testing::Contains(HasSubstr("Error deregistering static node")).Times(1));
+  is_full = false;
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(state_of(id), NodeState::deleting);
+  loop_.run(rack->stop());
+}
+
 TEST_F(StaticProviderTest, a_slot_is_registered_when_the_node_that_was_placed_there_is_gone) {
   add_node(NodeState::in_use, 0);
   const std::string placed = add_node(NodeState::in_use, 0);
