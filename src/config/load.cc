@@ -415,7 +415,7 @@ std::vector<Problem> find_warnings(const Section& root, const DriverSchemas& dri
 Value read_document(const std::string& path, const Environment& environment,
                     std::vector<Problem>& warnings) {
   const std::string text = read_file(path);
-  Value document = parse_document(text, environment, path);
+  Value document = parse_document(text, environment, path, &warnings);
   std::ranges::move(unset_variables(text, environment, path), std::back_inserter(warnings));
   return document;
 }

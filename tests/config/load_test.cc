@@ -308,6 +308,17 @@ TEST(Load, WarnsOfWhatTheCheckerRefuses) {
       IsEmpty());
 }
 
+TEST(Load, WarnsOfAKeyThatReplacesAnEarlierOne) {
+  EXPECT_THAT(warnings("labels: [{name: a}]\nproviders: []\nlabels: [{name: b}]\n"),
+              ElementsAre("nodepool.yaml:3:1: the key `labels` is already set on line 1 (only the "
+                          "last one is used)"));
+  const std::string merged = "labels:\n  - &a {name: a, min-ready: 1}\n  - <<: *a\n    name: b\n";
+  EXPECT_THAT(warnings(merged), IsEmpty());
+  EXPECT_THAT(warnings(merged + "    name: c\n"),
+              ElementsAre("nodepool.yaml:5:5: the key `name` is already set on line 4 (only the "
+                          "last one is used)"));
+}
+
 TEST(Load, RefusesWhatCannotWork) {
   EXPECT_THAT(refusal(""), HasSubstr("nodepool.yaml: must be a mapping, not nothing"));
   EXPECT_THAT(refusal("- a\n"), HasSubstr("must be a mapping, not a list"));
