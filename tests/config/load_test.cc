@@ -450,6 +450,18 @@ TEST(Load, RefusesTheDefaultStoreInPlaceOfZooKeeper) {
               HasSubstr("secure.conf:1:1: zookeeper-auth: no ZooKeeper servers"));
 }
 
+TEST(Load, RefusesTheDefaultStoreInPlaceOfAMisspelledOrEmptyOne) {
+  for (const std::string key : {"stor", "Store", "stores"}) {
+    EXPECT_EQ(refusal("labels: []\n" + key + ": sqlite:///srv/n.db\n"),
+              "nodepool.yaml:2:1: " + key + ": no store is configured (did you mean `store`?)");
+    EXPECT_EQ(refusal("store: sqlite:///n.db\n" + key + ": sqlite:///srv/n.db\n"), "");
+    EXPECT_EQ(refusal(kServers + key + ": sqlite:///srv/n.db\n"), "");
+  }
+  EXPECT_EQ(refusal("store:\n"),
+            "nodepool.yaml:1:1: store: no store is configured (set `store: "
+            "sqlite:///var/lib/nodepool/nodepool.db` to use the embedded store)");
+}
+
 TEST(Load, RefusesTheDefaultStoreBesideASecureFileThatIsNotRead) {
   const Files files;
   const std::string secure = files.write("secure.conf", "diskimages: []");
