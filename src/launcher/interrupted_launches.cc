@@ -45,8 +45,10 @@ bool InterruptedLaunches::offers_all_labels(const NodeRequest& request) const {
 }
 
 // All nodes are unlocked, and none is still `init`. The node of an earlier failed launch does not
-// count: it keeps its request until its machine is deleted.
+// count: it keeps its request until its machine is deleted. A replaced provider resumes nothing: it
+// may have left the launch to its successor, which evaluates all pending requests.
 bool InterruptedLaunches::is_interrupted(const NodeRequest& request) const {
+  if (!provider_.quota->is_in_service()) return false;
   if (request.state != model::RequestState::pending || requests_.contains(request.id)) return false;
   if (!offers_all_labels(request)) return false;
   model::IdSet nodes = context_.records.nodes.allocated_to(request.id);
