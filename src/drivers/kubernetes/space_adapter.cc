@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
@@ -137,7 +138,7 @@ Task<driver::MachineList> SpaceAdapter::list() {
     if (pod == nullptr || pod->is_going) machine.state = driver::Machine::State::stopped;
     if (pod == nullptr) machine.explanation = "the pod of " + space.name + " has been deleted";
   }
-  if (config_->is_limited_to_capacity()) add_usage(list.machines, pods->all());
+  if (hosts_) add_usage(list.machines, pods->all(), *hosts_);
   // The projects of the Python Nodepool have no tags. Here they take no resources: their pods are
   // counted above, or with the records of their nodes.
   for (const Space& space : spaces->all()) {
@@ -185,7 +186,10 @@ Task<driver::CloudDescription> SpaceAdapter::describe(
     driver::CloudDescription::Purpose /*purpose*/) {
   driver::CloudDescription described;
   described.labels = describe_labels(*config_);
-  if (config_->is_limited_to_capacity()) described.limits = co_await cluster_capacity(api_);
+  if (!config_->is_limited_to_capacity()) co_return described;
+  ClusterCapacity capacity = co_await cluster_capacity(api_);
+  described.limits = std::move(capacity.total);
+  hosts_ = std::move(capacity.hosts);
   co_return described;
 }
 

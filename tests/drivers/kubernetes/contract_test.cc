@@ -204,6 +204,56 @@ TEST_P(RefusalContract, a_watch_that_fails_after_minutes_is_resumed_at_once) {
   }
 }
 
+// A second worker of the cluster, with a pod, that does not take pods.
+class CapacityContract : public RefusalContract {
+ protected:
+  void add_worker(bool unschedulable, const std::string& ready) {
+    using Json = kubernetes::StandIn::Json;
+    cluster().add("nodes/worker-2",
+                  {{"spec", {{"unschedulable", unschedulable}}},
+                   {"status",
+                    {{"allocatable", {{"cpu", "4"}, {"memory", "4Gi"}, {"pods", "4"}}},
+                     {"conditions", Json::array({{{"type", "MemoryPressure"}, {"status", "False"}},
+                                                 {{"type", "Ready"}, {"status", ready}}})}}}});
+    add_pod("b", "worker-2");
+  }
+
+  void add_pod(const std::string& name, const std::string& host) {
+    using Json = kubernetes::StandIn::Json;
+    const Json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "500m"}}}}}};
+    Json spec = {{"containers", Json::array({container})}};
+    if (!host.empty()) spec["nodeName"] = host;
+    cluster().add("namespaces/other/pods/" + name,
+                  {{"spec", spec}, {"status", {{"phase", host.empty() ? "Pending" : "Running"}}}});
+  }
+
+  double available_cores() {
+    process_->pass(std::chrono::minutes(1));  // older than the listings
+    return process_->run(provider().available()).at("cores");
+  }
+};
+
+TEST_P(CapacityContract, workers_that_take_no_pods_are_neither_capacity_nor_usage) {
+  start();
+  EXPECT_EQ(available_cores(), 10);
+  for (const char* ready : {"False", "Unknown"}) {
+    add_worker(false, ready);
+    EXPECT_EQ(available_cores(), 10) << ready;
+  }
+  add_worker(true, "True");
+  EXPECT_EQ(available_cores(), 10) << "cordoned";
+  add_worker(false, "True");
+  EXPECT_EQ(available_cores(), 13.5);
+}
+
+TEST_P(CapacityContract, pods_that_wait_for_a_worker_or_run_on_one_are_usage) {
+  start();
+  add_pod("waiting", "");
+  EXPECT_EQ(available_cores(), 9.5);
+  add_pod("running", "worker-1");
+  EXPECT_EQ(available_cores(), 9);
+}
+
 // A label whose name is converted for its pods.
 class DottedFixture final : public NamespaceFixture {
  public:
@@ -461,6 +511,8 @@ INSTANTIATE_TEST_SUITE_P(unlisted, UnlistedContract, testing::Values(backend<Unl
 INSTANTIATE_TEST_SUITE_P(unlisted, DeathContract, testing::Values(backend<UnlistedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DottedContract, testing::Values(backend<DottedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, RefusalContract, testing::Values(backend<NamespaceFixture>()));
+INSTANTIATE_TEST_SUITE_P(kubernetes, CapacityContract,
+                         testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DeathContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, EndContract, testing::Values(backend<NamespaceFixture>()));
