@@ -19,6 +19,10 @@ using driver::CloudError;
 
 namespace {
 
+// When the contents of a namespace that is being deleted are reported as obstacles: many take a
+// while to end.
+constexpr auto kObstaclePatience = std::chrono::minutes(5);
+
 bool is_of_a_node(const Space& space) {
   return !driver::value_of(space.attached, driver::kNodeIdKey).empty();
 }
@@ -90,7 +94,8 @@ Task<> SpaceAdapter::remove(model::Json external_id, driver::LaunchSteps& steps)
   co_await remove_space(external_id.string_value(), std::move(accepted));
 }
 
-// A namespace exists until its controllers have deleted its contents.
+// A namespace exists until its controllers have deleted its contents, which finalizers may hold up
+// for ever.
 Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accepted) {
   if (name.empty()) throw CloudError(CloudError::Kind::failed, "the node's external id is no name");
   const bool was_there = co_await spaces_->remove(name);
@@ -102,8 +107,16 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
   driver::SharedPoller<SpaceList>& space_list = endpoint_->space_list();
   driver::PollWaiter awaited = space_list.await_removal();
   // If it is not being deleted, it is a new one with the same name.
-  const auto removal_of = [](const Space& space) {
-    return space.is_going ? driver::Removal::in_progress : driver::Removal::done;
+  const auto begun = runtime_.clock.now();
+  const auto removal_of = [this, begun](const Space& space) {
+    if (!space.is_going) return driver::Removal::done;
+    const bool is_due = runtime_.clock.now() - begun >= kObstaclePatience;
+    if (is_due && !space.obstacles.empty()) {
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("{} {} is still being deleted: {}", spaces_->word(), space.name,
+                                   space.obstacles));
+    }
+    return driver::Removal::in_progress;
   };
   const std::function<Task<bool>()> is_gone = [this, &name] { return this->is_gone(name); };
   const driver::ListingWait wait{runtime_, log_, "namespaces"};

@@ -162,6 +162,29 @@ TEST_P(RefusalContract, a_node_whose_namespace_is_being_deleted_has_ended_and_na
       testing::ElementsAre(testing::Pair(node.id, "namespace " + name + " is being deleted")));
 }
 
+TEST_P(RefusalContract, a_deletion_that_is_held_up_names_the_obstacles) {
+  const model::Node node = launch_new();
+  cluster().deletion_time = std::chrono::hours(1);
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::seconds(1));
+  const std::string name = cloud_->machine_of(node);
+  kubernetes::StandIn::Json space = cluster().things().at("namespaces/" + name);
+  space["status"]["conditions"] = {{{"type", "NamespaceDeletionDiscoveryFailure"},
+                                    {"status", "False"},
+                                    {"message", "all is discovered"}},
+                                   {{"type", "NamespaceFinalizersRemaining"},
+                                    {"status", "True"},
+                                    {"message", "example.com/f in 1 resource instances"}}};
+  cluster().add("namespaces/" + name, space);
+  process_->pass(std::chrono::minutes(4));
+  EXPECT_FALSE(job->ended) << "pods may take a while to end";
+  EXPECT_THAT(finish(job)->failure(),
+              testing::AllOf(testing::HasSubstr("namespace " + name + " is still being deleted"),
+                             testing::HasSubstr("NamespaceFinalizersRemaining: example.com/f"),
+                             testing::Not(testing::HasSubstr("DiscoveryFailure"))));
+  EXPECT_TRUE(is_recorded(node.id));
+}
+
 TEST_P(RefusalContract, a_deletion_is_repeated_after_a_conflict) {
   const std::string id = launch_new().id;
   cluster().fail("DELETE namespaces", {409});
