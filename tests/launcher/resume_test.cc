@@ -268,11 +268,12 @@ TEST_F(ResumeTest, a_node_that_the_request_had_before_does_not_count_for_max_con
   const std::string limited = std::string(kFake) + "    max-concurrency: 3\n";
   ASSERT_THAT(interrupt_after_failed_launch(limited), SizeIs(2));
   start(limited);
-  pass(seconds(2));  // its launches are under way
+  pass(seconds(5));
   const std::string other = request({"small"});
-  EXPECT_EQ(state(request_), RequestState::pending);
-  EXPECT_EQ(state(other), RequestState::pending) << "the third launch";
   const std::string last = request({"small"});
+  pass(seconds(3));
+  ASSERT_EQ(state(request_), RequestState::pending) << "two launches are under way";
+  EXPECT_EQ(state(other), RequestState::pending) << "the third launch";
   EXPECT_EQ(state(last), RequestState::requested);
 }
 
