@@ -27,7 +27,9 @@ Task<> save_locked(NodeWriter writer, model::Node& node, const coordination::Loc
 
 // Takes an unlocked node out of service: sets it to `deleting` if `is_due`, called with its current
 // record, returns true; it may comment the record. A launcher then reclaims the node. Returns
-// whether it has done so. Throws StoreError, RecordError.
+// whether it has done so. Throws StoreError, RecordError. The request API and the driver of static
+// hosts use model::change_node() instead: they must tell a locked node, which is worth another
+// attempt, from one that is gone or not due, and they may not use this module.
 Task<bool> retire(NodeWriter writer, std::string id, std::function<bool(model::Node&)> is_due);
 
 }  // namespace nodepool::lifecycle
